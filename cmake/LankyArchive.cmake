@@ -1,0 +1,18 @@
+# lanky::archive: libarchive with the compressors that lanky uses. Linked statically where all the
+# static libraries are there, so that programs also run on machines without them.
+find_package(LibArchive REQUIRED)
+find_library(LANKY_ARCHIVE_STATIC libarchive.a)
+set(lanky_archive_libraries ${LANKY_ARCHIVE_STATIC})
+foreach(compressor lzma zstd bz2 z)
+  find_library(LANKY_${compressor}_STATIC lib${compressor}.a)
+  list(APPEND lanky_archive_libraries ${LANKY_${compressor}_STATIC})
+endforeach()
+if(NOT TARGET lanky::archive)
+  add_library(lanky::archive INTERFACE IMPORTED)
+  if(lanky_archive_libraries MATCHES "NOTFOUND")
+    target_link_libraries(lanky::archive INTERFACE LibArchive::LibArchive)
+  else()
+    target_include_directories(lanky::archive INTERFACE ${LibArchive_INCLUDE_DIRS})
+    target_link_libraries(lanky::archive INTERFACE ${lanky_archive_libraries})
+  endif()
+endif()

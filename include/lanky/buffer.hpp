@@ -1,0 +1,125 @@
+// Owning arrays in the memory of a stream's device, allocated and freed in the order of that stream
+// (cudaMallocAsync), or through the caller's own allocator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lanky {
+
+/// Where a caller's own memory pool plugs in. Memory is aligned to 256 bytes, usable by work given
+/// to `stream` after allocate, and not touched by work given to it after deallocate.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  /// At least `bytes` > 0 bytes; throws Error(out_of_memory).
+  virtual void* allocate(std::size_t bytes, const Stream& stream) = 0;
+  virtual void deallocate(void* data, std::size_t bytes, const Stream& stream) noexcept = 0;
+};
+
+namespace detail {
+
+/// Raw bytes of a Buffer. Copies go through the stream; host memory may be reused on return.
+class Allocation {
+ public:
+  Allocation(const Stream& stream, std::size_t bytes, Allocator* allocator);
+  Allocation(Allocation&& other) noexcept;
+  Allocation& operator=(Allocation&& other) noexcept;
+  ~Allocation();
+
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  const Stream& stream() const noexcept { return stream_; }
+  void copy_from_host(const void* source, std::size_t bytes);
+  void copy_to_host(void* target, std::size_t bytes) const;
+  void fill_zero();
+
+ private:
+  Stream stream_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  Allocator* allocator_ = nullptr;
+};
+
+/// count * size, or Error(out_of_memory) where that overflows; Error(invalid_argument) below zero.
+std::size_t checked_bytes(std::int64_t count, std::size_t size);
+
+}  // namespace detail
+
+/// `size` elements on the stream's device, uninitialized. Move-only.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer(const Stream& stream, std::int64_t size, Allocator* allocator = nullptr)
+      : allocation_(stream, detail::checked_bytes(size, sizeof(T)), allocator), size_(size) {}
+
+  /// A copy of host data.
+  static Buffer from(const Stream& stream, std::span<const T> host,
+                     Allocator* allocator = nullptr) {
+    Buffer buffer(stream, static_cast<std::int64_t>(host.size()), allocator);
+    buffer.copy_from(host);
+    return buffer;
+  }
+  static Buffer from(const Stream& stream, const std::vector<T>& host,
+                     Allocator* allocator = nullptr) {
+    return from(stream, std::span<const T>(host), allocator);
+  }
+
+  T* data() const noexcept { return static_cast<T*>(allocation_.data()); }
+  std::int64_t size() const noexcept { return size_; }
+  const Stream& stream() const noexcept { return allocation_.stream(); }
+  VectorView<T> view() noexcept { return {data(), size_}; }
+  VectorView<const T> view() const noexcept { return {data(), size_}; }
+
+  /// Copies host.size() elements (at most size()) to the front, in stream order.
+  void copy_from(std::span<const T> host) {
+    allocation_.copy_from_host(host.data(), host.size_bytes());
+  }
+  /// All elements; waits for the stream.
+  std::vector<T> to_host() const {
+    std::vector<T> host(static_cast<std::size_t>(size_));
+    allocation_.copy_to_host(host.data(), host.size() * sizeof(T));
+    return host;
+  }
+  /// Sets every byte to zero, in stream order.
+  void fill_zero() { allocation_.fill_zero(); }
+
+ private:
+  detail::Allocation allocation_;
+  std::int64_t size_;
+};
+
+/// A dense rows x cols matrix on the stream's device, uninitialized; `ld` 0 means tight.
+template <class T>
+class Matrix {
+ public:
+  Matrix(const Stream& stream, std::int64_t rows, std::int64_t cols, Layout layout = Layout::col,
+         std::int64_t ld = 0, Allocator* allocator = nullptr)
+      : rows_(rows),
+        cols_(cols),
+        ld_(ld > 0 ? ld : (layout == Layout::col ? rows : cols)),
+        layout_(layout),
+        buffer_(stream, ld_ * (layout == Layout::col ? cols : rows), allocator) {}
+
+  MatrixView<T> view() noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }
+  MatrixView<const T> view() const noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }
+  Buffer<T>& buffer() noexcept { return buffer_; }
+  const Buffer<T>& buffer() const noexcept { return buffer_; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::int64_t ld_;
+  Layout layout_;
+  Buffer<T> buffer_;
+};
+
+}  // namespace lanky

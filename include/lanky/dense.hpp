@@ -1,0 +1,88 @@
+// Dense products with a skinny side: C = alpha op(A) op(B) + beta C, op(A) [m, k], op(B) [k, n],
+// C [m, n]. Three families have kernels of their own (panel and update: TSM2, Chen et al., ICS '19,
+// and TSM2X; gram: tall-skinny transposed times tall-skinny, Ernst et al.); products without a
+// skinny side go to the vendor's library.
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+#include <string>
+
+namespace lanky {
+
+/// The product that a plan is made for. Sizes count elements; leading dimensions of 0 mean tight.
+struct GemmShape {
+  std::int64_t m = 0;  // rows of op(A) and C
+  std::int64_t n = 0;  // columns of op(B) and C
+  std::int64_t k = 0;  // columns of op(A), rows of op(B)
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  Layout layout = Layout::col;  // of A, B and C
+  std::int64_t lda = 0;         // of A as stored: [m, k], or [k, m] where op_a transposes
+  std::int64_t ldb = 0;
+  std::int64_t ldc = 0;
+  Math math = Math::ieee;
+};
+
+/// Which equation of docs/design.md a shape is computed by.
+enum class GemmFamily : std::uint8_t { panel, update, gram, regular };
+
+struct GemmOptions {
+  Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
+};
+
+/// The family that computes m x n x k.
+GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
+
+/// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
+/// bfloat16); TOut that of C (T, or float for the half types). Move-only.
+template <class T, class TOut = T>
+class GemmPlan {
+ public:
+  using Scalar = lanky::Scalar<Accumulator<T>>;
+
+  /// Chooses kernels and allocates the workspace. Throws Error: invalid_argument (negative sizes,
+  /// leading dimensions shorter than a column or row), unsupported, out_of_memory.
+  GemmPlan(const Stream& stream, const GemmShape& shape, const GemmOptions& options = {});
+  GemmPlan(GemmPlan&&) noexcept;
+  GemmPlan& operator=(GemmPlan&&) noexcept;
+  ~GemmPlan();
+
+  /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
+  /// and leading dimensions. Never allocates, synchronizes or prints; can be captured in a CUDA
+  /// graph. Throws Error: size_mismatch, wrong_memory.
+  void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
+           MatrixView<TOut> c) const;
+  /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held.
+  void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
+           Scalar beta, MatrixView<TOut> c) const;
+  /// The same with the caller's workspace of workspace_bytes(), so that runs may overlap.
+  void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
+           Scalar beta, MatrixView<TOut> c, Workspace workspace) const;
+
+  const GemmShape& shape() const noexcept;
+  GemmFamily family() const noexcept;
+  Device device() const noexcept;
+  /// Device memory that one run of the plan works in.
+  std::int64_t workspace_bytes() const noexcept;
+  /// Family, kernel, tiles, split, bytes and bound. Two plans that explain themselves alike give
+  /// equal bits for equal input.
+  std::string explain() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// C = alpha op(A) op(B) + beta C through a plan that is thrown away, shapes taken from the views.
+/// Waits for the result.
+template <class T, class TOut = T>
+void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
+          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c);
+
+}  // namespace lanky

@@ -1,0 +1,56 @@
+// Which processor computes: the CPU, or one of the CUDA GPUs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanky {
+
+enum class DeviceKind { cpu, cuda };
+
+struct DeviceProperties {
+  std::string name;                        // "NVIDIA H200", or the processor's name
+  int multiprocessors = 0;                 // SMs; threads used on a CPU
+  int compute_capability = 0;              // 90 for sm_90; 0 on a CPU
+  std::size_t memory_bytes = 0;            // device memory, or main memory
+  std::size_t l2_bytes = 0;                // last shared cache of a GPU; 0 on a CPU
+  std::size_t shared_bytes_per_block = 0;  // largest shared memory that one block can opt in to
+};
+
+/// A value that names a device; copying it costs nothing and holds no resource.
+class Device {
+ public:
+  static Device cpu() noexcept { return Device(DeviceKind::cpu, 0); }
+  /// CUDA device `index`; throws Error(no_device) that says how many there are, or why none.
+  static Device cuda(int index = 0);
+  /// cuda:0 when there is one, the CPU otherwise.
+  static Device best() noexcept;
+  /// The CPU, then every CUDA device.
+  static std::vector<Device> all();
+  /// "cpu", "cuda" or "cuda:1"; throws Error(invalid_argument) for other text.
+  static Device parse(std::string_view text);
+
+  /// Number of CUDA devices; 0 in a build without CUDA and on a machine without a driver.
+  static int cuda_count() noexcept;
+  /// Why cuda_count() is 0 ("built without CUDA", "no CUDA-capable device is detected"); else "".
+  static std::string cuda_absence();
+
+  DeviceKind kind() const noexcept { return kind_; }
+  bool is_cuda() const noexcept { return kind_ == DeviceKind::cuda; }
+  int index() const noexcept { return index_; }
+  /// "cpu" or "cuda:0".
+  std::string name() const;
+  DeviceProperties properties() const;
+
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  Device(DeviceKind kind, int index) noexcept : kind_(kind), index_(index) {}
+
+  DeviceKind kind_;
+  int index_;
+};
+
+}  // namespace lanky

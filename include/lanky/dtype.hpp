@@ -1,0 +1,67 @@
+// The element types of the library, by name at run time (DType) and as C++ types.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <lanky/half.hpp>
+#include <string_view>
+
+namespace lanky {
+
+enum class DType : std::uint8_t { f64, f32, f16, bf16, c64, c128 };
+
+/// "f64", "f32", "f16", "bf16", "c64" (complex<float>), "c128" (complex<double>).
+std::string_view name(DType dtype) noexcept;
+/// The inverse of name(); throws Error(invalid_argument) that lists the known names.
+DType parse_dtype(std::string_view text);
+/// Bytes of one element.
+std::size_t size_of(DType dtype) noexcept;
+/// Unit roundoff: half the distance from 1 to the next number (2^-53 for f64, 2^-11 for f16).
+double unit_roundoff(DType dtype) noexcept;
+
+namespace detail {
+template <class T>
+struct ElementTraits;
+template <>
+struct ElementTraits<double> {
+  static constexpr DType kDType = DType::f64;
+  using Accumulator = double;
+};
+template <>
+struct ElementTraits<float> {
+  static constexpr DType kDType = DType::f32;
+  using Accumulator = float;
+};
+template <>
+struct ElementTraits<half> {
+  static constexpr DType kDType = DType::f16;
+  using Accumulator = float;
+};
+template <>
+struct ElementTraits<bfloat16> {
+  static constexpr DType kDType = DType::bf16;
+  using Accumulator = float;
+};
+template <>
+struct ElementTraits<std::complex<float>> {
+  static constexpr DType kDType = DType::c64;
+  using Accumulator = std::complex<float>;
+};
+template <>
+struct ElementTraits<std::complex<double>> {
+  static constexpr DType kDType = DType::c128;
+  using Accumulator = std::complex<double>;
+};
+}  // namespace detail
+
+/// The DType of an element type.
+template <class T>
+inline constexpr DType kDType = detail::ElementTraits<T>::kDType;
+
+/// The type in which products of T are summed, and that of alpha and beta: float for the half
+/// types, T itself otherwise.
+template <class T>
+using Accumulator = typename detail::ElementTraits<T>::Accumulator;
+
+}  // namespace lanky

@@ -1,0 +1,16 @@
+// All of lanky.
+#pragma once
+
+#include <lanky/buffer.hpp>
+#include <lanky/csr.hpp>
+#include <lanky/dense.hpp>
+#include <lanky/device.hpp>
+#include <lanky/dtype.hpp>
+#include <lanky/error.hpp>
+#include <lanky/half.hpp>
+#include <lanky/io.hpp>
+#include <lanky/operation.hpp>
+#include <lanky/sparse.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/version.hpp>
+#include <lanky/view.hpp>

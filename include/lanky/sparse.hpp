@@ -1,0 +1,77 @@
+// Sparse matrix times dense vector: y = alpha A x + beta y, A sparse [m, n], x [n], y [m].
+// Rows are classified and packed for the device once (DASP: Lu and Liu, SC '23), then multiplied
+// any number of times.
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+#include <string>
+
+namespace lanky {
+
+/// Which kernels run a class of rows. automatic: the plan's model decides; explain() tells.
+enum class SpmvPath : std::uint8_t { automatic, mma, cuda };
+
+struct PlanOptions {
+  SpmvPath path = SpmvPath::automatic;
+  Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
+};
+
+/// A matrix packed for repeated products on one device. T is the type of A and x (double, float,
+/// half, bfloat16); TOut that of y (T, or float for the half types). Move-only.
+template <class T, class TOut = T>
+class SpmvPlan {
+ public:
+  using Scalar = lanky::Scalar<Accumulator<T>>;
+
+  /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
+  /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range),
+  /// unsupported (more than 2^31 - 1 columns), wrong_memory, out_of_memory.
+  SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
+  SpmvPlan(SpmvPlan&&) noexcept;
+  SpmvPlan& operator=(SpmvPlan&&) noexcept;
+  ~SpmvPlan();
+
+  /// y = A x, on memory of the plan's device. Never allocates, synchronizes or prints; can be
+  /// captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory.
+  void run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const;
+  /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held.
+  void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+           VectorView<TOut> y) const;
+  /// The same with the caller's workspace of workspace_bytes(), so that runs may overlap.
+  void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+           VectorView<TOut> y, Workspace workspace) const;
+
+  /// New numbers for the same pattern: nnz values in the CSR order of the constructor's A, in host
+  /// memory or in that of the plan's device. Ordered on the stream of the constructor.
+  void update_values(VectorView<const T> values);
+
+  std::int64_t rows() const noexcept;
+  std::int64_t cols() const noexcept;
+  std::int64_t nnz() const noexcept;
+  Device device() const noexcept;
+  /// Device memory that one run of the plan works in.
+  std::int64_t workspace_bytes() const noexcept;
+  /// Device memory that the plan holds, workspace included.
+  std::int64_t device_bytes() const noexcept;
+  /// Rows, entries, padding, bytes and kernels of each class, and why. Two plans that explain
+  /// themselves alike give equal bits for equal input.
+  std::string explain() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// y = alpha A x + beta y through a plan that is thrown away; for repeated products keep a plan.
+/// Waits for the result.
+template <class T, class TOut = T>
+void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a, VectorView<const T> x,
+          Accumulator<T> beta, VectorView<TOut> y);
+
+}  // namespace lanky

@@ -1,0 +1,23 @@
+// Checks of a caller's operands, once, on the host, before any work starts.
+#pragma once
+
+#include <cstdint>
+#include <lanky/device.hpp>
+#include <string_view>
+
+namespace lanky {
+
+/// Throws Error(wrong_memory) unless `device` can read `pointer`, Error(invalid_argument) for a
+/// null pointer to a positive number of elements. `what` names the operand in the message: "x".
+void check_on_device(const void* pointer, std::int64_t count, Device device, std::string_view what);
+
+/// Throws Error(wrong_memory) unless the plan's device is also that of the stream.
+void check_same_device(Device plan, Device stream);
+
+/// Throws Error(size_mismatch) where a caller's workspace is too small, as check_on_device else.
+void check_workspace(const void* data, std::int64_t bytes, std::int64_t needed, Device device);
+
+/// True where the pointer is device memory that the CPU cannot read.
+bool only_on_device(const void* pointer);
+
+}  // namespace lanky

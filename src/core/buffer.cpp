@@ -1,0 +1,116 @@
+#include <cstring>
+#include <lanky/buffer.hpp>
+#include <lanky/error.hpp>
+#include <limits>
+#include <new>
+
+#include "core/runtime.hpp"
+#include "core/text.hpp"
+
+namespace lanky::detail {
+
+namespace {
+
+constexpr std::align_val_t kHostAlignment{256};
+
+void* allocate_on(const Stream& stream, std::size_t bytes) {
+  if (stream.device().is_cuda()) {
+    return runtime::allocate(bytes, stream.native(), stream.device().index());
+  }
+  void* data = ::operator new(bytes, kHostAlignment, std::nothrow);
+  if (data == nullptr) {
+    throw Error(ErrorCode::out_of_memory, concat("cannot allocate ", bytes, " bytes on the cpu"));
+  }
+  return data;
+}
+
+void deallocate_on(const Stream& stream, void* data) noexcept {
+  if (stream.device().is_cuda()) {
+    runtime::deallocate(data, stream.native(), stream.device().index());
+  } else {
+    ::operator delete(data, kHostAlignment);
+  }
+}
+
+void check_fits(std::size_t bytes, std::size_t size) {
+  if (bytes > size) {
+    throw Error(ErrorCode::size_mismatch,
+                concat("cannot copy ", bytes, " bytes: the buffer holds ", size));
+  }
+}
+
+}  // namespace
+
+std::size_t checked_bytes(std::int64_t count, std::size_t size) {
+  if (count < 0) {
+    throw Error(ErrorCode::invalid_argument, concat("a buffer cannot hold ", count, " elements"));
+  }
+  if (static_cast<std::uint64_t>(count) > std::numeric_limits<std::int64_t>::max() / size) {
+    throw Error(ErrorCode::out_of_memory,
+                concat("a buffer of ", count, " elements of ", size, " bytes fits no memory"));
+  }
+  return static_cast<std::size_t>(count) * size;
+}
+
+Allocation::Allocation(const Stream& stream, std::size_t bytes, Allocator* allocator)
+    : stream_(stream), bytes_(bytes), allocator_(allocator) {
+  if (bytes == 0) return;
+  data_ =
+      allocator_ != nullptr ? allocator_->allocate(bytes, stream_) : allocate_on(stream_, bytes);
+}
+
+Allocation::Allocation(Allocation&& other) noexcept
+    : stream_(other.stream_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      allocator_(other.allocator_) {}
+
+Allocation& Allocation::operator=(Allocation&& other) noexcept {
+  std::swap(stream_, other.stream_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(allocator_, other.allocator_);
+  return *this;
+}
+
+Allocation::~Allocation() {
+  if (data_ == nullptr) return;
+  if (allocator_ != nullptr) {
+    allocator_->deallocate(data_, bytes_, stream_);
+  } else {
+    deallocate_on(stream_, data_);
+  }
+}
+
+void Allocation::copy_from_host(const void* source, std::size_t bytes) {
+  check_fits(bytes, bytes_);
+  if (bytes == 0) return;
+  if (stream_.device().is_cuda()) {
+    runtime::copy(data_, source, bytes, stream_.native(), stream_.device().index());
+    stream_.synchronize();  // pinned sources are read after the call returns otherwise
+  } else {
+    std::memcpy(data_, source, bytes);
+  }
+}
+
+void Allocation::copy_to_host(void* target, std::size_t bytes) const {
+  check_fits(bytes, bytes_);
+  if (bytes == 0) return;
+  if (stream_.device().is_cuda()) {
+    runtime::copy(target, data_, bytes, stream_.native(), stream_.device().index());
+    stream_.synchronize();
+  } else {
+    std::memcpy(target, data_, bytes);
+  }
+}
+
+void Allocation::fill_zero() {
+  if (bytes_ == 0) return;
+  if (stream_.device().is_cuda()) {
+    runtime::zero(data_, bytes_, stream_.native(), stream_.device().index());
+  } else {
+    std::memset(data_, 0, bytes_);
+  }
+}
+
+}  // namespace lanky::detail

@@ -1,0 +1,140 @@
+// The GPU runtime on CUDA. Memory comes from the device's default pool, in stream order.
+#include <cuda_runtime_api.h>
+
+#include <lanky/error.hpp>
+
+#include "core/cuda_check.hpp"
+#include "core/runtime.hpp"
+
+namespace lanky::runtime {
+
+const DeviceCount& device_count() noexcept {
+  static const DeviceCount count = [] {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    cudaGetLastError();
+    if (status != cudaSuccess) return DeviceCount{0, cudaGetErrorString(status)};
+    if (devices == 0) return DeviceCount{0, "no CUDA-capable device is detected"};
+    return DeviceCount{devices, ""};
+  }();
+  return count;
+}
+
+DeviceProperties properties(int device) {
+  cudaDeviceProp p{};
+  check_cuda(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
+  return {.name = p.name,
+          .multiprocessors = p.multiProcessorCount,
+          .compute_capability = p.major * 10 + p.minor,
+          .memory_bytes = p.totalGlobalMem,
+          .l2_bytes = static_cast<std::size_t>(p.l2CacheSize),
+          .shared_bytes_per_block = p.sharedMemPerBlockOptin};
+}
+
+CUstream_st* create_stream(int device) {
+  const DeviceGuard guard(device);
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return stream;
+}
+
+void destroy_stream(CUstream_st* stream) noexcept {
+  cudaStreamDestroy(stream);
+}
+
+void synchronize(CUstream_st* stream, int device) {
+  const DeviceGuard guard(device);
+  check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+CUevent_st* create_event(int device) {
+  const DeviceGuard guard(device);
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+  return event;
+}
+
+void destroy_event(CUevent_st* event) noexcept {
+  cudaEventDestroy(event);
+}
+
+void record(CUevent_st* event, CUstream_st* stream) {
+  check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+void wait(CUstream_st* stream, CUevent_st* event) {
+  check_cuda(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+}
+
+void synchronize(CUevent_st* event) {
+  check_cuda(cudaEventSynchronize(event), "cudaEventSynchronize");
+}
+
+bool done(CUevent_st* event) {
+  const cudaError_t status = cudaEventQuery(event);
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  check_cuda(status, "cudaEventQuery");
+  return true;
+}
+
+double elapsed_ms(CUevent_st* start, CUevent_st* end) {
+  float ms = 0;
+  check_cuda(cudaEventElapsedTime(&ms, start, end), "cudaEventElapsedTime");
+  return static_cast<double>(ms);
+}
+
+void* allocate(std::size_t bytes, CUstream_st* stream, int device) {
+  const DeviceGuard guard(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    cudaMemGetInfo(&free_bytes, &total_bytes);
+    throw Error(ErrorCode::out_of_memory,
+                concat("cannot allocate ", bytes, " bytes on cuda:", device, ", of whose ",
+                       total_bytes, " bytes ", free_bytes, " are free"));
+  }
+  check_cuda(status, "cudaMallocAsync");
+  return data;
+}
+
+void deallocate(void* data, CUstream_st* stream, int device) noexcept {
+  int previous = 0;
+  cudaGetDevice(&previous);
+  cudaSetDevice(device);
+  cudaFreeAsync(data, stream);
+  cudaSetDevice(previous);
+}
+
+void copy(void* target, const void* source, std::size_t bytes, CUstream_st* stream, int device) {
+  const DeviceGuard guard(device);
+  check_cuda(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+}
+
+void zero(void* target, std::size_t bytes, CUstream_st* stream, int device) {
+  const DeviceGuard guard(device);
+  check_cuda(cudaMemsetAsync(target, 0, bytes, stream), "cudaMemsetAsync");
+}
+
+PointerSide where(const void* pointer) {
+  if (device_count().devices == 0) return {};
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+  switch (attributes.type) {
+    case cudaMemoryTypeDevice:
+      return {false, true, attributes.device};
+    case cudaMemoryTypeHost:
+    case cudaMemoryTypeManaged:
+      return {true, true, -1};
+    case cudaMemoryTypeUnregistered:
+      break;
+  }
+  return {};
+}
+
+}  // namespace lanky::runtime

@@ -1,0 +1,20 @@
+#include "core/shared_library.hpp"
+
+#include <dlfcn.h>
+
+namespace lanky {
+
+SharedLibrary::SharedLibrary(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    const char* message = dlerror();
+    if (failure_.empty() && message != nullptr) failure_ = message;
+  }
+}
+
+void* SharedLibrary::symbol(const char* name) const noexcept {
+  return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+}
+
+}  // namespace lanky

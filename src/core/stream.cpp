@@ -1,0 +1,117 @@
+#include <chrono>
+#include <lanky/error.hpp>
+#include <lanky/stream.hpp>
+#include <optional>
+#include <utility>
+
+#include "core/runtime.hpp"
+#include "core/text.hpp"
+
+namespace lanky {
+
+struct Stream::State {
+  State(Device d, CUstream_st* n, bool o) : device(d), native(n), owned(o) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (owned) runtime::destroy_stream(native);
+  }
+
+  Device device;
+  CUstream_st* native;
+  bool owned;
+};
+
+Stream::Stream(Device device)
+    : state_(device.is_cuda() ? std::make_shared<const State>(
+                                    device, runtime::create_stream(device.index()), true)
+                              : std::make_shared<const State>(device, nullptr, false)) {}
+
+Stream Stream::wrap(CUstream_st* stream, Device device) {
+  if (!device.is_cuda()) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("a cudaStream_t belongs to a CUDA device, not to ", device.name()));
+  }
+  return Stream(std::make_shared<const State>(device, stream, false));
+}
+
+Device Stream::device() const noexcept {
+  return state_->device;
+}
+
+CUstream_st* Stream::native() const noexcept {
+  return state_->native;
+}
+
+void Stream::synchronize() const {
+  if (device().is_cuda()) runtime::synchronize(native(), device().index());
+}
+
+struct Event::State {
+  explicit State(Device d) : device(d) {
+    if (device.is_cuda()) native = runtime::create_event(device.index());
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (native != nullptr) runtime::destroy_event(native);
+  }
+
+  Device device;
+  CUevent_st* native = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> time;  // on the CPU, where work is done
+};
+
+Event::Event(Device device) : state_(std::make_unique<State>(device)) {}
+Event::Event(Event&&) noexcept = default;
+Event& Event::operator=(Event&&) noexcept = default;
+Event::~Event() = default;
+
+Device Event::device() const noexcept {
+  return state_->device;
+}
+
+void Event::record(const Stream& stream) {
+  if (stream.device() != device()) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("an event of ", device().name(), " cannot mark a stream of ",
+                       stream.device().name()));
+  }
+  if (device().is_cuda()) {
+    runtime::record(state_->native, stream.native());
+  } else {
+    state_->time = std::chrono::steady_clock::now();
+  }
+}
+
+void Event::synchronize() const {
+  if (device().is_cuda()) runtime::synchronize(state_->native);
+}
+
+bool Event::done() const {
+  return !device().is_cuda() || runtime::done(state_->native);
+}
+
+double Event::elapsed_ms(const Event& start, const Event& end) {
+  if (start.device() != end.device()) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("no time passes between events of ", start.device().name(), " and ",
+                       end.device().name()));
+  }
+  if (start.device().is_cuda())
+    return runtime::elapsed_ms(start.state_->native, end.state_->native);
+  if (!start.state_->time || !end.state_->time) {
+    throw Error(ErrorCode::invalid_argument, "elapsed_ms needs two recorded events");
+  }
+  return std::chrono::duration<double, std::milli>(*end.state_->time - *start.state_->time).count();
+}
+
+void Stream::wait(const Event& event) const {
+  if (device().is_cuda() && event.device().is_cuda()) {
+    runtime::wait(native(), event.state_->native);
+  } else {
+    event.synchronize();
+  }
+}
+
+}  // namespace lanky

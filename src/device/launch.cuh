@@ -1,0 +1,29 @@
+// Launching kernels: the device of a stream is current, every launch is checked.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <lanky/stream.hpp>
+
+#include "core/cuda_check.hpp"
+
+namespace lanky::device {
+
+/// Makes the stream's device current and, when leaving(), reports a launch that failed.
+class LaunchScope {
+ public:
+  explicit LaunchScope(const Stream& stream) : guard_(stream.device().index()) {}
+  /// Throws what the launches of this scope reported; `what` names the kernel.
+  void check(const char* what) const { check_cuda(cudaGetLastError(), what); }
+
+ private:
+  DeviceGuard guard_;
+};
+
+template <class Integer>
+__host__ __device__ constexpr Integer ceil_div(Integer a, Integer b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace lanky::device
