@@ -48,7 +48,7 @@ class GunzipFile {
     const char* message = gzerror(file_, &code);
     if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
       const std::string cause =
-          code == Z_ERRNO ? std::generic_category().message(errno) : std::string(message);
+          code == Z_ERRNO ? std::generic_category().message(errno) : without_path(message);
       throw Error(ErrorCode::io, concat(path_, ": cannot be read: ", cause));
     }
     return {block_.data(), static_cast<std::size_t>(bytes)};
@@ -57,6 +57,12 @@ class GunzipFile {
   bool plain() const { return gzdirect(file_) != 0; }
 
  private:
+  /// zlib's messages start with the path, as the messages made of them do.
+  std::string without_path(std::string_view message) const {
+    if (message.starts_with(path_ + ": ")) message.remove_prefix(path_.size() + 2);
+    return std::string(message);
+  }
+
   std::string path_;
   gzFile file_ = nullptr;
   std::array<char, kBlockBytes> block_;
@@ -65,7 +71,7 @@ class GunzipFile {
 /// What libarchive calls for bytes. No exception may pass through its C frames.
 struct Feed {
   GunzipFile file;
-  std::string failure;
+  std::optional<Error> failure;
 
   static la_ssize_t read(archive* handle, void* self, const void** data) {
     auto& feed = *static_cast<Feed*>(self);
@@ -74,7 +80,7 @@ struct Feed {
       *data = bytes.data();
       return static_cast<la_ssize_t>(bytes.size());
     } catch (const Error& error) {
-      feed.failure = error.what();
+      feed.failure = error;
       archive_set_error(handle, EIO, "%s", error.what());
       return -1;
     }
@@ -112,7 +118,7 @@ struct ArchiveReader::Impl {
 
   void check(la_ssize_t status) {
     if (status >= 0 || status == ARCHIVE_WARN) return;
-    if (!feed.failure.empty()) throw Error(ErrorCode::io, feed.failure);
+    if (feed.failure) throw Error(*feed.failure);
     const char* cause = archive_error_string(handle.get());
     throw Error(
         ErrorCode::io,

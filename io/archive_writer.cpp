@@ -61,7 +61,6 @@ struct ArchiveWriter::Impl {
 
   void finish() {
     check(archive_write_close(handle.get()));
-    if (::fsync(file) != 0 && errno != EINVAL) fail(std::generic_category().message(errno));
     if (::close(std::exchange(file, -1)) != 0) fail(std::generic_category().message(errno));
     std::error_code error;
     fs::rename(part, target, error);
