@@ -1,7 +1,6 @@
 #include "io/patterns.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace lanky::io {
@@ -195,8 +194,9 @@ Pattern make_dense(Values v) {
 /// expected degree is the product of the probabilities of the row's bits.
 Pattern make_rmat(Values v) {
   constexpr double kRowZero = 0.76;             // a + b = 0.57 + 0.19
-  constexpr double kOneAfterZero = 0.25;        // b / (a + b)
-  constexpr double kOneAfterOne = 0.05 / 0.24;  // d / (c + d)
+  // Probability that a bit of the column is 1, given that of the row, in units of 2^-32.
+  constexpr std::uint32_t kOneAfterZero = 1'073'741'824;  // b / (a + b) = 0.25
+  constexpr std::uint32_t kOneAfterOne = 894'784'853;     // d / (c + d) = 0.05 / 0.24
   const int scale = static_cast<int>(v[0]);
   const std::int64_t n = std::int64_t{1} << scale;
   const double entries = static_cast<double>(n) * static_cast<double>(v[1]);
@@ -208,9 +208,11 @@ Pattern make_rmat(Values v) {
             const auto begin = static_cast<std::ptrdiff_t>(columns.size());
             for (std::int64_t k = 0; k < drawn; ++k) {
               std::int64_t col = 0;
-              for (int bit = 0; bit < scale; ++bit) {
-                const double one = ((row >> bit) & 1) == 0 ? kOneAfterZero : kOneAfterOne;
-                col |= std::int64_t{random.fraction() < one} << bit;
+              std::uint64_t word = 0;  // gives two bits of the column
+              for (int bit = 0; bit < scale; ++bit, word >>= 32) {
+                if (bit % 2 == 0) word = random.bits();
+                const std::uint32_t one = ((row >> bit) & 1) == 0 ? kOneAfterZero : kOneAfterOne;
+                col |= std::int64_t{static_cast<std::uint32_t>(word) < one} << bit;
               }
               append(columns, col);
             }
