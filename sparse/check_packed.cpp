@@ -72,6 +72,11 @@ class PackedCheck {
     for (std::int64_t i = 0; i < h_.split_rows; ++i) {
       const std::int64_t pieces = p_.split_starts[i + 1] - p_.split_starts[i];
       require(pieces > 1, "split row ", i, " has ", pieces, " pieces");
+      for (std::int64_t p = p_.split_starts[i]; p + 1 < p_.split_starts[i + 1]; ++p) {
+        const std::int64_t tiles = p_.piece_tiles[p + 1] - p_.piece_tiles[p];
+        require(tiles == kPieceTiles<T>, "piece ", p, ", not the last of its row, has ", tiles,
+                " tiles");
+      }
     }
     require(p_.block_tiles[0] == p_.piece_tiles[h_.pieces], "blocks start at tile ",
             p_.block_tiles[0], ", pieces end at ", p_.piece_tiles[h_.pieces]);

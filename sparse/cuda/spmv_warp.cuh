@@ -179,6 +179,7 @@ __device__ void run_short(const PackedView<E>& a, const DeviceProduct<E, EOut, S
       if (segment % kQuad == kQuad - 1 || segment == kSegments - 1) {
         const int mine = segment / kQuad * kQuad + lane % kQuad;
         if (mine <= segment && rows[mine] >= 0) writer.write(rows[mine], kept);
+        __syncwarp();  // the next product needs the lanes together that the write let diverge
       }
     }
   }
