@@ -20,9 +20,9 @@ struct Problem {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  Strides a;             // A[m, k]
-  Strides b;             // B[k, n]
-  Strides c;             // C[m, n]
+  Strides a{};           // A[m, k]
+  Strides b{};           // B[k, n]
+  Strides c{};           // C[m, n]
   bool swapped = false;  // the caller's B^T is A here, and the caller's A^T is B
 };
 
