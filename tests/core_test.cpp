@@ -1,7 +1,322 @@
+// Errors, types, devices, streams, events and buffers, on every executor.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <lanky/lanky.hpp>
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
 
-TEST(Core, Smoke) {
-  EXPECT_EQ(lanky::Device::cpu().name(), "cpu");
+#include "core/arguments.hpp"
+#include "core/dispatch.hpp"
+#include "core/shared_library.hpp"
+#include "core/text.hpp"
+#include "support/executor.hpp"
+#include "support/expect_error.hpp"
+
+namespace lanky {
+namespace {
+
+TEST(ErrorCodes, HaveDistinctNames) {
+  std::set<std::string_view> names;
+  for (int code = 0; code <= static_cast<int>(ErrorCode::device); ++code) {
+    names.insert(name(static_cast<ErrorCode>(code)));
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(ErrorCode::device) + 1);
+  EXPECT_FALSE(names.contains("unknown"));
 }
+
+TEST(DTypes, NamesRoundTripAndSizesMatchTheTypes) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+    EXPECT_EQ(parse_dtype(name(dtype)), dtype);
+  }
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    dispatch_real(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      EXPECT_EQ(kDType<T>, dtype);
+      EXPECT_EQ(sizeof(T), size_of(dtype));
+    });
+  }
+  EXPECT_EQ(sizeof(std::complex<float>), size_of(DType::c64));
+  EXPECT_EQ(sizeof(std::complex<double>), size_of(DType::c128));
+  expect_error([] { parse_dtype("fp64"); }, ErrorCode::invalid_argument, {"\"fp64\"", "f64"});
+  expect_error([] { dispatch_real(DType::c64, [](auto) {}); }, ErrorCode::unsupported, {"c64"});
+}
+
+TEST(DTypes, UnitRoundoffIsHalfTheDistanceToTheNextNumber) {
+  const half one(1.0F);
+  const half next = std::bit_cast<half>(static_cast<std::uint16_t>(one.bits + 1));
+  EXPECT_EQ(unit_roundoff(DType::f16), (static_cast<double>(next) - 1.0) / 2);
+  const bfloat16 wide_one(1.0F);
+  const auto wide_next = std::bit_cast<bfloat16>(static_cast<std::uint16_t>(wide_one.bits + 1));
+  EXPECT_EQ(unit_roundoff(DType::bf16), (static_cast<double>(wide_next) - 1.0) / 2);
+  EXPECT_EQ(unit_roundoff(DType::f32), std::numeric_limits<float>::epsilon() / 2);
+  EXPECT_EQ(unit_roundoff(DType::f64), std::numeric_limits<double>::epsilon() / 2);
+}
+
+template <class T>
+class HalfTypes : public ::testing::Test {
+ protected:
+  static T from_bits(unsigned bits) { return std::bit_cast<T>(static_cast<std::uint16_t>(bits)); }
+};
+using StorageTypes = ::testing::Types<half, bfloat16>;
+TYPED_TEST_SUITE(HalfTypes, StorageTypes);
+
+TYPED_TEST(HalfTypes, EveryBitPatternSurvivesTheWayThroughFloat) {
+  for (unsigned bits = 0; bits < 0x10000U; ++bits) {
+    const TypeParam value = this->from_bits(bits);
+    const auto wide = static_cast<float>(value);
+    const TypeParam back(wide);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(static_cast<float>(back))) << bits;
+    } else {
+      EXPECT_EQ(back.bits, bits);
+    }
+  }
+}
+
+// Between neighbours a < b, everything below the middle rounds to a, everything above it to b, and
+// the middle itself to the one with an even last bit: from float and from double alike.
+TYPED_TEST(HalfTypes, RoundsToNearestEvenAtEveryMidpoint) {
+  for (unsigned bits = 0;; ++bits) {
+    const auto low = static_cast<double>(static_cast<float>(this->from_bits(bits)));
+    const auto high = static_cast<double>(static_cast<float>(this->from_bits(bits + 1)));
+    if (std::isinf(high)) break;
+    const double middle = (low + high) / 2;
+    const unsigned even = bits % 2 == 0 ? bits : bits + 1;
+    EXPECT_EQ(TypeParam(middle).bits, even);
+    EXPECT_EQ(TypeParam(static_cast<float>(middle)).bits, even);
+    EXPECT_EQ(TypeParam(std::nextafter(middle, 0.0)).bits, bits);
+    EXPECT_EQ(TypeParam(std::nextafter(middle, 1e300)).bits, bits + 1);
+    EXPECT_EQ(TypeParam(-std::nextafter(middle, 1e300)).bits, (bits + 1) | 0x8000U);
+  }
+}
+
+TEST(HalfTypes, OverflowGoesToInfinity) {
+  EXPECT_EQ(half(65519.99).bits, 0x7bffU);
+  EXPECT_EQ(half(65520.0).bits, 0x7c00U);
+  EXPECT_EQ(half(-1e300).bits, 0xfc00U);
+  EXPECT_EQ(bfloat16(1e300).bits, 0x7f80U);
+  EXPECT_EQ(bfloat16(-std::numeric_limits<double>::infinity()).bits, 0xff80U);
+}
+
+TEST(Devices, AreNamedParsedAndListed) {
+  EXPECT_EQ(Device::parse("cpu"), Device::cpu());
+  EXPECT_EQ(Device::cpu().name(), "cpu");
+  const std::vector<Device> all = Device::all();
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(1 + Device::cuda_count()));
+  EXPECT_EQ(all[0], Device::cpu());
+  for (const Device& device : all) {
+    EXPECT_EQ(Device::parse(device.name()), device);
+    const DeviceProperties properties = device.properties();
+    EXPECT_FALSE(properties.name.empty());
+    EXPECT_GT(properties.multiprocessors, 0);
+    EXPECT_GT(properties.memory_bytes, std::size_t{1} << 28);
+    EXPECT_EQ(properties.compute_capability > 0, device.is_cuda());
+  }
+  EXPECT_EQ(Device::best(), all.size() > 1 ? all[1] : all[0]);
+  for (const char* text : {"", "gpu", "cuda:", "cuda:x", "cuda:1x", "CPU"}) {
+    expect_error([&] { Device::parse(text); }, ErrorCode::invalid_argument,
+                 {concat('"', text, '"'), "cuda:INDEX"});
+  }
+}
+
+TEST(Devices, ThatAreNotThereGiveOneClearError) {
+  const int count = Device::cuda_count();
+  EXPECT_EQ(Device::cuda_absence().empty(), count > 0);
+  const std::vector<std::string> expected =
+      count > 0 ? std::vector<std::string>{concat("CUDA device ", count), concat("has ", count)}
+                : std::vector<std::string>{"no CUDA device", Device::cuda_absence()};
+  expect_error([&] { Device::cuda(count); }, ErrorCode::no_device, expected);
+  expect_error([&] { Device::parse("cuda:99"); }, ErrorCode::no_device, {"CUDA device"});
+}
+
+template <class Case>
+class OnExecutor : public ::testing::Test {};
+using Executors =
+    ::testing::Types<testing::On<DeviceKind::cpu, double>, testing::On<DeviceKind::cuda, double>>;
+TYPED_TEST_SUITE(OnExecutor, Executors, testing::OnName);
+
+TYPED_TEST(OnExecutor, BuffersHoldWhatWasCopiedIn) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  const std::vector<double> values = {1.0, -2.5, 3.25};
+  Buffer<double> buffer = Buffer<double>::from(stream, values);
+  EXPECT_EQ(buffer.size(), 3);
+  EXPECT_EQ(buffer.to_host(), values);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 256, 0U);
+
+  const double* data = buffer.data();
+  Buffer<double> moved = std::move(buffer);
+  EXPECT_EQ(moved.data(), data);
+  EXPECT_EQ(moved.to_host(), values);
+  moved.fill_zero();
+  EXPECT_EQ(moved.to_host(), std::vector<double>(3, 0.0));
+  EXPECT_EQ(Buffer<double>(stream, 0).to_host().size(), 0U);
+}
+
+TYPED_TEST(OnExecutor, BuffersRefuseWhatCannotFit) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  expect_error([&] { Buffer<double>(stream, -1); }, ErrorCode::invalid_argument, {"-1"});
+  expect_error([&] { Buffer<double>(stream, std::int64_t{1} << 61); }, ErrorCode::out_of_memory,
+               {"2305843009213693952"});
+  const std::int64_t too_much = std::int64_t{1} << 44;  // 128 TiB
+  expect_error([&] { Buffer<double>(stream, too_much); }, ErrorCode::out_of_memory,
+               {concat(too_much * 8), device.name()});
+  Buffer<double> small(stream, 2);
+  const std::vector<double> three(3, 1.0);
+  expect_error([&] { small.copy_from(three); }, ErrorCode::size_mismatch, {"24", "16"});
+  EXPECT_EQ(Buffer<double>::from(stream, three).to_host(), three);  // an error leaves no trace
+}
+
+TYPED_TEST(OnExecutor, MatricesKnowTheirLayout) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  Matrix<float> tight(stream, 5, 3);
+  EXPECT_EQ(tight.view().ld, 5);
+  EXPECT_EQ(tight.buffer().size(), 15);
+  const Matrix<float> padded(stream, 5, 3, Layout::row, 8);
+  EXPECT_EQ(padded.view().ld, 8);
+  EXPECT_EQ(padded.view().layout, Layout::row);
+  EXPECT_EQ(padded.buffer().size(), 40);
+}
+
+class CountingAllocator : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, const Stream& stream) override {
+    held_.emplace_back(stream, static_cast<std::int64_t>(bytes));
+    live_bytes += static_cast<std::int64_t>(bytes);
+    return held_.back().data();
+  }
+  void deallocate(void* data, std::size_t bytes, const Stream& /*stream*/) noexcept override {
+    std::erase_if(held_, [&](const Buffer<std::byte>& buffer) { return buffer.data() == data; });
+    live_bytes -= static_cast<std::int64_t>(bytes);
+  }
+  std::int64_t live_bytes = 0;
+
+ private:
+  std::vector<Buffer<std::byte>> held_;
+};
+
+TYPED_TEST(OnExecutor, ACallersAllocatorGetsEveryRequestAndEveryReturn) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  CountingAllocator allocator;
+  {
+    Buffer<double> a(stream, 10, &allocator);
+    Buffer<float> b = Buffer<float>::from(stream, std::vector<float>{1, 2, 3}, &allocator);
+    EXPECT_EQ(allocator.live_bytes, 80 + 12);
+    EXPECT_EQ(b.to_host(), (std::vector<float>{1, 2, 3}));
+    a = Buffer<double>(stream, 1, &allocator);
+    EXPECT_EQ(allocator.live_bytes, 8 + 12);
+  }
+  EXPECT_EQ(allocator.live_bytes, 0);
+}
+
+TYPED_TEST(OnExecutor, EventsOrderAndTimeTheWorkOfStreams) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream first(device);
+  const Stream second(device);
+  Event start(device);
+  Event end(device);
+  Buffer<double> buffer(first, 1 << 20);
+  start.record(first);
+  buffer.fill_zero();
+  end.record(first);
+  second.wait(end);
+  second.synchronize();
+  EXPECT_TRUE(end.done());
+  EXPECT_GT(Event::elapsed_ms(start, end), 0.0);
+  EXPECT_LT(Event::elapsed_ms(start, end), 10'000.0);
+}
+
+TYPED_TEST(OnExecutor, PointersOnTheWrongSideAreNamed) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  const Buffer<double> here(stream, 4);
+  const std::vector<double> host(4);
+  EXPECT_NO_THROW(check_on_device(here.data(), 4, device, "x"));
+  EXPECT_NO_THROW(check_on_device(nullptr, 0, device, "x"));
+  expect_error([&] { check_on_device(nullptr, 4, device, "x"); }, ErrorCode::invalid_argument,
+               {"x is a null pointer", "4 elements"});
+  if (device.is_cuda()) {
+    expect_error([&] { check_on_device(host.data(), 4, device, "x"); }, ErrorCode::wrong_memory,
+                 {"x is in host memory", device.name()});
+    expect_error([&] { check_on_device(here.data(), 4, Device::cpu(), "y"); },
+                 ErrorCode::wrong_memory, {"y is in the memory of cuda:0", "cpu"});
+    EXPECT_TRUE(only_on_device(here.data()));
+  }
+  EXPECT_FALSE(only_on_device(host.data()));
+  expect_error([&] { check_workspace(here.data(), 8, 32, device); }, ErrorCode::size_mismatch,
+               {"8 bytes", "needs 32"});
+}
+
+TEST(Streams, WrapTheCallersOwn) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream owner(device);
+  {
+    const Stream wrapped = Stream::wrap(owner.native(), device);
+    EXPECT_EQ(wrapped.native(), owner.native());
+    wrapped.synchronize();
+  }
+  owner.synchronize();  // still alive
+  EXPECT_EQ(Buffer<int>::from(owner, std::vector<int>{7}).to_host(), std::vector<int>{7});
+}
+
+TEST(Streams, OfTheCpuHaveNoNativeHandle) {
+  EXPECT_EQ(Stream(Device::cpu()).native(), nullptr);
+  expect_error([] { Stream::wrap(nullptr, Device::cpu()); }, ErrorCode::invalid_argument, {"cpu"});
+}
+
+TEST(Streams, DifferentDevicesAreTold) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  EXPECT_NO_THROW(check_same_device(device, device));
+  expect_error([&] { check_same_device(device, Device::cpu()); }, ErrorCode::wrong_memory,
+               {device.name(), "cpu"});
+  Event event(device);
+  expect_error([&] { event.record(Stream(Device::cpu())); }, ErrorCode::invalid_argument,
+               {"cuda:0", "cpu"});
+}
+
+TEST(Events, MustBeRecordedBeforeTheyAreTimed) {
+  const Event a(Device::cpu());
+  const Event b(Device::cpu());
+  expect_error([&] { Event::elapsed_ms(a, b); }, ErrorCode::invalid_argument, {"recorded"});
+}
+
+TEST(Views, TurnIntoViewsOfConst) {
+  double data[6] = {};
+  const VectorView<double> x{data, 6};
+  const VectorView<const double> cx = x;
+  EXPECT_EQ(cx.data, x.data);
+  const MatrixView<const double> cm = MatrixView<double>{data, 2, 3, 2, Layout::col};
+  EXPECT_EQ(cm.cols, 3);
+  const std::int32_t narrow[] = {0, 2};
+  const std::int64_t wide[] = {0, 3};
+  EXPECT_EQ(RowOffsets(narrow)[1], 2);
+  EXPECT_EQ(RowOffsets(wide)[1], 3);
+  EXPECT_EQ(RowOffsets(narrow).bytes_per_offset(), 4);
+}
+
+TEST(SharedLibraries, ReportWhatIsMissing) {
+  const SharedLibrary none({"liblanky-does-not-exist.so"});
+  EXPECT_FALSE(none.loaded());
+  EXPECT_NE(none.failure().find("liblanky-does-not-exist"), std::string::npos);
+  EXPECT_EQ(none.function<void()>("anything"), nullptr);
+  const SharedLibrary math({"liblanky-does-not-exist.so", "libm.so.6"});
+  ASSERT_TRUE(math.loaded()) << math.failure();
+  auto* cosine = math.function<double(double)>("cos");
+  ASSERT_NE(cosine, nullptr);
+  EXPECT_EQ(cosine(0.0), 1.0);
+}
+
+}  // namespace
+}  // namespace lanky

@@ -3,6 +3,7 @@
 #include <lanky/error.hpp>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "core/runtime.hpp"
 #include "core/text.hpp"
@@ -60,7 +61,7 @@ Allocation::Allocation(const Stream& stream, std::size_t bytes, Allocator* alloc
 }
 
 Allocation::Allocation(Allocation&& other) noexcept
-    : stream_(other.stream_),
+    : stream_(std::move(other.stream_)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       allocator_(other.allocator_) {}

@@ -13,6 +13,11 @@ const DeviceCount& device_count() noexcept {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
     cudaGetLastError();
+    if (status == cudaErrorInsufficientDriver) {
+      int driver = 0;
+      cudaDriverGetVersion(&driver);
+      if (driver == 0) return DeviceCount{0, "no CUDA driver is installed"};
+    }
     if (status != cudaSuccess) return DeviceCount{0, cudaGetErrorString(status)};
     if (devices == 0) return DeviceCount{0, "no CUDA-capable device is detected"};
     return DeviceCount{devices, ""};

@@ -1,4 +1,5 @@
-// A call must throw one lanky::Error of a given code whose message is one line and holds the values.
+// A call must throw one lanky::Error of a given code whose message is one line and holds the
+// values.
 #pragma once
 
 #include <gtest/gtest.h>
