@@ -19,8 +19,8 @@ Status status_of(ErrorCode code) {
       return Status::unsupported;
     case ErrorCode::parse:
     case ErrorCode::io:
-      return Status::invalid;
     case ErrorCode::invalid_argument:
+      return Status::invalid;
     case ErrorCode::size_mismatch:
     case ErrorCode::wrong_memory:
     case ErrorCode::device:
