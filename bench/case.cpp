@@ -1,0 +1,131 @@
+#include "bench/case.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/floor.hpp"
+
+namespace lanky::bench {
+
+namespace {
+
+/// Runs the contestant once on poisoned results; a wrong or failing one loses its `run`.
+std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& contestant,
+                             Fill fill) {
+  if (contestant.status != Status::ok) return std::nullopt;
+  try {
+    workload.poison();
+    contestant.run(session.stream, 0);
+    session.stream.synchronize();
+    Verdict verdict = workload.check(fill);
+    if (!verdict.right) {
+      contestant.status = Status::wrong;
+      contestant.message = verdict.message;
+    }
+    return verdict;
+  } catch (...) {
+    contestant.status = status_of_current_exception(contestant.message);
+    return std::nullopt;
+  }
+}
+
+/// (status, message) of each contestant on integer data, in the order of contestants().
+std::vector<std::pair<Status, std::string>> judge_integers(Session& session, Workload& workload) {
+  std::vector<std::pair<Status, std::string>> findings;
+  workload.fill(Fill::integers);
+  for (Contestant& contestant : workload.contestants()) {
+    judge(session, workload, contestant, Fill::integers);
+    findings.emplace_back(contestant.status, contestant.message);
+  }
+  return findings;
+}
+
+/// Times the contestants that are still ok, and the floor beside them.
+void time_contestants(Session& session, Workload& workload,
+                      const std::vector<Contestant>& contestants, CaseReport& report) {
+  std::vector<Lap> laps;
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
+    if (contestants[i].status != Status::ok) continue;
+    laps.push_back({.product = contestants[i].run, .slots = workload.slots()});
+    timed.push_back(i);
+  }
+  if (laps.empty()) return;
+  StreamingFloor floor(session, report.footprint.read, report.footprint.written, workload.slots());
+  laps.push_back(floor.lap());
+  std::vector<Timing> timings = time_laps(session, laps);
+  for (std::size_t t = 0; t < timed.size(); ++t)
+    report.outcomes[timed[t]].timing = std::move(timings[t]);
+  report.floor = std::move(timings.back());
+}
+
+Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& verdict) {
+  return {.contestant = contestant.name,
+          .variant = contestant.variant,
+          .status = contestant.status,
+          .message = contestant.message,
+          .setup_us = contestant.setup_us,
+          .plan_bytes = contestant.plan_bytes,
+          .explanation = contestant.explanation,
+          .verdict = verdict,
+          .timing = std::nullopt};
+}
+
+}  // namespace
+
+std::string_view name(GemmFamily family) noexcept {
+  switch (family) {
+    case GemmFamily::panel:
+      return "panel";
+    case GemmFamily::update:
+      return "update";
+    case GemmFamily::gram:
+      return "gram";
+    case GemmFamily::regular:
+      return "regular";
+  }
+  return "unknown";
+}
+
+std::string_view name(Op op) noexcept {
+  return op == Op::none ? "n" : op == Op::trans ? "t" : "c";
+}
+
+std::string_view name(Layout layout) noexcept {
+  return layout == Layout::col ? "col" : "row";
+}
+
+bool CaseReport::all_ok() const {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return outcome.status == Status::ok ||
+           (outcome.status == Status::unsupported && outcome.contestant != "lanky");
+  });
+}
+
+CaseReport run_workload(Session& session, Workload& workload) {
+  CaseReport report{workload.subject(), workload.footprint(), std::nullopt, {}};
+  const auto findings = judge_integers(session, workload);
+  workload.fill(Fill::random);
+  std::vector<Contestant> contestants = workload.contestants();
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
+    Contestant& contestant = contestants[i];
+    const std::optional<Verdict> verdict = judge(session, workload, contestant, Fill::random);
+    if (contestant.status == Status::ok)
+      std::tie(contestant.status, contestant.message) = findings[i];
+    report.outcomes.push_back(outcome_of(contestant, verdict));
+  }
+  try {
+    time_contestants(session, workload, contestants, report);
+  } catch (...) {  // whoever failed under load, no time of this case can be trusted
+    std::string message;
+    const Status status = status_of_current_exception(message);
+    for (Outcome& outcome : report.outcomes) {
+      if (outcome.status != Status::ok) continue;
+      outcome.status = status;
+      outcome.message = "while timed: " + message;
+    }
+  }
+  return report;
+}
+
+}  // namespace lanky::bench

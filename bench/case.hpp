@@ -1,0 +1,102 @@
+// One benchmark case: a product, the contestants that compute it, and what came of each.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dense.hpp>
+#include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "bench/contestant.hpp"
+#include "bench/random.hpp"
+#include "bench/session.hpp"
+#include "bench/stopwatch.hpp"
+#include "bench/verify.hpp"
+
+namespace lanky::bench {
+
+struct SpmvCase {
+  std::string name;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t nnz = 0;
+  DType dtype = DType::f64;
+};
+
+struct GemmCase {
+  std::string name;  // "" until named: see gemm_case_name()
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  Layout layout = Layout::col;
+  bool padded = false;  // leading dimensions are 8 elements longer than tight
+  double beta = 0;
+  DType dtype = DType::f64;
+};
+
+/// "panel", "update", "gram", "regular"; "n", "t", "c"; "col", "row": as records spell them.
+std::string_view name(GemmFamily family) noexcept;
+std::string_view name(Op op) noexcept;
+std::string_view name(Layout layout) noexcept;
+
+/// What a product must at least move and compute.
+struct Footprint {
+  std::int64_t read = 0;     // bytes
+  std::int64_t written = 0;  // bytes
+  double flops = 0;
+
+  std::int64_t bytes() const { return read + written; }
+};
+
+/// One contestant's part in a report; times only where status is ok.
+struct Outcome {
+  std::string contestant;
+  std::string variant;
+  Status status = Status::ok;
+  std::string message;
+  double setup_us = 0;
+  std::int64_t plan_bytes = 0;
+  std::string explanation;
+  std::optional<Verdict> verdict;  // on random data
+  std::optional<Timing> timing;
+};
+
+struct CaseReport {
+  std::variant<SpmvCase, GemmCase> subject;
+  Footprint footprint;
+  std::optional<Timing> floor;  // absent where no contestant could be timed
+  std::vector<Outcome> outcomes;
+
+  /// Every outcome that was tried is ok (what is unsupported was not tried), lanky's in any case.
+  bool all_ok() const;
+};
+
+/// What a case does for the harness.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual std::variant<SpmvCase, GemmCase> subject() const = 0;
+  virtual Footprint footprint() const = 0;
+  virtual int slots() const = 0;  // sets of operands that launches rotate through
+  /// Gives all operands that data, and remembers what the product should be.
+  virtual void fill(Fill fill) = 0;
+  /// Builds all contestants on the operands as they are.
+  virtual std::vector<Contestant> contestants() = 0;
+  /// Makes the result of slot 0 unusable, so that a product must write it.
+  virtual void poison() = 0;
+  /// The result of slot 0 against the reference for `fill`.
+  virtual Verdict check(Fill fill) = 0;
+};
+
+/// Checks every contestant on integer and on random data, and times those that are right.
+CaseReport run_workload(Session& session, Workload& workload);
+
+}  // namespace lanky::bench

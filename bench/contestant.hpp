@@ -1,0 +1,40 @@
+// Who takes part in a comparison: one way to compute a product, built and ready to run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <lanky/stream.hpp>
+#include <string>
+#include <string_view>
+
+namespace lanky::bench {
+
+/// How a contestant, or a whole case, ended. invalid: the input could not be read.
+enum class Status : std::uint8_t { ok, wrong, oom, timeout, crash, unsupported, invalid };
+
+/// "ok", "wrong", ...: as records spell it.
+std::string_view name(Status status) noexcept;
+
+/// Starts one product on the stream, with the operands of set `slot`.
+using Product = std::function<void(const Stream& stream, int slot)>;
+
+struct Contestant {
+  std::string name;     // "lanky", "cusparse", "cublas", ...
+  std::string variant;  // "auto", "alg1", ...
+  Product run;          // set where status is ok
+  double setup_us = 0;  // from operands in device memory to the first product
+  std::int64_t plan_bytes = 0;
+  std::string explanation;  // a plan's own account of itself
+  Status status = Status::ok;
+  std::string message;  // why status is not ok
+};
+
+/// The status that the exception now being handled amounts to; sets `message`.
+Status status_of_current_exception(std::string& message);
+
+/// A contestant that `build` completes, its time taken as setup_us (the stream waited for). What
+/// it throws becomes the status.
+Contestant make_contestant(std::string name, std::string variant, const Stream& stream,
+                           const std::function<void(Contestant&)>& build);
+
+}  // namespace lanky::bench

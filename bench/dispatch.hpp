@@ -1,0 +1,32 @@
+// From a DType known at run time to code for its C++ type.
+#pragma once
+
+#include <lanky/dtype.hpp>
+#include <lanky/error.hpp>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace lanky::bench {
+
+/// f(std::type_identity<T>{}) for the real T that `dtype` names; Error(unsupported) for complex.
+template <class F>
+decltype(auto) with_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return std::forward<F>(f)(std::type_identity<double>{});
+    case DType::f32:
+      return std::forward<F>(f)(std::type_identity<float>{});
+    case DType::f16:
+      return std::forward<F>(f)(std::type_identity<half>{});
+    case DType::bf16:
+      return std::forward<F>(f)(std::type_identity<bfloat16>{});
+    case DType::c64:
+    case DType::c128:
+      break;
+  }
+  throw Error(ErrorCode::unsupported, "type " + std::string(name(dtype)) +
+                                          " cannot be measured yet; use f64, f32, f16 or bf16");
+}
+
+}  // namespace lanky::bench

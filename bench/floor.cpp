@@ -1,0 +1,95 @@
+#include "bench/floor.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "bench/gpu.hpp"
+
+namespace lanky::bench {
+
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/// Reads all words and writes all bytes, each thread a part.
+void stream_on_cpu(const char* source, std::int64_t read, char* target, std::int64_t write) {
+  constexpr std::int64_t kChunk = 1 << 16;  // bytes that a thread takes at a time
+  const auto* words = reinterpret_cast<const std::uint64_t*>(source);
+  const std::int64_t word_count = (read + 7) / 8;
+  std::uint64_t fold = 0;
+#pragma omp parallel for reduction(^ : fold) schedule(static)
+  for (std::int64_t i = 0; i < word_count; ++i)
+    fold ^= words[i];
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < write; i += kChunk)
+    std::memset(target + i, static_cast<int>(fold & 1), std::min(kChunk, write - i));
+  asm volatile("" : : "r"(fold));  // keeps the loads where nothing is written
+}
+
+}  // namespace
+
+StreamingFloor::StreamingFloor(Session& session, std::int64_t read, std::int64_t write, int slots)
+    : read_(read),
+      write_(write),
+      slots_(slots),
+      source_(session.stream, aligned(read) * slots),
+      target_(session.stream, aligned(write) * slots) {
+  source_.fill_zero();
+  target_.fill_zero();
+  if (!session.stream.device().is_cuda()) return;
+  double fastest = std::numeric_limits<double>::infinity();
+  int best = unroll_;
+  for (const int unroll : gpu::kStreamingUnrolls) {
+    unroll_ = unroll;
+    const Lap trial = lap();
+    std::int64_t turn = 0;
+    batch_us(session.stream, trial, slots, turn);
+    const gpu::Graph graph(session.stream, [&] {
+      for (int i = 0; i < std::max(slots_, 20); ++i)
+        trial.product(session.stream, i % slots_);
+    });
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      Event start(session.stream.device());
+      Event end(session.stream.device());
+      start.record(session.stream);
+      graph.launch(session.stream);
+      end.record(session.stream);
+      end.synchronize();
+      const double ms = Event::elapsed_ms(start, end);
+      if (repeat > 0 && ms < fastest) {
+        fastest = ms;
+        best = unroll;
+      }
+    }
+  }
+  unroll_ = best;
+}
+
+Lap StreamingFloor::lap() {
+  return {.product = [this](const Stream& stream, int slot) { stream_once(stream, slot); },
+          .slots = slots_,
+          .cold = false};
+}
+
+void StreamingFloor::stream_once(const Stream& stream, int slot) {
+  const char* source = source_.data() + slot * aligned(read_);
+  char* target = target_.data() + slot * aligned(write_);
+  if (stream.device().is_cuda()) {
+    gpu::stream_bytes(stream, {source, read_, target, write_, nullptr}, unroll_);
+  } else {
+    stream_on_cpu(source, read_, target, write_);
+  }
+}
+
+double read_floor_tbs(Session& session) {
+  const bool cuda = session.stream.device().is_cuda();
+  const std::int64_t bytes = cuda ? 2LL << 30 : 256LL << 20;
+  StreamingFloor floor(session, bytes, 0, 1);
+  const Lap lap = floor.lap();
+  const std::vector<Timing> timing = time_laps(session, {&lap, 1});
+  return static_cast<double>(bytes) / timing[0].warm.median_us * 1e-6;
+}
+
+}  // namespace lanky::bench

@@ -1,0 +1,36 @@
+// The streaming floor: the time of a kernel that reads R bytes, writes W bytes, and does no more.
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <vector>
+
+#include "bench/session.hpp"
+#include "bench/stopwatch.hpp"
+
+namespace lanky::bench {
+
+class StreamingFloor {
+ public:
+  /// Takes (read + write) * slots bytes; slot s streams its own part of them. On a GPU the number
+  /// of loads in flight that is fastest for these sizes is found by trying.
+  StreamingFloor(Session& session, std::int64_t read, std::int64_t write, int slots);
+
+  /// To be timed beside the contestants. Valid while this object lives and does not move.
+  Lap lap();
+
+ private:
+  void stream_once(const Stream& stream, int slot);
+
+  std::int64_t read_;
+  std::int64_t write_;
+  int slots_;
+  Buffer<char> source_;  // [slots][read, rounded up to 256]
+  Buffer<char> target_;  // [slots][write, rounded up to 256]
+  int unroll_ = 4;
+};
+
+/// Terabytes per second at which the device reads 2 GiB (256 MiB on a CPU).
+double read_floor_tbs(Session& session);
+
+}  // namespace lanky::bench

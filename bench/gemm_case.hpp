@@ -1,0 +1,18 @@
+// A dense product as a benchmark case: C = op(A) op(B) + beta C, operands random, launches rotating
+// through sets of operands that together exceed twice the last cache.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/case.hpp"
+#include "bench/session.hpp"
+
+namespace lanky::bench {
+
+/// "gram-1e6x16", "panel-4096x8", "update-1e5x8", "gemm-300x200x100" for regular shapes.
+std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k);
+
+std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors);
+
+}  // namespace lanky::bench

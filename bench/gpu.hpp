@@ -1,0 +1,66 @@
+// What measuring needs of a GPU beyond lanky's own API, without its headers. Implemented in cuda/;
+// cuda/absent.cpp throws Error(no_device) in builds without CUDA.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <lanky/dtype.hpp>
+#include <lanky/stream.hpp>
+#include <string>
+
+#include "bench/random.hpp"
+
+struct CUgraphExec_st;
+
+namespace lanky::bench::gpu {
+
+/// Work captured once and replayed with one launch.
+class Graph {
+ public:
+  /// Captures what `work` gives to the stream; throws what the capture reports.
+  Graph(const Stream& stream, const std::function<void()>& work);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
+  void launch(const Stream& stream) const;
+
+ private:
+  CUgraphExec_st* executable_ = nullptr;
+};
+
+/// The SM clock now, counted by one thread against the GPU's wall clock for 0.1 ms.
+double sm_clock_mhz(const Stream& stream);
+
+/// `read` bytes of `source` are read, `write` bytes of `target` written, both rounded up to 16.
+/// seen: set to 1 where a thread reads a 16-byte word of 0xa5 among zeros (a test's sentinel).
+struct Traffic {
+  const void* source = nullptr;
+  std::int64_t read = 0;
+  void* target = nullptr;
+  std::int64_t write = 0;
+  std::uint32_t* seen = nullptr;
+};
+
+/// Loads that one thread has in flight: variants of the streaming kernel, the best depends on size.
+inline constexpr int kStreamingUnrolls[] = {1, 2, 4, 8};
+
+/// Moves those bytes and does nothing else.
+void stream_bytes(const Stream& stream, const Traffic& traffic, int unroll);
+
+/// Element s of data[0, size): its place (s % ld, s / ld) in columns of `rows` elements decides:
+/// element(fill, seed, place), NaN where s % ld >= rows. `transposed` counts places by rows.
+struct FillExtent {
+  std::int64_t rows = 0;  // along the contiguous direction
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+  bool transposed = false;
+};
+void fill(const Stream& stream, DType dtype, void* data, const FillExtent& extent, Fill fill,
+          std::uint64_t seed);
+
+/// Version of the CUDA runtime ("13.0"), and of the driver.
+std::string runtime_version();
+std::string driver_version();
+
+}  // namespace lanky::bench::gpu

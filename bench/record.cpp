@@ -1,0 +1,168 @@
+#include "bench/record.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <lanky/error.hpp>
+#include <nlohmann/json.hpp>
+
+namespace lanky::bench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity and no NaN.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json median_of(const std::optional<Estimate>& estimate) {
+  return estimate ? number(estimate->median_us) : Json(nullptr);
+}
+
+Json head(const SpmvCase& spmv) {
+  return {{"kind", "spmv"},  {"case", spmv.name},         {"m", spmv.m}, {"n", spmv.n},
+          {"nnz", spmv.nnz}, {"dtype", name(spmv.dtype)}, {"op", "n"}};
+}
+
+Json head(const GemmCase& gemm) {
+  return {{"kind", "gemm"},
+          {"case", gemm.name},
+          {"family", name(gemm_family(gemm.m, gemm.n, gemm.k))},
+          {"m", gemm.m},
+          {"n", gemm.n},
+          {"k", gemm.k},
+          {"op_a", name(gemm.op_a)},
+          {"op_b", name(gemm.op_b)},
+          {"layout", name(gemm.layout)},
+          {"ld", gemm.padded ? "padded" : "tight"},
+          {"beta", gemm.beta},
+          {"dtype", name(gemm.dtype)}};
+}
+
+/// What says how far the times can be trusted: the worst of the estimates.
+void add_quality(Json& line, const Timing& timing) {
+  double noise = timing.warm.noise;
+  int samples = timing.warm.samples;
+  bool throttled = timing.warm.throttled;
+  for (const auto& estimate : {timing.graph, timing.cold}) {
+    if (!estimate) continue;
+    noise = std::max(noise, estimate->noise);
+    samples = std::min(samples, estimate->samples);
+    throttled = throttled || estimate->throttled;
+  }
+  line["noise"] = number(noise);
+  line["samples"] = samples;
+  line["throttled"] = throttled;
+  if (!timing.graph_failure.empty()) line["graph_failure"] = timing.graph_failure;
+}
+
+Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
+  line["contestant"] = outcome.contestant;
+  line["variant"] = outcome.variant;
+  line["status"] = name(outcome.status);
+  const std::optional<Timing>& timing = outcome.timing;
+  line["warm_us"] = timing ? number(timing->warm.median_us) : Json(nullptr);
+  line["graph_us"] = timing ? median_of(timing->graph) : Json(nullptr);
+  line["cold_us"] = timing ? median_of(timing->cold) : Json(nullptr);
+  line["setup_us"] = timing ? number(outcome.setup_us) : Json(nullptr);
+  line["floor_us"] = report.floor ? median_of(report.floor->graph) : Json(nullptr);
+  line["floor_batch_us"] = report.floor ? number(report.floor->warm.median_us) : Json(nullptr);
+  line["bytes"] = report.footprint.bytes();
+  line["flops"] = report.footprint.flops;
+  line["plan_bytes"] = outcome.plan_bytes;
+  line["error"] = outcome.verdict ? number(outcome.verdict->error) : Json(nullptr);
+  line["bound"] = outcome.verdict ? number(outcome.verdict->bound) : Json(nullptr);
+  if (timing) add_quality(line, *timing);
+  if (!outcome.message.empty()) line["message"] = outcome.message;
+  return line;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
+  throw Error(ErrorCode::io, path.string() + ": " + what);
+}
+
+/// Half a line at the end would spoil the next one.
+void require_whole_lines(const std::filesystem::path& path, int descriptor) {
+  const off_t size = lseek(descriptor, 0, SEEK_END);
+  char last = '\n';
+  if (size > 0 && pread(descriptor, &last, 1, size - 1) == 1 && last != '\n')
+    fail(path, "its last line is incomplete; remove that line, or write to another file");
+}
+
+}  // namespace
+
+Json to_json(const Environment& e) {
+  Json line = {{"kind", "env"},
+               {"schema", 1},
+               {"gpu", e.gpu},
+               {"driver", e.driver},
+               {"cuda", e.cuda},
+               {"cublas", e.cublas},
+               {"cusparse", e.cusparse},
+               {"lanky", e.lanky},
+               {"commit", e.commit},
+               {"argv", e.argv},
+               {"utc", e.utc},
+               {"sm_clock_mhz", number(std::round(e.sm_clock_mhz))},
+               {"l2_bytes", e.l2_bytes},
+               {"read_floor_tbs", number(e.read_floor_tbs)},
+               {"void", e.is_void},
+               {"device", e.device},
+               {"cpu", e.cpu},
+               {"threads", e.threads},
+               {"openblas", e.openblas},
+               {"sources_hash", e.sources_hash},
+               {"binary_hash", e.binary_hash}};
+  return line;
+}
+
+std::vector<Json> to_json(const CaseReport& report) {
+  const Json start = std::visit([](const auto& subject) { return head(subject); }, report.subject);
+  std::vector<Json> lines;
+  for (const Outcome& outcome : report.outcomes)
+    lines.push_back(outcome_line(start, report, outcome));
+  return lines;
+}
+
+Json failed_case(const std::string& kind, const std::string& name, Status status,
+                 const std::string& message) {
+  return {{"kind", kind},
+          {"case", name},
+          {"contestant", "lanky"},
+          {"status", bench::name(status)},
+          {"message", message}};
+}
+
+RecordFile::RecordFile(const std::filesystem::path& path) : path_(path) {
+  if (path == "-") {
+    descriptor_ = dup(STDOUT_FILENO);
+  } else {
+    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  }
+  if (descriptor_ < 0) fail(path, std::strerror(errno));
+  if (path != "-") require_whole_lines(path, descriptor_);
+}
+
+RecordFile::~RecordFile() {
+  close(descriptor_);
+}
+
+void RecordFile::write(const Json& line) {
+  const std::string text =
+      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(descriptor_, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path_, std::strerror(errno));
+    written += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace lanky::bench

@@ -1,0 +1,29 @@
+// Sparse matrix times vector as a benchmark case: y = A x, the pattern of A given, its values and x
+// random. Sparse products are not rotated: a solver multiplies the same matrix again and again.
+#pragma once
+
+#include <lanky/csr.hpp>
+#include <lanky/sparse.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+#include "bench/session.hpp"
+
+namespace lanky::bench {
+
+struct SpmvSelection {
+  std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
+  bool vendors = true;
+};
+
+/// "auto", "mma", "cuda".
+std::string_view name(SpmvPath path) noexcept;
+
+/// `pattern` must outlive the workload; its values are not used.
+std::unique_ptr<Workload> make_spmv_workload(Session& session, std::string name,
+                                             const CsrMatrix<double>& pattern, DType dtype,
+                                             const SpmvSelection& selection);
+
+}  // namespace lanky::bench

@@ -1,0 +1,163 @@
+#include "bench/stopwatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <lanky/error.hpp>
+
+#include "bench/gpu.hpp"
+#include "bench/statistics.hpp"
+
+namespace lanky::bench {
+
+namespace {
+
+constexpr int kMostLaunches = 2048;  // in one batch or graph: beyond this, launches only queue up
+
+/// A lap with its state: how many products make one sample, and which slot comes next.
+struct Runner {
+  const Lap* lap;
+  int count = 1;
+  std::int64_t turn = 0;
+};
+
+double elapsed_us(const Event& start, const Event& end) {
+  end.synchronize();
+  return Event::elapsed_ms(start, end) * 1e3;
+}
+
+/// Warms up, and chooses the count that fills a sample's time.
+Runner calibrate(const Session& session, const Lap& lap) {
+  Runner runner{&lap};
+  const double target_us = session.options.batch_ms * 1e3;
+  batch_us(session.stream, lap, std::min(2, lap.slots), runner.turn);
+  for (;;) {
+    const double us = batch_us(session.stream, lap, runner.count, runner.turn);
+    const double wanted = target_us / std::max(us, 1e-3);
+    if (runner.count >= kMostLaunches || runner.count * us * 2 >= target_us) {
+      runner.count = std::clamp(static_cast<int>(std::lround(wanted)), 1, kMostLaunches);
+      return runner;
+    }
+    runner.count = std::min(runner.count * 4, kMostLaunches);
+  }
+}
+
+std::vector<Estimate> time_batches(Session& session, std::vector<Runner>& runners) {
+  std::vector<Sampler> samplers;
+  for (Runner& runner : runners) {
+    samplers.emplace_back([&session, &runner] {
+      return batch_us(session.stream, *runner.lap, runner.count, runner.turn);
+    });
+  }
+  return measure(samplers, session.options, session.clock);
+}
+
+/// As many products as a sample has, but each slot equally often.
+int graph_count(const Runner& runner) {
+  const int slots = runner.lap->slots;
+  return std::max(1, runner.count / slots) * slots;
+}
+
+double replay_us(const Session& session, const gpu::Graph& graph, int count) {
+  Event start(session.stream.device());
+  Event end(session.stream.device());
+  start.record(session.stream);
+  graph.launch(session.stream);
+  end.record(session.stream);
+  return elapsed_us(start, end) / count;
+}
+
+gpu::Graph capture(const Session& session, const Runner& runner) {
+  const int count = graph_count(runner);
+  return gpu::Graph(session.stream, [&] {
+    for (int i = 0; i < count; ++i)
+      runner.lap->product(session.stream, i % runner.lap->slots);
+  });
+}
+
+void time_graphs(Session& session, const std::vector<Runner>& runners,
+                 std::vector<Timing>& timings) {
+  std::vector<gpu::Graph> graphs;
+  std::vector<std::size_t> captured;  // index of each graph's lap
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    try {
+      graphs.push_back(capture(session, runners[i]));
+      captured.push_back(i);
+      replay_us(session, graphs.back(), 1);  // the first launch uploads the graph
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::out_of_memory) throw;
+      timings[i].graph_failure = error.what();
+    }
+  }
+  std::vector<Sampler> samplers;
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    samplers.emplace_back(
+        [&session, &graph = graphs[g], count = graph_count(runners[captured[g]])] {
+          return replay_us(session, graph, count);
+        });
+  }
+  const std::vector<Estimate> estimates = measure(samplers, session.options, session.clock);
+  for (std::size_t g = 0; g < graphs.size(); ++g)
+    timings[captured[g]].graph = estimates[g];
+}
+
+/// Median of a few launches, the caches flushed before each; the flush is not timed.
+double cold_us(Session& session, const Lap& lap) {
+  constexpr int kLaunches = 5;
+  const int launches = session.stream.device().is_cuda() ? kLaunches : 1;
+  std::vector<Event> starts;
+  std::vector<Event> ends;
+  for (int i = 0; i < launches; ++i) {
+    starts.emplace_back(session.stream.device());
+    ends.emplace_back(session.stream.device());
+  }
+  for (int i = 0; i < launches; ++i) {
+    session.flush.fill_zero();
+    starts[i].record(session.stream);
+    lap.product(session.stream, 0);
+    ends[i].record(session.stream);
+  }
+  std::vector<double> times;
+  for (int i = 0; i < launches; ++i)
+    times.push_back(elapsed_us(starts[i], ends[i]));
+  return median(std::move(times));
+}
+
+void time_cold(Session& session, std::span<const Lap> laps, std::vector<Timing>& timings) {
+  std::vector<Sampler> samplers;
+  std::vector<std::size_t> sampled;
+  for (std::size_t i = 0; i < laps.size(); ++i) {
+    if (!laps[i].cold) continue;
+    sampled.push_back(i);
+    samplers.emplace_back([&session, &lap = laps[i]] { return cold_us(session, lap); });
+  }
+  const std::vector<Estimate> estimates = measure(samplers, session.options, session.clock);
+  for (std::size_t s = 0; s < sampled.size(); ++s)
+    timings[sampled[s]].cold = estimates[s];
+}
+
+}  // namespace
+
+double batch_us(const Stream& stream, const Lap& lap, int count, std::int64_t& turn) {
+  Event start(stream.device());
+  Event end(stream.device());
+  start.record(stream);
+  for (int i = 0; i < count; ++i)
+    lap.product(stream, static_cast<int>(turn++ % lap.slots));
+  end.record(stream);
+  return elapsed_us(start, end) / count;
+}
+
+std::vector<Timing> time_laps(Session& session, std::span<const Lap> laps) {
+  std::vector<Runner> runners;
+  for (const Lap& lap : laps)
+    runners.push_back(calibrate(session, lap));
+  std::vector<Timing> timings(laps.size());
+  const std::vector<Estimate> warm = time_batches(session, runners);
+  for (std::size_t i = 0; i < laps.size(); ++i)
+    timings[i].warm = warm[i];
+  if (session.stream.device().is_cuda()) time_graphs(session, runners, timings);
+  time_cold(session, laps, timings);
+  return timings;
+}
+
+}  // namespace lanky::bench

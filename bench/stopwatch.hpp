@@ -1,0 +1,37 @@
+// Times products on a stream in three ways: in a batch of launches, in a replayed CUDA graph, and
+// with cold caches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/contestant.hpp"
+#include "bench/session.hpp"
+
+namespace lanky::bench {
+
+/// What is to be timed. A product with several slots rotates through them, launch after launch.
+struct Lap {
+  Product product;
+  int slots = 1;
+  bool cold = true;
+};
+
+/// Microseconds per product. graph is absent on the CPU and where the capture failed.
+struct Timing {
+  Estimate warm;
+  std::optional<Estimate> graph;
+  std::optional<Estimate> cold;
+  std::string graph_failure;
+};
+
+/// Laps are interleaved sample by sample: first all batches, then all graphs, then all cold runs.
+std::vector<Timing> time_laps(Session& session, std::span<const Lap> laps);
+
+/// Microseconds per product of one batch of `count` after another, warm: what time_laps samples.
+double batch_us(const Stream& stream, const Lap& lap, int count, std::int64_t& turn);
+
+}  // namespace lanky::bench

@@ -1,0 +1,146 @@
+#include "bench/table.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+namespace lanky::bench {
+
+namespace {
+
+constexpr int kCaseWidth = 26;
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+/// "12.3k", "4.56M": three digits of a count.
+std::string count(std::int64_t value) {
+  const auto wide = static_cast<double>(value);
+  if (value < 10'000) return std::to_string(value);
+  if (value < 1'000'000) return format("%.3gk", wide / 1e3);
+  if (value < 1'000'000'000) return format("%.3gM", wide / 1e6);
+  return format("%.3gG", wide / 1e9);
+}
+
+std::string size_of_case(const SpmvCase& spmv) {
+  return count(spmv.m) + "x" + count(spmv.n) + " " + count(spmv.nnz);
+}
+
+std::string size_of_case(const GemmCase& gemm) {
+  std::string text = count(gemm.m) + "x" + count(gemm.n) + "x" + count(gemm.k) + " ";
+  text += name(gemm.op_a);
+  text += name(gemm.op_b);
+  text += " ";
+  text += name(gemm.layout);
+  return text;
+}
+
+std::string microseconds(std::optional<double> us) {
+  if (!us) return "-";
+  return *us < 1000 ? format("%.2f", *us) : format("%.0f", *us);
+}
+
+/// The time that counts for this kind of case: by graph where `by_graph`, else by batch.
+std::optional<double> counted_us(const std::optional<Timing>& timing, bool by_graph) {
+  if (!timing) return std::nullopt;
+  if (!by_graph) return timing->warm.median_us;
+  return timing->graph ? std::optional<double>(timing->graph->median_us) : std::nullopt;
+}
+
+struct Best {
+  const Outcome* outcome = nullptr;
+  std::optional<double> us;
+};
+
+Best best_of(const CaseReport& report, bool lanky, bool by_graph) {
+  Best best;
+  for (const Outcome& outcome : report.outcomes) {
+    if ((outcome.contestant == "lanky") != lanky) continue;
+    const std::optional<double> us = counted_us(outcome.timing, by_graph);
+    if (best.outcome == nullptr || (us && (!best.us || *us < *best.us))) best = {&outcome, us};
+  }
+  return best;
+}
+
+/// "ok", or who failed and how.
+std::string verdict_text(const CaseReport& report) {
+  std::string text;
+  for (const Outcome& outcome : report.outcomes) {
+    if (outcome.status == Status::ok) continue;
+    if (outcome.status == Status::unsupported && outcome.contestant != "lanky") continue;
+    text +=
+        (text.empty() ? "" : ", ") + outcome.contestant + " " + std::string(name(outcome.status));
+  }
+  return text.empty() ? "ok" : text;
+}
+
+std::string line(const std::string& name, const std::string& type, const std::string& size,
+                 const std::string& lanky, const std::string& other, const std::string& who,
+                 const std::string& ratio, const std::string& floor, const std::string& error,
+                 const std::string& status) {
+  return format("%-26s %-4s %-23s %9s %9s %-13s %6s %6s %9s  %s",
+                shortened(name, kCaseWidth).c_str(), type.c_str(), shortened(size, 23).c_str(),
+                lanky.c_str(), other.c_str(), who.c_str(), ratio.c_str(), floor.c_str(),
+                error.c_str(), shortened(status, 40).c_str());
+}
+
+}  // namespace
+
+std::string table_heading() {
+  return line("case", "type", "size", "lanky us", "best us", "best other", "ratio", "%floor",
+              "err/bound", "status");
+}
+
+std::string table_legend(bool cuda) {
+  std::string text =
+      "size: rows x columns nonzeros, or m x n x k, transposes, layout; times: medians, ";
+  text += cuda ? "SpMV in a replayed CUDA graph, GEMM in a batch of launches\n" : "in a batch\n";
+  return text +
+         "ratio: best other / lanky; %floor: time of a kernel that only moves the bytes / lanky";
+}
+
+std::string table_line(const CaseReport& report) {
+  const auto* spmv = std::get_if<SpmvCase>(&report.subject);
+  const bool by_graph = spmv != nullptr && report.floor && report.floor->graph;
+  const Best lanky = best_of(report, true, by_graph);
+  const Best other = best_of(report, false, by_graph);
+  const std::optional<double> floor = counted_us(report.floor, by_graph);
+  std::string ratio = "-";
+  std::string share = "-";
+  std::string error = "-";
+  if (lanky.us && other.us) ratio = format("%.2f", *other.us / *lanky.us);
+  if (lanky.us && floor) share = format("%.0f", 100 * *floor / *lanky.us);
+  if (lanky.outcome != nullptr && lanky.outcome->verdict) {
+    const Verdict& verdict = *lanky.outcome->verdict;
+    error = verdict.bound > 0 ? format("%.2f", verdict.error / verdict.bound)
+                              : format("%.0f", verdict.error);
+  }
+  const auto describe = [&](const auto& subject) {
+    return line(
+        subject.name, std::string(name(subject.dtype)), size_of_case(subject),
+        microseconds(lanky.us), microseconds(other.us),
+        other.us
+            ? shortened(other.outcome->contestant + " " +
+                            (other.outcome->contestant == "cusparse" ? other.outcome->variant : ""),
+                        13)
+            : "-",
+        ratio, share, error, verdict_text(report));
+  };
+  return std::visit(describe, report.subject);
+}
+
+std::string failure_line(const std::string& name, Status status, const std::string& message) {
+  return format("%-26s %s: ", shortened(name, kCaseWidth).c_str(),
+                std::string(bench::name(status)).c_str()) +
+         message;
+}
+
+}  // namespace lanky::bench

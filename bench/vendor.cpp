@@ -1,0 +1,46 @@
+#include "bench/vendor.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <lanky/error.hpp>
+
+namespace lanky::bench {
+
+namespace {
+
+struct Module {
+  Vendor* vendor = nullptr;
+  std::string failure;
+};
+
+/// Beside the program, in ../lib, or wherever the loader finds it.
+Module open_module() {
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  Module module;
+  for (const std::string& path :
+       {(folder / "liblanky_vendor.so").string(), (folder / "../lib/liblanky_vendor.so").string(),
+        std::string("liblanky_vendor.so")}) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      if (module.failure.empty()) module.failure = dlerror();
+      continue;
+    }
+    auto* function = reinterpret_cast<Vendor* (*)()>(dlsym(handle, "lanky_vendor"));
+    if (function != nullptr) return {function(), ""};
+    module.failure = path + " has no function lanky_vendor";
+  }
+  return module;
+}
+
+}  // namespace
+
+Vendor& gpu_vendor() {
+  static const Module kModule = open_module();
+  if (kModule.vendor == nullptr)
+    throw Error(ErrorCode::unsupported, "no cuBLAS and cuSPARSE: " + kModule.failure);
+  return *kModule.vendor;
+}
+
+}  // namespace lanky::bench

@@ -1,0 +1,189 @@
+// spmv, gemm and batch: one matrix or product after another, none of which ends the others.
+#include <algorithm>
+#include <filesystem>
+#include <lanky/io.hpp>
+#include <lanky/lanky.hpp>
+
+#include "bench/gemm_case.hpp"
+#include "bench/grid.hpp"
+#include "bench/spmv_case.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/options.hpp"
+#include "cli/reporter.hpp"
+#include "cli/signals.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEndings[] = {".mtx",     ".mtx.gz",  ".mtx.xz",
+                                         ".mtx.zst", ".mtx.bz2", ".tar.gz"};
+
+bool is_matrix_file(const fs::path& path) {
+  const std::string file = path.filename().string();
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view ending) { return file.ends_with(ending); });
+}
+
+/// "cant" of "path/cant.mtx.gz".
+std::string matrix_name(const fs::path& path) {
+  std::string file = path.filename().string();
+  for (const std::string_view ending : kEndings) {
+    if (file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+  }
+  return file;
+}
+
+/// The matrices that a path means: itself, or all below a folder in the order of their names.
+std::vector<fs::path> matrices_at(const fs::path& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file() && is_matrix_file(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+SpmvPath parse_path(const std::string& text) {
+  for (const SpmvPath path : {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda}) {
+    if (text == bench::name(path)) return path;
+  }
+  throw Error(ErrorCode::invalid_argument, "\"" + text + "\" is not auto, mma or cuda");
+}
+
+bench::SpmvSelection selection_of(const RunOptions& options) {
+  bench::SpmvSelection selection{{}, !options.no_vendor};
+  for (const std::string& path : options.paths_of_rows)
+    selection.paths.push_back(parse_path(path));
+  return selection;
+}
+
+std::vector<DType> dtypes_of(const RunOptions& options) {
+  std::vector<DType> dtypes;
+  for (const std::string& text : options.dtypes)
+    dtypes.push_back(parse_dtype(text));
+  return dtypes;
+}
+
+/// The measuring of everything in one Work.
+class Batch {
+ public:
+  Batch(const RunOptions& options, bench::Session& session, Reporter& reporter)
+      : options_(options),
+        session_(session),
+        reporter_(reporter),
+        selection_(selection_of(options)),
+        dtypes_(dtypes_of(options)) {}
+
+  void multiply_path(const std::string& path) {
+    std::vector<fs::path> files;
+    guarded("spmv", path, [&] {
+      files = matrices_at(path);
+      if (files.empty())
+        throw Error(ErrorCode::io, path + ": holds no .mtx, compressed .mtx or .tar.gz");
+    });
+    for (const fs::path& file : files) {
+      multiply(matrix_name(file), [&] { return io::read_csr<double>(file); });
+    }
+  }
+
+  void multiply_generated(const std::string& spec) {
+    multiply(spec, [&] { return io::generate<double>(spec); });
+  }
+
+  void multiply_dense(const bench::GemmCase& gemm) {
+    const std::string name = bench::gemm_case_name(gemm.m, gemm.n, gemm.k);
+    guarded("gemm", name, [&] {
+      set_current_task(name + " " + std::string(lanky::name(gemm.dtype)));
+      const auto workload = bench::make_gemm_workload(session_, gemm, !options_.no_vendor);
+      reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+    });
+  }
+
+  /// The status of the last case that could not be measured.
+  bench::Status last_failure() const { return last_failure_; }
+
+ private:
+  /// Reads once, multiplies in every type.
+  template <class Source>
+  void multiply(const std::string& name, Source source) {
+    CsrMatrix<double> matrix;
+    bool read = false;
+    guarded("spmv", name, [&] {
+      set_current_task("reading " + name);
+      matrix = source();
+      read = true;
+    });
+    for (const DType dtype : read ? dtypes_ : std::vector<DType>()) {
+      guarded("spmv", name, [&] {
+        set_current_task(name + " " + std::string(lanky::name(dtype)));
+        const auto workload = bench::make_spmv_workload(session_, name, matrix, dtype, selection_);
+        reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+      });
+    }
+  }
+
+  /// Runs `task`; what it throws becomes a line of the results.
+  template <class Task>
+  void guarded(const std::string& kind, const std::string& name, Task task) {
+    try {
+      task();
+    } catch (const std::exception&) {
+      std::string message;
+      last_failure_ = bench::status_of_current_exception(message);
+      reporter_.add_failure(kind, name, last_failure_, message);
+    }
+  }
+
+  const RunOptions& options_;
+  bench::Session& session_;
+  Reporter& reporter_;
+  bench::SpmvSelection selection_;
+  std::vector<DType> dtypes_;
+  bench::Status last_failure_ = bench::Status::ok;
+};
+
+int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
+  if (reporter.failures() == 0) return kOk;
+  if (!single) return kFailed;
+  switch (batch.last_failure()) {
+    case bench::Status::invalid:
+    case bench::Status::unsupported:
+      return kInput;
+    case bench::Status::oom:
+    case bench::Status::crash:
+      return kBroken;
+    default:
+      return kFailed;
+  }
+}
+
+}  // namespace
+
+int run_work(const RunOptions& options, const Work& work) {
+  std::vector<bench::GemmCase> products = work.products;
+  if (!work.grid.empty()) {
+    const std::vector<bench::GemmCase> grid = bench::read_grid(work.grid);
+    products.insert(products.end(), grid.begin(), grid.end());
+  }
+  const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
+  Reporter reporter(options.json);
+  set_current_task("the measurement of the streaming floor");
+  bench::Session session(device,
+                         options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions());
+  Batch batch(options, session, reporter);
+  reporter.start(bench::describe_environment(session, options.argv, !options.no_vendor));
+  for (const std::string& path : work.files)
+    batch.multiply_path(path);
+  for (const std::string& spec : work.generators)
+    batch.multiply_generated(spec);
+  for (const bench::GemmCase& product : products)
+    batch.multiply_dense(product);
+  reporter.finish();
+  return exit_code_of(batch, reporter, work.single);
+}
+
+}  // namespace lanky::cli

@@ -1,0 +1,16 @@
+// How the program ends, as --help tells it.
+#pragma once
+
+namespace lanky::cli {
+
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,      // a result was wrong, or something asked for could not be multiplied
+  kUsage = 2,       // the command line makes no sense
+  kInput = 3,       // the one matrix or grid asked for cannot be read or used
+  kNoDevice = 4,    // the device asked for is not there
+  kBroken = 5,      // out of memory, or an error of the device or the system
+  kSignalled = 128  // plus the signal's number
+};
+
+}  // namespace lanky::cli

@@ -1,0 +1,66 @@
+// lanky info: what this build and this machine can do.
+#include <cstdio>
+#include <lanky/lanky.hpp>
+
+#include "bench/environment.hpp"
+#include "bench/gpu.hpp"
+#include "bench/vendor.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/options.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+void print(const char* label, const std::string& text) {
+  std::printf("%-12s %s\n", label, text.c_str());
+}
+
+std::string gigabytes(std::size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+std::string describe(Device device) {
+  const DeviceProperties properties = device.properties();
+  std::string text = properties.name + ", " + gigabytes(properties.memory_bytes);
+  if (!device.is_cuda())
+    return text + ", " + std::to_string(properties.multiprocessors) + " threads";
+  return text + ", " + std::to_string(properties.multiprocessors) + " SMs, sm_" +
+         std::to_string(properties.compute_capability) + ", L2 " +
+         std::to_string(properties.l2_bytes >> 20) + " MiB";
+}
+
+void print_vendors() {
+  try {
+    bench::Vendor& vendor = bench::gpu_vendor();
+    print("cuBLAS", vendor.cublas_version());
+    print("cuSPARSE", vendor.cusparse_version());
+  } catch (const Error& error) {
+    print("cuBLAS", error.what());
+  }
+}
+
+}  // namespace
+
+int print_info() {
+  print("lanky", std::string(kVersion) + ", commit " + bench::kBuildCommit);
+  for (const Device device : Device::all())
+    print(device.name().c_str(), describe(device));
+  if (Device::cuda_count() == 0) {
+    print("cuda", "no device: " + Device::cuda_absence());
+  } else {
+    print("driver", bench::gpu::driver_version());
+    print("CUDA", bench::gpu::runtime_version());
+  }
+  print_vendors();
+  const std::string openblas = bench::openblas_version();
+  print("OpenBLAS", openblas.empty() ? "not found (libopenblas.so.0)" : openblas);
+  print("types", "f64 f32 f16 bf16 (half types accumulate in float)");
+  print("files", ".mtx, .mtx.gz, .mtx.xz, .mtx.zst, .mtx.bz2, SuiteSparse's NAME.tar.gz");
+  std::printf("\ngenerators, for --generate:\n%s", io::generator_help().c_str());
+  return kOk;
+}
+
+}  // namespace lanky::cli

@@ -1,0 +1,198 @@
+// The lanky program: the command line, and the exit codes.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <lanky/error.hpp>
+#include <lanky/version.hpp>
+#include <new>
+
+#include "bench/grid.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/options.hpp"
+#include "cli/signals.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+constexpr char kAbout[] =
+    "lanky multiplies sparse matrices with vectors (SpMV) and tall, skinny dense matrices (GEMM),\n"
+    "checks every result, and compares its speed with the vendor's library.";
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  lanky info                                    what this machine and this build can do\n"
+    "  lanky spmv cant.mtx.gz                        one matrix on the best device\n"
+    "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
+    "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
+    "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
+    "\n"
+    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times "
+    "and\n"
+    "of JSON lines: docs/measuring.md.\n"
+    "\n"
+    "Exit codes: 0 all right; 1 a result was wrong or a case failed; 2 wrong usage; 3 the matrix "
+    "or\n"
+    "grid asked for cannot be read or is not supported; 4 no such device; 5 out of memory, or a\n"
+    "device or system error; 128 + N ended by signal N.";
+
+/// Text of a GemmCase that is still to be parsed.
+struct GemmText {
+  bench::GemmCase gemm;
+  std::string op_a = "n";
+  std::string op_b = "n";
+  std::string layout = "col";
+  std::string ld = "tight";
+};
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--device", options.device, "cpu, cuda or cuda:INDEX (default: the best)");
+  command
+      .add_option("--dtype", options.dtypes,
+                  "element types, of f64, f32, f16, bf16; commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}))
+      ->capture_default_str();
+  command.add_flag("--no-vendor", options.no_vendor,
+                   "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
+  command.add_flag("--quick", options.quick,
+                   "short timing: see that all works, trust no third digit");
+  command.add_flag("--explain", options.explain, "print what each plan says of itself");
+  command.add_option("--json", options.json,
+                     "append JSON lines to this file; - is standard output (table on stderr)");
+}
+
+void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
+  command
+      .add_option("--generate", work.generators,
+                  "a generated matrix such as stencil27:64 (lanky info lists all); can be repeated")
+      ->type_name("SPEC");
+  command
+      .add_option("--path", options.paths_of_rows,
+                  "lanky's kernels: auto, mma, cuda; commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"auto", "mma", "cuda"}));
+}
+
+void add_gemm_options(CLI::App& command, GemmText& text) {
+  const auto size = [&](const char* name, std::int64_t& value, const char* what) {
+    command.add_option(name, value, what)->required()->check(CLI::NonNegativeNumber);
+  };
+  size("--m", text.gemm.m, "rows of C");
+  size("--n", text.gemm.n, "columns of C");
+  size("--k", text.gemm.k, "columns of op(A), rows of op(B)");
+  const CLI::IsMember ops({"n", "t", "c"});
+  command.add_option("--op-a", text.op_a, "A as it is (n), transposed (t), conjugated (c)")
+      ->check(ops)
+      ->capture_default_str();
+  command.add_option("--op-b", text.op_b, "the same for B")->check(ops)->capture_default_str();
+  command.add_option("--layout", text.layout, "of A, B and C: col or row major")
+      ->check(CLI::IsMember({"col", "row"}))
+      ->capture_default_str();
+  command.add_option("--ld", text.ld, "leading dimensions: tight, or padded by 8 elements")
+      ->check(CLI::IsMember({"tight", "padded"}))
+      ->capture_default_str();
+  command.add_option("--beta", text.gemm.beta, "C = op(A) op(B) + beta C")->capture_default_str();
+}
+
+std::vector<bench::GemmCase> products_of(const GemmText& text, const RunOptions& options) {
+  std::vector<bench::GemmCase> products;
+  for (const std::string& dtype : options.dtypes) {
+    bench::GemmCase gemm = text.gemm;
+    gemm.op_a = bench::parse_op(text.op_a);
+    gemm.op_b = bench::parse_op(text.op_b);
+    gemm.layout = bench::parse_layout(text.layout);
+    gemm.padded = text.ld == "padded";
+    gemm.dtype = parse_dtype(dtype);
+    products.push_back(gemm);
+  }
+  return products;
+}
+
+int complain(const std::string& message, int code) {
+  std::fprintf(stderr, "lanky: %s\n", message.c_str());
+  return code;
+}
+
+/// Parses and runs; throws Error and CLI::ParseError.
+int run(CLI::App& app, int argc, char** argv) {
+  RunOptions options;
+  options.argv.assign(argv, argv + argc);
+  Work work;
+  GemmText gemm_text;
+  app.require_subcommand(1);
+  app.set_version_flag("--version", kVersion);
+  app.footer(kExamples);
+
+  CLI::App* info = app.add_subcommand("info", "Devices, versions, libraries, generators");
+
+  CLI::App* spmv = app.add_subcommand("spmv", "y = A x for one matrix");
+  std::string file;
+  spmv->add_option("file", file, "Matrix Market file, plain or compressed, or NAME.tar.gz");
+  add_spmv_options(*spmv, options, work);
+  add_run_options(*spmv, options);
+
+  CLI::App* gemm = app.add_subcommand("gemm", "C = op(A) op(B) + beta C for one shape");
+  add_gemm_options(*gemm, gemm_text);
+  add_run_options(*gemm, options);
+
+  CLI::App* batch = app.add_subcommand(
+      "batch", "Many matrices and products, one line each; what fails never ends the batch");
+  batch->add_option("paths", work.files,
+                    "matrices, or folders with .mtx* and .tar.gz anywhere below");
+  batch->add_option("--gemm", work.grid, "dense products: a grid such as bench/grids/small.json")
+      ->type_name("GRID");
+  add_spmv_options(*batch, options, work);
+  add_run_options(*batch, options);
+
+  app.parse(argc, argv);
+  if (info->parsed()) return print_info();
+  if (spmv->parsed()) {
+    if (!file.empty()) work.files.push_back(file);
+    if (work.files.empty() && work.generators.empty())
+      return complain("spmv needs a file or --generate SPEC; see lanky spmv --help", kUsage);
+  }
+  if (gemm->parsed()) work.products = products_of(gemm_text, options);
+  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.grid.empty())
+    return complain("batch needs paths, --generate SPEC or --gemm GRID", kUsage);
+  work.single = !batch->parsed();
+  return run_work(options, work);
+}
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return kUsage;
+    case ErrorCode::parse:
+    case ErrorCode::io:
+    case ErrorCode::unsupported:
+      return kInput;
+    case ErrorCode::no_device:
+      return kNoDevice;
+    default:
+      return kBroken;
+  }
+}
+
+}  // namespace
+
+int guarded_main(int argc, char** argv) {
+  install_signal_messages();
+  CLI::App app(kAbout, "lanky");
+  try {
+    return run(app, argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  } catch (const Error& error) {
+    return complain(error.what(), exit_code_of(error.code()));
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kBroken);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kBroken);
+  }
+}
+
+}  // namespace lanky::cli
+
+int main(int argc, char** argv) {
+  return lanky::cli::guarded_main(argc, argv);
+}

@@ -1,0 +1,40 @@
+// What the command line asks for.
+#pragma once
+
+#include <lanky/dtype.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+#include "bench/spmv_case.hpp"
+
+namespace lanky::cli {
+
+/// Options that every measuring command takes.
+struct RunOptions {
+  std::string device;  // "" for the best
+  std::vector<std::string> dtypes = {"f64"};
+  std::vector<std::string> paths_of_rows = {"auto"};  // lanky's kernels: auto, mma, cuda
+  bool no_vendor = false;
+  bool quick = false;
+  bool explain = false;
+  std::string json;
+  std::vector<std::string> argv;
+};
+
+/// The work of one command.
+struct Work {
+  std::vector<std::string> files;       // matrices, or folders of them
+  std::vector<std::string> generators;  // specifications for io::generate
+  std::string grid;                     // of dense products; "" for none
+  std::vector<bench::GemmCase> products;
+  bool single = false;  // one thing was asked for: what is wrong with it is the program's exit code
+};
+
+/// Multiplies and measures all of it; returns an ExitCode.
+int run_work(const RunOptions& options, const Work& work);
+
+/// Prints devices, versions and capabilities.
+int print_info();
+
+}  // namespace lanky::cli

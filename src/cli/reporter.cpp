@@ -1,0 +1,81 @@
+#include "cli/reporter.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/table.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+void warn(const std::string& line) {
+  std::fprintf(stderr, "lanky: %s\n", line.c_str());
+}
+
+std::string terabytes(double tbs) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g TB/s", tbs);
+  return text;
+}
+
+}  // namespace
+
+Reporter::Reporter(const std::string& json) : table_(json == "-" ? stderr : stdout) {
+  if (!json.empty()) records_ = std::make_unique<bench::RecordFile>(json);
+}
+
+void Reporter::start(const bench::Environment& environment) {
+  cuda_ = !environment.gpu.empty();
+  if (records_) records_->write(bench::to_json(environment));
+  print("device " + environment.device + ": " + (cuda_ ? environment.gpu : environment.cpu) +
+        ", reads at " + terabytes(environment.read_floor_tbs));
+  if (environment.is_void) {
+    warn("THIS RUN IS VOID: an H200 that reads at " + terabytes(environment.read_floor_tbs) +
+         ", less than 4.4 TB/s, is shared or ill; no time below counts");
+  }
+  print("");
+  print(bench::table_heading());
+}
+
+void Reporter::add(const bench::CaseReport& report, bool explain) {
+  ++cases_;
+  if (!report.all_ok()) ++failures_;
+  if (records_) {
+    for (const auto& line : bench::to_json(report))
+      records_->write(line);
+  }
+  print(bench::table_line(report));
+  for (const bench::Outcome& outcome : report.outcomes) {
+    const std::string who = outcome.contestant + " " + outcome.variant;
+    if (explain && !outcome.explanation.empty()) print(who + ":\n" + outcome.explanation);
+    if (outcome.status == bench::Status::ok || outcome.message.empty()) continue;
+    const bool expected =
+        outcome.status == bench::Status::unsupported && outcome.contestant != "lanky";
+    if (!expected || explain) warn(who + ": " + outcome.message);
+  }
+}
+
+void Reporter::add_failure(const std::string& kind, const std::string& name, bench::Status status,
+                           const std::string& message) {
+  ++cases_;
+  ++failures_;
+  if (records_) records_->write(bench::failed_case(kind, name, status, message));
+  print(bench::failure_line(name, status, message));
+}
+
+void Reporter::finish() {
+  print("");
+  print(bench::table_legend(cuda_));
+  if (failures_ > 0) {
+    warn(std::to_string(failures_) + " of " + std::to_string(cases_) + " cases failed");
+  } else {
+    print(std::to_string(cases_) + " cases, every result right");
+  }
+}
+
+void Reporter::print(const std::string& line) const {
+  std::fprintf(table_, "%s\n", line.c_str());
+  std::fflush(table_);
+}
+
+}  // namespace lanky::cli

@@ -1,0 +1,14 @@
+// One clear message when the program is ended from outside or crashes.
+#pragma once
+
+#include <string>
+
+namespace lanky::cli {
+
+/// Says on standard error which signal came, and during what, and ends with 128 + its number.
+void install_signal_messages();
+
+/// What is being done from now on: "cant f64".
+void set_current_task(const std::string& task);
+
+}  // namespace lanky::cli
