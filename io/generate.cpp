@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "io/element.hpp"
 #include "io/memory_limit.hpp"
 #include "io/patterns.hpp"
 
@@ -157,7 +158,7 @@ void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
 template <class T>
 T draw_value(RowRandom& random, ValueKind kind) {
   const double real = kind == ValueKind::integer ? random.sign() : random.symmetric();
-  if constexpr (kDType<T> == DType::c64 || kDType<T> == DType::c128) {
+  if constexpr (kIsComplex<T>) {
     const double imag = kind == ValueKind::integer ? random.sign() : random.symmetric();
     return T(std::complex<double>(real, imag));
   } else {
