@@ -136,7 +136,8 @@ template <class F>
 void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
   std::exception_ptr failure;
   std::atomic<bool> failed = false;
-#pragma omp parallel
+  // Few rows are drawn before the threads have met.
+#pragma omp parallel if (pattern.rows >= 4096)
   {
     std::vector<std::int32_t> columns;
 #pragma omp for schedule(dynamic, 1024)
