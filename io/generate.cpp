@@ -136,11 +136,12 @@ template <class F>
 void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
   std::exception_ptr failure;
   std::atomic<bool> failed = false;
-  // Few rows are drawn before the threads have met.
-#pragma omp parallel if (pattern.rows >= 4096)
+  const bool small = pattern.rows < 4096 && pattern.cols < 4096;  // drawn before threads have met
+  const std::int64_t rows_at_once = std::min<std::int64_t>(1024, pattern.rows / 64 + 1);
+#pragma omp parallel if (!small)
   {
     std::vector<std::int32_t> columns;
-#pragma omp for schedule(dynamic, 1024)
+#pragma omp for schedule(dynamic, rows_at_once)
     for (std::int64_t row = 0; row < pattern.rows; ++row) {
       if (failed) continue;
       try {
