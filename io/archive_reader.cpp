@@ -8,7 +8,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <exception>
 #include <lanky/error.hpp>
 #include <string_view>
 #include <system_error>
@@ -30,7 +30,7 @@ class GunzipFile {
     std::error_code error;
     if (fs::is_directory(path, error)) throw Error(ErrorCode::io, path_ + ": is a directory");
     errno = 0;
-    file_ = gzopen(path.c_str(), "rb");
+    file_ = gzopen(path.c_str(), "rbe");
     if (file_ == nullptr) {
       throw Error(ErrorCode::io,
                   concat(path_, ": cannot be opened: ", std::generic_category().message(errno)));
@@ -71,7 +71,7 @@ class GunzipFile {
 /// What libarchive calls for bytes. No exception may pass through its C frames.
 struct Feed {
   GunzipFile file;
-  std::optional<Error> failure;
+  std::exception_ptr failure;
 
   static la_ssize_t read(archive* handle, void* self, const void** data) {
     auto& feed = *static_cast<Feed*>(self);
@@ -79,9 +79,9 @@ struct Feed {
       const std::string_view bytes = feed.file.next();
       *data = bytes.data();
       return static_cast<la_ssize_t>(bytes.size());
-    } catch (const Error& error) {
-      feed.failure = error;
-      archive_set_error(handle, EIO, "%s", error.what());
+    } catch (...) {
+      feed.failure = std::current_exception();
+      archive_set_error(handle, EIO, "the file cannot be read");
       return -1;
     }
   }
@@ -118,7 +118,7 @@ struct ArchiveReader::Impl {
 
   void check(la_ssize_t status) {
     if (status >= 0 || status == ARCHIVE_WARN) return;
-    if (feed.failure) throw Error(*feed.failure);
+    if (feed.failure) std::rethrow_exception(feed.failure);
     const char* cause = archive_error_string(handle.get());
     throw Error(
         ErrorCode::io,

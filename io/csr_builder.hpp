@@ -3,23 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <complex>
 #include <cstdint>
 #include <lanky/csr.hpp>
-#include <lanky/dtype.hpp>
 #include <lanky/io.hpp>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "io/element.hpp"
+
 namespace lanky::io {
-
-template <class T>
-inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
-
-/// The type in which entries are kept and duplicates are added.
-template <class T>
-using Wide = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
 
 /// One entry of a file, indices counted from 0.
 template <class T>
@@ -29,17 +21,20 @@ struct Entry {
   Wide<T> value;
 };
 
-/// The value of the entry at (col, row) that stands for the one at (row, col).
-template <class W>
-W mirrored(const W& value, Symmetry symmetry) {
-  if (symmetry == Symmetry::skew_symmetric) return -value;
-  if constexpr (std::is_same_v<W, std::complex<double>>) {
-    if (symmetry == Symmetry::hermitian) return std::conj(value);
+/// The value at (col, row) of the entry at (row, col). A hermitian matrix of real field is
+/// symmetric: conjugation would make its zero imaginary parts negative.
+template <class T>
+Wide<T> mirrored(const Wide<T>& value, const Header& header) {
+  if (header.symmetry == Symmetry::skew_symmetric) return -value;
+  if constexpr (kIsComplex<T>) {
+    if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
+      return std::conj(value);
+    }
   }
   return value;
 }
 
-/// Entries of one row, and their place in it.
+/// An entry without its row, which its place tells.
 template <class T>
 struct Slot {
   std::int32_t col;
@@ -48,10 +43,10 @@ struct Slot {
 
 /// All entries grouped by row, in the order of the file within a row; fills row_offsets.
 template <class T>
-std::vector<Slot<T>> group_by_row(const std::vector<Entry<T>>& entries, Symmetry symmetry,
+std::vector<Slot<T>> group_by_row(const std::vector<Entry<T>>& entries, const Header& header,
                                   std::vector<std::int64_t>& row_offsets) {
   const auto has_mirror = [&](const Entry<T>& e) {
-    return symmetry != Symmetry::general && e.row != e.col;
+    return header.symmetry != Symmetry::general && e.row != e.col;
   };
   for (const Entry<T>& e : entries) {
     ++row_offsets[static_cast<std::size_t>(e.row) + 1];
@@ -68,7 +63,7 @@ std::vector<Slot<T>> group_by_row(const std::vector<Entry<T>>& entries, Symmetry
   };
   for (const Entry<T>& e : entries) {
     place(e.row, e.col, e.value);
-    if (has_mirror(e)) place(e.col, e.row, mirrored(e.value, symmetry));
+    if (has_mirror(e)) place(e.col, e.row, mirrored<T>(e.value, header));
   }
   return slots;
 }
@@ -96,7 +91,7 @@ CsrMatrix<T> build_csr(const Header& header, std::vector<Entry<T>> entries, bool
   matrix.rows = header.rows;
   matrix.cols = header.cols;
   matrix.row_offsets.assign(static_cast<std::size_t>(header.rows) + 1, 0);
-  std::vector<Slot<T>> slots = group_by_row<T>(entries, header.symmetry, matrix.row_offsets);
+  std::vector<Slot<T>> slots = group_by_row<T>(entries, header, matrix.row_offsets);
   entries = {};
 
   const auto by_column = [](const Slot<T>& a, const Slot<T>& b) { return a.col < b.col; };

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "io/element.hpp"
 #include "io/memory_limit.hpp"
 #include "io/patterns.hpp"
 
@@ -135,10 +136,12 @@ template <class F>
 void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
   std::exception_ptr failure;
   std::atomic<bool> failed = false;
-#pragma omp parallel
+  const bool small = pattern.rows < 4096 && pattern.cols < 4096;  // drawn before threads have met
+  const std::int64_t rows_at_once = std::min<std::int64_t>(1024, pattern.rows / 64 + 1);
+#pragma omp parallel if (!small)
   {
     std::vector<std::int32_t> columns;
-#pragma omp for schedule(dynamic, 1024)
+#pragma omp for schedule(dynamic, rows_at_once)
     for (std::int64_t row = 0; row < pattern.rows; ++row) {
       if (failed) continue;
       try {
@@ -157,7 +160,7 @@ void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
 template <class T>
 T draw_value(RowRandom& random, ValueKind kind) {
   const double real = kind == ValueKind::integer ? random.sign() : random.symmetric();
-  if constexpr (kDType<T> == DType::c64 || kDType<T> == DType::c128) {
+  if constexpr (kIsComplex<T>) {
     const double imag = kind == ValueKind::integer ? random.sign() : random.symmetric();
     return T(std::complex<double>(real, imag));
   } else {

@@ -17,9 +17,8 @@ class EntryReader {
       : cursor_(cursor), header_(header), keep_lines_(keep_lines) {}
 
   std::vector<Entry<T>> read_all() {
-    // A compressed file's count is believed only as its entries arrive.
-    const std::int64_t limit = cursor_.bytes_left() ? header_.stored_entries : kReserved;
-    entries_.reserve(static_cast<std::size_t>(std::min(limit, header_.stored_entries)));
+    // Of a plain file the count has been checked; of others it is believed as entries arrive.
+    reserve(cursor_.bytes_left() ? header_.stored_entries : kFirstEntries);
     if (header_.format == Format::coordinate) {
       for (std::int64_t k = 0; k < header_.stored_entries; ++k)
         read_coordinate_entry(k);
@@ -37,7 +36,17 @@ class EntryReader {
   const std::vector<std::int64_t>& lines() const noexcept { return lines_; }
 
  private:
-  static constexpr std::int64_t kReserved = 1 << 16;
+  static constexpr std::int64_t kFirstEntries = 1 << 16;
+
+  void reserve(std::int64_t count) {
+    entries_.reserve(static_cast<std::size_t>(std::min(count, header_.stored_entries)));
+  }
+
+  void append(const Entry<T>& entry) {
+    const std::size_t size = entries_.size();
+    if (size == entries_.capacity()) reserve(2 * static_cast<std::int64_t>(size));
+    entries_.push_back(entry);
+  }
 
   void read_coordinate_entry(std::int64_t k) {
     go_to_entry(k);
@@ -46,7 +55,7 @@ class EntryReader {
     if (header_.symmetry != Symmetry::general) check_triangle(row, col);
     const Wide<T> value = entry_value(row == col);
     cursor_.end_line();
-    entries_.push_back({row - 1, static_cast<std::int32_t>(col - 1), value});
+    append({row - 1, static_cast<std::int32_t>(col - 1), value});
     if (keep_lines_) lines_.push_back(cursor_.line());
   }
 
@@ -61,7 +70,7 @@ class EntryReader {
         go_to_entry(k);
         const Wide<T> value = entry_value(row == col);
         cursor_.end_line();
-        if (value != Wide<T>{}) entries_.push_back({row, static_cast<std::int32_t>(col), value});
+        if (value != Wide<T>{}) append({row, static_cast<std::int32_t>(col), value});
       }
     }
   }
@@ -134,8 +143,8 @@ class EntryReader {
     return cursor_.real<Part>();
   }
 
-  /// The type that a decimal number is rounded to when it is read. The half types round again, from
-  /// double: design.md calls that one rounding.
+  /// What a decimal is rounded to when it is read. A float is read as one, since by way of double
+  /// it would be rounded twice; the half types round from double when they are put in place.
   using Part =
       std::conditional_t<kDType<T> == DType::f32 || kDType<T> == DType::c64, float, double>;
 

@@ -1,13 +1,14 @@
+#include <algorithm>
 #include <charconv>
 #include <complex>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
-#include <limits>
 #include <string>
 
 #include "core/arguments.hpp"
 #include "core/text.hpp"
 #include "io/archive_writer.hpp"
+#include "io/element.hpp"
 
 namespace lanky::io {
 
@@ -113,10 +114,9 @@ template <class T>
 void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix,
                          std::string_view comment) {
   check_view(matrix);
-  constexpr bool kComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
   Output out(path);
   out.text("%%MatrixMarket matrix coordinate ");
-  out.text(kComplex ? "complex general\n" : "real general\n");
+  out.text(kIsComplex<T> ? "complex general\n" : "real general\n");
   write_comment(out, comment);
   out.text(concat(matrix.rows, " ", matrix.cols, " ", matrix.nnz, "\n"));
   const std::int64_t base = matrix.index_base;

@@ -193,7 +193,7 @@ Pattern make_dense(Values v) {
 /// row: given the bits of the row, each bit of a column is independent of the others, and the
 /// expected degree is the product of the probabilities of the row's bits.
 Pattern make_rmat(Values v) {
-  constexpr double kRowZero = 0.76;             // a + b = 0.57 + 0.19
+  constexpr double kRowZero = 0.76;  // a + b = 0.57 + 0.19
   // Probability that a bit of the column is 1, given that of the row, in units of 2^-32.
   constexpr std::uint32_t kOneAfterZero = 1'073'741'824;  // b / (a + b) = 0.25
   constexpr std::uint32_t kOneAfterOne = 894'784'853;     // d / (c + d) = 0.05 / 0.24

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Endings, Compressed, ::testing::Values(".gz", ".xz", ".
 
 TEST_P(Compressed, RoundTrips) {
   const TemporaryDirectory directory;
-  const auto a = io::generate<double>("uniform:2000:40");  // several blocks of text
+  const auto a = io::generate<double>("uniform:1500:30");  // more than one block of text
   const fs::path path = directory.path() / name("a.mtx");
   io::write_matrix_market(path, a.view());
   EXPECT_NE(content(path).substr(0, 2), "%%");
@@ -82,17 +82,23 @@ TEST_P(Compressed, CutAnywhereIsAnError) {
   }
 }
 
-TEST_P(Compressed, DamagedDataIsAnError) {
+TEST_P(Compressed, DamageNeverGivesAnotherMatrix) {
   const TemporaryDirectory directory;
-  io::write_matrix_market(directory.path() / name("a.mtx"),
-                          io::generate<double>("uniform:2000:40").view());
-  const std::string whole = content(directory.path() / name("a.mtx"));
-  for (int i = 1; i < 10; ++i) {
+  const std::string whole = fixture();
+  std::size_t errors = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
-    damaged[whole.size() * static_cast<std::size_t>(i) / 10] ^= 0x10;
-    const Error error = failure(directory.file("damaged.mtx", damaged));
-    EXPECT_TRUE(error.code() == ErrorCode::io || error.code() == ErrorCode::parse) << error.what();
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    try {
+      const auto a = io::read_csr<double>(directory.file("damaged.mtx", damaged));
+      EXPECT_EQ(csr_text(a), kTiny) << "byte " << i;  // such as the time in a gzip header
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::io || error.code() == ErrorCode::parse)
+          << error.what();
+      ++errors;
+    }
   }
+  EXPECT_GT(errors, whole.size() * 3 / 4);
 }
 
 TEST_P(Compressed, PromisedCountTakesNoMemory) {

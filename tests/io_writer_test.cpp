@@ -1,8 +1,10 @@
 // What is written reads back to the same bits, or leaves no trace.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
@@ -19,7 +21,8 @@ using testing::TemporaryDirectory;
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 /// Values of any bits but NaN, whose payload no text keeps.
@@ -188,11 +191,54 @@ TEST(Writer, KeepsTheOldFileWhereTheNewOneCannotTakeItsPlace) {
   const auto path = directory.path() / "a.mtx";
   std::filesystem::create_directories(path / "inside");  // rename onto a directory fails
   EXPECT_THROW(io::write_matrix_market(path, io::generate<double>("diagonal:3").view()), Error);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory.path()))
-    ++files;
-  EXPECT_EQ(files, 1U);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()),
+                          std::filesystem::directory_iterator()),
+            1);
   EXPECT_TRUE(std::filesystem::exists(path / "inside"));
+}
+
+/// Files of this process may not grow beyond so many bytes while it lives: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(Writer, LeavesTheOldFileWhereTheDiskIsFull) {
+  for (const char* name : {"a.mtx", "a.mtx.gz", "a.mtx.zst", "a.mtx.bz2"}) {
+    const TemporaryDirectory directory;
+    const auto path = directory.file(name, "old");
+    const auto a = io::generate<double>("uniform:3000");
+    std::string message;
+    {
+      const FullDisk disk(50'000);
+      try {
+        io::write_matrix_market(path, a.view());
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::io);
+        message = error.what();
+      }
+    }
+    EXPECT_TRUE(message.starts_with(path.string() + ": cannot be written: ")) << message;
+    EXPECT_EQ(content(path), "old");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()),
+                            std::filesystem::directory_iterator()),
+              1)
+        << name;
+  }
 }
 
 TEST(Writer, ReplacesAnOldFile) {
