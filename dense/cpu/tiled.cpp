@@ -24,34 +24,37 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// The panels of one thread.
+/// What one thread works on. a and b are packed as the register tile reads them: kMicroM rows (or
+/// kMicroN columns) side by side for each p, one such strip after the other.
 template <class Acc>
 struct Panels {
-  alignas(64) Acc a[kBlockK * kBlockM];     // [kBlockK][kBlockM]
-  alignas(64) Acc b[kBlockK * kBlockN];     // [kBlockK][kBlockN]
+  alignas(64) Acc a[kBlockM * kBlockK];     // [kBlockM / kMicroM][depth][kMicroM]
+  alignas(64) Acc b[kBlockN * kBlockK];     // [kBlockN / kMicroN][depth][kMicroN]
   alignas(64) Acc sums[kBlockN * kBlockM];  // [kBlockN][kBlockM]
 };
 
-/// panel[p][r] = source(r, p) for r < rows, p < depth, and 0 for r up to the next multiple of
-/// kRound, so that the register tile never reads what was not written.
-template <int kWidth, int kRound, class T, class Acc>
-void pack(Acc* panel, const T* source, Strides strides, int rows, int depth) {
-  if (strides.row == 1) {
+/// strip[p][r] = source(r, p) for r < rows, p < depth, and 0 for rows up to kWidth.
+template <int kWidth, class T, class Acc>
+void pack_strip(Acc* __restrict strip, const T* source, Strides strides, int rows, int depth) {
+  if (rows == kWidth && strides.row == 1) {
     for (int p = 0; p < depth; ++p) {
-      const T* column = source + p * strides.col;
-      for (int r = 0; r < rows; ++r)
-        panel[p * kWidth + r] = static_cast<Acc>(column[r]);
+      for (int r = 0; r < kWidth; ++r)
+        strip[p * kWidth + r] = static_cast<Acc>(source[p * strides.col + r]);
     }
-  } else {
-    for (int r = 0; r < rows; ++r) {
-      const T* row = source + r * strides.row;
-      for (int p = 0; p < depth; ++p)
-        panel[p * kWidth + r] = static_cast<Acc>(row[p * strides.col]);
-    }
+    return;
   }
-  for (int r = rows; r % kRound != 0; ++r) {
+  for (int r = 0; r < kWidth; ++r) {
     for (int p = 0; p < depth; ++p)
-      panel[p * kWidth + r] = Acc(0);
+      strip[p * kWidth + r] =
+          r < rows ? static_cast<Acc>(source[r * strides.row + p * strides.col]) : Acc(0);
+  }
+}
+
+template <int kWidth, class T, class Acc>
+void pack(Acc* panel, const T* source, Strides strides, int rows, int depth) {
+  for (int r = 0; r < rows; r += kWidth) {
+    pack_strip<kWidth>(panel + r * depth, source + r * strides.row, strides,
+                       std::min(kWidth, rows - r), depth);
   }
 }
 
@@ -64,7 +67,7 @@ void multiply_micro(const Acc* __restrict a, const Acc* __restrict b, Acc* __res
   for (int p = 0; p < depth; ++p) {
     for (int c = 0; c < kColumns; ++c) {
       for (int r = 0; r < kRows; ++r)
-        registers[c][r] += a[p * kBlockM + r] * b[p * kBlockN + c];
+        registers[c][r] += a[p * kRows + r] * b[p * kMicroN + c];
     }
   }
   for (int c = 0; c < kColumns; ++c) {
@@ -76,13 +79,24 @@ void multiply_micro(const Acc* __restrict a, const Acc* __restrict b, Acc* __res
 template <class Acc>
 void multiply_panels(Panels<Acc>& panels, int rows, int columns, int depth) {
   for (int i = 0; i < rows; i += kMicroM<Acc>) {
-    const Acc* a = panels.a + i;
-    Acc* sums = panels.sums + i;
-    int j = 0;
-    for (; j + kMicroN <= columns; j += kMicroN)
-      multiply_micro<kMicroN>(a, panels.b + j, sums + j * kBlockM, depth);
-    for (; j < columns; ++j)
-      multiply_micro<1>(a, panels.b + j, sums + j * kBlockM, depth);
+    const Acc* a = panels.a + i * depth;
+    for (int j = 0; j < columns; j += kMicroN) {
+      const Acc* b = panels.b + j * depth;
+      Acc* sums = panels.sums + j * kBlockM + i;
+      switch (columns - j) {
+        case 1:
+          multiply_micro<1>(a, b, sums, depth);
+          break;
+        case 2:
+          multiply_micro<2>(a, b, sums, depth);
+          break;
+        case 3:
+          multiply_micro<3>(a, b, sums, depth);
+          break;
+        default:
+          multiply_micro<kMicroN>(a, b, sums, depth);
+      }
+    }
   }
 }
 
@@ -95,10 +109,10 @@ void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int
   std::fill_n(panels.sums, columns * kBlockM, Acc(0));
   for (std::int64_t p = k0; p < k1; p += kBlockK) {
     const int depth = static_cast<int>(std::min<std::int64_t>(kBlockK, k1 - p));
-    pack<kBlockM, kMicroM<Acc>>(panels.a, g.a + i0 * problem.a.row + p * problem.a.col, problem.a,
-                                rows, depth);
-    pack<kBlockN, 1>(panels.b, g.b + p * problem.b.row + j0 * problem.b.col, problem.b.transposed(),
-                     columns, depth);
+    pack<kMicroM<Acc>>(panels.a, g.a + i0 * problem.a.row + p * problem.a.col, problem.a, rows,
+                       depth);
+    pack<kMicroN>(panels.b, g.b + p * problem.b.row + j0 * problem.b.col, problem.b.transposed(),
+                  columns, depth);
     multiply_panels(panels, rows, columns, depth);
   }
 }
