@@ -82,7 +82,7 @@ TYPED_TEST(Dense, ShortExactInEveryOrientation) {
 TYPED_TEST(Dense, ExactInEveryOrientation) {
   LANKY_DENSE_BODY();
   for (const GemmShape& base : kShapes) {
-    for (const Op op_a : {Op::none, Op::trans, Op::conj_trans}) {
+    for (const Op op_a : {Op::none, Op::trans}) {
       for (const Op op_b : {Op::none, Op::trans}) {
         for (const Layout layout : {Layout::col, Layout::row}) {
           for (const std::int64_t padding : {0, 5}) {
@@ -107,6 +107,7 @@ TYPED_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
     for (const auto& [alpha, beta] :
          {std::pair{0.0, 0.0}, {0.0, 2.0}, {1.0, 1.0}, {-2.0, 0.0}, {2.0, -1.0}, {-1.0, 0.5}}) {
       const DenseCase<T, TOut> dense(shape, Data::integers, 3, alpha, beta, 2);
+      const HostMatrix<TOut> expected = dense.expected();
       const GemmPlan<T, TOut> plan(stream, dense.shape);
       const std::vector<Acc> values = {static_cast<Acc>(alpha), static_cast<Acc>(beta)};
       const auto scalars = Buffer<Acc>::from(stream, values);
@@ -118,7 +119,7 @@ TYPED_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
         plan.run(stream, sides & 1 ? Scalar::on_device(scalars.data()) : Scalar(values[0]),
                  a.view(), b.view(),
                  sides & 2 ? Scalar::on_device(scalars.data() + 1) : Scalar(values[1]), c.view());
-        dense.expect_exact(c.download());
+        dense.expect_equal(c.download(), expected);
       }
     }
   }
