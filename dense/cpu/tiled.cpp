@@ -117,17 +117,12 @@ void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int
   }
 }
 
-/// alpha and beta as they are at the start of a run.
+/// alpha and beta of a run; alpha is 0 where there is nothing to sum.
 template <class Acc>
 struct Factors {
   Acc alpha;
   Acc beta;
 };
-
-template <class Acc>
-Acc load(const Scalar<Acc>& scalar) {
-  return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
-}
 
 /// c = alpha sum + beta c; what has the factor zero is not looked at.
 template <class Acc, class TOut>
@@ -135,6 +130,46 @@ void finish(Factors<Acc> factors, Acc sum, TOut& c) {
   Acc value = factors.alpha == Acc(0) ? Acc(0) : factors.alpha * sum;
   if (factors.beta != Acc(0)) value += factors.beta * static_cast<Acc>(c);
   c = static_cast<TOut>(value);
+}
+
+/// Rows [i0, i0 + kBlockM) of C over chunk `chunk` of k: finished, or left as partial sums.
+template <class T, class TOut, class Acc>
+void run_task(const Problem& problem, Split split, const Operands<T, TOut>& g, Factors<Acc> factors,
+              std::int64_t i0, std::int64_t chunk) {
+  Panels<Acc> panels;
+  const std::int64_t rows = std::min<std::int64_t>(kBlockM, problem.m - i0);
+  const std::int64_t k = factors.alpha == Acc(0) ? 0 : problem.k;
+  const std::int64_t k0 = std::min(k, chunk * split.length);
+  const std::int64_t k1 = std::min(k, k0 + split.length);
+  for (std::int64_t j0 = 0; j0 < problem.n; j0 += kBlockN) {
+    multiply_block(problem, g, i0, j0, k0, k1, panels);
+    const std::int64_t j1 = std::min(j0 + kBlockN, problem.n);
+    for (std::int64_t j = j0; j < j1; ++j) {
+      const Acc* sums = panels.sums + (j - j0) * kBlockM;
+      if (split.count > 1) {
+        auto* partials = static_cast<Acc*>(g.workspace);  // [split.count][n][m]
+        std::copy_n(sums, rows, partials + (chunk * problem.n + j) * problem.m + i0);
+      } else {
+        TOut* c = g.c + i0 * problem.c.row + j * problem.c.col;
+        for (std::int64_t i = 0; i < rows; ++i)
+          finish(factors, sums[i], c[i * problem.c.row]);
+      }
+    }
+  }
+}
+
+/// C from the partial sums, chunk after chunk.
+template <class T, class TOut, class Acc>
+void reduce(const Problem& problem, Split split, const Operands<T, TOut>& g, Factors<Acc> factors) {
+  const auto* partials = static_cast<const Acc*>(g.workspace);  // [split.count][n][m]
+  const std::int64_t elements = problem.m * problem.n;
+#pragma omp parallel for schedule(static) if (elements > 1024)
+  for (std::int64_t e = 0; e < elements; ++e) {
+    Acc sum = 0;
+    for (std::int64_t chunk = 0; chunk < split.count; ++chunk)
+      sum += partials[chunk * elements + e];
+    finish(factors, sum, g.c[e % problem.m * problem.c.row + e / problem.m * problem.c.col]);
+  }
 }
 
 }  // namespace
@@ -161,48 +196,13 @@ std::string TiledExecutor<T, TOut>::explain() const {
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOut>& g) const {
   using Acc = Accumulator<T>;
-  const Problem& problem = problem_;
-  const Split split = split_;
-  const std::int64_t elements = problem.m * problem.n;
-  const std::int64_t blocks = ceil_div(problem.m, kBlockM);
-  const std::int64_t tasks = blocks * split.count;
-  Factors<Acc> factors{load(g.alpha), load(g.beta)};
-  if (problem.k == 0) factors.alpha = 0;
-  const std::int64_t k = factors.alpha == Acc(0) ? 0 : problem.k;
-  auto* partials = static_cast<Acc*>(g.workspace);  // [split.count][n][m]
-
+  const Factors<Acc> factors{problem_.k == 0 ? Acc(0) : load(g.alpha), load(g.beta)};
+  const std::int64_t blocks = ceil_div(problem_.m, kBlockM);
+  const std::int64_t tasks = blocks * split_.count;
 #pragma omp parallel for schedule(static) if (tasks > 1)
-  for (std::int64_t task = 0; task < tasks; ++task) {
-    Panels<Acc> panels;
-    const std::int64_t chunk = task / blocks;
-    const std::int64_t i0 = task % blocks * kBlockM;
-    const std::int64_t i1 = std::min(i0 + kBlockM, problem.m);
-    const std::int64_t k0 = std::min(k, chunk * split.length);
-    const std::int64_t k1 = std::min(k, k0 + split.length);
-    for (std::int64_t j0 = 0; j0 < problem.n; j0 += kBlockN) {
-      multiply_block(problem, g, i0, j0, k0, k1, panels);
-      const std::int64_t j1 = std::min(j0 + kBlockN, problem.n);
-      for (std::int64_t j = j0; j < j1; ++j) {
-        const Acc* sums = panels.sums + (j - j0) * kBlockM;
-        if (split.count > 1) {
-          std::copy_n(sums, i1 - i0, partials + chunk * elements + j * problem.m + i0);
-        } else {
-          TOut* c = g.c + i0 * problem.c.row + j * problem.c.col;
-          for (std::int64_t i = 0; i < i1 - i0; ++i)
-            finish(factors, sums[i], c[i * problem.c.row]);
-        }
-      }
-    }
-  }
-  if (split.count == 1) return;
-
-#pragma omp parallel for schedule(static) if (elements > 1024)
-  for (std::int64_t e = 0; e < elements; ++e) {
-    Acc sum = 0;
-    for (std::int64_t chunk = 0; chunk < split.count; ++chunk)
-      sum += partials[chunk * elements + e];
-    finish(factors, sum, g.c[e % problem.m * problem.c.row + e / problem.m * problem.c.col]);
-  }
+  for (std::int64_t task = 0; task < tasks; ++task)
+    run_task(problem_, split_, g, factors, task % blocks * kBlockM, task / blocks);
+  if (split_.count > 1) reduce(problem_, split_, g, factors);
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;
