@@ -34,9 +34,15 @@ class Executor {
 };
 
 namespace cpu {
+/// alpha or beta as it is when a run starts.
+template <class Acc>
+Acc load(const Scalar<Acc>& scalar) {
+  return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
+}
+
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family);
-}
+}  // namespace cpu
 
 namespace cuda {
 template <class T, class TOut>

@@ -1,7 +1,6 @@
 // Checks a product, brings it into canonical form and hands it to an executor.
 #include <lanky/dense.hpp>
 #include <lanky/error.hpp>
-#include <optional>
 #include <string_view>
 
 #include "core/arguments.hpp"
@@ -33,8 +32,9 @@ std::int64_t resolved_ld(std::int64_t ld, dense::StoredExtents extents, Layout l
                 concat(what, " is ", ld, ", but a ", name(layout), " ", extents.rows, " x ",
                        extents.cols, " matrix needs ", tight));
   }
+  const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
   std::int64_t elements = 0;
-  if (__builtin_mul_overflow(ld, extents.rows + extents.cols - tight, &elements)) {
+  if (__builtin_mul_overflow(ld, vectors, &elements)) {
     throw Error(ErrorCode::invalid_argument,
                 concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
                        " elements exceeds 64-bit indices"));
@@ -78,6 +78,17 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
                 concat(what, " has leading dimension ", view.ld, ", the plan is for ", ld));
   }
   check_on_device(view.data, view.rows == 0 ? 0 : view.cols, device, what);
+}
+
+/// What cuBLASLt asks for, and Allocator promises.
+constexpr std::uintptr_t kWorkspaceAlignment = 256;
+
+void check_workspace_alignment(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if (address % kWorkspaceAlignment == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("the workspace begins ", address % kWorkspaceAlignment,
+                     " bytes off a multiple of ", kWorkspaceAlignment));
 }
 
 }  // namespace
@@ -140,6 +151,7 @@ void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const
   if (alpha.pointer() != nullptr) check_on_device(alpha.pointer(), 1, device, "alpha");
   if (beta.pointer() != nullptr) check_on_device(beta.pointer(), 1, device, "beta");
   check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), device);
+  if (impl_->workspace_bytes() > 0) check_workspace_alignment(workspace.data);
   if (impl_->empty()) return;
   const bool swapped = impl_->problem.swapped;
   impl_->executor->run(stream, {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta,

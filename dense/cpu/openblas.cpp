@@ -31,11 +31,6 @@ const Openblas& openblas() {
   return instance;
 }
 
-template <class T>
-T load(const Scalar<T>& scalar) {
-  return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
-}
-
 }  // namespace
 
 std::string openblas_absence(const Problem& problem) {

@@ -138,16 +138,16 @@ class StoredMatrix {
 /// What the heuristic may choose from: sums are combined in the compute type only.
 class Preference {
  public:
-  explicit Preference(std::uint32_t alignment) {
+  /// Alignments in bytes that the pointers to A and B, and to C, have at least.
+  Preference(std::size_t of_operands, std::size_t of_result) {
     check(api().cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspaceBytes);
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    for (const auto operand :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      set(operand, alignment);
-    }
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(of_operands));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<std::uint32_t>(of_operands));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<std::uint32_t>(of_result));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(of_result));
   }
   Preference(const Preference&) = delete;
   Preference& operator=(const Preference&) = delete;
@@ -170,7 +170,7 @@ StoredExtents stored(std::int64_t rows, std::int64_t cols, bool trans) {
 }
 
 /// Bytes that pointers must be aligned to for the faster of the two algorithms.
-constexpr std::uint32_t kWideAlignment = 16;
+constexpr std::size_t kWideAlignment = 16;
 
 bool aligned(std::initializer_list<const void*> pointers) {
   return std::all_of(pointers.begin(), pointers.end(), [](const void* pointer) {
@@ -215,8 +215,8 @@ struct CublasltMatmul::State {
         b(in, stored(call.k, call.n, call.trans_b), call.ldb),
         c(out, {call.m, call.n}, call.ldc) {
     const DeviceGuard guard(device.index());
-    const Preference wide(kWideAlignment);
-    const Preference narrow(static_cast<std::uint32_t>(std::min(size_of(in), size_of(out))));
+    const Preference wide(kWideAlignment, kWideAlignment);
+    const Preference narrow(size_of(in), size_of(out));
     for (int on_device = 0; on_device < 2; ++on_device) {
       algorithms[on_device][0] = best(operations[on_device], narrow);
       algorithms[on_device][1] = best(operations[on_device], wide);

@@ -156,13 +156,19 @@ struct DenseCase {
     return sum;
   }
 
-  /// All elements equal the exact ones, rounded once; everything else of `got` is untouched.
-  void expect_exact(const HostMatrix<TOut>& got) const {
-    HostMatrix<TOut> expected = c;
+  /// C as it must be for integers: each element the exact one, rounded once; padding as it was.
+  HostMatrix<TOut> expected() const {
+    HostMatrix<TOut> result = c;
     for (std::int64_t i = 0; i < c.rows; ++i) {
       for (std::int64_t j = 0; j < c.cols; ++j)
-        expected.at(i, j) = from_double<TOut>(static_cast<double>(exact(i, j).value));
+        result.at(i, j) = from_double<TOut>(static_cast<double>(exact(i, j).value));
     }
+    return result;
+  }
+  void expect_exact(const HostMatrix<TOut>& got) const { expect_equal(got, expected()); }
+
+  /// Every element in memory is equal, padding included.
+  static void expect_equal(const HostMatrix<TOut>& got, const HostMatrix<TOut>& expected) {
     std::int64_t wrong = 0;
     for (std::size_t e = 0; e < expected.data.size(); ++e) {
       const auto x = static_cast<double>(got.data[e]);
