@@ -77,7 +77,7 @@ void check_columns(const HostCsr<T>& a) {
   const std::int64_t most = a.cols - 1 + a.index_base;
   const std::int64_t nnz = a.nnz();
   std::int64_t wrong = nnz;  // the first entry out of range
-#pragma omp parallel for schedule(static) reduction(min : wrong)
+#pragma omp parallel for schedule(static) reduction(min : wrong) if (nnz >= kThreadsLeast)
   for (std::int64_t entry = 0; entry < nnz; ++entry) {
     if (a.columns[entry] < least || a.columns[entry] > most) wrong = std::min(wrong, entry);
   }

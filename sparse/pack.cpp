@@ -52,7 +52,7 @@ void sort_windows(Rows& medium, std::span<const std::int64_t> offsets) {
     return ceil_div(offsets[row + 1] - offsets[row], kDepth<E>);
   };
   const std::int64_t windows = ceil_div(count(medium), kWindowRows);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (windows > 4)
   for (std::int64_t window = 0; window < windows; ++window) {
     const auto first = medium.begin() + window * kWindowRows;
     const auto last = medium.begin() + std::min((window + 1) * kWindowRows, count(medium));
@@ -171,7 +171,7 @@ class SlotWalk {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel
+#pragma omp parallel if (worth_threads<E>(header))
     {
 #pragma omp for schedule(static) nowait
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)

@@ -74,6 +74,12 @@ struct PackedHeader {
   std::int64_t empty_rows = 0;
 };
 
+/// True where the CPU should share the work on a packed matrix among threads.
+template <class E>
+bool worth_threads(const PackedHeader& header) {
+  return header.tiles * kTileSlots<E> + header.rows >= kThreadsLeast;
+}
+
 /// The arrays of a packed matrix on either side, ready to be a kernel argument.
 template <class E>
 struct PackedView {

@@ -25,7 +25,7 @@ class Replay {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel
+#pragma omp parallel if (worth_threads<T>(header))
     {
 #pragma omp for schedule(dynamic, 8)
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
