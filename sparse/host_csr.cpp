@@ -47,7 +47,7 @@ template <class T>
 std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>& a) {
   if (a.rows == 0 && a.nnz == 0) return {0};
   const void* const data = a.row_offsets.data();
-  const std::vector<std::int64_t> offsets =
+  std::vector<std::int64_t> offsets =
       a.row_offsets.wide()
           ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1, a.index_base)
           : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1, a.index_base);

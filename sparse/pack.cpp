@@ -171,7 +171,8 @@ class SlotWalk {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel if (worth_threads<E>(header))
+    const bool threads = worth_threads<E>(header);
+#pragma omp parallel if (threads)
     {
 #pragma omp for schedule(static) nowait
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
@@ -293,6 +294,7 @@ void pack_values(const Placement& placement, std::span<const std::int64_t> row_o
   });
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define LANKY_INSTANTIATE(T)                                                             \
   template Placement place_rows<T>(std::int64_t, std::span<const std::int64_t>);         \
   template PackedSlots<T> pack_slots(const Stream&, const HostCsr<T>&, const Placement&, \
@@ -303,5 +305,6 @@ LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)
 LANKY_INSTANTIATE(bfloat16)
 #undef LANKY_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace lanky::sparse

@@ -25,7 +25,8 @@ class Replay {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel if (worth_threads<T>(header))
+    const bool threads = worth_threads<T>(header);
+#pragma omp parallel if (threads)
     {
 #pragma omp for schedule(dynamic, 8)
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
