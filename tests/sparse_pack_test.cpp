@@ -1,5 +1,4 @@
-// The packed format: what packing makes keeps its contract, and the checker sees every breach of
-// it.
+// The packed format: packing keeps its contract, and the checker sees every breach of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,15 @@
 // Tensor-core products of one warp, c = a b + c, where only the fragments matter: no shared memory.
-// The one place of inline PTX for mma (PTX ISA, "Matrix Fragments for mma"). Lane l = g * 4 + t.
-//
+// The one place of inline PTX for mma (PTX ISA, "Matrix Fragments for mma").
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace lanky::device {
+
+// What lane l = g * 4 + t holds:
 //   m8n8k4 f64         a[8,4]:  lane holds a[g][t]               (1 double)
 //                      b[4,8]:  lane holds b[t][g]               (1 double)
 //                      c[8,8]:  lane holds c[g][2t + {0, 1}]     (2 doubles)
@@ -11,14 +20,6 @@
 //
 // The products below leave rows 8..15 of a at zero, and c[2], c[3] unused. All lanes of the warp
 // take part; volatile keeps the compiler from moving a product into a branch.
-#pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <cstdint>
-
-namespace lanky::device {
 
 /// c[8,8] += a[8,4] b[4,8].
 __device__ inline void mma_m8n8k4(double (&c)[2], double a, double b) {
