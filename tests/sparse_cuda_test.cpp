@@ -121,6 +121,21 @@ TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
   check(cudaStreamDestroy(native));
 }
 
+TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Example<T> example(5);
+  const Stream stream(device);
+  const auto text = [&](SpmvPath path) {
+    return SpmvPlan<T>(stream, example.a.view(), {.path = path}).explain();
+  };
+  const std::string chosen = kDType<T> == DType::f32 ? "kernels   cuda: tensor cores have no IEEE"
+                                                     : "kernels   mma: tensor cores keep";
+  EXPECT_NE(text(SpmvPath::automatic).find(chosen), std::string::npos);
+  EXPECT_NE(text(SpmvPath::cuda).find("kernels   cuda: asked for"), std::string::npos);
+  EXPECT_NE(text(SpmvPath::cuda).find("cuda: a warp a block of 8 rows"), std::string::npos);
+}
+
 template <class Call>
 void expect_wrong_memory(const std::string& part, Call call) {
   try {
