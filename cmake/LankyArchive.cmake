@@ -1,6 +1,7 @@
-# lanky::archive: libarchive with the compressors that lanky uses. Linked statically where all the
-# static libraries are there, so that programs also run on machines without them.
+# lanky::archive: libarchive, zlib and the other compressors that lanky uses. Linked statically where
+# all the static libraries are there, so that programs also run on machines without them.
 find_package(LibArchive REQUIRED)
+find_package(ZLIB REQUIRED)
 find_library(LANKY_ARCHIVE_STATIC libarchive.a)
 set(lanky_archive_libraries ${LANKY_ARCHIVE_STATIC})
 foreach(compressor lzma zstd bz2 z)
@@ -10,9 +11,9 @@ endforeach()
 if(NOT TARGET lanky::archive)
   add_library(lanky::archive INTERFACE IMPORTED)
   if(lanky_archive_libraries MATCHES "NOTFOUND")
-    target_link_libraries(lanky::archive INTERFACE LibArchive::LibArchive)
+    target_link_libraries(lanky::archive INTERFACE LibArchive::LibArchive ZLIB::ZLIB)
   else()
-    target_include_directories(lanky::archive INTERFACE ${LibArchive_INCLUDE_DIRS})
+    target_include_directories(lanky::archive INTERFACE ${LibArchive_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS})
     target_link_libraries(lanky::archive INTERFACE ${lanky_archive_libraries})
   endif()
 endif()

@@ -58,20 +58,25 @@ class GemmPlan {
   /// graph. Throws Error: size_mismatch, wrong_memory.
   void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
            MatrixView<TOut> c) const;
-  /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held.
+  /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held; with
+  /// alpha = 0 or k = 0, C = beta C and A and B are not read, as in BLAS (docs/dense.md names the
+  /// one exception). C must not overlap A or B: the result is undefined then.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
            Scalar beta, MatrixView<TOut> c) const;
-  /// The same with the caller's workspace of workspace_bytes(), so that runs may overlap.
+  /// The same with the caller's workspace of workspace_bytes(), aligned to 256 bytes, so that runs
+  /// may overlap.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
            Scalar beta, MatrixView<TOut> c, Workspace workspace) const;
 
+  /// The shape with its leading dimensions filled in.
   const GemmShape& shape() const noexcept;
   GemmFamily family() const noexcept;
   Device device() const noexcept;
   /// Device memory that one run of the plan works in.
   std::int64_t workspace_bytes() const noexcept;
   /// Family, kernel, tiles, split, bytes and bound. Two plans that explain themselves alike give
-  /// equal bits for equal input.
+  /// equal bits for equal input (for regular shapes: at equal alignment of the pointers to 16
+  /// bytes).
   std::string explain() const;
 
  private:

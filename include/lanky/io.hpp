@@ -11,7 +11,8 @@
 
 namespace lanky::io {
 
-/// What becomes of entries that a coordinate file gives more than once.
+/// What becomes of entries that a coordinate file gives more than once: added up in file order (in
+/// double, rounded once), all kept in file order, or Error(parse) with the lines of both.
 enum class Duplicates { sum, keep, reject };
 
 struct ReadOptions {
@@ -33,11 +34,11 @@ struct Header {
 };
 
 /// Reads a Matrix Market file, plain or compressed (.gz .xz .zst .bz2), or SuiteSparse's
-/// NAME.tar.gz (of which NAME/NAME.mtx is taken). Symmetric storage is expanded, columns of a row
-/// are sorted, pattern entries get the value 1, entries of an array file are kept if nonzero.
-/// T: double, float, half, bfloat16, complex<float>, complex<double>. Throws Error: io, parse
-/// (with file, line, column and what to do), unsupported (complex entries for a real T, more than
-/// 2^31 - 1 columns), out_of_memory.
+/// NAME.tar.gz (of which NAME/NAME.mtx is taken); docs/matrix_market.md lists all rules. Symmetric
+/// storage is expanded, columns of a row are sorted, pattern entries get the value 1, entries of an
+/// array file are kept if nonzero. T: double, float, half, bfloat16, complex<float>,
+/// complex<double>. Throws Error: io, parse (with file, line, column and what to do), unsupported
+/// (complex entries for a real T, more than 2^31 - 1 columns), out_of_memory.
 template <class T>
 CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& options = {});
 
@@ -53,7 +54,8 @@ void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& ma
 
 /// Generates the matrix that `spec` names: "name:size[:size...][,key=value...]", such as
 /// "stencil27:128" or "rmat:20,seed=7". generator_help() lists all. Equal specs give equal bits on
-/// every machine. Values are uniform in (-1, 1). Throws Error(invalid_argument).
+/// every machine. Values are uniform in (-1, 1), or with values=int, -1 and 1. Throws Error:
+/// invalid_argument (a bad spec), unsupported (more than 2^31 - 1 columns), out_of_memory.
 template <class T>
 CsrMatrix<T> generate(std::string_view spec);
 

@@ -33,7 +33,7 @@ struct OnName {
     using TOut = typename Case::Result;
     std::string text = Case::kDeviceKind == DeviceKind::cuda ? "cuda_" : "cpu_";
     text += name(kDType<T>);
-    if (kDType<T> != kDType<TOut>) text += "_" + std::string(name(kDType<TOut>));
+    if (kDType<T> != kDType<TOut>) text.append("_").append(name(kDType<TOut>));
     return text;
   }
 };

@@ -1,0 +1,77 @@
+#include "dense/cpu/openblas.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "core/shared_library.hpp"
+#include "core/text.hpp"
+
+namespace lanky::dense::cpu {
+
+namespace {
+
+/// cblas_dgemm and cblas_sgemm, with their enumerations as int.
+template <class T>
+using CblasGemm = void(int order, int trans_a, int trans_b, int m, int n, int k, T alpha,
+                       const T* a, int lda, const T* b, int ldb, T beta, T* c, int ldc);
+constexpr int kColMajor = 102;
+constexpr int kNoTrans = 111;
+constexpr int kTrans = 112;
+
+struct Openblas {
+  SharedLibrary library{"libopenblas.so.0", "libopenblas.so"};
+  CblasGemm<double>* dgemm = library.function<CblasGemm<double>>("cblas_dgemm");
+  CblasGemm<float>* sgemm = library.function<CblasGemm<float>>("cblas_sgemm");
+};
+
+const Openblas& openblas() {
+  static const Openblas instance;
+  return instance;
+}
+
+}  // namespace
+
+std::string openblas_absence(const Problem& problem) {
+  const BlasCall call = blas_call(problem);
+  const std::int64_t largest = std::max({call.m, call.n, call.k, call.lda, call.ldb, call.ldc});
+  if (largest > std::numeric_limits<int>::max()) {
+    return concat("a size of ", largest, " exceeds OpenBLAS's 32-bit int");
+  }
+  if (!openblas().library.loaded()) {
+    return concat("OpenBLAS is not available (", openblas().library.failure(), ")");
+  }
+  if (openblas().dgemm == nullptr || openblas().sgemm == nullptr) {
+    return "OpenBLAS lacks cblas_dgemm or cblas_sgemm";
+  }
+  return "";
+}
+
+template <class T>
+void OpenblasExecutor<T>::run(const Stream& /*stream*/, const Operands<T, T>& g) const {
+  const auto size = [](std::int64_t value) { return static_cast<int>(value); };
+  const auto trans = [](bool transposed) { return transposed ? kTrans : kNoTrans; };
+  CblasGemm<T>* gemm = nullptr;
+  if constexpr (std::is_same_v<T, double>) {
+    gemm = openblas().dgemm;
+  } else {
+    gemm = openblas().sgemm;
+  }
+  const T* first = call_.exchanged ? g.b : g.a;
+  const T* second = call_.exchanged ? g.a : g.b;
+  gemm(kColMajor, trans(call_.trans_a), trans(call_.trans_b), size(call_.m), size(call_.n),
+       size(call_.k), load(g.alpha), first, std::max(1, size(call_.lda)), second,
+       std::max(1, size(call_.ldb)), load(g.beta), g.c, size(call_.ldc));
+}
+
+template <class T>
+std::string OpenblasExecutor<T>::explain() const {
+  return concat("OpenBLAS cblas_", std::is_same_v<T, double> ? "d" : "s", "gemm, ",
+                call_.trans_a ? "T" : "N", call_.trans_b ? "T" : "N");
+}
+
+template class OpenblasExecutor<double>;
+template class OpenblasExecutor<float>;
+
+}  // namespace lanky::dense::cpu

@@ -1,0 +1,20 @@
+// The cuda executor of a build without CUDA.
+#include <lanky/error.hpp>
+
+#include "dense/backend.hpp"
+
+namespace lanky::dense::cuda {
+
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem& /*problem*/,
+                                        GemmFamily /*family*/) {
+  throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                         \
+  template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
+                                                            GemmFamily);
+LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::dense::cuda

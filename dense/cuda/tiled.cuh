@@ -1,0 +1,92 @@
+// Launches of the tile kernel; instantiated type by type in tiled_<type>.cu.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "core/text.hpp"
+#include "dense/cuda/gemm_reduce.cuh"
+#include "dense/cuda/gemm_tile.cuh"
+#include "dense/cuda/tiled.hpp"
+#include "device/launch.cuh"
+
+namespace lanky::dense::cuda {
+
+/// Chunks of k are made until every multiprocessor has this many blocks.
+inline constexpr int kWantedBlocksPerMultiprocessor = 4;
+/// Tiles of k in the shortest chunk, so that the partial sums stay far smaller than the operands.
+inline constexpr int kMinStepsPerChunk = 4;
+/// Blocks beyond this many walk over several tiles.
+inline constexpr std::int64_t kMaxBlocks = 1 << 20;
+
+inline unsigned grid_of(std::int64_t blocks) {
+  return static_cast<unsigned>(std::min(blocks, kMaxBlocks));
+}
+
+template <class T, class TOut>
+TiledExecutor<T, TOut>::TiledExecutor(const Stream& stream, const Problem& problem,
+                                      std::string reason)
+    : problem_(problem), tile_(choose_tile(problem.m, problem.n)), reason_(std::move(reason)) {
+  const Tile& tile = kTiles[tile_];
+  const std::int64_t tiles = device::ceil_div<std::int64_t>(problem.m, tile.m) *
+                             device::ceil_div<std::int64_t>(problem.n, tile.n);
+  const std::int64_t wanted =
+      std::int64_t{kWantedBlocksPerMultiprocessor} * stream.device().properties().multiprocessors;
+  split_ = choose_split(tiles, problem.k, wanted, tile.k, std::int64_t{kMinStepsPerChunk} * tile.k);
+}
+
+template <class T, class TOut>
+std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
+  return partial_bytes(problem_, split_, sizeof(Accumulator<T>));
+}
+
+template <class T, class TOut>
+std::string TiledExecutor<T, TOut>::explain() const {
+  const Tile& tile = kTiles[tile_];
+  return concat("gemm_tile_kernel, tile ", tile.m, " x ", tile.n, " x ", tile.k, ", ",
+                tile.threads(), " threads of ", tile.micro_m, " x ", tile.micro_n, " in ",
+                tile.groups, " groups, k in ", split_.count, " chunks of ", split_.length,
+                reason_.empty() ? "" : "; ", reason_);
+}
+
+template <int kIndex, class T, class TOut>
+void launch_tile(unsigned grid, const Stream& stream, const TileArguments<T, TOut>& arguments) {
+  gemm_tile_kernel<kIndex, T, TOut>
+      <<<grid, kThreads<kTiles[kIndex]>, 0, stream.native()>>>(arguments);
+}
+
+/// launch_tile for each of kTiles.
+template <class T, class TOut, int... kIndices>
+constexpr auto launchers(std::integer_sequence<int, kIndices...> /*indices*/) {
+  return std::array{&launch_tile<kIndices, T, TOut>...};
+}
+
+template <class T, class TOut>
+void TiledExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
+  static constexpr auto kLaunchers =
+      launchers<T, TOut>(std::make_integer_sequence<int, kTileCount>());
+  const Tile& tile = kTiles[tile_];
+  const TileArguments<T, TOut> arguments{
+      .problem = problem_,
+      .split = split_,
+      .tiles_m = device::ceil_div<std::int64_t>(problem_.m, tile.m),
+      .tiles_n = device::ceil_div<std::int64_t>(problem_.n, tile.n),
+      .a = device::device_pointer(operands.a),
+      .b = device::device_pointer(operands.b),
+      .c = device::device_pointer(operands.c),
+      .partials = static_cast<Accumulator<T>*>(operands.workspace),
+      .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
+      .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
+  const device::LaunchScope scope(stream);
+  kLaunchers[tile_](grid_of(arguments.tiles_m * arguments.tiles_n * split_.count), stream,
+                    arguments);
+  scope.check("gemm_tile_kernel");
+  if (split_.count == 1) return;
+  const std::int64_t blocks =
+      device::ceil_div<std::int64_t>(problem_.m * problem_.n, kReduceElements);
+  gemm_reduce_kernel<<<grid_of(blocks), kReduceElements * kReduceSlices, 0, stream.native()>>>(
+      arguments);
+  scope.check("gemm_reduce_kernel");
+}
+
+}  // namespace lanky::dense::cuda

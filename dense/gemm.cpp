@@ -1,0 +1,219 @@
+// Checks a product, brings it into canonical form and hands it to an executor.
+#include <lanky/dense.hpp>
+#include <lanky/error.hpp>
+#include <string_view>
+
+#include "core/arguments.hpp"
+#include "core/text.hpp"
+#include "dense/backend.hpp"
+#include "dense/policy.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky {
+
+namespace {
+
+std::string_view name(Layout layout) {
+  return layout == Layout::col ? "column-major" : "row-major";
+}
+
+void check_not_negative(std::int64_t value, const char* what) {
+  if (value >= 0) return;
+  throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
+}
+
+/// The leading dimension that `ld` asks for: tight for 0.
+std::int64_t resolved_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout,
+                         const char* what) {
+  const std::int64_t tight = dense::tight_ld(extents, layout);
+  if (ld == 0) ld = tight;
+  if (ld < tight) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(what, " is ", ld, ", but a ", name(layout), " ", extents.rows, " x ",
+                       extents.cols, " matrix needs ", tight));
+  }
+  const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(ld, vectors, &elements)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
+                       " elements exceeds 64-bit indices"));
+  }
+  return ld;
+}
+
+/// The shape with its leading dimensions filled in; throws where it makes no sense.
+template <class T>
+GemmShape checked(GemmShape shape) {
+  check_not_negative(shape.m, "m");
+  check_not_negative(shape.n, "n");
+  check_not_negative(shape.k, "k");
+  if (shape.math != Math::ieee) {
+    throw Error(ErrorCode::unsupported,
+                concat(shape.math == Math::tf32 ? "Math::tf32" : "Math::tf32x3", " of ",
+                       name(kDType<T>), " products is not in this version; use Math::ieee"));
+  }
+  const auto a = dense::stored_extents(shape.m, shape.k, shape.op_a);
+  const auto b = dense::stored_extents(shape.k, shape.n, shape.op_b);
+  shape.lda = resolved_ld(shape.lda, a, shape.layout, "lda");
+  shape.ldb = resolved_ld(shape.ldb, b, shape.layout, "ldb");
+  shape.ldc = resolved_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
+  return shape;
+}
+
+template <class T>
+void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::int64_t ld,
+                const GemmShape& shape, Device device, const char* what) {
+  if (view.rows != extents.rows || view.cols != extents.cols) {
+    throw Error(ErrorCode::size_mismatch,
+                concat(what, " is ", view.rows, " x ", view.cols, ", the plan is for ",
+                       extents.rows, " x ", extents.cols));
+  }
+  if (view.layout != shape.layout) {
+    throw Error(ErrorCode::size_mismatch,
+                concat(what, " is ", name(view.layout), ", the plan is for ", name(shape.layout)));
+  }
+  if (view.ld != ld) {
+    throw Error(ErrorCode::size_mismatch,
+                concat(what, " has leading dimension ", view.ld, ", the plan is for ", ld));
+  }
+  check_on_device(view.data, view.rows == 0 ? 0 : view.cols, device, what);
+}
+
+/// What cuBLASLt asks for, and Allocator promises.
+constexpr std::uintptr_t kWorkspaceAlignment = 256;
+
+void check_workspace_alignment(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if (address % kWorkspaceAlignment == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("the workspace begins ", address % kWorkspaceAlignment,
+                     " bytes off a multiple of ", kWorkspaceAlignment));
+}
+
+}  // namespace
+
+template <class T, class TOut>
+struct GemmPlan<T, TOut>::Impl {
+  Impl(const Stream& stream, const GemmShape& requested, const GemmOptions& options)
+      : device(stream.device()),
+        shape(checked<T>(requested)),
+        problem(dense::canonical(shape)),
+        family(gemm_family(shape.m, shape.n, shape.k)),
+        executor(device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family)
+                                  : dense::cpu::make<T, TOut>(problem, family)),
+        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {}
+
+  bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
+  std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
+
+  Device device;
+  GemmShape shape;
+  dense::Problem problem;
+  GemmFamily family;
+  std::unique_ptr<dense::Executor<T, TOut>> executor;
+  Buffer<std::byte> workspace;
+};
+
+template <class T, class TOut>
+GemmPlan<T, TOut>::GemmPlan(const Stream& stream, const GemmShape& shape,
+                            const GemmOptions& options)
+    : impl_(std::make_unique<Impl>(stream, shape, options)) {}
+template <class T, class TOut>
+GemmPlan<T, TOut>::GemmPlan(GemmPlan&&) noexcept = default;
+template <class T, class TOut>
+GemmPlan<T, TOut>& GemmPlan<T, TOut>::operator=(GemmPlan&&) noexcept = default;
+template <class T, class TOut>
+GemmPlan<T, TOut>::~GemmPlan() = default;
+
+template <class T, class TOut>
+void GemmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
+                            MatrixView<TOut> c) const {
+  run(stream, Accumulator<T>(1), a, b, Accumulator<T>(0), c);
+}
+
+template <class T, class TOut>
+void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
+                            MatrixView<const T> b, Scalar beta, MatrixView<TOut> c) const {
+  run(stream, alpha, a, b, beta, c, {impl_->workspace.data(), impl_->workspace.size()});
+}
+
+template <class T, class TOut>
+void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
+                            MatrixView<const T> b, Scalar beta, MatrixView<TOut> c,
+                            Workspace workspace) const {
+  const GemmShape& shape = impl_->shape;
+  const Device device = impl_->device;
+  check_same_device(device, stream.device());
+  check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device, "A");
+  check_view(b, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.ldb, shape, device, "B");
+  check_view(c, {shape.m, shape.n}, shape.ldc, shape, device, "C");
+  if (alpha.pointer() != nullptr) check_on_device(alpha.pointer(), 1, device, "alpha");
+  if (beta.pointer() != nullptr) check_on_device(beta.pointer(), 1, device, "beta");
+  check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), device);
+  if (impl_->workspace_bytes() > 0) check_workspace_alignment(workspace.data);
+  if (impl_->empty()) return;
+  const bool swapped = impl_->problem.swapped;
+  impl_->executor->run(stream, {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta,
+                                c.data, workspace.data});
+}
+
+template <class T, class TOut>
+const GemmShape& GemmPlan<T, TOut>::shape() const noexcept {
+  return impl_->shape;
+}
+template <class T, class TOut>
+GemmFamily GemmPlan<T, TOut>::family() const noexcept {
+  return impl_->family;
+}
+template <class T, class TOut>
+Device GemmPlan<T, TOut>::device() const noexcept {
+  return impl_->device;
+}
+template <class T, class TOut>
+std::int64_t GemmPlan<T, TOut>::workspace_bytes() const noexcept {
+  return impl_->workspace_bytes();
+}
+
+template <class T, class TOut>
+std::string GemmPlan<T, TOut>::explain() const {
+  const GemmShape& s = impl_->shape;
+  const dense::Problem& p = impl_->problem;
+  const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
+  const auto bound =
+      dense::predict(p, kDType<T>, kDType<TOut>, impl_->device, impl_->device.properties());
+  return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
+                impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
+                "\nfamily: ", dense::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
+                "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
+                p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
+                " B ", strides(p.b), " C ", strides(p.c), "\nkernel: ", impl_->executor->explain(),
+                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound),
+                "\n");
+}
+
+template <class T, class TOut>
+void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
+          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c) {
+  const std::int64_t k = op_a == Op::none ? a.cols : a.rows;
+  const GemmPlan<T, TOut> plan(stream, {.m = c.rows,
+                                        .n = c.cols,
+                                        .k = k,
+                                        .op_a = op_a,
+                                        .op_b = op_b,
+                                        .layout = c.layout,
+                                        .lda = a.ld,
+                                        .ldb = b.ld,
+                                        .ldc = c.ld});
+  plan.run(stream, alpha, a, b, beta, c);
+  stream.synchronize();
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                        \
+  template class GemmPlan<T, TOut>;                                                       \
+  template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
+                              MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
+LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky

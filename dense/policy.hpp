@@ -1,0 +1,98 @@
+// What is chosen for a product, and why: its family, the tile of a block, the split of the
+// reduction, and the bound max(bytes / bandwidth, flops / peak), in the spirit of TSM2's model
+// (Chen et al., ICS '19). Everything here is a function of the shape and the device alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <lanky/dense.hpp>
+#include <lanky/device.hpp>
+#include <string>
+#include <string_view>
+
+#include "dense/problem.hpp"
+
+namespace lanky::dense {
+
+/// Sides up to this length count as skinny.
+inline constexpr std::int64_t kSkinny = 128;
+
+std::string_view name(GemmFamily family) noexcept;
+
+/// What one block of the tile kernel computes: m x n elements of C, k of the reduction at a time.
+/// Each thread holds micro_m x micro_n sums; `groups` groups of threads share out the reduction.
+struct Tile {
+  int m;
+  int n;
+  int k;
+  int micro_m;
+  int micro_n;
+  int groups;
+
+  constexpr int threads_m() const noexcept { return m / micro_m; }
+  constexpr int threads_n() const noexcept { return n / micro_n; }
+  constexpr int threads() const noexcept { return threads_m() * threads_n() * groups; }
+};
+
+/// Square tiles for gram, whose C is one tile and whose long k is shared out among the groups; tall
+/// tiles for the long m of panel and update. Sized so that a double tile fits 48 KiB of shared
+/// memory; not tuned beyond that.
+inline constexpr Tile kTiles[] = {
+    {8, 8, 256, 2, 2, 16},  {16, 16, 128, 4, 4, 16}, {32, 32, 64, 4, 4, 4}, {128, 8, 32, 4, 2, 2},
+    {128, 16, 32, 4, 4, 2}, {128, 32, 32, 8, 4, 2},  {128, 64, 16, 8, 4, 1}};
+inline constexpr int kTileCount = static_cast<int>(std::size(kTiles));
+
+/// Index into kTiles of the smallest tile that covers a skinny C, or the columns of a long one.
+constexpr int choose_tile(std::int64_t m, std::int64_t n) noexcept {
+  if (m <= 8) return 0;
+  if (m <= 16) return 1;
+  if (m <= 32) return 2;
+  if (n <= 8) return 3;
+  if (n <= 16) return 4;
+  if (n <= 32) return 5;
+  return 6;
+}
+
+/// The reduction in `count` chunks of `length` (the last may be shorter), summed one after the
+/// other by a second pass where count > 1.
+struct Split {
+  std::int64_t count = 1;
+  std::int64_t length = 0;
+};
+
+/// Enough chunks that `tiles` x count reaches `wanted`, each a multiple of `step` and at least
+/// `min_length` long.
+constexpr Split choose_split(std::int64_t tiles, std::int64_t k, std::int64_t wanted,
+                             std::int64_t step, std::int64_t min_length) noexcept {
+  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); };
+  if (k == 0 || tiles == 0) return {1, k};
+  const std::int64_t chunks = std::max<std::int64_t>(1, ceil_div(wanted, tiles));
+  const std::int64_t length =
+      step * ceil_div(std::max(ceil_div(k, chunks), std::min(min_length, k)), step);
+  return {ceil_div(k, length), length};
+}
+
+/// Bytes of the partial sums [count][n][m] that a split leaves to its second pass.
+constexpr std::int64_t partial_bytes(const Problem& problem, Split split,
+                                     std::int64_t bytes_per_sum) noexcept {
+  return split.count > 1 ? split.count * problem.m * problem.n * bytes_per_sum : 0;
+}
+
+/// What the product must move and compute, and how long that takes at best.
+struct Bound {
+  double bytes = 0;  // A, B and C once each, beta = 0
+  double flops = 0;
+  double bandwidth = 0;  // nominal, bytes per second
+  double peak = 0;       // nominal, flops per second in the accumulation type
+  double seconds() const noexcept { return std::max(bytes / bandwidth, flops / peak); }
+  bool memory_bound() const noexcept { return bytes / bandwidth >= flops / peak; }
+};
+
+Bound predict(const Problem& problem, DType in, DType out, Device device,
+              const DeviceProperties& properties);
+
+/// One line of explain(): bytes, flops and the bound that they set.
+std::string describe(const Bound& bound);
+
+}  // namespace lanky::dense

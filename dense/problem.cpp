@@ -1,0 +1,56 @@
+#include "dense/problem.hpp"
+
+#include <utility>
+
+namespace lanky::dense {
+
+namespace {
+
+/// Strides of op(X), for X stored with leading dimension `ld`.
+Strides strides_of(Op op, Layout layout, std::int64_t ld) noexcept {
+  const Strides stored = layout == Layout::col ? Strides{1, ld} : Strides{ld, 1};
+  return op == Op::none ? stored : stored.transposed();
+}
+
+struct BlasOperand {
+  bool trans = false;
+  std::int64_t ld = 0;
+};
+
+/// How BLAS is told of a column-major or row-major operand of `rows` rows. One column whose
+/// elements are adjacent may have both strides 1: then it passes as a transposed row.
+BlasOperand blas_operand(Strides strides, std::int64_t rows) noexcept {
+  if (strides.row == 1 && strides.col >= rows) return {false, strides.col};
+  return {true, strides.row};
+}
+
+}  // namespace
+
+StoredExtents stored_extents(std::int64_t op_rows, std::int64_t op_cols, Op op) noexcept {
+  return op == Op::none ? StoredExtents{op_rows, op_cols} : StoredExtents{op_cols, op_rows};
+}
+
+std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept {
+  return layout == Layout::col ? extents.rows : extents.cols;
+}
+
+Problem canonical(const GemmShape& shape) noexcept {
+  const Strides a = strides_of(shape.op_a, shape.layout, shape.lda);
+  const Strides b = strides_of(shape.op_b, shape.layout, shape.ldb);
+  const Strides c = strides_of(Op::none, shape.layout, shape.ldc);
+  if (shape.m >= shape.n) return {shape.m, shape.n, shape.k, a, b, c, false};
+  return {shape.n, shape.m, shape.k, b.transposed(), a.transposed(), c.transposed(), true};
+}
+
+BlasCall blas_call(const Problem& problem) noexcept {
+  BlasOperand a = blas_operand(problem.a, problem.m);
+  BlasOperand b = blas_operand(problem.b, problem.k);
+  if (problem.c.row == 1 && problem.c.col >= problem.m) {
+    return {false, problem.m, problem.n, problem.k, a.trans, b.trans, a.ld, b.ld, problem.c.col};
+  }
+  a = blas_operand(problem.a.transposed(), problem.k);
+  b = blas_operand(problem.b.transposed(), problem.n);
+  return {true, problem.n, problem.m, problem.k, b.trans, a.trans, b.ld, a.ld, problem.c.row};
+}
+
+}  // namespace lanky::dense

@@ -1,0 +1,59 @@
+// The canonical form of a product. Layouts and transposes vanish in strides, and C^T = B^T A^T
+// makes n the skinnier side: C[m, n] = A[m, k] B[k, n] with m >= n is all that a kernel sees.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dense.hpp>
+
+namespace lanky::dense {
+
+/// Element (i, j) of an operand stands at i * row + j * col, counted in elements.
+struct Strides {
+  std::int64_t row = 1;
+  std::int64_t col = 1;
+
+  constexpr Strides transposed() const noexcept { return {col, row}; }
+  friend bool operator==(const Strides&, const Strides&) = default;
+};
+
+struct Problem {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Strides a{};           // A[m, k]
+  Strides b{};           // B[k, n]
+  Strides c{};           // C[m, n]
+  bool swapped = false;  // the caller's B^T is A here, and the caller's A^T is B
+};
+
+/// An operand as the caller stores it.
+struct StoredExtents {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
+/// [rows, cols] of the operand whose op() is [op_rows, op_cols].
+StoredExtents stored_extents(std::int64_t op_rows, std::int64_t op_cols, Op op) noexcept;
+
+/// Elements from one column to the next (layout col) or one row to the next (row), without padding.
+std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept;
+
+/// The canonical form of a shape whose leading dimensions are given (not 0).
+Problem canonical(const GemmShape& shape) noexcept;
+
+/// A problem in the terms of column-major BLAS.
+struct BlasCall {
+  bool exchanged = false;  // C^T = B^T A^T: b is passed first, m and n are exchanged
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  bool trans_a = false;
+  bool trans_b = false;
+  std::int64_t lda = 0;
+  std::int64_t ldb = 0;
+  std::int64_t ldc = 0;
+};
+
+BlasCall blas_call(const Problem& problem) noexcept;
+
+}  // namespace lanky::dense

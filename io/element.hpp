@@ -1,0 +1,17 @@
+// Element types as the files see them: one number or two, and in which type they are added.
+#pragma once
+
+#include <complex>
+#include <lanky/dtype.hpp>
+#include <type_traits>
+
+namespace lanky::io {
+
+template <class T>
+inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+
+/// The type in which entries are kept until they are in place, and duplicates are added.
+template <class T>
+using Wide = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
+
+}  // namespace lanky::io

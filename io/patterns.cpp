@@ -1,0 +1,274 @@
+#include "io/patterns.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lanky::io {
+
+namespace {
+
+using Columns = std::vector<std::int32_t>;
+using Values = std::span<const std::int64_t>;
+
+constexpr std::int64_t kMostColumns = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
+
+void append(Columns& columns, std::int64_t col) {
+  columns.push_back(static_cast<std::int32_t>(col));
+}
+
+/// Every column with equal probability, in ascending order: takes column j with probability
+/// (still wanted) / (still there).
+void append_by_selection(RowRandom& random, std::int64_t count, std::int64_t cols,
+                         Columns& columns) {
+  for (std::int64_t j = 0; j < cols && count > 0; ++j) {
+    if (random.below(cols - j) < count) {
+      append(columns, j);
+      --count;
+    }
+  }
+}
+
+/// `count` distinct columns of 0..cols-1, uniformly, ascending.
+void append_distinct(RowRandom& random, std::int64_t count, std::int64_t cols, Columns& columns) {
+  count = std::min(count, cols);
+  if (count > cols / 8) return append_by_selection(random, count, cols, columns);
+  const auto begin = static_cast<std::ptrdiff_t>(columns.size());
+  while (static_cast<std::ptrdiff_t>(columns.size()) - begin < count) {
+    while (static_cast<std::ptrdiff_t>(columns.size()) - begin < count)
+      append(columns, random.below(cols));
+    std::sort(columns.begin() + begin, columns.end());
+    columns.erase(std::unique(columns.begin() + begin, columns.end()), columns.end());
+  }
+}
+
+/// a * b for a, b >= 0, or a number that is beyond every limit.
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+}
+
+/// A grid of nx * ny * nz points, x fastest; one row a point.
+struct Grid {
+  std::int64_t nx, ny, nz;
+
+  std::int64_t points() const { return product(product(nx, ny), nz); }
+
+  /// visit(point) for each neighbour that `reach(dx, dy, dz)` admits, ascending.
+  template <class Reach, class Visit>
+  void neighbours(std::int64_t point, Reach reach, Visit visit) const {
+    const std::int64_t x = point % nx;
+    const std::int64_t y = point / nx % ny;
+    const std::int64_t z = point / nx / ny;
+    for (int dz = -1; dz <= 1; ++dz) {
+      if (z + dz < 0 || z + dz >= nz) continue;
+      for (int dy = -1; dy <= 1; ++dy) {
+        if (y + dy < 0 || y + dy >= ny) continue;
+        for (int dx = -1; dx <= 1; ++dx) {
+          if (x + dx < 0 || x + dx >= nx || !reach(dx, dy, dz)) continue;
+          visit(((z + dz) * ny + y + dy) * nx + x + dx);
+        }
+      }
+    }
+  }
+};
+
+bool along_axes(int dx, int dy, int dz) {
+  return dx * dx + dy * dy + dz * dz <= 1;
+}
+bool everywhere(int /*dx*/, int /*dy*/, int /*dz*/) {
+  return true;
+}
+
+template <class Reach>
+Pattern stencil(Grid grid, Reach reach) {
+  return {grid.points(), grid.points(),
+          [grid, reach](std::int64_t row, RowRandom& /*random*/, Columns& columns) {
+            grid.neighbours(row, reach, [&](std::int64_t point) { append(columns, point); });
+          }};
+}
+
+/// Extents of a grid; those that are 0 equal the first.
+Grid box(Values v) {
+  return {v[0], v[1] == 0 ? v[0] : v[1], v[2] == 0 ? v[0] : v[2]};
+}
+
+Pattern make_stencil5(Values v) {
+  return stencil({v[0], v[1] == 0 ? v[0] : v[1], 1}, along_axes);
+}
+Pattern make_stencil7(Values v) {
+  return stencil(box(v), along_axes);
+}
+Pattern make_stencil27(Values v) {
+  return stencil(box(v), everywhere);
+}
+
+Pattern make_fem(Values v) {
+  const Grid grid = box(v);
+  constexpr std::int64_t kUnknowns = 3;  // a node
+  const std::int64_t n = product(kUnknowns, grid.points());
+  return {n, n, [grid](std::int64_t row, RowRandom& /*random*/, Columns& columns) {
+            grid.neighbours(row / kUnknowns, everywhere, [&](std::int64_t node) {
+              for (std::int64_t d = 0; d < kUnknowns; ++d)
+                append(columns, kUnknowns * node + d);
+            });
+          }};
+}
+
+Pattern make_banded(Values v) {
+  const std::int64_t n = v[0];
+  const std::int64_t half = v[1];
+  return {n, n, [n, half](std::int64_t row, RowRandom& /*random*/, Columns& columns) {
+            const std::int64_t end = std::min(n, row + half + 1);
+            for (std::int64_t j = std::max<std::int64_t>(0, row - half); j < end; ++j)
+              append(columns, j);
+          }};
+}
+
+/// Rows whose lengths `length(row, random)` are filled with distinct columns, uniformly.
+template <class Length>
+Pattern scattered(std::int64_t rows, std::int64_t cols, Length length) {
+  return {rows, cols, [cols, length](std::int64_t row, RowRandom& random, Columns& columns) {
+            const std::int64_t count = length(row, random);
+            append_distinct(random, count, cols, columns);
+          }};
+}
+
+std::int64_t or_equal(std::int64_t cols, std::int64_t rows) {
+  return cols == 0 ? rows : cols;
+}
+
+Pattern make_uniform(Values v) {
+  const std::int64_t count = v[1];
+  return scattered(v[0], or_equal(v[2], v[0]), [count](auto, RowRandom&) { return count; });
+}
+
+Pattern make_short(Values v) {
+  const std::int64_t length = v[1];
+  return scattered(v[0], or_equal(v[2], v[0]), [length](auto, RowRandom& random) {
+    return length == 0 ? 1 + random.below(4) : length;
+  });
+}
+
+Pattern make_mixed(Values v) {
+  const std::int64_t most = v[1];
+  return scattered(v[0], or_equal(v[2], v[0]),
+                   [most](auto, RowRandom& random) { return random.below(most + 1); });
+}
+
+/// `count` rows at equal distances are huge, the others have 1..4 entries.
+Pattern make_huge(Values v) {
+  const std::int64_t rows = v[0];
+  const std::int64_t cols = or_equal(v[3], rows);
+  const std::int64_t count = std::min(v[1], rows);
+  const std::int64_t length = v[2] == 0 ? (cols + 1) / 2 : v[2];
+  const std::int64_t distance = count == 0 ? 0 : rows / count;
+  return scattered(rows, cols, [=](std::int64_t row, RowRandom& random) {
+    const bool huge = count > 0 && row % distance == 0 && row / distance < count;
+    return huge ? length : 1 + random.below(4);
+  });
+}
+
+Pattern make_empty(Values v) {
+  const std::int64_t percent = v[1];
+  return scattered(v[0], or_equal(v[2], v[0]), [percent](auto, RowRandom& random) {
+    return random.below(100) < percent ? 0 : 1 + random.below(16);
+  });
+}
+
+Pattern make_diagonal(Values v) {
+  return {v[0], v[0],
+          [](std::int64_t row, RowRandom& /*random*/, Columns& columns) { append(columns, row); }};
+}
+
+Pattern make_dense(Values v) {
+  const std::int64_t cols = or_equal(v[1], v[0]);
+  return {v[0], cols, [cols](std::int64_t /*row*/, RowRandom& /*random*/, Columns& columns) {
+            for (std::int64_t j = 0; j < cols; ++j)
+              append(columns, j);
+          }};
+}
+
+/// R-MAT (Chakrabarti, Zhan and Faloutsos, SDM 2004) with Graph500's probabilities, drawn row by
+/// row: given the bits of the row, each bit of a column is independent of the others, and the
+/// expected degree is the product of the probabilities of the row's bits.
+Pattern make_rmat(Values v) {
+  constexpr double kRowZero = 0.76;  // a + b = 0.57 + 0.19
+  // Probability that a bit of the column is 1, given that of the row, in units of 2^-32.
+  constexpr std::uint32_t kOneAfterZero = 1'073'741'824;  // b / (a + b) = 0.25
+  constexpr std::uint32_t kOneAfterOne = 894'784'853;     // d / (c + d) = 0.05 / 0.24
+  const int scale = static_cast<int>(v[0]);
+  const std::int64_t n = std::int64_t{1} << scale;
+  const double entries = static_cast<double>(n) * static_cast<double>(v[1]);
+  return {n, n, [=](std::int64_t row, RowRandom& random, Columns& columns) {
+            double degree = entries;
+            for (int bit = 0; bit < scale; ++bit)
+              degree *= ((row >> bit) & 1) == 0 ? kRowZero : 1 - kRowZero;
+            const auto drawn = static_cast<std::int64_t>(degree + random.fraction());
+            const auto begin = static_cast<std::ptrdiff_t>(columns.size());
+            for (std::int64_t k = 0; k < drawn; ++k) {
+              std::int64_t col = 0;
+              std::uint64_t word = 0;  // gives two bits of the column
+              for (int bit = 0; bit < scale; ++bit, word >>= 32) {
+                if (bit % 2 == 0) word = random.bits();
+                const std::uint32_t one = ((row >> bit) & 1) == 0 ? kOneAfterZero : kOneAfterOne;
+                col |= std::int64_t{static_cast<std::uint32_t>(word) < one} << bit;
+              }
+              append(columns, col);
+            }
+            std::sort(columns.begin() + begin, columns.end());
+            columns.erase(std::unique(columns.begin() + begin, columns.end()), columns.end());
+          }};
+}
+
+constexpr std::int64_t kRequired = Parameter::kRequired;
+
+}  // namespace
+
+const std::vector<Generator>& generators() {
+  const Parameter nx{"nx", kRequired, 1, kMostColumns};
+  const Parameter ny{"ny", 0, 0, kMostColumns};
+  const Parameter nz{"nz", 0, 0, kMostColumns};
+  const Parameter rows{"rows", kRequired, 0, kMostRows};
+  const Parameter n{"n", kRequired, 0, kMostColumns};
+  const Parameter cols{"cols", 0, 0, kMostColumns};
+  static const std::vector<Generator> table = {
+      {"stencil5", {nx, ny}, "2-D grid, 5 points; ny 0: as nx", make_stencil5},
+      {"stencil7", {nx, ny, nz}, "3-D grid, 7 points; ny, nz 0: as nx", make_stencil7},
+      {"stencil27", {nx, ny, nz}, "3-D grid, 27 points; ny, nz 0: as nx", make_stencil27},
+      {"fem", {nx, ny, nz}, "3-D grid, 27 nodes of 3 unknowns: up to 81 a row", make_fem},
+      {"banded",
+       {n, {"half_width", 5, 0, kMostColumns}},
+       "all columns within half_width of the diagonal",
+       make_banded},
+      {"uniform",
+       {rows, {"per_row", 16, 0, kMostColumns}, cols},
+       "per_row random columns in each row; cols 0: as rows",
+       make_uniform},
+      {"rmat",
+       {{"scale", kRequired, 0, 30}, {"per_row", 16, 0, 1 << 20}},
+       "power law: R-MAT graph of 2^scale vertices, about per_row entries a row",
+       make_rmat},
+      {"short",
+       {rows, {"length", 0, 0, 4}, cols},
+       "rows of exactly `length` entries; 0: of 1..4, mixed",
+       make_short},
+      {"mixed",
+       {rows, {"most", 64, 0, kMostColumns - 1}, cols},
+       "rows of 0..most entries",
+       make_mixed},
+      {"huge",
+       {rows, {"count", 4, 0, kMostRows}, {"length", 0, 0, kMostColumns}, cols},
+       "`count` rows of `length` entries (0: half the columns), the others of 1..4",
+       make_huge},
+      {"empty",
+       {rows, {"percent", 90, 0, 100}, cols},
+       "about `percent` percent of the rows empty, the others of 1..16 entries",
+       make_empty},
+      {"diagonal", {n}, "one entry a row, on the diagonal", make_diagonal},
+      {"dense", {rows, cols}, "every entry; cols 0: as rows", make_dense},
+  };
+  return table;
+}
+
+}  // namespace lanky::io

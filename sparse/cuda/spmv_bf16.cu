@@ -1,0 +1,11 @@
+// Kernels of SpmvPlan<bfloat16, ...>.
+#include "sparse/cuda/launch_spmv.cuh"
+
+namespace lanky::sparse::cuda {
+
+template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
+                  const Product<bfloat16, bfloat16>&);
+template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
+                  const Product<bfloat16, float>&);
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,9 @@
+// Kernels of SpmvPlan<half, ...>.
+#include "sparse/cuda/launch_spmv.cuh"
+
+namespace lanky::sparse::cuda {
+
+template void run(const Stream&, SpmvPath, const PackedView<half>&, const Product<half, half>&);
+template void run(const Stream&, SpmvPath, const PackedView<half>&, const Product<half, float>&);
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,8 @@
+// Kernels of SpmvPlan<float, ...>.
+#include "sparse/cuda/launch_spmv.cuh"
+
+namespace lanky::sparse::cuda {
+
+template void run(const Stream&, SpmvPath, const PackedView<float>&, const Product<float, float>&);
+
+}  // namespace lanky::sparse::cuda

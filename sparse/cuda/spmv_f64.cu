@@ -1,0 +1,9 @@
+// Kernels of SpmvPlan<double, ...>.
+#include "sparse/cuda/launch_spmv.cuh"
+
+namespace lanky::sparse::cuda {
+
+template void run(const Stream&, SpmvPath, const PackedView<double>&,
+                  const Product<double, double>&);
+
+}  // namespace lanky::sparse::cuda

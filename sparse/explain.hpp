@@ -1,0 +1,26 @@
+// The text of SpmvPlan::explain(): what a packed matrix is made of, and which kernels run it.
+#pragma once
+
+#include <cstdint>
+#include <lanky/device.hpp>
+#include <lanky/dtype.hpp>
+#include <string>
+
+#include "sparse/packed.hpp"
+#include "sparse/policy.hpp"
+
+namespace lanky::sparse {
+
+struct PlanFacts {
+  Device device;
+  DType dtype;      // of A and x
+  DType out_dtype;  // of y
+  PathChoice choice;
+  std::int64_t tile_slots;
+  std::int64_t workspace_bytes;
+  std::int64_t device_bytes;
+};
+
+std::string explain(const PlanFacts& facts, const Placement& placement);
+
+}  // namespace lanky::sparse

@@ -1,0 +1,126 @@
+#include "sparse/host_csr.hpp"
+
+#include <algorithm>
+#include <lanky/error.hpp>
+#include <limits>
+
+#include "core/arguments.hpp"
+#include "core/runtime.hpp"
+#include "core/text.hpp"
+
+namespace lanky::sparse {
+
+namespace {
+
+constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
+
+template <class T>
+const CsrView<T>& check_extents(const CsrView<T>& a) {
+  if (a.rows < 0 || a.cols < 0 || a.nnz < 0) {
+    throw Error(ErrorCode::invalid_argument, concat("A is ", a.rows, " x ", a.cols, " with ", a.nnz,
+                                                    " entries: none can be negative"));
+  }
+  if (a.index_base != 0 && a.index_base != 1) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("A has index base ", a.index_base, ", which must be 0 or 1"));
+  }
+  if (a.rows > kMost32 || a.cols > kMost32) {
+    throw Error(ErrorCode::unsupported,
+                concat("A is ", a.rows, " x ", a.cols, ", lanky packs up to ", kMost32,
+                       " rows and columns"));
+  }
+  return a;
+}
+
+template <class Integer>
+std::vector<std::int64_t> widened(const Stream& stream, const Integer* offsets, std::int64_t count,
+                                  int base) {
+  const HostArray<Integer> host(stream, offsets, count, "the row offsets of A");
+  std::vector<std::int64_t> wide(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    wide[i] = std::int64_t{host.data()[i]} - base;
+  return wide;
+}
+
+/// Row offsets, zero-based, after a check that they rise from the base to nnz.
+template <class T>
+std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>& a) {
+  if (a.rows == 0 && a.nnz == 0) return {0};
+  const void* const data = a.row_offsets.data();
+  const std::vector<std::int64_t> offsets =
+      a.row_offsets.wide()
+          ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1, a.index_base)
+          : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1, a.index_base);
+  if (offsets.front() != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("the row offsets of A start at ", offsets.front() + a.index_base,
+                       ", not at its index base ", a.index_base));
+  }
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    if (offsets[row] > offsets[row + 1]) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("the row offsets of A fall from ", offsets[row] + a.index_base, " to ",
+                         offsets[row + 1] + a.index_base, " at row ", row));
+    }
+  }
+  if (offsets.back() != a.nnz) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("the row offsets of A end at ", offsets.back() + a.index_base,
+                       ", but A has ", a.nnz, " entries and index base ", a.index_base));
+  }
+  return offsets;
+}
+
+template <class T>
+void check_columns(const HostCsr<T>& a) {
+  const std::int64_t least = a.index_base;
+  const std::int64_t most = a.cols - 1 + a.index_base;
+  const std::int64_t nnz = a.nnz();
+  std::int64_t wrong = nnz;  // the first entry out of range
+#pragma omp parallel for schedule(static) reduction(min : wrong)
+  for (std::int64_t entry = 0; entry < nnz; ++entry) {
+    if (a.columns[entry] < least || a.columns[entry] > most) wrong = std::min(wrong, entry);
+  }
+  if (wrong == nnz) return;
+  const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), wrong) -
+                   a.row_offsets.begin() - 1;
+  throw Error(ErrorCode::invalid_argument,
+              concat("entry ", wrong, " of A, in row ", row, ", has column ", a.columns[wrong],
+                     "; A has ", a.cols, " columns and index base ", a.index_base));
+}
+
+}  // namespace
+
+template <class T>
+HostArray<T>::HostArray(const Stream& stream, const T* data, std::int64_t count,
+                        std::string_view what)
+    : data_(data) {
+  const bool remote = count > 0 && only_on_device(data);
+  check_on_device(data, count, remote ? stream.device() : Device::cpu(), what);
+  if (!remote) return;
+  copy_.resize(static_cast<std::size_t>(count));
+  runtime::copy(copy_.data(), data, copy_.size() * sizeof(T), stream.native(),
+                stream.device().index());
+  stream.synchronize();
+  data_ = copy_.data();
+}
+
+template <class T>
+CheckedCsr<T>::CheckedCsr(const Stream& stream, const CsrView<T>& a)
+    : columns_(stream, check_extents(a).col_indices, a.nnz, "the column indices of A"),
+      values_(stream, a.values, a.nnz, "the values of A"),
+      csr_{a.rows,          a.cols,         checked_offsets(stream, a),
+           columns_.data(), values_.data(), a.index_base} {
+  check_columns(csr_);
+}
+
+#define LANKY_INSTANTIATE(T)   \
+  template class HostArray<T>; \
+  template class CheckedCsr<T>;
+LANKY_INSTANTIATE(double)
+LANKY_INSTANTIATE(float)
+LANKY_INSTANTIATE(half)
+LANKY_INSTANTIATE(bfloat16)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse

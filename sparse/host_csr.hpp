@@ -1,0 +1,42 @@
+// A caller's CSR matrix, checked and brought into host memory for packing.
+#pragma once
+
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <vector>
+
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse {
+
+/// `count` elements readable by the CPU: the caller's own, or a copy of what is in device memory.
+template <class T>
+class HostArray {
+ public:
+  /// Throws Error(wrong_memory) unless `data` is in host memory or in that of the stream's device.
+  HostArray(const Stream& stream, const T* data, std::int64_t count, std::string_view what);
+
+  const T* data() const noexcept { return data_; }
+
+ private:
+  std::vector<T> copy_;
+  const T* data_;
+};
+
+/// A with its index arrays checked; what it points to in `columns` and `values` outlives it here.
+template <class T>
+class CheckedCsr {
+ public:
+  /// Throws Error as the constructor of SpmvPlan does.
+  CheckedCsr(const Stream& stream, const CsrView<T>& a);
+
+  const HostCsr<T>& csr() const noexcept { return csr_; }
+  std::vector<std::int64_t> take_row_offsets() { return std::move(csr_.row_offsets); }
+
+ private:
+  HostArray<std::int32_t> columns_;
+  HostArray<T> values_;
+  HostCsr<T> csr_;
+};
+
+}  // namespace lanky::sparse

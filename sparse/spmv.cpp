@@ -1,0 +1,241 @@
+// SpmvPlan: checks the caller's operands, packs the matrix, and hands products to an executor.
+#include <lanky/error.hpp>
+#include <lanky/sparse.hpp>
+#include <utility>
+
+#include "core/arguments.hpp"
+#include "core/text.hpp"
+#include "sparse/backend.hpp"
+#include "sparse/explain.hpp"
+#include "sparse/host_csr.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/policy.hpp"
+
+namespace lanky {
+
+namespace {
+
+template <class T>
+Buffer<T> buffer_of(const Stream& stream, const std::vector<T>& host, const PlanOptions& options) {
+  return Buffer<T>::from(stream, host, options.allocator);
+}
+
+/// Packed slots in the memory of the stream's device.
+template <class T>
+sparse::PackedSlots<T> slots_on(const Stream& stream, const sparse::HostCsr<T>& a,
+                                const sparse::Placement& placement, const PlanOptions& options) {
+  if (!stream.device().is_cuda()) {
+    return sparse::pack_slots(stream, a, placement, options.allocator);
+  }
+  const sparse::PackedSlots<T> host = sparse::pack_slots(Stream(Device::cpu()), a, placement);
+  sparse::PackedSlots<T> slots{
+      Buffer<T>(stream, host.values.size(), options.allocator),
+      Buffer<std::int32_t>(stream, host.columns.size(), options.allocator)};
+  slots.values.copy_from({host.values.data(), static_cast<std::size_t>(host.values.size())});
+  slots.columns.copy_from({host.columns.data(), static_cast<std::size_t>(host.columns.size())});
+  return slots;
+}
+
+template <class T, class TOut>
+void check_apart(VectorView<const T> x, VectorView<TOut> y) {
+  const auto* const x_begin = reinterpret_cast<const std::byte*>(x.data);
+  const auto* const y_begin = reinterpret_cast<const std::byte*>(y.data);
+  const bool overlap = std::less<>{}(x_begin, y_begin + y.size * sizeof(TOut)) &&
+                       std::less<>{}(y_begin, x_begin + x.size * sizeof(T));
+  if (overlap && x.size > 0 && y.size > 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("x (", x.size, " entries) and y (", y.size,
+                       " entries) overlap: y is written while x is read"));
+  }
+}
+
+template <class Sum>
+void check_scalar(const Scalar<Sum>& scalar, Device device, std::string_view what) {
+  if (scalar.pointer() != nullptr) check_on_device(scalar.pointer(), 1, device, what);
+}
+
+}  // namespace
+
+template <class T, class TOut>
+struct SpmvPlan<T, TOut>::Impl {
+  using Sum = Accumulator<T>;
+
+  Impl(const Stream& s, sparse::CheckedCsr<T> a, const PlanOptions& options)
+      : stream(s),
+        choice(sparse::choose_path(options.path, kDType<T>, s.device())),
+        placement(sparse::place_rows<T>(a.csr().cols, a.csr().row_offsets)),
+        slots(slots_on(s, a.csr(), placement, options)),
+        tile_starts(buffer_of(s, placement.tile_starts, options)),
+        row_numbers(buffer_of(s, placement.row_numbers, options)),
+        partials(s, placement.header.split_pieces, options.allocator),
+        row_offsets(a.take_row_offsets()) {
+    stream.synchronize();  // memory is ready for every stream, not only for this one
+  }
+
+  sparse::PackedView<T> view() const {
+    return sparse::view_of(placement.header, std::as_const(slots.values).data(),
+                           std::as_const(slots.columns).data(), tile_starts.data(),
+                           row_numbers.data());
+  }
+
+  std::int64_t workspace_bytes() const {
+    return placement.header.split_pieces * static_cast<std::int64_t>(sizeof(Sum));
+  }
+
+  std::int64_t device_bytes() const {
+    const auto bytes = [](const auto& buffer) {
+      return buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()));
+    };
+    return bytes(slots.values) + bytes(slots.columns) + bytes(tile_starts) + bytes(row_numbers) +
+           bytes(partials);
+  }
+
+  void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
+             VectorView<TOut> y) const {
+    check_same_device(stream.device(), s.device());
+    if (x.size != placement.header.cols) {
+      throw Error(ErrorCode::size_mismatch,
+                  concat("x has ", x.size, " entries, A has ", placement.header.cols, " columns"));
+    }
+    if (y.size != placement.header.rows) {
+      throw Error(ErrorCode::size_mismatch,
+                  concat("y has ", y.size, " entries, A has ", placement.header.rows, " rows"));
+    }
+    check_on_device(x.data, x.size, stream.device(), "x");
+    check_on_device(y.data, y.size, stream.device(), "y");
+    check_apart(x, y);
+    check_scalar(alpha, stream.device(), "alpha");
+    check_scalar(beta, stream.device(), "beta");
+  }
+
+  void run(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
+           VectorView<TOut> y, Sum* workspace) const {
+    check(s, alpha, x, beta, y);
+    const sparse::Product<T, TOut> product{x.data, y.data, alpha, beta, workspace};
+    if (stream.device().is_cuda()) {
+      sparse::cuda::run(s, choice.path, view(), product);
+    } else {
+      sparse::cpu::run(view(), product);
+    }
+  }
+
+  Stream stream;
+  sparse::PathChoice choice;
+  sparse::Placement placement;
+  sparse::PackedSlots<T> slots;
+  Buffer<std::int64_t> tile_starts;
+  Buffer<std::int32_t> row_numbers;
+  Buffer<Sum> partials;
+  std::vector<std::int64_t> row_offsets;  // [rows + 1], for update_values
+};
+
+template <class T, class TOut>
+SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
+    : impl_(std::make_unique<Impl>(stream, sparse::CheckedCsr<T>(stream, a), options)) {}
+
+template <class T, class TOut>
+SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
+template <class T, class TOut>
+SpmvPlan<T, TOut>& SpmvPlan<T, TOut>::operator=(SpmvPlan&&) noexcept = default;
+template <class T, class TOut>
+SpmvPlan<T, TOut>::~SpmvPlan() = default;
+
+template <class T, class TOut>
+void SpmvPlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const {
+  run(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y);
+}
+
+template <class T, class TOut>
+void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+                            VectorView<TOut> y) const {
+  impl_->run(stream, alpha, x, beta, y, impl_->partials.data());
+}
+
+template <class T, class TOut>
+void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+                            VectorView<TOut> y, Workspace workspace) const {
+  using Sum = Accumulator<T>;
+  check_workspace(workspace.data, workspace.bytes, workspace_bytes(), device());
+  if (reinterpret_cast<std::uintptr_t>(workspace.data) % alignof(Sum) != 0) {
+    throw Error(ErrorCode::invalid_argument, concat("the workspace at ", workspace.data,
+                                                    " is not aligned to ", alignof(Sum), " bytes"));
+  }
+  impl_->run(stream, alpha, x, beta, y, static_cast<Sum*>(workspace.data));
+}
+
+template <class T, class TOut>
+void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
+  Impl& plan = *impl_;
+  if (values.size != nnz()) {
+    throw Error(ErrorCode::size_mismatch,
+                concat(values.size, " new values for a matrix of ", nnz(), " entries"));
+  }
+  const sparse::HostArray<T> host(plan.stream, values.data, values.size, "the new values of A");
+  Buffer<T>& slots = plan.slots.values;
+  if (!device().is_cuda()) {
+    sparse::pack_values(plan.placement, plan.row_offsets, host.data(), slots.data());
+    return;
+  }
+  Buffer<T> packed(Stream(Device::cpu()), slots.size());
+  sparse::pack_values(plan.placement, plan.row_offsets, host.data(), packed.data());
+  slots.copy_from({packed.data(), static_cast<std::size_t>(packed.size())});
+}
+
+template <class T, class TOut>
+std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
+  return impl_->placement.header.rows;
+}
+
+template <class T, class TOut>
+std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
+  return impl_->placement.header.cols;
+}
+
+template <class T, class TOut>
+std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
+  return impl_->placement.header.nnz;
+}
+
+template <class T, class TOut>
+Device SpmvPlan<T, TOut>::device() const noexcept {
+  return impl_->stream.device();
+}
+
+template <class T, class TOut>
+std::int64_t SpmvPlan<T, TOut>::workspace_bytes() const noexcept {
+  return impl_->workspace_bytes();
+}
+
+template <class T, class TOut>
+std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
+  return impl_->device_bytes();
+}
+
+template <class T, class TOut>
+std::string SpmvPlan<T, TOut>::explain() const {
+  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->choice, sparse::kTileSlots<T>,
+                          workspace_bytes(), device_bytes()},
+                         impl_->placement);
+}
+
+template <class T, class TOut>
+void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a, VectorView<const T> x,
+          Accumulator<T> beta, VectorView<TOut> y) {
+  const SpmvPlan<T, TOut> plan(stream, a);
+  plan.run(stream, alpha, x, beta, y);
+  stream.synchronize();
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                          \
+  template class SpmvPlan<T, TOut>;                                                         \
+  template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
+                     Accumulator<T>, VectorView<TOut>);
+LANKY_INSTANTIATE(double, double)
+LANKY_INSTANTIATE(float, float)
+LANKY_INSTANTIATE(half, half)
+LANKY_INSTANTIATE(half, float)
+LANKY_INSTANTIATE(bfloat16, bfloat16)
+LANKY_INSTANTIATE(bfloat16, float)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky

@@ -1,0 +1,137 @@
+// Dense products on CUDA beyond what every executor is tested for: graph capture, and matrices of
+// more than 2^31 elements (with LANKY_HUGE=1; they take up to 11 GB of device memory).
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <lanky/lanky.hpp>
+
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::DeviceMatrix;
+
+#define ASSERT_CUDA(call) ASSERT_EQ(call, cudaSuccess)
+
+/// Captured once, replayed with another alpha in device memory; `shape` picks the kernel.
+void replay(const GemmShape& shape) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  DenseCase<double, double> dense(shape, Data::integers, 1, 1, 0);
+  const GemmPlan<double> plan(stream, dense.shape);
+  DeviceMatrix<double> a(stream, dense.a);
+  DeviceMatrix<double> b(stream, dense.b);
+  DeviceMatrix<double> c(stream, dense.c);
+  auto scalars = Buffer<double>::from(stream, std::vector<double>{1, 0});
+  const auto alpha = GemmPlan<double>::Scalar::on_device(scalars.data());
+  const auto beta = GemmPlan<double>::Scalar::on_device(scalars.data() + 1);
+  stream.synchronize();
+
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_CUDA(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+  plan.run(stream, alpha, a.view(), b.view(), beta, c.view());
+  ASSERT_CUDA(cudaStreamEndCapture(stream.native(), &graph));
+  ASSERT_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+  for (const double value : {1.0, -3.0}) {
+    scalars.copy_from(std::vector<double>{value, 0});
+    dense.alpha = value;
+    ASSERT_CUDA(cudaGraphLaunch(executable, stream.native()));
+    stream.synchronize();
+    dense.expect_exact(c.download());
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+TEST(DenseCuda, GraphOfPanel) {
+  replay({.m = 300, .n = 5, .k = 2000});
+}
+TEST(DenseCuda, GraphOfUpdate) {
+  replay({.m = 3000, .n = 5, .k = 7});
+}
+TEST(DenseCuda, GraphOfGram) {
+  replay({.m = 8, .n = 5, .k = 30000, .op_a = Op::trans});
+}
+TEST(DenseCuda, GraphOfRegular) {
+  replay({.m = 200, .n = 150, .k = 170});
+}
+
+bool huge_wanted() {
+  const char* value = std::getenv("LANKY_HUGE");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+template <class T>
+void put(Buffer<T>& buffer, std::int64_t index, float value) {
+  const T element(value);
+  ASSERT_CUDA(cudaMemcpy(buffer.data() + index, &element, sizeof element, cudaMemcpyHostToDevice));
+}
+
+template <class T>
+float get(const Buffer<T>& buffer, std::int64_t index) {
+  T element{};
+  EXPECT_EQ(cudaMemcpy(&element, buffer.data() + index, sizeof element, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  return element;
+}
+
+TEST(DenseCuda, HugeGram) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  if (!huge_wanted()) GTEST_SKIP() << "needs LANKY_HUGE=1";
+  const Stream stream(device);
+  const std::int64_t k = 1'200'000'000;
+  const std::int64_t samples[] = {0, 1'073'741'823, 1'073'741'824, k - 1};
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    Buffer<half> q(stream, 2 * k);  // [k, 2], zero but for the samples
+    q.fill_zero();
+    stream.synchronize();
+    for (const std::int64_t p : samples) {
+      put(q, layout == Layout::col ? p : 2 * p, 1);
+      put(q, layout == Layout::col ? k + p : 2 * p + 1, 3);
+    }
+    Buffer<float> g(stream, 4);
+    const GemmPlan<half, float> plan(stream,
+                                     {.m = 2, .n = 2, .k = k, .op_a = Op::trans, .layout = layout});
+    const MatrixView<const half> view{q.data(), k, 2, layout == Layout::col ? k : 2, layout};
+    plan.run(stream, view, view, {g.data(), 2, 2, 2, layout});
+    EXPECT_EQ(g.to_host(), (std::vector<float>{4, 12, 12, 36}));
+  }
+}
+
+TEST(DenseCuda, HugeUpdate) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  if (!huge_wanted()) GTEST_SKIP() << "needs LANKY_HUGE=1";
+  const Stream stream(device);
+  const std::int64_t m = 1'000'000'007;
+  const std::int64_t samples[] = {0, 147'483'634, 715'827'883, m - 1};
+  Buffer<half> a(stream, 2 * m);  // [m, 2], zero but for the samples
+  a.fill_zero();
+  stream.synchronize();
+  for (const std::int64_t i : samples) {
+    put(a, i, 1);
+    put(a, m + i, 2);
+  }
+  const auto b = Buffer<half>::from(
+      stream, std::vector<half>{half(1.F), half(2.F), half(3.F), half(4.F), half(5.F), half(6.F)});
+  Buffer<half> c(stream, 3 * m);  // [m, 3], NaN
+  ASSERT_CUDA(cudaMemset(c.data(), 0xff, static_cast<std::size_t>(3 * m) * sizeof(half)));
+  const GemmPlan<half> plan(stream, {.m = m, .n = 3, .k = 2});
+  plan.run(stream, {a.data(), m, 2, m}, {b.data(), 2, 3, 2}, {c.data(), m, 3, m});
+  stream.synchronize();
+  for (std::int64_t j = 0; j < 3; ++j) {
+    for (const std::int64_t i : samples) {
+      EXPECT_EQ(get(c, j * m + i), static_cast<float>(6 * j + 5)) << i << ", " << j;
+      const std::int64_t neighbour = i == 0 ? 1 : i - 1;
+      EXPECT_EQ(get(c, j * m + neighbour), 0) << neighbour << ", " << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanky

@@ -1,0 +1,410 @@
+// Dense products, one body per behaviour for every executor and type.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <lanky/lanky.hpp>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "core/text.hpp"
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+#include "support/expect_error.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::DeviceMatrix;
+using testing::HostMatrix;
+using testing::multiply;
+using testing::same_bits;
+
+template <class Case>
+class Dense : public ::testing::Test {
+ public:
+  using Element = typename Case::Element;
+  using Result = typename Case::Result;
+  static constexpr DeviceKind kKind = Case::kDeviceKind;
+};
+TYPED_TEST_SUITE(Dense, testing::RealCases, testing::OnName);
+
+/// The types of a test body, and its device; ends the test where there is no such device.
+#define LANKY_DENSE_BODY()                          \
+  using T = typename TestFixture::Element;          \
+  using TOut = typename TestFixture::Result;        \
+  using Acc [[maybe_unused]] = Accumulator<T>;      \
+  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind); \
+  const Stream stream(device)
+
+/// One shape of each path: panel split and not, update, gram (one tile, and a tall one), tiny,
+/// regular; and the same with the skinny side first.
+constexpr GemmShape kShapes[] = {
+    {.m = 300, .n = 5, .k = 700},  {.m = 150, .n = 40, .k = 140}, {.m = 3, .n = 260, .k = 300},
+    {.m = 517, .n = 17, .k = 3},   {.m = 12, .n = 400, .k = 33},  {.m = 4, .n = 7, .k = 2100},
+    {.m = 16, .n = 16, .k = 1500}, {.m = 100, .n = 30, .k = 900}, {.m = 2, .n = 3, .k = 4},
+    {.m = 140, .n = 133, .k = 65}, {.m = 130, .n = 129, .k = 40}};
+
+std::string text(const GemmShape& s) {
+  return concat(s.m, " x ", s.n, " x ", s.k, " op ", static_cast<int>(s.op_a),
+                static_cast<int>(s.op_b), s.layout == Layout::col ? " col" : " row");
+}
+
+std::uint64_t seed_of_run() {
+  const char* value = std::getenv("LANKY_SEED");
+  return value != nullptr ? std::strtoull(value, nullptr, 10) : std::random_device{}();
+}
+
+TYPED_TEST(Dense, ShortExactInEveryOrientation) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& base :
+       {GemmShape{.m = 140, .n = 9, .k = 131}, GemmShape{.m = 9, .n = 5, .k = 300},
+        GemmShape{.m = 5, .n = 150, .k = 7}, GemmShape{.m = 131, .n = 130, .k = 20}}) {
+    for (const Op op_a : {Op::none, Op::trans}) {
+      for (const Op op_b : {Op::none, Op::conj_trans}) {
+        for (const Layout layout : {Layout::col, Layout::row}) {
+          GemmShape shape = base;
+          shape.op_a = op_a;
+          shape.op_b = op_b;
+          shape.layout = layout;
+          SCOPED_TRACE(text(shape));
+          const DenseCase<T, TOut> dense(shape, Data::integers, 1, 1, 0, 3, 1);
+          dense.expect_exact(multiply(stream, dense));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, ExactInEveryOrientation) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& base : kShapes) {
+    for (const Op op_a : {Op::none, Op::trans}) {
+      for (const Op op_b : {Op::none, Op::trans}) {
+        for (const Layout layout : {Layout::col, Layout::row}) {
+          for (const std::int64_t padding : {0, 5}) {
+            GemmShape shape = base;
+            shape.op_a = op_a;
+            shape.op_b = op_b;
+            shape.layout = layout;
+            SCOPED_TRACE(concat(text(shape), " padding ", padding));
+            const DenseCase<T, TOut> dense(shape, Data::integers, 2, 1, 0, padding);
+            dense.expect_exact(multiply(stream, dense));
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
+  LANKY_DENSE_BODY();
+  using Scalar = lanky::Scalar<Acc>;
+  for (const GemmShape& shape : kShapes) {
+    for (const auto& [alpha, beta] :
+         {std::pair{0.0, 0.0}, {0.0, 2.0}, {1.0, 1.0}, {-2.0, 0.0}, {2.0, -1.0}, {-1.0, 0.5}}) {
+      const DenseCase<T, TOut> dense(shape, Data::integers, 3, alpha, beta, 2);
+      const HostMatrix<TOut> expected = dense.expected();
+      const GemmPlan<T, TOut> plan(stream, dense.shape);
+      const std::vector<Acc> values = {static_cast<Acc>(alpha), static_cast<Acc>(beta)};
+      const auto scalars = Buffer<Acc>::from(stream, values);
+      for (const int sides : {0, 1, 2, 3}) {
+        SCOPED_TRACE(concat(text(shape), " alpha ", alpha, " beta ", beta, " sides ", sides));
+        DeviceMatrix<T> a(stream, dense.a);
+        DeviceMatrix<T> b(stream, dense.b);
+        DeviceMatrix<TOut> c(stream, dense.c);
+        plan.run(stream, sides & 1 ? Scalar::on_device(scalars.data()) : Scalar(values[0]),
+                 a.view(), b.view(),
+                 sides & 2 ? Scalar::on_device(scalars.data() + 1) : Scalar(values[1]), c.view());
+        dense.expect_equal(c.download(), expected);
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, RandomShapesKeepTheBound) {
+  LANKY_DENSE_BODY();
+  const std::uint64_t seed = seed_of_run();
+  SCOPED_TRACE(concat("LANKY_SEED=", seed));
+  std::mt19937_64 random(seed);
+  std::cout << "LANKY_SEED=" << seed << '\n';
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit));
+  };
+  // Sides of up to 2^9, short ones more often than long ones; long sums for gram.
+  const auto side = [&] { return below(std::int64_t{1} << (1 + below(9))); };
+  for (int trial = 0; trial < 60; ++trial) {
+    GemmShape shape{.m = side(), .n = side(), .k = side()};
+    if (trial % 6 == 0) shape = {.m = 1 + below(20), .n = 1 + below(20), .k = below(20000)};
+    shape.op_a = static_cast<Op>(below(3));
+    shape.op_b = static_cast<Op>(below(3));
+    shape.layout = below(2) == 0 ? Layout::col : Layout::row;
+    const double alpha = 0.25 * static_cast<double>(below(9) - 4);
+    const double beta = 0.25 * static_cast<double>(below(5) - 2);
+    SCOPED_TRACE(concat(text(shape), " trial ", trial));
+    const DenseCase<T, TOut> dense(shape, Data::random, random(), alpha, beta, below(4), below(3));
+    dense.expect_within_bound(multiply(stream, dense));
+  }
+}
+
+TYPED_TEST(Dense, EmptySides) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape :
+       {GemmShape{.m = 0, .n = 3, .k = 4}, GemmShape{.m = 3, .n = 0, .k = 4},
+        GemmShape{.m = 5, .n = 3, .k = 0}, GemmShape{.m = 200, .n = 300, .k = 0},
+        GemmShape{.m = 0, .n = 0, .k = 0}, GemmShape{.m = 1, .n = 1, .k = 0}}) {
+    for (const double beta : {0.0, 1.0, 2.0}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        GemmShape one = shape;
+        one.layout = layout;
+        SCOPED_TRACE(concat(text(one), " beta ", beta));
+        const DenseCase<T, TOut> dense(one, Data::integers, 4, 1, beta);
+        dense.expect_exact(multiply(stream, dense));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, NoTermsMeansThatAlphaIsNotUsed) {
+  LANKY_DENSE_BODY();
+  DenseCase<T, TOut> dense({.m = 4, .n = 3, .k = 0}, Data::integers, 4, 1, 2);
+  const HostMatrix<TOut> finite = multiply(stream, dense);
+  dense.alpha = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(same_bits(multiply(stream, dense).data, finite.data));
+}
+
+TYPED_TEST(Dense, OneTermAndOneElement) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape :
+       {GemmShape{.m = 1, .n = 1, .k = 1}, GemmShape{.m = 1000, .n = 4, .k = 1},
+        GemmShape{.m = 150, .n = 140, .k = 1}, GemmShape{.m = 1, .n = 1, .k = 5000},
+        GemmShape{.m = 1, .n = 900, .k = 1}, GemmShape{.m = 900, .n = 1, .k = 300}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const Op op : {Op::none, Op::trans}) {
+        GemmShape one = shape;
+        one.layout = layout;
+        one.op_a = op;
+        one.op_b = op;
+        SCOPED_TRACE(text(one));
+        const DenseCase<T, TOut> dense(one, Data::integers, 5);
+        dense.expect_exact(multiply(stream, dense));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, NanAndInfReachTheirRowAndColumnOnly) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    DenseCase<T, TOut> dense(shape, Data::integers, 6);
+    const std::int64_t row = shape.m - 1;
+    const std::int64_t column = shape.n - 1;
+    dense.a.at(row, shape.k / 2) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    dense.b.at(shape.k - 1, column) = static_cast<T>(std::numeric_limits<float>::infinity());
+    const HostMatrix<TOut> got = multiply(stream, dense);
+    for (std::int64_t i = 0; i < shape.m; ++i) {
+      for (std::int64_t j = 0; j < shape.n; ++j) {
+        const auto value = static_cast<double>(got.at(i, j));
+        const auto expected = static_cast<double>(dense.exact(i, j).value);
+        ASSERT_EQ(std::isnan(value), std::isnan(expected)) << i << ", " << j;
+        if (!std::isnan(expected)) {
+          ASSERT_EQ(value, static_cast<double>(static_cast<TOut>(expected))) << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, AlphaZeroReadsNeitherAnorB) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    DenseCase<T, TOut> dense(shape, Data::integers, 7, 0, 2);
+    const HostMatrix<TOut> expected = multiply(stream, dense);
+    std::fill(dense.a.data.begin(), dense.a.data.end(), dense.template nan<T>());
+    std::fill(dense.b.data.begin(), dense.b.data.end(), dense.template nan<T>());
+    EXPECT_TRUE(same_bits(multiply(stream, dense).data, expected.data));
+    dense.expect_exact(expected);
+  }
+}
+
+TYPED_TEST(Dense, UnalignedPointers) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape : kShapes) {
+    for (const std::int64_t padding : {0, 3}) {
+      SCOPED_TRACE(text(shape));
+      const DenseCase<T, TOut> dense(shape, Data::integers, 8, 1, 1, padding, 1);
+      dense.expect_exact(multiply(stream, dense));
+    }
+  }
+}
+
+TYPED_TEST(Dense, EqualPlansGiveEqualBits) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    const DenseCase<T, TOut> dense(shape, Data::random, 9, 0.3, 0.7);
+    const HostMatrix<TOut> first = multiply(stream, dense);
+    for (int again = 0; again < 3; ++again)
+      ASSERT_TRUE(same_bits(multiply(stream, dense).data, first.data));
+    EXPECT_EQ((GemmPlan<T, TOut>(stream, dense.shape).explain()),
+              (GemmPlan<T, TOut>(stream, dense.shape).explain()));
+  }
+}
+
+TYPED_TEST(Dense, LentWorkspace) {
+  LANKY_DENSE_BODY();
+  const DenseCase<T, TOut> dense({.m = 6, .n = 5, .k = 40000, .op_a = Op::trans}, Data::random, 10);
+  const GemmPlan<T, TOut> plan(stream, dense.shape);
+  ASSERT_GT(plan.workspace_bytes(), 0);
+  Buffer<std::byte> lent(stream, plan.workspace_bytes());
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<T> b(stream, dense.b);
+  DeviceMatrix<TOut> c(stream, dense.c);
+  plan.run(stream, Acc(1), a.view(), b.view(), Acc(0), c.view(), {lent.data(), lent.size()});
+  const HostMatrix<TOut> got = c.download();
+  dense.expect_within_bound(got);
+  EXPECT_TRUE(same_bits(got.data, multiply(stream, dense).data));
+  expect_error(
+      [&] {
+        plan.run(stream, Acc(1), a.view(), b.view(), Acc(0), c.view(),
+                 {lent.data(), lent.size() - 1});
+      },
+      ErrorCode::size_mismatch,
+      {std::to_string(plan.workspace_bytes()), std::to_string(plan.workspace_bytes() - 1)});
+}
+
+TYPED_TEST(Dense, LentWorkspaceMustBeAligned) {
+  LANKY_DENSE_BODY();
+  const DenseCase<T, TOut> dense({.m = 6, .n = 5, .k = 40000, .op_a = Op::trans}, Data::integers,
+                                 10);
+  const GemmPlan<T, TOut> plan(stream, dense.shape);
+  Buffer<std::byte> lent(stream, plan.workspace_bytes() + 16);
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<T> b(stream, dense.b);
+  DeviceMatrix<TOut> c(stream, dense.c);
+  const Workspace off{lent.data() + 16, plan.workspace_bytes()};
+  expect_error([&] { plan.run(stream, Acc(1), a.view(), b.view(), Acc(0), c.view(), off); },
+               ErrorCode::invalid_argument, {"workspace", "16", "256"});
+}
+
+TYPED_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
+  LANKY_DENSE_BODY();
+  const DenseCase<T, TOut> dense({.m = 9, .n = 8, .k = 30000, .op_a = Op::trans}, Data::random, 11);
+  const HostMatrix<TOut> expected = multiply(stream, dense);
+  const GemmPlan<T, TOut> plan(stream, dense.shape);
+  std::vector<TOut> results[2];
+  const auto work = [&](int who) {
+    const Stream own(device);
+    Buffer<std::byte> lent(own, plan.workspace_bytes());
+    DeviceMatrix<T> a(own, dense.a);
+    DeviceMatrix<T> b(own, dense.b);
+    DeviceMatrix<TOut> c(own, dense.c);
+    for (int repeat = 0; repeat < 10; ++repeat)
+      plan.run(own, Acc(1), a.view(), b.view(), Acc(0), c.view(), {lent.data(), lent.size()});
+    results[who] = c.download().data;
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  EXPECT_TRUE(same_bits(results[0], expected.data));
+  EXPECT_TRUE(same_bits(results[1], expected.data));
+}
+
+TYPED_TEST(Dense, LongSumsLoseLittle) {
+  LANKY_DENSE_BODY();
+  constexpr std::int64_t kLong = 1 << 20;
+  DenseCase<T, TOut> dense({.m = 1, .n = 1, .k = kLong, .op_a = Op::trans}, Data::integers, 12);
+  for (std::int64_t p = 0; p < kLong; ++p) {
+    dense.a.at(p, 0) = static_cast<T>(0.1F);
+    dense.b.at(p, 0) = static_cast<T>(0.1F);
+  }
+  const long double exact = dense.exact(0, 0).value;
+  const double got = static_cast<double>(multiply(stream, dense).at(0, 0));
+  // A single running sum in float is off by 1e-3 here; chunks keep the error near their length.
+  const double tolerance = 3000 * unit_roundoff(kDType<Acc>) + unit_roundoff(kDType<TOut>);
+  EXPECT_LE(std::fabs(static_cast<double>((got - exact) / exact)), tolerance);
+}
+
+TYPED_TEST(Dense, GemmTakesItsShapeFromTheViews) {
+  LANKY_DENSE_BODY();
+  const GemmShape shape{.m = 40, .n = 7, .k = 30, .op_a = Op::trans, .layout = Layout::row};
+  const DenseCase<T, TOut> dense(shape, Data::integers, 13, 2, -1, 2);
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<T> b(stream, dense.b);
+  DeviceMatrix<TOut> c(stream, dense.c);
+  gemm<T, TOut>(stream, Op::trans, Op::none, Acc(2), a.view(), b.view(), Acc(-1), c.view());
+  dense.expect_exact(c.download());
+}
+
+TYPED_TEST(Dense, ErrorsNameOperandAndValues) {
+  LANKY_DENSE_BODY();
+  using Plan = GemmPlan<T, TOut>;
+  const auto make = [&](const GemmShape& shape) { return [&, shape] { Plan(stream, shape); }; };
+  expect_error(make({.m = -3, .n = 1, .k = 1}), ErrorCode::invalid_argument, {"m", "-3"});
+  expect_error(make({.m = 3, .n = -4, .k = 1}), ErrorCode::invalid_argument, {"n", "-4"});
+  expect_error(make({.m = 3, .n = 1, .k = -5}), ErrorCode::invalid_argument, {"k", "-5"});
+  expect_error(make({.m = 30, .n = 10, .k = 20, .lda = 29}), ErrorCode::invalid_argument,
+               {"lda", "29", "30"});
+  expect_error(make({.m = 30, .n = 10, .k = 20, .op_b = Op::trans, .ldb = 9}),
+               ErrorCode::invalid_argument, {"ldb", "9", "10"});
+  expect_error(make({.m = 30, .n = 10, .k = 20, .layout = Layout::row, .ldc = 8}),
+               ErrorCode::invalid_argument, {"ldc", "8", "10"});
+  expect_error(make({.m = 30, .n = 10, .k = 20, .lda = std::numeric_limits<std::int64_t>::max()}),
+               ErrorCode::invalid_argument, {"lda", "64-bit"});
+  expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32}), ErrorCode::unsupported,
+               {"tf32"});
+  expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32x3}), ErrorCode::unsupported,
+               {"tf32x3"});
+
+  const DenseCase<T, TOut> dense({.m = 30, .n = 10, .k = 20}, Data::integers, 14, 1, 0, 2);
+  const Plan plan(stream, dense.shape);
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<T> b(stream, dense.b);
+  DeviceMatrix<TOut> c(stream, dense.c);
+  const auto run = [&](MatrixView<const T> x, MatrixView<const T> y, MatrixView<TOut> z) {
+    return [&, x, y, z] { plan.run(stream, x, y, z); };
+  };
+  MatrixView<const T> bad_a = a.view();
+  bad_a.rows = 31;
+  expect_error(run(bad_a, b.view(), c.view()), ErrorCode::size_mismatch,
+               {"A is 31 x 20", "30 x 20"});
+  MatrixView<const T> bad_b = b.view();
+  bad_b.ld = 21;
+  expect_error(run(a.view(), bad_b, c.view()), ErrorCode::size_mismatch, {"B", "21", "22"});
+  MatrixView<TOut> bad_c = c.view();
+  bad_c.layout = Layout::row;
+  expect_error(run(a.view(), b.view(), bad_c), ErrorCode::size_mismatch,
+               {"C is row-major", "column-major"});
+  bad_c = c.view();
+  bad_c.data = nullptr;
+  expect_error(run(a.view(), b.view(), bad_c), ErrorCode::invalid_argument, {"C", "null"});
+  if (device.is_cuda()) {
+    HostMatrix<T> host = dense.a;
+    bad_a = a.view();
+    bad_a.data = host.data.data();
+    expect_error(run(bad_a, b.view(), c.view()), ErrorCode::wrong_memory, {"A", "host memory"});
+    const Stream other(Device::cpu());
+    expect_error([&] { plan.run(other, a.view(), b.view(), c.view()); }, ErrorCode::wrong_memory,
+                 {"cpu", "cuda:0"});
+  }
+}
+
+TYPED_TEST(Dense, ExplainTellsFamilyKernelAndBound) {
+  LANKY_DENSE_BODY();
+  const auto explain = [&](const GemmShape& shape) {
+    return GemmPlan<T, TOut>(stream, shape).explain();
+  };
+  const std::string gram = explain({.m = 4, .n = 4, .k = 100000, .op_a = Op::trans});
+  for (const char* part : {"family: gram", "chunks of", "workspace: ", "bound: ", "memory"})
+    EXPECT_NE(gram.find(part), std::string::npos) << part << " is not in\n" << gram;
+  EXPECT_NE(explain({.m = 4, .n = 4000, .k = 4}).find("A = op(B)^T"), std::string::npos);
+  EXPECT_NE(explain({.m = 400, .n = 400, .k = 400}).find("family: regular"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lanky

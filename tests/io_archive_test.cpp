@@ -1,0 +1,164 @@
+// Compressed files and SuiteSparse's archives: written by lanky, by the tools themselves, and
+// damaged.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <lanky/error.hpp>
+#include <lanky/io.hpp>
+
+#include "support/csr_text.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace lanky {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::csr_text;
+using testing::TemporaryDirectory;
+
+const fs::path kFixtures = "tests/data/archives";
+constexpr const char* kTiny = "3x4 (0,0)1 (1,3)-2.5 (2,1)0.1";
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The code and message of the Error that reading the file throws; fails where it throws none.
+Error failure(const fs::path& path) {
+  try {
+    io::read_csr<double>(path);
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << path << " was read";
+  return Error(ErrorCode::device, "");
+}
+
+class Compressed : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string name(const char* stem = "a") const { return std::string(stem) + GetParam(); }
+  std::string fixture() const { return content(kFixtures / name("tiny.mtx")); }
+};
+INSTANTIATE_TEST_SUITE_P(Endings, Compressed, ::testing::Values(".gz", ".xz", ".zst", ".bz2"),
+                         [](const auto& test) { return std::string(test.param + 1); });
+
+TEST_P(Compressed, RoundTrips) {
+  const TemporaryDirectory directory;
+  const auto a = io::generate<double>("uniform:1500:30");  // more than one block of text
+  const fs::path path = directory.path() / name("a.mtx");
+  io::write_matrix_market(path, a.view());
+  EXPECT_NE(content(path).substr(0, 2), "%%");
+  const auto b = io::read_csr<double>(path);
+  EXPECT_EQ(a.row_offsets, b.row_offsets);
+  EXPECT_EQ(a.col_indices, b.col_indices);
+  EXPECT_EQ(a.values, b.values);
+}
+
+TEST_P(Compressed, ReadsWhatTheToolWrote) {
+  EXPECT_EQ(csr_text(io::read_csr<double>(kFixtures / name("tiny.mtx"))), kTiny);
+}
+
+TEST_P(Compressed, IsFoundByContentNotByName) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(csr_text(io::read_csr<double>(directory.file("plain.mtx", fixture()))), kTiny);
+}
+
+TEST_P(Compressed, ReadsSeveralMembersAsOne) {
+  const TemporaryDirectory directory;
+  const std::string both = content(kFixtures / name("part1")) + content(kFixtures / name("part2"));
+  EXPECT_EQ(csr_text(io::read_csr<double>(directory.file("two.mtx", both))), kTiny);
+}
+
+TEST_P(Compressed, CutAnywhereIsAnError) {
+  const TemporaryDirectory directory;
+  const std::string whole = fixture();
+  for (std::size_t length = 1; length < whole.size(); ++length) {
+    const auto path = directory.file("cut.mtx", whole.substr(0, length));
+    const Error error = failure(path);
+    EXPECT_TRUE(error.code() == ErrorCode::io || error.code() == ErrorCode::parse);
+    EXPECT_NE(std::string(error.what()).find(path.string() + ":"), std::string::npos);
+  }
+}
+
+TEST_P(Compressed, DamageNeverGivesAnotherMatrix) {
+  const TemporaryDirectory directory;
+  const std::string whole = fixture();
+  std::size_t errors = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    try {
+      const auto a = io::read_csr<double>(directory.file("damaged.mtx", damaged));
+      EXPECT_EQ(csr_text(a), kTiny) << "byte " << i;  // such as the time in a gzip header
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::io || error.code() == ErrorCode::parse)
+          << error.what();
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, whole.size() * 3 / 4);
+}
+
+TEST_P(Compressed, PromisedCountTakesNoMemory) {
+  // The file's own size says nothing of a compressed text's: memory grows as entries arrive.
+  const TemporaryDirectory directory;
+  const Error error = failure(kFixtures / name("greedy.mtx"));
+  EXPECT_EQ(error.code(), ErrorCode::parse);
+  EXPECT_NE(std::string(error.what()).find("after 1 of 1000000000000000 entries"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST(GzipChecksum, IsCompared) {
+  const TemporaryDirectory directory;
+  std::string text = content(kFixtures / "tiny.mtx.gz");
+  text[text.size() - 8] ^= 1;  // the checksum is the first of the last two words
+  const auto path = directory.file("a.mtx.gz", text);
+  const Error error = failure(path);
+  EXPECT_EQ(error.code(), ErrorCode::io);
+  EXPECT_EQ(error.what(), path.string() + ": cannot be read: incorrect data check");
+}
+
+TEST(TarArchive, GivesTheMatrixAndNotItsCompanions) {
+  EXPECT_EQ(csr_text(io::read_csr<double>(kFixtures / "tiny.tar.gz")), kTiny);
+  EXPECT_EQ(io::read_header(kFixtures / "tiny.tar.gz").stored_entries, 3);
+}
+
+TEST(TarArchive, MayBeRenamedOrWrappedOtherwise) {
+  const TemporaryDirectory directory;
+  const auto renamed = directory.file("renamed.tgz", content(kFixtures / "tiny.tar.gz"));
+  EXPECT_EQ(csr_text(io::read_csr<double>(renamed)), kTiny);
+  EXPECT_EQ(csr_text(io::read_csr<double>(kFixtures / "tiny.tar.xz")), kTiny);
+  // This one holds ./flat.mtx, without a folder.
+  EXPECT_EQ(csr_text(io::read_csr<double>(kFixtures / "flat.tar.zst")), kTiny);
+}
+
+TEST(TarArchive, ErrorsNameTheMember) {
+  const Error error = failure(kFixtures / "bad.tar.gz");
+  EXPECT_EQ(error.code(), ErrorCode::parse);
+  EXPECT_TRUE(
+      std::string(error.what()).starts_with("tests/data/archives/bad.tar.gz/bad/bad.mtx:3:1"))
+      << error.what();
+}
+
+TEST(TarArchive, WithoutAMatrixSaysWhatItHolds) {
+  const Error error = failure(kFixtures / "companions.tar.gz");
+  EXPECT_EQ(error.code(), ErrorCode::io);
+  EXPECT_NE(std::string(error.what()).find("holds no NAME/NAME.mtx, but tiny/tiny_b.mtx"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST(TarArchive, DamageBehindTheMatrixIsAnErrorToo) {
+  const TemporaryDirectory directory;
+  std::string text = content(kFixtures / "tiny.tar.gz");
+  text[text.size() - 8] ^= 1;
+  EXPECT_EQ(failure(directory.file("a.tar.gz", text)).code(), ErrorCode::io);
+  text.resize(text.size() - 8);
+  EXPECT_EQ(failure(directory.file("b.tar.gz", text)).code(), ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace lanky

@@ -1,0 +1,216 @@
+// What only a GPU can show: graphs, streams that overlap, memory on the wrong side, and (with
+// LANKY_HUGE=1: about 45 GB of host and 20 GB of device memory) more than 2^31 slots.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <lanky/error.hpp>
+
+#include "support/sparse_oracle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+void check(cudaError_t status) {
+  ASSERT_EQ(status, cudaSuccess) << cudaGetErrorString(status);
+}
+
+template <class T>
+struct Example {
+  explicit Example(std::uint64_t seed) : random(seed) {
+    std::vector<std::int64_t> lengths = boundary_lengths();
+    lengths.insert(lengths.end(), {20'000, 33'333});
+    a = matrix_of<T>(lengths, 500, random, small_integer<T>);
+    operands = {1, 0, vector_of<T>(a.cols, random, small_integer<T>),
+                vector_of<T>(a.rows, random, small_integer<T>)};
+  }
+
+  Random random;
+  CsrMatrix<T> a;
+  Operands<T, T> operands;
+};
+
+template <class Case>
+class SparseCuda : public ::testing::Test {};
+using CudaCases = ::testing::Types<On<DeviceKind::cuda, double>, On<DeviceKind::cuda, float>,
+                                   On<DeviceKind::cuda, half>, On<DeviceKind::cuda, bfloat16>>;
+TYPED_TEST_SUITE(SparseCuda, CudaCases, OnName);
+
+// A captured run allocates and synchronizes nothing (capture would fail), and reads x, y, alpha and
+// beta when it is replayed.
+TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Example<T> example(1);
+  auto& operands = example.operands;
+  const Stream stream(device);
+  for (const SpmvPath path : paths_on<T>(device)) {
+    SCOPED_TRACE(path_name(path));
+    const SpmvPlan<T> plan(stream, example.a.view(), {.path = path});
+    Buffer<T> x(stream, example.a.cols);
+    Buffer<T> y(stream, example.a.rows);
+    Buffer<Sum> scalars(stream, 2);
+    stream.synchronize();
+
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeGlobal));
+    plan.run(stream, Scalar<Sum>::on_device(scalars.data()), std::as_const(x).view(),
+             Scalar<Sum>::on_device(scalars.data() + 1), y.view());
+    check(cudaStreamEndCapture(stream.native(), &graph));
+    check(cudaGraphInstantiate(&executable, graph, 0));
+    for (int round = 0; round < 3; ++round) {
+      operands.alpha = static_cast<Sum>(round - 1);
+      operands.beta = static_cast<Sum>(round);
+      operands.x = vector_of<T>(example.a.cols, example.random, small_integer<T>);
+      x.copy_from(operands.x);
+      y.copy_from(operands.y);
+      scalars.copy_from(std::vector<Sum>{operands.alpha, operands.beta});
+      check(cudaGraphLaunch(executable, stream.native()));
+      expect_exact(example.a, operands, y.to_host());
+    }
+    check(cudaGraphExecDestroy(executable));
+    check(cudaGraphDestroy(graph));
+  }
+}
+
+// One plan on two streams at once, each with a workspace, an x and a y of its own.
+TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  Example<T> example(2);
+  const SpmvPlan<T> plan(Stream(device), example.a.view());
+  struct Lane {
+    Stream stream;
+    Operands<T, T> operands;
+    Buffer<T> x;
+    Buffer<T> y;
+    Buffer<std::byte> workspace;
+  };
+  std::vector<Lane> lanes;
+  for (int i = 0; i < 2; ++i) {
+    const Stream stream(device);
+    Operands<T, T> operands = example.operands;
+    operands.x = vector_of<T>(example.a.cols, example.random, small_integer<T>);
+    auto x = Buffer<T>::from(stream, operands.x);
+    auto y = Buffer<T>::from(stream, operands.y);
+    lanes.push_back({stream, std::move(operands), std::move(x), std::move(y),
+                     Buffer<std::byte>(stream, plan.workspace_bytes())});
+  }
+  for (int round = 0; round < 200; ++round) {
+    for (Lane& lane : lanes) {
+      plan.run(lane.stream, Accumulator<T>{1}, std::as_const(lane.x).view(), Accumulator<T>{0},
+               lane.y.view(), {lane.workspace.data(), lane.workspace.size()});
+    }
+  }
+  for (Lane& lane : lanes)
+    expect_exact(example.a, lane.operands, lane.y.to_host());
+}
+
+TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Example<T> example(3);
+  cudaStream_t native = nullptr;
+  check(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking));
+  {
+    const Stream stream = Stream::wrap(native, device);
+    const SpmvPlan<T> plan(stream, example.a.view());
+    expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
+  }
+  check(cudaStreamDestroy(native));
+}
+
+template <class Call>
+void expect_wrong_memory(const std::string& part, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error, but expected: " << part;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::wrong_memory);
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Example<double> example(4);
+  const Stream stream(device);
+  const Stream cpu(Device::cpu());
+  const SpmvPlan<double> plan(stream, example.a.view());
+  const SpmvPlan<double> cpu_plan(cpu, example.a.view());
+  const std::vector<double> host_x(example.a.cols);
+  std::vector<double> host_y(example.a.rows);
+  const VectorView<const double> x_view{host_x.data(), example.a.cols};
+  const VectorView<double> y_view{host_y.data(), example.a.rows};
+  const Buffer<double> x(stream, example.a.cols);
+  Buffer<double> y(stream, example.a.rows);
+
+  expect_wrong_memory("x is in host memory", [&] { plan.run(stream, x_view, y.view()); });
+  expect_wrong_memory("y is in host memory", [&] { plan.run(stream, x.view(), y_view); });
+  expect_wrong_memory("x is in the memory of cuda:0", [&] { cpu_plan.run(cpu, x.view(), y_view); });
+  expect_wrong_memory("the plan was made for cuda:0, but the stream is of cpu",
+                      [&] { plan.run(cpu, x.view(), y.view()); });
+  const double beta = 0.0;
+  expect_wrong_memory("beta is in host memory", [&] {
+    plan.run(stream, 1.0, x.view(), Scalar<double>::on_device(&beta), y.view());
+  });
+  CsrView<double> view = example.a.view();
+  const auto values = Buffer<double>::from(stream, example.a.values);
+  view.values = values.data();
+  expect_wrong_memory("the values of A is in the memory of cuda:0",
+                      [&] { const SpmvPlan<double> wrong(cpu, view); });
+}
+
+// 10 million rows of every class: 2.3e9 slots, so that the tiles of short rows, which stand last,
+// are numbered beyond 2^31 slots.
+TEST(SparseCudaHuge, MoreThanTwoToThe31Slots) {
+  const char* huge = std::getenv("LANKY_HUGE");
+  if (huge == nullptr || std::string(huge) != "1") GTEST_SKIP() << "set LANKY_HUGE=1";
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  constexpr std::int64_t kRows = 10'000'000;
+  constexpr std::int64_t kCols = 1'000'000;
+  constexpr std::int64_t kLengths[] = {300, 250, 260, 4, 260, 1, 255, 1100};
+  std::vector<std::int64_t> offsets(kRows + 1);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    offsets[row + 1] = offsets[row] + kLengths[row % 8];
+  }
+  const std::int64_t nnz = offsets.back();
+  const Stream cpu(Device::cpu());
+  Buffer<std::int32_t> columns(cpu, nnz);
+  Buffer<half> values(cpu, nnz);
+  const half signs[] = {half(-1.0F), half(0.0F), half(1.0F)};
+#pragma omp parallel for schedule(static)
+  for (std::int64_t entry = 0; entry < nnz; ++entry) {
+    const std::uint64_t hash = static_cast<std::uint64_t>(entry) * 0x9e3779b97f4a7c15ULL >> 20;
+    columns.data()[entry] = static_cast<std::int32_t>(hash % kCols);
+    values.data()[entry] = signs[hash / kCols % 3];
+  }
+  std::vector<half> x(kCols);
+  for (std::int64_t i = 0; i < kCols; ++i)
+    x[i] = half(static_cast<float>(i % 5) - 2.0F);
+
+  const Stream stream(device);
+  const CsrView<half> view{kRows, kCols, nnz, offsets.data(), columns.data(), values.data(), 0};
+  const SpmvPlan<half, float> plan(stream, view);
+  ASSERT_GT(sparse::place_rows<half>(kCols, offsets).header.tiles * sparse::kTileSlots<half>,
+            std::int64_t{1} << 31);
+  const auto device_x = Buffer<half>::from(stream, x);
+  Buffer<float> device_y(stream, kRows);
+  plan.run(stream, device_x.view(), device_y.view());
+  const std::vector<float> y = device_y.to_host();
+  std::int64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    float sum = 0.0F;
+    for (std::int64_t entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+      sum +=
+          static_cast<float>(values.data()[entry]) * static_cast<float>(x[columns.data()[entry]]);
+    }
+    wrong += y[row] == sum ? 0 : 1;
+  }
+  EXPECT_EQ(wrong, 0) << "rows of " << kRows;
+}
+
+}  // namespace
+}  // namespace lanky::testing

@@ -1,0 +1,191 @@
+// Every misuse of SpmvPlan is one Error with the values at fault.
+#include <gtest/gtest.h>
+
+#include <lanky/error.hpp>
+
+#include "support/sparse_oracle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+/// Runs `call`, which must throw an Error of that code whose message is `message`.
+template <class Call>
+void expect_error(ErrorCode code, const std::string& message, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error, but expected: " << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(name(error.code()), name(code));
+    EXPECT_EQ(error.what(), message);
+  }
+}
+
+// 3 x 4 with rows of 2, 0 and 1 entries.
+struct SmallMatrix {
+  std::vector<std::int64_t> offsets = {0, 2, 2, 3};
+  std::vector<std::int32_t> columns = {0, 3, 1};
+  std::vector<double> values = {1.0, 2.0, 3.0};
+
+  CsrView<double> view(int base = 0) const {
+    return {3, 4, 3, offsets.data(), columns.data(), values.data(), base};
+  }
+};
+
+class SparseError : public ::testing::Test {
+ protected:
+  void expect_plan_error(ErrorCode code, const std::string& message, const CsrView<double>& view) {
+    expect_error(code, message, [&] { const SpmvPlan<double> plan(stream_, view); });
+  }
+
+  Stream stream_{Device::cpu()};
+  SmallMatrix a_;
+};
+
+TEST_F(SparseError, NegativeExtents) {
+  CsrView<double> view = a_.view();
+  view.rows = -3;
+  expect_plan_error(ErrorCode::invalid_argument, "A is -3 x 4 with 3 entries: none can be negative",
+                    view);
+}
+
+TEST_F(SparseError, IndexBase) {
+  expect_plan_error(ErrorCode::invalid_argument, "A has index base 2, which must be 0 or 1",
+                    a_.view(2));
+}
+
+TEST_F(SparseError, TooManyColumns) {
+  CsrView<double> view = a_.view();
+  view.cols = std::int64_t{1} << 31;
+  expect_plan_error(ErrorCode::unsupported,
+                    "A is 3 x 2147483648, lanky packs up to 2147483647 rows and columns", view);
+}
+
+TEST_F(SparseError, OffsetsThatDoNotStartAtTheBase) {
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A start at 0, not at its index base 1", a_.view(1));
+}
+
+TEST_F(SparseError, OffsetsThatFall) {
+  a_.offsets = {0, 2, 1, 3};
+  expect_plan_error(ErrorCode::invalid_argument, "the row offsets of A fall from 2 to 1 at row 1",
+                    a_.view());
+}
+
+TEST_F(SparseError, OffsetsThatEndElsewhere) {
+  a_.offsets = {0, 2, 2, 2};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A end at 2, but A has 3 entries and index base 0",
+                    a_.view());
+}
+
+TEST_F(SparseError, ColumnsOutOfRange) {
+  a_.columns = {0, 3, 4};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "entry 2 of A, in row 2, has column 4; A has 4 columns and index base 0",
+                    a_.view());
+  a_.columns = {0, -1, 4};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "entry 1 of A, in row 0, has column -1; A has 4 columns and index base 0",
+                    a_.view());
+  a_.offsets = {1, 3, 3, 4};
+  a_.columns = {1, 4, 0};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "entry 2 of A, in row 2, has column 0; A has 4 columns and index base 1",
+                    a_.view(1));
+}
+
+TEST_F(SparseError, EntriesWhereThereAreNoColumns) {
+  CsrView<double> view = a_.view();
+  view.cols = 0;
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "entry 0 of A, in row 0, has column 0; A has 0 columns and index base 0", view);
+}
+
+TEST_F(SparseError, EntriesWithoutRows) {
+  CsrView<double> view = a_.view();
+  view.rows = 0;
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A end at 0, but A has 3 entries and index base 0", view);
+}
+
+TEST_F(SparseError, NullArrays) {
+  CsrView<double> view = a_.view();
+  view.row_offsets = {};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A is a null pointer, but has 4 elements", view);
+  view = a_.view();
+  view.col_indices = nullptr;
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the column indices of A is a null pointer, but has 3 elements", view);
+  view = a_.view();
+  view.values = nullptr;
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the values of A is a null pointer, but has 3 elements", view);
+}
+
+TEST_F(SparseError, TensorCoresForFloat) {
+  const std::vector<float> values = {1.0F, 2.0F, 3.0F};
+  const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
+  expect_error(ErrorCode::unsupported,
+               "tensor cores have no IEEE product of f32; use SpmvPath::automatic or "
+               "SpmvPath::cuda",
+               [&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); });
+}
+
+TEST_F(SparseError, OperandsOfARun) {
+  const SpmvPlan<double> plan(stream_, a_.view());
+  std::vector<double> x(5);
+  std::vector<double> y(5);
+  const auto run = [&](std::int64_t x_size, std::int64_t y_size) {
+    plan.run(stream_, {x.data(), x_size}, VectorView<double>{y.data(), y_size});
+  };
+  expect_error(ErrorCode::size_mismatch, "x has 5 entries, A has 4 columns", [&] { run(5, 3); });
+  expect_error(ErrorCode::size_mismatch, "y has 4 entries, A has 3 rows", [&] { run(4, 4); });
+  expect_error(ErrorCode::invalid_argument, "x is a null pointer, but has 4 elements", [&] {
+    plan.run(stream_, {nullptr, 4}, VectorView<double>{y.data(), 3});
+  });
+  expect_error(ErrorCode::invalid_argument, "y is a null pointer, but has 3 elements", [&] {
+    plan.run(stream_, {x.data(), 4}, VectorView<double>{nullptr, 3});
+  });
+  expect_error(ErrorCode::invalid_argument,
+               "x (4 entries) and y (3 entries) overlap: y is written while x is read", [&] {
+                 plan.run(stream_, {x.data(), 4}, VectorView<double>{x.data() + 2, 3});
+               });
+}
+
+TEST_F(SparseError, WorkspaceOfARun) {
+  Random random(1);
+  const auto a = matrix_of<double>({5000}, 4, random, uniform<double>);
+  const SpmvPlan<double> plan(stream_, a.view());
+  ASSERT_EQ(plan.workspace_bytes(), 40);
+  const std::vector<double> x(4);
+  std::vector<double> y(1);
+  std::vector<double> memory(8);
+  const auto run = [&](Workspace workspace) {
+    plan.run(stream_, 1.0, {x.data(), 4}, 0.0, VectorView<double>{y.data(), 1}, workspace);
+  };
+  expect_error(ErrorCode::size_mismatch, "the workspace has 39 bytes, the plan needs 40", [&] {
+    run({memory.data(), 39});
+  });
+  expect_error(ErrorCode::invalid_argument, "the workspace is a null pointer, but has 40 elements",
+               [&] {
+                 run({nullptr, 40});
+               });
+  EXPECT_THROW(run({reinterpret_cast<char*>(memory.data()) + 4, 40}), Error);
+  run({memory.data(), 40});
+}
+
+TEST_F(SparseError, NumberOfNewValues) {
+  SpmvPlan<double> plan(stream_, a_.view());
+  const std::vector<double> values(4);
+  expect_error(ErrorCode::size_mismatch, "4 new values for a matrix of 3 entries", [&] {
+    plan.update_values({values.data(), 4});
+  });
+  expect_error(ErrorCode::invalid_argument,
+               "the new values of A is a null pointer, but has 3 elements", [&] {
+                 plan.update_values({nullptr, 3});
+               });
+}
+
+}  // namespace
+}  // namespace lanky::testing

@@ -1,0 +1,144 @@
+// SpmvPlan as an object: what it tells of itself, moves, allocators, threads.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "support/sparse_oracle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+template <class Case>
+class SparsePlan : public ::testing::Test {};
+TYPED_TEST_SUITE(SparsePlan, RealCases, OnName);
+
+TYPED_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(1);
+  const auto a = matrix_of<T>({1, 3, 0, 9, 300, 3000, 12, 2, 4}, 60, random, uniform<T>);
+  const SpmvPlan<T, TOut> plan(Stream(device), a.view());
+  EXPECT_EQ(plan.rows(), 9);
+  EXPECT_EQ(plan.cols(), 60);
+  EXPECT_EQ(plan.nnz(), 3331);
+  EXPECT_EQ(plan.device(), device);
+  EXPECT_EQ(plan.workspace_bytes(), 3 * sizeof(Accumulator<T>));
+  EXPECT_GT(plan.device_bytes(), a.nnz() * static_cast<std::int64_t>(sizeof(T) + 4));
+  const std::string text = plan.explain();
+  for (const std::string& part :
+       {std::string("spmv 9 x 60, 3331 entries, ") + std::string(name(kDType<T>)), device.name(),
+        std::string("long             2           3300"),
+        std::string("medium           2             21"),
+        std::string("short            4             10"),
+        std::string("empty            1              0"), std::to_string(plan.device_bytes()),
+        std::string("CSR takes ") + std::to_string(3331 * (sizeof(T) + 4) + 40)}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+}
+
+TYPED_TEST(SparsePlan, MovesWithItsMatrix) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(2);
+  const auto a = matrix_of<T>(boundary_lengths(), 60, random, small_integer<T>);
+  const auto b = matrix_of<T>({1, 2}, 60, random, small_integer<T>);
+  const Operands<T, TOut> operands{1, 0, vector_of<T>(60, random, small_integer<T>),
+                                   std::vector<TOut>(a.rows)};
+  const Stream stream(device);
+  SpmvPlan<T, TOut> first(stream, a.view());
+  SpmvPlan<T, TOut> second(stream, b.view());
+  second = std::move(first);
+  const SpmvPlan<T, TOut> third(std::move(second));
+  expect_exact(a, operands, run_plan(stream, third, operands));
+}
+
+/// Hands out memory of the stream's device, and counts it.
+class CountingAllocator : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, const Stream& stream) override {
+    blocks_.emplace_back(stream, static_cast<std::int64_t>(bytes));
+    held_ += static_cast<std::int64_t>(bytes);
+    return blocks_.back().data();
+  }
+  void deallocate(void* /*data*/, std::size_t bytes, const Stream& /*stream*/) noexcept override {
+    held_ -= static_cast<std::int64_t>(bytes);
+  }
+  std::int64_t held() const { return held_; }
+
+ private:
+  std::vector<Buffer<std::byte>> blocks_;
+  std::int64_t held_ = 0;
+};
+
+TYPED_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(3);
+  const auto a = matrix_of<T>(boundary_lengths(), 60, random, small_integer<T>);
+  CountingAllocator allocator;
+  {
+    const SpmvPlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &allocator});
+    EXPECT_EQ(allocator.held(), plan.device_bytes());
+  }
+  EXPECT_EQ(allocator.held(), 0);
+}
+
+// Two threads, each with its own stream and plan.
+TYPED_TEST(SparsePlan, ThreadsMayMakeAndRunPlansOfTheirOwn) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  std::vector<std::string> failures(2);
+  const auto work = [&](std::size_t index) {
+    Random random(4 + index);
+    const auto a = matrix_of<T>(boundary_lengths(), 80, random, small_integer<T>);
+    const Operands<T, TOut> operands{1, 0, vector_of<T>(80, random, small_integer<T>),
+                                     std::vector<TOut>(a.rows)};
+    for (int round = 0; round < 20; ++round) {
+      const Stream stream(device);
+      const SpmvPlan<T, TOut> plan(stream, a.view());
+      const std::vector<TOut> y = run_plan(stream, plan, operands);
+      for (std::int64_t row = 0; row < a.rows; ++row) {
+        const auto expected = element<TOut>(reference_row(a, operands, row).value);
+        if (std::memcmp(&y[row], &expected, sizeof(TOut)) != 0 &&
+            static_cast<float>(y[row]) != static_cast<float>(expected)) {
+          failures[index] = "row " + std::to_string(row) + " in round " + std::to_string(round);
+        }
+      }
+    }
+  };
+  std::thread first(work, 0);
+  std::thread second(work, 1);
+  first.join();
+  second.join();
+  EXPECT_EQ(failures[0], "");
+  EXPECT_EQ(failures[1], "");
+}
+
+TEST(SparsePlanOnCpu, GivesEqualBitsForAnyNumberOfThreads) {
+  Random random(5);
+  std::vector<std::int64_t> lengths = boundary_lengths();
+  lengths.insert(lengths.end(), {20'000, 33'333});
+  const auto a = matrix_of<float>(lengths, 1000, random, uniform<float>);
+  const Operands<float, float> operands{1, 0, vector_of<float>(1000, random, uniform<float>),
+                                        std::vector<float>(a.rows)};
+  const Stream stream(Device::cpu());
+  const int threads = omp_get_max_threads();
+  std::vector<std::vector<float>> results;
+  for (const int count : {1, 2, 5}) {
+    omp_set_num_threads(count);
+    results.push_back(run_plan(stream, SpmvPlan<float>(stream, a.view()), operands));
+  }
+  omp_set_num_threads(threads);
+  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), a.rows * sizeof(float)), 0);
+  EXPECT_EQ(std::memcmp(results[0].data(), results[2].data(), a.rows * sizeof(float)), 0);
+}
+
+}  // namespace
+}  // namespace lanky::testing

@@ -1,0 +1,355 @@
+// Values of sparse products, one body for every executor, type and kernel path.
+// For compute-sanitizer: --gtest_filter='*Short*' runs in seconds.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "support/sparse_oracle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+template <class Case>
+class SparseProduct : public ::testing::Test {
+ protected:
+  using Element = typename Case::Element;
+  using Result = typename Case::Result;
+  using CaseOperands = Operands<Element, Result>;
+
+  /// x of cols and y of rows entries, drawn alike.
+  template <class Draw, class DrawOut>
+  static CaseOperands operands_of(const CsrMatrix<Element>& a, Random& random, Draw draw,
+                                  DrawOut draw_out) {
+    return {1, 0, vector_of<Element>(a.cols, random, draw),
+            vector_of<Result>(a.rows, random, draw_out)};
+  }
+  static CaseOperands integer_operands(const CsrMatrix<Element>& a, Random& random) {
+    return operands_of(a, random, small_integer<Element>, small_integer<Result>);
+  }
+  static CaseOperands uniform_operands(const CsrMatrix<Element>& a, Random& random) {
+    return operands_of(a, random, uniform<Element>, uniform<Result>);
+  }
+
+  static void expect_exact_on(Device device, const CsrMatrix<Element>& a,
+                              const CaseOperands& operands) {
+    for_each_path(device, a, operands,
+                  [&](const std::vector<Result>& y) { expect_exact(a, operands, y); });
+  }
+};
+TYPED_TEST_SUITE(SparseProduct, RealCases, OnName);
+
+TYPED_TEST(SparseProduct, ShortRunOfEveryClassIsExact) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(1);
+  const auto a = matrix_of<T>(boundary_lengths(), 300, random, small_integer<T>);
+  TestFixture::expect_exact_on(device, a, TestFixture::integer_operands(a, random));
+}
+
+TYPED_TEST(SparseProduct, ShortRunWithAlphaAndBetaIsExact) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(2);
+  const auto a = matrix_of<T>(boundary_lengths(), 77, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  for (const double alpha : {0.0, 1.0, -2.0}) {
+    for (const double beta : {0.0, 1.0, -0.5}) {
+      SCOPED_TRACE(::testing::Message() << "alpha " << alpha << ", beta " << beta);
+      operands.alpha = static_cast<Accumulator<T>>(alpha);
+      operands.beta = static_cast<Accumulator<T>>(beta);
+      TestFixture::expect_exact_on(device, a, operands);
+    }
+  }
+}
+
+TYPED_TEST(SparseProduct, RandomDataStaysWithinItsBound) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  const std::uint64_t seed = seed_or(3);
+  SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed);
+  Random random(seed);
+  std::vector<std::int64_t> lengths = boundary_lengths();
+  lengths.push_back(100'000);
+  const auto a = matrix_of<T>(lengths, 1000, random, uniform<T>);
+  auto operands = TestFixture::uniform_operands(a, random);
+  operands.alpha = static_cast<Accumulator<T>>(0.7);
+  operands.beta = static_cast<Accumulator<T>>(-1.3);
+  for_each_path(device, a, operands,
+                [&](const std::vector<TOut>& y) { expect_within_bound(a, operands, y); });
+}
+
+TYPED_TEST(SparseProduct, RandomShapesAreExact) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  const std::uint64_t seed = seed_or(4);
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const std::int64_t rows = random_int(random, 0, 200);
+    const std::int64_t cols = random_int(random, 1, 500);
+    const std::int64_t mosts[] = {1, 4, 8, 40, 300, 3000};
+    std::vector<std::int64_t> lengths;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t most = mosts[random_int(random, 0, row % 16 == 0 ? 5 : 3)];
+      lengths.push_back(random_int(random, 0, most));
+    }
+    const auto a = matrix_of<T>(lengths, cols, random, small_integer<T>);
+    auto operands = TestFixture::integer_operands(a, random);
+    operands.beta = static_cast<Accumulator<T>>(random_int(random, -1, 1));
+    TestFixture::expect_exact_on(device, a, operands);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(SparseProduct, ShapesWithoutEntriesScaleY) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(5);
+  for (const std::int64_t rows : {0, 1, 7, 1000}) {
+    for (const std::int64_t cols : {0, 5}) {
+      SCOPED_TRACE(::testing::Message() << rows << " x " << cols);
+      CsrMatrix<T> a;
+      a.rows = rows;
+      a.cols = cols;
+      a.row_offsets.assign(rows + 1, 0);
+      auto operands = TestFixture::integer_operands(a, random);
+      TestFixture::expect_exact_on(device, a, operands);
+      operands.beta = 2;
+      TestFixture::expect_exact_on(device, a, operands);
+    }
+  }
+}
+
+TYPED_TEST(SparseProduct, OneRowOfTenMillionEntries) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(6);
+  const auto sign = [](Random& r) { return element<T>(static_cast<double>(r() % 3) - 1.0); };
+  const auto a = matrix_of<T>({10'000'000}, 5000, random, sign);
+  auto operands = TestFixture::integer_operands(a, random);
+  for (T& x : operands.x)
+    x = sign(random);
+  TestFixture::expect_exact_on(device, a, operands);
+}
+
+TYPED_TEST(SparseProduct, TenMillionRowsOfOneEntry) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(7);
+  const std::vector<std::int64_t> lengths(10'000'000, 1);
+  const auto a = matrix_of<T>(lengths, 100'000, random, small_integer<T>);
+  TestFixture::expect_exact_on(device, a, TestFixture::integer_operands(a, random));
+}
+
+// Long rows in numbers: split rows that a warp finishes, and ones that a block finishes.
+TYPED_TEST(SparseProduct, ManySplitRowsAndFewHugeOnes) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(8);
+  std::vector<std::int64_t> many;
+  for (std::int64_t i = 0; i < 100; ++i)
+    many.push_back(1000 + 10 * i);
+  const auto a = matrix_of<T>(many, 400, random, small_integer<T>);
+  TestFixture::expect_exact_on(device, a, TestFixture::integer_operands(a, random));
+  const auto b = matrix_of<T>({40'000, 2, 70'001, 1025}, 400, random, small_integer<T>);
+  TestFixture::expect_exact_on(device, b, TestFixture::integer_operands(b, random));
+}
+
+TYPED_TEST(SparseProduct, ShortRunOverwritesNanInYWhereBetaIsZero) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(9);
+  const auto a = matrix_of<T>(boundary_lengths(), 50, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  for (TOut& y : operands.y)
+    y = element<TOut>(std::numeric_limits<double>::quiet_NaN());
+  TestFixture::expect_exact_on(device, a, operands);
+}
+
+// Each row in turn gets a NaN or Inf among its values; no other row may notice.
+TYPED_TEST(SparseProduct, ShortRunKeepsNanAndInfOfAInTheirRow) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(10);
+  auto a = matrix_of<T>({1, 1, 3, 2, 4, 3, 1, 2, 0, 1, 6, 12, 9, 5, 300, 1100, 270, 2, 3}, 30,
+                        random, small_integer<T>);
+  const auto operands = TestFixture::integer_operands(a, random);
+  const double special[] = {std::numeric_limits<double>::quiet_NaN(),
+                            std::numeric_limits<double>::infinity(),
+                            -std::numeric_limits<double>::infinity()};
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const std::int64_t length = a.row_offsets[row + 1] - a.row_offsets[row];
+    if (length == 0) continue;
+    SCOPED_TRACE(::testing::Message() << "special value in row " << row);
+    T& value = a.values[a.row_offsets[row] + random_int(random, 0, length - 1)];
+    const T kept = value;
+    value = element<T>(special[row % 3]);
+    TestFixture::expect_exact_on(device, a, operands);
+    if (this->HasFatalFailure()) return;
+    value = kept;
+  }
+}
+
+// NaN and Inf in x reach exactly the rows with an entry in that column, explicit zeros included.
+TYPED_TEST(SparseProduct, ShortRunTakesNanAndInfOfXWhereIeeeSays) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(11);
+  const auto a = matrix_of<T>(boundary_lengths(), 2000, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  operands.x[3] = element<T>(std::numeric_limits<double>::quiet_NaN());
+  operands.x[0] = element<T>(std::numeric_limits<double>::infinity());
+  operands.x[1999] = element<T>(-std::numeric_limits<double>::infinity());
+  std::int64_t finite = 0;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    finite += std::isfinite(reference_row(a, operands, row).value) ? 1 : 0;
+  }
+  EXPECT_GT(finite, 30);
+  EXPECT_LT(finite, a.rows - 3);
+  TestFixture::expect_exact_on(device, a, operands);
+}
+
+TYPED_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(12);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  const auto operands = TestFixture::integer_operands(a, random);
+  const Stream stream(device);
+  for (const int base : {0, 1}) {
+    std::vector<std::int64_t> wide = a.row_offsets;
+    for (std::int64_t& offset : wide)
+      offset += base;
+    const std::vector<std::int32_t> narrow(wide.begin(), wide.end());
+    std::vector<std::int32_t> columns = a.col_indices;
+    for (std::int32_t& column : columns)
+      column += base;
+    for (const RowOffsets offsets : {RowOffsets(wide.data()), RowOffsets(narrow.data())}) {
+      const CsrView<T> view{a.rows,         a.cols,          a.nnz(), offsets,
+                            columns.data(), a.values.data(), base};
+      ASSERT_EQ(PackedOnHost<T>(view).violation(), "");
+      expect_exact(a, operands, run_plan(stream, SpmvPlan<T, TOut>(stream, view), operands));
+    }
+  }
+}
+
+TYPED_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(13);
+  auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  const auto operands = TestFixture::integer_operands(a, random);
+  const Stream stream(device);
+  SpmvPlan<T, TOut> plan(stream, a.view());
+  a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
+  plan.update_values({a.values.data(), a.nnz()});
+  expect_exact(a, operands, run_plan(stream, plan, operands));
+  a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
+  const auto on_device = Buffer<T>::from(stream, a.values);
+  plan.update_values(on_device.view());
+  expect_exact(a, operands, run_plan(stream, plan, operands));
+}
+
+TYPED_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(14);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  const auto operands = TestFixture::integer_operands(a, random);
+  const Stream stream(device);
+  const auto offsets = Buffer<std::int64_t>::from(stream, a.row_offsets);
+  const auto columns = Buffer<std::int32_t>::from(stream, a.col_indices);
+  const auto values = Buffer<T>::from(stream, a.values);
+  const CsrView<T> view{a.rows,         a.cols,        a.nnz(), std::as_const(offsets).data(),
+                        columns.data(), values.data(), 0};
+  expect_exact(a, operands, run_plan(stream, SpmvPlan<T, TOut>(stream, view), operands));
+}
+
+TYPED_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  using Sum = Accumulator<T>;
+  Random random(15);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  const Stream stream(device);
+  const SpmvPlan<T, TOut> plan(stream, a.view());
+  const auto x = Buffer<T>::from(stream, operands.x);
+  for (const Sum beta : {Sum{-1}, Sum{0}}) {
+    operands.alpha = 2;
+    operands.beta = beta;
+    const auto scalars = Buffer<Sum>::from(stream, std::vector<Sum>{operands.alpha, beta});
+    auto y = Buffer<TOut>::from(stream, operands.y);
+    plan.run(stream, Scalar<Sum>::on_device(scalars.data()), x.view(),
+             Scalar<Sum>::on_device(scalars.data() + 1), y.view());
+    expect_exact(a, operands, y.to_host());
+  }
+}
+
+TYPED_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(16);
+  const auto a = matrix_of<T>({5000, 3, 9000}, 90, random, small_integer<T>);
+  const auto operands = TestFixture::integer_operands(a, random);
+  const Stream stream(device);
+  const SpmvPlan<T, TOut> plan(stream, a.view());
+  ASSERT_GT(plan.workspace_bytes(), 0);
+  Buffer<std::byte> workspace(stream, plan.workspace_bytes());
+  const auto x = Buffer<T>::from(stream, operands.x);
+  auto y = Buffer<TOut>::from(stream, operands.y);
+  plan.run(stream, Accumulator<T>{1}, x.view(), Accumulator<T>{0}, y.view(),
+           {workspace.data(), workspace.size()});
+  expect_exact(a, operands, y.to_host());
+}
+
+TYPED_TEST(SparseProduct, ShortRunOfTheOneLineConvenience) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(17);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  operands.alpha = 3;
+  operands.beta = 1;
+  const Stream stream(device);
+  const auto x = Buffer<T>::from(stream, operands.x);
+  auto y = Buffer<TOut>::from(stream, operands.y);
+  spmv<T, TOut>(stream, operands.alpha, a.view(), x.view(), operands.beta, y.view());
+  expect_exact(a, operands, y.to_host());
+}
+
+// Equal explain(), equal bits: over runs of one plan, and over plans.
+TYPED_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(18);
+  std::vector<std::int64_t> lengths = boundary_lengths();
+  lengths.insert(lengths.end(), {20'000, 33'333});
+  const auto a = matrix_of<T>(lengths, 1000, random, uniform<T>);
+  const auto operands = TestFixture::uniform_operands(a, random);
+  const Stream stream(device);
+  for (const SpmvPath path : paths_on<T>(device)) {
+    SCOPED_TRACE(path_name(path));
+    const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
+    const SpmvPlan<T, TOut> again(stream, a.view(), {.path = path});
+    ASSERT_EQ(plan.explain(), again.explain());
+    const std::vector<TOut> first = run_plan(stream, plan, operands);
+    for (int round = 0; round < 10; ++round) {
+      const std::vector<TOut> next = run_plan(stream, round % 2 == 0 ? plan : again, operands);
+      ASSERT_EQ(std::memcmp(first.data(), next.data(), first.size() * sizeof(TOut)), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanky::testing
