@@ -19,7 +19,7 @@ constexpr std::uint64_t kSeedSample = 14;
 constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kMostSlots = 2048;
 constexpr double kOracleTerms = 3e8;         // multiply-adds that a reference may take
-constexpr std::int64_t kFewestSamples = 64;  // elements that are checked at least
+constexpr std::int64_t kFewestSamples = 24;  // elements that are checked at least
 
 /// An operand as stored: its transpose where `op` says so.
 struct Stored {
@@ -166,8 +166,10 @@ class GemmWorkload final : public Workload {
 
   void compute_reference() {
     constexpr int kBits = significand_bits(kDType<T>);
+    constexpr std::int64_t kWorthThreads = 1 << 16;  // products
+    const std::int64_t work = static_cast<std::int64_t>(places_.size()) * gemm_.k;
     reference_.resize(places_.size());
-#pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4) if (work > kWorthThreads)
     for (std::size_t p = 0; p < places_.size(); ++p) {
       const auto [i, j] = places_[p];
       InnerProduct sum;

@@ -18,7 +18,8 @@ void fill_matrix(const Stream& stream, MatrixView<T> matrix, Fill fill, std::uin
     return;
   }
   constexpr int kBits = significand_bits(kDType<T>);
-#pragma omp parallel for collapse(2) schedule(static)
+  constexpr std::int64_t kWorthThreads = 1 << 16;  // elements
+#pragma omp parallel for collapse(2) schedule(static) if (cols * matrix.ld > kWorthThreads)
   for (std::int64_t j = 0; j < cols; ++j) {
     for (std::int64_t i = 0; i < matrix.ld; ++i) {
       const std::int64_t place = transposed ? j + i * cols : i + j * rows;

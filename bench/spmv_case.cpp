@@ -123,8 +123,9 @@ class SpmvWorkload final : public Workload {
 
   void compute_reference(Fill fill) {
     constexpr int kBits = significand_bits(kDType<T>);
+    constexpr std::int64_t kWorthThreads = 1 << 16;  // entries
     reference_.resize(static_cast<std::size_t>(pattern_.rows));
-#pragma omp parallel for schedule(guided)
+#pragma omp parallel for schedule(guided) if (pattern_.nnz() > kWorthThreads)
     for (std::int64_t i = 0; i < pattern_.rows; ++i) {
       InnerProduct sum;
       for (std::int64_t e = pattern_.row_offsets[i]; e < pattern_.row_offsets[i + 1]; ++e)

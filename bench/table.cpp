@@ -8,7 +8,9 @@ namespace lanky::bench {
 
 namespace {
 
-constexpr int kCaseWidth = 26;
+constexpr std::size_t kWidth = 120;
+constexpr int kCaseWidth = 24;
+constexpr int kSizeWidth = 21;
 
 template <class... Values>
 std::string format(const char* pattern, Values... values) {
@@ -86,17 +88,18 @@ std::string line(const std::string& name, const std::string& type, const std::st
                  const std::string& lanky, const std::string& other, const std::string& who,
                  const std::string& ratio, const std::string& floor, const std::string& error,
                  const std::string& status) {
-  return format("%-26s %-4s %-23s %9s %9s %-13s %6s %6s %9s  %s",
-                shortened(name, kCaseWidth).c_str(), type.c_str(), shortened(size, 23).c_str(),
-                lanky.c_str(), other.c_str(), who.c_str(), ratio.c_str(), floor.c_str(),
-                error.c_str(), shortened(status, 40).c_str());
+  const std::string figures =
+      format("%-24s %-4s %-21s %9s %9s %-13s %6s %6s %7s  ", shortened(name, kCaseWidth).c_str(),
+             type.c_str(), shortened(size, kSizeWidth).c_str(), lanky.c_str(), other.c_str(),
+             who.c_str(), ratio.c_str(), floor.c_str(), error.c_str());
+  return figures + shortened(status, kWidth - figures.size());
 }
 
 }  // namespace
 
 std::string table_heading() {
   return line("case", "type", "size", "lanky us", "best us", "best other", "ratio", "%floor",
-              "err/bound", "status");
+              "err/bnd", "status");
 }
 
 std::string table_legend(bool cuda) {
@@ -138,7 +141,7 @@ std::string table_line(const CaseReport& report) {
 }
 
 std::string failure_line(const std::string& name, Status status, const std::string& message) {
-  return format("%-26s %s: ", shortened(name, kCaseWidth).c_str(),
+  return format("%-24s %s: ", shortened(name, kCaseWidth).c_str(),
                 std::string(bench::name(status)).c_str()) +
          message;
 }

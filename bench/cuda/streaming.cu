@@ -17,20 +17,21 @@ struct Vectors {
   std::int64_t read;
   uint4* target;  // [write]
   std::int64_t write;
-  std::int64_t writers;  // blocks that write, spread evenly over the grid
+  std::uint64_t writer_share;  // of the blocks, in units of 2^-32, rounded up
   unsigned* seen;
 };
 
 /// One block moves kThreads * kUnroll 16-byte words, all loads of a thread in flight at once; a
-/// block either reads or writes. What is read is folded into a word that is compared, so that the
-/// compiler keeps the loads. No shared memory.
+/// block either reads or writes, the writing ones spread evenly over the grid. What is read is
+/// folded into a word that is compared, so that the compiler keeps the loads. No shared memory.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads) streaming_kernel(Vectors v) {
-  const std::int64_t block = blockIdx.x;
-  const std::int64_t blocks = gridDim.x;
-  const std::int64_t writers_before = block * v.writers / blocks;
-  const bool writes = (block + 1) * v.writers / blocks > writers_before;
-  const std::int64_t chunk = writes ? writers_before : block - writers_before;
+  const std::uint64_t block = blockIdx.x;
+  const auto writers_before = static_cast<std::int64_t>(block * v.writer_share >> 32);
+  const bool writes =
+      static_cast<std::int64_t>((block + 1) * v.writer_share >> 32) > writers_before;
+  const std::int64_t chunk =
+      writes ? writers_before : static_cast<std::int64_t>(block) - writers_before;
   const std::int64_t first = chunk * (kThreads * kUnroll) + threadIdx.x;
   if (writes) {
 #pragma unroll
@@ -63,8 +64,11 @@ template <int kUnroll>
 void launch(const Stream& stream, Vectors vectors) {
   constexpr std::int64_t kPerBlock = kThreads * kUnroll;
   const std::int64_t readers = (vectors.read + kPerBlock - 1) / kPerBlock;
-  vectors.writers = (vectors.write + kPerBlock - 1) / kPerBlock;
-  const auto blocks = static_cast<unsigned>(std::max<std::int64_t>(1, readers + vectors.writers));
+  const std::int64_t writers = (vectors.write + kPerBlock - 1) / kPerBlock;
+  const auto blocks = static_cast<unsigned>(std::max<std::int64_t>(1, readers + writers));
+  // Rounded up by less than 2^-32 of a block per block: blocks * share still ends below writers
+  // + 1.
+  vectors.writer_share = ((static_cast<std::uint64_t>(writers) << 32) + blocks - 1) / blocks;
   streaming_kernel<kUnroll><<<blocks, kThreads, 0, stream.native()>>>(vectors);
 }
 

@@ -147,8 +147,7 @@ class Batch {
 };
 
 int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
-  if (reporter.failures() == 0) return kOk;
-  if (!single) return kFailed;
+  if (!single) return reporter.failures() == 0 ? kOk : kFailed;
   switch (batch.last_failure()) {
     case bench::Status::invalid:
     case bench::Status::unsupported:
@@ -157,7 +156,7 @@ int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
     case bench::Status::crash:
       return kBroken;
     default:
-      return kFailed;
+      return reporter.failures() == 0 ? kOk : kFailed;
   }
 }
 

@@ -5,7 +5,7 @@ namespace lanky::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,      // a result was wrong, or something asked for could not be multiplied
+  kFailed = 1,      // a result was wrong, or a file of a batch could not be read
   kUsage = 2,       // the command line makes no sense
   kInput = 3,       // the one matrix or grid asked for cannot be read or used
   kNoDevice = 4,    // the device asked for is not there

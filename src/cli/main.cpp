@@ -30,7 +30,9 @@ constexpr char kExamples[] =
     "and\n"
     "of JSON lines: docs/measuring.md.\n"
     "\n"
-    "Exit codes: 0 all right; 1 a result was wrong or a case failed; 2 wrong usage; 3 the matrix "
+    "Exit codes: 0 all right (a batch passes over what is not supported, complex matrices say, "
+    "with\n"
+    "a line that says so); 1 a result was wrong or a case failed; 2 wrong usage; 3 the one matrix "
     "or\n"
     "grid asked for cannot be read or is not supported; 4 no such device; 5 out of memory, or a\n"
     "device or system error; 128 + N ended by signal N.";

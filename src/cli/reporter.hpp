@@ -21,8 +21,10 @@ class Reporter {
                    const std::string& message);
   void finish();
 
-  int cases() const { return cases_; }
+  /// Cases with a wrong result, or that could not be read or measured.
   int failures() const { return failures_; }
+  /// Cases that lanky does not support yet, such as complex matrices.
+  int unsupported() const { return unsupported_; }
 
  private:
   void print(const std::string& line) const;
@@ -31,6 +33,7 @@ class Reporter {
   std::unique_ptr<bench::RecordFile> records_;
   int cases_ = 0;
   int failures_ = 0;
+  int unsupported_ = 0;
   bool cuda_ = false;
 };
 

@@ -1,0 +1,261 @@
+// Measuring on a GPU: times against a loop of CUDA events written by hand, the streaming kernel's
+// traffic, the device's own data, and the vendors' products.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <lanky/lanky.hpp>
+#include <vector>
+
+#include "bench/case.hpp"
+#include "bench/environment.hpp"
+#include "bench/floor.hpp"
+#include "bench/gemm_case.hpp"
+#include "bench/gpu.hpp"
+#include "bench/operand.hpp"
+#include "bench/spmv_case.hpp"
+#include "bench/stopwatch.hpp"
+#include "support/executor.hpp"
+
+namespace lanky::bench {
+namespace {
+
+MeasureOptions short_timing() {
+  return {
+      .target_noise = 0.05, .min_rounds = 6, .max_rounds = 12, .max_seconds = 0.2, .batch_ms = 0.2};
+}
+
+/// Microseconds per launch between two events, median of 11 batches, nothing of the harness used.
+template <class Launch>
+double by_hand_us(cudaStream_t stream, int count, Launch launch) {
+  cudaEvent_t start = nullptr;
+  cudaEvent_t end = nullptr;
+  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
+  EXPECT_EQ(cudaEventCreate(&end), cudaSuccess);
+  std::vector<float> times;
+  for (int batch = 0; batch < 13; ++batch) {
+    cudaEventRecord(start, stream);
+    for (int i = 0; i < count; ++i)
+      launch();
+    cudaEventRecord(end, stream);
+    EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);
+    float ms = 0;
+    cudaEventElapsedTime(&ms, start, end);
+    if (batch >= 2) times.push_back(ms);  // two to warm up
+  }
+  cudaEventDestroy(start);
+  cudaEventDestroy(end);
+  std::sort(times.begin(), times.end());
+  return static_cast<double>(times[times.size() / 2]) * 1e3 / count;
+}
+
+struct Comparison {
+  double batch;  // harness / by hand
+  double graph;
+};
+
+/// Times one streaming kernel in the harness and by hand.
+Comparison compare_times(Session& session, std::int64_t bytes) {
+  const Buffer<char> source(session.stream, bytes);
+  Buffer<char> target(session.stream, bytes);
+  const auto product = [&](const Stream& stream, int /*slot*/) {
+    gpu::stream_bytes(stream, {source.data(), bytes, target.data(), bytes, nullptr}, 4);
+  };
+  const Lap lap{.product = product, .cold = false};
+  const Timing timing = time_laps(session, {&lap, 1}).front();
+  EXPECT_TRUE(timing.graph.has_value()) << timing.graph_failure;
+
+  cudaStream_t stream = session.stream.native();
+  const int count = static_cast<int>(std::clamp(4000.0 / timing.warm.median_us, 1.0, 1000.0));
+  const double batch = by_hand_us(stream, count, [&] { product(session.stream, 0); });
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  for (int i = 0; i < count; ++i)
+    product(session.stream, 0);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  const double replay = by_hand_us(stream, 1, [&] { cudaGraphLaunch(executable, stream); }) / count;
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  return {timing.warm.median_us / batch, timing.graph->median_us / replay};
+}
+
+TEST(BenchCuda, TimesAgreeWithALoopWrittenByHand) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, MeasureOptions());
+  for (const std::int64_t bytes : {16LL << 20, 64LL << 20, 1LL << 30}) {
+    Comparison ratio{};
+    for (int attempt = 0; attempt < 3; ++attempt) {  // another user of the machine may disturb one
+      ratio = compare_times(session, bytes);
+      if (std::fabs(ratio.batch - 1) < 0.03 && std::fabs(ratio.graph - 1) < 0.03) break;
+    }
+    EXPECT_NEAR(ratio.batch, 1, 0.03) << bytes << " bytes, batch";
+    EXPECT_NEAR(ratio.graph, 1, 0.03) << bytes << " bytes, graph";
+  }
+}
+
+TEST(BenchCuda, ColdIsSlowerThanWarmForWhatTheCacheHolds) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, MeasureOptions());
+  const std::int64_t bytes = static_cast<std::int64_t>(device.properties().l2_bytes) / 4;
+  const Buffer<char> source(session.stream, bytes);
+  const auto product = [&](const Stream& stream, int /*slot*/) {
+    gpu::stream_bytes(stream, {source.data(), bytes, nullptr, 0, nullptr}, 4);
+  };
+  const Lap lap{.product = product};
+  const Timing timing = time_laps(session, {&lap, 1}).front();
+  ASSERT_TRUE(timing.graph && timing.cold);
+  EXPECT_GT(timing.cold->median_us, 1.1 * timing.graph->median_us);
+}
+
+TEST(BenchCuda, AFailedCaptureIsSaidAndHarmsNothing) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  const Lap lap{.product = [](const Stream& stream, int) { stream.synchronize(); }};
+  const Timing timing = time_laps(session, {&lap, 1}).front();
+  EXPECT_FALSE(timing.graph.has_value());
+  EXPECT_FALSE(timing.graph_failure.empty());
+  session.stream.synchronize();
+  Buffer<int> after(session.stream, 3);
+  after.fill_zero();
+  EXPECT_EQ(after.to_host(), std::vector<int>(3));
+}
+
+TEST(BenchCuda, TheClockIsPlausible) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const double mhz = gpu::sm_clock_mhz(stream);
+  EXPECT_GT(mhz, 200);
+  EXPECT_LT(mhz, 4000);
+}
+
+/// Bytes that a streaming kernel of `write` bytes changed in a zeroed buffer of `size`.
+std::int64_t bytes_written(const Stream& stream, std::int64_t write, std::int64_t size,
+                           int unroll) {
+  Buffer<unsigned char> target(stream, size);
+  target.fill_zero();
+  gpu::stream_bytes(stream, {nullptr, 0, target.data(), write, nullptr}, unroll);
+  const std::vector<unsigned char> host = target.to_host();
+  for (std::int64_t i = 0; i < size; ++i) {
+    if ((host[static_cast<std::size_t>(i)] != 0) != (i < write)) return i;
+  }
+  return write;
+}
+
+TEST(BenchCuda, TheFloorWritesTheDeclaredBytes) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  for (const int unroll : gpu::kStreamingUnrolls) {
+    for (const std::int64_t write : {16LL, 4096LL, 16384LL * 8 + 16, 1'000'000LL / 16 * 16})
+      EXPECT_EQ(bytes_written(stream, write, write + 4096, unroll), write) << "unroll " << unroll;
+  }
+}
+
+TEST(BenchCuda, TheFloorReadsTheDeclaredBytesAndNoMore) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  constexpr std::int64_t kVectors = 9001;  // 16 bytes each
+  constexpr std::int64_t kWritten = 3000;  // 16-byte words written beside
+  Buffer<char> target(stream, kWritten * 16);
+  for (const int unroll : gpu::kStreamingUnrolls) {
+    // A thread that loads the sentinel, and zeros elsewhere, reports it.
+    for (const std::int64_t place :
+         {0LL, 1LL, 255LL, 256LL, 2047LL, 2048LL, 4500LL, 8999LL, 9000LL}) {
+      std::vector<std::uint32_t> host(kVectors * 4);
+      std::fill_n(host.begin() + place * 4, 4, 0xa5a5a5a5U);
+      const Buffer<std::uint32_t> source = Buffer<std::uint32_t>::from(stream, host);
+      for (const std::int64_t read : {kVectors, place}) {  // up to and including, or up to it
+        Buffer<std::uint32_t> seen(stream, 1);
+        seen.fill_zero();
+        gpu::stream_bytes(
+            stream, {source.data(), read * 16, target.data(), kWritten * 16, seen.data()}, unroll);
+        EXPECT_EQ(seen.to_host()[0], read > place ? 1U : 0U)
+            << "unroll " << unroll << ", sentinel at " << place << ", " << read << " read";
+      }
+    }
+  }
+}
+
+TEST(BenchCuda, TheReadFloorIsThatOfTheCard) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, MeasureOptions());
+  const double tbs = read_floor_tbs(session);
+  EXPECT_GT(tbs, 0.1);
+  EXPECT_LT(tbs, 20);
+  EXPECT_FALSE(floor_is_void(device.properties().name, tbs)) << tbs << " TB/s";
+}
+
+template <class T>
+void expect_same_fill(Device device, Layout layout) {
+  const Stream gpu_stream(device);
+  const Stream cpu_stream(Device::cpu());
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    Matrix<T> there(gpu_stream, 37, 19, layout, 41);
+    Matrix<T> here(cpu_stream, 37, 19, layout, 41);
+    fill_matrix(gpu_stream, there.view(), fill, 5);
+    fill_matrix(cpu_stream, here.view(), fill, 5);
+    const std::vector<T> a = there.buffer().to_host();
+    const std::vector<T> b = here.buffer().to_host();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const auto x = static_cast<double>(a[i]);
+      const auto y = static_cast<double>(b[i]);
+      ASSERT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << i << ": " << x << ", " << y;
+    }
+  }
+}
+
+TEST(BenchCuda, DataIsThatOfTheHost) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    expect_same_fill<double>(device, layout);
+    expect_same_fill<float>(device, layout);
+    expect_same_fill<half>(device, layout);
+    expect_same_fill<bfloat16>(device, layout);
+  }
+}
+
+void expect_ok(const CaseReport& report) {
+  for (const Outcome& outcome : report.outcomes) {
+    EXPECT_EQ(name(outcome.status), "ok")
+        << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
+    if (!outcome.timing) continue;
+    EXPECT_TRUE(outcome.timing->graph.has_value())
+        << outcome.contestant << " " << outcome.variant << ": " << outcome.timing->graph_failure;
+    EXPECT_GT(outcome.timing->warm.median_us, 0);
+  }
+  EXPECT_TRUE(report.floor && report.floor->graph);
+}
+
+TEST(BenchCuda, SparseVendorsAreRightInEveryType) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  const CsrMatrix<double> matrix = io::generate<double>("mixed:3000");
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const auto workload = make_spmv_workload(session, "mixed", matrix, dtype, SpmvSelection());
+    const CaseReport report = run_workload(session, *workload);
+    ASSERT_EQ(report.outcomes.size(), 3U);  // lanky, cuSPARSE ALG1 and ALG2
+    expect_ok(report);
+  }
+}
+
+TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const Op op_a : {Op::none, Op::trans}) {
+        const GemmCase gemm{"",     300,  8,   200,  op_a, op_a == Op::none ? Op::trans : Op::none,
+                            layout, true, 1.0, dtype};
+        SCOPED_TRACE(std::string(name(dtype)) + " " + std::string(name(layout)) + " " +
+                     std::string(name(op_a)));
+        const auto workload = make_gemm_workload(session, gemm, true);
+        expect_ok(run_workload(session, *workload));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanky::bench

@@ -1,0 +1,204 @@
+// The lanky program as a user meets it: output, JSON lines, exit codes.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace lanky::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Ran {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+/// The program beside this test.
+std::string program() {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / "lanky").string();
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Runs `lanky arguments` in a shell.
+  Ran lanky(const std::string& arguments) const {
+    const fs::path out = folder_ / "stdout";
+    const fs::path err = folder_ / "stderr";
+    std::ostringstream command;
+    command << "'" << program() << "' " << arguments << " >'" << out.string() << "' 2>'"
+            << err.string() << "'";
+    const int status = std::system(command.str().c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+  }
+
+  std::string write(const std::string& file, const std::string& text) const {
+    std::ofstream(folder_ / file) << text;
+    return (folder_ / file).string();
+  }
+  std::string matrix(const std::string& file) const {
+    return write(file,
+                 "%%MatrixMarket matrix coordinate real general\n3 3 4\n"
+                 "1 1 2.5\n2 2 -1\n3 1 4\n3 3 1e3\n");
+  }
+  std::string json() const { return (folder_ / "out.jsonl").string(); }
+  std::vector<Json> lines() const { return parse(text_of(json())); }
+  static std::vector<Json> parse(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<Json> all;
+    for (std::string line; std::getline(stream, line);)
+      all.push_back(Json::parse(line));
+    return all;
+  }
+
+  const fs::path folder_ = fs::temp_directory_path() / ("lanky_cli_" + std::to_string(getpid()));
+};
+
+TEST_F(Cli, HelpTeachesAndSucceeds) {
+  const Ran ran = lanky("--help");
+  EXPECT_EQ(ran.exit_code, 0);
+  for (const char* word : {"Examples:", "Exit codes:", "info", "spmv", "gemm", "batch"})
+    EXPECT_NE(ran.out.find(word), std::string::npos) << word;
+  for (const char* command : {"spmv", "gemm", "batch", "info"})
+    EXPECT_EQ(lanky(std::string(command) + " --help").exit_code, 0) << command;
+}
+
+TEST_F(Cli, InfoNamesTheExecutors) {
+  const Ran ran = lanky("info");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* word : {"cpu", "cuda", "OpenBLAS", "generators", "stencil27"})
+    EXPECT_NE(ran.out.find(word), std::string::npos) << word;
+}
+
+TEST_F(Cli, UsageErrorsExitWithTwo) {
+  for (const char* arguments :
+       {"", "frobnicate", "spmv", "spmv --dtype f8 a.mtx", "gemm --m 3 --n 4", "batch",
+        "gemm --m -3 --n 4 --k 5", "spmv --device tpu --generate diagonal:5",
+        "gemm --m 3 --n 4 --k 5 --op-a x"}) {
+    const Ran ran = lanky(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;
+    EXPECT_FALSE(ran.err.empty()) << arguments;
+    EXPECT_EQ(ran.out, "") << arguments;
+  }
+}
+
+TEST_F(Cli, ADeviceThatIsNotThereExitsWithFour) {
+  const Ran ran = lanky("spmv --device cuda:977 --generate diagonal:5");
+  EXPECT_EQ(ran.exit_code, 4) << ran.err;
+  EXPECT_NE(ran.err.find("there is no CUDA device"), std::string::npos) << ran.err;
+}
+
+TEST_F(Cli, AMatrixThatCannotBeReadExitsWithThree) {
+  const Ran missing = lanky("spmv --device cpu --quick " + (folder_ / "none.mtx").string());
+  EXPECT_EQ(missing.exit_code, 3) << missing.err;
+  EXPECT_NE(missing.out.find("none.mtx"), std::string::npos) << missing.out;
+  const std::string broken =
+      write("broken.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1.0\n");
+  const Ran ran = lanky("spmv --device cpu --quick " + broken);
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_NE(ran.out.find("broken.mtx:3"), std::string::npos) << ran.out;
+  const Ran grid = lanky("batch --device cpu --gemm " + write("grid.json", "{\"cases\": [{}]}"));
+  EXPECT_EQ(grid.exit_code, 3);
+  EXPECT_NE(grid.err.find("cases[0]"), std::string::npos) << grid.err;
+  EXPECT_EQ(lanky("spmv --device cpu --quick --generate nonsense:3").exit_code, 3);
+}
+
+TEST_F(Cli, OneMatrixInEveryType) {
+  const Ran ran = lanky("spmv --device cpu --quick --explain --dtype f64,f32,f16,bf16 --json " +
+                        json() + " " + matrix("tiny.mtx"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 1U + 4 * 2);  // lanky and the plain loop
+  EXPECT_EQ(all[0]["kind"], "env");
+  EXPECT_EQ(all[0]["gpu"], "");
+  EXPECT_FALSE(all[0]["cpu"].get<std::string>().empty());
+  EXPECT_EQ(all[0]["sources_hash"].get<std::string>().size(), 64U);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_EQ(all[i]["case"], "tiny");
+    EXPECT_EQ(all[i]["nnz"], 4);
+    EXPECT_EQ(all[i]["status"], "ok") << all[i];
+    EXPECT_TRUE(all[i]["warm_us"].is_number());
+    EXPECT_LE(all[i]["error"], all[i]["bound"]);
+  }
+}
+
+TEST_F(Cli, ABadFileNeverEndsTheBatch) {
+  matrix("a.mtx");
+  write("b.mtx", "not a matrix\n");
+  write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n");
+  matrix("d.mtx");
+  write("ignored.txt", "no matrix either\n");
+  const Ran ran = lanky("batch --device cpu --quick --no-vendor --json " + json() + " '" +
+                        folder_.string() + "' " + (folder_ / "nowhere.mtx").string());
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  const std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 6U);
+  const char* cases[] = {"a", "b", "c", "d", "nowhere"};
+  const char* status[] = {"ok", "invalid", "unsupported", "ok", "invalid"};
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(all[i + 1]["case"], cases[i]);
+    EXPECT_EQ(all[i + 1]["status"], status[i]) << all[i + 1];
+    EXPECT_EQ(all[i + 1].contains("message"), std::string(status[i]) != "ok");
+  }
+}
+
+TEST_F(Cli, WhatIsNotSupportedDoesNotFailABatch) {
+  write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n");
+  EXPECT_EQ(lanky("batch --device cpu --quick '" + folder_.string() + "'").exit_code, 0);
+  EXPECT_EQ(lanky("spmv --device cpu --quick '" + (folder_ / "c.mtx").string() + "'").exit_code, 3);
+}
+
+TEST_F(Cli, ProductsOfEveryFamilyAndJsonOnStandardOutput) {
+  const std::string grid = write("grid.json", R"({"cases": [
+      {"family": "panel", "m": 300, "n": 3},
+      {"family": "update", "m": 3000, "n": 3, "layout": "row", "ld": "padded", "beta": 1},
+      {"family": "gram", "k": 3000, "n": 3, "dtype": "f16"},
+      {"m": 0, "n": 5, "k": 3}, {"m": 4, "n": 5, "k": 0}]})");
+  const Ran ran = lanky("batch --device cpu --quick --json - --gemm " + grid);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> all = parse(ran.out);  // nothing but JSON lines
+  ASSERT_EQ(all.size(), 1U + 5 * 2);
+  EXPECT_EQ(all[1]["family"], "panel");
+  EXPECT_EQ(all[2]["contestant"], "openblas");
+  EXPECT_EQ(all[3]["family"], "update");
+  EXPECT_EQ(all[3]["ld"], "padded");
+  EXPECT_EQ(all[5]["op_a"], "t");
+  EXPECT_EQ(all[6]["status"], "unsupported");  // OpenBLAS has no f16
+  for (const std::size_t i : {1, 3, 5, 7, 9})
+    EXPECT_EQ(all[i]["status"], "ok") << all[i];
+  EXPECT_NE(ran.err.find("err/bnd"), std::string::npos) << "the table goes to standard error";
+}
+
+TEST_F(Cli, OneProduct) {
+  const Ran ran =
+      lanky("gemm --device cpu --quick --m 4 --n 4 --k 5000 --op-a t --dtype f32 --layout row");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("gram-5000x4"), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, AnUnwritableRecordIsSaidBeforeAnyWork) {
+  const Ran ran = lanky("spmv --generate diagonal:5 --json /no/such/folder/a.jsonl");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_NE(ran.err.find("/no/such/folder/a.jsonl"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace lanky::cli
