@@ -3,8 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <lanky/error.hpp>
-
+#include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
@@ -138,13 +137,7 @@ TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
 
 template <class Call>
 void expect_wrong_memory(const std::string& part, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error, but expected: " << part;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::wrong_memory);
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
+  expect_error(call, ErrorCode::wrong_memory, {part});
 }
 
 TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {
