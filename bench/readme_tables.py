@@ -98,8 +98,11 @@ def dtypes_of(cases):
 
 
 def count(value):
+    """Three digits of a size; the thresholds keep 999,999 from becoming 1e+03k."""
+    if value < 10_000 and value % 1000:
+        return str(value)
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 10 * size or (value >= size and value % size == 0):
+        if value >= 0.9995 * size:
             return f"{value / size:.3g}{unit}"
     return str(value)
 

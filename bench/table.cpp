@@ -23,12 +23,12 @@ std::string shortened(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
-/// "12.3k", "4.56M": three digits of a count.
+/// "12.3k", "4.56M": three digits of a count; the thresholds keep 999,999 from becoming 1e+03k.
 std::string count(std::int64_t value) {
   const auto wide = static_cast<double>(value);
   if (value < 10'000) return std::to_string(value);
-  if (value < 1'000'000) return format("%.3gk", wide / 1e3);
-  if (value < 1'000'000'000) return format("%.3gM", wide / 1e6);
+  if (value < 999'500) return format("%.3gk", wide / 1e3);
+  if (value < 999'500'000) return format("%.3gM", wide / 1e6);
   return format("%.3gG", wide / 1e9);
 }
 
