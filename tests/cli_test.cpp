@@ -81,6 +81,22 @@ TEST_F(Cli, HelpTeachesAndSucceeds) {
     EXPECT_EQ(lanky(std::string(command) + " --help").exit_code, 0) << command;
 }
 
+TEST_F(Cli, AloneItShowsItsHelp) {
+  const Ran ran = lanky("");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("Examples:"), std::string::npos) << ran.err;
+}
+
+TEST_F(Cli, WhatItPrintsFitsATerminal) {
+  std::string text = lanky("--help").out + lanky("info").out;
+  for (const char* command : {"spmv", "gemm", "batch"})
+    text += lanky(std::string(command) + " --help").out;
+  text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 120U) << line;
+}
+
 TEST_F(Cli, InfoNamesTheExecutors) {
   const Ran ran = lanky("info");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -92,7 +108,8 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
   for (const char* arguments :
        {"", "frobnicate", "spmv", "spmv --dtype f8 a.mtx", "gemm --m 3 --n 4", "batch",
         "gemm --m -3 --n 4 --k 5", "spmv --device tpu --generate diagonal:5",
-        "gemm --m 3 --n 4 --k 5 --op-a x"}) {
+        "gemm --m 3 --n 4 --k 5 --op-a x", "gemm --m 99999999999999999999 --n 4 --k 5",
+        "gemm --m 1e6 --n 4 --k 5", "spmv --dtype f64,f8 --generate diagonal:5"}) {
     const Ran ran = lanky(arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;
     EXPECT_FALSE(ran.err.empty()) << arguments;
@@ -109,12 +126,13 @@ TEST_F(Cli, ADeviceThatIsNotThereExitsWithFour) {
 TEST_F(Cli, AMatrixThatCannotBeReadExitsWithThree) {
   const Ran missing = lanky("spmv --device cpu --quick " + (folder_ / "none.mtx").string());
   EXPECT_EQ(missing.exit_code, 3) << missing.err;
-  EXPECT_NE(missing.out.find("none.mtx"), std::string::npos) << missing.out;
+  EXPECT_NE(missing.err.find("none.mtx: cannot be opened"), std::string::npos) << missing.err;
+  EXPECT_EQ(missing.out.find("measured"), std::string::npos) << missing.out;
   const std::string broken =
       write("broken.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1.0\n");
   const Ran ran = lanky("spmv --device cpu --quick " + broken);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_NE(ran.out.find("broken.mtx:3"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("broken.mtx:3"), std::string::npos) << ran.err;
   const Ran grid = lanky("batch --device cpu --gemm " + write("grid.json", "{\"cases\": [{}]}"));
   EXPECT_EQ(grid.exit_code, 3);
   EXPECT_NE(grid.err.find("cases[0]"), std::string::npos) << grid.err;

@@ -169,7 +169,7 @@ int run_work(const RunOptions& options, const Work& work) {
     products.insert(products.end(), grid.begin(), grid.end());
   }
   const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
-  Reporter reporter(options.json);
+  Reporter reporter(options.json, work.single);
   set_current_task("the measurement of the streaming floor");
   bench::Session session(device,
                          options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions());

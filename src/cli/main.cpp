@@ -1,5 +1,7 @@
 // The lanky program: the command line, and the exit codes.
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
@@ -26,16 +28,19 @@ constexpr char kExamples[] =
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
     "\n"
-    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times "
-    "and\n"
-    "of JSON lines: docs/measuring.md.\n"
+    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
+    "and of JSON lines: docs/measuring.md.\n"
     "\n"
-    "Exit codes: 0 all right (a batch passes over what is not supported, complex matrices say, "
-    "with\n"
-    "a line that says so); 1 a result was wrong or a case failed; 2 wrong usage; 3 the one matrix "
-    "or\n"
-    "grid asked for cannot be read or is not supported; 4 no such device; 5 out of memory, or a\n"
-    "device or system error; 128 + N ended by signal N.";
+    "Exit codes:\n"
+    "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
+    "     a line that says so\n"
+    "  1  a result was wrong, or a case of a batch failed\n"
+    "  2  wrong usage\n"
+    "  3  the one matrix or grid asked for cannot be read or is not supported, or the file for\n"
+    "     JSON lines cannot be opened\n"
+    "  4  no such device\n"
+    "  5  out of memory, or an error of the device or the system\n"
+    "  128 + N  ended by signal N";
 
 /// Text of a GemmCase that is still to be parsed.
 struct GemmText {
@@ -75,9 +80,18 @@ void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
       ->check(CLI::IsMember({"auto", "mma", "cuda"}));
 }
 
+/// A whole number from 0 to 2^63 - 1; CLI11 itself takes what is larger for the largest.
+std::string check_size(const std::string& text) {
+  std::int64_t size = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, size);
+  if (error == std::errc() && stop == end && size >= 0) return "";
+  return "\"" + text + "\" is not a whole number such as 10000000";
+}
+
 void add_gemm_options(CLI::App& command, GemmText& text) {
   const auto size = [&](const char* name, std::int64_t& value, const char* what) {
-    command.add_option(name, value, what)->required()->check(CLI::NonNegativeNumber);
+    command.add_option(name, value, what)->required()->check(check_size, "");
   };
   size("--m", text.gemm.m, "rows of C");
   size("--n", text.gemm.n, "columns of C");
@@ -146,6 +160,10 @@ int run(CLI::App& app, int argc, char** argv) {
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options);
 
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
+  }
   app.parse(argc, argv);
   if (info->parsed()) return print_info();
   if (spmv->parsed()) {
