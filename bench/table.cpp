@@ -140,10 +140,10 @@ std::string table_line(const CaseReport& report) {
   return std::visit(describe, report.subject);
 }
 
-std::string failure_line(const std::string& name, Status status, const std::string& message) {
-  return format("%-24s %s: ", shortened(name, kCaseWidth).c_str(),
-                std::string(bench::name(status)).c_str()) +
-         message;
+std::string failure_line(const FailedCase& failed) {
+  return format("%-24s %-4s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
+                std::string(name(failed.status)).c_str()) +
+         failed.message;
 }
 
 }  // namespace lanky::bench

@@ -438,8 +438,9 @@ class RecordFileTest : public testing::Test {
 };
 
 TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
-  RecordFile(path_).write(failed_case("spmv", "a\"b\\c\n\x01\xff", Status::invalid, "line\nbreak"));
-  RecordFile(path_).write(failed_case("spmv", "next", Status::oom, ""));
+  RecordFile(path_).write(
+      to_json(FailedCase{"spmv", "a\"b\\c\n\x01\xff", "", Status::invalid, "line\nbreak"}));
+  RecordFile(path_).write(to_json(FailedCase{"spmv", "next", "f64", Status::oom, ""}));
   std::istringstream lines(text());
   std::vector<Json> parsed;
   for (std::string line; std::getline(lines, line);)
@@ -447,7 +448,9 @@ TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
   ASSERT_EQ(parsed.size(), 2U);
   EXPECT_EQ(parsed[0]["case"], "a\"b\\c\n\x01\xef\xbf\xbd");  // what is not UTF-8 is replaced
   EXPECT_EQ(parsed[0]["status"], "invalid");
+  EXPECT_FALSE(parsed[0].contains("dtype"));
   EXPECT_EQ(parsed[1]["status"], "oom");
+  EXPECT_EQ(parsed[1]["dtype"], "f64");
 }
 
 TEST_F(RecordFileTest, RefusesToContinueHalfALine) {
