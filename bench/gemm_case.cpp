@@ -1,6 +1,7 @@
 #include "bench/gemm_case.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <lanky/buffer.hpp>
 
 #include "bench/dispatch.hpp"
@@ -177,8 +178,11 @@ class GemmWorkload final : public Workload {
         sum.add(operand_element(fill_, kSeedA, gemm_.op_a, a_.rows, i, l, kBits),
                 operand_element(fill_, kSeedB, gemm_.op_b, b_.rows, l, j, kBits));
       }
+      const double product = sum.result().value;
       if (gemm_.beta != 0) sum.add(gemm_.beta, element(fill_, kSeedC, i + j * gemm_.m, kBits));
       reference_[p] = sum.result();
+      // cuBLAS rounds A B to the type of C before it adds beta C to it (seen in f16, bf16).
+      if (gemm_.beta != 0) reference_[p].rounded = std::fabs(product);
     }
   }
 

@@ -89,7 +89,7 @@ Verdict check_bound(DType dtype, std::span<const double> computed,
         reference.magnitude == 0
             ? 0
             : static_cast<double>(reference.terms + 2) * sum_roundoff * reference.magnitude +
-                  result_roundoff * std::fabs(reference.value) + underflow;
+                  result_roundoff * (std::fabs(reference.value) + reference.rounded) + underflow;
     const bool right = error <= allowed;  // false for NaN
     const double ratio =
         right ? (allowed > 0 ? error / allowed : 0) : std::numeric_limits<double>::infinity();

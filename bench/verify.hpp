@@ -13,13 +13,14 @@ struct Reference {
   double value = 0;
   double magnitude = 0;    // sum of |a| |x|
   std::int64_t terms = 0;  // of the sum
+  double rounded = 0;  // |part of the sum| that a contestant may round to the result's type first
 };
 
 /// Sums products without error to speak of (Dot2: Ogita, Rump, Oishi, SIAM J. Sci. Comput. 2005).
 class InnerProduct {
  public:
   void add(double a, double x) noexcept;
-  Reference result() const noexcept { return {sum_ + correction_, magnitude_, terms_}; }
+  Reference result() const noexcept { return {sum_ + correction_, magnitude_, terms_, 0}; }
 
  private:
   double sum_ = 0;
@@ -30,8 +31,9 @@ class InnerProduct {
 
 /// The judgement on a result. error and bound are those of the element that comes closest to its
 /// bound, or lies farthest beyond it: error = |y - ref| / sum|a||x|, and
-/// bound = (terms + 2) u_sum + u_result |ref| / sum|a||x|, u the unit roundoffs of the type of
-/// summation and of the result (underflow adds half of the smallest subnormal of the result).
+/// bound = (terms + 2) u_sum + u_result (|ref| + rounded) / sum|a||x|, u the unit roundoffs of the
+/// type of summation and of the result (underflow adds half of the smallest subnormal of the
+/// result).
 struct Verdict {
   bool right = true;
   double error = 0;

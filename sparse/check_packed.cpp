@@ -1,7 +1,9 @@
 #include "sparse/check_packed.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <bit>
+#include <cstddef>
 
 #include "core/text.hpp"
 
@@ -17,6 +19,13 @@ struct Violation {
 template <class... Parts>
 void require(bool kept, const Parts&... parts) {
   if (!kept) throw Violation{concat(parts...)};
+}
+
+/// Equal bits: 0 and -0 differ, a NaN is equal to itself.
+template <class T>
+bool same_bits(T a, T b) {
+  using Bytes = std::array<std::byte, sizeof(T)>;
+  return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
 }
 
 template <class T>
@@ -121,18 +130,15 @@ class PackedCheck {
       const std::int32_t column = a_.columns[next_] - a_.index_base;
       require(p_.columns[slot] == column, "slot ", slot, " has column ", p_.columns[slot],
               ", entry ", next_, " of row ", row_, " has ", column);
-      require(std::memcmp(&p_.values[slot], &a_.values[next_], sizeof(T)) == 0, "slot ", slot,
-              " has value ", p_.values[slot], ", entry ", next_, " of row ", row_, " has ",
-              a_.values[next_]);
+      require(same_bits(p_.values[slot], a_.values[next_]), "slot ", slot, " has value ",
+              p_.values[slot], ", entry ", next_, " of row ", row_, " has ", a_.values[next_]);
       ++next_;
     }
   }
 
   void check_padding(std::int64_t slot) const {
-    const T zero{};
     require(p_.columns[slot] == -1, "padding slot ", slot, " has column ", p_.columns[slot]);
-    require(std::memcmp(&p_.values[slot], &zero, sizeof(T)) == 0, "padding slot ", slot,
-            " has value ", p_.values[slot]);
+    require(same_bits(p_.values[slot], T{}), "padding slot ", slot, " has value ", p_.values[slot]);
   }
 
   void end_row() const {

@@ -47,7 +47,7 @@ template <class T>
 std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>& a) {
   if (a.rows == 0 && a.nnz == 0) return {0};
   const void* const data = a.row_offsets.data();
-  const std::vector<std::int64_t> offsets =
+  std::vector<std::int64_t> offsets =
       a.row_offsets.wide()
           ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1, a.index_base)
           : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1, a.index_base);
@@ -77,7 +77,7 @@ void check_columns(const HostCsr<T>& a) {
   const std::int64_t most = a.cols - 1 + a.index_base;
   const std::int64_t nnz = a.nnz();
   std::int64_t wrong = nnz;  // the first entry out of range
-#pragma omp parallel for schedule(static) reduction(min : wrong)
+#pragma omp parallel for schedule(static) reduction(min : wrong) if (nnz >= kThreadsLeast)
   for (std::int64_t entry = 0; entry < nnz; ++entry) {
     if (a.columns[entry] < least || a.columns[entry] > most) wrong = std::min(wrong, entry);
   }

@@ -52,7 +52,7 @@ void sort_windows(Rows& medium, std::span<const std::int64_t> offsets) {
     return ceil_div(offsets[row + 1] - offsets[row], kDepth<E>);
   };
   const std::int64_t windows = ceil_div(count(medium), kWindowRows);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (windows > 4)
   for (std::int64_t window = 0; window < windows; ++window) {
     const auto first = medium.begin() + window * kWindowRows;
     const auto last = medium.begin() + std::min((window + 1) * kWindowRows, count(medium));
@@ -171,7 +171,8 @@ class SlotWalk {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel
+    const bool threads = worth_threads<E>(header);
+#pragma omp parallel if (threads)
     {
 #pragma omp for schedule(static) nowait
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
@@ -293,6 +294,7 @@ void pack_values(const Placement& placement, std::span<const std::int64_t> row_o
   });
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define LANKY_INSTANTIATE(T)                                                             \
   template Placement place_rows<T>(std::int64_t, std::span<const std::int64_t>);         \
   template PackedSlots<T> pack_slots(const Stream&, const HostCsr<T>&, const Placement&, \
@@ -303,5 +305,6 @@ LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)
 LANKY_INSTANTIATE(bfloat16)
 #undef LANKY_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace lanky::sparse

@@ -1,7 +1,16 @@
 // The packed matrix: a header and four arrays, made of tiles for MMA-shaped products.
-// Method: DASP (Lu and Liu, SC '23). docs/packed_format.md is the contract; check_packed() tests
-// it.
-//
+// Method: DASP (Lu and Liu, SC '23). The contract: docs/packed_format.md; its test: check_packed().
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <span>
+#include <vector>
+
+#include "sparse/policy.hpp"
+
+namespace lanky::sparse {
+
 // A tile is 8 tile rows of D slots (D = 4 for 4- and 8-byte elements, 8 for 2-byte ones), stored in
 // the order of the lanes of a warp: slot (i, k) of tile t stands at (t * 8 + i) * D + k, and
 // belongs to lane i * 4 + k / (D / 4).
@@ -18,24 +27,13 @@
 // Tiles stand in the order long, medium, short:
 //   long    row cut into pieces of kPieceTiles tiles (its last: fewer); all 8 tile rows of a tile
 //           belong to the row, slots in storage order. Rows of several pieces ("split") come first.
-//   medium  blocks of 8 rows, tile row i = row i of the block; as many tiles as its longest row
-//   needs short   groups L = 1..4; each 4 adjacent slots (a quad) are cut every L slots, one row a
-//   segment:
+//   medium  blocks of 8 rows, tile row i = row i of the block; tiles as its longest row needs
+//   short   groups L = 1..4; each 4 adjacent slots (a quad) are cut every L slots, a row a segment:
 //           L = 4: 4 (or 3), L = 3: 3 + 1, L = 2: 2 + 2, L = 1: 1 + 1 + 1 + 1
 //
 // Several vectors (later): values and columns are read once, a slot gathers a row of X, and the
 // fragment a serves every vector. Tile rows share no columns, hence one diagonal product a vector;
 // a layout whose tile rows share columns, which fills b, would be a further class of this contract.
-#pragma once
-
-#include <cstdint>
-#include <lanky/buffer.hpp>
-#include <span>
-#include <vector>
-
-#include "sparse/policy.hpp"
-
-namespace lanky::sparse {
 
 /// Short rows of one group: quads cut every L slots.
 struct ShortGroup {
@@ -73,6 +71,12 @@ struct PackedHeader {
   ShortGroup short_groups[kShortMost] = {};  // group L at [L - 1]
   std::int64_t empty_rows = 0;
 };
+
+/// True where the CPU should share the work on a packed matrix among threads.
+template <class E>
+bool worth_threads(const PackedHeader& header) {
+  return header.tiles * kTileSlots<E> + header.rows >= kThreadsLeast;
+}
 
 /// The arrays of a packed matrix on either side, ready to be a kernel argument.
 template <class E>

@@ -40,6 +40,9 @@ static_assert(kWindowRows % kTileRows == 0, "a block must not cross windows");
 inline constexpr int kShortTilesPerUnit = 4;
 inline constexpr int kEmptyRowsPerUnit = 256;
 
+// Slots and rows below which the CPU uses one thread: waking others costs more than it saves.
+inline constexpr std::int64_t kThreadsLeast = 32768;
+
 /// The kernels of a plan and the reason for them, as explain() tells it.
 struct PathChoice {
   SpmvPath path;  // mma or cuda

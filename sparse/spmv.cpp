@@ -1,4 +1,6 @@
 // SpmvPlan: checks the caller's operands, packs the matrix, and hands products to an executor.
+#include <cstddef>
+#include <functional>
 #include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
 #include <utility>

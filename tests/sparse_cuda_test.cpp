@@ -3,8 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <lanky/error.hpp>
-
+#include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
@@ -121,15 +120,24 @@ TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
   check(cudaStreamDestroy(native));
 }
 
+TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Example<T> example(5);
+  const Stream stream(device);
+  const auto text = [&](SpmvPath path) {
+    return SpmvPlan<T>(stream, example.a.view(), {.path = path}).explain();
+  };
+  const std::string chosen = kDType<T> == DType::f32 ? "kernels   cuda: tensor cores have no IEEE"
+                                                     : "kernels   mma: tensor cores keep";
+  EXPECT_NE(text(SpmvPath::automatic).find(chosen), std::string::npos);
+  EXPECT_NE(text(SpmvPath::cuda).find("kernels   cuda: asked for"), std::string::npos);
+  EXPECT_NE(text(SpmvPath::cuda).find("cuda: a warp a block of 8 rows"), std::string::npos);
+}
+
 template <class Call>
 void expect_wrong_memory(const std::string& part, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error, but expected: " << part;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::wrong_memory);
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
+  expect_error(call, ErrorCode::wrong_memory, {part});
 }
 
 TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {

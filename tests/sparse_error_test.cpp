@@ -1,24 +1,11 @@
 // Every misuse of SpmvPlan is one Error with the values at fault.
 #include <gtest/gtest.h>
 
-#include <lanky/error.hpp>
-
+#include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
 namespace {
-
-/// Runs `call`, which must throw an Error of that code whose message is `message`.
-template <class Call>
-void expect_error(ErrorCode code, const std::string& message, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error, but expected: " << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(name(error.code()), name(code));
-    EXPECT_EQ(error.what(), message);
-  }
-}
 
 // 3 x 4 with rows of 2, 0 and 1 entries.
 struct SmallMatrix {
@@ -34,7 +21,7 @@ struct SmallMatrix {
 class SparseError : public ::testing::Test {
  protected:
   void expect_plan_error(ErrorCode code, const std::string& message, const CsrView<double>& view) {
-    expect_error(code, message, [&] { const SpmvPlan<double> plan(stream_, view); });
+    expect_error([&] { const SpmvPlan<double> plan(stream_, view); }, code, {message});
   }
 
   Stream stream_{Device::cpu()};
@@ -126,10 +113,10 @@ TEST_F(SparseError, NullArrays) {
 TEST_F(SparseError, TensorCoresForFloat) {
   const std::vector<float> values = {1.0F, 2.0F, 3.0F};
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
-  expect_error(ErrorCode::unsupported,
-               "tensor cores have no IEEE product of f32; use SpmvPath::automatic or "
-               "SpmvPath::cuda",
-               [&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); });
+  expect_error([&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
+               ErrorCode::unsupported,
+               {"tensor cores have no IEEE product of f32; use SpmvPath::automatic or "
+                "SpmvPath::cuda"});
 }
 
 TEST_F(SparseError, OperandsOfARun) {
@@ -139,18 +126,24 @@ TEST_F(SparseError, OperandsOfARun) {
   const auto run = [&](std::int64_t x_size, std::int64_t y_size) {
     plan.run(stream_, {x.data(), x_size}, VectorView<double>{y.data(), y_size});
   };
-  expect_error(ErrorCode::size_mismatch, "x has 5 entries, A has 4 columns", [&] { run(5, 3); });
-  expect_error(ErrorCode::size_mismatch, "y has 4 entries, A has 3 rows", [&] { run(4, 4); });
-  expect_error(ErrorCode::invalid_argument, "x is a null pointer, but has 4 elements", [&] {
-    plan.run(stream_, {nullptr, 4}, VectorView<double>{y.data(), 3});
-  });
-  expect_error(ErrorCode::invalid_argument, "y is a null pointer, but has 3 elements", [&] {
-    plan.run(stream_, {x.data(), 4}, VectorView<double>{nullptr, 3});
-  });
-  expect_error(ErrorCode::invalid_argument,
-               "x (4 entries) and y (3 entries) overlap: y is written while x is read", [&] {
-                 plan.run(stream_, {x.data(), 4}, VectorView<double>{x.data() + 2, 3});
-               });
+  expect_error([&] { run(5, 3); }, ErrorCode::size_mismatch, {"x has 5 entries, A has 4 columns"});
+  expect_error([&] { run(4, 4); }, ErrorCode::size_mismatch, {"y has 4 entries, A has 3 rows"});
+  expect_error(
+      [&] {
+        plan.run(stream_, {nullptr, 4}, VectorView<double>{y.data(), 3});
+      },
+      ErrorCode::invalid_argument, {"x is a null pointer, but has 4 elements"});
+  expect_error(
+      [&] {
+        plan.run(stream_, {x.data(), 4}, VectorView<double>{nullptr, 3});
+      },
+      ErrorCode::invalid_argument, {"y is a null pointer, but has 3 elements"});
+  expect_error(
+      [&] {
+        plan.run(stream_, {x.data(), 4}, VectorView<double>{x.data() + 2, 3});
+      },
+      ErrorCode::invalid_argument,
+      {"x (4 entries) and y (3 entries) overlap: y is written while x is read"});
 }
 
 TEST_F(SparseError, WorkspaceOfARun) {
@@ -164,13 +157,16 @@ TEST_F(SparseError, WorkspaceOfARun) {
   const auto run = [&](Workspace workspace) {
     plan.run(stream_, 1.0, {x.data(), 4}, 0.0, VectorView<double>{y.data(), 1}, workspace);
   };
-  expect_error(ErrorCode::size_mismatch, "the workspace has 39 bytes, the plan needs 40", [&] {
-    run({memory.data(), 39});
-  });
-  expect_error(ErrorCode::invalid_argument, "the workspace is a null pointer, but has 40 elements",
-               [&] {
-                 run({nullptr, 40});
-               });
+  expect_error(
+      [&] {
+        run({memory.data(), 39});
+      },
+      ErrorCode::size_mismatch, {"the workspace has 39 bytes, the plan needs 40"});
+  expect_error(
+      [&] {
+        run({nullptr, 40});
+      },
+      ErrorCode::invalid_argument, {"the workspace is a null pointer, but has 40 elements"});
   EXPECT_THROW(run({reinterpret_cast<char*>(memory.data()) + 4, 40}), Error);
   run({memory.data(), 40});
 }
@@ -178,13 +174,16 @@ TEST_F(SparseError, WorkspaceOfARun) {
 TEST_F(SparseError, NumberOfNewValues) {
   SpmvPlan<double> plan(stream_, a_.view());
   const std::vector<double> values(4);
-  expect_error(ErrorCode::size_mismatch, "4 new values for a matrix of 3 entries", [&] {
-    plan.update_values({values.data(), 4});
-  });
-  expect_error(ErrorCode::invalid_argument,
-               "the new values of A is a null pointer, but has 3 elements", [&] {
-                 plan.update_values({nullptr, 3});
-               });
+  expect_error(
+      [&] {
+        plan.update_values({values.data(), 4});
+      },
+      ErrorCode::size_mismatch, {"4 new values for a matrix of 3 entries"});
+  expect_error(
+      [&] {
+        plan.update_values({nullptr, 3});
+      },
+      ErrorCode::invalid_argument, {"the new values of A is a null pointer, but has 3 elements"});
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The packed format: what packing makes keeps its contract, and the checker sees every breach of
-// it.
+// The packed format: packing keeps its contract, and the checker sees every breach of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,7 +113,7 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredValueAndColumn) {
   PackedOnHost<TypeParam> packed(a.view());
   ASSERT_EQ(packed.violation(), "");
   auto* const bytes = reinterpret_cast<unsigned char*>(packed.slots.values.data());
-  for (std::int64_t slot = 0; slot < packed.slots.values.size(); slot += 3) {
+  for (std::int64_t slot = 0; slot < packed.slots.values.size(); ++slot) {
     bytes[slot * sizeof(TypeParam)] ^= 1U;
     ASSERT_NE(packed.violation(), "") << "value bit of slot " << slot;
     bytes[slot * sizeof(TypeParam)] ^= 1U;

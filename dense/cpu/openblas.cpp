@@ -60,9 +60,11 @@ void OpenblasExecutor<T>::run(const Stream& /*stream*/, const Operands<T, T>& g)
   }
   const T* first = call_.exchanged ? g.b : g.a;
   const T* second = call_.exchanged ? g.a : g.b;
-  gemm(kColMajor, trans(call_.trans_a), trans(call_.trans_b), size(call_.m), size(call_.n),
-       size(call_.k), load(g.alpha), first, std::max(1, size(call_.lda)), second,
-       std::max(1, size(call_.ldb)), load(g.beta), g.c, size(call_.ldc));
+  const T alpha = load(g.alpha);
+  const std::int64_t k = alpha == T{} ? 0 : call_.k;  // some versions read A and B at alpha = 0
+  gemm(kColMajor, trans(call_.trans_a), trans(call_.trans_b), size(call_.m), size(call_.n), size(k),
+       alpha, first, std::max(1, size(call_.lda)), second, std::max(1, size(call_.ldb)),
+       load(g.beta), g.c, size(call_.ldc));
 }
 
 template <class T>

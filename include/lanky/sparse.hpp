@@ -31,19 +31,24 @@ class SpmvPlan {
 
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range),
-  /// unsupported (more than 2^31 - 1 columns), wrong_memory, out_of_memory.
+  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float), wrong_memory,
+  /// out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
   SpmvPlan(SpmvPlan&&) noexcept;
   SpmvPlan& operator=(SpmvPlan&&) noexcept;
+  /// Runs given to other streams than the constructor's must be done.
   ~SpmvPlan();
 
-  /// y = A x, on memory of the plan's device. Never allocates, synchronizes or prints; can be
-  /// captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory.
+  /// y = A x, on memory of the plan's device; x and y do not overlap. Never allocates, synchronizes
+  /// or prints; can be captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory,
+  /// invalid_argument (null or overlapping operands).
   void run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const;
-  /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held.
+  /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held; alpha = 0 is no
+  /// exception, and multiplies as IEEE says.
   void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
            VectorView<TOut> y) const;
-  /// The same with the caller's workspace of workspace_bytes(), so that runs may overlap.
+  /// The same with the caller's workspace of workspace_bytes(), aligned as cudaMalloc and Buffer
+  /// do, so that runs may overlap.
   void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
            VectorView<TOut> y, Workspace workspace) const;
 

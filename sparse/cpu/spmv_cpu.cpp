@@ -2,7 +2,6 @@
 // Threads take pieces, blocks and short tiles; no sum crosses threads, so their number is no
 // matter.
 #include <algorithm>
-#include <cmath>
 
 #include "sparse/backend.hpp"
 
@@ -25,7 +24,8 @@ class Replay {
 
   void run() const {
     const PackedHeader& header = a_.header;
-#pragma omp parallel
+    const bool threads = worth_threads<T>(header);
+#pragma omp parallel if (threads)
     {
 #pragma omp for schedule(dynamic, 8)
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
@@ -58,7 +58,7 @@ class Replay {
     for (std::int64_t end = slot + count; slot < end; ++slot) {
       const std::int32_t column = a_.columns[slot];
       if (column >= 0) {
-        sum = std::fma(static_cast<Sum>(a_.values[slot]), static_cast<Sum>(x_[column]), sum);
+        sum += static_cast<Sum>(a_.values[slot]) * static_cast<Sum>(x_[column]);
       }
     }
     return sum;
@@ -66,8 +66,8 @@ class Replay {
 
   void write(std::int32_t row, Sum sum) const {
     const Sum scaled = alpha_ * sum;
-    y_[row] = static_cast<TOut>(
-        beta_ == Sum{} ? scaled : std::fma(beta_, static_cast<Sum>(y_[row]), scaled));
+    y_[row] =
+        static_cast<TOut>(beta_ == Sum{} ? scaled : scaled + beta_ * static_cast<Sum>(y_[row]));
   }
 
   void run_piece(std::int64_t piece) const {

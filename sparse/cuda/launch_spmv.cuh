@@ -3,8 +3,9 @@
 
 #include <lanky/error.hpp>
 #include <limits>
+#include <string>
+#include <type_traits>
 
-#include "core/text.hpp"
 #include "device/launch.cuh"
 #include "sparse/cuda/spmv_kernels.cuh"
 
@@ -13,8 +14,9 @@ namespace lanky::sparse::cuda {
 /// `blocks` as a grid; rows and columns are 32-bit, so that memory ends before a grid does.
 inline dim3 grid_of(std::int64_t blocks) {
   if (blocks > std::numeric_limits<std::int32_t>::max()) {
-    throw Error(ErrorCode::unsupported,
-                concat("a launch of ", blocks, " blocks; CUDA takes 2147483647"));
+    throw Error(ErrorCode::unsupported, std::string("a launch of ")
+                                            .append(std::to_string(blocks))
+                                            .append(" blocks; CUDA takes 2147483647"));
   }
   return dim3(static_cast<unsigned>(blocks));
 }

@@ -13,7 +13,7 @@
 
 namespace lanky::sparse::cuda {
 
-inline constexpr unsigned kWarp = 0xffffffffU;
+inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
 /// A lane's slots of one tile: values of A and the entries of x that they meet.
 template <class E>
@@ -40,8 +40,8 @@ class CudaSum {
 
   /// The sum of tile row lane / 4, alike in its four lanes.
   __device__ Sum row_sum(int /*lane*/) const {
-    const Sum half_quad = sum_ + __shfl_xor_sync(kWarp, sum_, 1);
-    return half_quad + __shfl_xor_sync(kWarp, half_quad, 2);
+    const Sum half_quad = sum_ + __shfl_xor_sync(kWholeWarp, sum_, 1);
+    return half_quad + __shfl_xor_sync(kWholeWarp, half_quad, 2);
   }
 
  private:
@@ -52,7 +52,7 @@ class CudaSum {
 template <class Sum>
 __device__ Sum diagonal_of_lane(Sum even, Sum odd, int lane) {
   const int row = lane / 4;
-  return __shfl_sync(kWarp, row % 2 == 0 ? even : odd, row * 4 + row / 2);
+  return __shfl_sync(kWholeWarp, row % 2 == 0 ? even : odd, row * 4 + row / 2);
 }
 
 /// Half types: two tiles a product (m16n8k16), the odd one alone (m16n8k8). In the first, lane

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kFinishThreads)
   }
 #pragma unroll
   for (int mask = 1; mask < 32; mask *= 2)
-    sum += __shfl_xor_sync(kWarp, sum, mask);
+    sum += __shfl_xor_sync(kWholeWarp, sum, mask);
   if constexpr (kThreads > 32) {
     __shared__ Sum warp_sums[kThreads / 32];
     if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = sum;

@@ -110,7 +110,7 @@ __device__ void run_piece(const PackedView<E>& a, const DeviceProduct<E, EOut, S
   Sum sum = sum_tiles<TileSum>(a, product.x, a.piece_tiles[piece], a.piece_tiles[piece + 1], lane);
 #pragma unroll
   for (int mask = 4; mask < 32; mask *= 2)
-    sum += __shfl_xor_sync(kWarp, sum, mask);
+    sum += __shfl_xor_sync(kWholeWarp, sum, mask);
   if (lane != 0) return;
   const PackedHeader& header = a.header;
   if (piece < header.split_pieces) {

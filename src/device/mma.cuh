@@ -1,15 +1,5 @@
 // Tensor-core products of one warp, c = a b + c, where only the fragments matter: no shared memory.
-// The one place of inline PTX for mma (PTX ISA, "Matrix Fragments for mma"). Lane l = g * 4 + t.
-//
-//   m8n8k4 f64         a[8,4]:  lane holds a[g][t]               (1 double)
-//                      b[4,8]:  lane holds b[t][g]               (1 double)
-//                      c[8,8]:  lane holds c[g][2t + {0, 1}]     (2 doubles)
-//   m16n8k8 f16, bf16  a[16,8]: a[g][2t + {0, 1}], a[g + 8][2t + {0, 1}]             (2 x 32 bits)
-//                      b[8,8]:  b[2t + {0, 1}][g]                                    (32 bits)
-//   m16n8k16           as two m16n8k8 side by side: k = 0..7, then k = 8..15
-//                      c[16,8]: c[g][2t + {0, 1}], c[g + 8][2t + {0, 1}]             (4 floats)
-//
-// The products below leave rows 8..15 of a at zero; c[2], c[3] stay what they are.
+// The one place of inline PTX for mma (PTX ISA, "Matrix Fragments for mma").
 #pragma once
 
 #include <cuda_bf16.h>
@@ -19,11 +9,23 @@
 
 namespace lanky::device {
 
+// What lane l = g * 4 + t holds:
+//   m8n8k4 f64         a[8,4]:  lane holds a[g][t]               (1 double)
+//                      b[4,8]:  lane holds b[t][g]               (1 double)
+//                      c[8,8]:  lane holds c[g][2t + {0, 1}]     (2 doubles)
+//   m16n8k8 f16, bf16  a[16,8]: a[g][2t + {0, 1}], a[g + 8][2t + {0, 1}]             (2 x 32 bits)
+//                      b[8,8]:  b[2t + {0, 1}][g]                                    (32 bits)
+//   m16n8k16           as two m16n8k8 side by side: k = 0..7, then k = 8..15
+//                      c[16,8]: c[g][2t + {0, 1}], c[g + 8][2t + {0, 1}]             (4 floats)
+//
+// The products below leave rows 8..15 of a at zero, and c[2], c[3] unused. All lanes of the warp
+// take part; volatile keeps the compiler from moving a product into a branch.
+
 /// c[8,8] += a[8,4] b[4,8].
 __device__ inline void mma_m8n8k4(double (&c)[2], double a, double b) {
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-      : "+d"(c[0]), "+d"(c[1])
-      : "d"(a), "d"(b));
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a), "d"(b));
 }
 
 /// c[8,8] += a[8,8] b[8,8] in the upper half of an m16n8k8; E is the type behind the 32-bit pairs.
@@ -37,7 +39,8 @@ __device__ void mma_m8n8k16(float (&c)[4], std::uint32_t a_low, std::uint32_t a_
 
 template <>
 __device__ inline void mma_m8n8k8<__half>(float (&c)[4], std::uint32_t a, std::uint32_t b) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a), "r"(0), "r"(b));
@@ -45,7 +48,8 @@ __device__ inline void mma_m8n8k8<__half>(float (&c)[4], std::uint32_t a, std::u
 
 template <>
 __device__ inline void mma_m8n8k8<__nv_bfloat16>(float (&c)[4], std::uint32_t a, std::uint32_t b) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 "
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 "
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a), "r"(0), "r"(b));
@@ -54,7 +58,8 @@ __device__ inline void mma_m8n8k8<__nv_bfloat16>(float (&c)[4], std::uint32_t a,
 template <>
 __device__ inline void mma_m8n8k16<__half>(float (&c)[4], std::uint32_t a_low, std::uint32_t a_high,
                                            std::uint32_t b_low, std::uint32_t b_high) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
@@ -64,7 +69,8 @@ template <>
 __device__ inline void mma_m8n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t a_low,
                                                   std::uint32_t a_high, std::uint32_t b_low,
                                                   std::uint32_t b_high) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
