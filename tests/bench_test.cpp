@@ -516,6 +516,12 @@ TEST(Table, LinesFitATerminal) {
   EXPECT_LE(line.size(), 120U) << line;
   EXPECT_NE(line.find("fake"), std::string::npos) << line;
   EXPECT_NE(line.find(" ok"), std::string::npos) << line;
+  report.floor->warm.noise = report.outcomes[0].timing->warm.noise = 0.01;
+  EXPECT_EQ(table_line(report).find("noisy"), std::string::npos);
+  report.outcomes[0].timing->warm.noise = 0.5;
+  EXPECT_NE(table_line(report).find("ok, noisy"), std::string::npos);
+  report.outcomes[0].status = Status::wrong;
+  EXPECT_NE(table_line(report).find("lanky wrong"), std::string::npos);
 }
 
 TEST(Stopwatch, RotatesThroughTheSlots) {
