@@ -44,8 +44,9 @@ class Cli : public testing::Test {
     const fs::path out = folder_ / "stdout";
     const fs::path err = folder_ / "stderr";
     std::ostringstream command;
-    command << "'" << program() << "' " << arguments << " >'" << out.string() << "' 2>'"
-            << err.string() << "'";
+    // One thread: the figures do not matter here, and others may be using the machine.
+    command << "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 '" << program() << "' " << arguments
+            << " >'" << out.string() << "' 2>'" << err.string() << "'";
     const int status = std::system(command.str().c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
   }

@@ -80,7 +80,7 @@ class Batch {
 
   void multiply_path(const std::string& path) {
     std::vector<fs::path> files;
-    guarded("spmv", path, [&] {
+    guarded("spmv", path, "", [&] {
       files = matrices_at(path);
       if (files.empty())
         throw Error(ErrorCode::io, path + ": holds no .mtx, compressed .mtx or .tar.gz");
@@ -96,8 +96,9 @@ class Batch {
 
   void multiply_dense(const bench::GemmCase& gemm) {
     const std::string name = bench::gemm_case_name(gemm.m, gemm.n, gemm.k);
-    guarded("gemm", name, [&] {
-      set_current_task(name + " " + std::string(lanky::name(gemm.dtype)));
+    const std::string_view dtype = lanky::name(gemm.dtype);
+    guarded("gemm", name, dtype, [&] {
+      set_current_task(name + " " + std::string(dtype));
       const auto workload = bench::make_gemm_workload(session_, gemm, !options_.no_vendor);
       reporter_.add(bench::run_workload(session_, *workload), options_.explain);
     });
@@ -112,13 +113,13 @@ class Batch {
   void multiply(const std::string& name, Source source) {
     CsrMatrix<double> matrix;
     bool read = false;
-    guarded("spmv", name, [&] {
+    guarded("spmv", name, "", [&] {
       set_current_task("reading " + name);
       matrix = source();
       read = true;
     });
     for (const DType dtype : read ? dtypes_ : std::vector<DType>()) {
-      guarded("spmv", name, [&] {
+      guarded("spmv", name, lanky::name(dtype), [&] {
         set_current_task(name + " " + std::string(lanky::name(dtype)));
         const auto workload = bench::make_spmv_workload(session_, name, matrix, dtype, selection_);
         reporter_.add(bench::run_workload(session_, *workload), options_.explain);
@@ -128,13 +129,13 @@ class Batch {
 
   /// Runs `task`; what it throws becomes a line of the results.
   template <class Task>
-  void guarded(const std::string& kind, const std::string& name, Task task) {
+  void guarded(const char* kind, const std::string& name, std::string_view dtype, Task task) {
     try {
       task();
     } catch (const std::exception&) {
-      std::string message;
-      last_failure_ = bench::status_of_current_exception(message);
-      reporter_.add_failure(kind, name, last_failure_, message);
+      bench::FailedCase failed{kind, name, std::string(dtype), bench::Status::ok, ""};
+      last_failure_ = failed.status = bench::status_of_current_exception(failed.message);
+      reporter_.add(failed);
     }
   }
 

@@ -155,7 +155,10 @@ int run(CLI::App& app, int argc, char** argv) {
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
   batch->add_option("paths", work.files,
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
-  batch->add_option("--gemm", work.grid, "dense products: a grid such as bench/grids/small.json")
+  batch
+      ->add_option(
+          "--gemm", work.grid,
+          "dense products: a grid such as bench/grids/small.json, which names its own types")
       ->type_name("GRID");
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options);

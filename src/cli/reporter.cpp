@@ -60,15 +60,15 @@ void Reporter::add(const bench::CaseReport& report, bool explain) {
   }
 }
 
-void Reporter::add_failure(const std::string& kind, const std::string& name, bench::Status status,
-                           const std::string& message) {
+void Reporter::add(const bench::FailedCase& failed) {
   ++cases_;
-  ++(status == bench::Status::unsupported ? unsupported_ : failures_);
-  if (records_) records_->write(bench::failed_case(kind, name, status, message));
+  ++(failed.status == bench::Status::unsupported ? unsupported_ : failures_);
+  if (records_) records_->write(bench::to_json(failed));
   if (single_) {
-    warn(message);
+    warn(failed.dtype.empty() ? failed.message
+                              : failed.name + " " + failed.dtype + ": " + failed.message);
   } else {
-    print(bench::failure_line(name, status, message));
+    print(bench::failure_line(failed));
   }
 }
 

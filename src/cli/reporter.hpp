@@ -18,8 +18,7 @@ class Reporter {
   void start(const bench::Environment& environment);
   void add(const bench::CaseReport& report, bool explain);
   /// A case that never came to be measured.
-  void add_failure(const std::string& kind, const std::string& name, bench::Status status,
-                   const std::string& message);
+  void add(const bench::FailedCase& failed);
   void finish();
 
   /// Cases with a wrong result, or that could not be read or measured.
