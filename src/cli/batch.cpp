@@ -99,12 +99,11 @@ class Batch {
     const std::string_view dtype = lanky::name(gemm.dtype);
     guarded("gemm", name, dtype, [&] {
       set_current_task(name + " " + std::string(dtype));
-      const auto workload = bench::make_gemm_workload(session_, gemm, !options_.no_vendor);
-      reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+      measure(*bench::make_gemm_workload(session_, gemm, !options_.no_vendor));
     });
   }
 
-  /// The status of the last case that could not be measured.
+  /// The status of the last case that lanky could not do.
   bench::Status last_failure() const { return last_failure_; }
 
  private:
@@ -121,10 +120,18 @@ class Batch {
     for (const DType dtype : read ? dtypes_ : std::vector<DType>()) {
       guarded("spmv", name, lanky::name(dtype), [&] {
         set_current_task(name + " " + std::string(lanky::name(dtype)));
-        const auto workload = bench::make_spmv_workload(session_, name, matrix, dtype, selection_);
-        reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+        measure(*bench::make_spmv_workload(session_, name, matrix, dtype, selection_));
       });
     }
+  }
+
+  void measure(bench::Workload& workload) {
+    const bench::CaseReport report = bench::run_workload(session_, workload);
+    for (const bench::Outcome& outcome : report.outcomes) {
+      if (outcome.contestant == "lanky" && outcome.status != bench::Status::ok)
+        last_failure_ = outcome.status;
+    }
+    reporter_.add(report, options_.explain);
   }
 
   /// Runs `task`; what it throws becomes a line of the results.

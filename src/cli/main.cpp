@@ -34,7 +34,7 @@ constexpr char kExamples[] =
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
     "     a line that says so\n"
-    "  1  a result was wrong, or a case of a batch failed\n"
+    "  1  a result was wrong, a case of a batch failed, or the vendor's library did\n"
     "  2  wrong usage\n"
     "  3  the one matrix or grid asked for cannot be read or is not supported, or the file for\n"
     "     JSON lines cannot be opened\n"
