@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/buffer.hpp>
+#include <lanky/error.hpp>
 
 #include "bench/dispatch.hpp"
 #include "bench/operand.hpp"
@@ -280,6 +281,15 @@ std::string short_size(std::int64_t size) {
   return zeros >= 4 ? std::to_string(head) + "e" + std::to_string(zeros) : std::to_string(size);
 }
 
+/// Refuses matrices beyond every memory, whose bytes 64 bits cannot count.
+void require_countable(std::int64_t rows, std::int64_t cols) {
+  constexpr auto kMostElements = 0x1p59;  // of up to 8 bytes
+  const auto padded = [](std::int64_t size) { return static_cast<double>(size) + kPad; };
+  if (padded(rows) * padded(cols) < kMostElements) return;
+  throw Error(ErrorCode::out_of_memory, "a matrix of " + std::to_string(rows) + " x " +
+                                            std::to_string(cols) + " elements fits no memory");
+}
+
 }  // namespace
 
 std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -306,6 +316,9 @@ std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
+  require_countable(gemm.m, gemm.n);
+  require_countable(gemm.m, gemm.k);
+  require_countable(gemm.k, gemm.n);
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm.m, gemm.n, gemm.k);
   return with_type(gemm.dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -39,14 +40,14 @@ class Cli : public testing::Test {
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// Runs `lanky arguments` in a shell.
-  Ran lanky(const std::string& arguments) const {
+  /// Runs `lanky arguments` in a shell, by way of the command `through`.
+  Ran lanky(const std::string& arguments, const std::string& through = "") const {
     const fs::path out = folder_ / "stdout";
     const fs::path err = folder_ / "stderr";
     std::ostringstream command;
     // One thread: the figures do not matter here, and others may be using the machine.
-    command << "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 '" << program() << "' " << arguments
-            << " >'" << out.string() << "' 2>'" << err.string() << "'";
+    command << "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 " << through << " '" << program() << "' "
+            << arguments << " >'" << out.string() << "' 2>'" << err.string() << "'";
     const int status = std::system(command.str().c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
   }
@@ -211,6 +212,23 @@ TEST_F(Cli, OneProduct) {
       lanky("gemm --device cpu --quick --m 4 --n 4 --k 5000 --op-a t --dtype f32 --layout row");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("gram-5000x4"), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, WhatFitsNoMemoryExitsWithFive) {
+  const Ran product = lanky("gemm --device cpu --quick --m 4611686018427387904 --n 4 --k 4");
+  EXPECT_EQ(product.exit_code, 5) << product.err;
+  EXPECT_NE(product.err.find("4611686018427387904 x 4 elements fits no memory"), std::string::npos)
+      << product.err;
+  const Ran matrix = lanky("spmv --device cpu --quick --generate dense:1000000");
+  EXPECT_EQ(matrix.exit_code, 5) << matrix.err;
+  EXPECT_NE(matrix.err.find("this machine has"), std::string::npos) << matrix.err;
+}
+
+TEST_F(Cli, AnInterruptEndsWithOneMessage) {
+  const Ran ran =
+      lanky("spmv --device cpu --generate rmat:24", "timeout --preserve-status -s INT 1");
+  EXPECT_EQ(ran.exit_code, 128 + SIGINT);
+  EXPECT_NE(ran.err.find("lanky: interrupted during "), std::string::npos) << ran.err;
 }
 
 TEST_F(Cli, AnUnwritableRecordIsSaidBeforeAnyWork) {
