@@ -180,6 +180,39 @@ TEST_F(Cli, ABadFileNeverEndsTheBatch) {
   }
 }
 
+TEST_F(Cli, AFolderThatCannotBeReadNeverEndsTheBatch) {
+  if (geteuid() == 0) GTEST_SKIP() << "needs a user whom permissions stop";
+  matrix("a.mtx");
+  fs::create_directory(folder_ / "closed");
+  matrix("z.mtx");
+  fs::permissions(folder_ / "closed", fs::perms::none);
+  const Ran ran = lanky("batch --device cpu --quick --no-vendor --json " + json() + " '" +
+                        folder_.string() + "'");
+  fs::permissions(folder_ / "closed", fs::perms::owner_all);
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  EXPECT_NE(ran.out.find("closed: cannot be read: Permission denied"), std::string::npos)
+      << ran.out;
+  EXPECT_EQ(lines().size(), 1U + 3);
+}
+
+TEST_F(Cli, LinksThatLeadNowhereOrBackDoNotMatter) {
+  matrix("a.mtx");
+  fs::create_symlink("/no/such/file", folder_ / "broken.mtx");
+  fs::create_directory_symlink(folder_, folder_ / "again");
+  const Ran ran =
+      lanky("batch --device cpu --quick --no-vendor --json " + json() + " " + folder_.string());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(lines().size(), 2U);
+}
+
+TEST_F(Cli, AFullDiskIsNotTakenForSuccess) {
+  std::string command(1, '\'');
+  command.append(program()).append("' info >/dev/full 2>/dev/null");
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
 TEST_F(Cli, WhatIsNotSupportedDoesNotFailABatch) {
   write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n");
   EXPECT_EQ(lanky("batch --device cpu --quick '" + folder_.string() + "'").exit_code, 0);

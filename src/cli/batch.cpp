@@ -36,15 +36,36 @@ std::string matrix_name(const fs::path& path) {
   return file;
 }
 
-/// The matrices that a path means: itself, or all below a folder in the order of their names.
-std::vector<fs::path> matrices_at(const fs::path& path) {
-  if (!fs::is_directory(path)) return {path};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file() && is_matrix_file(entry.path())) files.push_back(entry.path());
+/// What is found below a folder.
+struct Found {
+  std::vector<fs::path> matrices;
+  std::vector<std::string> failures;  // folders that cannot be read, and why
+};
+
+void search(const fs::path& folder, Found& found) {
+  std::error_code error;
+  std::error_code unknown;  // of a broken link, say: then it is neither folder nor file
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->is_directory(unknown)) {
+      if (!entry->is_symlink(unknown)) search(entry->path(), found);
+    } else if (entry->is_regular_file(unknown) && is_matrix_file(entry->path())) {
+      found.matrices.push_back(entry->path());
+    }
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  if (error) found.failures.push_back(folder.string() + ": cannot be read: " + error.message());
+}
+
+/// The matrices that a path means: itself, or all below a folder in the order of their names.
+Found matrices_at(const fs::path& path) {
+  std::error_code unknown;  // reading it will tell
+  if (!fs::is_directory(path, unknown)) return {{path}, {}};
+  Found found;
+  search(path, found);
+  std::sort(found.matrices.begin(), found.matrices.end());
+  if (found.matrices.empty() && found.failures.empty())
+    found.failures.push_back(path.string() + ": holds no .mtx, compressed .mtx or .tar.gz");
+  return found;
 }
 
 SpmvPath parse_path(const std::string& text) {
@@ -79,13 +100,10 @@ class Batch {
         dtypes_(dtypes_of(options)) {}
 
   void multiply_path(const std::string& path) {
-    std::vector<fs::path> files;
-    guarded("spmv", path, "", [&] {
-      files = matrices_at(path);
-      if (files.empty())
-        throw Error(ErrorCode::io, path + ": holds no .mtx, compressed .mtx or .tar.gz");
-    });
-    for (const fs::path& file : files) {
+    const Found found = matrices_at(path);
+    for (const std::string& failure : found.failures)
+      guarded("spmv", path, "", [&] { throw Error(ErrorCode::io, failure); });
+    for (const fs::path& file : found.matrices) {
       multiply(matrix_name(file), [&] { return io::read_csr<double>(file); });
     }
   }

@@ -37,7 +37,7 @@ constexpr char kExamples[] =
     "  1  a result was wrong, a case of a batch failed, or the vendor's library did\n"
     "  2  wrong usage\n"
     "  3  the one matrix or grid asked for cannot be read or is not supported, or the file for\n"
-    "     JSON lines cannot be opened\n"
+    "     JSON lines cannot be written\n"
     "  4  no such device\n"
     "  5  out of memory, or an error of the device or the system\n"
     "  128 + N  ended by signal N";
@@ -202,7 +202,10 @@ int guarded_main(int argc, char** argv) {
   install_signal_messages();
   CLI::App app(kAbout, "lanky");
   try {
-    return run(app, argc, argv);
+    const int code = run(app, argc, argv);
+    if (std::ferror(stdout) != 0 || std::fflush(stdout) != 0)
+      return complain("standard output cannot be written", kBroken);
+    return code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   } catch (const Error& error) {
