@@ -160,6 +160,15 @@ TEST_F(Cli, OneMatrixInEveryType) {
   }
 }
 
+TEST_F(Cli, AFileMayFollowAnyOption) {
+  const Ran ran =
+      lanky("spmv --device cpu --quick --no-vendor --json " + json() +
+            " --path auto --generate diagonal:5 --generate diagonal:6 --dtype f32,f64 " +
+            matrix("tiny.mtx"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(lines().size(), 1U + 3 * 2);
+}
+
 TEST_F(Cli, ABadFileNeverEndsTheBatch) {
   matrix("a.mtx");
   write("b.mtx", "not a matrix\n");

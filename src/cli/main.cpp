@@ -51,13 +51,21 @@ struct GemmText {
   std::string ld = "tight";
 };
 
+/// A list with commas between, or the option again; the word after it is not of the list, so that
+/// a file may follow.
+CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::string>& list,
+                      const char* what) {
+  return command.add_option(name, list, what)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--device", options.device, "cpu, cuda or cuda:INDEX (default: the best)");
-  command
-      .add_option("--dtype", options.dtypes,
-                  "element types, of f64, f32, f16, bf16; commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}))
+  add_list(command, "--dtype", options.dtypes,
+           "element types, of f64, f32, f16, bf16; commas between")
+      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}), "")
       ->capture_default_str();
   command.add_flag("--no-vendor", options.no_vendor,
                    "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
@@ -72,12 +80,11 @@ void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
   command
       .add_option("--generate", work.generators,
                   "a generated matrix such as stencil27:64 (lanky info lists all); can be repeated")
+      ->allow_extra_args(false)
       ->type_name("SPEC");
-  command
-      .add_option("--path", options.paths_of_rows,
-                  "lanky's kernels: auto, mma, cuda; commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"auto", "mma", "cuda"}));
+  add_list(command, "--path", options.paths_of_rows,
+           "lanky's kernels: auto, mma, cuda; commas between")
+      ->check(CLI::IsMember({"auto", "mma", "cuda"}), "");
 }
 
 /// A whole number from 0 to 2^63 - 1; CLI11 itself takes what is larger for the largest.
