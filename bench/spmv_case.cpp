@@ -1,6 +1,8 @@
 #include "bench/spmv_case.hpp"
 
 #include <algorithm>
+#include <lanky/dispatch.hpp>
+#include <lanky/error.hpp>
 #include <limits>
 #include <optional>
 
