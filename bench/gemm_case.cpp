@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/buffer.hpp>
+#include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
 
-#include "bench/dispatch.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/vendor.hpp"
@@ -321,9 +321,10 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
   require_countable(gemm.k, gemm.n);
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm.m, gemm.n, gemm.k);
-  return with_type(gemm.dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
-    return std::make_unique<GemmWorkload<T>>(session, named, vendors);
-  });
+  return dispatch_real(gemm.dtype,
+                       [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
+                         return std::make_unique<GemmWorkload<T>>(session, named, vendors);
+                       });
 }
 
 }  // namespace lanky::bench

@@ -1,10 +1,11 @@
 #include "bench/spmv_case.hpp"
 
 #include <algorithm>
+#include <lanky/dispatch.hpp>
+#include <lanky/error.hpp>
 #include <limits>
 #include <optional>
 
-#include "bench/dispatch.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/vendor.hpp"
@@ -218,7 +219,7 @@ std::string_view name(SpmvPath path) noexcept {
 std::unique_ptr<Workload> make_spmv_workload(Session& session, std::string name,
                                              const CsrMatrix<double>& pattern, DType dtype,
                                              const SpmvSelection& selection) {
-  return with_type(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
+  return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
     return std::make_unique<SpmvWorkload<T>>(session, std::move(name), pattern, selection);
   });
 }
