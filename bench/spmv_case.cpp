@@ -17,10 +17,11 @@ namespace {
 constexpr std::uint64_t kValueSeed = 1;
 constexpr std::uint64_t kVectorSeed = 2;
 
-/// cpu-csr: the loop that anyone would write, rows shared among threads.
+/// cpu-csr: the loop that anyone would write, rows shared among threads where that can pay.
 template <class T>
 void multiply_rows(const CsrView<T>& a, const T* x, T* y) {
-#pragma omp parallel for schedule(guided)
+  constexpr std::int64_t kWorthThreads = 1 << 15;  // entries
+#pragma omp parallel for schedule(guided) if (a.nnz > kWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     Accumulator<T> sum = 0;
     for (std::int64_t e = a.row_offsets[i]; e < a.row_offsets[i + 1]; ++e)
