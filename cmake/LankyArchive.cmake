@@ -1,5 +1,6 @@
 # lanky::archive: libarchive, zlib and the other compressors that lanky uses. Linked statically where
-# all the static libraries are there, so that programs also run on machines without them.
+# all the static libraries are there, so that programs also run on machines without them. (A shared lanky
+# takes the shared ones: Debian's static ones are not position-independent.)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
 find_library(LANKY_ARCHIVE_STATIC libarchive.a)
@@ -10,7 +11,7 @@ foreach(compressor lzma zstd bz2 z)
 endforeach()
 if(NOT TARGET lanky::archive)
   add_library(lanky::archive INTERFACE IMPORTED)
-  if(lanky_archive_libraries MATCHES "NOTFOUND")
+  if(BUILD_SHARED_LIBS OR lanky_archive_libraries MATCHES "NOTFOUND")
     target_link_libraries(lanky::archive INTERFACE LibArchive::LibArchive ZLIB::ZLIB)
   else()
     target_include_directories(lanky::archive INTERFACE ${LibArchive_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS})
