@@ -102,7 +102,9 @@ struct GemmPlan<T, TOut>::Impl {
         family(gemm_family(shape.m, shape.n, shape.k)),
         executor(device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family)
                                   : dense::cpu::make<T, TOut>(problem, family)),
-        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {}
+        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
+    stream.synchronize();  // the workspace is ready for every stream, not only for this one
+  }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
   std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
@@ -194,7 +196,7 @@ std::string GemmPlan<T, TOut>::explain() const {
 
 template <class T, class TOut>
 void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c) {
+          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c) {
   const std::int64_t k = op_a == Op::none ? a.cols : a.rows;
   const GemmPlan<T, TOut> plan(stream, {.m = c.rows,
                                         .n = c.cols,

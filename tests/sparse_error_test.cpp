@@ -1,6 +1,8 @@
 // Every misuse of SpmvPlan is one Error with the values at fault.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
@@ -63,6 +65,25 @@ TEST_F(SparseError, OffsetsThatEndElsewhere) {
   expect_plan_error(ErrorCode::invalid_argument,
                     "the row offsets of A end at 2, but A has 3 entries and index base 0",
                     a_.view());
+}
+
+TEST_F(SparseError, OffsetsThatAreGarbage) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  a_.offsets = {kLeast, 2, 2, 3};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A start at -9223372036854775808, not at its index base 1",
+                    a_.view(1));
+  a_.offsets = {1, kLeast, 2, 3};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A fall from 1 to -9223372036854775808 at row 0",
+                    a_.view(1));
+  a_.offsets = {1, 2, 3, kMost};
+  expect_plan_error(
+      ErrorCode::invalid_argument,
+      "the row offsets of A end at 9223372036854775807, but A has 3 entries and index "
+      "base 1",
+      a_.view(1));
 }
 
 TEST_F(SparseError, ColumnsOutOfRange) {

@@ -12,6 +12,7 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 namespace lanky {
 
@@ -40,7 +41,8 @@ struct GemmOptions {
 GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 /// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
-/// bfloat16); TOut that of C (T, or float for the half types). Move-only.
+/// bfloat16); TOut that of C (T, or float for the half types). Move-only; a plan moved from may
+/// only be assigned to or destroyed.
 template <class T, class TOut = T>
 class GemmPlan {
  public:
@@ -51,6 +53,7 @@ class GemmPlan {
   GemmPlan(const Stream& stream, const GemmShape& shape, const GemmOptions& options = {});
   GemmPlan(GemmPlan&&) noexcept;
   GemmPlan& operator=(GemmPlan&&) noexcept;
+  /// Runs given to other streams than the constructor's must be done.
   ~GemmPlan();
 
   /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
@@ -85,9 +88,17 @@ class GemmPlan {
 };
 
 /// C = alpha op(A) op(B) + beta C through a plan that is thrown away, shapes taken from the views.
-/// Waits for the result.
+/// Waits for the result. Throws Error as the plan's constructor and run do.
 template <class T, class TOut = T>
 void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c);
+          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c);
+/// The same for a view of mutable elements, from which T could not be deduced otherwise.
+template <class T, class TOut = T>
+requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
+                                        Accumulator<T> alpha, MatrixView<T> a,
+                                        std::type_identity_t<MatrixView<const T>> b,
+                                        Accumulator<T> beta, MatrixView<TOut> c) {
+  gemm<T, TOut>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
+}
 
 }  // namespace lanky

@@ -27,12 +27,9 @@ class Replay {
     const bool threads = worth_threads<T>(header);
 #pragma omp parallel if (threads)
     {
-#pragma omp for schedule(dynamic, 8)
+#pragma omp for schedule(dynamic, 8) nowait
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
         run_piece(piece);
-#pragma omp for schedule(dynamic, 64) nowait
-      for (std::int64_t row = 0; row < header.split_rows; ++row)
-        finish_row(row);
 #pragma omp for schedule(dynamic, 64) nowait
       for (std::int64_t block = 0; block < header.blocks; ++block)
         run_block(block);
@@ -45,6 +42,12 @@ class Replay {
 #pragma omp for schedule(static) nowait
       for (std::int64_t i = 0; i < header.empty_rows; ++i)
         write(a_.empty_rows[i], Sum{});
+      if (header.split_rows > 0) {  // the same for all threads, as a barrier must be
+#pragma omp barrier                 // all partial sums are written before they are added up
+#pragma omp for schedule(dynamic, 64) nowait
+        for (std::int64_t row = 0; row < header.split_rows; ++row)
+          finish_row(row);
+      }
     }
   }
 
@@ -57,9 +60,9 @@ class Replay {
   Sum add_slots(Sum sum, std::int64_t slot, int count) const {
     for (std::int64_t end = slot + count; slot < end; ++slot) {
       const std::int32_t column = a_.columns[slot];
-      if (column >= 0) {
-        sum += static_cast<Sum>(a_.values[slot]) * static_cast<Sum>(x_[column]);
-      }
+      const Sum loaded = static_cast<Sum>(x_[std::max(column, 0)]);  // padding: no branch, any x
+      const Sum factor = column < 0 ? Sum{} : loaded;
+      sum += static_cast<Sum>(a_.values[slot]) * factor;
     }
     return sum;
   }
