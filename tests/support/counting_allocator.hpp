@@ -13,7 +13,7 @@ namespace lanky::testing {
 class CountingAllocator : public Allocator {
  public:
   void* allocate(std::size_t bytes, const Stream& stream) override {
-    if (requests_ == most_requests) throw Error(ErrorCode::out_of_memory, "no more requests");
+    if (requests_ >= most_requests) throw Error(ErrorCode::out_of_memory, "no more requests");
     ++requests_;
     held_.emplace_back(stream, static_cast<std::int64_t>(bytes));
     live_bytes_ += static_cast<std::int64_t>(bytes);
