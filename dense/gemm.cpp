@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/arguments.hpp"
+#include "core/dispatch.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
 #include "dense/policy.hpp"
@@ -186,7 +187,7 @@ std::string GemmPlan<T, TOut>::explain() const {
       dense::predict(p, kDType<T>, kDType<TOut>, impl_->device, impl_->device.properties());
   return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
                 impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
-                "\nfamily: ", dense::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
+                "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
                 " B ", strides(p.b), " C ", strides(p.c), "\nkernel: ", impl_->executor->explain(),
@@ -215,7 +216,7 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
   template class GemmPlan<T, TOut>;                                                       \
   template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
                               MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

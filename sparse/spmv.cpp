@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/arguments.hpp"
+#include "core/dispatch.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/explain.hpp"
@@ -246,12 +247,7 @@ void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
   template class SpmvPlan<T, TOut>;                                                         \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
                      Accumulator<T>, VectorView<TOut>);
-LANKY_INSTANTIATE(double, double)
-LANKY_INSTANTIATE(float, float)
-LANKY_INSTANTIATE(half, half)
-LANKY_INSTANTIATE(half, float)
-LANKY_INSTANTIATE(bfloat16, bfloat16)
-LANKY_INSTANTIATE(bfloat16, float)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

@@ -281,6 +281,22 @@ TEST(Streams, WrapTheCallersOwn) {
   EXPECT_EQ(Buffer<int>::from(owner, std::vector<int>{7}).to_host(), std::vector<int>{7});
 }
 
+TEST(Streams, WrapTheLegacyDefaultStreamOfEveryDevice) {
+  LANKY_DEVICE_OR_SKIP(first, DeviceKind::cuda);
+  for (int index = first.index(); index < Device::cuda_count(); ++index) {
+    const Device device = Device::cuda(index);
+    const Stream stream = Stream::wrap(nullptr, device);
+    const Stream other(device);
+    Event reached(device);
+    const auto buffer = Buffer<int>::from(stream, std::vector<int>{index, 7});
+    reached.record(stream);
+    other.wait(reached);
+    other.synchronize();
+    EXPECT_TRUE(reached.done());
+    EXPECT_EQ(buffer.to_host(), (std::vector<int>{index, 7}));
+  }
+}
+
 TEST(Streams, OfTheCpuHaveNoNativeHandle) {
   EXPECT_EQ(Stream(Device::cpu()).native(), nullptr);
   expect_error([] { Stream::wrap(nullptr, Device::cpu()); }, ErrorCode::invalid_argument, {"cpu"});

@@ -366,16 +366,19 @@ TYPED_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
 TYPED_TEST(Dense, LongSumsLoseLittle) {
   LANKY_DENSE_BODY();
   constexpr std::int64_t kLong = 1 << 20;
-  DenseCase<T, TOut> dense({.m = 1, .n = 1, .k = kLong, .op_a = Op::trans}, Data::integers, 12);
-  for (std::int64_t p = 0; p < kLong; ++p) {
-    dense.a.at(p, 0) = static_cast<T>(0.1F);
-    dense.b.at(p, 0) = static_cast<T>(0.1F);
+  for (const GemmShape& shape :
+       {GemmShape{.m = 1, .n = 1, .k = kLong, .op_a = Op::trans},
+        GemmShape{.m = 3, .n = 2, .k = kLong, .op_a = Op::trans, .layout = Layout::row}}) {
+    SCOPED_TRACE(text(shape));
+    DenseCase<T, TOut> dense(shape, Data::integers, 12);
+    std::fill(dense.a.data.begin(), dense.a.data.end(), static_cast<T>(0.1F));
+    std::fill(dense.b.data.begin(), dense.b.data.end(), static_cast<T>(0.1F));
+    const long double exact = dense.exact(0, 0).value;
+    const double got = static_cast<double>(multiply(stream, dense).at(0, 0));
+    // A single running sum in float is off by 1e-3 here; chunks keep the error near their length.
+    const double tolerance = 3000 * unit_roundoff(kDType<Acc>) + unit_roundoff(kDType<TOut>);
+    EXPECT_LE(std::fabs(static_cast<double>((got - exact) / exact)), tolerance);
   }
-  const long double exact = dense.exact(0, 0).value;
-  const double got = static_cast<double>(multiply(stream, dense).at(0, 0));
-  // A single running sum in float is off by 1e-3 here; chunks keep the error near their length.
-  const double tolerance = 3000 * unit_roundoff(kDType<Acc>) + unit_roundoff(kDType<TOut>);
-  EXPECT_LE(std::fabs(static_cast<double>((got - exact) / exact)), tolerance);
 }
 
 TYPED_TEST(Dense, GemmTakesItsShapeFromTheViews) {

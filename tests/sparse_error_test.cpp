@@ -37,6 +37,19 @@ TEST_F(SparseError, NegativeExtents) {
                     view);
 }
 
+TEST_F(SparseError, NoneForNullArraysOfAnEmptyMatrix) {
+  const SpmvPlan<double> nothing(stream_, {0, 0, 0, nullptr, nullptr, nullptr, 0});
+  nothing.run(stream_, {nullptr, 0}, {nullptr, 0});
+  const SpmvPlan<double> flat(stream_, {0, 5, 0, nullptr, nullptr, nullptr, 1});
+  const std::vector<double> x(5);
+  flat.run(stream_, {x.data(), 5}, {nullptr, 0});
+  const std::vector<std::int64_t> offsets = {0, 0, 0};
+  const SpmvPlan<double> narrow(stream_, {2, 0, 0, offsets.data(), nullptr, nullptr, 0});
+  std::vector<double> y = {3.0, 4.0};
+  narrow.run(stream_, 1.0, {nullptr, 0}, 2.0, {y.data(), 2});
+  EXPECT_EQ(y, (std::vector<double>{6.0, 8.0}));
+}
+
 TEST_F(SparseError, IndexBase) {
   expect_plan_error(ErrorCode::invalid_argument, "A has index base 2, which must be 0 or 1",
                     a_.view(2));

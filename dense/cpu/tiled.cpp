@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/dispatch.hpp"
 #include "core/text.hpp"
 
 namespace lanky::dense::cpu {
@@ -151,11 +152,14 @@ void multiply_direct(const T* a, Strides strides, const Acc* b, Acc* sums, int r
         column[r] += dot(a + r * strides.row, strides.col, factors, depth);
       continue;
     }
+    Acc block[kBlockM] = {};  // short sums first: the error grows with depth, not with k
     for (int p = 0; p < depth; ++p) {
       const T* __restrict source = a + p * strides.col;
       for (int r = 0; r < rows; ++r)
-        column[r] += static_cast<Acc>(source[r]) * factors[p];
+        block[r] += static_cast<Acc>(source[r]) * factors[p];
     }
+    for (int r = 0; r < rows; ++r)
+      column[r] += block[r];
   }
 }
 
@@ -277,7 +281,7 @@ void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOu
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

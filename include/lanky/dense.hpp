@@ -12,6 +12,7 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace lanky {
@@ -32,6 +33,9 @@ struct GemmShape {
 
 /// Which equation of docs/design.md a shape is computed by.
 enum class GemmFamily : std::uint8_t { panel, update, gram, regular };
+
+/// Name of the family as it stands in the enum ("gram").
+std::string_view name(GemmFamily family) noexcept;
 
 struct GemmOptions {
   Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
@@ -57,8 +61,9 @@ class GemmPlan {
   ~GemmPlan();
 
   /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
-  /// and leading dimensions. Never allocates, synchronizes or prints; can be captured in a CUDA
-  /// graph. Throws Error: size_mismatch, wrong_memory.
+  /// and leading dimensions. Works in the plan's own workspace, which serves one run at a time.
+  /// Never allocates, synchronizes or prints; can be captured in a CUDA graph. Throws Error:
+  /// size_mismatch, wrong_memory, invalid_argument (null or misaligned memory).
   void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
            MatrixView<TOut> c) const;
   /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held; with

@@ -42,9 +42,10 @@ class SpmvPlan {
   /// Runs given to other streams than the constructor's must be done.
   ~SpmvPlan();
 
-  /// y = A x, on memory of the plan's device; x and y do not overlap. Never allocates, synchronizes
-  /// or prints; can be captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory,
-  /// invalid_argument (null or overlapping operands).
+  /// y = A x, on memory of the plan's device; x and y do not overlap. Works in the plan's own
+  /// workspace, which serves one run at a time. Never allocates, synchronizes or prints; can be
+  /// captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory, invalid_argument (null or
+  /// overlapping operands).
   void run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const;
   /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held; alpha = 0 is no
   /// exception, and multiplies as IEEE says.

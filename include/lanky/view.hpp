@@ -2,6 +2,7 @@
 // A view of const elements is made implicitly from one of mutable elements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -40,6 +41,7 @@ struct MatrixView {
 class RowOffsets {
  public:
   RowOffsets() = default;
+  RowOffsets(std::nullptr_t) noexcept {}  // NOLINT: implicit; of a matrix without rows
   RowOffsets(const std::int32_t* data) noexcept : data_(data), wide_(false) {}  // NOLINT: implicit
   RowOffsets(const std::int64_t* data) noexcept : data_(data), wide_(true) {}   // NOLINT: implicit
 

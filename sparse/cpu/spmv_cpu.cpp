@@ -3,6 +3,7 @@
 // matter.
 #include <algorithm>
 
+#include "core/dispatch.hpp"
 #include "sparse/backend.hpp"
 
 namespace lanky::sparse::cpu {
@@ -137,11 +138,8 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product) {
   Replay<T, TOut>(a, product).run();
 }
 
-template void run(const PackedView<double>&, const Product<double, double>&);
-template void run(const PackedView<float>&, const Product<float, float>&);
-template void run(const PackedView<half>&, const Product<half, half>&);
-template void run(const PackedView<half>&, const Product<half, float>&);
-template void run(const PackedView<bfloat16>&, const Product<bfloat16, bfloat16>&);
-template void run(const PackedView<bfloat16>&, const Product<bfloat16, float>&);
+#define LANKY_INSTANTIATE(T, TOut) template void run(const PackedView<T>&, const Product<T, TOut>&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cpu
