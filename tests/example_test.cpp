@@ -11,9 +11,12 @@ namespace {
 int allocations = 0;  // of this thread's C++ code; tests of this program are single-threaded
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
   ++allocations;
-  void* data = std::malloc(bytes);
+  return std::malloc(bytes);
+}
+void* operator new(std::size_t bytes) {
+  void* data = operator new(bytes, std::nothrow);
   if (data == nullptr) throw std::bad_alloc();
   return data;
 }

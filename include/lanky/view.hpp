@@ -67,7 +67,7 @@ struct CsrView {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
-  RowOffsets row_offsets;                     // [rows + 1]
+  RowOffsets row_offsets{};                   // [rows + 1]
   const std::int32_t* col_indices = nullptr;  // [nnz]
   const T* values = nullptr;                  // [nnz]
   int index_base = 0;                         // of offsets and columns alike: 0 or 1
