@@ -77,8 +77,8 @@ Environment describe_environment(Session& session, const std::vector<std::string
   Environment environment;
   environment.lanky = kVersion;
   const char* commit = std::getenv("LANKY_COMMIT");
-  environment.commit = commit != nullptr ? commit : kBuildCommit;
-  environment.sources_hash = kBuildSourcesHash;
+  environment.commit = commit != nullptr ? commit : build_commit();
+  environment.sources_hash = build_sources_hash();
   environment.binary_hash = fnv1a_of_program();
   environment.argv = joined(argv);
   environment.utc = utc_now();

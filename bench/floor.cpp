@@ -1,5 +1,6 @@
 #include "bench/floor.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -40,6 +41,10 @@ StreamingFloor::StreamingFloor(Session& session, std::int64_t read, std::int64_t
   source_.fill_zero();
   target_.fill_zero();
   if (!session.stream.device().is_cuda()) return;
+  constexpr std::int64_t kTrialBytes = 1LL << 30;  // of one replay
+  const std::int64_t affordable = kTrialBytes / std::max<std::int64_t>(1, read + write);
+  const int launches =
+      std::max(slots, static_cast<int>(std::clamp<std::int64_t>(affordable, 2, 20)));
   double fastest = std::numeric_limits<double>::infinity();
   int best = unroll_;
   for (const int unroll : gpu::kStreamingUnrolls) {
@@ -48,7 +53,7 @@ StreamingFloor::StreamingFloor(Session& session, std::int64_t read, std::int64_t
     std::int64_t turn = 0;
     batch_us(session.stream, trial, slots, turn);
     const gpu::Graph graph(session.stream, [&] {
-      for (int i = 0; i < std::max(slots_, 20); ++i)
+      for (int i = 0; i < launches; ++i)
         trial.product(session.stream, i % slots_);
     });
     for (int repeat = 0; repeat < 4; ++repeat) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/buffer.hpp>
+#include <lanky/dispatch.hpp>
+#include <lanky/error.hpp>
 
-#include "bench/dispatch.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/vendor.hpp"
@@ -19,7 +20,6 @@ constexpr std::uint64_t kSeedC = 13;
 constexpr std::uint64_t kSeedSample = 14;
 constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kMostSlots = 2048;
-constexpr double kOracleTerms = 3e8;         // multiply-adds that a reference may take
 constexpr std::int64_t kFewestSamples = 24;  // elements that are checked at least
 
 /// An operand as stored: its transpose where `op` says so.
@@ -48,9 +48,10 @@ struct Place {
 };
 
 /// All places of C[m, n], or a seeded sample with its corners.
-std::vector<Place> checked_places(std::int64_t m, std::int64_t n, std::int64_t k) {
+std::vector<Place> checked_places(std::int64_t m, std::int64_t n, std::int64_t k,
+                                  double oracle_terms) {
   const auto affordable =
-      static_cast<std::int64_t>(kOracleTerms / static_cast<double>(std::max<std::int64_t>(k, 1)));
+      static_cast<std::int64_t>(oracle_terms / static_cast<double>(std::max<std::int64_t>(k, 1)));
   const std::int64_t count = std::max(kFewestSamples, affordable);
   std::vector<Place> places;
   if (m * n <= count) {
@@ -79,7 +80,7 @@ class GemmWorkload final : public Workload {
         a_(stored(gemm.m, gemm.k, gemm.op_a, gemm)),
         b_(stored(gemm.k, gemm.n, gemm.op_b, gemm)),
         c_(stored(gemm.m, gemm.n, Op::none, gemm)),
-        places_(checked_places(gemm.m, gemm.n, gemm.k)) {
+        places_(checked_places(gemm.m, gemm.n, gemm.k, session.options.oracle_terms)) {
     const std::int64_t footprint = std::max<std::int64_t>(1, GemmWorkload::footprint().bytes());
     const std::int64_t uncached = uncached_bytes(session.stream.device());
     const std::int64_t sets = std::clamp<std::int64_t>(uncached / footprint + 1, 1, kMostSlots);
@@ -102,10 +103,10 @@ class GemmWorkload final : public Workload {
 
   void fill(Fill fill) override {
     fill_ = fill;
-    for (Operands& set : sets_) {
-      fill_matrix(session_.stream, set.a.view(), fill, kSeedA);
-      fill_matrix(session_.stream, set.b.view(), fill, kSeedB);
-      fill_matrix(session_.stream, set.c.view(), gemm_.beta != 0 ? fill : Fill::nan, kSeedC);
+    fill_set(sets_.front());
+    if (fill == Fill::random) {  // what is timed; integers are only checked, in the first set
+      for (std::size_t s = 1; s < sets_.size(); ++s)
+        replicate_first_set(sets_[s]);
     }
     compute_reference();
   }
@@ -143,6 +144,23 @@ class GemmWorkload final : public Workload {
     Matrix<T> b;
     Matrix<T> c;
   };
+
+  void fill_set(Operands& set) {
+    fill_matrix(session_.stream, set.a.view(), fill_, kSeedA);
+    fill_matrix(session_.stream, set.b.view(), fill_, kSeedB);
+    fill_matrix(session_.stream, set.c.view(), gemm_.beta != 0 ? fill_ : Fill::nan, kSeedC);
+  }
+
+  /// The same data again; a CPU copies faster than it computes them.
+  void replicate_first_set(Operands& set) {
+    if (session_.stream.device().is_cuda()) return fill_set(set);
+    const auto copy = [](Matrix<T>& to, const Matrix<T>& from) {
+      to.buffer().copy_from({from.buffer().data(), static_cast<std::size_t>(from.buffer().size())});
+    };
+    copy(set.a, sets_.front().a);
+    copy(set.b, sets_.front().b);
+    copy(set.c, sets_.front().c);
+  }
 
   std::int64_t storage(const Place& place) const {
     return gemm_.layout == Layout::col ? place.i + place.j * c_.ld : place.i * c_.ld + place.j;
@@ -263,6 +281,15 @@ std::string short_size(std::int64_t size) {
   return zeros >= 4 ? std::to_string(head) + "e" + std::to_string(zeros) : std::to_string(size);
 }
 
+/// Refuses matrices beyond every memory, whose bytes 64 bits cannot count.
+void require_countable(std::int64_t rows, std::int64_t cols) {
+  constexpr auto kMostElements = 0x1p59;  // of up to 8 bytes
+  const auto padded = [](std::int64_t size) { return static_cast<double>(size) + kPad; };
+  if (padded(rows) * padded(cols) < kMostElements) return;
+  throw Error(ErrorCode::out_of_memory, "a matrix of " + std::to_string(rows) + " x " +
+                                            std::to_string(cols) + " elements fits no memory");
+}
+
 }  // namespace
 
 std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -289,11 +316,15 @@ std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
+  require_countable(gemm.m, gemm.n);
+  require_countable(gemm.m, gemm.k);
+  require_countable(gemm.k, gemm.n);
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm.m, gemm.n, gemm.k);
-  return with_type(gemm.dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
-    return std::make_unique<GemmWorkload<T>>(session, named, vendors);
-  });
+  return dispatch_real(gemm.dtype,
+                       [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
+                         return std::make_unique<GemmWorkload<T>>(session, named, vendors);
+                       });
 }
 
 }  // namespace lanky::bench

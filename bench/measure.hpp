@@ -12,10 +12,11 @@ struct MeasureOptions {
   double target_noise = 0.01;  // stop when every median is known to +- this share
   int min_rounds = 7;
   int max_rounds = 200;
-  double max_seconds = 1.0;  // for one measure(); never less than three rounds
-  double batch_ms = 2.0;     // length of one sample
-  double clock_drop = 0.05;  // a clock this share below the run's maximum spoils a round
-  int max_retakes = 20;      // spoiled rounds before they are kept and flagged
+  double max_seconds = 1.0;   // for one measure(); never less than three rounds
+  double batch_ms = 2.0;      // length of one sample
+  double clock_drop = 0.05;   // a clock this share below the run's maximum spoils a round
+  int max_retakes = 20;       // spoiled rounds before they are kept and flagged
+  double oracle_terms = 1e8;  // multiply-adds that the reference of a dense product may take
 
   /// Short: for a demo, or to see that all works.
   static MeasureOptions quick() {
@@ -23,7 +24,8 @@ struct MeasureOptions {
             .min_rounds = 6,
             .max_rounds = 30,
             .max_seconds = 0.1,
-            .batch_ms = 0.5};
+            .batch_ms = 0.5,
+            .oracle_terms = 1e7};
   }
 };
 

@@ -21,8 +21,8 @@ using CblasGemm = void(int order, int op_a, int op_b, int m, int n, int k, T alp
                        int lda, const T* b, int ldb, T beta, T* c, int ldc);
 
 void* openblas() {
-  static void* const kHandle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  return kHandle;
+  static void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  return handle;
 }
 
 template <class Function>

@@ -25,7 +25,8 @@ void fill_vector(const Stream& stream, VectorView<T> vector, Fill fill, std::uin
               seed);
 }
 
-/// Bytes above which no cache of the device holds an array: twice the last shared cache.
+/// Bytes above which no cache of the device holds an array: twice the last shared cache; at most
+/// 128 MiB on a CPU.
 std::int64_t uncached_bytes(Device device);
 
 extern template void fill_matrix(const Stream&, MatrixView<double>, Fill, std::uint64_t);

@@ -36,8 +36,12 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 
 namespace lanky::bench {
 
-const char* const kBuildCommit = "@commit@";
-const char* const kBuildSourcesHash = "@sources_hash@";
+const char* build_commit() noexcept {
+  return "@commit@";
+}
+const char* build_sources_hash() noexcept {
+  return "@sources_hash@";
+}
 
 }  // namespace lanky::bench
 ]])

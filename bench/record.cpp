@@ -130,13 +130,13 @@ std::vector<Json> to_json(const CaseReport& report) {
   return lines;
 }
 
-Json failed_case(const std::string& kind, const std::string& name, Status status,
-                 const std::string& message) {
-  return {{"kind", kind},
-          {"case", name},
-          {"contestant", "lanky"},
-          {"status", bench::name(status)},
-          {"message", message}};
+Json to_json(const FailedCase& failed) {
+  Json line = {{"kind", failed.kind}, {"case", failed.name}};
+  if (!failed.dtype.empty()) line["dtype"] = failed.dtype;
+  line["contestant"] = "lanky";
+  line["status"] = name(failed.status);
+  line["message"] = failed.message;
+  return line;
 }
 
 RecordFile::RecordFile(const std::filesystem::path& path) : path_(path) {

@@ -15,8 +15,14 @@ nlohmann::ordered_json to_json(const Environment& environment);
 /// One object per contestant.
 std::vector<nlohmann::ordered_json> to_json(const CaseReport& report);
 /// A case that never came to contestants: a file that could not be read, a size that did not fit.
-nlohmann::ordered_json failed_case(const std::string& kind, const std::string& name, Status status,
-                                   const std::string& message);
+struct FailedCase {
+  std::string kind;  // "spmv", "gemm"
+  std::string name;
+  std::string dtype;  // "" where it failed in all
+  Status status = Status::invalid;
+  std::string message;
+};
+nlohmann::ordered_json to_json(const FailedCase& failed);
 
 /// Appends lines to a file; a line is there whole or not at all, whatever happens to the program.
 class RecordFile {

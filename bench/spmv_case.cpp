@@ -1,10 +1,11 @@
 #include "bench/spmv_case.hpp"
 
 #include <algorithm>
+#include <lanky/dispatch.hpp>
+#include <lanky/error.hpp>
 #include <limits>
 #include <optional>
 
-#include "bench/dispatch.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/vendor.hpp"
@@ -16,10 +17,11 @@ namespace {
 constexpr std::uint64_t kValueSeed = 1;
 constexpr std::uint64_t kVectorSeed = 2;
 
-/// cpu-csr: the loop that anyone would write, rows shared among threads.
+/// cpu-csr: the loop that anyone would write, rows shared among threads where that can pay.
 template <class T>
 void multiply_rows(const CsrView<T>& a, const T* x, T* y) {
-#pragma omp parallel for schedule(guided)
+  constexpr std::int64_t kWorthThreads = 1 << 15;  // entries
+#pragma omp parallel for schedule(guided) if (a.nnz > kWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     Accumulator<T> sum = 0;
     for (std::int64_t e = a.row_offsets[i]; e < a.row_offsets[i + 1]; ++e)
@@ -218,7 +220,7 @@ std::string_view name(SpmvPath path) noexcept {
 std::unique_ptr<Workload> make_spmv_workload(Session& session, std::string name,
                                              const CsrMatrix<double>& pattern, DType dtype,
                                              const SpmvSelection& selection) {
-  return with_type(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
+  return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
     return std::make_unique<SpmvWorkload<T>>(session, std::move(name), pattern, selection);
   });
 }

@@ -43,6 +43,7 @@ Runner calibrate(const Session& session, const Lap& lap) {
 
 std::vector<Estimate> time_batches(Session& session, std::vector<Runner>& runners) {
   std::vector<Sampler> samplers;
+  samplers.reserve(runners.size());
   for (Runner& runner : runners) {
     samplers.emplace_back([&session, &runner] {
       return batch_us(session.stream, *runner.lap, runner.count, runner.turn);
@@ -117,6 +118,7 @@ double cold_us(Session& session, const Lap& lap) {
     ends[i].record(session.stream);
   }
   std::vector<double> times;
+  times.reserve(ends.size());
   for (int i = 0; i < launches; ++i)
     times.push_back(elapsed_us(starts[i], ends[i]));
   return median(std::move(times));

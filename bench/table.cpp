@@ -57,6 +57,13 @@ std::optional<double> counted_us(const std::optional<Timing>& timing, bool by_gr
   return timing->graph ? std::optional<double>(timing->graph->median_us) : std::nullopt;
 }
 
+/// Whether the time that counts is known too badly for a ratio.
+bool noisy(const std::optional<Timing>& timing, bool by_graph) {
+  constexpr double kNoisy = 0.1;
+  if (!timing || (by_graph && !timing->graph)) return false;
+  return (by_graph ? *timing->graph : timing->warm).noise > kNoisy;
+}
+
 struct Best {
   const Outcome* outcome = nullptr;
   std::optional<double> us;
@@ -72,16 +79,19 @@ Best best_of(const CaseReport& report, bool lanky, bool by_graph) {
   return best;
 }
 
-/// "ok", or who failed and how.
-std::string verdict_text(const CaseReport& report) {
+/// "ok", "ok, noisy", or who failed and how.
+std::string verdict_text(const CaseReport& report, bool by_graph) {
+  bool any_noisy = noisy(report.floor, by_graph);
   std::string text;
   for (const Outcome& outcome : report.outcomes) {
+    any_noisy = any_noisy || noisy(outcome.timing, by_graph);
     if (outcome.status == Status::ok) continue;
     if (outcome.status == Status::unsupported && outcome.contestant != "lanky") continue;
     text +=
         (text.empty() ? "" : ", ") + outcome.contestant + " " + std::string(name(outcome.status));
   }
-  return text.empty() ? "ok" : text;
+  if (!text.empty()) return text;
+  return any_noisy ? "ok, noisy" : "ok";
 }
 
 std::string line(const std::string& name, const std::string& type, const std::string& size,
@@ -107,7 +117,8 @@ std::string table_legend(bool cuda) {
       "size: rows x columns nonzeros, or m x n x k, transposes, layout; times: medians, ";
   text += cuda ? "SpMV in a replayed CUDA graph, GEMM in a batch of launches\n" : "in a batch\n";
   return text +
-         "ratio: best other / lanky; %floor: time of a kernel that only moves the bytes / lanky";
+         "ratio: best other / lanky; %floor: time of a kernel that only moves the bytes / lanky\n"
+         "noisy: some median is known to no better than 10 %, as on a machine that others use";
 }
 
 std::string table_line(const CaseReport& report) {
@@ -135,15 +146,15 @@ std::string table_line(const CaseReport& report) {
                             (other.outcome->contestant == "cusparse" ? other.outcome->variant : ""),
                         13)
             : "-",
-        ratio, share, error, verdict_text(report));
+        ratio, share, error, verdict_text(report, by_graph));
   };
   return std::visit(describe, report.subject);
 }
 
-std::string failure_line(const std::string& name, Status status, const std::string& message) {
-  return format("%-24s %s: ", shortened(name, kCaseWidth).c_str(),
-                std::string(bench::name(status)).c_str()) +
-         message;
+std::string failure_line(const FailedCase& failed) {
+  return format("%-24s %-4s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
+                std::string(name(failed.status)).c_str()) +
+         failed.message;
 }
 
 }  // namespace lanky::bench

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/case.hpp"
+#include "bench/record.hpp"
 
 namespace lanky::bench {
 
@@ -16,6 +17,6 @@ std::string table_legend(bool cuda);
 std::string table_line(const CaseReport& report);
 
 /// A line for what never came to be measured.
-std::string failure_line(const std::string& name, Status status, const std::string& message);
+std::string failure_line(const FailedCase& failed);
 
 }  // namespace lanky::bench

@@ -37,10 +37,10 @@ Module open_module() {
 }  // namespace
 
 Vendor& gpu_vendor() {
-  static const Module kModule = open_module();
-  if (kModule.vendor == nullptr)
-    throw Error(ErrorCode::unsupported, "no cuBLAS and cuSPARSE: " + kModule.failure);
-  return *kModule.vendor;
+  static const Module module = open_module();
+  if (module.vendor == nullptr)
+    throw Error(ErrorCode::unsupported, "no cuBLAS and cuSPARSE: " + module.failure);
+  return *module.vendor;
 }
 
 }  // namespace lanky::bench

@@ -1,11 +1,10 @@
 #include "bench/verify.hpp"
 
 #include <cmath>
+#include <lanky/dispatch.hpp>
 #include <lanky/half.hpp>
 #include <limits>
 #include <sstream>
-
-#include "bench/dispatch.hpp"
 
 namespace lanky::bench {
 
@@ -39,7 +38,7 @@ double smallest_subnormal(DType dtype) {
 }
 
 double round_once(DType dtype, double value) {
-  return with_type(dtype, [value]<class T>(std::type_identity<T>) {
+  return dispatch_real(dtype, [value]<class T>(std::type_identity<T>) {
     return static_cast<double>(static_cast<T>(value));
   });
 }

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/arguments.hpp"
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
 #include "dense/policy.hpp"

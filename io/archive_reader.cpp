@@ -139,7 +139,9 @@ struct ArchiveReader::Impl {
   }
 
   void find_matrix(const fs::path& path) {
-    std::string seen;
+    constexpr int kMostNamed = 8;
+    int members = 0;
+    std::string named;
     while (archive_entry* entry = next_member()) {
       if (!is_tar()) {
         if (feed.file.plain() && archive_filter_count(handle.get()) == 1) note_plain_size(path);
@@ -151,14 +153,14 @@ struct ArchiveReader::Impl {
         name = concat(file_name, "/", member);
         return;
       }
-      seen += concat(seen.empty() ? "" : ", ", member);
+      if (++members <= kMostNamed) named += concat(members > 1 ? ", " : "", member);
     }
     at_end = true;
-    if (is_tar()) {
-      throw Error(ErrorCode::io, concat(file_name, ": holds no NAME/NAME.mtx, but ",
-                                        seen.empty() ? "nothing" : seen,
-                                        "; extract the matrix and give its own name"));
-    }
+    if (!is_tar()) return;
+    if (members == 0) throw Error(ErrorCode::io, file_name + ": is an archive without files");
+    if (members > kMostNamed) named += concat(" and ", members - kMostNamed, " more");
+    throw Error(ErrorCode::io, concat(file_name, ": holds no NAME/NAME.mtx, but ", named,
+                                      "; extract the matrix and give its own name"));
   }
 
   void note_plain_size(const fs::path& path) {

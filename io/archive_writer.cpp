@@ -39,6 +39,11 @@ int add_filter(archive* handle, const std::string& ending) {
 
 struct ArchiveWriter::Impl {
   explicit Impl(const fs::path& path) : target(path), part(name_beside(path)) {
+    // The rename at the end would put a file in the place of /dev/null.
+    std::error_code unknown;
+    if (fs::exists(path, unknown) && !fs::is_regular_file(path, unknown)) {
+      fail("it is not a regular file");
+    }
     file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) fail(std::generic_category().message(errno));
   }

@@ -173,16 +173,19 @@ CsrMatrix<T> fill(const Spec& spec, const Pattern& pattern, const std::string& w
   CsrMatrix<T> matrix;
   matrix.rows = pattern.rows;
   matrix.cols = pattern.cols;
-  check_memory(pattern.rows, sizeof(std::int64_t), what);
+  MemoryLimit(sizeof(std::int64_t), what).check(pattern.rows);
   auto& offsets = matrix.row_offsets;
   offsets.assign(static_cast<std::size_t>(pattern.rows) + 1, 0);
+  const MemoryLimit limit(sizeof(std::int32_t) + sizeof(T), what);
+  std::atomic<std::int64_t> entries = 0;  // so far: dense:1000000 should not count for an hour
   for_each_row(pattern, spec.seed, [&](std::int64_t row, const std::vector<std::int32_t>& columns) {
-    offsets[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(columns.size());
+    const auto length = static_cast<std::int64_t>(columns.size());
+    offsets[static_cast<std::size_t>(row) + 1] = length;
+    limit.check(entries.fetch_add(length, std::memory_order_relaxed) + length);
   });
   for (std::size_t i = 1; i < offsets.size(); ++i)
     offsets[i] += offsets[i - 1];
 
-  check_memory(offsets.back(), sizeof(std::int32_t) + sizeof(T), what);
   matrix.col_indices.resize(static_cast<std::size_t>(offsets.back()));
   matrix.values.resize(static_cast<std::size_t>(offsets.back()));
   for_each_row(pattern, spec.seed, [&](std::int64_t row, const std::vector<std::int32_t>& columns) {
@@ -219,7 +222,7 @@ std::string generator_help() {
       usage += p.by_default == Parameter::kRequired ? concat(":", p.name)
                                                     : concat("[:", p.name, "=", p.by_default, "]");
     }
-    usage.resize(std::max<std::size_t>(usage.size(), 48), ' ');
+    usage.resize(std::max<std::size_t>(usage.size(), 39), ' ');
     help += concat(usage, "  ", g.help, "\n");
   }
   return help +

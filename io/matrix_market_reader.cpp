@@ -207,7 +207,7 @@ CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& opti
   check_supported<T>(header, archive.name());
   const std::string what =
       concat(archive.name(), " (", header.rows, " rows, ", header.stored_entries, " entries)");
-  check_memory(header.rows, sizeof(std::int64_t), what);
+  MemoryLimit(sizeof(std::int64_t), what).check(header.rows);
   return or_out_of_memory(what, [&] {
     const bool reject = options.duplicates == Duplicates::reject;
     EntryReader<T> reader(cursor, header, reject);

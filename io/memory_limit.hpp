@@ -8,22 +8,35 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/text.hpp"
 
 namespace lanky::io {
 
-/// Throws Error(out_of_memory) where `count` elements exceed the machine's memory: Linux would
-/// grant them, and end the process when they are touched.
-inline void check_memory(std::int64_t count, std::size_t bytes_each, const std::string& what) {
-  const double bytes = static_cast<double>(count) * static_cast<double>(bytes_each);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  if (bytes > memory) {
+/// Refuses more elements than the machine has memory for: Linux would grant them, and end the
+/// process when they are touched.
+class MemoryLimit {
+ public:
+  MemoryLimit(std::size_t bytes_each, std::string what)
+      : bytes_each_(static_cast<double>(bytes_each)),
+        what_(std::move(what)),
+        memory_(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                static_cast<double>(sysconf(_SC_PAGE_SIZE))) {}
+
+  /// Throws Error(out_of_memory) where so many elements are too many.
+  void check(std::int64_t count) const {
+    const double bytes = static_cast<double>(count) * bytes_each_;
+    if (bytes <= memory_) return;
     throw Error(ErrorCode::out_of_memory,
-                concat(what, " needs ", bytes, " bytes, but this machine has ", memory));
+                concat(what_, " needs at least ", bytes, " bytes, but this machine has ", memory_));
   }
-}
+
+ private:
+  double bytes_each_;
+  std::string what_;
+  double memory_;  // bytes
+};
 
 /// f(), with a failed allocation turned into Error(out_of_memory).
 template <class F>

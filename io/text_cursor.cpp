@@ -13,7 +13,6 @@ namespace lanky::io {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-constexpr std::size_t kLongestLine = std::size_t{1} << 26;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kHex = "0123456789abcdef";
 
@@ -66,6 +65,9 @@ bool TextCursor::advance() {
     block_start_ = position_ = block.data();
     end_ = position_ + block.size();
     if (line_ == 1 && block.starts_with(kByteOrderMark)) position_ += kByteOrderMark.size();
+    if (block.size() == LineBlocks::kLongestLine && block.back() != '\n') {
+      fail(line_, 1, "the line is longer than 64 MiB; is it a Matrix Market file?");
+    }
   }
   line_start_ = token_ = position_;
   return position_ != end_;

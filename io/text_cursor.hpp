@@ -16,8 +16,11 @@ class LineBlocks {
  public:
   explicit LineBlocks(ArchiveReader& reader);
 
-  /// The next block, kept until the next call; empty at the end. A line that would not fit 64 MiB
-  /// comes in pieces.
+  /// The longest line that comes whole, its newline included.
+  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+
+  /// The next block, kept until the next call; empty at the end. Where it is kLongestLine bytes
+  /// without a newline at their end, a longer line has been cut.
   std::string_view next();
 
  private:

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/arguments.hpp"
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/explain.hpp"

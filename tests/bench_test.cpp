@@ -438,8 +438,9 @@ class RecordFileTest : public testing::Test {
 };
 
 TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
-  RecordFile(path_).write(failed_case("spmv", "a\"b\\c\n\x01\xff", Status::invalid, "line\nbreak"));
-  RecordFile(path_).write(failed_case("spmv", "next", Status::oom, ""));
+  RecordFile(path_).write(
+      to_json(FailedCase{"spmv", "a\"b\\c\n\x01\xff", "", Status::invalid, "line\nbreak"}));
+  RecordFile(path_).write(to_json(FailedCase{"spmv", "next", "f64", Status::oom, ""}));
   std::istringstream lines(text());
   std::vector<Json> parsed;
   for (std::string line; std::getline(lines, line);)
@@ -447,7 +448,9 @@ TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
   ASSERT_EQ(parsed.size(), 2U);
   EXPECT_EQ(parsed[0]["case"], "a\"b\\c\n\x01\xef\xbf\xbd");  // what is not UTF-8 is replaced
   EXPECT_EQ(parsed[0]["status"], "invalid");
+  EXPECT_FALSE(parsed[0].contains("dtype"));
   EXPECT_EQ(parsed[1]["status"], "oom");
+  EXPECT_EQ(parsed[1]["dtype"], "f64");
 }
 
 TEST_F(RecordFileTest, RefusesToContinueHalfALine) {
@@ -513,6 +516,12 @@ TEST(Table, LinesFitATerminal) {
   EXPECT_LE(line.size(), 120U) << line;
   EXPECT_NE(line.find("fake"), std::string::npos) << line;
   EXPECT_NE(line.find(" ok"), std::string::npos) << line;
+  report.floor->warm.noise = report.outcomes[0].timing->warm.noise = 0.01;
+  EXPECT_EQ(table_line(report).find("noisy"), std::string::npos);
+  report.outcomes[0].timing->warm.noise = 0.5;
+  EXPECT_NE(table_line(report).find("ok, noisy"), std::string::npos);
+  report.outcomes[0].status = Status::wrong;
+  EXPECT_NE(table_line(report).find("lanky wrong"), std::string::npos);
 }
 
 TEST(Stopwatch, RotatesThroughTheSlots) {

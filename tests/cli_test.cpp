@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -39,13 +40,14 @@ class Cli : public testing::Test {
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// Runs `lanky arguments` in a shell.
-  Ran lanky(const std::string& arguments) const {
+  /// Runs `lanky arguments` in a shell, by way of the command `through`.
+  Ran lanky(const std::string& arguments, const std::string& through = "") const {
     const fs::path out = folder_ / "stdout";
     const fs::path err = folder_ / "stderr";
     std::ostringstream command;
-    command << "'" << program() << "' " << arguments << " >'" << out.string() << "' 2>'"
-            << err.string() << "'";
+    // One thread: the figures do not matter here, and others may be using the machine.
+    command << "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 " << through << " '" << program() << "' "
+            << arguments << " >'" << out.string() << "' 2>'" << err.string() << "'";
     const int status = std::system(command.str().c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
   }
@@ -58,6 +60,12 @@ class Cli : public testing::Test {
     return write(file,
                  "%%MatrixMarket matrix coordinate real general\n3 3 4\n"
                  "1 1 2.5\n2 2 -1\n3 1 4\n3 3 1e3\n");
+  }
+  std::string deep_folder() const {
+    std::string path = (folder_ / "deep").string();
+    while (path.size() < 5000)
+      path.append("/").append(200, 'x');
+    return path;
   }
   std::string json() const { return (folder_ / "out.jsonl").string(); }
   std::vector<Json> lines() const { return parse(text_of(json())); }
@@ -81,6 +89,22 @@ TEST_F(Cli, HelpTeachesAndSucceeds) {
     EXPECT_EQ(lanky(std::string(command) + " --help").exit_code, 0) << command;
 }
 
+TEST_F(Cli, AloneItShowsItsHelp) {
+  const Ran ran = lanky("");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("Examples:"), std::string::npos) << ran.err;
+}
+
+TEST_F(Cli, WhatItPrintsFitsATerminal) {
+  std::string text = lanky("--help").out + lanky("info").out;
+  for (const char* command : {"spmv", "gemm", "batch"})
+    text += lanky(std::string(command) + " --help").out;
+  text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 120U) << line;
+}
+
 TEST_F(Cli, InfoNamesTheExecutors) {
   const Ran ran = lanky("info");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -92,7 +116,8 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
   for (const char* arguments :
        {"", "frobnicate", "spmv", "spmv --dtype f8 a.mtx", "gemm --m 3 --n 4", "batch",
         "gemm --m -3 --n 4 --k 5", "spmv --device tpu --generate diagonal:5",
-        "gemm --m 3 --n 4 --k 5 --op-a x"}) {
+        "gemm --m 3 --n 4 --k 5 --op-a x", "gemm --m 99999999999999999999 --n 4 --k 5",
+        "gemm --m 1e6 --n 4 --k 5", "spmv --dtype f64,f8 --generate diagonal:5"}) {
     const Ran ran = lanky(arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;
     EXPECT_FALSE(ran.err.empty()) << arguments;
@@ -109,12 +134,13 @@ TEST_F(Cli, ADeviceThatIsNotThereExitsWithFour) {
 TEST_F(Cli, AMatrixThatCannotBeReadExitsWithThree) {
   const Ran missing = lanky("spmv --device cpu --quick " + (folder_ / "none.mtx").string());
   EXPECT_EQ(missing.exit_code, 3) << missing.err;
-  EXPECT_NE(missing.out.find("none.mtx"), std::string::npos) << missing.out;
+  EXPECT_NE(missing.err.find("none.mtx: cannot be opened"), std::string::npos) << missing.err;
+  EXPECT_EQ(missing.out.find("measured"), std::string::npos) << missing.out;
   const std::string broken =
       write("broken.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1.0\n");
   const Ran ran = lanky("spmv --device cpu --quick " + broken);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_NE(ran.out.find("broken.mtx:3"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("broken.mtx:3"), std::string::npos) << ran.err;
   const Ran grid = lanky("batch --device cpu --gemm " + write("grid.json", "{\"cases\": [{}]}"));
   EXPECT_EQ(grid.exit_code, 3);
   EXPECT_NE(grid.err.find("cases[0]"), std::string::npos) << grid.err;
@@ -140,6 +166,15 @@ TEST_F(Cli, OneMatrixInEveryType) {
   }
 }
 
+TEST_F(Cli, AFileMayFollowAnyOption) {
+  const Ran ran =
+      lanky("spmv --device cpu --quick --no-vendor --json " + json() +
+            " --path auto --generate diagonal:5 --generate diagonal:6 --dtype f32,f64 " +
+            matrix("tiny.mtx"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(lines().size(), 1U + 3 * 2);
+}
+
 TEST_F(Cli, ABadFileNeverEndsTheBatch) {
   matrix("a.mtx");
   write("b.mtx", "not a matrix\n");
@@ -158,6 +193,42 @@ TEST_F(Cli, ABadFileNeverEndsTheBatch) {
     EXPECT_EQ(all[i + 1]["status"], status[i]) << all[i + 1];
     EXPECT_EQ(all[i + 1].contains("message"), std::string(status[i]) != "ok");
   }
+}
+
+TEST_F(Cli, AFolderThatCannotBeReadNeverEndsTheBatch) {
+  matrix("a.mtx");
+  matrix("z.mtx");
+  // Too deep to be opened by its name, which stops the superuser too; only tools that step in can.
+  const std::string remove = "rm -rf '" + (folder_ / "deep").string() + "'";
+  ASSERT_EQ(std::system((remove + " && mkdir -p '" + deep_folder() + "'").c_str()), 0);
+  const Ran ran = lanky("batch --device cpu --quick --no-vendor --json " + json() + " '" +
+                        folder_.string() + "'");
+  EXPECT_EQ(std::system(remove.c_str()), 0);
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  EXPECT_NE(ran.out.find(": cannot be read: File name too long"), std::string::npos) << ran.out;
+  const std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 1U + 3);
+  EXPECT_EQ(all[1]["status"], "invalid");
+  EXPECT_EQ(all[2]["case"], "a");
+  EXPECT_EQ(all[3]["case"], "z");
+}
+
+TEST_F(Cli, LinksThatLeadNowhereOrBackDoNotMatter) {
+  matrix("a.mtx");
+  fs::create_symlink("/no/such/file", folder_ / "broken.mtx");
+  fs::create_directory_symlink(folder_, folder_ / "again");
+  const Ran ran =
+      lanky("batch --device cpu --quick --no-vendor --json " + json() + " " + folder_.string());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(lines().size(), 2U);
+}
+
+TEST_F(Cli, AFullDiskIsNotTakenForSuccess) {
+  std::string command(1, '\'');
+  command.append(program()).append("' info >/dev/full 2>/dev/null");
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
 }
 
 TEST_F(Cli, WhatIsNotSupportedDoesNotFailABatch) {
@@ -192,6 +263,23 @@ TEST_F(Cli, OneProduct) {
       lanky("gemm --device cpu --quick --m 4 --n 4 --k 5000 --op-a t --dtype f32 --layout row");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("gram-5000x4"), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, WhatFitsNoMemoryExitsWithFive) {
+  const Ran product = lanky("gemm --device cpu --quick --m 4611686018427387904 --n 4 --k 4");
+  EXPECT_EQ(product.exit_code, 5) << product.err;
+  EXPECT_NE(product.err.find("4611686018427387904 x 4 elements fits no memory"), std::string::npos)
+      << product.err;
+  const Ran matrix = lanky("spmv --device cpu --quick --generate dense:1000000");
+  EXPECT_EQ(matrix.exit_code, 5) << matrix.err;
+  EXPECT_NE(matrix.err.find("this machine has"), std::string::npos) << matrix.err;
+}
+
+TEST_F(Cli, AnInterruptEndsWithOneMessage) {
+  const Ran ran =
+      lanky("spmv --device cpu --generate rmat:24", "timeout --preserve-status -s INT 1");
+  EXPECT_EQ(ran.exit_code, 128 + SIGINT);
+  EXPECT_NE(ran.err.find("lanky: interrupted during "), std::string::npos) << ran.err;
 }
 
 TEST_F(Cli, AnUnwritableRecordIsSaidBeforeAnyWork) {

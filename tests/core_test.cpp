@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/arguments.hpp"
-#include "core/dispatch.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 #include "support/counting_allocator.hpp"

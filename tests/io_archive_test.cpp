@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
@@ -149,6 +150,55 @@ TEST(TarArchive, WithoutAMatrixSaysWhatItHolds) {
   EXPECT_NE(std::string(error.what()).find("holds no NAME/NAME.mtx, but tiny/tiny_b.mtx"),
             std::string::npos)
       << error.what();
+}
+
+/// A tar of plain files: for each a header in the format of 1988 (ustar), and 512-byte blocks.
+std::string tar(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::string archive;
+  for (const auto& [name, text] : files) {
+    std::string header(512, '\0');
+    const auto put = [&](std::size_t at, const std::string& field) {
+      header.replace(at, field.size(), field);
+    };
+    char size[12];
+    std::snprintf(size, sizeof size, "%011zo", text.size());
+    put(0, name);
+    put(100, "0000644");
+    put(124, size);
+    put(136, "00000000000");
+    put(148, "        ");
+    put(156, "0");
+    put(257, std::string("ustar\00000", 8));
+    unsigned sum = 0;
+    for (const char c : header)
+      sum += static_cast<unsigned char>(c);
+    char checksum[8];
+    std::snprintf(checksum, sizeof checksum, "%06o", sum);
+    put(148, std::string(checksum, 7) + " ");
+    archive += header + text + std::string((512 - text.size() % 512) % 512, '\0');
+  }
+  return archive + std::string(1024, '\0');
+}
+
+TEST(TarArchive, MayStartItsNamesWithADot) {
+  const TemporaryDirectory directory;
+  const std::string matrix =
+      "%%MatrixMarket matrix coordinate real general\n3 4 3\n1 1 1\n2 4 -2.5\n3 2 0.1\n";
+  const auto path = directory.file(
+      "other.tar", tar({{"./tiny/tiny_b.mtx", "no matrix"}, {"./tiny/tiny.mtx", matrix}}));
+  EXPECT_EQ(csr_text(io::read_csr<double>(path)), kTiny);
+}
+
+TEST(TarArchive, OfManyFilesNamesOnlyTheFirst) {
+  const TemporaryDirectory directory;
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 2000; ++i)
+    files.emplace_back("many/" + std::to_string(i) + ".mtx", "no matrix");
+  const Error error = failure(directory.file("a.tar", tar(files)));
+  EXPECT_EQ(error.code(), ErrorCode::io);
+  const std::string message = error.what();
+  EXPECT_NE(message.find("but many/0.mtx, many/1.mtx"), std::string::npos) << message;
+  EXPECT_NE(message.find("many/7.mtx and 1992 more; extract"), std::string::npos) << message;
 }
 
 TEST(TarArchive, DamageBehindTheMatrixIsAnErrorToo) {

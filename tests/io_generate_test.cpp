@@ -10,6 +10,7 @@
 #include <lanky/io.hpp>
 #include <ostream>
 #include <set>
+#include <sstream>
 
 namespace lanky {
 namespace {
@@ -271,6 +272,7 @@ TEST(Generate, RefusesWhatItCannotMake) {
       {"stencil27:2147483647", "columns, but at most 2147483647", ErrorCode::unsupported},
       {"fem:1000", "has 3000000000 columns", ErrorCode::unsupported},
       {"uniform:3000000000", "has 3000000000 columns", ErrorCode::unsupported},
+      {"dense:1000000", "bytes, but this machine has", ErrorCode::out_of_memory},
       {"uniform:1099511627776:1:1", "bytes, but this machine has", ErrorCode::out_of_memory},
   };
   for (const Refused& c : cases) {
@@ -287,6 +289,9 @@ TEST(Generate, RefusesWhatItCannotMake) {
 TEST(Generate, HelpHasOneLineEach) {
   const std::string help = io::generator_help();
   EXPECT_EQ(std::ranges::count(help, '\n'), 14);
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 120U) << line;
   EXPECT_NE(help.find("stencil27:nx[:ny=0][:nz=0]"), std::string::npos) << help;
   EXPECT_NE(help.find("values=uniform|int"), std::string::npos) << help;
 }

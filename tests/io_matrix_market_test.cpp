@@ -6,6 +6,7 @@
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 #include <limits>
+#include <locale>
 #include <ostream>
 
 #include "support/csr_text.hpp"
@@ -67,6 +68,14 @@ INSTANTIATE_TEST_SUITE_P(
               "1x1 (0,0)7"},
         Valid{"no_newline_at_the_end", with_header("1 1 1\n1 1 7"), "1x1 (0,0)7"},
         Valid{"tabs_and_indents", with_header("\t 1\t1  1 \n \t1 1\t7 \t\n"), "1x1 (0,0)7"},
+        Valid{"byte_order_mark_and_crlf",
+              "\xEF\xBB\xBF%%MatrixMarket matrix coordinate real general\r\n1 1 1\r\n1 1 7\r\n",
+              "1x1 (0,0)7"},
+        Valid{"indices_with_zeros_in_front", with_header("1 1 1\n001 01 7\n"), "1x1 (0,0)7"},
+        Valid{"more_entries_than_places", with_header("1 1 3\n1 1 1\n1 1 2\n1 1 4\n"),
+              "1x1 (0,0)7"},
+        Valid{"nul_in_a_comment", with_header(std::string("%a\0b\n1 1 1\n1 1 7\n", 17)),
+              "1x1 (0,0)7"},
         Valid{"plus_signs", with_header("+1 +1 +1\n+1 +1 +7\n"), "1x1 (0,0)7"},
         Valid{"forms_of_one", with_header("1 5 5\n1 1 1\n1 2 1.0\n1 3 1E0\n1 4 1.\n1 5 .1e+1\n"),
               "1x5 (0,0)1 (0,1)1 (0,2)1 (0,3)1 (0,4)1"},
@@ -205,6 +214,58 @@ TEST(MatrixMarket, IgnoresTheLocale) {
   std::setlocale(LC_ALL, "C");
 }
 
+/// A decimal comma and grouped thousands for whoever asks the locale, as C++ streams do.
+class CommaLocale {
+ public:
+  CommaLocale() : before_(std::locale::global(std::locale(std::locale::classic(), new Commas))) {}
+  ~CommaLocale() { std::locale::global(before_); }
+  CommaLocale(const CommaLocale&) = delete;
+  CommaLocale& operator=(const CommaLocale&) = delete;
+
+ private:
+  struct Commas : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  std::locale before_;
+};
+
+TEST(MatrixMarket, IgnoresTheLocaleOfStreams) {
+  const CommaLocale commas;
+  const TemporaryDirectory directory;
+  const CsrMatrix<double> a{1, 1234567, {0, 2}, {1234, 1234566}, {1234.5, 1e22}};
+  io::write_matrix_market(directory.path() / "a.mtx", a.view());
+  const auto b = io::read_csr<double>(directory.path() / "a.mtx");
+  EXPECT_EQ(b.cols, a.cols);
+  EXPECT_EQ(b.col_indices, a.col_indices);
+  EXPECT_EQ(b.values, a.values);
+  try {
+    read_text<double>(with_header("1234567 1 1\n1234568 1 1\n"));
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("1234568 is outside 1..1234567"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(MatrixMarket, ALineTooLongIsNeverReadAsTwo) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  const std::string start = with_header("1 2 2\n1 1 1\n");
+  // What is cut off this comment would be a good entry.
+  const std::string comment = "%" + std::string(kMost - 1, 'x');
+  try {
+    read_text<double>(start + comment + "1 2 5\n");
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::parse);
+    EXPECT_NE(std::string(error.what()).find("a.mtx:4:1: the line is longer than 64 MiB"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(read_text<double>(start + comment.substr(0, kMost - 1) + "\n1 2 5\n").nnz(), 2);
+}
+
 TEST(MatrixMarket, LinesThatCrossBlocks) {
   // Several blocks of 1 MiB, and one comment that is longer than a block.
   constexpr int kRows = 200'000;
@@ -323,6 +384,22 @@ INSTANTIATE_TEST_SUITE_P(
                   "3:8", "where a value should stand"},
         Malformed{"value_not_a_number", with_header("2 2 1\n1 1 one\n"), "3:5", "value \"one\""},
         Malformed{"value_with_rubbish", with_header("2 2 1\n1 1 1.0x\n"), "3:5", "value \"1.0x\""},
+        Malformed{"exponent_without_digits", with_header("2 2 1\n1 1 1e+\n"), "3:5", "\"1e+\""},
+        Malformed{"fortran_exponent_without_digits", with_header("2 2 1\n1 1 1.5D\n"), "3:5",
+                  "\"1.5D\""},
+        Malformed{"two_exponents", with_header("2 2 1\n1 1 1D5D5\n"), "3:5", "\"1D5D5\""},
+        Malformed{"point_alone", with_header("2 2 1\n1 1 .\n"), "3:5", "value \".\""},
+        Malformed{"nul_behind_a_value", with_header(std::string("2 2 1\n1 1 1\0\n", 13)), "3:5",
+                  "value \"1\\x00\""},
+        Malformed{"nuls_at_the_end", with_header(std::string("2 2 1\n1 1 1\n\0\0", 14)), "4:1",
+                  "more text after the last"},
+        Malformed{"fraction_of_zero_in_integer_field",
+                  banner("coordinate integer general\n2 2 1\n1 1 1.0\n"), "3:5",
+                  "value \"1.0\" is not an integer"},
+        Malformed{"array_with_a_count", banner("array real general\n1 1 1\n1\n"), "2:5",
+                  "should end before \"1\""},
+        Malformed{"count_of_18_digits", with_header("9 9 1000000000000000000\n1 1 1\n"), "2:5",
+                  "promises 1000000000000000000 entries"},
         Malformed{"value_with_two_signs", with_header("2 2 1\n1 1 +-1\n"), "3:5", "value \"+-1\""},
         Malformed{"value_with_comma", with_header("2 2 1\n1 1 1,5\n"), "3:5", "value \"1,5\""},
         Malformed{"value_hexadecimal", with_header("2 2 1\n1 1 0x1\n"), "3:5", "value \"0x1\""},

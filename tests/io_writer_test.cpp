@@ -1,6 +1,7 @@
 // What is written reads back to the same bits, or leaves no trace.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <bit>
 #include <cmath>
@@ -239,6 +240,20 @@ TEST(Writer, LeavesTheOldFileWhereTheDiskIsFull) {
               1)
         << name;
   }
+}
+
+TEST(Writer, TakesNoPlaceOfADeviceOrPipe) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  try {
+    io::write_matrix_market(path, io::generate<double>("diagonal:3").view());
+    FAIL() << "was written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.what(), path.string() + ": cannot be written: it is not a regular file");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST(Writer, ReplacesAnOldFile) {

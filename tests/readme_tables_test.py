@@ -23,7 +23,7 @@ def spmv(case, contestant, variant, graph_us, **changes):
 def gemm(contestant, warm_us, **changes):
     line = {"kind": "gemm", "case": "gram-1e6x16", "family": "gram", "m": 16, "n": 16,
             "k": 1000000, "op_a": "t", "op_b": "n", "layout": "col", "ld": "tight", "beta": 0,
-            "dtype": "f32", "contestant": contestant, "variant": "x", "status": "ok",
+            "dtype": "f32", "contestant": contestant, "variant": "auto", "status": "ok",
             "warm_us": warm_us, "graph_us": 1.0, "floor_us": 1.0, "floor_batch_us": 8.0}
     return {**line, **changes}
 
@@ -50,7 +50,7 @@ class ReadmeTables(unittest.TestCase):
 
     def test_spmv_takes_the_best_vendor_by_graph(self):
         self.write([ENV, spmv("a", "lanky", "auto", 5.0), spmv("a", "cusparse", "alg1", 12.0),
-                    spmv("a", "cusparse", "alg2", 10.0), spmv("b", "lanky", "auto", 8.0),
+                    spmv("a", "cusparse", "alg2", 10.0), spmv("a", "lanky", "mma", 1.0), spmv("b", "lanky", "auto", 8.0),
                     spmv("b", "cusparse", "alg1", 4.0)], ["spmv", "spmv-summary"])
         self.assertEqual(self.run_script().returncode, 0)
         self.assertIn("| a | 20k | 1.23M | 2.00 (80%) |", self.page())
@@ -60,6 +60,13 @@ class ReadmeTables(unittest.TestCase):
                       self.page())
         self.assertEqual(self.page().count("kept"), 2)
         self.assertEqual(self.run_script("--check").returncode, 0)
+
+    def test_paths_compare_lankys_own_kernels(self):
+        self.write([ENV, spmv("a", "lanky", "auto", 5.0), spmv("a", "lanky", "cuda", 10.0),
+                    spmv("b", "lanky", "auto", 4.0), spmv("b", "lanky", "cuda", 2.0),
+                    spmv("c", "lanky", "auto", 4.0)], ["spmv-paths"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f64 | 2 | 1.000 | 0.50 | 2.00 |", self.page())
 
     def test_gemm_goes_by_batch(self):
         self.write([ENV, gemm("lanky", 10.0), gemm("cublas", 30.0)], ["gemm", "gemm-summary"])

@@ -186,7 +186,7 @@ TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {
 // are numbered beyond 2^31 slots.
 TEST(SparseCudaHuge, MoreThanTwoToThe31Slots) {
   const char* huge = std::getenv("LANKY_HUGE");
-  if (huge == nullptr || std::string(huge) != "1") GTEST_SKIP() << "set LANKY_HUGE=1";
+  if (huge == nullptr || std::string(huge) != "1") GTEST_SKIP() << "needs LANKY_HUGE=1";
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   constexpr std::int64_t kRows = 10'000'000;
   constexpr std::int64_t kCols = 1'000'000;

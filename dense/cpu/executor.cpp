@@ -1,7 +1,7 @@
 // Which cpu executor computes a product.
 #include <type_traits>
 
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "dense/cpu/openblas.hpp"
 #include "dense/cpu/tiled.hpp"
 

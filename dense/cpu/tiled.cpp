@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 
 namespace lanky::dense::cpu {

@@ -1,7 +1,7 @@
 // The cuda executor of a build without CUDA.
 #include <lanky/error.hpp>
 
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "dense/backend.hpp"
 
 namespace lanky::dense::cuda {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/cuda_check.hpp"
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 

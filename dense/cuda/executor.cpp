@@ -1,5 +1,5 @@
 // Which cuda executor computes a product.
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
 #include "dense/cuda/tiled.hpp"
 

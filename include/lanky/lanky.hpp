@@ -5,6 +5,7 @@
 #include <lanky/csr.hpp>
 #include <lanky/dense.hpp>
 #include <lanky/device.hpp>
+#include <lanky/dispatch.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/error.hpp>
 #include <lanky/half.hpp>

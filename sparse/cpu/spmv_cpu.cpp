@@ -3,7 +3,7 @@
 // matter.
 #include <algorithm>
 
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
 
 namespace lanky::sparse::cpu {

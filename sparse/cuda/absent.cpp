@@ -2,7 +2,7 @@
 // these are out of reach of a caller.
 #include <lanky/error.hpp>
 
-#include "core/dispatch.hpp"
+#include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
 
 namespace lanky::sparse::cuda {

@@ -36,15 +36,36 @@ std::string matrix_name(const fs::path& path) {
   return file;
 }
 
-/// The matrices that a path means: itself, or all below a folder in the order of their names.
-std::vector<fs::path> matrices_at(const fs::path& path) {
-  if (!fs::is_directory(path)) return {path};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file() && is_matrix_file(entry.path())) files.push_back(entry.path());
+/// What is found below a folder.
+struct Found {
+  std::vector<fs::path> matrices;
+  std::vector<std::string> failures;  // folders that cannot be read, and why
+};
+
+void search(const fs::path& folder, Found& found) {
+  std::error_code error;
+  std::error_code unknown;  // of a broken link, say: then it is neither folder nor file
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->is_directory(unknown)) {
+      if (!entry->is_symlink(unknown)) search(entry->path(), found);
+    } else if (entry->is_regular_file(unknown) && is_matrix_file(entry->path())) {
+      found.matrices.push_back(entry->path());
+    }
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  if (error) found.failures.push_back(folder.string() + ": cannot be read: " + error.message());
+}
+
+/// The matrices that a path means: itself, or all below a folder in the order of their names.
+Found matrices_at(const fs::path& path) {
+  std::error_code unknown;  // reading it will tell
+  if (!fs::is_directory(path, unknown)) return {{path}, {}};
+  Found found;
+  search(path, found);
+  std::sort(found.matrices.begin(), found.matrices.end());
+  if (found.matrices.empty() && found.failures.empty())
+    found.failures.push_back(path.string() + ": holds no .mtx, compressed .mtx or .tar.gz");
+  return found;
 }
 
 SpmvPath parse_path(const std::string& text) {
@@ -79,13 +100,10 @@ class Batch {
         dtypes_(dtypes_of(options)) {}
 
   void multiply_path(const std::string& path) {
-    std::vector<fs::path> files;
-    guarded("spmv", path, [&] {
-      files = matrices_at(path);
-      if (files.empty())
-        throw Error(ErrorCode::io, path + ": holds no .mtx, compressed .mtx or .tar.gz");
-    });
-    for (const fs::path& file : files) {
+    const Found found = matrices_at(path);
+    for (const std::string& failure : found.failures)
+      guarded("spmv", path, "", [&] { throw Error(ErrorCode::io, failure); });
+    for (const fs::path& file : found.matrices) {
       multiply(matrix_name(file), [&] { return io::read_csr<double>(file); });
     }
   }
@@ -96,14 +114,14 @@ class Batch {
 
   void multiply_dense(const bench::GemmCase& gemm) {
     const std::string name = bench::gemm_case_name(gemm.m, gemm.n, gemm.k);
-    guarded("gemm", name, [&] {
-      set_current_task(name + " " + std::string(lanky::name(gemm.dtype)));
-      const auto workload = bench::make_gemm_workload(session_, gemm, !options_.no_vendor);
-      reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+    const std::string_view dtype = lanky::name(gemm.dtype);
+    guarded("gemm", name, dtype, [&] {
+      set_current_task(name + " " + std::string(dtype));
+      measure(*bench::make_gemm_workload(session_, gemm, !options_.no_vendor));
     });
   }
 
-  /// The status of the last case that could not be measured.
+  /// The status of the last case that lanky could not do.
   bench::Status last_failure() const { return last_failure_; }
 
  private:
@@ -112,29 +130,37 @@ class Batch {
   void multiply(const std::string& name, Source source) {
     CsrMatrix<double> matrix;
     bool read = false;
-    guarded("spmv", name, [&] {
+    guarded("spmv", name, "", [&] {
       set_current_task("reading " + name);
       matrix = source();
       read = true;
     });
     for (const DType dtype : read ? dtypes_ : std::vector<DType>()) {
-      guarded("spmv", name, [&] {
+      guarded("spmv", name, lanky::name(dtype), [&] {
         set_current_task(name + " " + std::string(lanky::name(dtype)));
-        const auto workload = bench::make_spmv_workload(session_, name, matrix, dtype, selection_);
-        reporter_.add(bench::run_workload(session_, *workload), options_.explain);
+        measure(*bench::make_spmv_workload(session_, name, matrix, dtype, selection_));
       });
     }
   }
 
+  void measure(bench::Workload& workload) {
+    const bench::CaseReport report = bench::run_workload(session_, workload);
+    for (const bench::Outcome& outcome : report.outcomes) {
+      if (outcome.contestant == "lanky" && outcome.status != bench::Status::ok)
+        last_failure_ = outcome.status;
+    }
+    reporter_.add(report, options_.explain);
+  }
+
   /// Runs `task`; what it throws becomes a line of the results.
   template <class Task>
-  void guarded(const std::string& kind, const std::string& name, Task task) {
+  void guarded(const char* kind, const std::string& name, std::string_view dtype, Task task) {
     try {
       task();
     } catch (const std::exception&) {
-      std::string message;
-      last_failure_ = bench::status_of_current_exception(message);
-      reporter_.add_failure(kind, name, last_failure_, message);
+      bench::FailedCase failed{kind, name, std::string(dtype), bench::Status::ok, ""};
+      last_failure_ = failed.status = bench::status_of_current_exception(failed.message);
+      reporter_.add(failed);
     }
   }
 
@@ -169,7 +195,7 @@ int run_work(const RunOptions& options, const Work& work) {
     products.insert(products.end(), grid.begin(), grid.end());
   }
   const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
-  Reporter reporter(options.json);
+  Reporter reporter(options.json, work.single);
   set_current_task("the measurement of the streaming floor");
   bench::Session session(device,
                          options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions());

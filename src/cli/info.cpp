@@ -45,7 +45,7 @@ void print_vendors() {
 }  // namespace
 
 int print_info() {
-  print("lanky", std::string(kVersion) + ", commit " + bench::kBuildCommit);
+  print("lanky", std::string(kVersion) + ", commit " + bench::build_commit());
   for (const Device device : Device::all())
     print(device.name().c_str(), describe(device));
   if (Device::cuda_count() == 0) {

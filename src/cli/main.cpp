@@ -1,5 +1,7 @@
 // The lanky program: the command line, and the exit codes.
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
@@ -26,16 +28,19 @@ constexpr char kExamples[] =
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
     "\n"
-    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times "
-    "and\n"
-    "of JSON lines: docs/measuring.md.\n"
+    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
+    "and of JSON lines: docs/measuring.md.\n"
     "\n"
-    "Exit codes: 0 all right (a batch passes over what is not supported, complex matrices say, "
-    "with\n"
-    "a line that says so); 1 a result was wrong or a case failed; 2 wrong usage; 3 the one matrix "
-    "or\n"
-    "grid asked for cannot be read or is not supported; 4 no such device; 5 out of memory, or a\n"
-    "device or system error; 128 + N ended by signal N.";
+    "Exit codes:\n"
+    "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
+    "     a line that says so\n"
+    "  1  a result was wrong, a case of a batch failed, or the vendor's library did\n"
+    "  2  wrong usage\n"
+    "  3  the one matrix or grid asked for cannot be read or is not supported, or the file for\n"
+    "     JSON lines cannot be written\n"
+    "  4  no such device\n"
+    "  5  out of memory, or an error of the device or the system\n"
+    "  128 + N  ended by signal N";
 
 /// Text of a GemmCase that is still to be parsed.
 struct GemmText {
@@ -46,13 +51,21 @@ struct GemmText {
   std::string ld = "tight";
 };
 
+/// A list with commas between, or the option again; the word after it is not of the list, so that
+/// a file may follow.
+CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::string>& list,
+                      const char* what) {
+  return command.add_option(name, list, what)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--device", options.device, "cpu, cuda or cuda:INDEX (default: the best)");
-  command
-      .add_option("--dtype", options.dtypes,
-                  "element types, of f64, f32, f16, bf16; commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}))
+  add_list(command, "--dtype", options.dtypes,
+           "element types, of f64, f32, f16, bf16; commas between")
+      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}), "")
       ->capture_default_str();
   command.add_flag("--no-vendor", options.no_vendor,
                    "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
@@ -67,17 +80,25 @@ void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
   command
       .add_option("--generate", work.generators,
                   "a generated matrix such as stencil27:64 (lanky info lists all); can be repeated")
+      ->allow_extra_args(false)
       ->type_name("SPEC");
-  command
-      .add_option("--path", options.paths_of_rows,
-                  "lanky's kernels: auto, mma, cuda; commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"auto", "mma", "cuda"}));
+  add_list(command, "--path", options.paths_of_rows,
+           "lanky's kernels: auto, mma, cuda; commas between")
+      ->check(CLI::IsMember({"auto", "mma", "cuda"}), "");
+}
+
+/// A whole number from 0 to 2^63 - 1; CLI11 itself takes what is larger for the largest.
+std::string check_size(const std::string& text) {
+  std::int64_t size = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, size);
+  if (error == std::errc() && stop == end && size >= 0) return "";
+  return "\"" + text + "\" is not a whole number such as 10000000";
 }
 
 void add_gemm_options(CLI::App& command, GemmText& text) {
   const auto size = [&](const char* name, std::int64_t& value, const char* what) {
-    command.add_option(name, value, what)->required()->check(CLI::NonNegativeNumber);
+    command.add_option(name, value, what)->required()->check(check_size, "");
   };
   size("--m", text.gemm.m, "rows of C");
   size("--n", text.gemm.n, "columns of C");
@@ -141,11 +162,18 @@ int run(CLI::App& app, int argc, char** argv) {
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
   batch->add_option("paths", work.files,
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
-  batch->add_option("--gemm", work.grid, "dense products: a grid such as bench/grids/small.json")
+  batch
+      ->add_option(
+          "--gemm", work.grid,
+          "dense products: a grid such as bench/grids/small.json, which names its own types")
       ->type_name("GRID");
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options);
 
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
+  }
   app.parse(argc, argv);
   if (info->parsed()) return print_info();
   if (spmv->parsed()) {
@@ -181,7 +209,10 @@ int guarded_main(int argc, char** argv) {
   install_signal_messages();
   CLI::App app(kAbout, "lanky");
   try {
-    return run(app, argc, argv);
+    const int code = run(app, argc, argv);
+    if (std::ferror(stdout) != 0 || std::fflush(stdout) != 0)
+      return complain("standard output cannot be written", kBroken);
+    return code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   } catch (const Error& error) {

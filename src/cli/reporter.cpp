@@ -12,6 +12,10 @@ void warn(const std::string& line) {
   std::fprintf(stderr, "lanky: %s\n", line.c_str());
 }
 
+std::string cases(int count) {
+  return std::to_string(count) + (count == 1 ? " case" : " cases");
+}
+
 std::string terabytes(double tbs) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g TB/s", tbs);
@@ -20,7 +24,8 @@ std::string terabytes(double tbs) {
 
 }  // namespace
 
-Reporter::Reporter(const std::string& json) : table_(json == "-" ? stderr : stdout) {
+Reporter::Reporter(const std::string& json, bool single)
+    : table_(json == "-" ? stderr : stdout), single_(single) {
   if (!json.empty()) records_ = std::make_unique<bench::RecordFile>(json);
 }
 
@@ -55,21 +60,28 @@ void Reporter::add(const bench::CaseReport& report, bool explain) {
   }
 }
 
-void Reporter::add_failure(const std::string& kind, const std::string& name, bench::Status status,
-                           const std::string& message) {
+void Reporter::add(const bench::FailedCase& failed) {
   ++cases_;
-  ++(status == bench::Status::unsupported ? unsupported_ : failures_);
-  if (records_) records_->write(bench::failed_case(kind, name, status, message));
-  print(bench::failure_line(name, status, message));
+  ++(failed.status == bench::Status::unsupported ? unsupported_ : failures_);
+  if (records_) records_->write(bench::to_json(failed));
+  if (single_) {
+    warn(failed.dtype.empty() ? failed.message
+                              : failed.name + " " + failed.dtype + ": " + failed.message);
+  } else {
+    print(bench::failure_line(failed));
+  }
 }
 
 void Reporter::finish() {
-  print("");
-  print(bench::table_legend(cuda_));
-  const int measured = cases_ - failures_ - unsupported_;
-  print(std::to_string(measured) + " cases measured, every result of theirs right");
-  if (unsupported_ > 0) warn(std::to_string(unsupported_) + " cases are not supported yet");
-  if (failures_ > 0) warn(std::to_string(failures_) + " cases failed");
+  const int right = cases_ - failures_ - unsupported_;
+  if (right > 0) {
+    print("");
+    print(bench::table_legend(cuda_));
+    print(cases(right) + " measured, every result right");
+  }
+  if (single_ && cases_ == 1) return;  // what is wrong with it has been said
+  if (unsupported_ > 0) warn(cases(unsupported_) + " not supported yet");
+  if (failures_ > 0) warn(cases(failures_) + " failed");
 }
 
 void Reporter::print(const std::string& line) const {

@@ -36,8 +36,10 @@ void end_with_message(int signal) {
 }  // namespace
 
 void install_signal_messages() {
-  for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    std::signal(signal, end_with_message);
+  for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    // What a shell ignores for a program in the background stays ignored.
+    if (std::signal(signal, end_with_message) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
 }
 
 void set_current_task(const std::string& task) {

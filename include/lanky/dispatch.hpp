@@ -1,4 +1,4 @@
-// From a DType known at run time to code for its C++ type, and the types that plans are made for.
+// From a DType known at run time to code for its C++ type.
 #pragma once
 
 #include <lanky/dtype.hpp>
@@ -30,8 +30,3 @@ decltype(auto) dispatch_real(DType dtype, F&& f) {
 }
 
 }  // namespace lanky
-
-/// apply(T, TOut) for every combination of operand and result type that a plan can have.
-#define LANKY_FOR_EACH_PLAN_TYPE(apply)                                          \
-  apply(double, double) apply(float, float) apply(half, half) apply(half, float) \
-      apply(bfloat16, bfloat16) apply(bfloat16, float)
