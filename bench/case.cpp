@@ -73,20 +73,6 @@ Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& v
 
 }  // namespace
 
-std::string_view name(GemmFamily family) noexcept {
-  switch (family) {
-    case GemmFamily::panel:
-      return "panel";
-    case GemmFamily::update:
-      return "update";
-    case GemmFamily::gram:
-      return "gram";
-    case GemmFamily::regular:
-      return "regular";
-  }
-  return "unknown";
-}
-
 std::string_view name(Op op) noexcept {
   return op == Op::none ? "n" : op == Op::trans ? "t" : "c";
 }

@@ -43,7 +43,6 @@ struct GemmCase {
 };
 
 /// "panel", "update", "gram", "regular"; "n", "t", "c"; "col", "row": as records spell them.
-std::string_view name(GemmFamily family) noexcept;
 std::string_view name(Op op) noexcept;
 std::string_view name(Layout layout) noexcept;
 

@@ -51,8 +51,3 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
 }
 
 }  // namespace lanky::dense
-
-/// Every combination of operand and result type that a plan can have.
-#define LANKY_DENSE_FOR_EACH_TYPE(apply)                                         \
-  apply(double, double) apply(float, float) apply(half, half) apply(half, float) \
-      apply(bfloat16, bfloat16) apply(bfloat16, float)

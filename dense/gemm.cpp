@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/arguments.hpp"
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
 #include "dense/policy.hpp"
@@ -102,7 +103,9 @@ struct GemmPlan<T, TOut>::Impl {
         family(gemm_family(shape.m, shape.n, shape.k)),
         executor(device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family)
                                   : dense::cpu::make<T, TOut>(problem, family)),
-        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {}
+        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
+    stream.synchronize();  // the workspace is ready for every stream, not only for this one
+  }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
   std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
@@ -184,7 +187,7 @@ std::string GemmPlan<T, TOut>::explain() const {
       dense::predict(p, kDType<T>, kDType<TOut>, impl_->device, impl_->device.properties());
   return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
                 impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
-                "\nfamily: ", dense::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
+                "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
                 " B ", strides(p.b), " C ", strides(p.c), "\nkernel: ", impl_->executor->explain(),
@@ -194,7 +197,7 @@ std::string GemmPlan<T, TOut>::explain() const {
 
 template <class T, class TOut>
 void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c) {
+          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c) {
   const std::int64_t k = op_a == Op::none ? a.cols : a.rows;
   const GemmPlan<T, TOut> plan(stream, {.m = c.rows,
                                         .n = c.cols,
@@ -213,7 +216,7 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
   template class GemmPlan<T, TOut>;                                                       \
   template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
                               MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

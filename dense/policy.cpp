@@ -11,6 +11,20 @@ GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept 
   return k > dense::kSkinny ? GemmFamily::panel : GemmFamily::update;
 }
 
+std::string_view name(GemmFamily family) noexcept {
+  switch (family) {
+    case GemmFamily::panel:
+      return "panel";
+    case GemmFamily::update:
+      return "update";
+    case GemmFamily::gram:
+      return "gram";
+    case GemmFamily::regular:
+      return "regular";
+  }
+  return "unknown";
+}
+
 namespace dense {
 
 namespace {
@@ -32,20 +46,6 @@ Machine machine(Device device, const DeviceProperties& properties) {
 }
 
 }  // namespace
-
-std::string_view name(GemmFamily family) noexcept {
-  switch (family) {
-    case GemmFamily::panel:
-      return "panel";
-    case GemmFamily::update:
-      return "update";
-    case GemmFamily::gram:
-      return "gram";
-    case GemmFamily::regular:
-      return "regular";
-  }
-  return "unknown";
-}
 
 Bound predict(const Problem& problem, DType in, DType out, Device device,
               const DeviceProperties& properties) {

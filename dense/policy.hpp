@@ -18,8 +18,6 @@ namespace lanky::dense {
 /// Sides up to this length count as skinny.
 inline constexpr std::int64_t kSkinny = 128;
 
-std::string_view name(GemmFamily family) noexcept;
-
 /// What one block of the tile kernel computes: m x n elements of C, k of the reduction at a time.
 /// Each thread holds micro_m x micro_n sums; `groups` groups of threads share out the reduction.
 struct Tile {

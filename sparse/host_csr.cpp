@@ -33,13 +33,10 @@ const CsrView<T>& check_extents(const CsrView<T>& a) {
 }
 
 template <class Integer>
-std::vector<std::int64_t> widened(const Stream& stream, const Integer* offsets, std::int64_t count,
-                                  int base) {
+std::vector<std::int64_t> widened(const Stream& stream, const Integer* offsets,
+                                  std::int64_t count) {
   const HostArray<Integer> host(stream, offsets, count, "the row offsets of A");
-  std::vector<std::int64_t> wide(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i)
-    wide[i] = std::int64_t{host.data()[i]} - base;
-  return wide;
+  return std::vector<std::int64_t>(host.data(), host.data() + count);
 }
 
 /// Row offsets, zero-based, after a check that they rise from the base to nnz.
@@ -48,26 +45,27 @@ std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>
   if (a.rows == 0 && a.nnz == 0) return {0};
   const void* const data = a.row_offsets.data();
   std::vector<std::int64_t> offsets =
-      a.row_offsets.wide()
-          ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1, a.index_base)
-          : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1, a.index_base);
-  if (offsets.front() != 0) {
+      a.row_offsets.wide() ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1)
+                           : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1);
+  if (offsets.front() != a.index_base) {
     throw Error(ErrorCode::invalid_argument,
-                concat("the row offsets of A start at ", offsets.front() + a.index_base,
+                concat("the row offsets of A start at ", offsets.front(),
                        ", not at its index base ", a.index_base));
   }
   for (std::int64_t row = 0; row < a.rows; ++row) {
     if (offsets[row] > offsets[row + 1]) {
       throw Error(ErrorCode::invalid_argument,
-                  concat("the row offsets of A fall from ", offsets[row] + a.index_base, " to ",
-                         offsets[row + 1] + a.index_base, " at row ", row));
+                  concat("the row offsets of A fall from ", offsets[row], " to ", offsets[row + 1],
+                         " at row ", row));
     }
   }
-  if (offsets.back() != a.nnz) {
+  if (offsets.back() - a.index_base != a.nnz) {
     throw Error(ErrorCode::invalid_argument,
-                concat("the row offsets of A end at ", offsets.back() + a.index_base,
-                       ", but A has ", a.nnz, " entries and index base ", a.index_base));
+                concat("the row offsets of A end at ", offsets.back(), ", but A has ", a.nnz,
+                       " entries and index base ", a.index_base));
   }
+  for (std::int64_t& offset : offsets)
+    offset -= a.index_base;
   return offsets;
 }
 
@@ -107,10 +105,14 @@ HostArray<T>::HostArray(const Stream& stream, const T* data, std::int64_t count,
 
 template <class T>
 CheckedCsr<T>::CheckedCsr(const Stream& stream, const CsrView<T>& a)
-    : columns_(stream, check_extents(a).col_indices, a.nnz, "the column indices of A"),
-      values_(stream, a.values, a.nnz, "the values of A"),
-      csr_{a.rows,          a.cols,         checked_offsets(stream, a),
-           columns_.data(), values_.data(), a.index_base} {
+    : csr_{.rows = check_extents(a).rows,
+           .cols = a.cols,
+           .row_offsets = checked_offsets(stream, a),
+           .index_base = a.index_base},
+      columns_(stream, a.col_indices, a.nnz, "the column indices of A"),
+      values_(stream, a.values, a.nnz, "the values of A") {
+  csr_.columns = columns_.data();
+  csr_.values = values_.data();
   check_columns(csr_);
 }
 

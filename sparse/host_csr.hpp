@@ -3,6 +3,8 @@
 
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sparse/packed.hpp"
@@ -34,9 +36,9 @@ class CheckedCsr {
   std::vector<std::int64_t> take_row_offsets() { return std::move(csr_.row_offsets); }
 
  private:
-  HostArray<std::int32_t> columns_;
-  HostArray<T> values_;
   HostCsr<T> csr_;
+  HostArray<std::int32_t> columns_;  // [nnz], once the row offsets have confirmed nnz
+  HostArray<T> values_;
 };
 
 }  // namespace lanky::sparse

@@ -40,8 +40,9 @@ static_assert(kWindowRows % kTileRows == 0, "a block must not cross windows");
 inline constexpr int kShortTilesPerUnit = 4;
 inline constexpr int kEmptyRowsPerUnit = 256;
 
-// Slots and rows below which the CPU uses one thread: waking others costs more than it saves.
-inline constexpr std::int64_t kThreadsLeast = 32768;
+// Slots and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads
+// takes 10 us to several milliseconds, as busy as the machine is.
+inline constexpr std::int64_t kThreadsLeast = 1 << 18;
 
 /// The kernels of a plan and the reason for them, as explain() tells it.
 struct PathChoice {

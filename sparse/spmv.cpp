@@ -3,9 +3,12 @@
 #include <functional>
 #include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
+#include <new>
+#include <string_view>
 #include <utility>
 
 #include "core/arguments.hpp"
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/explain.hpp"
@@ -16,6 +19,16 @@
 namespace lanky {
 
 namespace {
+
+/// f(); where the host's memory ends, the Error that tells so.
+template <class F>
+auto within_host_memory(std::string_view what, F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, concat("the host has not the memory to ", what));
+  }
+}
 
 template <class T>
 Buffer<T> buffer_of(const Stream& stream, const std::vector<T>& host, const PlanOptions& options) {
@@ -133,7 +146,9 @@ struct SpmvPlan<T, TOut>::Impl {
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
-    : impl_(std::make_unique<Impl>(stream, sparse::CheckedCsr<T>(stream, a), options)) {}
+    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
+        return std::make_unique<Impl>(stream, sparse::CheckedCsr<T>(stream, a), options);
+      })) {}
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
@@ -221,8 +236,8 @@ std::string SpmvPlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
-void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a, VectorView<const T> x,
-          Accumulator<T> beta, VectorView<TOut> y) {
+void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+          std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta, VectorView<TOut> y) {
   const SpmvPlan<T, TOut> plan(stream, a);
   plan.run(stream, alpha, x, beta, y);
   stream.synchronize();
@@ -232,12 +247,7 @@ void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a, Vecto
   template class SpmvPlan<T, TOut>;                                                         \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
                      Accumulator<T>, VectorView<TOut>);
-LANKY_INSTANTIATE(double, double)
-LANKY_INSTANTIATE(float, float)
-LANKY_INSTANTIATE(half, half)
-LANKY_INSTANTIATE(half, float)
-LANKY_INSTANTIATE(bfloat16, bfloat16)
-LANKY_INSTANTIATE(bfloat16, float)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

@@ -16,6 +16,7 @@
 #include "core/arguments.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
+#include "support/counting_allocator.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
 
@@ -98,6 +99,12 @@ TYPED_TEST(HalfTypes, RoundsToNearestEvenAtEveryMidpoint) {
   }
 }
 
+TYPED_TEST(HalfTypes, AreMadeFromIntegers) {
+  EXPECT_EQ(static_cast<float>(TypeParam(3)), 3.0F);
+  EXPECT_EQ(static_cast<float>(TypeParam(std::int64_t{-128})), -128.0F);
+  EXPECT_TRUE(std::isinf(static_cast<float>(half(70'000))));
+}
+
 TEST(HalfTypes, OverflowGoesToInfinity) {
   EXPECT_EQ(half(65519.99).bits, 0x7bffU);
   EXPECT_EQ(half(65520.0).bits, 0x7c00U);
@@ -156,6 +163,9 @@ TYPED_TEST(OnExecutor, BuffersHoldWhatWasCopiedIn) {
   Buffer<double> moved = std::move(buffer);
   EXPECT_EQ(moved.data(), data);
   EXPECT_EQ(moved.to_host(), values);
+  EXPECT_EQ(buffer.size(), 0);  // NOLINT(bugprone-use-after-move): empty, as documented
+  EXPECT_TRUE(buffer.to_host().empty());
+  EXPECT_EQ(buffer.stream().device(), device);
   moved.fill_zero();
   EXPECT_EQ(moved.to_host(), std::vector<double>(3, 0.0));
   EXPECT_EQ(Buffer<double>(stream, 0).to_host().size(), 0U);
@@ -186,38 +196,38 @@ TYPED_TEST(OnExecutor, MatricesKnowTheirLayout) {
   EXPECT_EQ(padded.view().ld, 8);
   EXPECT_EQ(padded.view().layout, Layout::row);
   EXPECT_EQ(padded.buffer().size(), 40);
+  const Matrix<float> empty(stream, 0, 7);
+  EXPECT_EQ(empty.view().cols, 7);
+  EXPECT_EQ(empty.buffer().size(), 0);
 }
 
-class CountingAllocator : public Allocator {
- public:
-  void* allocate(std::size_t bytes, const Stream& stream) override {
-    held_.emplace_back(stream, static_cast<std::int64_t>(bytes));
-    live_bytes += static_cast<std::int64_t>(bytes);
-    return held_.back().data();
-  }
-  void deallocate(void* data, std::size_t bytes, const Stream& /*stream*/) noexcept override {
-    std::erase_if(held_, [&](const Buffer<std::byte>& buffer) { return buffer.data() == data; });
-    live_bytes -= static_cast<std::int64_t>(bytes);
-  }
-  std::int64_t live_bytes = 0;
-
- private:
-  std::vector<Buffer<std::byte>> held_;
-};
+TYPED_TEST(OnExecutor, MatricesRefuseExtentsThatMakeNoSense) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  const Stream stream(device);
+  expect_error([&] { Matrix<float>(stream, -2, -3); }, ErrorCode::invalid_argument, {"-2 x -3"});
+  expect_error([&] { Matrix<float>(stream, 5, 3, Layout::col, 4); }, ErrorCode::invalid_argument,
+               {"leading dimension of 4", "column-major 5 x 3", "needs 5"});
+  expect_error([&] { Matrix<float>(stream, 5, 3, Layout::row, -1); }, ErrorCode::invalid_argument,
+               {"leading dimension of -1", "row-major 5 x 3", "needs 3"});
+  const std::int64_t half_of_64_bits = std::int64_t{1} << 32;
+  expect_error([&] { Matrix<float>(stream, half_of_64_bits, half_of_64_bits); },
+               ErrorCode::out_of_memory, {"4294967296 x 4294967296"});
+}
 
 TYPED_TEST(OnExecutor, ACallersAllocatorGetsEveryRequestAndEveryReturn) {
   LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
   const Stream stream(device);
-  CountingAllocator allocator;
+  testing::CountingAllocator allocator;
   {
     Buffer<double> a(stream, 10, &allocator);
     Buffer<float> b = Buffer<float>::from(stream, std::vector<float>{1, 2, 3}, &allocator);
-    EXPECT_EQ(allocator.live_bytes, 80 + 12);
+    EXPECT_EQ(allocator.live_bytes(), 80 + 12);
     EXPECT_EQ(b.to_host(), (std::vector<float>{1, 2, 3}));
     a = Buffer<double>(stream, 1, &allocator);
-    EXPECT_EQ(allocator.live_bytes, 8 + 12);
+    EXPECT_EQ(allocator.live_bytes(), 8 + 12);
   }
-  EXPECT_EQ(allocator.live_bytes, 0);
+  EXPECT_EQ(allocator.live_bytes(), 0);
+  EXPECT_EQ(allocator.returned_wrong(), 0);
 }
 
 TYPED_TEST(OnExecutor, EventsOrderAndTimeTheWorkOfStreams) {
@@ -270,6 +280,22 @@ TEST(Streams, WrapTheCallersOwn) {
   EXPECT_EQ(Buffer<int>::from(owner, std::vector<int>{7}).to_host(), std::vector<int>{7});
 }
 
+TEST(Streams, WrapTheLegacyDefaultStreamOfEveryDevice) {
+  LANKY_DEVICE_OR_SKIP(first, DeviceKind::cuda);
+  for (int index = first.index(); index < Device::cuda_count(); ++index) {
+    const Device device = Device::cuda(index);
+    const Stream stream = Stream::wrap(nullptr, device);
+    const Stream other(device);
+    Event reached(device);
+    const auto buffer = Buffer<int>::from(stream, std::vector<int>{index, 7});
+    reached.record(stream);
+    other.wait(reached);
+    other.synchronize();
+    EXPECT_TRUE(reached.done());
+    EXPECT_EQ(buffer.to_host(), (std::vector<int>{index, 7}));
+  }
+}
+
 TEST(Streams, OfTheCpuHaveNoNativeHandle) {
   EXPECT_EQ(Stream(Device::cpu()).native(), nullptr);
   expect_error([] { Stream::wrap(nullptr, Device::cpu()); }, ErrorCode::invalid_argument, {"cpu"});
@@ -289,6 +315,19 @@ TEST(Events, MustBeRecordedBeforeTheyAreTimed) {
   const Event a(Device::cpu());
   const Event b(Device::cpu());
   expect_error([&] { Event::elapsed_ms(a, b); }, ErrorCode::invalid_argument, {"recorded"});
+}
+
+TEST(Scalars, InDeviceMemoryNeedAPointer) {
+  const double value = 2.5;
+  EXPECT_EQ(Scalar<double>::on_device(&value).pointer(), &value);
+  expect_error([] { Scalar<double>::on_device(nullptr); }, ErrorCode::invalid_argument,
+               {"null pointer"});
+}
+
+TEST(Views, AreTriviallyCopyable) {
+  EXPECT_TRUE(std::is_trivially_copyable_v<VectorView<double>>);
+  EXPECT_TRUE(std::is_trivially_copyable_v<MatrixView<const half>>);
+  EXPECT_TRUE(std::is_trivially_copyable_v<CsrView<float>>);
 }
 
 TEST(Views, TurnIntoViewsOfConst) {

@@ -1,14 +1,18 @@
 // Dense products, one body per behaviour for every executor and type.
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <lanky/lanky.hpp>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/text.hpp"
+#include "support/counting_allocator.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
@@ -243,6 +247,50 @@ TYPED_TEST(Dense, UnalignedPointers) {
   }
 }
 
+TYPED_TEST(Dense, NanForAScalarReachesAllOfC) {
+  LANKY_DENSE_BODY();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    for (const auto& [alpha, beta] : {std::pair{kNan, 0.0}, std::pair{1.0, kNan}}) {
+      const DenseCase<T, TOut> dense(shape, Data::integers, 15, alpha, beta);
+      const HostMatrix<TOut> got = multiply(stream, dense);
+      EXPECT_TRUE(std::all_of(got.data.begin(), got.data.end(),
+                              [](TOut value) { return std::isnan(static_cast<double>(value)); }))
+          << "alpha " << alpha << ", beta " << beta;
+    }
+  }
+}
+
+// One term counts: the least number of T times 1 is not flushed to 0, and twice the greatest
+// overflows where the type of C does.
+TYPED_TEST(Dense, KeepsSubnormalsAndOverflowsToInf) {
+  LANKY_DENSE_BODY();
+  T least{};
+  reinterpret_cast<unsigned char*>(&least)[0] = 1;  // little-endian: the bits of integer 1
+  ASSERT_GT(static_cast<double>(least), 0.0);
+  const auto greatest =
+      static_cast<T>(kDType<T> == DType::f16    ? 65504.0
+                     : kDType<T> == DType::bf16 ? 0x1.fep127
+                     : kDType<T> == DType::f32  ? std::numeric_limits<float>::max()
+                                                : std::numeric_limits<double>::max());
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    DenseCase<T, TOut> dense(shape, Data::integers, 16);
+    const auto run_with = [&](T value, T factor) {
+      std::fill(dense.a.data.begin(), dense.a.data.end(), T{});
+      std::fill(dense.b.data.begin(), dense.b.data.end(), T{});
+      for (std::int64_t i = 0; i < shape.m; ++i)
+        dense.a.at(i, shape.k / 2) = value;
+      for (std::int64_t j = 0; j < shape.n; ++j)
+        dense.b.at(shape.k / 2, j) = factor;
+      dense.expect_exact(multiply(stream, dense));
+    };
+    run_with(least, static_cast<T>(1.0F));
+    run_with(greatest, static_cast<T>(2.0F));
+  }
+}
+
 TYPED_TEST(Dense, EqualPlansGiveEqualBits) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
@@ -318,16 +366,19 @@ TYPED_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
 TYPED_TEST(Dense, LongSumsLoseLittle) {
   LANKY_DENSE_BODY();
   constexpr std::int64_t kLong = 1 << 20;
-  DenseCase<T, TOut> dense({.m = 1, .n = 1, .k = kLong, .op_a = Op::trans}, Data::integers, 12);
-  for (std::int64_t p = 0; p < kLong; ++p) {
-    dense.a.at(p, 0) = static_cast<T>(0.1F);
-    dense.b.at(p, 0) = static_cast<T>(0.1F);
+  for (const GemmShape& shape :
+       {GemmShape{.m = 1, .n = 1, .k = kLong, .op_a = Op::trans},
+        GemmShape{.m = 3, .n = 2, .k = kLong, .op_a = Op::trans, .layout = Layout::row}}) {
+    SCOPED_TRACE(text(shape));
+    DenseCase<T, TOut> dense(shape, Data::integers, 12);
+    std::fill(dense.a.data.begin(), dense.a.data.end(), static_cast<T>(0.1F));
+    std::fill(dense.b.data.begin(), dense.b.data.end(), static_cast<T>(0.1F));
+    const long double exact = dense.exact(0, 0).value;
+    const double got = static_cast<double>(multiply(stream, dense).at(0, 0));
+    // A single running sum in float is off by 1e-3 here; chunks keep the error near their length.
+    const double tolerance = 3000 * unit_roundoff(kDType<Acc>) + unit_roundoff(kDType<TOut>);
+    EXPECT_LE(std::fabs(static_cast<double>((got - exact) / exact)), tolerance);
   }
-  const long double exact = dense.exact(0, 0).value;
-  const double got = static_cast<double>(multiply(stream, dense).at(0, 0));
-  // A single running sum in float is off by 1e-3 here; chunks keep the error near their length.
-  const double tolerance = 3000 * unit_roundoff(kDType<Acc>) + unit_roundoff(kDType<TOut>);
-  EXPECT_LE(std::fabs(static_cast<double>((got - exact) / exact)), tolerance);
 }
 
 TYPED_TEST(Dense, GemmTakesItsShapeFromTheViews) {
@@ -339,6 +390,48 @@ TYPED_TEST(Dense, GemmTakesItsShapeFromTheViews) {
   DeviceMatrix<TOut> c(stream, dense.c);
   gemm<T, TOut>(stream, Op::trans, Op::none, Acc(2), a.view(), b.view(), Acc(-1), c.view());
   dense.expect_exact(c.download());
+}
+
+// Shapes large enough for threads: with A packed and read in place, whole k and chunks of it.
+TEST(DenseOnCpu, GivesEqualBitsForAnyNumberOfThreads) {
+  const Stream stream(Device::cpu());
+  const int threads = omp_get_max_threads();
+  for (const GemmShape& shape :
+       {GemmShape{.m = 4, .n = 3, .k = 300'000, .op_a = Op::trans},
+        GemmShape{.m = 16, .n = 9, .k = 20'000, .op_a = Op::trans},
+        GemmShape{.m = 20'000, .n = 9, .k = 7}, GemmShape{.m = 1500, .n = 2, .k = 1200},
+        GemmShape{.m = 60'000, .n = 2, .k = 40, .layout = Layout::row}}) {
+    SCOPED_TRACE(text(shape));
+    const DenseCase<float, float> dense(shape, Data::random, 17);
+    omp_set_num_threads(1);
+    const HostMatrix<float> alone = multiply(stream, dense);
+    dense.expect_within_bound(alone);
+    for (const int count : {2, 5}) {
+      omp_set_num_threads(count);
+      EXPECT_TRUE(same_bits(multiply(stream, dense).data, alone.data)) << count << " threads";
+    }
+  }
+  omp_set_num_threads(threads);
+}
+
+TYPED_TEST(Dense, HoldsItsMemoryInTheCallersAllocator) {
+  LANKY_DENSE_BODY();
+  for (const GemmShape& shape : kShapes) {
+    SCOPED_TRACE(text(shape));
+    testing::CountingAllocator allocator;
+    {
+      const GemmPlan<T, TOut> plan(stream, shape, {.allocator = &allocator});
+      EXPECT_EQ(allocator.live_bytes(), plan.workspace_bytes());
+      allocator.most_requests = 0;
+      if (plan.workspace_bytes() > 0) {
+        expect_error([&] { GemmPlan<T, TOut>(stream, shape, {.allocator = &allocator}); },
+                     ErrorCode::out_of_memory, {"no more requests"});
+      }
+      EXPECT_EQ(allocator.live_bytes(), plan.workspace_bytes());
+    }
+    EXPECT_EQ(allocator.live_bytes(), 0);
+    EXPECT_EQ(allocator.returned_wrong(), 0);
+  }
 }
 
 TYPED_TEST(Dense, ErrorsNameOperandAndValues) {

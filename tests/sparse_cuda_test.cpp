@@ -120,6 +120,18 @@ TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
   check(cudaStreamDestroy(native));
 }
 
+// What the caller did wrong before is not reported as a failure of run.
+TYPED_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Example<T> example(6);
+  const Stream stream(device);
+  const SpmvPlan<T> plan(stream, example.a.view());
+  ASSERT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
+  ASSERT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+  expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
+}
+
 TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;

@@ -1,6 +1,8 @@
 // Every misuse of SpmvPlan is one Error with the values at fault.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
@@ -35,6 +37,19 @@ TEST_F(SparseError, NegativeExtents) {
                     view);
 }
 
+TEST_F(SparseError, NoneForNullArraysOfAnEmptyMatrix) {
+  const SpmvPlan<double> nothing(stream_, {0, 0, 0, nullptr, nullptr, nullptr, 0});
+  nothing.run(stream_, {nullptr, 0}, {nullptr, 0});
+  const SpmvPlan<double> flat(stream_, {0, 5, 0, nullptr, nullptr, nullptr, 1});
+  const std::vector<double> x(5);
+  flat.run(stream_, {x.data(), 5}, {nullptr, 0});
+  const std::vector<std::int64_t> offsets = {0, 0, 0};
+  const SpmvPlan<double> narrow(stream_, {2, 0, 0, offsets.data(), nullptr, nullptr, 0});
+  std::vector<double> y = {3.0, 4.0};
+  narrow.run(stream_, 1.0, {nullptr, 0}, 2.0, {y.data(), 2});
+  EXPECT_EQ(y, (std::vector<double>{6.0, 8.0}));
+}
+
 TEST_F(SparseError, IndexBase) {
   expect_plan_error(ErrorCode::invalid_argument, "A has index base 2, which must be 0 or 1",
                     a_.view(2));
@@ -63,6 +78,25 @@ TEST_F(SparseError, OffsetsThatEndElsewhere) {
   expect_plan_error(ErrorCode::invalid_argument,
                     "the row offsets of A end at 2, but A has 3 entries and index base 0",
                     a_.view());
+}
+
+TEST_F(SparseError, OffsetsThatAreGarbage) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  a_.offsets = {kLeast, 2, 2, 3};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A start at -9223372036854775808, not at its index base 1",
+                    a_.view(1));
+  a_.offsets = {1, kLeast, 2, 3};
+  expect_plan_error(ErrorCode::invalid_argument,
+                    "the row offsets of A fall from 1 to -9223372036854775808 at row 0",
+                    a_.view(1));
+  a_.offsets = {1, 2, 3, kMost};
+  expect_plan_error(
+      ErrorCode::invalid_argument,
+      "the row offsets of A end at 9223372036854775807, but A has 3 entries and index "
+      "base 1",
+      a_.view(1));
 }
 
 TEST_F(SparseError, ColumnsOutOfRange) {

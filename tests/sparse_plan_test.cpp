@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "support/counting_allocator.hpp"
+#include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
@@ -57,24 +59,6 @@ TYPED_TEST(SparsePlan, MovesWithItsMatrix) {
   expect_exact(a, operands, run_plan(stream, third, operands));
 }
 
-/// Hands out memory of the stream's device, and counts it.
-class CountingAllocator : public Allocator {
- public:
-  void* allocate(std::size_t bytes, const Stream& stream) override {
-    blocks_.emplace_back(stream, static_cast<std::int64_t>(bytes));
-    held_ += static_cast<std::int64_t>(bytes);
-    return blocks_.back().data();
-  }
-  void deallocate(void* /*data*/, std::size_t bytes, const Stream& /*stream*/) noexcept override {
-    held_ -= static_cast<std::int64_t>(bytes);
-  }
-  std::int64_t held() const { return held_; }
-
- private:
-  std::vector<Buffer<std::byte>> blocks_;
-  std::int64_t held_ = 0;
-};
-
 TYPED_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
   LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
   using T = typename TypeParam::Element;
@@ -84,9 +68,32 @@ TYPED_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
   CountingAllocator allocator;
   {
     const SpmvPlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &allocator});
-    EXPECT_EQ(allocator.held(), plan.device_bytes());
+    EXPECT_EQ(allocator.live_bytes(), plan.device_bytes());
   }
-  EXPECT_EQ(allocator.held(), 0);
+  EXPECT_EQ(allocator.live_bytes(), 0);
+  EXPECT_EQ(allocator.returned_wrong(), 0);
+}
+
+// Whichever request for memory fails, the constructor gives back what it had, and throws that
+// error.
+TYPED_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(3);
+  const auto a = matrix_of<T>({1, 9, 300, 3000}, 60, random, small_integer<T>);
+  CountingAllocator all;
+  { const SpmvPlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &all}); }
+  ASSERT_GT(all.requests(), 1);
+  for (int most = 0; most < all.requests(); ++most) {
+    CountingAllocator few;
+    few.most_requests = most;
+    expect_error([&] { SpmvPlan<T, TOut>(Stream(device), a.view(), {.allocator = &few}); },
+                 ErrorCode::out_of_memory, {"no more requests"});
+    EXPECT_EQ(few.requests(), most);
+    EXPECT_EQ(few.live_bytes(), 0);
+    EXPECT_EQ(few.returned_wrong(), 0);
+  }
 }
 
 // Two threads, each with its own stream and plan.

@@ -214,6 +214,72 @@ TYPED_TEST(SparseProduct, ShortRunTakesNanAndInfOfXWhereIeeeSays) {
   TestFixture::expect_exact_on(device, a, operands);
 }
 
+TYPED_TEST(SparseProduct, ShortRunWithNanForAScalarReachesEveryRow) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(19);
+  const auto a = matrix_of<T>(boundary_lengths(), 60, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  operands.alpha = std::numeric_limits<Sum>::quiet_NaN();
+  TestFixture::expect_exact_on(device, a, operands);
+  operands.alpha = 1;
+  operands.beta = std::numeric_limits<Sum>::quiet_NaN();
+  TestFixture::expect_exact_on(device, a, operands);
+}
+
+// One entry a row counts, times 1: the least number of T is not flushed to 0, and twice the
+// greatest overflows where the result's type does.
+TYPED_TEST(SparseProduct, ShortRunKeepsSubnormalsAndOverflowsToInf) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  Random random(20);
+  auto a = matrix_of<T>(boundary_lengths(), 60, random, [](Random&) { return T{}; });
+  auto operands = TestFixture::integer_operands(a, random);
+  const auto run_with = [&](T value, double factor) {
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+      if (a.row_offsets[row] < a.row_offsets[row + 1]) a.values[a.row_offsets[row]] = value;
+    }
+    operands.x.assign(operands.x.size(), element<T>(factor));
+    TestFixture::expect_exact_on(device, a, operands);
+  };
+  T least{};
+  reinterpret_cast<unsigned char*>(&least)[0] = 1;  // little-endian: the bits of integer 1
+  ASSERT_GT(static_cast<double>(least), 0.0);
+  run_with(least, 1.0);
+  const double greatest = kDType<T> == DType::f16    ? 65504.0
+                          : kDType<T> == DType::bf16 ? 0x1.fep127
+                          : kDType<T> == DType::f32  ? std::numeric_limits<float>::max()
+                                                     : std::numeric_limits<double>::max();
+  run_with(element<T>(greatest), 2.0);
+}
+
+TYPED_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(21);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  auto operands = TestFixture::integer_operands(a, random);
+  operands.beta = 1;
+  const Stream stream(device);
+  for (const SpmvPath path : paths_on<T>(device)) {
+    const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
+    std::vector<T> x(operands.x);
+    std::vector<TOut> y(operands.y);
+    x.insert(x.begin(), T{});
+    y.insert(y.begin(), 3, TOut{});
+    y.push_back(TOut{});
+    const auto x_buffer = Buffer<T>::from(stream, x);
+    auto y_buffer = Buffer<TOut>::from(stream, y);
+    plan.run(stream, 1, {x_buffer.data() + 1, a.cols}, 1, {y_buffer.data() + 3, a.rows});
+    const std::vector<TOut> result = y_buffer.to_host();
+    expect_exact(a, operands, {result.begin() + 3, result.end() - 1});
+    for (const std::int64_t outside : {std::int64_t{0}, std::int64_t{2}, a.rows + 3})
+      EXPECT_EQ(static_cast<double>(result[outside]), 0.0) << outside;
+  }
+}
+
 TYPED_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
   LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
   using T = typename TypeParam::Element;

@@ -1,6 +1,7 @@
 // Which cpu executor computes a product.
 #include <type_traits>
 
+#include "core/plan_types.hpp"
 #include "dense/cpu/openblas.hpp"
 #include "dense/cpu/tiled.hpp"
 
@@ -22,7 +23,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
 
 #define LANKY_INSTANTIATE(T, TOut) \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily);
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -1,8 +1,11 @@
 #include "dense/cpu/tiled.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
 
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 
 namespace lanky::dense::cpu {
@@ -19,6 +22,22 @@ constexpr int kMicroM = 32 / sizeof(Acc);
 /// Chunks of k are made until this many blocks can run at once.
 constexpr std::int64_t kWantedBlocks = 64;
 constexpr std::int64_t kMinChunk = 8 * kBlockK;
+/// Up to this many columns of C, an element of A is used too seldom for packing it to pay: on one
+/// core of a Xeon a gram of 1 x 1 x 1e6 took 8 times as long with it. Half types are widened as
+/// they are packed; without it 1e5 x 4 x 4 took 4 times as long.
+template <class T>
+constexpr int kDirectColumns = std::is_same_v<T, Accumulator<T>> ? 4 : 1;
+/// Rows of A shorter than this make poor dot products: twice the time for a row-major 1e6 x 2 x 2.
+constexpr std::int64_t kDirectDepth = 32;
+/// Multiply-adds below which one thread computes: waking others costs more than it saves.
+constexpr double kThreadsLeast = 1 << 19;
+/// The same for partial sums.
+constexpr std::int64_t kReduceThreadsLeast = 1 << 17;
+
+template <class T>
+bool read_in_place(const Problem& problem) {
+  return problem.n <= kDirectColumns<T> && (problem.a.row == 1 || problem.k >= kDirectDepth);
+}
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -100,6 +119,50 @@ void multiply_panels(Panels<Acc>& panels, int rows, int columns, int depth) {
   }
 }
 
+/// sum over p < depth of a[p * stride] b[p], in a fixed number of running sums.
+template <class T, class Acc>
+Acc dot(const T* __restrict a, std::int64_t stride, const Acc* __restrict b, int depth) {
+  constexpr int kSums = 2 * kMicroM<Acc>;
+  Acc sums[kSums] = {};
+  int p = 0;
+  if (stride == 1) {
+    for (; p + kSums <= depth; p += kSums) {
+      for (int s = 0; s < kSums; ++s)
+        sums[s] += static_cast<Acc>(a[p + s]) * b[p + s];
+    }
+  }
+  for (; p < depth; ++p)
+    sums[p % kSums] += static_cast<Acc>(a[p * stride]) * b[p];
+  Acc total = 0;
+  for (const Acc sum : sums)
+    total += sum;
+  return total;
+}
+
+/// sums[c][r] += A[rows, depth] B[depth, columns], A from where it stands at `a`, B as
+/// b[columns][depth]: column by column where those are contiguous, row by row otherwise.
+template <class T, class Acc>
+void multiply_direct(const T* a, Strides strides, const Acc* b, Acc* sums, int rows, int columns,
+                     int depth) {
+  for (int c = 0; c < columns; ++c) {
+    Acc* __restrict column = sums + c * kBlockM;
+    const Acc* factors = b + c * depth;
+    if (strides.row != 1 || rows == 1) {
+      for (int r = 0; r < rows; ++r)
+        column[r] += dot(a + r * strides.row, strides.col, factors, depth);
+      continue;
+    }
+    Acc block[kBlockM] = {};  // short sums first: the error grows with depth, not with k
+    for (int p = 0; p < depth; ++p) {
+      const T* __restrict source = a + p * strides.col;
+      for (int r = 0; r < rows; ++r)
+        block[r] += static_cast<Acc>(source[r]) * factors[p];
+    }
+    for (int r = 0; r < rows; ++r)
+      column[r] += block[r];
+  }
+}
+
 /// panels.sums = A[i0 .., k0 .. k1] B[k0 .. k1, j0 ..], rows x columns of C.
 template <class T, class TOut, class Acc>
 void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int64_t i0,
@@ -109,11 +172,16 @@ void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int
   std::fill_n(panels.sums, columns * kBlockM, Acc(0));
   for (std::int64_t p = k0; p < k1; p += kBlockK) {
     const int depth = static_cast<int>(std::min<std::int64_t>(kBlockK, k1 - p));
-    pack<kMicroM<Acc>>(panels.a, g.a + i0 * problem.a.row + p * problem.a.col, problem.a, rows,
-                       depth);
-    pack<kMicroN>(panels.b, g.b + p * problem.b.row + j0 * problem.b.col, problem.b.transposed(),
-                  columns, depth);
-    multiply_panels(panels, rows, columns, depth);
+    const T* a = g.a + i0 * problem.a.row + p * problem.a.col;
+    const T* b = g.b + p * problem.b.row + j0 * problem.b.col;
+    if (read_in_place<T>(problem)) {
+      pack<1>(panels.b, b, problem.b.transposed(), columns, depth);
+      multiply_direct(a, problem.a, panels.b, panels.sums, rows, columns, depth);
+    } else {
+      pack<kMicroM<Acc>>(panels.a, a, problem.a, rows, depth);
+      pack<kMicroN>(panels.b, b, problem.b.transposed(), columns, depth);
+      multiply_panels(panels, rows, columns, depth);
+    }
   }
 }
 
@@ -163,7 +231,7 @@ template <class T, class TOut, class Acc>
 void reduce(const Problem& problem, Split split, const Operands<T, TOut>& g, Factors<Acc> factors) {
   const auto* partials = static_cast<const Acc*>(g.workspace);  // [split.count][n][m]
   const std::int64_t elements = problem.m * problem.n;
-#pragma omp parallel for schedule(static) if (elements > 1024)
+#pragma omp parallel for schedule(static) if (elements * split.count >= kReduceThreadsLeast)
   for (std::int64_t e = 0; e < elements; ++e) {
     Acc sum = 0;
     for (std::int64_t chunk = 0; chunk < split.count; ++chunk)
@@ -188,9 +256,12 @@ std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string TiledExecutor<T, TOut>::explain() const {
-  return concat("cpu tiled, blocks of ", kBlockM, " x ", kBlockN, " x ", kBlockK,
-                ", register tile ", kMicroM<Accumulator<T>>, " x ", kMicroN, ", k in ",
-                split_.count, " chunks of ", split_.length, reason_.empty() ? "" : "; ", reason_);
+  const std::string inner = read_in_place<T>(problem_)
+                                ? "A read in place"
+                                : concat("register tile ", kMicroM<Accumulator<T>>, " x ", kMicroN);
+  return concat("cpu tiled, blocks of ", kBlockM, " x ", kBlockN, " x ", kBlockK, ", ", inner,
+                ", k in ", split_.count, " chunks of ", split_.length, reason_.empty() ? "" : "; ",
+                reason_);
 }
 
 template <class T, class TOut>
@@ -199,14 +270,18 @@ void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOu
   const Factors<Acc> factors{problem_.k == 0 ? Acc(0) : load(g.alpha), load(g.beta)};
   const std::int64_t blocks = ceil_div(problem_.m, kBlockM);
   const std::int64_t tasks = blocks * split_.count;
-#pragma omp parallel for schedule(static) if (tasks > 1)
+  const bool threads = tasks > 1 && static_cast<double>(problem_.m) *
+                                            static_cast<double>(problem_.n) *
+                                            static_cast<double>(problem_.k) >=
+                                        kThreadsLeast;
+#pragma omp parallel for schedule(static) if (threads)
   for (std::int64_t task = 0; task < tasks; ++task)
     run_task(problem_, split_, g, factors, task % blocks * kBlockM, task / blocks);
   if (split_.count > 1) reduce(problem_, split_, g, factors);
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -1,7 +1,8 @@
 // C[m, n] = alpha A[m, k] B[k, n] + beta C on the CPU: blocks of A and B are packed into contiguous
 // panels of the accumulation type and multiplied by a register tile (after Goto and van de Geijn,
-// TOMS '08). Long m is shared out among threads in blocks of rows, long k in chunks whose partial
-// sums are added in order; both depend on the shape only, so threads never change a bit.
+// TOMS '08); with very few columns A is read in place. Long m is shared out among threads in blocks
+// of rows, long k in chunks whose partial sums are added in order; both depend on the shape only,
+// so threads never change a bit.
 #pragma once
 
 #include "dense/backend.hpp"

@@ -1,6 +1,7 @@
 // The cuda executor of a build without CUDA.
 #include <lanky/error.hpp>
 
+#include "core/plan_types.hpp"
 #include "dense/backend.hpp"
 
 namespace lanky::dense::cuda {
@@ -14,7 +15,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem&
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily);
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/cuda_check.hpp"
+#include "core/plan_types.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 
@@ -316,7 +317,7 @@ std::string CublasltExecutor<T, TOut>::explain() const {
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class CublasltExecutor<T, TOut>;
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

@@ -1,4 +1,5 @@
 // Which cuda executor computes a product.
+#include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
 #include "dense/cuda/tiled.hpp"
 
@@ -18,7 +19,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily);
-LANKY_DENSE_FOR_EACH_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

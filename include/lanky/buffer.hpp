@@ -8,7 +8,6 @@
 #include <lanky/view.hpp>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace lanky {
@@ -50,16 +49,25 @@ class Allocation {
 /// count * size, or Error(out_of_memory) where that overflows; Error(invalid_argument) below zero.
 std::size_t checked_bytes(std::int64_t count, std::size_t size);
 
+/// `ld`, or what is tight for 0; Error(invalid_argument) for negative extents and too short an
+/// `ld`.
+std::int64_t checked_ld(std::int64_t rows, std::int64_t cols, Layout layout, std::int64_t ld);
+
+/// Elements of `vectors` columns (or rows) `ld` apart; Error(out_of_memory) where that overflows.
+std::int64_t checked_elements(std::int64_t ld, std::int64_t vectors);
+
 }  // namespace detail
 
-/// `size` elements on the stream's device, uninitialized. Move-only.
+/// `size` elements on the stream's device, uninitialized. Move-only; what was moved from is empty.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  /// Memory of the stream's device, or of `allocator`, which must outlive the buffer. Throws Error:
+  /// invalid_argument (negative size), out_of_memory.
   Buffer(const Stream& stream, std::int64_t size, Allocator* allocator = nullptr)
-      : allocation_(stream, detail::checked_bytes(size, sizeof(T)), allocator), size_(size) {}
+      : allocation_(stream, detail::checked_bytes(size, sizeof(T)), allocator) {}
 
   /// A copy of host data.
   static Buffer from(const Stream& stream, std::span<const T> host,
@@ -74,18 +82,21 @@ class Buffer {
   }
 
   T* data() const noexcept { return static_cast<T*>(allocation_.data()); }
-  std::int64_t size() const noexcept { return size_; }
+  std::int64_t size() const noexcept {
+    return static_cast<std::int64_t>(allocation_.bytes() / sizeof(T));
+  }
   const Stream& stream() const noexcept { return allocation_.stream(); }
-  VectorView<T> view() noexcept { return {data(), size_}; }
-  VectorView<const T> view() const noexcept { return {data(), size_}; }
+  VectorView<T> view() noexcept { return {data(), size()}; }
+  VectorView<const T> view() const noexcept { return {data(), size()}; }
 
-  /// Copies host.size() elements (at most size()) to the front, in stream order.
+  /// Copies host.size() elements to the front, in stream order; waits for the copy. Throws
+  /// Error(size_mismatch) for more than size().
   void copy_from(std::span<const T> host) {
     allocation_.copy_from_host(host.data(), host.size_bytes());
   }
   /// All elements; waits for the stream.
   std::vector<T> to_host() const {
-    std::vector<T> host(static_cast<std::size_t>(size_));
+    std::vector<T> host(static_cast<std::size_t>(size()));
     allocation_.copy_to_host(host.data(), host.size() * sizeof(T));
     return host;
   }
@@ -94,20 +105,22 @@ class Buffer {
 
  private:
   detail::Allocation allocation_;
-  std::int64_t size_;
 };
 
-/// A dense rows x cols matrix on the stream's device, uninitialized; `ld` 0 means tight.
+/// A dense rows x cols matrix on the stream's device, uninitialized. Move-only.
 template <class T>
 class Matrix {
  public:
+  /// `ld` counts elements from one column (Layout::row: row) to the next; 0 means tight. Throws
+  /// Error: invalid_argument (negative extents, `ld` shorter than a column or row), out_of_memory.
   Matrix(const Stream& stream, std::int64_t rows, std::int64_t cols, Layout layout = Layout::col,
          std::int64_t ld = 0, Allocator* allocator = nullptr)
       : rows_(rows),
         cols_(cols),
-        ld_(ld > 0 ? ld : (layout == Layout::col ? rows : cols)),
+        ld_(detail::checked_ld(rows, cols, layout, ld)),
         layout_(layout),
-        buffer_(stream, ld_ * (layout == Layout::col ? cols : rows), allocator) {}
+        buffer_(stream, detail::checked_elements(ld_, layout == Layout::col ? cols : rows),
+                allocator) {}
 
   MatrixView<T> view() noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }
   MatrixView<const T> view() const noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }

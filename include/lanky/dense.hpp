@@ -12,6 +12,8 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace lanky {
 
@@ -32,6 +34,9 @@ struct GemmShape {
 /// Which equation of docs/design.md a shape is computed by.
 enum class GemmFamily : std::uint8_t { panel, update, gram, regular };
 
+/// Name of the family as it stands in the enum ("gram").
+std::string_view name(GemmFamily family) noexcept;
+
 struct GemmOptions {
   Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
 };
@@ -40,7 +45,8 @@ struct GemmOptions {
 GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 /// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
-/// bfloat16); TOut that of C (T, or float for the half types). Move-only.
+/// bfloat16); TOut that of C (T, or float for the half types). Move-only; a plan moved from may
+/// only be assigned to or destroyed.
 template <class T, class TOut = T>
 class GemmPlan {
  public:
@@ -51,11 +57,13 @@ class GemmPlan {
   GemmPlan(const Stream& stream, const GemmShape& shape, const GemmOptions& options = {});
   GemmPlan(GemmPlan&&) noexcept;
   GemmPlan& operator=(GemmPlan&&) noexcept;
+  /// Runs given to other streams than the constructor's must be done.
   ~GemmPlan();
 
   /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
-  /// and leading dimensions. Never allocates, synchronizes or prints; can be captured in a CUDA
-  /// graph. Throws Error: size_mismatch, wrong_memory.
+  /// and leading dimensions. Works in the plan's own workspace, which serves one run at a time.
+  /// Never allocates, synchronizes or prints; can be captured in a CUDA graph. Throws Error:
+  /// size_mismatch, wrong_memory, invalid_argument (null or misaligned memory).
   void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
            MatrixView<TOut> c) const;
   /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held; with
@@ -85,9 +93,17 @@ class GemmPlan {
 };
 
 /// C = alpha op(A) op(B) + beta C through a plan that is thrown away, shapes taken from the views.
-/// Waits for the result.
+/// Waits for the result. Throws Error as the plan's constructor and run do.
 template <class T, class TOut = T>
 void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          MatrixView<const T> b, Accumulator<T> beta, MatrixView<TOut> c);
+          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c);
+/// The same for a view of mutable elements, from which T could not be deduced otherwise.
+template <class T, class TOut = T>
+requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
+                                        Accumulator<T> alpha, MatrixView<T> a,
+                                        std::type_identity_t<MatrixView<const T>> b,
+                                        Accumulator<T> beta, MatrixView<TOut> c) {
+  gemm<T, TOut>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
+}
 
 }  // namespace lanky

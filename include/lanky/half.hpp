@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -66,6 +67,8 @@ struct half {
   half() = default;
   explicit half(float value) noexcept : bits(detail::float_to_half_bits(value)) {}
   explicit half(double value) noexcept : half(detail::to_float_round_odd(value)) {}
+  template <std::integral Integer>
+  explicit half(Integer value) noexcept : half(static_cast<double>(value)) {}
   operator float() const noexcept { return detail::half_bits_to_float(bits); }
 };
 
@@ -76,6 +79,8 @@ struct bfloat16 {
   bfloat16() = default;
   explicit bfloat16(float value) noexcept : bits(detail::float_to_bfloat16_bits(value)) {}
   explicit bfloat16(double value) noexcept : bfloat16(detail::to_float_round_odd(value)) {}
+  template <std::integral Integer>
+  explicit bfloat16(Integer value) noexcept : bfloat16(static_cast<double>(value)) {}
   operator float() const noexcept {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   }

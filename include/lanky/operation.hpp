@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <lanky/error.hpp>
 
 namespace lanky {
 
@@ -18,7 +19,11 @@ template <class T>
 class Scalar {
  public:
   Scalar(T value) noexcept : value_(value) {}  // NOLINT: implicit
-  static Scalar on_device(const T* pointer) noexcept {
+  /// Throws Error(invalid_argument) for a null pointer.
+  static Scalar on_device(const T* pointer) {
+    if (pointer == nullptr) {
+      throw Error(ErrorCode::invalid_argument, "a scalar in device memory has a null pointer");
+    }
     Scalar scalar{T{}};
     scalar.pointer_ = pointer;
     return scalar;

@@ -11,6 +11,8 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace lanky {
 
@@ -23,7 +25,8 @@ struct PlanOptions {
 };
 
 /// A matrix packed for repeated products on one device. T is the type of A and x (double, float,
-/// half, bfloat16); TOut that of y (T, or float for the half types). Move-only.
+/// half, bfloat16); TOut that of y (T, or float for the half types). Move-only; a plan moved from
+/// may only be assigned to or destroyed.
 template <class T, class TOut = T>
 class SpmvPlan {
  public:
@@ -39,9 +42,10 @@ class SpmvPlan {
   /// Runs given to other streams than the constructor's must be done.
   ~SpmvPlan();
 
-  /// y = A x, on memory of the plan's device; x and y do not overlap. Never allocates, synchronizes
-  /// or prints; can be captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory,
-  /// invalid_argument (null or overlapping operands).
+  /// y = A x, on memory of the plan's device; x and y do not overlap. Works in the plan's own
+  /// workspace, which serves one run at a time. Never allocates, synchronizes or prints; can be
+  /// captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory, invalid_argument (null or
+  /// overlapping operands).
   void run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const;
   /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held; alpha = 0 is no
   /// exception, and multiplies as IEEE says.
@@ -53,8 +57,14 @@ class SpmvPlan {
            VectorView<TOut> y, Workspace workspace) const;
 
   /// New numbers for the same pattern: nnz values in the CSR order of the constructor's A, in host
-  /// memory or in that of the plan's device. Ordered on the stream of the constructor.
+  /// memory or in that of the plan's device. Ordered on the stream of the constructor; the values
+  /// have been taken on return. Throws Error: size_mismatch, wrong_memory, invalid_argument (null),
+  /// out_of_memory.
   void update_values(VectorView<const T> values);
+  void update_values(const std::vector<T>& values) {
+    update_values({values.data(), static_cast<std::int64_t>(values.size())});
+  }
+  void update_values(const Buffer<T>& values) { update_values(values.view()); }
 
   std::int64_t rows() const noexcept;
   std::int64_t cols() const noexcept;
@@ -74,9 +84,9 @@ class SpmvPlan {
 };
 
 /// y = alpha A x + beta y through a plan that is thrown away; for repeated products keep a plan.
-/// Waits for the result.
+/// Waits for the result. Throws Error as the plan's constructor and run do.
 template <class T, class TOut = T>
-void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a, VectorView<const T> x,
-          Accumulator<T> beta, VectorView<TOut> y);
+void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+          std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta, VectorView<TOut> y);
 
 }  // namespace lanky

@@ -4,6 +4,7 @@
 
 #include <lanky/device.hpp>
 #include <memory>
+#include <utility>
 
 struct CUstream_st;  // cudaStream_t is CUstream_st*; no CUDA header is needed to pass one
 
@@ -16,7 +17,8 @@ class Stream {
  public:
   /// A new non-blocking stream of the device.
   explicit Stream(Device device);
-  /// The caller's own cudaStream_t (null: the legacy default stream). lanky never destroys it.
+  /// The caller's own cudaStream_t (null: the legacy default stream). lanky never destroys it; it
+  /// must live as long as the buffers and plans made on it, whose memory is freed in its order.
   static Stream wrap(CUstream_st* stream, Device device);
 
   Device device() const noexcept;

@@ -2,6 +2,7 @@
 // A view of const elements is made implicitly from one of mutable elements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -40,6 +41,7 @@ struct MatrixView {
 class RowOffsets {
  public:
   RowOffsets() = default;
+  RowOffsets(std::nullptr_t) noexcept {}  // NOLINT: implicit; of a matrix without rows
   RowOffsets(const std::int32_t* data) noexcept : data_(data), wide_(false) {}  // NOLINT: implicit
   RowOffsets(const std::int64_t* data) noexcept : data_(data), wide_(true) {}   // NOLINT: implicit
 
@@ -65,7 +67,7 @@ struct CsrView {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
-  RowOffsets row_offsets;                     // [rows + 1]
+  RowOffsets row_offsets{};                   // [rows + 1]
   const std::int32_t* col_indices = nullptr;  // [nnz]
   const T* values = nullptr;                  // [nnz]
   int index_base = 0;                         // of offsets and columns alike: 0 or 1

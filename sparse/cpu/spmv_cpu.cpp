@@ -3,6 +3,7 @@
 // matter.
 #include <algorithm>
 
+#include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
 
 namespace lanky::sparse::cpu {
@@ -27,12 +28,9 @@ class Replay {
     const bool threads = worth_threads<T>(header);
 #pragma omp parallel if (threads)
     {
-#pragma omp for schedule(dynamic, 8)
+#pragma omp for schedule(dynamic, 8) nowait
       for (std::int64_t piece = 0; piece < header.pieces; ++piece)
         run_piece(piece);
-#pragma omp for schedule(dynamic, 64) nowait
-      for (std::int64_t row = 0; row < header.split_rows; ++row)
-        finish_row(row);
 #pragma omp for schedule(dynamic, 64) nowait
       for (std::int64_t block = 0; block < header.blocks; ++block)
         run_block(block);
@@ -45,6 +43,12 @@ class Replay {
 #pragma omp for schedule(static) nowait
       for (std::int64_t i = 0; i < header.empty_rows; ++i)
         write(a_.empty_rows[i], Sum{});
+      if (header.split_rows > 0) {  // the same for all threads, as a barrier must be
+#pragma omp barrier                 // all partial sums are written before they are added up
+#pragma omp for schedule(dynamic, 64) nowait
+        for (std::int64_t row = 0; row < header.split_rows; ++row)
+          finish_row(row);
+      }
     }
   }
 
@@ -57,9 +61,9 @@ class Replay {
   Sum add_slots(Sum sum, std::int64_t slot, int count) const {
     for (std::int64_t end = slot + count; slot < end; ++slot) {
       const std::int32_t column = a_.columns[slot];
-      if (column >= 0) {
-        sum += static_cast<Sum>(a_.values[slot]) * static_cast<Sum>(x_[column]);
-      }
+      const Sum loaded = static_cast<Sum>(x_[std::max(column, 0)]);  // padding: no branch, any x
+      const Sum factor = column < 0 ? Sum{} : loaded;
+      sum += static_cast<Sum>(a_.values[slot]) * factor;
     }
     return sum;
   }
@@ -134,11 +138,8 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product) {
   Replay<T, TOut>(a, product).run();
 }
 
-template void run(const PackedView<double>&, const Product<double, double>&);
-template void run(const PackedView<float>&, const Product<float, float>&);
-template void run(const PackedView<half>&, const Product<half, half>&);
-template void run(const PackedView<half>&, const Product<half, float>&);
-template void run(const PackedView<bfloat16>&, const Product<bfloat16, bfloat16>&);
-template void run(const PackedView<bfloat16>&, const Product<bfloat16, float>&);
+#define LANKY_INSTANTIATE(T, TOut) template void run(const PackedView<T>&, const Product<T, TOut>&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cpu

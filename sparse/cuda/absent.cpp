@@ -2,6 +2,7 @@
 // these are out of reach of a caller.
 #include <lanky/error.hpp>
 
+#include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
 
 namespace lanky::sparse::cuda {
@@ -14,12 +15,7 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
 
 #define LANKY_INSTANTIATE(T, TOut) \
   template void run(const Stream&, SpmvPath, const PackedView<T>&, const Product<T, TOut>&);
-LANKY_INSTANTIATE(double, double)
-LANKY_INSTANTIATE(float, float)
-LANKY_INSTANTIATE(half, half)
-LANKY_INSTANTIATE(half, float)
-LANKY_INSTANTIATE(bfloat16, bfloat16)
-LANKY_INSTANTIATE(bfloat16, float)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cuda

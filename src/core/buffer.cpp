@@ -53,6 +53,30 @@ std::size_t checked_bytes(std::int64_t count, std::size_t size) {
   return static_cast<std::size_t>(count) * size;
 }
 
+std::int64_t checked_ld(std::int64_t rows, std::int64_t cols, Layout layout, std::int64_t ld) {
+  if (rows < 0 || cols < 0) {
+    throw Error(ErrorCode::invalid_argument, concat("a matrix cannot be ", rows, " x ", cols));
+  }
+  const std::int64_t tight = layout == Layout::col ? rows : cols;
+  if (ld == 0) return tight;
+  if (ld < tight) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("a leading dimension of ", ld, " is too short for a ",
+                       layout == Layout::col ? "column-major " : "row-major ", rows, " x ", cols,
+                       " matrix, which needs ", tight));
+  }
+  return ld;
+}
+
+std::int64_t checked_elements(std::int64_t ld, std::int64_t vectors) {
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(ld, vectors, &elements)) {
+    throw Error(ErrorCode::out_of_memory,
+                concat("a matrix of ", ld, " x ", vectors, " elements fits no memory"));
+  }
+  return elements;
+}
+
 Allocation::Allocation(const Stream& stream, std::size_t bytes, Allocator* allocator)
     : stream_(stream), bytes_(bytes), allocator_(allocator) {
   if (bytes == 0) return;
@@ -61,7 +85,7 @@ Allocation::Allocation(const Stream& stream, std::size_t bytes, Allocator* alloc
 }
 
 Allocation::Allocation(Allocation&& other) noexcept
-    : stream_(std::move(other.stream_)),
+    : stream_(other.stream_),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       allocator_(other.allocator_) {}

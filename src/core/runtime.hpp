@@ -33,8 +33,8 @@ void synchronize(CUstream_st* stream, int device);
 
 CUevent_st* create_event(int device);
 void destroy_event(CUevent_st* event) noexcept;
-void record(CUevent_st* event, CUstream_st* stream);
-void wait(CUstream_st* stream, CUevent_st* event);
+void record(CUevent_st* event, CUstream_st* stream, int device);
+void wait(CUstream_st* stream, CUevent_st* event, int device);
 void synchronize(CUevent_st* event);
 bool done(CUevent_st* event);
 double elapsed_ms(CUevent_st* start, CUevent_st* end);

@@ -31,10 +31,10 @@ CUevent_st* create_event(int /*device*/) {
   absent();
 }
 void destroy_event(CUevent_st* /*event*/) noexcept {}
-void record(CUevent_st* /*event*/, CUstream_st* /*stream*/) {
+void record(CUevent_st* /*event*/, CUstream_st* /*stream*/, int /*device*/) {
   absent();
 }
-void wait(CUstream_st* /*stream*/, CUevent_st* /*event*/) {
+void wait(CUstream_st* /*stream*/, CUevent_st* /*event*/, int /*device*/) {
   absent();
 }
 void synchronize(CUevent_st* /*event*/) {

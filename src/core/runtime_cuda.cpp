@@ -63,11 +63,13 @@ void destroy_event(CUevent_st* event) noexcept {
   cudaEventDestroy(event);
 }
 
-void record(CUevent_st* event, CUstream_st* stream) {
+void record(CUevent_st* event, CUstream_st* stream, int device) {
+  const DeviceGuard guard(device);  // a null stream is that of the current device
   check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
 }
 
-void wait(CUstream_st* stream, CUevent_st* event) {
+void wait(CUstream_st* stream, CUevent_st* event, int device) {
+  const DeviceGuard guard(device);
   check_cuda(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
 }
 

@@ -78,7 +78,7 @@ void Event::record(const Stream& stream) {
                        stream.device().name()));
   }
   if (device().is_cuda()) {
-    runtime::record(state_->native, stream.native());
+    runtime::record(state_->native, stream.native(), device().index());
   } else {
     state_->time = std::chrono::steady_clock::now();
   }
@@ -108,7 +108,7 @@ double Event::elapsed_ms(const Event& start, const Event& end) {
 
 void Stream::wait(const Event& event) const {
   if (device().is_cuda() && event.device().is_cuda()) {
-    runtime::wait(native(), event.state_->native);
+    runtime::wait(native(), event.state_->native, device().index());
   } else {
     event.synchronize();
   }

@@ -10,10 +10,12 @@
 
 namespace lanky::device {
 
-/// Makes the stream's device current and, when leaving(), reports a launch that failed.
+/// Makes the stream's device current; check() reports launches that failed.
 class LaunchScope {
  public:
-  explicit LaunchScope(const Stream& stream) : guard_(stream.device().index()) {}
+  explicit LaunchScope(const Stream& stream) : guard_(stream.device().index()) {
+    cudaGetLastError();  // an error that the caller left behind is not that of our launch
+  }
   /// Throws what the launches of this scope reported; `what` names the kernel.
   void check(const char* what) const { check_cuda(cudaGetLastError(), what); }
 

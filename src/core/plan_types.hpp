@@ -1,0 +1,9 @@
+// The types that plans are made for, written once for explicit instantiation.
+#pragma once
+
+#include <lanky/half.hpp>
+
+/// apply(T, TOut) for every combination of operand and result type that a plan can have.
+#define LANKY_FOR_EACH_PLAN_TYPE(apply)                                          \
+  apply(double, double) apply(float, float) apply(half, half) apply(half, float) \
+      apply(bfloat16, bfloat16) apply(bfloat16, float)
