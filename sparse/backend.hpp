@@ -25,6 +25,10 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product);
 }  // namespace cpu
 
 namespace cuda {
+/// Loads the kernels of `path`, so that run need not.
+template <class T, class TOut>
+void load(const Stream& stream, SpmvPath path);
+
 /// Launches on the stream and returns; `path` is mma or cuda.
 template <class T, class TOut>
 void run(const Stream& stream, SpmvPath path, const PackedView<T>& a,

@@ -84,6 +84,7 @@ struct SpmvPlan<T, TOut>::Impl {
         row_numbers(buffer_of(s, placement.row_numbers, options)),
         partials(s, placement.header.split_pieces, options.allocator),
         row_offsets(a.take_row_offsets()) {
+    if (stream.device().is_cuda()) sparse::cuda::load<T, TOut>(stream, choice.path);
     stream.synchronize();  // memory is ready for every stream, not only for this one
   }
 

@@ -1,7 +1,6 @@
 // Launches of the tile kernel; instantiated type by type in tiled_<type>.cu.
 #pragma once
 
-#include <array>
 #include <utility>
 
 #include "core/text.hpp"
@@ -24,6 +23,21 @@ inline unsigned grid_of(std::int64_t blocks) {
 }
 
 template <class T, class TOut>
+using TileKernel = void (*)(TileArguments<T, TOut>);
+
+template <class T, class TOut, int... kIndices>
+TileKernel<T, TOut> tile_kernel_of(int index, std::integer_sequence<int, kIndices...> /*all*/) {
+  const TileKernel<T, TOut> kernels[] = {&gemm_tile_kernel<kIndices, T, TOut>...};
+  return kernels[index];
+}
+
+/// gemm_tile_kernel of kTiles[index].
+template <class T, class TOut>
+TileKernel<T, TOut> tile_kernel(int index) {
+  return tile_kernel_of<T, TOut>(index, std::make_integer_sequence<int, kTileCount>());
+}
+
+template <class T, class TOut>
 TiledExecutor<T, TOut>::TiledExecutor(const Stream& stream, const Problem& problem,
                                       std::string reason)
     : problem_(problem), tile_(choose_tile(problem.m, problem.n)), reason_(std::move(reason)) {
@@ -33,6 +47,7 @@ TiledExecutor<T, TOut>::TiledExecutor(const Stream& stream, const Problem& probl
   const std::int64_t wanted =
       std::int64_t{kWantedBlocksPerMultiprocessor} * stream.device().properties().multiprocessors;
   split_ = choose_split(tiles, problem.k, wanted, tile.k, std::int64_t{kMinStepsPerChunk} * tile.k);
+  device::load_kernels(stream, tile_kernel<T, TOut>(tile_), &gemm_reduce_kernel<T, TOut>);
 }
 
 template <class T, class TOut>
@@ -49,22 +64,8 @@ std::string TiledExecutor<T, TOut>::explain() const {
                 reason_.empty() ? "" : "; ", reason_);
 }
 
-template <int kIndex, class T, class TOut>
-void launch_tile(unsigned grid, const Stream& stream, const TileArguments<T, TOut>& arguments) {
-  gemm_tile_kernel<kIndex, T, TOut>
-      <<<grid, kThreads<kTiles[kIndex]>, 0, stream.native()>>>(arguments);
-}
-
-/// launch_tile for each of kTiles.
-template <class T, class TOut, int... kIndices>
-constexpr auto launchers(std::integer_sequence<int, kIndices...> /*indices*/) {
-  return std::array{&launch_tile<kIndices, T, TOut>...};
-}
-
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  static constexpr auto kLaunchers =
-      launchers<T, TOut>(std::make_integer_sequence<int, kTileCount>());
   const Tile& tile = kTiles[tile_];
   const TileArguments<T, TOut> arguments{
       .problem = problem_,
@@ -78,8 +79,8 @@ void TiledExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);
-  kLaunchers[tile_](grid_of(arguments.tiles_m * arguments.tiles_n * split_.count), stream,
-                    arguments);
+  const unsigned grid = grid_of(arguments.tiles_m * arguments.tiles_n * split_.count);
+  tile_kernel<T, TOut>(tile_)<<<grid, tile.threads(), 0, stream.native()>>>(arguments);
   scope.check("gemm_tile_kernel");
   if (split_.count == 1) return;
   const std::int64_t blocks =

@@ -7,13 +7,25 @@
 
 namespace lanky::sparse::cuda {
 
+namespace {
+[[noreturn]] void absent() {
+  throw Error(ErrorCode::no_device, "spmv on a GPU: this lanky was built without CUDA");
+}
+}  // namespace
+
+template <class T, class TOut>
+void load(const Stream& /*stream*/, SpmvPath /*path*/) {
+  absent();
+}
+
 template <class T, class TOut>
 void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/,
          const Product<T, TOut>& /*product*/) {
-  throw Error(ErrorCode::no_device, "spmv on a GPU: this lanky was built without CUDA");
+  absent();
 }
 
-#define LANKY_INSTANTIATE(T, TOut) \
+#define LANKY_INSTANTIATE(T, TOut)                      \
+  template void load<T, TOut>(const Stream&, SpmvPath); \
   template void run(const Stream&, SpmvPath, const PackedView<T>&, const Product<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

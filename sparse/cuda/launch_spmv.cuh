@@ -22,6 +22,28 @@ inline dim3 grid_of(std::int64_t blocks) {
 }
 
 template <class E, class EOut, class Sum>
+using ProductKernel = void (*)(PackedView<E>, DeviceProduct<E, EOut, Sum>);
+
+/// The kernel of `path`, mma or cuda; tensor cores have no IEEE product of float.
+template <class E, class EOut, class Sum>
+ProductKernel<E, EOut, Sum> product_kernel(SpmvPath path) {
+  if constexpr (!std::is_same_v<E, float>) {
+    if (path == SpmvPath::mma) return &spmv_mma_kernel<E, EOut, Sum>;
+  }
+  return &spmv_cuda_kernel<E, EOut, Sum>;
+}
+
+template <class T, class TOut>
+void load(const Stream& stream, SpmvPath path) {
+  using E = device::DeviceElement<T>;
+  using EOut = device::DeviceElement<TOut>;
+  using Sum = Accumulator<T>;
+  device::load_kernels(stream, product_kernel<E, EOut, Sum>(path),
+                       &spmv_finish_kernel<32, E, EOut, Sum>,
+                       &spmv_finish_kernel<kFinishThreads, E, EOut, Sum>);
+}
+
+template <class E, class EOut, class Sum>
 void launch_finish(const Stream& stream, const PackedView<E>& a,
                    const DeviceProduct<E, EOut, Sum>& product) {
   const PackedHeader& header = a.header;
@@ -63,15 +85,7 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
   const device::LaunchScope scope(stream);
   const dim3 grid = grid_of(device::ceil_div<std::int64_t>(work, kWarpsPerBlock));
   constexpr int kThreads = kWarpsPerBlock * 32;
-  if constexpr (!std::is_same_v<T, float>) {  // tensor cores have no IEEE product of float
-    if (path == SpmvPath::mma) {
-      spmv_mma_kernel<<<grid, kThreads, 0, stream.native()>>>(a, arguments);
-    } else {
-      spmv_cuda_kernel<<<grid, kThreads, 0, stream.native()>>>(a, arguments);
-    }
-  } else {
-    spmv_cuda_kernel<<<grid, kThreads, 0, stream.native()>>>(a, arguments);
-  }
+  product_kernel<E, EOut, Sum>(path)<<<grid, kThreads, 0, stream.native()>>>(a, arguments);
   scope.check("spmv kernel");
   if (header.split_rows > 0) {
     launch_finish(stream, a, arguments);

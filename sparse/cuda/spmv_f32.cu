@@ -3,6 +3,7 @@
 
 namespace lanky::sparse::cuda {
 
+template void load<float, float>(const Stream&, SpmvPath);
 template void run(const Stream&, SpmvPath, const PackedView<float>&, const Product<float, float>&);
 
 }  // namespace lanky::sparse::cuda

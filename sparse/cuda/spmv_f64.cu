@@ -3,6 +3,7 @@
 
 namespace lanky::sparse::cuda {
 
+template void load<double, double>(const Stream&, SpmvPath);
 template void run(const Stream&, SpmvPath, const PackedView<double>&,
                   const Product<double, double>&);
 

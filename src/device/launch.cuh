@@ -23,6 +23,17 @@ class LaunchScope {
   DeviceGuard guard_;
 };
 
+/// Loads the code of kernels onto the stream's device. CUDA does so at a kernel's first launch
+/// otherwise, and may allocate and wait for it: a plan's constructor loads, so that run does not.
+template <class... Kernels>
+void load_kernels(const Stream& stream, Kernels*... kernels) {
+  const DeviceGuard guard(stream.device().index());
+  cudaFuncAttributes attributes{};
+  (check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernels)),
+              "cudaFuncGetAttributes"),
+   ...);
+}
+
 template <class Integer>
 __host__ __device__ constexpr Integer ceil_div(Integer a, Integer b) {
   return (a + b - 1) / b;
