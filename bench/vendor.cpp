@@ -19,9 +19,9 @@ Module open_module() {
   std::error_code ignored;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   Module module;
-  for (const std::string& path :
-       {(folder / "liblanky_vendor.so").string(), (folder / "../lib/liblanky_vendor.so").string(),
-        std::string("liblanky_vendor.so")}) {
+  const std::filesystem::path name = "liblanky_vendor.so";
+  for (const auto& path : {folder / name, folder / "../lib" / name, name}) {
+    if (path != name && !exists(path, ignored)) continue;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       if (module.failure.empty()) module.failure = dlerror();
@@ -29,7 +29,7 @@ Module open_module() {
     }
     auto* function = reinterpret_cast<Vendor* (*)()>(dlsym(handle, "lanky_vendor"));
     if (function != nullptr) return {function(), ""};
-    module.failure = path + " has no function lanky_vendor";
+    module.failure = path.string() + " has no function lanky_vendor";
   }
   return module;
 }

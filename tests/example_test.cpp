@@ -20,10 +20,11 @@ void* operator new(std::size_t bytes) {
   if (data == nullptr) throw std::bad_alloc();
   return data;
 }
-void operator delete(void* data) noexcept {
+// Not inlined: GCC 12 would see free() meet operator new, and warn.
+[[gnu::noinline]] void operator delete(void* data) noexcept {
   std::free(data);
 }
-void operator delete(void* data, std::size_t /*bytes*/) noexcept {
+[[gnu::noinline]] void operator delete(void* data, std::size_t /*bytes*/) noexcept {
   std::free(data);
 }
 
