@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <lanky/device.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -151,6 +152,7 @@ TEST_F(Cli, OneMatrixInEveryType) {
   const Ran ran = lanky("spmv --device cpu --quick --explain --dtype f64,f32,f16,bf16 --json " +
                         json() + " " + matrix("tiny.mtx"));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out.find("no GPU is used: ") != std::string::npos, Device::cuda_count() == 0);
   const std::vector<Json> all = lines();
   ASSERT_EQ(all.size(), 1U + 4 * 2);  // lanky and the plain loop
   EXPECT_EQ(all[0]["kind"], "env");

@@ -1,5 +1,6 @@
 #include "cli/reporter.hpp"
 
+#include <lanky/device.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/table.hpp"
@@ -34,6 +35,7 @@ void Reporter::start(const bench::Environment& environment) {
   if (records_) records_->write(bench::to_json(environment));
   print("device " + environment.device + ": " + (cuda_ ? environment.gpu : environment.cpu) +
         ", reads at " + terabytes(environment.read_floor_tbs));
+  if (Device::cuda_count() == 0) print("no GPU is used: " + Device::cuda_absence());
   if (environment.is_void) {
     warn("THIS RUN IS VOID: an H200 that reads at " + terabytes(environment.read_floor_tbs) +
          ", less than 4.4 TB/s, is shared or ill; no time below counts");
