@@ -38,8 +38,13 @@ Problem canonical(const GemmShape& shape) noexcept {
   const Strides a = strides_of(shape.op_a, shape.layout, shape.lda);
   const Strides b = strides_of(shape.op_b, shape.layout, shape.ldb);
   const Strides c = strides_of(Op::none, shape.layout, shape.ldc);
-  if (shape.m >= shape.n) return {shape.m, shape.n, shape.k, a, b, c, false};
-  return {shape.n, shape.m, shape.k, b.transposed(), a.transposed(), c.transposed(), true};
+  const bool conj_a = shape.op_a == Op::conj_trans;
+  const bool conj_b = shape.op_b == Op::conj_trans;
+  if (shape.m >= shape.n) {
+    return {shape.m, shape.n, shape.k, a, b, c, false, conj_a, conj_b, shape.math};
+  }
+  return {shape.n,        shape.m, shape.k, b.transposed(), a.transposed(),
+          c.transposed(), true,    conj_b,  conj_a,         shape.math};
 }
 
 BlasCall blas_call(const Problem& problem) noexcept {

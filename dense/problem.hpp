@@ -24,6 +24,9 @@ struct Problem {
   Strides b{};           // B[k, n]
   Strides c{};           // C[m, n]
   bool swapped = false;  // the caller's B^T is A here, and the caller's A^T is B
+  bool conj_a = false;   // op() conjugates A; has no meaning for real types
+  bool conj_b = false;
+  Math math = Math::ieee;
 };
 
 /// An operand as the caller stores it.
