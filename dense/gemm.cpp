@@ -2,6 +2,7 @@
 #include <lanky/dense.hpp>
 #include <lanky/error.hpp>
 #include <string_view>
+#include <type_traits>
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
@@ -16,6 +17,10 @@ namespace {
 
 std::string_view name(Layout layout) {
   return layout == Layout::col ? "column-major" : "row-major";
+}
+
+std::string_view name(Math math) {
+  return math == Math::ieee ? "ieee" : math == Math::tf32 ? "tf32" : "tf32x3";
 }
 
 void check_not_negative(std::int64_t value, const char* what) {
@@ -49,10 +54,10 @@ GemmShape checked(GemmShape shape) {
   check_not_negative(shape.m, "m");
   check_not_negative(shape.n, "n");
   check_not_negative(shape.k, "k");
-  if (shape.math != Math::ieee) {
+  if (shape.math != Math::ieee && !std::is_same_v<T, float>) {
     throw Error(ErrorCode::unsupported,
-                concat(shape.math == Math::tf32 ? "Math::tf32" : "Math::tf32x3", " of ",
-                       name(kDType<T>), " products is not in this version; use Math::ieee"));
+                concat("Math::", name(shape.math), " is for products of f32, not ", name(kDType<T>),
+                       "; use Math::ieee"));
   }
   const auto a = dense::stored_extents(shape.m, shape.k, shape.op_a);
   const auto b = dense::stored_extents(shape.k, shape.n, shape.op_b);
@@ -60,6 +65,15 @@ GemmShape checked(GemmShape shape) {
   shape.ldb = resolved_ld(shape.ldb, b, shape.layout, "ldb");
   shape.ldc = resolved_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
   return shape;
+}
+
+/// A GPU loads whole elements; the C++ type of complex ones promises the alignment of a part only.
+template <class T>
+void check_alignment(const T* data, Device device, const char* what) {
+  if (!device.is_cuda() || reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat(what, " is not aligned to the ", sizeof(T), " bytes of an element of ",
+                     name(kDType<std::remove_const_t<T>>)));
 }
 
 template <class T>
@@ -79,6 +93,14 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
                 concat(what, " has leading dimension ", view.ld, ", the plan is for ", ld));
   }
   check_on_device(view.data, view.rows == 0 ? 0 : view.cols, device, what);
+  check_alignment(view.data, device, what);
+}
+
+template <class Acc>
+void check_scalar(const Scalar<Acc>& scalar, Device device, const char* what) {
+  if (scalar.pointer() == nullptr) return;
+  check_on_device(scalar.pointer(), 1, device, what);
+  check_alignment(scalar.pointer(), device, what);
 }
 
 /// What cuBLASLt asks for, and Allocator promises.
@@ -151,8 +173,8 @@ void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const
   check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device, "A");
   check_view(b, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.ldb, shape, device, "B");
   check_view(c, {shape.m, shape.n}, shape.ldc, shape, device, "C");
-  if (alpha.pointer() != nullptr) check_on_device(alpha.pointer(), 1, device, "alpha");
-  if (beta.pointer() != nullptr) check_on_device(beta.pointer(), 1, device, "beta");
+  check_scalar(alpha, device, "alpha");
+  check_scalar(beta, device, "beta");
   check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), device);
   if (impl_->workspace_bytes() > 0) check_workspace_alignment(workspace.data);
   if (impl_->empty()) return;
@@ -187,6 +209,7 @@ std::string GemmPlan<T, TOut>::explain() const {
       dense::predict(p, kDType<T>, kDType<TOut>, impl_->device, impl_->device.properties());
   return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
                 impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
+                s.math == Math::ieee ? "" : concat(", ", name(s.math), " asked for"),
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
@@ -216,7 +239,7 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
   template class GemmPlan<T, TOut>;                                                       \
   template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
                               MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

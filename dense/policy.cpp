@@ -55,9 +55,9 @@ Bound predict(const Problem& problem, DType in, DType out, Device device,
   const Machine nominal = machine(device, properties);
   return {.bytes = (m * k + k * n) * static_cast<double>(size_of(in)) +
                    m * n * static_cast<double>(size_of(out)),
-          .flops = 2 * m * n * k,
+          .flops = (in == DType::c64 || in == DType::c128 ? 8 : 2) * m * n * k,
           .bandwidth = nominal.bandwidth,
-          .peak = in == DType::f64 ? nominal.peak_f64 : nominal.peak_f32};
+          .peak = in == DType::f64 || in == DType::c128 ? nominal.peak_f64 : nominal.peak_f32};
 }
 
 std::string describe(const Bound& bound) {

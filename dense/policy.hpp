@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <lanky/dense.hpp>
@@ -33,23 +34,24 @@ struct Tile {
   constexpr int threads() const noexcept { return threads_m() * threads_n() * groups; }
 };
 
-/// Square tiles for gram, whose C is one tile and whose long k is shared out among the groups; tall
-/// tiles for the long m of panel and update. Sized so that a double tile fits 48 KiB of shared
-/// memory; not tuned beyond that.
+/// A square tile for gram, whose long k is shared out among the groups, and tall ones for the long
+/// m of panel and update. Sized so that a double tile fits 48 KiB of shared memory; few, because
+/// each costs seconds to compile and serves only what no faster kernel takes.
 inline constexpr Tile kTiles[] = {
-    {8, 8, 256, 2, 2, 16},  {16, 16, 128, 4, 4, 16}, {32, 32, 64, 4, 4, 4}, {128, 8, 32, 4, 2, 2},
-    {128, 16, 32, 4, 4, 2}, {128, 32, 32, 8, 4, 2},  {128, 64, 16, 8, 4, 1}};
+    {16, 16, 128, 4, 4, 16}, {128, 8, 32, 4, 2, 2}, {128, 32, 32, 4, 4, 1}};
 inline constexpr int kTileCount = static_cast<int>(std::size(kTiles));
+
+/// kTiles[index]; for sums of 16 bytes (complex doubles) half as deep.
+constexpr Tile tile_for(int index, std::size_t bytes_per_sum) noexcept {
+  Tile tile = kTiles[index];
+  if (bytes_per_sum > sizeof(double)) tile.k /= 2;
+  return tile;
+}
 
 /// Index into kTiles of the smallest tile that covers a skinny C, or the columns of a long one.
 constexpr int choose_tile(std::int64_t m, std::int64_t n) noexcept {
-  if (m <= 8) return 0;
-  if (m <= 16) return 1;
-  if (m <= 32) return 2;
-  if (n <= 8) return 3;
-  if (n <= 16) return 4;
-  if (n <= 32) return 5;
-  return 6;
+  if (m <= 16) return 0;
+  return n <= 8 ? 1 : 2;
 }
 
 /// The reduction in `count` chunks of `length` (the last may be shorter), summed one after the

@@ -51,11 +51,13 @@ BlasCall blas_call(const Problem& problem) noexcept {
   BlasOperand a = blas_operand(problem.a, problem.m);
   BlasOperand b = blas_operand(problem.b, problem.k);
   if (problem.c.row == 1 && problem.c.col >= problem.m) {
-    return {false, problem.m, problem.n, problem.k, a.trans, b.trans, a.ld, b.ld, problem.c.col};
+    return {false, problem.m, problem.n,     problem.k,      a.trans,       b.trans,
+            a.ld,  b.ld,      problem.c.col, problem.conj_a, problem.conj_b};
   }
   a = blas_operand(problem.a.transposed(), problem.k);
   b = blas_operand(problem.b.transposed(), problem.n);
-  return {true, problem.n, problem.m, problem.k, b.trans, a.trans, b.ld, a.ld, problem.c.row};
+  return {true, problem.n, problem.m,     problem.k,      b.trans,       a.trans,
+          b.ld, a.ld,      problem.c.row, problem.conj_b, problem.conj_a};
 }
 
 }  // namespace lanky::dense

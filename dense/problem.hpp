@@ -55,6 +55,14 @@ struct BlasCall {
   std::int64_t lda = 0;
   std::int64_t ldb = 0;
   std::int64_t ldc = 0;
+  bool conj_a = false;  // of complex types
+  bool conj_b = false;
+
+  /// BLAS conjugates only what it transposes. False for a conjugated operand of one element, whose
+  /// strides do not tell that it was transposed.
+  bool conjugates_transposed_only() const noexcept {
+    return (!conj_a || trans_a) && (!conj_b || trans_b);
+  }
 };
 
 BlasCall blas_call(const Problem& problem) noexcept;

@@ -248,7 +248,7 @@ void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
   template class SpmvPlan<T, TOut>;                                                         \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
                      Accumulator<T>, VectorView<TOut>);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

@@ -15,7 +15,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
       reason = openblas_absence(problem);
       if (reason.empty()) return std::make_unique<OpenblasExecutor<T>>(problem);
     } else {
-      reason = "OpenBLAS has no half types";
+      reason = "OpenBLAS serves f64 and f32 only";
     }
   }
   return std::make_unique<TiledExecutor<T, TOut>>(problem, std::move(reason));
@@ -23,7 +23,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
 
 #define LANKY_INSTANTIATE(T, TOut) \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -22,11 +22,15 @@ constexpr int kMicroM = 32 / sizeof(Acc);
 /// Chunks of k are made until this many blocks can run at once.
 constexpr std::int64_t kWantedBlocks = 64;
 constexpr std::int64_t kMinChunk = 8 * kBlockK;
+template <class T>
+constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
 /// Up to this many columns of C, an element of A is used too seldom for packing it to pay: on one
 /// core of a Xeon a gram of 1 x 1 x 1e6 took 8 times as long with it. Half types are widened as
 /// they are packed; without it 1e5 x 4 x 4 took 4 times as long.
 template <class T>
-constexpr int kDirectColumns = std::is_same_v<T, Accumulator<T>> ? 4 : 1;
+constexpr int kDirectColumns = kIsComplex<T>                       ? 0
+                               : std::is_same_v<T, Accumulator<T>> ? 4
+                                                                   : 1;
 /// Rows of A shorter than this make poor dot products: twice the time for a row-major 1e6 x 2 x 2.
 constexpr std::int64_t kDirectDepth = 32;
 /// Multiply-adds below which one thread computes: waking others costs more than it saves.
@@ -41,6 +45,25 @@ bool read_in_place(const Problem& problem) {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+/// a b by the plain formula of BLAS, also where a part is infinite.
+template <class Acc>
+Acc product(Acc a, Acc b) {
+  if constexpr (kIsComplex<Acc>) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  } else {
+    return a * b;
+  }
+}
+
+template <class Acc>
+Acc conjugate_if(bool conjugated, Acc value) {
+  if constexpr (kIsComplex<Acc>) {
+    return conjugated ? std::conj(value) : value;
+  } else {
+    return value;
+  }
 }
 
 /// What one thread works on. a and b are packed as the register tile reads them: kMicroM rows (or
@@ -70,10 +93,15 @@ void pack_strip(Acc* __restrict strip, const T* source, Strides strides, int row
 }
 
 template <int kWidth, class T, class Acc>
-void pack(Acc* panel, const T* source, Strides strides, int rows, int depth) {
+void pack(Acc* panel, const T* source, Strides strides, int rows, int depth, bool conjugated) {
   for (int r = 0; r < rows; r += kWidth) {
     pack_strip<kWidth>(panel + r * depth, source + r * strides.row, strides,
                        std::min(kWidth, rows - r), depth);
+  }
+  if constexpr (kIsComplex<Acc>) {
+    const int packed = (rows + kWidth - 1) / kWidth * kWidth * depth;
+    for (int e = 0; e < packed; ++e)
+      panel[e] = conjugate_if(conjugated, panel[e]);
   }
 }
 
@@ -86,7 +114,7 @@ void multiply_micro(const Acc* __restrict a, const Acc* __restrict b, Acc* __res
   for (int p = 0; p < depth; ++p) {
     for (int c = 0; c < kColumns; ++c) {
       for (int r = 0; r < kRows; ++r)
-        registers[c][r] += a[p * kRows + r] * b[p * kMicroN + c];
+        registers[c][r] += product(a[p * kRows + r], b[p * kMicroN + c]);
     }
   }
   for (int c = 0; c < kColumns; ++c) {
@@ -128,11 +156,11 @@ Acc dot(const T* __restrict a, std::int64_t stride, const Acc* __restrict b, int
   if (stride == 1) {
     for (; p + kSums <= depth; p += kSums) {
       for (int s = 0; s < kSums; ++s)
-        sums[s] += static_cast<Acc>(a[p + s]) * b[p + s];
+        sums[s] += product(static_cast<Acc>(a[p + s]), b[p + s]);
     }
   }
   for (; p < depth; ++p)
-    sums[p % kSums] += static_cast<Acc>(a[p * stride]) * b[p];
+    sums[p % kSums] += product(static_cast<Acc>(a[p * stride]), b[p]);
   Acc total = 0;
   for (const Acc sum : sums)
     total += sum;
@@ -156,7 +184,7 @@ void multiply_direct(const T* a, Strides strides, const Acc* b, Acc* sums, int r
     for (int p = 0; p < depth; ++p) {
       const T* __restrict source = a + p * strides.col;
       for (int r = 0; r < rows; ++r)
-        block[r] += static_cast<Acc>(source[r]) * factors[p];
+        block[r] += product(static_cast<Acc>(source[r]), factors[p]);
     }
     for (int r = 0; r < rows; ++r)
       column[r] += block[r];
@@ -175,11 +203,11 @@ void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int
     const T* a = g.a + i0 * problem.a.row + p * problem.a.col;
     const T* b = g.b + p * problem.b.row + j0 * problem.b.col;
     if (read_in_place<T>(problem)) {
-      pack<1>(panels.b, b, problem.b.transposed(), columns, depth);
+      pack<1>(panels.b, b, problem.b.transposed(), columns, depth, problem.conj_b);
       multiply_direct(a, problem.a, panels.b, panels.sums, rows, columns, depth);
     } else {
-      pack<kMicroM<Acc>>(panels.a, a, problem.a, rows, depth);
-      pack<kMicroN>(panels.b, b, problem.b.transposed(), columns, depth);
+      pack<kMicroM<Acc>>(panels.a, a, problem.a, rows, depth, problem.conj_a);
+      pack<kMicroN>(panels.b, b, problem.b.transposed(), columns, depth, problem.conj_b);
       multiply_panels(panels, rows, columns, depth);
     }
   }
@@ -195,8 +223,8 @@ struct Factors {
 /// c = alpha sum + beta c; what has the factor zero is not looked at.
 template <class Acc, class TOut>
 void finish(Factors<Acc> factors, Acc sum, TOut& c) {
-  Acc value = factors.alpha == Acc(0) ? Acc(0) : factors.alpha * sum;
-  if (factors.beta != Acc(0)) value += factors.beta * static_cast<Acc>(c);
+  Acc value = factors.alpha == Acc(0) ? Acc(0) : product(factors.alpha, sum);
+  if (factors.beta != Acc(0)) value += product(factors.beta, static_cast<Acc>(c));
   c = static_cast<TOut>(value);
 }
 
@@ -281,7 +309,7 @@ void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOu
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -3,9 +3,10 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 #include "core/cuda_check.hpp"
 #include "core/plan_types.hpp"
@@ -28,6 +29,7 @@ struct Api {
   LANKY_CUBLASLT_FUNCTION(cublasLtGetStatusString);
   LANKY_CUBLASLT_FUNCTION(cublasLtGetVersion);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmul);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoCheck);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoGetHeuristic);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescCreate);
@@ -41,11 +43,12 @@ struct Api {
 
   bool complete() const noexcept {
     return cublasLtCreate && cublasLtGetStatusString && cublasLtGetVersion && cublasLtMatmul &&
-           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmulAlgoGetHeuristic &&
-           cublasLtMatmulDescCreate && cublasLtMatmulDescDestroy &&
-           cublasLtMatmulDescSetAttribute && cublasLtMatmulPreferenceCreate &&
-           cublasLtMatmulPreferenceDestroy && cublasLtMatmulPreferenceSetAttribute &&
-           cublasLtMatrixLayoutCreate && cublasLtMatrixLayoutDestroy;
+           cublasLtMatmulAlgoCheck && cublasLtMatmulAlgoConfigGetAttribute &&
+           cublasLtMatmulAlgoGetHeuristic && cublasLtMatmulDescCreate &&
+           cublasLtMatmulDescDestroy && cublasLtMatmulDescSetAttribute &&
+           cublasLtMatmulPreferenceCreate && cublasLtMatmulPreferenceDestroy &&
+           cublasLtMatmulPreferenceSetAttribute && cublasLtMatrixLayoutCreate &&
+           cublasLtMatrixLayoutDestroy;
   }
 };
 #undef LANKY_CUBLASLT_FUNCTION
@@ -83,22 +86,53 @@ cudaDataType_t data_type(DType dtype) {
       return CUDA_R_16F;
     case DType::bf16:
       return CUDA_R_16BF;
+    case DType::c64:
+      return CUDA_C_32F;
+    case DType::c128:
+      return CUDA_C_64F;
     default:
       return CUDA_R_32F;
   }
 }
 
+/// Arithmetic of sums of products, and the type of alpha and beta.
+struct Arithmetic {
+  cublasComputeType_t compute;
+  cudaDataType_t scalar;
+};
+
+/// tf32x3 is computed in IEEE arithmetic, which is more exact.
+Arithmetic arithmetic(DType in, Math math) {
+  switch (in) {
+    case DType::f64:
+      return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case DType::c128:
+      return {CUBLAS_COMPUTE_64F, CUDA_C_64F};
+    case DType::c64:
+      return {CUBLAS_COMPUTE_32F, CUDA_C_32F};
+    default:
+      return {math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  }
+}
+
+bool is_complex(DType dtype) {
+  return dtype == DType::c64 || dtype == DType::c128;
+}
+
+cublasOperation_t blas_operation(bool trans, bool conjugated) {
+  return !trans ? CUBLAS_OP_N : conjugated ? CUBLAS_OP_C : CUBLAS_OP_T;
+}
+
 /// An operation descriptor, whose scalars are on one side.
 class Operation {
  public:
-  Operation(const BlasCall& call, DType in, cublasLtPointerMode_t mode) {
-    const bool f64 = in == DType::f64;
-    check(api().cublasLtMatmulDescCreate(&desc_, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                         f64 ? CUDA_R_64F : CUDA_R_32F),
-          "cublasLtMatmulDescCreate");
+  Operation(const BlasCall& call, DType in, Math math, cublasLtPointerMode_t mode) {
+    const auto [compute, scalar] = arithmetic(in, math);
+    const bool complex = is_complex(in);
+    check(api().cublasLtMatmulDescCreate(&desc_, compute, scalar), "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<std::int32_t>(mode));
-    set(CUBLASLT_MATMUL_DESC_TRANSA, call.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, call.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(call.trans_a, complex && call.conj_a));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(call.trans_b, complex && call.conj_b));
   }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -179,14 +213,86 @@ bool aligned(std::initializer_list<const void*> pointers) {
   });
 }
 
-using Algorithm = std::optional<cublasLtMatmulHeuristicResult_t>;
+using Choice = std::optional<CublasltAlgorithm>;
+static_assert(sizeof(CublasltAlgorithm::code) == sizeof(cublasLtMatmulAlgo_t));
 
-std::string describe(const Algorithm& algorithm) {
-  if (!algorithm) return "none";
+const cublasLtMatmulAlgo_t* native(const CublasltAlgorithm& algorithm) {
+  return reinterpret_cast<const cublasLtMatmulAlgo_t*>(algorithm.code.data());
+}
+
+std::string describe(const Choice& choice) {
+  return choice ? cuda::describe(*choice) : "none";
+}
+
+/// Operands and arithmetic of a product.
+struct Matmul {
+  Matmul(const BlasCall& call, DType in, DType out, Math math)
+      : operations{{{call, in, math, CUBLASLT_POINTER_MODE_HOST},
+                    {call, in, math, CUBLASLT_POINTER_MODE_DEVICE}}},
+        a(in, stored(call.m, call.k, call.trans_a), call.lda),
+        b(in, stored(call.k, call.n, call.trans_b), call.ldb),
+        c(out, {call.m, call.n}, call.ldc) {}
+
+  /// Up to `most` algorithms that the heuristic offers, the best first.
+  std::vector<CublasltAlgorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
+                                         const Preference& preference, int most) const {
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+    int found = 0;
+    const cublasStatus_t status = api().cublasLtMatmulAlgoGetHeuristic(
+        handle, operations[scalars_on_device].get(), a.get(), b.get(), c.get(), c.get(),
+        preference.get(), most, results.data(), &found);
+    std::vector<CublasltAlgorithm> algorithms;
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < found; ++i) {
+      const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
+      if (result.state != CUBLAS_STATUS_SUCCESS) continue;
+      CublasltAlgorithm& algorithm = algorithms.emplace_back();
+      std::memcpy(algorithm.code.data(), &result.algo, sizeof result.algo);
+      algorithm.workspace_bytes = static_cast<std::int64_t>(result.workspaceSize);
+    }
+    return algorithms;
+  }
+
+  /// The algorithm with the workspace that it needs here; nothing where the library refuses it.
+  Choice accepted(cublasLtHandle_t handle, bool scalars_on_device,
+                  const CublasltAlgorithm& algorithm) const {
+    cublasLtMatmulHeuristicResult_t result{};
+    const cublasStatus_t status =
+        api().cublasLtMatmulAlgoCheck(handle, operations[scalars_on_device].get(), a.get(), b.get(),
+                                      c.get(), c.get(), native(algorithm), &result);
+    if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMaxWorkspaceBytes) {
+      return std::nullopt;
+    }
+    return CublasltAlgorithm{algorithm.code, static_cast<std::int64_t>(result.workspaceSize)};
+  }
+
+  std::array<Operation, 2> operations;  // scalars in host memory, in device memory
+  StoredMatrix a;
+  StoredMatrix b;
+  StoredMatrix c;
+};
+
+}  // namespace
+
+std::string cublaslt_absence(const Problem& problem, DType in) {
+  if (problem.k == 0) return "there is nothing to sum";
+  if (is_complex(in) && !blas_call(problem).conjugates_transposed_only()) {
+    return "BLAS conjugates only what it transposes";
+  }
+  if (!api().library.loaded()) {
+    return concat("cuBLASLt is not available (", api().library.failure(), ")");
+  }
+  return api().complete() ? "" : "cuBLASLt lacks a function";
+}
+
+std::size_t cublaslt_version() {
+  return api().cublasLtGetVersion();
+}
+
+std::string describe(const CublasltAlgorithm& algorithm) {
   const auto attribute = [&](cublasLtMatmulAlgoConfigAttributes_t which) {
     std::uint32_t value = 0;
     std::size_t written = 0;
-    api().cublasLtMatmulAlgoConfigGetAttribute(&algorithm->algo, which, &value, sizeof value,
+    api().cublasLtMatmulAlgoConfigGetAttribute(native(algorithm), which, &value, sizeof value,
                                                &written);
     return value;
   };
@@ -198,56 +304,44 @@ std::string describe(const Algorithm& algorithm) {
                 attribute(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
 }
 
-}  // namespace
-
-std::string cublaslt_absence() {
-  if (!api().library.loaded()) {
-    return concat("cuBLASLt is not available (", api().library.failure(), ")");
-  }
-  return api().complete() ? "" : "cuBLASLt lacks a function";
+std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,
+                                                   DType out, int most) {
+  const Matmul matmul(blas_call(problem), in, out, problem.math);
+  const DeviceGuard guard(device.index());
+  return matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most);
 }
 
 struct CublasltMatmul::State {
-  State(Device device, const BlasCall& call, DType in, DType out)
+  State(Device device, const Problem& problem, DType in, DType out, const Choice& chosen)
       : handle(handle_of(device)),
-        operations{
-            {{call, in, CUBLASLT_POINTER_MODE_HOST}, {call, in, CUBLASLT_POINTER_MODE_DEVICE}}},
-        a(in, stored(call.m, call.k, call.trans_a), call.lda),
-        b(in, stored(call.k, call.n, call.trans_b), call.ldb),
-        c(out, {call.m, call.n}, call.ldc) {
+        exchanged(blas_call(problem).exchanged),
+        matmul(blas_call(problem), in, out, problem.math) {
     const DeviceGuard guard(device.index());
     const Preference wide(kWideAlignment, kWideAlignment);
     const Preference narrow(size_of(in), size_of(out));
-    for (int on_device = 0; on_device < 2; ++on_device) {
-      algorithms[on_device][0] = best(operations[on_device], narrow);
-      algorithms[on_device][1] = best(operations[on_device], wide);
-      if (!algorithms[on_device][1]) algorithms[on_device][1] = algorithms[on_device][0];
+    for (const bool on_device : {false, true}) {
+      auto& [unaligned, aligned] = algorithms[on_device];
+      unaligned = best(on_device, narrow);
+      if (chosen) aligned = matmul.accepted(handle, on_device, *chosen);
+      if (!aligned) aligned = best(on_device, wide);
+      if (!aligned) aligned = unaligned;
     }
   }
 
-  /// The first algorithm that the heuristic offers.
-  Algorithm best(const Operation& operation, const Preference& preference) const {
-    cublasLtMatmulHeuristicResult_t result{};
-    int found = 0;
-    const cublasStatus_t status =
-        api().cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), a.get(), b.get(), c.get(),
-                                             c.get(), preference.get(), 1, &result, &found);
-    if (status != CUBLAS_STATUS_SUCCESS || found == 0 || result.state != CUBLAS_STATUS_SUCCESS) {
-      return std::nullopt;
-    }
-    return result;
+  Choice best(bool on_device, const Preference& preference) const {
+    const auto offered = matmul.offered(handle, on_device, preference, 1);
+    return offered.empty() ? Choice() : offered.front();
   }
 
   cublasLtHandle_t handle;
-  std::array<Operation, 2> operations;  // scalars in host memory, in device memory
-  StoredMatrix a;
-  StoredMatrix b;
-  StoredMatrix c;
-  Algorithm algorithms[2][2];  // [scalars on device][pointers aligned to kWideAlignment]
+  bool exchanged;  // the canonical B goes first
+  Matmul matmul;
+  Choice algorithms[2][2];  // [scalars on device][pointers aligned to kWideAlignment]
 };
 
-CublasltMatmul::CublasltMatmul(Device device, const BlasCall& call, DType in, DType out)
-    : state_(std::make_unique<State>(device, call, in, out)) {}
+CublasltMatmul::CublasltMatmul(Device device, const Problem& problem, DType in, DType out,
+                               const Choice& chosen)
+    : state_(std::make_unique<State>(device, problem, in, out, chosen)) {}
 CublasltMatmul::~CublasltMatmul() = default;
 
 bool CublasltMatmul::available(bool scalars_on_device) const noexcept {
@@ -255,38 +349,35 @@ bool CublasltMatmul::available(bool scalars_on_device) const noexcept {
 }
 
 std::int64_t CublasltMatmul::workspace_bytes() const noexcept {
-  std::size_t bytes = 0;
+  std::int64_t bytes = 0;
   for (const auto& side : state_->algorithms) {
-    for (const Algorithm& algorithm : side)
-      if (algorithm) bytes = std::max(bytes, algorithm->workspaceSize);
+    for (const Choice& algorithm : side)
+      if (algorithm) bytes = std::max(bytes, algorithm->workspace_bytes);
   }
-  return static_cast<std::int64_t>(bytes);
+  return bytes;
 }
 
 void CublasltMatmul::run(const Stream& stream, bool scalars_on_device, const void* alpha,
                          const void* a, const void* b, const void* beta, void* c,
                          void* workspace) const {
   const State& s = *state_;
-  const Algorithm& algorithm = s.algorithms[scalars_on_device][aligned({a, b, c})];
+  const Matmul& matmul = s.matmul;
+  const Choice& algorithm = s.algorithms[scalars_on_device][aligned({a, b, c})];
+  if (s.exchanged) std::swap(a, b);
   const DeviceGuard guard(stream.device().index());
-  check(api().cublasLtMatmul(s.handle, s.operations[scalars_on_device].get(), alpha, a, s.a.get(),
-                             b, s.b.get(), beta, c, s.c.get(), c, s.c.get(), &algorithm->algo,
-                             workspace, algorithm->workspaceSize, stream.native()),
+  check(api().cublasLtMatmul(s.handle, matmul.operations[scalars_on_device].get(), alpha, a,
+                             matmul.a.get(), b, matmul.b.get(), beta, c, matmul.c.get(), c,
+                             matmul.c.get(), native(*algorithm), workspace,
+                             static_cast<std::size_t>(algorithm->workspace_bytes), stream.native()),
         "cublasLtMatmul");
 }
 
 std::string CublasltMatmul::explain() const {
   const auto& algorithms = state_->algorithms;
-  return concat("cuBLASLt ", api().cublasLtGetVersion(), ", algorithm ", describe(algorithms[0][1]),
+  return concat("cuBLASLt ", cublaslt_version(), ", algorithm ", describe(algorithms[0][1]),
                 ", unaligned ", describe(algorithms[0][0]), "; scalars in device memory ",
                 describe(algorithms[1][1]), ", unaligned ", describe(algorithms[1][0]));
 }
-
-template <class T, class TOut>
-CublasltExecutor<T, TOut>::CublasltExecutor(const Stream& stream, const Problem& problem)
-    : tiled_(stream, problem, "used where cuBLASLt has no algorithm"),
-      call_(blas_call(problem)),
-      matmul_(stream.device(), call_, kDType<T>, kDType<TOut>) {}
 
 template <class T, class TOut>
 void CublasltExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& g) const {
@@ -295,29 +386,27 @@ void CublasltExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut
   const bool beta_on_device = g.beta.pointer() != nullptr;
   const bool known_zero = !alpha_on_device && g.alpha.value() == Acc(0);
   if (alpha_on_device != beta_on_device || known_zero || !matmul_.available(alpha_on_device)) {
-    tiled_.run(stream, g);
+    fallback_->run(stream, g);
     return;
   }
   const Acc values[] = {g.alpha.value(), g.beta.value()};
   const void* alpha = alpha_on_device ? g.alpha.pointer() : &values[0];
   const void* beta = beta_on_device ? g.beta.pointer() : &values[1];
-  const T* first = call_.exchanged ? g.b : g.a;
-  const T* second = call_.exchanged ? g.a : g.b;
-  matmul_.run(stream, alpha_on_device, alpha, first, second, beta, g.c, g.workspace);
+  matmul_.run(stream, alpha_on_device, alpha, g.a, g.b, beta, g.c, g.workspace);
 }
 
 template <class T, class TOut>
 std::int64_t CublasltExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return std::max(tiled_.workspace_bytes(), matmul_.workspace_bytes());
+  return std::max(fallback_->workspace_bytes(), matmul_.workspace_bytes());
 }
 
 template <class T, class TOut>
 std::string CublasltExecutor<T, TOut>::explain() const {
-  return concat(matmul_.explain(), "\n  or ", tiled_.explain());
+  return concat(matmul_.explain(), "\n  or ", fallback_->explain());
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class CublasltExecutor<T, TOut>;
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

@@ -1,29 +1,54 @@
-// Regular products on the GPU go to cuBLASLt, opened at run time. The algorithm is chosen once, by
-// its heuristic, when the plan is made, so that equal plans give equal bits.
+// Products that go to cuBLASLt, opened at run time: the regular ones, and skinny ones where it
+// wins. The algorithm is fixed when the plan is made, by the library's heuristic or by the caller,
+// so that equal plans give equal bits.
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "dense/backend.hpp"
-#include "dense/cuda/tiled.hpp"
 
 namespace lanky::dense::cuda {
 
-/// Why cuBLASLt cannot be used at all; "" where it can.
-std::string cublaslt_absence();
+/// Why cuBLASLt cannot compute this product (not installed, an empty sum, a conjugate that BLAS has
+/// no word for); "" where it can.
+std::string cublaslt_absence(const Problem& problem, DType in);
+
+/// The version of the library, which must be there.
+std::size_t cublaslt_version();
+
+/// An algorithm with its configuration, in the library's own code: good for the version that it
+/// came from, on the kind of card that it was made for.
+struct CublasltAlgorithm {
+  std::array<std::uint64_t, 8> code{};
+  std::int64_t workspace_bytes = 0;
+};
+
+/// Up to `most` algorithms that the heuristic knows for pointers aligned to 16 bytes and scalars in
+/// host memory, the one that it takes for the fastest first. None of them is run.
+std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,
+                                                   DType out, int most);
+
+/// "24 tile 20 stages 7 split 1 ...": what the library tells of an algorithm.
+std::string describe(const CublasltAlgorithm& algorithm);
 
 /// One product in cuBLASLt's terms; owns its descriptors.
 class CublasltMatmul {
  public:
-  CublasltMatmul(Device device, const BlasCall& call, DType in, DType out);
+  /// `chosen` computes where pointers are aligned to 16 bytes and the library accepts it; what the
+  /// heuristic takes for the fastest otherwise.
+  CublasltMatmul(Device device, const Problem& problem, DType in, DType out,
+                 const std::optional<CublasltAlgorithm>& chosen);
   CublasltMatmul(const CublasltMatmul&) = delete;
   CublasltMatmul& operator=(const CublasltMatmul&) = delete;
   ~CublasltMatmul();
 
-  /// False where the heuristic knows no algorithm for scalars on that side.
+  /// False where the library has no algorithm for scalars on that side.
   bool available(bool scalars_on_device) const noexcept;
   std::int64_t workspace_bytes() const noexcept;
-  /// alpha and beta: both in device memory, or both in host memory.
+  /// The canonical A and B. alpha and beta: both in device memory, or both in host memory.
   void run(const Stream& stream, bool scalars_on_device, const void* alpha, const void* a,
            const void* b, const void* beta, void* c, void* workspace) const;
   std::string explain() const;
@@ -33,21 +58,25 @@ class CublasltMatmul {
   std::unique_ptr<State> state_;
 };
 
-/// Falls back on the tile kernel where cuBLASLt has no algorithm: alpha in host and beta in device
+/// Falls back on lanky's kernels where cuBLASLt has no algorithm: alpha in host and beta in device
 /// memory, or the other way round, and shapes that its heuristic refuses. Also where alpha is
 /// known to be 0, because cuBLASLt does not promise to leave A and B alone.
 template <class T, class TOut>
 class CublasltExecutor final : public Executor<T, TOut> {
  public:
-  CublasltExecutor(const Stream& stream, const Problem& problem);
+  /// cublaslt_absence(problem, kDType<T>) is "".
+  CublasltExecutor(const Stream& stream, const Problem& problem,
+                   std::unique_ptr<Executor<T, TOut>> fallback,
+                   const std::optional<CublasltAlgorithm>& chosen = std::nullopt)
+      : fallback_(std::move(fallback)),
+        matmul_(stream.device(), problem, kDType<T>, kDType<TOut>, chosen) {}
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override;
   std::string explain() const override;
 
  private:
-  TiledExecutor<T, TOut> tiled_;
-  BlasCall call_;
+  std::unique_ptr<Executor<T, TOut>> fallback_;
   CublasltMatmul matmul_;
 };
 

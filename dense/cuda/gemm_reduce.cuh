@@ -14,7 +14,7 @@ inline constexpr int kReduceSlices = 16;    // threads that share an element's c
 template <class T, class TOut>
 __global__ __launch_bounds__(kReduceElements* kReduceSlices) void gemm_reduce_kernel(
     TileArguments<T, TOut> g) {
-  using Acc = Accumulator<T>;
+  using Acc = device::DeviceAccumulator<T>;
   __shared__ Acc slices[kReduceSlices][kReduceElements];
   const int lane = static_cast<int>(threadIdx.x) % kReduceElements;
   const int slice = static_cast<int>(threadIdx.x) / kReduceElements;

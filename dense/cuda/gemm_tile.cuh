@@ -22,7 +22,7 @@ inline constexpr int kThreads = kTile.threads();
 
 template <class T, class TOut>
 struct TileArguments {
-  using Acc = Accumulator<T>;
+  using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
   using Result = device::DeviceElement<TOut>;
 
@@ -34,15 +34,15 @@ struct TileArguments {
   const Element* b;  // [k, n], problem.b
   Result* c;         // [m, n], problem.c
   Acc* partials;     // [split.count][n][m], unused for one chunk
-  device::DeviceScalar<Acc> alpha;
-  device::DeviceScalar<Acc> beta;
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
 };
 
 /// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.
 template <class T, class TOut>
 __device__ void finish(const TileArguments<T, TOut>& g, std::int64_t i, std::int64_t j,
-                       Accumulator<T> sum) {
-  using Acc = Accumulator<T>;
+                       device::DeviceAccumulator<T> sum) {
+  using Acc = device::DeviceAccumulator<T>;
   using Result = device::DeviceElement<TOut>;
   const Acc alpha = g.alpha.load();
   const Acc beta = g.beta.load();
@@ -53,10 +53,12 @@ __device__ void finish(const TileArguments<T, TOut>& g, std::int64_t i, std::int
 }
 
 /// tile[p][r] = source(r, p) for p < depth, and 0 for rows beyond `rows`, whose sums are never
-/// stored. Neighbouring threads take neighbours in memory: along k where that stride is 1, along
-/// the rows otherwise. All loads of a thread are in flight before its first store.
+/// stored; its conjugate where `conjugated`. Neighbouring threads take neighbours in memory: along
+/// k where that stride is 1, along the rows otherwise. All loads of a thread are in flight before
+/// its first store.
 template <Tile kTile, int kRows, class Element, class Acc>
-__device__ void stage(Acc* tile, const Element* source, Strides strides, int rows, int depth) {
+__device__ void stage(Acc* tile, const Element* source, Strides strides, bool conjugated, int rows,
+                      int depth) {
   constexpr int kSlots = (kRows * kTile.k + kThreads<kTile> - 1) / kThreads<kTile>;
   const bool along_k = strides.col == 1;
   Acc values[kSlots];
@@ -65,8 +67,10 @@ __device__ void stage(Acc* tile, const Element* source, Strides strides, int row
     const int slot = s * kThreads<kTile> + static_cast<int>(threadIdx.x);
     const int r = along_k ? slot / kTile.k : slot % kRows;
     const int p = along_k ? slot % kTile.k : slot / kRows;
-    values[s] =
-        r < rows && p < depth ? device::widen(source[r * strides.row + p * strides.col]) : Acc(0);
+    values[s] = r < rows && p < depth
+                    ? device::conjugate_if(conjugated,
+                                           device::widen(source[r * strides.row + p * strides.col]))
+                    : Acc(0);
   }
 #pragma unroll
   for (int s = 0; s < kSlots; ++s) {
@@ -84,16 +88,19 @@ inline constexpr int kStagedA = kTile.k*(kTile.m + 1);
 template <Tile kTile>
 inline constexpr int kStagedB = kTile.k*(kTile.n + 1);
 
-/// kTiles[kIndex] at work. Block: tiles of C over one chunk of k, tile after tile where the grid is
-/// smaller than their number. Thread: micro_m x micro_n sums, threads_m() and threads_n() apart;
-/// group g takes every groups-th k from g on. Two blocks share a multiprocessor, so that one loads
-/// while the other computes: without that bound a 128 x 16 tile of double takes 166 registers,
-/// which leaves room for one.
+/// The tile kTiles[kIndex] for operands of T.
+template <int kIndex, class T>
+inline constexpr Tile kTileOf = tile_for(kIndex, sizeof(Accumulator<T>));
+
+/// kTileOf<kIndex, T> at work. Block: tiles of C over one chunk of k, tile after tile where the
+/// grid is smaller than their number. Thread: micro_m x micro_n sums, threads_m() and threads_n()
+/// apart; group g takes every groups-th k from g on. Two blocks share a multiprocessor, so that one
+/// loads while the other computes.
 template <int kIndex, class T, class TOut>
-__global__ __launch_bounds__(kThreads<kTiles[kIndex]>,
+__global__ __launch_bounds__(kThreads<kTileOf<kIndex, T>>,
                              2) void gemm_tile_kernel(TileArguments<T, TOut> g) {
-  using Acc = Accumulator<T>;
-  constexpr Tile kTile = kTiles[kIndex];
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr Tile kTile = kTileOf<kIndex, T>;
   constexpr int kGroupThreads = kThreadsM<kTile> * kThreadsN<kTile>;
   static_assert(kTile.groups == 1 || kTile.m * kTile.n <= kStagedA<kTile> + kStagedB<kTile>);
   __shared__ Acc staged[kStagedA<kTile> + kStagedB<kTile>];
@@ -119,10 +126,10 @@ __global__ __launch_bounds__(kThreads<kTiles[kIndex]>,
     Acc sums[kTile.micro_m][kTile.micro_n] = {};
     for (std::int64_t k0 = chunk * g.split.length; k0 < k1; k0 += kTile.k) {
       const int depth = static_cast<int>(min(std::int64_t{kTile.k}, k1 - k0));
-      stage<kTile, kTile.m>(a_tile, g.a + i0 * problem.a.row + k0 * problem.a.col, problem.a, rows,
-                            depth);
+      stage<kTile, kTile.m>(a_tile, g.a + i0 * problem.a.row + k0 * problem.a.col, problem.a,
+                            problem.conj_a, rows, depth);
       stage<kTile, kTile.n>(b_tile, g.b + k0 * problem.b.row + j0 * problem.b.col,
-                            {problem.b.col, problem.b.row}, columns, depth);
+                            {problem.b.col, problem.b.row}, problem.conj_b, columns, depth);
       __syncthreads();  // both tiles are written before they are read
 #pragma unroll 4
       for (int p = group; p < depth; p += kTile.groups) {

@@ -41,7 +41,7 @@ template <class T, class TOut>
 TiledExecutor<T, TOut>::TiledExecutor(const Stream& stream, const Problem& problem,
                                       std::string reason)
     : problem_(problem), tile_(choose_tile(problem.m, problem.n)), reason_(std::move(reason)) {
-  const Tile& tile = kTiles[tile_];
+  const Tile tile = tile_for(tile_, sizeof(Accumulator<T>));
   const std::int64_t tiles = device::ceil_div<std::int64_t>(problem.m, tile.m) *
                              device::ceil_div<std::int64_t>(problem.n, tile.n);
   const std::int64_t wanted =
@@ -57,7 +57,7 @@ std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string TiledExecutor<T, TOut>::explain() const {
-  const Tile& tile = kTiles[tile_];
+  const Tile tile = tile_for(tile_, sizeof(Accumulator<T>));
   return concat("gemm_tile_kernel, tile ", tile.m, " x ", tile.n, " x ", tile.k, ", ",
                 tile.threads(), " threads of ", tile.micro_m, " x ", tile.micro_n, " in ",
                 tile.groups, " groups, k in ", split_.count, " chunks of ", split_.length,
@@ -66,7 +66,7 @@ std::string TiledExecutor<T, TOut>::explain() const {
 
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  const Tile& tile = kTiles[tile_];
+  const Tile tile = tile_for(tile_, sizeof(Accumulator<T>));
   const TileArguments<T, TOut> arguments{
       .problem = problem_,
       .split = split_,
@@ -75,7 +75,7 @@ void TiledExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
       .c = device::device_pointer(operands.c),
-      .partials = static_cast<Accumulator<T>*>(operands.workspace),
+      .partials = static_cast<device::DeviceAccumulator<T>*>(operands.workspace),
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);

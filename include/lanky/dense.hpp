@@ -28,7 +28,8 @@ struct GemmShape {
   std::int64_t lda = 0;         // of A as stored: [m, k], or [k, m] where op_a transposes
   std::int64_t ldb = 0;
   std::int64_t ldc = 0;
-  Math math = Math::ieee;
+  Math math = Math::ieee;  // tf32 and tf32x3: of float only, and computed in ieee where that is
+                           // as fast
 };
 
 /// Which equation of docs/design.md a shape is computed by.
@@ -45,15 +46,16 @@ struct GemmOptions {
 GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 /// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
-/// bfloat16); TOut that of C (T, or float for the half types). Move-only; a plan moved from may
-/// only be assigned to or destroyed.
+/// bfloat16, complex<float>, complex<double>); TOut that of C (T, or float for the half types).
+/// Move-only; a plan moved from may only be assigned to or destroyed.
 template <class T, class TOut = T>
 class GemmPlan {
  public:
   using Scalar = lanky::Scalar<Accumulator<T>>;
 
   /// Chooses kernels and allocates the workspace. Throws Error: invalid_argument (negative sizes,
-  /// leading dimensions shorter than a column or row), unsupported, out_of_memory.
+  /// leading dimensions shorter than a column or row), unsupported (tf32 or tf32x3 of other types
+  /// than float), out_of_memory.
   GemmPlan(const Stream& stream, const GemmShape& shape, const GemmOptions& options = {});
   GemmPlan(GemmPlan&&) noexcept;
   GemmPlan& operator=(GemmPlan&&) noexcept;
@@ -63,7 +65,8 @@ class GemmPlan {
   /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
   /// and leading dimensions. Works in the plan's own workspace, which serves one run at a time.
   /// Never allocates, synchronizes or prints; can be captured in a CUDA graph. Throws Error:
-  /// size_mismatch, wrong_memory, invalid_argument (null or misaligned memory).
+  /// size_mismatch, wrong_memory, invalid_argument (null memory; elements not aligned to their size
+  /// on a GPU, complex ones included).
   void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
            MatrixView<TOut> c) const;
   /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held; with

@@ -29,4 +29,12 @@ decltype(auto) dispatch_real(DType dtype, F&& f) {
                                           " is not supported here; use f64, f32, f16, bf16");
 }
 
+/// f(std::type_identity<T>{}) for the T that `dtype` names, real or complex.
+template <class F>
+decltype(auto) dispatch(DType dtype, F&& f) {
+  if (dtype == DType::c64) return std::forward<F>(f)(std::type_identity<std::complex<float>>{});
+  if (dtype == DType::c128) return std::forward<F>(f)(std::type_identity<std::complex<double>>{});
+  return dispatch_real(dtype, std::forward<F>(f));
+}
+
 }  // namespace lanky

@@ -139,7 +139,7 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product) {
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template void run(const PackedView<T>&, const Product<T, TOut>&);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cpu

@@ -27,7 +27,7 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
 #define LANKY_INSTANTIATE(T, TOut)                      \
   template void load<T, TOut>(const Stream&, SpmvPath); \
   template void run(const Stream&, SpmvPath, const PackedView<T>&, const Product<T, TOut>&);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cuda

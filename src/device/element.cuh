@@ -1,14 +1,40 @@
-// Elements in device code: the storage types of the host (lanky::half) as CUDA's (__half), sums in
-// the accumulator type, alpha and beta from the host or from device memory.
+// Elements in device code: the storage types of the host (lanky::half, std::complex) as the
+// device's
+// (__half, Complex), sums in the accumulator type, alpha and beta from the host or from device
+// memory. Real and complex elements take the same functions, so that one kernel serves both.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <bit>
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
 
 namespace lanky::device {
+
+/// The bits of std::complex<Real>, in one load. Products are BLAS's plain formula: an Inf times a
+/// finite number may have a NaN part, and no part is looked at twice.
+template <class Real>
+struct alignas(2 * sizeof(Real)) Complex {
+  Real re;
+  Real im;
+
+  Complex() = default;
+  __host__ __device__ constexpr Complex(Real real, Real imaginary = 0) : re(real), im(imaginary) {}
+  __device__ Complex& operator+=(Complex other) { return *this = *this + other; }
+  __device__ friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  __device__ friend Complex operator*(Complex a, Complex b) {
+    return {::fma(a.re, b.re, -a.im * b.im), ::fma(a.re, b.im, a.im * b.re)};
+  }
+  __device__ friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+};
+
+/// a b + c.
+template <class Real>
+__device__ Complex<Real> fma(Complex<Real> a, Complex<Real> b, Complex<Real> c) {
+  return {::fma(-a.im, b.im, ::fma(a.re, b.re, c.re)), ::fma(a.im, b.re, ::fma(a.re, b.im, c.im))};
+}
 
 template <class T>
 struct DeviceElementOf {
@@ -22,10 +48,18 @@ template <>
 struct DeviceElementOf<bfloat16> {
   using Type = __nv_bfloat16;
 };
+template <class Real>
+struct DeviceElementOf<std::complex<Real>> {
+  using Type = Complex<Real>;
+};
 
-/// __half for lanky::half, __nv_bfloat16 for lanky::bfloat16, T itself otherwise; same bits.
+/// __half for lanky::half, __nv_bfloat16 for lanky::bfloat16, Complex for std::complex, T itself
+/// otherwise; same bits.
 template <class T>
 using DeviceElement = typename DeviceElementOf<T>::Type;
+/// What products of T are summed in.
+template <class T>
+using DeviceAccumulator = DeviceElement<Accumulator<T>>;
 
 template <class T>
 const DeviceElement<T>* device_pointer(const T* pointer) {
@@ -48,6 +82,30 @@ __device__ inline float widen(__half value) {
 __device__ inline float widen(__nv_bfloat16 value) {
   return __bfloat162float(value);
 }
+template <class Real>
+__device__ Complex<Real> widen(Complex<Real> value) {
+  return value;
+}
+
+/// The conjugate of `value` where `conjugated`; a real value itself.
+template <class E>
+__device__ E conjugate_if(bool /*conjugated*/, E value) {
+  return value;
+}
+template <class Real>
+__device__ Complex<Real> conjugate_if(bool conjugated, Complex<Real> value) {
+  return {value.re, conjugated ? -value.im : value.im};
+}
+
+/// `value` of the lane whose number differs by the bits of `mask`.
+template <class E>
+__device__ E shuffle_xor(E value, int mask) {
+  return __shfl_xor_sync(0xffffffffU, value, mask);
+}
+template <class Real>
+__device__ Complex<Real> shuffle_xor(Complex<Real> value, int mask) {
+  return {shuffle_xor(value.re, mask), shuffle_xor(value.im, mask)};
+}
 
 /// Rounds an accumulated value to the storage type, to nearest even.
 template <class E>
@@ -66,16 +124,22 @@ template <>
 __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
   return __float2bfloat16_rn(value);
 }
+template <class E, class Real>
+__device__ E narrow(Complex<Real> value) {
+  return value;
+}
 
 /// A lanky::Scalar as a kernel argument.
 template <class T>
 struct DeviceScalar {
-  T value;
-  const T* pointer;  // device memory; null where `value` holds
+  using Element = DeviceElement<T>;
+
+  Element value;
+  const Element* pointer;  // device memory; null where `value` holds
 
   explicit DeviceScalar(const Scalar<T>& scalar)
-      : value(scalar.value()), pointer(scalar.pointer()) {}
-  __device__ T load() const { return pointer != nullptr ? *pointer : value; }
+      : value(std::bit_cast<Element>(scalar.value())), pointer(device_pointer(scalar.pointer())) {}
+  __device__ Element load() const { return pointer != nullptr ? *pointer : value; }
 };
 
 }  // namespace lanky::device
