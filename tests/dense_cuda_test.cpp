@@ -1,11 +1,13 @@
-// Dense products on CUDA beyond what every executor is tested for: graph capture, and matrices of
-// more than 2^31 elements (with LANKY_HUGE=1; they take up to 11 GB of device memory).
+// Dense products on CUDA beyond what every executor is tested for: graph capture, every algorithm
+// of the vendor for skinny shapes, and matrices of more than 2^31 elements (with LANKY_HUGE=1; they
+// take up to 11 GB of device memory).
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <lanky/lanky.hpp>
 
+#include "dense/cuda/cublaslt.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 
@@ -60,6 +62,46 @@ TEST(DenseCuda, GraphOfGram) {
 }
 TEST(DenseCuda, GraphOfRegular) {
   replay({.m = 200, .n = 150, .k = 170});
+}
+
+/// C of the case, by an executor made for its shape.
+template <class T>
+testing::HostMatrix<T> run_on(const dense::Executor<T, T>& executor, const Stream& stream,
+                              const DenseCase<T, T>& dense, bool swapped) {
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<T> b(stream, dense.b);
+  DeviceMatrix<T> c(stream, dense.c);
+  const Buffer<std::byte> workspace(stream, executor.workspace_bytes());
+  const T* operands[] = {a.view().data, b.view().data};
+  executor.run(
+      stream, {T(1), operands[swapped], operands[!swapped], T(0), c.view().data, workspace.data()});
+  return c.download();
+}
+
+template <class T>
+void run_vendor_algorithms(const GemmShape& shape) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const DenseCase<T, T> dense(shape, Data::integers, 1);
+  const dense::Problem problem = dense::canonical(dense.shape);
+  if (!dense::cuda::cublaslt_absence(problem, kDType<T>).empty()) GTEST_SKIP() << "no cuBLASLt";
+  const auto own = [&] {
+    return dense::cuda::make<T, T>(stream, problem, gemm_family(shape.m, shape.n, shape.k));
+  };
+  auto algorithms = dense::cuda::cublaslt_algorithms(device, problem, kDType<T>, kDType<T>, 8);
+  EXPECT_FALSE(algorithms.empty());
+  algorithms.emplace_back();  // no algorithm at all: the heuristic's choice takes its place
+  for (const dense::cuda::CublasltAlgorithm& algorithm : algorithms) {
+    const dense::cuda::CublasltExecutor<T, T> executor(stream, problem, own(), algorithm);
+    SCOPED_TRACE(executor.explain());
+    dense.expect_exact(run_on<T>(executor, stream, dense, problem.swapped));
+  }
+}
+
+TEST(DenseCuda, VendorAlgorithmsOfSkinnyShapes) {
+  run_vendor_algorithms<double>({.m = 16, .n = 8, .k = 30000, .op_a = Op::trans});
+  run_vendor_algorithms<float>({.m = 3000, .n = 8, .k = 2000});
+  run_vendor_algorithms<float>({.m = 5, .n = 3000, .k = 33, .layout = Layout::row});
 }
 
 bool huge_wanted() {
