@@ -18,7 +18,8 @@ ALLOWED = {
     "sparse": ["include/lanky", "src/core"],
     "dense/cuda": ["include/lanky", "src/core", "src/device", "dense"],
     "sparse/cuda": ["include/lanky", "src/core", "src/device", "sparse"],
-    "bench": ["include/lanky"],
+    "bench": ["include/lanky", "src/core"],
+    "bench/cuda": ["include/lanky", "src/core", "src/device", "bench"],
     "src/cli": ["include/lanky", "bench"],
     "tests": None,  # anything
 }
@@ -85,7 +86,8 @@ def self_test() -> None:
         ("include/lanky/view.hpp", "#include <cuda_runtime.h>"),
         ("sparse/spmv.cpp", '#include "device/mma.cuh"'),
         ("src/cli/main.cpp", '#include "core/text.hpp"'),
-        ("bench/harness.cpp", '#include "core/text.hpp"'),
+        ("bench/harness.cpp", '#include "dense/policy.hpp"'),
+        ("bench/cuda/peak.cu", '#include "dense/policy.hpp"'),
         ("dense/gemm.cpp", "#if LANKY_CUDA"),
         ("elsewhere/a.cpp", ""),
     ]

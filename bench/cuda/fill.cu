@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "bench/cuda/check.hpp"
 #include "bench/gpu.hpp"
+#include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {
 
@@ -50,7 +50,7 @@ void launch(const Stream& stream, DType dtype, void* data, const FillExtent& ext
 
 void fill(const Stream& stream, DType dtype, void* data, const FillExtent& extent, Fill fill,
           std::uint64_t seed) {
-  const CurrentDevice device(stream.device().index());
+  const DeviceGuard device(stream.device().index());
   switch (dtype) {
     case DType::f64:
       return launch<double>(stream, dtype, data, extent, fill, seed);

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <utility>
 
-#include "bench/cuda/check.hpp"
 #include "bench/gpu.hpp"
+#include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {
 
@@ -33,7 +33,7 @@ cudaGraph_t capture(const Stream& stream, const std::function<void()>& work) {
 }  // namespace
 
 Graph::Graph(const Stream& stream, const std::function<void()>& work) {
-  const CurrentDevice device(stream.device().index());
+  const DeviceGuard device(stream.device().index());
   cudaGraph_t graph = capture(stream, work);
   const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
   cudaGraphDestroy(graph);

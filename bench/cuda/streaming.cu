@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <lanky/buffer.hpp>
 
-#include "bench/cuda/check.hpp"
 #include "bench/gpu.hpp"
+#include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {
 
@@ -102,7 +102,7 @@ __global__ void clock_kernel(std::int64_t* elapsed) {
 }  // namespace
 
 void stream_bytes(const Stream& stream, const Traffic& traffic, int unroll) {
-  const CurrentDevice device(stream.device().index());
+  const DeviceGuard device(stream.device().index());
   const Vectors vectors{static_cast<const uint4*>(traffic.source),
                         (traffic.read + 15) / 16,
                         static_cast<uint4*>(traffic.target),
@@ -126,7 +126,7 @@ void stream_bytes(const Stream& stream, const Traffic& traffic, int unroll) {
 }
 
 double sm_clock_mhz(const Stream& stream) {
-  const CurrentDevice device(stream.device().index());
+  const DeviceGuard device(stream.device().index());
   const Buffer<std::int64_t> elapsed(stream, 2);
   clock_kernel<<<1, 1, 0, stream.native()>>>(elapsed.data());
   check_cuda(cudaGetLastError(), "clock_kernel");

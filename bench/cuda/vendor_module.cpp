@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "bench/cuda/check.hpp"
 #include "bench/vendor.hpp"
+#include "core/cuda_check.hpp"
 
 namespace lanky::bench {
 
@@ -94,7 +94,7 @@ Handles& handles(int device) {
   static std::map<int, Handles> all;
   Handles& mine = all[device];
   if (mine.cublas == nullptr) {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     check_cuda(cudaMalloc(&mine.workspace, kCublasWorkspace), "cudaMalloc of cuBLAS's workspace");
     check_cusparse(cusparseCreate(&mine.cusparse), "cusparseCreate");
     check_cublas(cublasCreate(&mine.cublas), "cublasCreate");
@@ -112,7 +112,7 @@ class CusparseSpmv final : public VendorProduct {
                                                           : CUSPARSE_SPMV_CSR_ALG2),
         alpha_(csr.dtype, 1),
         beta_(csr.dtype, 0) {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const cudaDataType type = data_type(csr.dtype);
     check_cusparse(cusparseCreateConstCsr(
                        &matrix_, csr.rows, csr.cols, csr.nnz, csr.row_offsets, csr.col_indices,
@@ -175,7 +175,7 @@ class CublasGemm final : public VendorProduct {
         gemm_(gemm),
         alpha_(gemm.dtype, 1),
         beta_(gemm.dtype, gemm.beta) {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     check_cublas(cublasSetMathMode(handle_, static_cast<cublasMath_t>(
                                                 CUBLAS_DEFAULT_MATH |
                                                 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
