@@ -1,6 +1,7 @@
 #include "bench/case.hpp"
 
 #include <algorithm>
+#include <lanky/error.hpp>
 #include <utility>
 
 #include "bench/floor.hpp"
@@ -17,7 +18,7 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
     workload.poison();
     contestant.run(session.stream, 0);
     session.stream.synchronize();
-    Verdict verdict = workload.check(fill);
+    Verdict verdict = workload.check(fill, contestant);
     if (!verdict.right) {
       contestant.status = Status::wrong;
       contestant.message = verdict.message;
@@ -47,16 +48,21 @@ void time_contestants(Session& session, Workload& workload,
   std::vector<std::size_t> timed;
   for (std::size_t i = 0; i < contestants.size(); ++i) {
     if (contestants[i].status != Status::ok) continue;
-    laps.push_back({.product = contestants[i].run, .slots = workload.slots()});
+    laps.push_back({.product = contestants[i].run,
+                    .slots = workload.slots(),
+                    .graph = workload.timed_by_graph(),
+                    .cold = workload.timed_cold()});
     timed.push_back(i);
   }
   if (laps.empty()) return;
   StreamingFloor floor(session, report.footprint.read, report.footprint.written, workload.slots());
   laps.push_back(floor.lap());
+  laps.back().graph = workload.timed_by_graph();
   std::vector<Timing> timings = time_laps(session, laps);
   for (std::size_t t = 0; t < timed.size(); ++t)
     report.outcomes[timed[t]].timing = std::move(timings[t]);
   report.floor = std::move(timings.back());
+  report.peak_us = workload.peak_us();
 }
 
 Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& verdict) {
@@ -81,6 +87,26 @@ std::string_view name(Layout layout) noexcept {
   return layout == Layout::col ? "col" : "row";
 }
 
+std::string family_name(const GemmCase& gemm) {
+  return gemm.symmetric ? "syrk" : std::string(lanky::name(gemm_family(gemm.m, gemm.n, gemm.k)));
+}
+
+std::string_view name(const GemmType& type) noexcept {
+  if (type.math == Math::tf32) return "tf32";
+  if (type.math == Math::tf32x3) return "tf32x3";
+  return lanky::name(type.in);
+}
+
+GemmType parse_gemm_type(std::string_view text) {
+  if (text == "tf32") return {DType::f32, DType::f32, Math::tf32};
+  if (text == "tf32x3") return {DType::f32, DType::f32, Math::tf32x3};
+  try {
+    return GemmType::same(parse_dtype(text));
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string(error.what()) + ", tf32, tf32x3");
+  }
+}
+
 bool CaseReport::all_ok() const {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
     return outcome.status == Status::ok ||
@@ -89,7 +115,7 @@ bool CaseReport::all_ok() const {
 }
 
 CaseReport run_workload(Session& session, Workload& workload) {
-  CaseReport report{workload.subject(), workload.footprint(), std::nullopt, {}};
+  CaseReport report{workload.subject(), workload.footprint(), std::nullopt, std::nullopt, {}};
   const auto findings = judge_integers(session, workload);
   workload.fill(Fill::random);
   std::vector<Contestant> contestants = workload.contestants();

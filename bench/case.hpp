@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/contestant.hpp"
+#include "bench/gemm_type.hpp"
 #include "bench/random.hpp"
 #include "bench/session.hpp"
 #include "bench/stopwatch.hpp"
@@ -38,11 +39,16 @@ struct GemmCase {
   Op op_b = Op::none;
   Layout layout = Layout::col;
   bool padded = false;  // leading dimensions are 8 elements longer than tight
+  double alpha = 1;
   double beta = 0;
-  DType dtype = DType::f64;
+  GemmType type{};
+  bool symmetric = false;  // B is A: the family "syrk"
 };
 
-/// "panel", "update", "gram", "regular"; "n", "t", "c"; "col", "row": as records spell them.
+/// "panel", "update", "gram", "syrk", "regular": as records spell it.
+std::string family_name(const GemmCase& gemm);
+
+/// "n", "t", "c"; "col", "row": as records spell them.
 std::string_view name(Op op) noexcept;
 std::string_view name(Layout layout) noexcept;
 
@@ -71,7 +77,8 @@ struct Outcome {
 struct CaseReport {
   std::variant<SpmvCase, GemmCase> subject;
   Footprint footprint;
-  std::optional<Timing> floor;  // absent where no contestant could be timed
+  std::optional<Timing> floor;      // absent where no contestant could be timed
+  std::optional<double> peak_us{};  // of the flops alone, at the measured arithmetic peak
   std::vector<Outcome> outcomes;
 
   /// Every outcome that was tried is ok (what is unsupported was not tried), lanky's in any case.
@@ -85,14 +92,18 @@ class Workload {
   virtual std::variant<SpmvCase, GemmCase> subject() const = 0;
   virtual Footprint footprint() const = 0;
   virtual int slots() const = 0;  // sets of operands that launches rotate through
+  virtual bool timed_by_graph() const { return true; }
+  virtual bool timed_cold() const { return true; }
+  /// Time of the flops alone, where the device's peak in this arithmetic is known.
+  virtual std::optional<double> peak_us() { return std::nullopt; }
   /// Gives all operands that data, and remembers what the product should be.
   virtual void fill(Fill fill) = 0;
-  /// Builds all contestants on the operands as they are.
+  /// All contestants, ready for the operands as they are.
   virtual std::vector<Contestant> contestants() = 0;
   /// Makes the result of slot 0 unusable, so that a product must write it.
   virtual void poison() = 0;
-  /// The result of slot 0 against the reference for `fill`.
-  virtual Verdict check(Fill fill) = 0;
+  /// The contestant's result in slot 0 against the reference for `fill`.
+  virtual Verdict check(Fill fill, const Contestant& contestant) = 0;
 };
 
 /// Checks every contestant on integer and on random data, and times those that are right.

@@ -25,6 +25,7 @@ struct Contestant {
   double setup_us = 0;  // from operands in device memory to the first product
   std::int64_t plan_bytes = 0;
   std::string explanation;  // a plan's own account of itself
+  bool triangle = false;    // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;
   std::string message;  // why status is not ok
 };

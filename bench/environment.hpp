@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct Environment {
   std::string cpu;
   int threads = 0;  // hardware threads of the machine
   std::string openblas;
-  std::string sources_hash;  // SHA-256 of lanky's sources, taken when it was built
-  std::string binary_hash;   // FNV-1a of the running program
+  std::string sources_hash;           // SHA-256 of lanky's sources, taken when it was built
+  std::string binary_hash;            // FNV-1a of the running program
+  std::optional<std::uint64_t> seed;  // that a sample of the grid was drawn with
 };
 
 /// Measures the read floor and the clock on the way. `vendors`: ask their libraries for versions.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bench/gpu.hpp"
+#include "bench/operand.hpp"
 
 namespace lanky::bench {
 
@@ -33,35 +34,39 @@ void stream_on_cpu(const char* source, std::int64_t read, char* target, std::int
 }  // namespace
 
 StreamingFloor::StreamingFloor(Session& session, std::int64_t read, std::int64_t write, int slots)
-    : read_(read),
-      write_(write),
-      slots_(slots),
-      source_(session.stream, aligned(read) * slots),
-      target_(session.stream, aligned(write) * slots) {
-  source_.fill_zero();
-  target_.fill_zero();
+    : read_(read), write_(write), slots_(slots) {
+  bool fresh = false;
+  source_ = session.floor_source.reserve(aligned(read) * slots, &fresh);
+  target_ = session.floor_target.reserve(aligned(write) * slots);
+  if (fresh) fill_zero(session.stream, source_, session.floor_source.size());
   if (!session.stream.device().is_cuda()) return;
+  const auto [known, is_new] = session.unrolls.try_emplace({read, write}, unroll_);
+  if (is_new) known->second = fastest_unroll(session.stream);
+  unroll_ = known->second;
+}
+
+int StreamingFloor::fastest_unroll(const Stream& stream) {
   constexpr std::int64_t kTrialBytes = 1LL << 30;  // of one replay
-  const std::int64_t affordable = kTrialBytes / std::max<std::int64_t>(1, read + write);
+  const std::int64_t affordable = kTrialBytes / std::max<std::int64_t>(1, read_ + write_);
   const int launches =
-      std::max(slots, static_cast<int>(std::clamp<std::int64_t>(affordable, 2, 20)));
+      std::max(slots_, static_cast<int>(std::clamp<std::int64_t>(affordable, 1, 20)));
   double fastest = std::numeric_limits<double>::infinity();
   int best = unroll_;
   for (const int unroll : gpu::kStreamingUnrolls) {
     unroll_ = unroll;
     const Lap trial = lap();
     std::int64_t turn = 0;
-    batch_us(session.stream, trial, slots, turn);
-    const gpu::Graph graph(session.stream, [&] {
+    batch_us(stream, trial, std::min(slots_, 2), turn);
+    const gpu::Graph graph(stream, [&] {
       for (int i = 0; i < launches; ++i)
-        trial.product(session.stream, i % slots_);
+        trial.product(stream, i % slots_);
     });
     for (int repeat = 0; repeat < 4; ++repeat) {
-      Event start(session.stream.device());
-      Event end(session.stream.device());
-      start.record(session.stream);
-      graph.launch(session.stream);
-      end.record(session.stream);
+      Event start(stream.device());
+      Event end(stream.device());
+      start.record(stream);
+      graph.launch(stream);
+      end.record(stream);
       end.synchronize();
       const double ms = Event::elapsed_ms(start, end);
       if (repeat > 0 && ms < fastest) {
@@ -70,7 +75,7 @@ StreamingFloor::StreamingFloor(Session& session, std::int64_t read, std::int64_t
       }
     }
   }
-  unroll_ = best;
+  return best;
 }
 
 Lap StreamingFloor::lap() {
@@ -80,8 +85,8 @@ Lap StreamingFloor::lap() {
 }
 
 void StreamingFloor::stream_once(const Stream& stream, int slot) {
-  const char* source = source_.data() + slot * aligned(read_);
-  char* target = target_.data() + slot * aligned(write_);
+  const char* source = source_ + slot * aligned(read_);
+  char* target = target_ + slot * aligned(write_);
   if (stream.device().is_cuda()) {
     gpu::stream_bytes(stream, {source, read_, target, write_, nullptr}, unroll_);
   } else {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <lanky/buffer.hpp>
 #include <vector>
 
 #include "bench/session.hpp"
@@ -12,8 +11,8 @@ namespace lanky::bench {
 
 class StreamingFloor {
  public:
-  /// Takes (read + write) * slots bytes; slot s streams its own part of them. On a GPU the number
-  /// of loads in flight that is fastest for these sizes is found by trying.
+  /// Takes (read + write) * slots bytes of the session; slot s streams its own part of them. On a
+  /// GPU the number of loads in flight that is fastest for these sizes is found by trying.
   StreamingFloor(Session& session, std::int64_t read, std::int64_t write, int slots);
 
   /// To be timed beside the contestants. Valid while this object lives and does not move.
@@ -21,12 +20,13 @@ class StreamingFloor {
 
  private:
   void stream_once(const Stream& stream, int slot);
+  int fastest_unroll(const Stream& stream);
 
   std::int64_t read_;
   std::int64_t write_;
   int slots_;
-  Buffer<char> source_;  // [slots][read, rounded up to 256]
-  Buffer<char> target_;  // [slots][write, rounded up to 256]
+  char* source_;  // [slots][read, rounded up to 256]
+  char* target_;  // [slots][write, rounded up to 256]
   int unroll_ = 4;
 };
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <lanky/buffer.hpp>
-#include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
 
+#include "bench/dense_data.hpp"
+#include "bench/gpu.hpp"
+#include "bench/lanky_gemm.hpp"
 #include "bench/operand.hpp"
+#include "bench/oracle.hpp"
 #include "bench/random.hpp"
 #include "bench/vendor.hpp"
 
@@ -14,250 +16,287 @@ namespace lanky::bench {
 
 namespace {
 
-constexpr std::uint64_t kSeedA = 11;
-constexpr std::uint64_t kSeedB = 12;
-constexpr std::uint64_t kSeedC = 13;
 constexpr std::uint64_t kSeedSample = 14;
 constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kMostSlots = 2048;
-constexpr std::int64_t kFewestSamples = 24;  // elements that are checked at least
+constexpr std::int64_t kFewestPlaces = 24;  // elements that are checked at least
+constexpr std::int64_t kMostPlaces = 1 << 16;
+constexpr std::int64_t kAlignment = 256;
+// Below these footprints a product is timed cold, and by graph: above, neither differs from a
+// batch.
+constexpr std::int64_t kMostCold = 60'000'000;
+constexpr std::int64_t kMostByGraph = 256'000'000;
 
 /// An operand as stored: its transpose where `op` says so.
 struct Stored {
+  DType dtype;
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t ld;
+  Layout layout;
+
+  std::int64_t bytes() const {  // in its place within a set of operands
+    const std::int64_t vectors = layout == Layout::col ? cols : rows;
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    return (ld * vectors * size + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  StoredArray at(void* data) const {
+    const bool row = layout == Layout::row;
+    return {dtype, data, row ? cols : rows, row ? rows : cols, ld, row};
+  }
 };
 
-Stored stored(std::int64_t rows, std::int64_t cols, Op op, const GemmCase& gemm) {
+Stored stored(std::int64_t rows, std::int64_t cols, Op op, DType dtype, const GemmCase& gemm) {
   if (op != Op::none) std::swap(rows, cols);
   const std::int64_t tight = gemm.layout == Layout::col ? rows : cols;
-  return {rows, cols, std::max<std::int64_t>(1, tight + (gemm.padded ? kPad : 0))};
+  return {dtype, rows, cols, std::max<std::int64_t>(1, tight + (gemm.padded ? kPad : 0)),
+          gemm.layout};
 }
 
-/// Value of op(M)(i, j), M stored with `rows` rows.
-double operand_element(Fill fill, std::uint64_t seed, Op op, std::int64_t rows, std::int64_t i,
-                       std::int64_t j, int bits) {
-  if (op != Op::none) std::swap(i, j);
-  return element(fill, seed, i + j * rows, bits);
-}
-
-struct Place {
-  std::int64_t i;
-  std::int64_t j;
-};
-
-/// All places of C[m, n], or a seeded sample with its corners.
-std::vector<Place> checked_places(std::int64_t m, std::int64_t n, std::int64_t k,
-                                  double oracle_terms) {
-  const auto affordable =
-      static_cast<std::int64_t>(oracle_terms / static_cast<double>(std::max<std::int64_t>(k, 1)));
-  const std::int64_t count = std::max(kFewestSamples, affordable);
+/// All elements of C[m, n], or a seeded sample with its corners; every part of each.
+std::vector<Place> checked_places(const GemmCase& gemm, double oracle_terms) {
+  const std::int64_t m = gemm.m;
+  const std::int64_t n = gemm.n;
+  const int parts = components(gemm.type.in);
+  const double terms = static_cast<double>(std::max<std::int64_t>(gemm.k, 1)) * parts * parts;
+  const auto affordable = static_cast<std::int64_t>(oracle_terms / terms);
+  const std::int64_t count = std::clamp(affordable, kFewestPlaces, kMostPlaces);
   std::vector<Place> places;
+  const auto take = [&](std::int64_t i, std::int64_t j) {
+    for (int part = 0; part < parts; ++part)
+      places.push_back({i, j, part});
+  };
   if (m * n <= count) {
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = 0; i < m; ++i)
-        places.push_back({i, j});
+        take(i, j);
     }
     return places;
   }
-  places = {{0, 0}, {m - 1, 0}, {0, n - 1}, {m - 1, n - 1}};
+  for (const std::int64_t i : {std::int64_t{0}, m - 1}) {
+    take(i, 0);
+    take(i, n - 1);
+  }
   for (std::int64_t s = 4; s < count; ++s) {
     const std::uint64_t hash = mix(kSeedSample + static_cast<std::uint64_t>(s));
-    places.push_back({static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(m)),
-                      static_cast<std::int64_t>(mix(hash) % static_cast<std::uint64_t>(n))});
+    take(static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(m)),
+         static_cast<std::int64_t>(mix(hash) % static_cast<std::uint64_t>(n)));
   }
   return places;
 }
 
-template <class T>
+/// Who computes a product, as records name it.
+struct Label {
+  const char* contestant;
+  const char* variant;
+};
+Label label(VendorRoutine routine) {
+  switch (routine) {
+    case VendorRoutine::gemmex:
+      return {"cublas", "gemmex"};
+    case VendorRoutine::gemmex_bf16x9:
+      return {"cublas", "gemmex-bf16x9"};
+    case VendorRoutine::gemv:
+      return {"cublas", "gemv"};
+    case VendorRoutine::syrk:
+      return {"cublas", "syrk-triangle"};
+    case VendorRoutine::lt_best:
+      return {"cublaslt", "best"};
+  }
+  return {"cublas", "unknown"};
+}
+
 class GemmWorkload final : public Workload {
  public:
   GemmWorkload(Session& session, const GemmCase& gemm, bool vendors)
       : session_(session),
         gemm_(gemm),
         vendors_(vendors),
-        a_(stored(gemm.m, gemm.k, gemm.op_a, gemm)),
-        b_(stored(gemm.k, gemm.n, gemm.op_b, gemm)),
-        c_(stored(gemm.m, gemm.n, Op::none, gemm)),
-        places_(checked_places(gemm.m, gemm.n, gemm.k, session.options.oracle_terms)) {
+        a_(stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm)),
+        b_(stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm)),
+        c_(stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm)),
+        places_(checked_places(gemm, session.options.oracle_terms * (on_gpu() ? 5 : 1))) {
     const std::int64_t footprint = std::max<std::int64_t>(1, GemmWorkload::footprint().bytes());
     const std::int64_t uncached = uncached_bytes(session.stream.device());
-    const std::int64_t sets = std::clamp<std::int64_t>(uncached / footprint + 1, 1, kMostSlots);
-    for (std::int64_t s = 0; s < sets; ++s)
-      sets_.emplace_back(session.stream, a_, b_, c_, gemm.layout);
+    slots_ = std::clamp<std::int64_t>(uncached / footprint + 1, 1, kMostSlots);
+    set_bytes_ = a_.bytes() + (gemm.symmetric ? 0 : b_.bytes()) + c_.bytes();
+    first_ = session.operands.reserve(set_bytes_ * slots_);
+    char* set = first_;
+    for (std::int64_t s = 0; s < slots_; ++s, set += set_bytes_)
+      sets_.push_back(
+          {set, gemm.symmetric ? set : set + a_.bytes(), set + set_bytes_ - c_.bytes()});
+    for (const Place& place : places_)
+      offsets_.push_back(offset(place));
   }
 
   std::variant<SpmvCase, GemmCase> subject() const override { return gemm_; }
 
   Footprint footprint() const override {
-    constexpr std::int64_t kSize = sizeof(T);
-    const std::int64_t c = gemm_.m * gemm_.n * kSize;
-    return {.read = (gemm_.m * gemm_.k + gemm_.k * gemm_.n) * kSize + (gemm_.beta != 0 ? c : 0),
+    const auto in = static_cast<std::int64_t>(size_of(gemm_.type.in));
+    const std::int64_t c = gemm_.m * gemm_.n * static_cast<std::int64_t>(size_of(gemm_.type.out));
+    const std::int64_t b = gemm_.symmetric ? 0 : gemm_.k * gemm_.n;
+    return {.read = (gemm_.m * gemm_.k + b) * in + (gemm_.beta != 0 ? c : 0),
             .written = c,
-            .flops = 2.0 * static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) *
-                     static_cast<double>(gemm_.k)};
+            .flops = (is_complex(gemm_.type.in) ? 8.0 : 2.0) * static_cast<double>(gemm_.m) *
+                     static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k)};
   }
 
-  int slots() const override { return static_cast<int>(sets_.size()); }
+  int slots() const override { return static_cast<int>(slots_); }
+  bool timed_by_graph() const override { return footprint().bytes() < kMostByGraph; }
+  bool timed_cold() const override { return footprint().bytes() < kMostCold; }
+
+  std::optional<double> peak_us() override {
+    if (!on_gpu()) return std::nullopt;
+    const auto [known, is_new] = session_.peaks.try_emplace(std::string(name(gemm_.type)), 0.0);
+    if (is_new) known->second = gpu::peak_flops(session_.stream, gemm_.type);
+    return footprint().flops / known->second * 1e6;
+  }
 
   void fill(Fill fill) override {
     fill_ = fill;
-    fill_set(sets_.front());
-    if (fill == Fill::random) {  // what is timed; integers are only checked, in the first set
-      for (std::size_t s = 1; s < sets_.size(); ++s)
-        replicate_first_set(sets_[s]);
-    }
-    compute_reference();
+    const Stream& stream = session_.stream;
+    fill_array(stream, a_.at(first_), fill, DenseData::kSeedA);
+    if (!gemm_.symmetric) fill_array(stream, b_.at(first_ + a_.bytes()), fill, DenseData::kSeedB);
+    poison();
+    // What is timed is random; integers are only checked, in the first set.
+    if (fill == Fill::random) replicate(stream, first_, set_bytes_, slots_);
+    reference_ = references(stream, data(), places_);
   }
 
   std::vector<Contestant> contestants() override {
-    std::vector<Contestant> all = {lanky()};
-    if (vendors_) all.push_back(session_.stream.device().is_cuda() ? cublas() : openblas());
-    return all;
+    if (built_.empty()) build();  // no plan depends on the operands' values
+    return built_;
   }
 
   void poison() override {
-    fill_matrix(session_.stream, sets_[0].c.view(), gemm_.beta != 0 ? fill_ : Fill::nan, kSeedC);
+    fill_array(session_.stream, c_.at(sets_[0].c), gemm_.beta != 0 ? fill_ : Fill::nan,
+               DenseData::kSeedC);
   }
 
-  Verdict check(Fill fill) override {
-    const std::vector<T> c = sets_[0].c.buffer().to_host();
-    std::vector<double> computed;
-    for (const Place& place : places_)
-      computed.push_back(static_cast<double>(c[storage(place)]));
-    Verdict verdict = fill == Fill::integers ? check_exact(kDType<T>, computed, reference_)
-                                             : check_bound(kDType<T>, computed, reference_);
-    if (verdict.right && gemm_.k > 0) require_all_written(c, verdict);
+  Verdict check(Fill fill, const Contestant& contestant) override {
+    const StoredArray c = c_.at(sets_[0].c);
+    std::vector<double> computed = gather(session_.stream, c, offsets_);
+    std::vector<Reference> expected = reference_;
+    if (contestant.triangle) keep_triangle(computed, expected);
+    const bool is_lanky = contestant.name == "lanky";
+    Verdict verdict = fill == Fill::integers
+                          ? check_exact(component_type(gemm_.type.out), computed, expected,
+                                        is_lanky ? Roundings::once : Roundings::once_or_twice)
+                          : check_bound(error_model(is_lanky), computed, expected);
+    if (verdict.right && gemm_.k > 0) require_all_written(c, contestant.triangle, verdict);
     return verdict;
   }
 
  private:
-  /// One set of operands.
-  struct Operands {
-    Operands(const Stream& stream, const Stored& a_extent, const Stored& b_extent,
-             const Stored& c_extent, Layout layout)
-        : a(stream, a_extent.rows, a_extent.cols, layout, a_extent.ld),
-          b(stream, b_extent.rows, b_extent.cols, layout, b_extent.ld),
-          c(stream, c_extent.rows, c_extent.cols, layout, c_extent.ld) {}
-    Matrix<T> a;
-    Matrix<T> b;
-    Matrix<T> c;
-  };
+  bool on_gpu() const { return session_.stream.device().is_cuda(); }
 
-  void fill_set(Operands& set) {
-    fill_matrix(session_.stream, set.a.view(), fill_, kSeedA);
-    fill_matrix(session_.stream, set.b.view(), fill_, kSeedB);
-    fill_matrix(session_.stream, set.c.view(), gemm_.beta != 0 ? fill_ : Fill::nan, kSeedC);
+  DenseData data() const {
+    return {.fill = fill_,
+            .in = gemm_.type.in,
+            .out = gemm_.type.out,
+            .op_a = gemm_.op_a,
+            .op_b = gemm_.op_b,
+            .k = gemm_.k,
+            .a_rows = a_.rows,
+            .b_rows = b_.rows,
+            .c_rows = c_.rows,
+            .symmetric = gemm_.symmetric,
+            .alpha = gemm_.alpha,
+            .beta = gemm_.beta};
   }
 
-  /// The same data again; a CPU copies faster than it computes them.
-  void replicate_first_set(Operands& set) {
-    if (session_.stream.device().is_cuda()) return fill_set(set);
-    const auto copy = [](Matrix<T>& to, const Matrix<T>& from) {
-      to.buffer().copy_from({from.buffer().data(), static_cast<std::size_t>(from.buffer().size())});
-    };
-    copy(set.a, sets_.front().a);
-    copy(set.b, sets_.front().b);
-    copy(set.c, sets_.front().c);
+  /// lanky rounds factors to tf32; a vendor may cut them off.
+  ErrorModel error_model(bool is_lanky) const {
+    return ErrorModel::of(gemm_.type.math, component_type(gemm_.type.out),
+                          is_lanky ? 0x1p-11 : 0x1p-10);
   }
 
-  std::int64_t storage(const Place& place) const {
-    return gemm_.layout == Layout::col ? place.i + place.j * c_.ld : place.i * c_.ld + place.j;
+  /// Where a part of C stands, counted in real numbers.
+  std::int64_t offset(const Place& place) const {
+    const std::int64_t element =
+        gemm_.layout == Layout::col ? place.i + place.j * c_.ld : place.i * c_.ld + place.j;
+    return element * components(gemm_.type.out) + place.part;
+  }
+
+  void keep_triangle(std::vector<double>& computed, std::vector<Reference>& expected) const {
+    std::size_t kept = 0;
+    for (std::size_t p = 0; p < places_.size(); ++p) {
+      if (places_[p].j > places_[p].i) continue;
+      computed[kept] = computed[p];
+      expected[kept++] = expected[p];
+    }
+    computed.resize(kept);
+    expected.resize(kept);
   }
 
   /// Sampled or not, no element of C may be left as poison().
-  void require_all_written(const std::vector<T>& c, Verdict& verdict) const {
-    const std::int64_t inner = gemm_.layout == Layout::col ? gemm_.m : gemm_.n;
-    const std::int64_t outer = gemm_.layout == Layout::col ? gemm_.n : gemm_.m;
-    std::int64_t unwritten = 0;
-#pragma omp parallel for collapse(2) reduction(+ : unwritten)
-    for (std::int64_t o = 0; o < outer; ++o) {
-      for (std::int64_t i = 0; i < inner; ++i) {
-        const auto value = static_cast<double>(c[i + o * c_.ld]);
-        unwritten += value == value ? 0 : 1;
-      }
-    }
+  void require_all_written(const StoredArray& c, bool triangle, Verdict& verdict) const {
+    const std::int64_t unwritten = count_nan(session_.stream, c, triangle);
     if (unwritten == 0) return;
     verdict.right = false;
     verdict.message = std::to_string(unwritten) + " elements of C are NaN";
   }
 
-  void compute_reference() {
-    constexpr int kBits = significand_bits(kDType<T>);
-    constexpr std::int64_t kWorthThreads = 1 << 16;  // products
-    const std::int64_t work = static_cast<std::int64_t>(places_.size()) * gemm_.k;
-    reference_.resize(places_.size());
-#pragma omp parallel for schedule(dynamic, 4) if (work > kWorthThreads)
-    for (std::size_t p = 0; p < places_.size(); ++p) {
-      const auto [i, j] = places_[p];
-      InnerProduct sum;
-      for (std::int64_t l = 0; l < gemm_.k; ++l) {
-        sum.add(operand_element(fill_, kSeedA, gemm_.op_a, a_.rows, i, l, kBits),
-                operand_element(fill_, kSeedB, gemm_.op_b, b_.rows, l, j, kBits));
-      }
-      const double product = sum.result().value;
-      if (gemm_.beta != 0) sum.add(gemm_.beta, element(fill_, kSeedC, i + j * gemm_.m, kBits));
-      reference_[p] = sum.result();
-      // cuBLAS rounds A B to the type of C before it adds beta C to it (seen in f16, bf16).
-      if (gemm_.beta != 0) reference_[p].rounded = std::fabs(product);
-    }
+  GemmCall call() const {
+    return {.type = gemm_.type,
+            .shape = {.m = gemm_.m,
+                      .n = gemm_.n,
+                      .k = gemm_.k,
+                      .op_a = gemm_.op_a,
+                      .op_b = gemm_.op_b,
+                      .layout = gemm_.layout,
+                      .lda = a_.ld,
+                      .ldb = b_.ld,
+                      .ldc = c_.ld,
+                      .math = gemm_.type.math},
+            .alpha = gemm_.alpha,
+            .beta = gemm_.beta,
+            .symmetric = gemm_.symmetric};
   }
 
-  GemmShape shape() const {
-    return {.m = gemm_.m,
-            .n = gemm_.n,
-            .k = gemm_.k,
-            .op_a = gemm_.op_a,
-            .op_b = gemm_.op_b,
-            .layout = gemm_.layout,
-            .lda = a_.ld,
-            .ldb = b_.ld,
-            .ldc = c_.ld};
+  void build() {
+    built_.push_back(lanky());
+    if (!vendors_) return;
+    if (!on_gpu()) {
+      built_.push_back(openblas());
+      return;
+    }
+    for (const VendorRoutine routine : vendor_routines(call()))
+      built_.push_back(nvidia(routine));
   }
 
   Contestant lanky() {
     return make_contestant("lanky", "auto", session_.stream, [&](Contestant& contestant) {
-      auto plan = std::make_shared<GemmPlan<T>>(session_.stream, shape());
-      contestant.plan_bytes = plan->workspace_bytes();
-      contestant.explanation = plan->explain();
-      contestant.run = [this, plan](const Stream& stream, int slot) {
-        Operands& set = sets_[static_cast<std::size_t>(slot)];
-        using Scalar = Accumulator<T>;
-        plan->run(stream, Scalar(1), set.a.view(), set.b.view(), static_cast<Scalar>(gemm_.beta),
-                  set.c.view());
+      LankyGemm gemm = make_lanky_gemm(session_.stream, call());
+      contestant.plan_bytes = gemm.workspace_bytes;
+      contestant.explanation = std::move(gemm.explanation);
+      contestant.run = [this, run = std::move(gemm.run)](const Stream& stream, int slot) {
+        run(stream, sets_[static_cast<std::size_t>(slot)]);
       };
     });
   }
 
-  VendorGemm vendor_gemm(Operands& set) const {
-    return {kDType<T>,         shape(),           gemm_.beta,
-            set.a.view().data, set.b.view().data, set.c.view().data};
-  }
-
-  /// One product of the vendor for each set of operands.
-  template <class Make>
-  void bind_vendor(Contestant& contestant, Make make) {
-    auto products = std::make_shared<std::vector<std::unique_ptr<VendorProduct>>>();
-    for (Operands& set : sets_)
-      products->push_back(make(vendor_gemm(set)));
-    contestant.plan_bytes = products->front()->workspace_bytes();
-    contestant.run = [products](const Stream& stream, int slot) {
-      (*products)[static_cast<std::size_t>(slot)]->run(stream.native());
+  void bind(Contestant& contestant, std::shared_ptr<VendorGemmProduct> product) {
+    contestant.plan_bytes = product->workspace_bytes();
+    contestant.run = [this, product = std::move(product)](const Stream& stream, int slot) {
+      product->run(stream.native(), sets_[static_cast<std::size_t>(slot)]);
     };
   }
 
-  Contestant cublas() {
-    return make_contestant("cublas", "gemmex", session_.stream, [&](Contestant& contestant) {
+  Contestant nvidia(VendorRoutine routine) {
+    const auto [name, variant] = label(routine);
+    Contestant made = make_contestant(name, variant, session_.stream, [&](Contestant& contestant) {
       const VendorStream stream{session_.stream.native(), session_.stream.device().index()};
-      bind_vendor(contestant,
-                  [&](const VendorGemm& gemm) { return gpu_vendor().gemm(stream, gemm); });
+      bind(contestant, gpu_vendor().gemm(stream, call(), routine, sets_));
     });
+    made.triangle = routine == VendorRoutine::syrk;
+    return made;
   }
 
   Contestant openblas() {
-    return make_contestant("openblas", "gemm", session_.stream,
-                           [&](Contestant& contestant) { bind_vendor(contestant, openblas_gemm); });
+    return make_contestant("openblas", "gemm", session_.stream, [&](Contestant& contestant) {
+      bind(contestant, openblas_gemm(call()));
+    });
   }
 
   Session& session_;
@@ -266,9 +305,14 @@ class GemmWorkload final : public Workload {
   Stored a_;
   Stored b_;
   Stored c_;
-  std::vector<Operands> sets_;
-  std::vector<Place> places_;         // of C that are checked
-  std::vector<Reference> reference_;  // one for each of places_
+  std::int64_t slots_ = 1;
+  std::int64_t set_bytes_ = 0;
+  char* first_ = nullptr;              // memory of the first set
+  std::vector<GemmOperands> sets_;     // [slots_]: A, B (or A again), C, one after the other
+  std::vector<Place> places_;          // of C that are checked
+  std::vector<std::int64_t> offsets_;  // of each of places_
+  std::vector<Reference> reference_;   // of each of places_
+  std::vector<Contestant> built_;
   Fill fill_ = Fill::integers;
 };
 
@@ -283,7 +327,7 @@ std::string short_size(std::int64_t size) {
 
 /// Refuses matrices beyond every memory, whose bytes 64 bits cannot count.
 void require_countable(std::int64_t rows, std::int64_t cols) {
-  constexpr auto kMostElements = 0x1p59;  // of up to 8 bytes
+  constexpr auto kMostElements = 0x1p58;  // of up to 16 bytes
   const auto padded = [](std::int64_t size) { return static_cast<double>(size) + kPad; };
   if (padded(rows) * padded(cols) < kMostElements) return;
   throw Error(ErrorCode::out_of_memory, "a matrix of " + std::to_string(rows) + " x " +
@@ -292,7 +336,10 @@ void require_countable(std::int64_t rows, std::int64_t cols) {
 
 }  // namespace
 
-std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
+std::string gemm_case_name(const GemmCase& gemm) {
+  const std::int64_t m = gemm.m;
+  const std::int64_t n = gemm.n;
+  const std::int64_t k = gemm.k;
   const auto joined = [](const char* family, std::initializer_list<std::int64_t> sizes) {
     std::string text = family;
     const char* separator = "-";
@@ -302,6 +349,7 @@ std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k) {
     }
     return text;
   };
+  if (gemm.symmetric) return joined("syrk", {k, n});
   switch (gemm_family(m, n, k)) {
     case GemmFamily::panel:
       return m == k ? joined("panel", {m, n}) : joined("panel", {m, k, n});
@@ -319,12 +367,12 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
   require_countable(gemm.m, gemm.n);
   require_countable(gemm.m, gemm.k);
   require_countable(gemm.k, gemm.n);
+  if (gemm.symmetric && (gemm.m != gemm.n || (gemm.op_a == Op::none) == (gemm.op_b == Op::none)))
+    throw Error(ErrorCode::invalid_argument,
+                "with B = A, m and n are equal, and one of op_a and op_b transposes");
   GemmCase named = gemm;
-  if (named.name.empty()) named.name = gemm_case_name(gemm.m, gemm.n, gemm.k);
-  return dispatch_real(gemm.dtype,
-                       [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
-                         return std::make_unique<GemmWorkload<T>>(session, named, vendors);
-                       });
+  if (named.name.empty()) named.name = gemm_case_name(gemm);
+  return std::make_unique<GemmWorkload>(session, named, vendors);
 }
 
 }  // namespace lanky::bench

@@ -1,5 +1,5 @@
-// A dense product as a benchmark case: C = op(A) op(B) + beta C, operands random, launches rotating
-// through sets of operands that together exceed twice the last cache.
+// A dense product as a benchmark case: C = alpha op(A) op(B) + beta C, operands random, launches
+// rotating through sets of operands that together exceed twice the last cache.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace lanky::bench {
 
-/// "gram-1e6x16", "panel-4096x8", "update-1e5x8", "gemm-300x200x100" for regular shapes.
-std::string gemm_case_name(std::int64_t m, std::int64_t n, std::int64_t k);
+/// "gram-1e6x16", "panel-4096x8", "update-1e5x8", "syrk-1e6x16", "gemm-300x200x100" for regular
+/// shapes.
+std::string gemm_case_name(const GemmCase& gemm);
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors);
 

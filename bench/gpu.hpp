@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <lanky/dtype.hpp>
 #include <lanky/stream.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "bench/dense_data.hpp"
+#include "bench/operand.hpp"
 #include "bench/random.hpp"
 
 struct CUgraphExec_st;
@@ -48,16 +51,20 @@ inline constexpr int kStreamingUnrolls[] = {1, 2, 4, 8};
 /// Moves those bytes and does nothing else.
 void stream_bytes(const Stream& stream, const Traffic& traffic, int unroll);
 
-/// Element s of data[0, size): its place (s % ld, s / ld) in columns of `rows` elements decides:
-/// element(fill, seed, place), NaN where s % ld >= rows. `transposed` counts places by rows.
-struct FillExtent {
-  std::int64_t rows = 0;  // along the contiguous direction
-  std::int64_t cols = 0;
-  std::int64_t ld = 0;
-  bool transposed = false;
-};
-void fill(const Stream& stream, DType dtype, void* data, const FillExtent& extent, Fill fill,
-          std::uint64_t seed);
+/// fill_array(), gather(), count_nan() of operand.hpp, and references() of oracle.hpp.
+void fill(const Stream& stream, const StoredArray& array, Fill fill, std::uint64_t seed);
+std::vector<double> gather(const Stream& stream, const StoredArray& array,
+                           std::span<const std::int64_t> offsets);
+std::int64_t count_nan(const Stream& stream, const StoredArray& array, bool lower);
+std::vector<Reference> references(const Stream& stream, const DenseData& data,
+                                  std::span<const Place> places);
+void zero(const Stream& stream, void* data, std::int64_t bytes);
+/// Within the memory of the device.
+void copy(const Stream& stream, void* target, const void* source, std::int64_t bytes);
+
+/// Multiply-adds per second, times two, that the SMs reach on registers alone: of tensor cores
+/// (mma.sync) or CUDA cores, whichever is faster in this arithmetic. tf32x3: a third of tf32's.
+double peak_flops(const Stream& stream, const GemmType& type);
 
 /// Version of the CUDA runtime ("13.0"), and of the driver.
 std::string runtime_version();

@@ -6,6 +6,9 @@
 #include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
+
+#include "bench/full_grid.hpp"
 
 namespace lanky::bench {
 
@@ -13,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array kKeys = {"family", "m",  "n",    "k",     "op_a",   "op_b",
-                              "layout", "ld", "beta", "dtype", "comment"};
+constexpr std::array kKeys = {"family", "m",     "n",    "k",     "op_a", "op_b",   "layout",
+                              "ld",     "alpha", "beta", "dtype", "out",  "comment"};
 
 /// One entry of a grid, and where it stands for messages.
 class Entry {
@@ -84,10 +87,10 @@ class Entry {
 };
 
 std::string parse_family(const std::string& text) {
-  for (const char* family : {"panel", "update", "gram"}) {
+  for (const char* family : {"panel", "update", "gram", "syrk"}) {
     if (text == family) return text;
   }
-  throw Error(ErrorCode::invalid_argument, "\"" + text + "\" is not panel, update or gram");
+  throw Error(ErrorCode::invalid_argument, "\"" + text + "\" is not panel, update, gram or syrk");
 }
 
 bool parse_padded(const std::string& text) {
@@ -97,7 +100,7 @@ bool parse_padded(const std::string& text) {
 
 /// m, n, k of every combination; a family derives the size that an entry leaves out.
 std::vector<std::array<std::int64_t, 3>> extents(const Entry& entry, const std::string& family) {
-  const bool m_is_n = family == "gram" && !entry.has("m");
+  const bool m_is_n = (family == "gram" && !entry.has("m")) || family == "syrk";
   const bool k_is_m = family == "panel" && !entry.has("k");
   const bool k_is_n = family == "update" && !entry.has("k");
   const std::vector<std::int64_t> none = {0};
@@ -111,24 +114,48 @@ std::vector<std::array<std::int64_t, 3>> extents(const Entry& entry, const std::
   return all;
 }
 
-void append_cases(const Entry& entry, std::vector<GemmCase>& cases) {
-  std::string family;
-  if (entry.has("family")) family = entry.words("family", "", parse_family).front();
-  const char* default_op_a = family == "gram" ? "t" : "n";
-  for (const DType dtype : entry.words("dtype", "f64", parse_dtype)) {
-    for (const Layout layout : entry.words("layout", "col", parse_layout)) {
-      for (const bool padded : entry.words("ld", "tight", parse_padded)) {
-        for (const Op op_a : entry.words("op_a", default_op_a, parse_op)) {
-          for (const Op op_b : entry.words("op_b", "n", parse_op)) {
-            for (const double beta : entry.numbers("beta", 0)) {
-              for (const auto& [m, n, k] : extents(entry, family))
-                cases.push_back({"", m, n, k, op_a, op_b, layout, padded, beta, dtype});
-            }
-          }
-        }
-      }
+/// One case for each value of `values`, assigned by `set`, in the place of each case.
+template <class Value, class Set>
+void multiply(std::vector<GemmCase>& cases, const std::vector<Value>& values, Set set) {
+  std::vector<GemmCase> all;
+  for (const GemmCase& gemm : cases) {
+    for (const Value& value : values) {
+      all.push_back(gemm);
+      set(all.back(), value);
     }
   }
+  cases = std::move(all);
+}
+
+std::vector<GemmCase> cases_of(const Entry& entry) {
+  std::string family;
+  if (entry.has("family")) family = entry.words("family", "", parse_family).front();
+  const bool reduces = family == "gram" || family == "syrk";
+  std::vector<GemmCase> cases(1);
+  cases[0].symmetric = family == "syrk";
+  multiply(cases, entry.words("dtype", "f64", parse_gemm_type),
+           [](GemmCase& gemm, const GemmType& type) { gemm.type = type; });
+  if (entry.has("out")) {
+    multiply(cases, entry.words("out", "", parse_dtype),
+             [](GemmCase& gemm, DType out) { gemm.type.out = out; });
+  }
+  multiply(cases, entry.words("layout", "col", parse_layout),
+           [](GemmCase& gemm, Layout layout) { gemm.layout = layout; });
+  multiply(cases, entry.words("ld", "tight", parse_padded),
+           [](GemmCase& gemm, bool padded) { gemm.padded = padded; });
+  multiply(cases, entry.words("op_a", reduces ? "t" : "n", parse_op),
+           [](GemmCase& gemm, Op op) { gemm.op_a = op; });
+  multiply(cases, entry.words("op_b", "n", parse_op),
+           [](GemmCase& gemm, Op op) { gemm.op_b = op; });
+  multiply(cases, entry.numbers("alpha", 1),
+           [](GemmCase& gemm, double alpha) { gemm.alpha = alpha; });
+  multiply(cases, entry.numbers("beta", 0), [](GemmCase& gemm, double beta) { gemm.beta = beta; });
+  multiply(cases, extents(entry, family), [](GemmCase& gemm, const auto& sizes) {
+    gemm.m = sizes[0];
+    gemm.n = sizes[1];
+    gemm.k = sizes[2];
+  });
+  return cases;
 }
 
 }  // namespace
@@ -159,8 +186,10 @@ std::vector<GemmCase> parse_grid(std::string_view json, const std::string& sourc
     throw Error(ErrorCode::parse, source + ": a grid is {\"cases\": [...]}");
   std::vector<GemmCase> cases;
   const Json& entries = grid["cases"];
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    append_cases(Entry(entries[i], source + ": cases[" + std::to_string(i) + "]"), cases);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto more = cases_of(Entry(entries[i], source + ": cases[" + std::to_string(i) + "]"));
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
   return cases;
 }
 
@@ -170,6 +199,35 @@ std::vector<GemmCase> read_grid(const std::filesystem::path& path) {
   if (!file || !(text << file.rdbuf()))
     throw Error(ErrorCode::io, path.string() + ": cannot be read as a grid of products");
   return parse_grid(text.str(), path.string());
+}
+
+namespace {
+
+bool wanted(const GemmCase& gemm, const GridChoice& choice) {
+  const auto has = [](const std::vector<std::string>& list, std::string_view word) {
+    return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
+  };
+  return has(choice.families, family_name(gemm)) && has(choice.types, name(gemm.type));
+}
+
+}  // namespace
+
+GridRun choose_cases(const GridChoice& choice) {
+  GridRun run;
+  if (choice.grid == "core") {
+    run.cases = core_grid();
+  } else if (choice.grid == "sample") {
+    run.seed = choice.seed ? *choice.seed : draw_seed();
+    run.cases = sample_grid(*run.seed, choice.share);
+  } else {
+    run.cases = read_grid(choice.grid);
+  }
+  std::erase_if(run.cases, [&](const GemmCase& gemm) { return !wanted(gemm, choice); });
+  std::vector<GemmCase> mine;
+  for (std::size_t i = choice.shard; i < run.cases.size(); i += choice.shards)
+    mine.push_back(run.cases[i]);
+  run.cases = std::move(mine);
+  return run;
 }
 
 }  // namespace lanky::bench

@@ -1,7 +1,9 @@
 #include <dlfcn.h>
 
+#include <complex>
 #include <lanky/error.hpp>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "bench/vendor.hpp"
@@ -16,9 +18,16 @@ constexpr int kColMajor = 102;
 constexpr int kNoTrans = 111;
 constexpr int kTrans = 112;
 
-template <class T>
-using CblasGemm = void(int order, int op_a, int op_b, int m, int n, int k, T alpha, const T* a,
-                       int lda, const T* b, int ldb, T beta, T* c, int ldc);
+constexpr int kConjTrans = 113;
+
+/// Scale: T, or for complex T a pointer to one.
+template <class T, class Scale>
+using CblasGemm = void(int order, int op_a, int op_b, int m, int n, int k, Scale alpha, const T* a,
+                       int lda, const T* b, int ldb, Scale beta, T* c, int ldc);
+
+int cblas_op(Op op) {
+  return op == Op::none ? kNoTrans : op == Op::trans ? kTrans : kConjTrans;
+}
 
 void* openblas() {
   static void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -39,10 +48,13 @@ int blas_int(std::int64_t size) {
 }
 
 template <class T>
-class OpenblasGemm final : public VendorProduct {
+class OpenblasGemm final : public VendorGemmProduct {
  public:
-  OpenblasGemm(const char* name, const VendorGemm& gemm)
-      : gemm_(gemm), function_(function<CblasGemm<T>>(name)) {
+  OpenblasGemm(const char* name, const GemmCall& gemm)
+      : gemm_(gemm),
+        function_(function<CblasGemm<T, Scale>>(name)),
+        alpha_(static_cast<Real>(gemm.alpha)),
+        beta_(static_cast<Real>(gemm.beta)) {
     if (function_ == nullptr)
       throw Error(ErrorCode::unsupported, "libopenblas.so.0 cannot be opened");
     for (const std::int64_t size :
@@ -50,28 +62,54 @@ class OpenblasGemm final : public VendorProduct {
       blas_int(size);
   }
 
-  void run(CUstream_st* /*stream*/) override {
+  void run(CUstream_st* /*stream*/, const GemmOperands& operands) override {
     const GemmShape& s = gemm_.shape;
-    function_(s.layout == Layout::row ? kRowMajor : kColMajor,
-              s.op_a == Op::none ? kNoTrans : kTrans, s.op_b == Op::none ? kNoTrans : kTrans,
-              blas_int(s.m), blas_int(s.n), blas_int(s.k), T(1), static_cast<const T*>(gemm_.a),
-              blas_int(s.lda), static_cast<const T*>(gemm_.b), blas_int(s.ldb),
-              static_cast<T>(gemm_.beta), static_cast<T*>(gemm_.c), blas_int(s.ldc));
+    function_(s.layout == Layout::row ? kRowMajor : kColMajor, cblas_op(s.op_a), cblas_op(s.op_b),
+              blas_int(s.m), blas_int(s.n), blas_int(s.k), passed(alpha_),
+              static_cast<const T*>(operands.a), blas_int(s.lda), static_cast<const T*>(operands.b),
+              blas_int(s.ldb), passed(beta_), static_cast<T*>(operands.c), blas_int(s.ldc));
   }
   std::int64_t workspace_bytes() const override { return 0; }
 
  private:
-  VendorGemm gemm_;
-  CblasGemm<T>* function_;
+  static constexpr bool kComplex = is_complex(kDType<T>);
+  using Real = std::conditional_t<component_type(kDType<T>) == DType::f64, double, float>;
+  using Scale = std::conditional_t<kComplex, const void*, T>;
+
+  static Scale passed(const T& scalar) {
+    if constexpr (kComplex) {
+      return &scalar;
+    } else {
+      return scalar;
+    }
+  }
+
+  GemmCall gemm_;
+  CblasGemm<T, Scale>* function_;
+  T alpha_;
+  T beta_;
 };
 
 }  // namespace
 
-std::unique_ptr<VendorProduct> openblas_gemm(const VendorGemm& gemm) {
-  if (gemm.dtype == DType::f64) return std::make_unique<OpenblasGemm<double>>("cblas_dgemm", gemm);
-  if (gemm.dtype == DType::f32) return std::make_unique<OpenblasGemm<float>>("cblas_sgemm", gemm);
+std::unique_ptr<VendorGemmProduct> openblas_gemm(const GemmCall& gemm) {
+  if (gemm.type.in == gemm.type.out) {
+    switch (gemm.type.in) {
+      case DType::f64:
+        return std::make_unique<OpenblasGemm<double>>("cblas_dgemm", gemm);
+      case DType::f32:
+        return std::make_unique<OpenblasGemm<float>>("cblas_sgemm", gemm);
+      case DType::c128:
+        return std::make_unique<OpenblasGemm<std::complex<double>>>("cblas_zgemm", gemm);
+      case DType::c64:
+        return std::make_unique<OpenblasGemm<std::complex<float>>>("cblas_cgemm", gemm);
+      case DType::f16:
+      case DType::bf16:
+        break;
+    }
+  }
   throw Error(ErrorCode::unsupported,
-              "OpenBLAS has no product of type " + std::string(name(gemm.dtype)));
+              "OpenBLAS has no product of type " + std::string(name(gemm.type)));
 }
 
 std::string openblas_version() {

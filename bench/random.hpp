@@ -2,6 +2,7 @@
 // oracle, so that operands of gigabytes are checked without a copy in host memory.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <limits>
@@ -32,7 +33,8 @@ constexpr double element(Fill fill, std::uint64_t seed, std::int64_t index, int 
   if (fill == Fill::integers) return static_cast<double>(static_cast<int>(hash % 3) - 1);
   const auto below = static_cast<std::int64_t>(hash >> (64 - bits));   // [0, 2^bits)
   const std::int64_t odd = 2 * below + 1 - (std::int64_t{1} << bits);  // (-2^bits, 2^bits)
-  return static_cast<double>(odd) / static_cast<double>(std::int64_t{1} << bits);
+  const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 - bits) << 52);
+  return static_cast<double>(odd) * power;  // 2^-bits: exact, and a GPU divides slowly
 }
 
 }  // namespace lanky::bench

@@ -33,7 +33,7 @@ Json head(const SpmvCase& spmv) {
 Json head(const GemmCase& gemm) {
   return {{"kind", "gemm"},
           {"case", gemm.name},
-          {"family", name(gemm_family(gemm.m, gemm.n, gemm.k))},
+          {"family", family_name(gemm)},
           {"m", gemm.m},
           {"n", gemm.n},
           {"k", gemm.k},
@@ -41,8 +41,10 @@ Json head(const GemmCase& gemm) {
           {"op_b", name(gemm.op_b)},
           {"layout", name(gemm.layout)},
           {"ld", gemm.padded ? "padded" : "tight"},
+          {"alpha", gemm.alpha},
           {"beta", gemm.beta},
-          {"dtype", name(gemm.dtype)}};
+          {"dtype", name(gemm.type)},
+          {"out", name(gemm.type.out)}};
 }
 
 /// What says how far the times can be trusted: the worst of the estimates.
@@ -73,6 +75,8 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["setup_us"] = timing ? number(outcome.setup_us) : Json(nullptr);
   line["floor_us"] = report.floor ? median_of(report.floor->graph) : Json(nullptr);
   line["floor_batch_us"] = report.floor ? number(report.floor->warm.median_us) : Json(nullptr);
+  if (std::holds_alternative<GemmCase>(report.subject))
+    line["peak_us"] = report.peak_us ? number(*report.peak_us) : Json(nullptr);
   line["bytes"] = report.footprint.bytes();
   line["flops"] = report.footprint.flops;
   line["plan_bytes"] = outcome.plan_bytes;
@@ -119,6 +123,7 @@ Json to_json(const Environment& e) {
                {"openblas", e.openblas},
                {"sources_hash", e.sources_hash},
                {"binary_hash", e.binary_hash}};
+  if (e.seed) line["seed"] = *e.seed;
   return line;
 }
 

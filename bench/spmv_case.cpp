@@ -105,11 +105,11 @@ class SpmvWorkload final : public Workload {
 
   void poison() override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
 
-  Verdict check(Fill fill) override {
+  Verdict check(Fill fill, const Contestant& /*contestant*/) override {
     const std::vector<T> y = y_.to_host();
     const std::vector<double> computed(y.begin(), y.end());
     return fill == Fill::integers ? check_exact(kDType<T>, computed, reference_)
-                                  : check_bound(kDType<T>, computed, reference_);
+                                  : check_bound(ErrorModel::ieee(kDType<T>), computed, reference_);
   }
 
  private:

@@ -27,13 +27,15 @@ double elapsed_us(const Event& start, const Event& end) {
 
 /// Warms up, and chooses the count that fills a sample's time.
 Runner calibrate(const Session& session, const Lap& lap) {
+  constexpr double kLongUs = 2e4;  // needs no second launch to be known as longer than a sample
   Runner runner{&lap};
   const double target_us = session.options.batch_ms * 1e3;
-  batch_us(session.stream, lap, std::min(2, lap.slots), runner.turn);
-  for (;;) {
+  for (bool warm = false;; warm = true) {
     const double us = batch_us(session.stream, lap, runner.count, runner.turn);
-    const double wanted = target_us / std::max(us, 1e-3);
+    if (us > target_us && (warm || us > kLongUs)) return runner;  // a launch is a sample
+    if (!warm) continue;
     if (runner.count >= kMostLaunches || runner.count * us * 2 >= target_us) {
+      const double wanted = target_us / std::max(us, 1e-3);
       runner.count = std::clamp(static_cast<int>(std::lround(wanted)), 1, kMostLaunches);
       return runner;
     }
@@ -80,6 +82,7 @@ void time_graphs(Session& session, const std::vector<Runner>& runners,
   std::vector<gpu::Graph> graphs;
   std::vector<std::size_t> captured;  // index of each graph's lap
   for (std::size_t i = 0; i < runners.size(); ++i) {
+    if (!runners[i].lap->graph) continue;
     try {
       graphs.push_back(capture(session, runners[i]));
       captured.push_back(i);

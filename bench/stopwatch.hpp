@@ -17,10 +17,12 @@ namespace lanky::bench {
 struct Lap {
   Product product;
   int slots = 1;
+  bool graph = true;
   bool cold = true;
 };
 
-/// Microseconds per product. graph is absent on the CPU and where the capture failed.
+/// Microseconds per product. graph and cold are absent where they were not asked for, graph also on
+/// the CPU and where the capture failed.
 struct Timing {
   Estimate warm;
   std::optional<Estimate> graph;

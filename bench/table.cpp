@@ -9,7 +9,7 @@ namespace lanky::bench {
 namespace {
 
 constexpr std::size_t kWidth = 120;
-constexpr int kCaseWidth = 24;
+constexpr int kCaseWidth = 22;
 constexpr int kSizeWidth = 21;
 
 template <class... Values>
@@ -43,6 +43,14 @@ std::string size_of_case(const GemmCase& gemm) {
   text += " ";
   text += name(gemm.layout);
   return text;
+}
+
+std::string type_of_case(const SpmvCase& spmv) {
+  return std::string(name(spmv.dtype));
+}
+/// "f16", or "f16>32" where the result is f32.
+std::string type_of_case(const GemmCase& gemm) {
+  return std::string(name(gemm.type)) + (gemm.type.in == gemm.type.out ? "" : ">32");
 }
 
 std::string microseconds(std::optional<double> us) {
@@ -94,12 +102,19 @@ std::string verdict_text(const CaseReport& report, bool by_graph) {
   return any_noisy ? "ok, noisy" : "ok";
 }
 
+/// "cusparse alg1", "gemmex": dense variants name their library themselves.
+std::string other_name(const Outcome& outcome) {
+  if (outcome.contestant == "cusparse") return outcome.contestant + " " + outcome.variant;
+  if (outcome.contestant == "cublas") return outcome.variant;
+  return outcome.contestant;
+}
+
 std::string line(const std::string& name, const std::string& type, const std::string& size,
                  const std::string& lanky, const std::string& other, const std::string& who,
                  const std::string& ratio, const std::string& floor, const std::string& error,
                  const std::string& status) {
   const std::string figures =
-      format("%-24s %-4s %-21s %9s %9s %-13s %6s %6s %7s  ", shortened(name, kCaseWidth).c_str(),
+      format("%-22s %-6s %-21s %9s %9s %-13s %6s %6s %7s  ", shortened(name, kCaseWidth).c_str(),
              type.c_str(), shortened(size, kSizeWidth).c_str(), lanky.c_str(), other.c_str(),
              who.c_str(), ratio.c_str(), floor.c_str(), error.c_str());
   return figures + shortened(status, kWidth - figures.size());
@@ -138,21 +153,15 @@ std::string table_line(const CaseReport& report) {
                               : format("%.0f", verdict.error);
   }
   const auto describe = [&](const auto& subject) {
-    return line(
-        subject.name, std::string(name(subject.dtype)), size_of_case(subject),
-        microseconds(lanky.us), microseconds(other.us),
-        other.us
-            ? shortened(other.outcome->contestant + " " +
-                            (other.outcome->contestant == "cusparse" ? other.outcome->variant : ""),
-                        13)
-            : "-",
-        ratio, share, error, verdict_text(report, by_graph));
+    return line(subject.name, type_of_case(subject), size_of_case(subject), microseconds(lanky.us),
+                microseconds(other.us), other.us ? shortened(other_name(*other.outcome), 13) : "-",
+                ratio, share, error, verdict_text(report, by_graph));
   };
   return std::visit(describe, report.subject);
 }
 
 std::string failure_line(const FailedCase& failed) {
-  return format("%-24s %-4s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
+  return format("%-22s %-6s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
                 std::string(name(failed.status)).c_str()) +
          failed.message;
 }

@@ -36,6 +36,18 @@ Module open_module() {
 
 }  // namespace
 
+std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm) {
+  std::vector<VendorRoutine> routines = {VendorRoutine::gemmex, VendorRoutine::lt_best};
+  if (gemm.type.math == Math::tf32x3) routines.push_back(VendorRoutine::gemmex_bf16x9);
+  if (gemv_call(gemm).exists) routines.push_back(VendorRoutine::gemv);
+  const bool half = gemm.type.in == DType::f16 || gemm.type.in == DType::bf16;
+  // herk takes the diagonal of C for real: with beta it would not be the product asked for.
+  const bool herk = gemm.shape.op_a == Op::conj_trans || gemm.shape.op_b == Op::conj_trans;
+  if (gemm.symmetric && !half && gemm.type.math != Math::tf32 && !(herk && gemm.beta != 0))
+    routines.push_back(VendorRoutine::syrk);
+  return routines;
+}
+
 Vendor& gpu_vendor() {
   static const Module module = open_module();
   if (module.vendor == nullptr)

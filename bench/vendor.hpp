@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/stream.hpp>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
+
+#include "bench/gemm_call.hpp"
 
 namespace lanky::bench {
 
@@ -42,15 +45,24 @@ struct VendorCsr {
 
 enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2 };
 
-/// C = op(A) op(B) + beta C; leading dimensions of `shape` are set, none is 0.
-struct VendorGemm {
-  DType dtype = DType::f64;
-  GemmShape shape;
-  double beta = 0;
-  const void* a = nullptr;
-  const void* b = nullptr;
-  void* c = nullptr;
+/// A dense product of fixed shape, on any operands of that shape.
+class VendorGemmProduct {
+ public:
+  virtual ~VendorGemmProduct() = default;
+  virtual void run(CUstream_st* stream, const GemmOperands& operands) = 0;
+  virtual std::int64_t workspace_bytes() const = 0;
 };
+
+/// Ways to compute a dense product with NVIDIA's libraries.
+///   gemmex         cublasGemmEx: IEEE arithmetic, or TF32 where that is asked for
+///   gemmex_bf16x9  cublasGemmEx with CUBLAS_COMPUTE_32F_EMULATED_16BFX9
+///   gemv           cublas<t>gemv, where C is one column or row
+///   syrk           cublas<t>syrk or herk: one triangle of C = A^T A
+///   lt_best        cublasLtMatmul, the fastest of its heuristic's algorithms on these operands
+enum class VendorRoutine : std::uint8_t { gemmex, gemmex_bf16x9, gemv, syrk, lt_best };
+
+/// The routines that exist for a product, gemmex first.
+std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm);
 
 class Vendor {
  public:
@@ -61,7 +73,10 @@ class Vendor {
   virtual void prepare(int device) = 0;
   virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorCsr& csr,
                                               VendorSpmvAlgorithm algorithm) = 0;
-  virtual std::unique_ptr<VendorProduct> gemm(VendorStream stream, const VendorGemm& gemm) = 0;
+  /// `sets`: operands to try algorithms on, where the routine has a choice. Their C is overwritten.
+  virtual std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
+                                                  VendorRoutine routine,
+                                                  std::span<const GemmOperands> sets) = 0;
 };
 
 /// The module's one function.
@@ -70,8 +85,8 @@ extern "C" lanky::bench::Vendor* lanky_vendor();
 /// cuBLAS and cuSPARSE; Error(unsupported) with the loader's reason where they cannot be opened.
 Vendor& gpu_vendor();
 
-/// OpenBLAS's product on the CPU: f64 and f32.
-std::unique_ptr<VendorProduct> openblas_gemm(const VendorGemm& gemm);
+/// OpenBLAS's product on the CPU: f64, f32, c128, c64.
+std::unique_ptr<VendorGemmProduct> openblas_gemm(const GemmCall& gemm);
 /// Its version and build; "" where libopenblas.so.0 cannot be opened.
 std::string openblas_version();
 

@@ -10,12 +10,6 @@ namespace lanky::bench {
 
 namespace {
 
-/// The high half of a's significand (Veltkamp): products of halves are exact in double.
-double high_half(double a) noexcept {
-  const double scaled = 134217729.0 * a;  // 2^27 + 1
-  return scaled - (scaled - a);
-}
-
 std::string describe(std::size_t index, double computed, double expected, const char* what) {
   std::ostringstream text;
   text.imbue(std::locale::classic());
@@ -43,52 +37,65 @@ double round_once(DType dtype, double value) {
   });
 }
 
+/// Whether an infinite result is the rounding of some value that is allowed.
+bool overflows_rightly(DType dtype, double computed, double expected, double allowed) {
+  if (!std::isinf(computed)) return false;
+  return computed == round_once(dtype, expected + std::copysign(allowed, computed));
+}
+
 }  // namespace
 
-void InnerProduct::add(double a, double x) noexcept {
-  const double product = a * x;
-  const double a_high = high_half(a);
-  const double x_high = high_half(x);
-  const double a_low = a - a_high;
-  const double x_low = x - x_high;
-  const double product_error =
-      a_low * x_low - (((product - a_high * x_high) - a_low * x_high) - a_high * x_low);
-  const double sum = sum_ + product;
-  const double part = sum - sum_;
-  const double sum_error = (sum_ - (sum - part)) + (product - part);
-  sum_ = sum;
-  correction_ += product_error + sum_error;
-  magnitude_ += std::fabs(product);
-  ++terms_;
+ErrorModel ErrorModel::ieee(DType dtype) {
+  if (dtype == DType::f64) return {dtype, 0x1p-53, 0, 0};
+  return {dtype, 0x1p-24, 0, unit_roundoff(dtype)};
+}
+
+ErrorModel ErrorModel::of(Math math, DType dtype, double factor_roundoff) {
+  ErrorModel model = ieee(dtype);
+  if (math == Math::tf32)
+    model.factor_error = 2 * factor_roundoff + factor_roundoff * factor_roundoff;
+  if (math == Math::tf32x3) {
+    // Three sums in the place of one, and what hi * hi + hi * lo + lo * hi leaves out of the
+    // product: lo * lo and the rounding of each lo, 2^-22 each.
+    model.sum_roundoff *= 3;
+    model.factor_error = 3 * 0x1p-22;
+  }
+  return model;
 }
 
 Verdict check_exact(DType dtype, std::span<const double> computed,
-                    std::span<const Reference> expected) {
+                    std::span<const Reference> expected, Roundings roundings) {
   Verdict verdict;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double right = round_once(dtype, expected[i].value);
+    const Reference& reference = expected[i];
+    const double right = round_once(dtype, reference.value);
     if (computed[i] == right) continue;
+    const double twice = round_once(
+        dtype, round_once(dtype, reference.rounded) + (reference.value - reference.rounded));
+    if (roundings == Roundings::once_or_twice && computed[i] == twice) continue;
     return {false, std::fabs(computed[i] - right), 0,
             describe(i, computed[i], right, "on integer data exactly")};
   }
   return verdict;
 }
 
-Verdict check_bound(DType dtype, std::span<const double> computed,
+Verdict check_bound(const ErrorModel& model, std::span<const double> computed,
                     std::span<const Reference> expected) {
-  const double sum_roundoff = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
-  const double result_roundoff = dtype == DType::f64 ? 0 : unit_roundoff(dtype);
-  const double underflow = smallest_subnormal(dtype) / 2;
+  const double underflow = smallest_subnormal(model.dtype) / 2;
   Verdict verdict;
   double worst = -1;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Reference& reference = expected[i];
-    const double error = std::fabs(computed[i] - reference.value);
     const double allowed =
         reference.magnitude == 0
             ? 0
-            : static_cast<double>(reference.terms + 2) * sum_roundoff * reference.magnitude +
-                  result_roundoff * (std::fabs(reference.value) + reference.rounded) + underflow;
+            : (static_cast<double>(reference.terms + 2) * model.sum_roundoff + model.factor_error) *
+                      reference.magnitude +
+                  model.result_roundoff *
+                      (std::fabs(reference.value) + std::fabs(reference.rounded)) +
+                  underflow;
+    if (overflows_rightly(model.dtype, computed[i], reference.value, allowed)) continue;
+    const double error = std::fabs(computed[i] - reference.value);
     const bool right = error <= allowed;  // false for NaN
     const double ratio =
         right ? (allowed > 0 ? error / allowed : 0) : std::numeric_limits<double>::infinity();

@@ -3,37 +3,32 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
 #include <span>
 #include <string>
 
+#include "bench/inner_product.hpp"
+
 namespace lanky::bench {
 
-/// What one element of a result should be: an inner product to about twice fp64's precision.
-struct Reference {
-  double value = 0;
-  double magnitude = 0;    // sum of |a| |x|
-  std::int64_t terms = 0;  // of the sum
-  double rounded = 0;  // |part of the sum| that a contestant may round to the result's type first
-};
+/// How far rounding may carry a result from the exact one.
+struct ErrorModel {
+  DType dtype = DType::f64;       // of the result, real
+  double sum_roundoff = 0x1p-53;  // of each addition and multiplication
+  double factor_error = 0;        // relative error of a product whose factors were rounded first
+  double result_roundoff = 0;     // of the one rounding to `dtype`; 0 for f64: counted already
 
-/// Sums products without error to speak of (Dot2: Ogita, Rump, Oishi, SIAM J. Sci. Comput. 2005).
-class InnerProduct {
- public:
-  void add(double a, double x) noexcept;
-  Reference result() const noexcept { return {sum_ + correction_, magnitude_, terms_, 0}; }
-
- private:
-  double sum_ = 0;
-  double correction_ = 0;
-  double magnitude_ = 0;
-  std::int64_t terms_ = 0;
+  /// Sums in f64 for f64, in f32 for all else; products exact up to their rounding.
+  static ErrorModel ieee(DType dtype);
+  /// The same for products of type f32 by tensor cores; `factor_roundoff` counts for tf32 alone.
+  static ErrorModel of(Math math, DType dtype, double factor_roundoff);
 };
 
 /// The judgement on a result. error and bound are those of the element that comes closest to its
 /// bound, or lies farthest beyond it: error = |y - ref| / sum|a||x|, and
-/// bound = (terms + 2) u_sum + u_result (|ref| + rounded) / sum|a||x|, u the unit roundoffs of the
-/// type of summation and of the result (underflow adds half of the smallest subnormal of the
-/// result).
+/// bound = (terms + 2) sum_roundoff + factor_error + result_roundoff (|ref| + rounded) / sum|a||x|
+/// of the ErrorModel (underflow adds half of the smallest subnormal of the result). Where ref may
+/// round to infinity, infinity is right.
 struct Verdict {
   bool right = true;
   double error = 0;
@@ -41,13 +36,17 @@ struct Verdict {
   std::string message;  // names the first wrong element
 };
 
-/// Exact: computed[i] must be expected[i].value, rounded once to `dtype` (computed holds elements
-/// of that type, widened). Bits decide but for the sign of zero.
+/// once: all of an element is rounded at its end. once_or_twice: Reference::rounded may be rounded
+/// before the rest is added, as cuBLAS does.
+enum class Roundings : std::uint8_t { once, once_or_twice };
+
+/// Exact: computed[i] must be expected[i].value, rounded to `dtype` (computed holds elements of
+/// that type, widened). Bits decide but for the sign of zero.
 Verdict check_exact(DType dtype, std::span<const double> computed,
-                    std::span<const Reference> expected);
+                    std::span<const Reference> expected, Roundings roundings = Roundings::once);
 
 /// Bounded: see Verdict. A NaN, and anything but 0 for an empty sum, is wrong.
-Verdict check_bound(DType dtype, std::span<const double> computed,
+Verdict check_bound(const ErrorModel& model, std::span<const double> computed,
                     std::span<const Reference> expected);
 
 }  // namespace lanky::bench

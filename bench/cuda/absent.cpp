@@ -28,8 +28,29 @@ double sm_clock_mhz(const Stream& /*stream*/) {
 void stream_bytes(const Stream& /*stream*/, const Traffic& /*traffic*/, int /*unroll*/) {
   absent();
 }
-void fill(const Stream& /*stream*/, DType /*dtype*/, void* /*data*/, const FillExtent& /*extent*/,
-          Fill /*fill*/, std::uint64_t /*seed*/) {
+void fill(const Stream& /*stream*/, const StoredArray& /*array*/, Fill /*fill*/,
+          std::uint64_t /*seed*/) {
+  absent();
+}
+std::vector<double> gather(const Stream& /*stream*/, const StoredArray& /*array*/,
+                           std::span<const std::int64_t> /*offsets*/) {
+  absent();
+}
+std::int64_t count_nan(const Stream& /*stream*/, const StoredArray& /*array*/, bool /*lower*/) {
+  absent();
+}
+std::vector<Reference> references(const Stream& /*stream*/, const DenseData& /*data*/,
+                                  std::span<const Place> /*places*/) {
+  absent();
+}
+void zero(const Stream& /*stream*/, void* /*data*/, std::int64_t /*bytes*/) {
+  absent();
+}
+void copy(const Stream& /*stream*/, void* /*target*/, const void* /*source*/,
+          std::int64_t /*bytes*/) {
+  absent();
+}
+double peak_flops(const Stream& /*stream*/, const GemmType& /*type*/) {
   absent();
 }
 std::string runtime_version() {

@@ -1,9 +1,14 @@
 // liblanky_vendor.so: cuBLAS and cuSPARSE as lanky::bench::Vendor. It has a CUDA runtime of its own
 // (the driver's contexts and streams are shared), so that it sets the current device itself.
+#include <cuComplex.h>
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cusparse.h>
 
+#include <algorithm>
 #include <array>
+#include <complex>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -49,18 +54,22 @@ cudaDataType data_type(DType dtype) {
   return CUDA_R_64F;
 }
 
-/// alpha or beta of a real product, in its type of accumulation: double for f64, float otherwise.
+/// A real alpha or beta in the type of accumulation: f64 for f64, f32 for f32 and the half types,
+/// and the complex types themselves.
 class HostScalar {
  public:
   HostScalar(DType dtype, double value)
-      : wide_(value), narrow_(static_cast<float>(value)), is_wide_(dtype == DType::f64) {}
+      : wide_(value),
+        narrow_(static_cast<float>(value)),
+        is_wide_(component_type(dtype) == DType::f64) {}
+  /// Also of the real scalar: the real part comes first.
   const void* data() const {
     return is_wide_ ? static_cast<const void*>(&wide_) : static_cast<const void*>(&narrow_);
   }
 
  private:
-  double wide_;
-  float narrow_;
+  std::complex<double> wide_;
+  std::complex<float> narrow_;
   bool is_wide_;
 };
 
@@ -81,9 +90,40 @@ class DeviceMemory {
   std::size_t bytes_;
 };
 
+/// Two events.
+class Stopwatch {
+ public:
+  Stopwatch() {
+    check_cuda(cudaEventCreate(&start_), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&end_), "cudaEventCreate");
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(end_);
+  }
+  /// Time of what `work` gives to the stream; infinite where work says that it could not.
+  template <class Work>
+  double ms(cudaStream_t stream, Work work) const {
+    check_cuda(cudaEventRecord(start_, stream), "cudaEventRecord");
+    const bool done = work();
+    check_cuda(cudaEventRecord(end_, stream), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize");
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, start_, end_), "cudaEventElapsedTime");
+    return done ? static_cast<double>(ms) : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
 /// The libraries' handles of one device, made once and never destroyed.
 struct Handles {
   cublasHandle_t cublas = nullptr;
+  cublasLtHandle_t lt = nullptr;
   cusparseHandle_t cusparse = nullptr;
   void* workspace = nullptr;
 };
@@ -97,6 +137,7 @@ Handles& handles(int device) {
     const DeviceGuard current(device);
     check_cuda(cudaMalloc(&mine.workspace, kCublasWorkspace), "cudaMalloc of cuBLAS's workspace");
     check_cusparse(cusparseCreate(&mine.cusparse), "cusparseCreate");
+    check_cublas(cublasLtCreate(&mine.lt), "cublasLtCreate");
     check_cublas(cublasCreate(&mine.cublas), "cublasCreate");
   }
   return mine;
@@ -165,64 +206,361 @@ class CusparseSpmv final : public VendorProduct {
   std::unique_ptr<DeviceMemory> workspace_;
 };
 
-/// cublasGemmEx, IEEE arithmetic only: no TF32 (which takes CUBLAS_COMPUTE_32F_FAST_TF32 or the
-/// TF32 math mode), and no partial sums in 16 bits.
-class CublasGemm final : public VendorProduct {
+cublasOperation_t operation(Op op) {
+  constexpr std::array<cublasOperation_t, 3> kOps = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+  return kOps[static_cast<std::size_t>(op)];
+}
+
+/// Arithmetic of a product; 16-bit partial sums aside, what CUBLAS_COMPUTE_32F computes is IEEE's.
+cublasComputeType_t compute_type(const GemmType& type) {
+  if (component_type(type.in) == DType::f64) return CUBLAS_COMPUTE_64F;
+  return type.math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+/// Column-major C[m,n] = op_a(a)[m,k] op_b(b)[k,n]. A row-major product is C^T = op(B)^T op(A)^T,
+/// each as stored a transpose: then a is the caller's B.
+struct ColumnMajor {
+  explicit ColumnMajor(const GemmShape& s)
+      : swapped(s.layout == Layout::row),
+        op_a(operation(swapped ? s.op_b : s.op_a)),
+        op_b(operation(swapped ? s.op_a : s.op_b)),
+        m(swapped ? s.n : s.m),
+        n(swapped ? s.m : s.n),
+        k(s.k),
+        lda(swapped ? s.ldb : s.lda),
+        ldb(swapped ? s.lda : s.ldb),
+        ldc(s.ldc) {}
+  const void* a(const GemmOperands& operands) const { return swapped ? operands.b : operands.a; }
+  const void* b(const GemmOperands& operands) const { return swapped ? operands.a : operands.b; }
+
+  bool swapped;
+  cublasOperation_t op_a;
+  cublasOperation_t op_b;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  std::int64_t lda;
+  std::int64_t ldb;
+  std::int64_t ldc;
+};
+
+/// What cuBLAS's own products share: the handle with its workspace, alpha and beta.
+class CublasProduct : public VendorGemmProduct {
  public:
-  CublasGemm(VendorStream stream, const VendorGemm& gemm)
-      : device_(stream.device),
-        handle_(handles(device_).cublas),
-        gemm_(gemm),
-        alpha_(gemm.dtype, 1),
-        beta_(gemm.dtype, gemm.beta) {
-    const DeviceGuard current(device_);
-    check_cublas(cublasSetMathMode(handle_, static_cast<cublasMath_t>(
-                                                CUBLAS_DEFAULT_MATH |
-                                                CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-                 "cublasSetMathMode");
+  CublasProduct(VendorStream stream, const GemmCall& gemm)
+      : gemm_(gemm),
+        handles_(handles(stream.device)),
+        alpha_(gemm.type.in, gemm.alpha),
+        beta_(gemm.type.in, gemm.beta) {
+    const DeviceGuard current(stream.device);
     bind(stream.native);
   }
-
-  void run(CUstream_st* stream) override {
+  void run(CUstream_st* stream, const GemmOperands& operands) final {
     cudaStream_t bound = nullptr;
-    check_cublas(cublasGetStream(handle_, &bound), "cublasGetStream");
+    check_cublas(cublasGetStream(handles_.cublas, &bound), "cublasGetStream");
     if (bound != stream) bind(stream);
-    const GemmShape& s = gemm_.shape;
-    if (s.layout == Layout::row) {  // C^T = op(B)^T op(A)^T, each as stored a transpose
-      multiply(s.op_b, s.op_a, s.n, s.m, gemm_.b, s.ldb, gemm_.a, s.lda);
-    } else {
-      multiply(s.op_a, s.op_b, s.m, s.n, gemm_.a, s.lda, gemm_.b, s.ldb);
-    }
+    multiply(handles_.cublas, operands);
   }
-  std::int64_t workspace_bytes() const override { return kCublasWorkspace; }
+  std::int64_t workspace_bytes() const final { return kCublasWorkspace; }
+
+ protected:
+  virtual void multiply(cublasHandle_t handle, const GemmOperands& operands) = 0;
+  /// alpha or beta as a T.
+  template <class T>
+  const T* alpha() const {
+    return static_cast<const T*>(alpha_.data());
+  }
+  template <class T>
+  const T* beta() const {
+    return static_cast<const T*>(beta_.data());
+  }
+  const GemmCall& gemm() const { return gemm_; }
 
  private:
   /// cublasSetStream takes the workspace back, so it is given again.
   void bind(CUstream_st* stream) {
-    check_cublas(cublasSetStream(handle_, stream), "cublasSetStream");
-    check_cublas(cublasSetWorkspace(handle_, handles(device_).workspace, kCublasWorkspace),
+    check_cublas(cublasSetStream(handles_.cublas, stream), "cublasSetStream");
+    check_cublas(cublasSetWorkspace(handles_.cublas, handles_.workspace, kCublasWorkspace),
                  "cublasSetWorkspace");
   }
 
-  /// Column-major C[m,n] = op(a)[m,k] op(b)[k,n].
-  void multiply(Op op_a, Op op_b, std::int64_t m, std::int64_t n, const void* a, std::int64_t lda,
-                const void* b, std::int64_t ldb) {
-    constexpr std::array<cublasOperation_t, 3> kOps = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
-    const cudaDataType type = data_type(gemm_.dtype);
+  GemmCall gemm_;
+  Handles& handles_;
+  HostScalar alpha_;
+  HostScalar beta_;
+};
+
+/// cublasGemmEx without partial sums in 16 bits.
+class CublasGemm final : public CublasProduct {
+ public:
+  CublasGemm(VendorStream stream, const GemmCall& gemm, cublasComputeType_t compute)
+      : CublasProduct(stream, gemm), call_(gemm.shape), compute_(compute) {
+    check_cublas(cublasSetMathMode(
+                     handles(stream.device).cublas,
+                     static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+                 "cublasSetMathMode");
+  }
+
+ private:
+  void multiply(cublasHandle_t handle, const GemmOperands& operands) override {
+    const cudaDataType in = data_type(gemm().type.in);
     check_cublas(
-        cublasGemmEx_64(handle_, kOps[static_cast<std::size_t>(op_a)],
-                        kOps[static_cast<std::size_t>(op_b)], m, n, gemm_.shape.k, alpha_.data(), a,
-                        type, lda, b, type, ldb, beta_.data(), gemm_.c, type, gemm_.shape.ldc,
-                        gemm_.dtype == DType::f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+        cublasGemmEx_64(handle, call_.op_a, call_.op_b, call_.m, call_.n, call_.k, alpha<void>(),
+                        call_.a(operands), in, call_.lda, call_.b(operands), in, call_.ldb,
+                        beta<void>(), operands.c, data_type(gemm().type.out), call_.ldc, compute_,
                         CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   }
 
-  int device_;
-  cublasHandle_t handle_;
-  VendorGemm gemm_;
+  ColumnMajor call_;
+  cublasComputeType_t compute_;
+};
+
+/// f(tag) with a null pointer to cuBLAS's name for the type.
+template <class F>
+void with_blas_type(DType dtype, F f) {
+  switch (dtype) {
+    case DType::f64:
+      return f(static_cast<double*>(nullptr));
+    case DType::f32:
+      return f(static_cast<float*>(nullptr));
+    case DType::c128:
+      return f(static_cast<cuDoubleComplex*>(nullptr));
+    case DType::c64:
+      return f(static_cast<cuComplex*>(nullptr));
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  throw Error(ErrorCode::unsupported, "cuBLAS has no such product of a 16-bit type");
+}
+
+// cuBLAS's names by type.
+constexpr auto gemv(double*) {
+  return cublasDgemv_64;
+}
+constexpr auto gemv(float*) {
+  return cublasSgemv_64;
+}
+constexpr auto gemv(cuDoubleComplex*) {
+  return cublasZgemv_64;
+}
+constexpr auto gemv(cuComplex*) {
+  return cublasCgemv_64;
+}
+constexpr auto syrk(double*) {
+  return cublasDsyrk_64;
+}
+constexpr auto syrk(float*) {
+  return cublasSsyrk_64;
+}
+constexpr auto syrk(cuDoubleComplex*) {
+  return cublasZsyrk_64;
+}
+constexpr auto syrk(cuComplex*) {
+  return cublasCsyrk_64;
+}
+
+class CublasGemv final : public CublasProduct {
+ public:
+  CublasGemv(VendorStream stream, const GemmCall& gemm)
+      : CublasProduct(stream, gemm), call_(gemv_call(gemm)) {}
+
+ private:
+  void multiply(cublasHandle_t handle, const GemmOperands& operands) override {
+    const void* matrix = call_.swapped ? operands.b : operands.a;
+    const void* vector = call_.swapped ? operands.a : operands.b;
+    with_blas_type(gemm().type.in, [&]<class T>(T* type) {
+      check_cublas(
+          gemv(type)(handle, operation(call_.op), call_.rows, call_.cols, alpha<T>(),
+                     static_cast<const T*>(matrix), call_.ld, static_cast<const T*>(vector),
+                     call_.stride_x, beta<T>(), static_cast<T*>(operands.c), call_.stride_y),
+          "cublas<t>gemv");
+    });
+  }
+
+  GemvCall call_;
+};
+
+/// The lower triangle of C = op(A) op(A)^T or, by herk, op(A) op(A)^H.
+class CublasSyrk final : public CublasProduct {
+ public:
+  CublasSyrk(VendorStream stream, const GemmCall& gemm) : CublasProduct(stream, gemm) {
+    const GemmShape& s = gemm.shape;
+    const bool row = s.layout == Layout::row;  // seen transposed: the triangle is the upper one
+    uplo_ = row ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+    conjugated_ =
+        is_complex(gemm.type.in) && (s.op_a == Op::conj_trans || s.op_b == Op::conj_trans);
+    const bool transposed = (s.op_a != Op::none) != row;
+    op_ = !transposed ? CUBLAS_OP_N : conjugated_ ? CUBLAS_OP_C : CUBLAS_OP_T;
+  }
+
+ private:
+  void multiply(cublasHandle_t handle, const GemmOperands& operands) override {
+    const GemmShape& s = gemm().shape;
+    if (conjugated_) return herk(handle, operands);
+    with_blas_type(gemm().type.in, [&]<class T>(T* type) {
+      check_cublas(
+          syrk(type)(handle, uplo_, op_, s.n, s.k, alpha<T>(), static_cast<const T*>(operands.a),
+                     s.lda, beta<T>(), static_cast<T*>(operands.c), s.ldc),
+          "cublas<t>syrk");
+    });
+  }
+  void herk(cublasHandle_t handle, const GemmOperands& operands) {
+    const GemmShape& s = gemm().shape;
+    if (gemm().type.in == DType::c128) {
+      check_cublas(cublasZherk_64(handle, uplo_, op_, s.n, s.k, alpha<double>(),
+                                  static_cast<const cuDoubleComplex*>(operands.a), s.lda,
+                                  beta<double>(), static_cast<cuDoubleComplex*>(operands.c), s.ldc),
+                   "cublasZherk");
+      return;
+    }
+    check_cublas(cublasCherk_64(handle, uplo_, op_, s.n, s.k, alpha<float>(),
+                                static_cast<const cuComplex*>(operands.a), s.lda, beta<float>(),
+                                static_cast<cuComplex*>(operands.c), s.ldc),
+                 "cublasCherk");
+  }
+
+  cublasFillMode_t uplo_ = CUBLAS_FILL_MODE_LOWER;
+  cublasOperation_t op_ = CUBLAS_OP_N;
+  bool conjugated_ = false;
+};
+
+/// cublasLtMatmul with the algorithm, of those that its heuristic proposes, that is fastest on the
+/// case's own operands. Reductions are whatever the heuristic likes.
+class CublasLtBest final : public VendorGemmProduct {
+ public:
+  CublasLtBest(VendorStream stream, const GemmCall& gemm, std::span<const GemmOperands> sets)
+      : handles_(handles(stream.device)),
+        call_(gemm.shape),
+        alpha_(gemm.type.in, gemm.alpha),
+        beta_(gemm.type.in, gemm.beta) {
+    const DeviceGuard current(stream.device);
+    describe(gemm);
+    choose(stream.native, sets);
+  }
+  void run(CUstream_st* stream, const GemmOperands& operands) override {
+    check_cublas(multiply(stream, operands), "cublasLtMatmul");
+  }
+  std::int64_t workspace_bytes() const override { return kCublasWorkspace; }
+
+ private:
+  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
+  struct Destroyer {
+    void operator()(Descriptor descriptor) const { kDestroy(descriptor); }
+  };
+  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
+  using Owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, Destroyer<Descriptor, kDestroy>>;
+  using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+  using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+
+  void describe(const GemmCall& gemm) {
+    const cudaDataType in = data_type(gemm.type.in);
+    const cudaDataType out = data_type(gemm.type.out);
+    const cudaDataType scale = is_complex(gemm.type.in)     ? in
+                               : gemm.type.in == DType::f64 ? CUDA_R_64F
+                                                            : CUDA_R_32F;
+    cublasLtMatmulDesc_t operation = nullptr;
+    check_cublas(cublasLtMatmulDescCreate(&operation, compute_type(gemm.type), scale),
+                 "cublasLtMatmulDescCreate");
+    operation_.reset(operation);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, call_.op_a);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, call_.op_b);
+    const bool plain_a = call_.op_a == CUBLAS_OP_N;
+    const bool plain_b = call_.op_b == CUBLAS_OP_N;
+    a_ = layout(in, plain_a ? call_.m : call_.k, plain_a ? call_.k : call_.m, call_.lda);
+    b_ = layout(in, plain_b ? call_.k : call_.n, plain_b ? call_.n : call_.k, call_.ldb);
+    c_ = layout(out, call_.m, call_.n, call_.ldc);
+  }
+  void set(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t value) {
+    check_cublas(cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
+                 "cublasLtMatmulDescSetAttribute");
+  }
+  static Layout layout(cudaDataType type, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+    cublasLtMatrixLayout_t created = nullptr;
+    check_cublas(cublasLtMatrixLayoutCreate(&created, type, static_cast<std::uint64_t>(rows),
+                                            static_cast<std::uint64_t>(cols), ld),
+                 "cublasLtMatrixLayoutCreate");
+    return Layout(created);
+  }
+
+  /// Every algorithm runs once to be loaded, then once timed, the promising ones a few times more;
+  /// after kBudget further ones are tried no more.
+  void choose(CUstream_st* stream, std::span<const GemmOperands> sets) {
+    constexpr double kBudgetMs = 60;
+    constexpr int kFewest = 4;
+    constexpr double kRepeatMs = 0.3;
+    const Stopwatch watch;
+    double best = std::numeric_limits<double>::infinity();
+    double spent = 0;
+    int tried = 0;
+    std::size_t turn = 0;
+    cublasLtMatmulAlgo_t winner{};
+    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals()) {
+      if (spent > kBudgetMs && tried >= kFewest) break;
+      algorithm_ = proposal.algo;
+      const auto time = [&](int runs) {
+        return watch.ms(stream, [&] {
+          cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+          for (int r = 0; r < runs && status == CUBLAS_STATUS_SUCCESS; ++r)
+            status = multiply(stream, sets[turn++ % sets.size()]);
+          return status == CUBLAS_STATUS_SUCCESS;
+        });
+      };
+      const double first = time(1);  // loads its kernels
+      if (first == std::numeric_limits<double>::infinity()) continue;
+      ++tried;
+      double ms = time(1);
+      spent += first + ms;
+      if (ms < 1.5 * best && ms < kRepeatMs) {
+        const int runs = std::clamp(static_cast<int>(kRepeatMs / ms), 2, 20);
+        ms = time(runs) / runs;
+        spent += ms * runs;
+      }
+      if (ms >= best) continue;
+      best = ms;
+      winner = proposal.algo;
+    }
+    if (tried == 0) throw Error(ErrorCode::unsupported, "cublasLt has no algorithm that runs");
+    algorithm_ = winner;
+  }
+
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals() {
+    constexpr int kMost = 16;
+    const std::size_t workspace = kCublasWorkspace;
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_cublas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                         &workspace, sizeof workspace);
+    std::vector<cublasLtMatmulHeuristicResult_t> all(kMost);
+    int found = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handles_.lt, operation_.get(), a_.get(), b_.get(), c_.get(),
+                                       c_.get(), preference, kMost, all.data(), &found);
+    cublasLtMatmulPreferenceDestroy(preference);
+    check_cublas(status, "cublasLtMatmulAlgoGetHeuristic");
+    all.resize(static_cast<std::size_t>(found));
+    std::erase_if(all, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
+    return all;
+  }
+
+  cublasStatus_t multiply(CUstream_st* stream, const GemmOperands& operands) const {
+    return cublasLtMatmul(handles_.lt, operation_.get(), alpha_.data(), call_.a(operands), a_.get(),
+                          call_.b(operands), b_.get(), beta_.data(), operands.c, c_.get(),
+                          operands.c, c_.get(), &algorithm_, handles_.workspace, kCublasWorkspace,
+                          stream);
+  }
+
+  Handles& handles_;
+  ColumnMajor call_;
   HostScalar alpha_;
   HostScalar beta_;
+  Operation operation_;
+  Layout a_;
+  Layout b_;
+  Layout c_;
+  cublasLtMatmulAlgo_t algorithm_{};
 };
 
 class NvidiaVendor final : public Vendor {
@@ -246,8 +584,22 @@ class NvidiaVendor final : public Vendor {
                                       VendorSpmvAlgorithm algorithm) override {
     return std::make_unique<CusparseSpmv>(stream, csr, algorithm);
   }
-  std::unique_ptr<VendorProduct> gemm(VendorStream stream, const VendorGemm& gemm) override {
-    return std::make_unique<CublasGemm>(stream, gemm);
+  std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
+                                          VendorRoutine routine,
+                                          std::span<const GemmOperands> sets) override {
+    switch (routine) {
+      case VendorRoutine::gemmex:
+        return std::make_unique<CublasGemm>(stream, gemm, compute_type(gemm.type));
+      case VendorRoutine::gemmex_bf16x9:
+        return std::make_unique<CublasGemm>(stream, gemm, CUBLAS_COMPUTE_32F_EMULATED_16BFX9);
+      case VendorRoutine::gemv:
+        return std::make_unique<CublasGemv>(stream, gemm);
+      case VendorRoutine::syrk:
+        return std::make_unique<CublasSyrk>(stream, gemm);
+      case VendorRoutine::lt_best:
+        return std::make_unique<CublasLtBest>(stream, gemm, sets);
+    }
+    throw Error(ErrorCode::unsupported, "no such routine");
   }
 
  private:

@@ -113,8 +113,8 @@ class Batch {
   }
 
   void multiply_dense(const bench::GemmCase& gemm) {
-    const std::string name = bench::gemm_case_name(gemm.m, gemm.n, gemm.k);
-    const std::string_view dtype = lanky::name(gemm.dtype);
+    const std::string name = bench::gemm_case_name(gemm);
+    const std::string_view dtype = bench::name(gemm.type);
     guarded("gemm", name, dtype, [&] {
       set_current_task(name + " " + std::string(dtype));
       measure(*bench::make_gemm_workload(session_, gemm, !options_.no_vendor));
@@ -186,21 +186,29 @@ int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
   }
 }
 
+/// The named grids have thousands of cases: each gets less time.
+bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
+  if (options.quick) return bench::MeasureOptions::quick();
+  if (work.grid.grid == "core" || work.grid.grid == "sample") return bench::MeasureOptions::grid();
+  return {};
+}
+
 }  // namespace
 
 int run_work(const RunOptions& options, const Work& work) {
   std::vector<bench::GemmCase> products = work.products;
-  if (!work.grid.empty()) {
-    const std::vector<bench::GemmCase> grid = bench::read_grid(work.grid);
-    products.insert(products.end(), grid.begin(), grid.end());
-  }
+  bench::GridRun grid;
+  if (!work.grid.grid.empty()) grid = bench::choose_cases(work.grid);
+  products.insert(products.end(), grid.cases.begin(), grid.cases.end());
   const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
   Reporter reporter(options.json, work.single);
   set_current_task("the measurement of the streaming floor");
-  bench::Session session(device,
-                         options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions());
+  bench::Session session(device, timing_of(options, work));
   Batch batch(options, session, reporter);
-  reporter.start(bench::describe_environment(session, options.argv, !options.no_vendor));
+  bench::Environment environment =
+      bench::describe_environment(session, options.argv, !options.no_vendor);
+  environment.seed = grid.seed;
+  reporter.start(environment);
   for (const std::string& path : work.files)
     batch.multiply_path(path);
   for (const std::string& spec : work.generators)

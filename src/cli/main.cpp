@@ -6,6 +6,9 @@
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
 #include <new>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "bench/grid.hpp"
 #include "cli/exit_code.hpp"
@@ -27,6 +30,7 @@ constexpr char kExamples[] =
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
+    "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
     "and of JSON lines: docs/measuring.md.\n"
@@ -49,6 +53,7 @@ struct GemmText {
   std::string op_b = "n";
   std::string layout = "col";
   std::string ld = "tight";
+  std::string out;
 };
 
 /// A list with commas between, or the option again; the word after it is not of the list, so that
@@ -61,11 +66,23 @@ CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::stri
       ->type_name("LIST");
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
+const std::vector<std::string> kSparseTypes = {"f64", "f32", "f16", "bf16"};
+const std::vector<std::string> kDenseTypes = {"f64", "f32",  "tf32", "tf32x3",
+                                              "f16", "bf16", "c64",  "c128"};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void add_run_options(CLI::App& command, RunOptions& options,
+                     const std::vector<std::string>& types) {
   command.add_option("--device", options.device, "cpu, cuda or cuda:INDEX (default: the best)");
   add_list(command, "--dtype", options.dtypes,
-           "element types, of f64, f32, f16, bf16; commas between")
-      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}), "")
+           ("element types, of " + joined(types) + "; commas between").c_str())
+      ->check(CLI::IsMember(types), "")
       ->capture_default_str();
   command.add_flag("--no-vendor", options.no_vendor,
                    "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
@@ -114,7 +131,50 @@ void add_gemm_options(CLI::App& command, GemmText& text) {
   command.add_option("--ld", text.ld, "leading dimensions: tight, or padded by 8 elements")
       ->check(CLI::IsMember({"tight", "padded"}))
       ->capture_default_str();
-  command.add_option("--beta", text.gemm.beta, "C = op(A) op(B) + beta C")->capture_default_str();
+  command.add_option("--alpha", text.gemm.alpha, "C = alpha op(A) op(B) + beta C")
+      ->capture_default_str();
+  command.add_option("--beta", text.gemm.beta, "the same")->capture_default_str();
+  command.add_option("--out", text.out, "type of C: f32 for f16, bf16 (default: that of A)")
+      ->check(CLI::IsMember({"f32"}), "");
+  command.add_flag("--symmetric", text.gemm.symmetric, "B is A: C = op(A) op(A) transposed");
+}
+
+/// (2, 8) of "2/8"; nothing for other text.
+std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  std::size_t part = 0;
+  std::size_t parts = 0;
+  const char* middle = text.data() + slash;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), middle, part);
+  const auto second = std::from_chars(middle + 1, end, parts);
+  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() ||
+      second.ptr != end || part >= parts)
+    return std::nullopt;
+  return std::pair{part, parts};
+}
+
+void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
+  command
+      .add_option("--gemm", grid.grid,
+                  "dense products: core, sample (docs/measuring.md), or a file such as\n"
+                  "bench/grids/small.json, which names its own types")
+      ->type_name("GRID");
+  add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
+      ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");
+  add_list(command, "--type", grid.types, "of the grid: these element types alone")
+      ->check(CLI::IsMember(kDenseTypes), "");
+  command.add_option("--seed", grid.seed, "that the sample is drawn with (default: a new one)");
+  command.add_option("--share", grid.share, "of all combinations beyond the core, in the sample")
+      ->check(CLI::Range(0.0, 1.0), "")
+      ->capture_default_str();
+  command.add_option("--shard", shard, "I/N: every N-th case of the grid, beginning with number I")
+      ->check(
+          [](const std::string& text) {
+            return parse_shard(text) ? "" : "\"" + text + "\" is not I/N with I below N";
+          },
+          "");
 }
 
 std::vector<bench::GemmCase> products_of(const GemmText& text, const RunOptions& options) {
@@ -125,7 +185,8 @@ std::vector<bench::GemmCase> products_of(const GemmText& text, const RunOptions&
     gemm.op_b = bench::parse_op(text.op_b);
     gemm.layout = bench::parse_layout(text.layout);
     gemm.padded = text.ld == "padded";
-    gemm.dtype = parse_dtype(dtype);
+    gemm.type = bench::parse_gemm_type(dtype);
+    if (!text.out.empty()) gemm.type.out = parse_dtype(text.out);
     products.push_back(gemm);
   }
   return products;
@@ -152,23 +213,20 @@ int run(CLI::App& app, int argc, char** argv) {
   std::string file;
   spmv->add_option("file", file, "Matrix Market file, plain or compressed, or NAME.tar.gz");
   add_spmv_options(*spmv, options, work);
-  add_run_options(*spmv, options);
+  add_run_options(*spmv, options, kSparseTypes);
 
   CLI::App* gemm = app.add_subcommand("gemm", "C = op(A) op(B) + beta C for one shape");
   add_gemm_options(*gemm, gemm_text);
-  add_run_options(*gemm, options);
+  add_run_options(*gemm, options, kDenseTypes);
 
   CLI::App* batch = app.add_subcommand(
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
   batch->add_option("paths", work.files,
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
-  batch
-      ->add_option(
-          "--gemm", work.grid,
-          "dense products: a grid such as bench/grids/small.json, which names its own types")
-      ->type_name("GRID");
+  std::string shard;
+  add_grid_options(*batch, work.grid, shard);
   add_spmv_options(*batch, options, work);
-  add_run_options(*batch, options);
+  add_run_options(*batch, options, kSparseTypes);
 
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
@@ -182,8 +240,9 @@ int run(CLI::App& app, int argc, char** argv) {
       return complain("spmv needs a file or --generate SPEC; see lanky spmv --help", kUsage);
   }
   if (gemm->parsed()) work.products = products_of(gemm_text, options);
-  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.grid.empty())
+  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.grid.grid.empty())
     return complain("batch needs paths, --generate SPEC or --gemm GRID", kUsage);
+  if (!shard.empty()) std::tie(work.grid.shard, work.grid.shards) = *parse_shard(shard);
   work.single = !batch->parsed();
   return run_work(options, work);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/case.hpp"
+#include "bench/grid.hpp"
 #include "bench/spmv_case.hpp"
 
 namespace lanky::cli {
@@ -26,7 +27,7 @@ struct RunOptions {
 struct Work {
   std::vector<std::string> files;       // matrices, or folders of them
   std::vector<std::string> generators;  // specifications for io::generate
-  std::string grid;                     // of dense products; "" for none
+  bench::GridChoice grid;               // of dense products; none where its name is ""
   std::vector<bench::GemmCase> products;
   bool single = false;  // one thing was asked for: what is wrong with it is the program's exit code
 };

@@ -1,0 +1,24 @@
+// lanky's own product, for types known at run time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <lanky/dense.hpp>
+#include <lanky/stream.hpp>
+#include <string>
+
+#include "bench/gemm_call.hpp"
+
+namespace lanky::bench {
+
+struct LankyGemm {
+  std::function<void(const Stream&, const GemmOperands&)> run;
+  std::int64_t workspace_bytes = 0;
+  std::string explanation;
+};
+
+/// A plan for that product. Throws Error: what GemmPlan does, and unsupported for types without
+/// plans.
+LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm);
+
+}  // namespace lanky::bench
