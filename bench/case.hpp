@@ -31,7 +31,7 @@ struct SpmvCase {
 };
 
 struct GemmCase {
-  std::string name;  // "" until named: see gemm_case_name()
+  std::string name{};  // "" until named: see gemm_case_name()
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/error.hpp>
+#include <limits>
 
 #include "bench/gpu.hpp"
 #include "bench/statistics.hpp"
@@ -16,6 +17,7 @@ constexpr int kMostLaunches = 2048;  // in one batch or graph: beyond this, laun
 /// A lap with its state: how many products make one sample, and which slot comes next.
 struct Runner {
   const Lap* lap;
+  double first_us = 0;  // of the calibration's last launch or batch
   int count = 1;
   std::int64_t turn = 0;
 };
@@ -32,6 +34,7 @@ Runner calibrate(const Session& session, const Lap& lap) {
   const double target_us = session.options.batch_ms * 1e3;
   for (bool warm = false;; warm = true) {
     const double us = batch_us(session.stream, lap, runner.count, runner.turn);
+    runner.first_us = us;
     if (us > target_us && (warm || us > kLongUs)) return runner;  // a launch is a sample
     if (!warm) continue;
     if (runner.count >= kMostLaunches || runner.count * us * 2 >= target_us) {
@@ -127,17 +130,27 @@ double cold_us(Session& session, const Lap& lap) {
   return median(std::move(times));
 }
 
-void time_cold(Session& session, std::span<const Lap> laps, std::vector<Timing>& timings) {
+void time_cold(Session& session, const std::vector<Runner>& runners, std::vector<Timing>& timings) {
   std::vector<Sampler> samplers;
   std::vector<std::size_t> sampled;
-  for (std::size_t i = 0; i < laps.size(); ++i) {
-    if (!laps[i].cold) continue;
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    if (!runners[i].lap->cold) continue;
     sampled.push_back(i);
-    samplers.emplace_back([&session, &lap = laps[i]] { return cold_us(session, lap); });
+    samplers.emplace_back([&session, &lap = *runners[i].lap] { return cold_us(session, lap); });
   }
   const std::vector<Estimate> estimates = measure(samplers, session.options, session.clock);
   for (std::size_t s = 0; s < sampled.size(); ++s)
     timings[sampled[s]].cold = estimates[s];
+}
+
+/// Whether one measurement says enough: whoever is so slow would take all the others' time.
+bool hopeless(const Runner& runner, const std::vector<Runner>& all) {
+  constexpr double kTimes = 20;      // slower than the median lap
+  constexpr double kWorthUs = 5000;  // and long
+  std::vector<double> times;
+  for (const Runner& each : all)
+    times.push_back(each.first_us);
+  return runner.first_us > kWorthUs && runner.first_us > kTimes * median(std::move(times));
 }
 
 }  // namespace
@@ -157,11 +170,26 @@ std::vector<Timing> time_laps(Session& session, std::span<const Lap> laps) {
   for (const Lap& lap : laps)
     runners.push_back(calibrate(session, lap));
   std::vector<Timing> timings(laps.size());
-  const std::vector<Estimate> warm = time_batches(session, runners);
-  for (std::size_t i = 0; i < laps.size(); ++i)
-    timings[i].warm = warm[i];
-  if (session.stream.device().is_cuda()) time_graphs(session, runners, timings);
-  time_cold(session, laps, timings);
+  std::vector<Runner> raced;
+  std::vector<std::size_t> places;  // of those who race, in laps
+  for (std::size_t i = 0; i < laps.size(); ++i) {
+    if (hopeless(runners[i], runners)) {
+      timings[i].warm = {.median_us = runners[i].first_us,
+                         .noise = std::numeric_limits<double>::infinity(),
+                         .samples = 1};
+      continue;
+    }
+    raced.push_back(runners[i]);
+    places.push_back(i);
+  }
+  std::vector<Timing> times(raced.size());
+  const std::vector<Estimate> warm = time_batches(session, raced);
+  for (std::size_t r = 0; r < raced.size(); ++r)
+    times[r].warm = warm[r];
+  if (session.stream.device().is_cuda()) time_graphs(session, raced, times);
+  time_cold(session, raced, times);
+  for (std::size_t r = 0; r < raced.size(); ++r)
+    timings[places[r]] = std::move(times[r]);
   return timings;
 }
 

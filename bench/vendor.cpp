@@ -38,7 +38,6 @@ Module open_module() {
 
 std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm) {
   std::vector<VendorRoutine> routines = {VendorRoutine::gemmex, VendorRoutine::lt_best};
-  if (gemm.type.math == Math::tf32x3) routines.push_back(VendorRoutine::gemmex_bf16x9);
   if (gemv_call(gemm).exists) routines.push_back(VendorRoutine::gemv);
   const bool half = gemm.type.in == DType::f16 || gemm.type.in == DType::bf16;
   // herk takes the diagonal of C for real: with beta it would not be the product asked for.

@@ -54,12 +54,13 @@ class VendorGemmProduct {
 };
 
 /// Ways to compute a dense product with NVIDIA's libraries.
-///   gemmex         cublasGemmEx: IEEE arithmetic, or TF32 where that is asked for
-///   gemmex_bf16x9  cublasGemmEx with CUBLAS_COMPUTE_32F_EMULATED_16BFX9
-///   gemv           cublas<t>gemv, where C is one column or row
-///   syrk           cublas<t>syrk or herk: one triangle of C = A^T A
-///   lt_best        cublasLtMatmul, the fastest of its heuristic's algorithms on these operands
-enum class VendorRoutine : std::uint8_t { gemmex, gemmex_bf16x9, gemv, syrk, lt_best };
+///   gemmex   cublasGemmEx: IEEE arithmetic, or TF32 where that is asked for
+///   lt_best  cublasLtMatmul, the fastest of its heuristic's algorithms on these operands
+///   gemv     cublas<t>gemv, where C is one column or row
+///   syrk     cublas<t>syrk or herk: one triangle of C = A^T A
+/// CUBLAS_COMPUTE_32F_EMULATED_16BFX9 is none of its own: on an H200 cuBLAS 13.1 runs the IEEE
+/// kernels for it (equal times within noise).
+enum class VendorRoutine : std::uint8_t { gemmex, lt_best, gemv, syrk };
 
 /// The routines that exist for a product, gemmex first.
 std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <lanky/lanky.hpp>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "bench/gemm_case.hpp"
 #include "bench/gpu.hpp"
 #include "bench/operand.hpp"
+#include "bench/oracle.hpp"
 #include "bench/spmv_case.hpp"
 #include "bench/stopwatch.hpp"
 #include "support/executor.hpp"
@@ -187,6 +189,20 @@ TEST(BenchCuda, TheReadFloorIsThatOfTheCard) {
   EXPECT_FALSE(floor_is_void(device.properties().name, tbs)) << tbs << " TB/s";
 }
 
+std::complex<double> widened(std::complex<double> value) {
+  return value;
+}
+std::complex<double> widened(std::complex<float> value) {
+  return value;
+}
+template <class T>
+std::complex<double> widened(T value) {
+  return static_cast<double>(value);
+}
+bool same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
 template <class T>
 void expect_same_fill(Device device, Layout layout) {
   const Stream gpu_stream(device);
@@ -199,9 +215,10 @@ void expect_same_fill(Device device, Layout layout) {
     const std::vector<T> a = there.buffer().to_host();
     const std::vector<T> b = here.buffer().to_host();
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const auto x = static_cast<double>(a[i]);
-      const auto y = static_cast<double>(b[i]);
-      ASSERT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << i << ": " << x << ", " << y;
+      const std::complex<double> x = widened(a[i]);
+      const std::complex<double> y = widened(b[i]);
+      ASSERT_TRUE(same(x.real(), y.real()) && same(x.imag(), y.imag()))
+          << i << ": " << x << ", " << y;
     }
   }
 }
@@ -213,6 +230,8 @@ TEST(BenchCuda, DataIsThatOfTheHost) {
     expect_same_fill<float>(device, layout);
     expect_same_fill<half>(device, layout);
     expect_same_fill<bfloat16>(device, layout);
+    expect_same_fill<std::complex<float>>(device, layout);
+    expect_same_fill<std::complex<double>>(device, layout);
   }
 }
 
@@ -246,8 +265,16 @@ TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       for (const Op op_a : {Op::none, Op::trans}) {
-        const GemmCase gemm{"",     300,  8,   200,  op_a, op_a == Op::none ? Op::trans : Op::none,
-                            layout, true, 1.0, dtype};
+        const GemmCase gemm{.m = 300,
+                            .n = 8,
+                            .k = 200,
+                            .op_a = op_a,
+                            .op_b = op_a == Op::none ? Op::trans : Op::none,
+                            .layout = layout,
+                            .padded = true,
+                            .alpha = 2,
+                            .beta = 0.5,
+                            .type = GemmType::same(dtype)};
         SCOPED_TRACE(std::string(name(dtype)) + " " + std::string(name(layout)) + " " +
                      std::string(name(op_a)));
         const auto workload = make_gemm_workload(session, gemm, true);
@@ -255,6 +282,126 @@ TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
       }
     }
   }
+}
+
+/// Every contestant but lanky is right.
+void expect_vendors_ok(Session& session, const GemmCase& gemm) {
+  SCOPED_TRACE(gemm_case_name(gemm) + " " + std::string(name(gemm.type)) + " " +
+               std::string(name(gemm.layout)) + " " + std::string(name(gemm.op_a)) +
+               std::string(name(gemm.op_b)));
+  const auto workload = make_gemm_workload(session, gemm, true);
+  const CaseReport report = run_workload(session, *workload);
+  for (const Outcome& outcome : report.outcomes) {
+    if (outcome.contestant == "lanky") continue;
+    EXPECT_EQ(name(outcome.status), "ok")
+        << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
+  }
+}
+
+TEST(BenchCuda, VectorTriangleComplexAndTensorRivalsAreRight) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  const GemmType types[] = {GemmType::same(DType::f64),
+                            GemmType::same(DType::c64),
+                            GemmType::same(DType::c128),
+                            {DType::f32, DType::f32, Math::tf32},
+                            {DType::f32, DType::f32, Math::tf32x3},
+                            {DType::f16, DType::f32, Math::ieee}};
+  for (const GemmType& type : types) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const Op across = is_complex(type.in) ? Op::conj_trans : Op::trans;
+      GemmCase gemm{.m = 1, .n = 300, .k = 200, .op_a = across, .layout = layout, .type = type};
+      expect_vendors_ok(session, gemm);
+      std::swap(gemm.m, gemm.n);
+      gemm.alpha = 2;
+      gemm.beta = 0.5;
+      gemm.padded = true;
+      expect_vendors_ok(session, gemm);
+      gemm = {.m = 13, .n = 13, .k = 5000, .op_a = across, .layout = layout, .type = type};
+      gemm.symmetric = true;
+      expect_vendors_ok(session, gemm);
+      std::swap(gemm.op_a, gemm.op_b);
+      expect_vendors_ok(session, gemm);
+    }
+  }
+}
+
+TEST(BenchCuda, TheOracleIsThatOfTheHost) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  for (const DType dtype : {DType::f64, DType::bf16, DType::c64}) {
+    for (const std::int64_t k : {3, 100, 50'000}) {
+      const DenseData data{.fill = Fill::random,
+                           .in = dtype,
+                           .out = dtype,
+                           .op_a = Op::conj_trans,
+                           .k = k,
+                           .a_rows = k,
+                           .b_rows = k,
+                           .c_rows = 7,
+                           .alpha = 2,
+                           .beta = 0.5};
+      std::vector<Place> places;
+      for (std::int64_t i = 0; i < 7; ++i)
+        places.push_back({i, 2 * i, is_complex(dtype) ? static_cast<int>(i % 2) : 0});
+      const auto there = references(Stream(device), data, places);
+      const auto here = references(Stream(Device::cpu()), data, places);
+      for (std::size_t p = 0; p < places.size(); ++p) {
+        // Summed in another order: the correction holds to far below fp64's roundoff.
+        EXPECT_NEAR(there[p].value, here[p].value, 1e-16 * (1 + std::fabs(here[p].value)) * 2);
+        EXPECT_NEAR(there[p].magnitude, here[p].magnitude, 1e-12 * here[p].magnitude);
+        EXPECT_EQ(there[p].terms, here[p].terms);
+        EXPECT_EQ(there[p].rounded != 0, here[p].rounded != 0);
+      }
+    }
+  }
+}
+
+TEST(BenchCuda, GatherAndCountReadWhatTheHostReads) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    Matrix<std::complex<float>> c(stream, 700, 90, layout, 710);
+    fill_matrix(stream, c.view(), Fill::random, 3);
+    const StoredArray array = StoredArray::of(c.view());
+    const std::vector<std::complex<float>> host = c.buffer().to_host();
+    const std::vector<std::int64_t> offsets = {0, 1, 2 * 65 + 1, 2 * (710 * 89 + 80)};
+    const std::vector<double> values = gather(stream, array, offsets);
+    EXPECT_EQ(values[0], static_cast<double>(host[0].real()));
+    EXPECT_EQ(values[1], static_cast<double>(host[0].imag()));
+    EXPECT_EQ(values[2], static_cast<double>(host[65].imag()));
+    EXPECT_EQ(values[3], static_cast<double>(host[710 * 89 + 80].real()));
+    EXPECT_EQ(count_nan(stream, array, false), 0);  // the padding does not count
+    fill_matrix(stream, c.view(), Fill::nan, 3);
+    EXPECT_EQ(count_nan(stream, array, false), 700 * 90);
+    EXPECT_EQ(count_nan(stream, array, true), 700 * 90 - 90 * 89 / 2);
+  }
+}
+
+TEST(BenchCuda, CopiesFollowEachOther) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Buffer<int> data(stream, 7 * 3);
+  data.fill_zero();
+  data.copy_from(std::vector<int>{5, 6, 7});
+  replicate(stream, data.data(), 3 * sizeof(int), 7);
+  const std::vector<int> host = data.to_host();
+  for (std::size_t i = 0; i < host.size(); ++i)
+    EXPECT_EQ(host[i], 5 + static_cast<int>(i % 3));
+}
+
+TEST(BenchCuda, PeaksAreInTheOrderOfTheCard) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const double f32 = gpu::peak_flops(stream, GemmType::same(DType::f32));
+  const double f16 = gpu::peak_flops(stream, GemmType::same(DType::f16));
+  const double tf32 = gpu::peak_flops(stream, {DType::f32, DType::f32, Math::tf32});
+  EXPECT_GT(f32, 1e12);
+  EXPECT_LT(f16, 1e16);
+  EXPECT_GT(f16, 2 * f32);
+  EXPECT_GT(tf32, f32);
+  if (device.properties().name.find("H200") == std::string::npos) return;
+  EXPECT_NEAR(f32 / 66.9e12, 1, 0.15);  // 132 SMs x 128 lanes x 2 at 1.98 GHz
+  EXPECT_GT(f16, 400e12);
 }
 
 }  // namespace

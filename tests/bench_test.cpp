@@ -3,23 +3,31 @@
 #include <unistd.h>
 
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <complex>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
+#include <thread>
 
 #include "bench/case.hpp"
+#include "bench/full_grid.hpp"
 #include "bench/gemm_case.hpp"
 #include "bench/grid.hpp"
 #include "bench/measure.hpp"
 #include "bench/operand.hpp"
+#include "bench/oracle.hpp"
 #include "bench/random.hpp"
 #include "bench/record.hpp"
 #include "bench/statistics.hpp"
 #include "bench/stopwatch.hpp"
 #include "bench/table.hpp"
+#include "bench/vendor.hpp"
 #include "bench/verify.hpp"
 #include "support/expect_error.hpp"
 
@@ -263,25 +271,339 @@ TEST(Verify, BoundAcceptsRoundingAndCatchesAWrongTerm) {
     computed.push_back(static_cast<double>(sum));
     expected.push_back(exact.result());
   }
-  const Verdict right = check_bound(DType::f32, computed, expected);
+  const Verdict right = check_bound(ErrorModel::ieee(DType::f32), computed, expected);
   EXPECT_TRUE(right.right) << right.message;
   EXPECT_GT(right.error, 0);
   EXPECT_LT(right.error, right.bound);
 
   computed[17] += 1e-4 * expected[17].magnitude;
-  const Verdict wrong = check_bound(DType::f32, computed, expected);
+  const Verdict wrong = check_bound(ErrorModel::ieee(DType::f32), computed, expected);
   EXPECT_FALSE(wrong.right);
   EXPECT_GT(wrong.error, wrong.bound);
   EXPECT_NE(wrong.message.find("element 17"), std::string::npos) << wrong.message;
 
   computed[17] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_FALSE(check_bound(DType::f32, computed, expected).right);
+  EXPECT_FALSE(check_bound(ErrorModel::ieee(DType::f32), computed, expected).right);
+}
+
+TEST(Verify, TensorCoresHaveBoundsOfTheirOwn) {
+  std::vector<Reference> expected = {dot({{1, 1}, {1, -1}})};  // 0, of magnitude 2
+  const auto allows = [&](Math math, double error) {
+    return check_bound(ErrorModel::of(math, DType::f32, 0x1p-11), std::vector<double>{error},
+                       expected)
+        .right;
+  };
+  EXPECT_TRUE(allows(Math::ieee, 0x1p-22));
+  EXPECT_FALSE(allows(Math::ieee, 0x1p-20));
+  EXPECT_TRUE(allows(Math::tf32x3, 0x1p-20));
+  EXPECT_FALSE(allows(Math::tf32x3, 0x1p-16));
+  EXPECT_TRUE(allows(Math::tf32, 0x1p-10));
+  EXPECT_FALSE(allows(Math::tf32, 0x1p-8));
+}
+
+TEST(Verify, OverflowIsRightWhereTheExactResultOverflows) {
+  const std::vector<Reference> large = {dot({{300, 300}})};  // above 65504
+  const std::vector<Reference> small = {dot({{200, 300}})};
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ErrorModel model = ErrorModel::ieee(DType::f16);
+  EXPECT_TRUE(check_bound(model, std::vector<double>{infinity}, large).right);
+  EXPECT_FALSE(check_bound(model, std::vector<double>{-infinity}, large).right);
+  EXPECT_FALSE(check_bound(model, std::vector<double>{infinity}, small).right);
+  EXPECT_FALSE(check_bound(model, std::vector<double>{0}, large).right);
+}
+
+TEST(Verify, AVendorMayRoundTwice) {
+  // 2049 + 0.5: once, 2050 (above the tie); rounded to 2048 first, 2048.
+  std::vector<Reference> expected(1);
+  expected[0] = {2049.5, 2049.5, 2, 2049};
+  const std::vector<double> twice = {2048};
+  EXPECT_FALSE(check_exact(DType::f16, twice, expected).right);
+  EXPECT_TRUE(check_exact(DType::f16, twice, expected, Roundings::once_or_twice).right);
+  EXPECT_TRUE(check_exact(DType::f16, std::vector<double>{2050}, expected).right);
+  EXPECT_FALSE(
+      check_exact(DType::f16, std::vector<double>{2046}, expected, Roundings::once_or_twice).right);
+}
+
+/// C = alpha op(A) op(B) + beta C written down once more, from operands in memory.
+template <class T>
+std::vector<double> product_in_memory(const DenseData& data, std::int64_t m, std::int64_t n) {
+  using Complex = std::complex<double>;
+  const Stream stream(Device::cpu());
+  const auto operand = [&](std::uint64_t seed, std::int64_t rows, std::int64_t cols) {
+    Matrix<T> matrix(stream, rows, cols);
+    fill_matrix(stream, matrix.view(), data.fill, seed);
+    std::vector<Complex> wide;
+    for (const T& value : matrix.buffer().to_host())
+      wide.emplace_back(value);
+    return wide;
+  };
+  const auto columns = [&](Op op, std::int64_t inner, std::int64_t outer) {
+    return op == Op::none ? outer : inner;
+  };
+  const std::vector<Complex> a =
+      operand(DenseData::kSeedA, data.a_rows, columns(data.op_a, m, data.k));
+  const std::vector<Complex> b =
+      data.symmetric ? a : operand(DenseData::kSeedB, data.b_rows, columns(data.op_b, data.k, n));
+  const std::vector<Complex> c = operand(DenseData::kSeedC, m, n);
+  const auto at = [](const std::vector<Complex>& matrix, std::int64_t rows, Op op, std::int64_t i,
+                     std::int64_t j) {
+    if (op != Op::none) std::swap(i, j);
+    const Complex value = matrix[static_cast<std::size_t>(i + j * rows)];
+    return op == Op::conj_trans ? std::conj(value) : value;
+  };
+  std::vector<double> all;
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      Complex sum = data.beta * at(c, m, Op::none, i, j);
+      for (std::int64_t l = 0; l < data.k; ++l)
+        sum += data.alpha * at(a, data.a_rows, data.op_a, i, l) *
+               at(b, data.symmetric ? data.a_rows : data.b_rows, data.op_b, l, j);
+      all.push_back(sum.real());
+      if (is_complex(data.in)) all.push_back(sum.imag());
+    }
+  }
+  return all;
+}
+
+template <class T>
+void expect_references(const DenseData& data, std::int64_t m, std::int64_t n) {
+  std::vector<Place> places;
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (int part = 0; part < components(data.in); ++part)
+        places.push_back({i, j, part});
+    }
+  }
+  const std::vector<double> expected = product_in_memory<T>(data, m, n);
+  const std::vector<Reference> found = references(Stream(Device::cpu()), data, places);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    EXPECT_NEAR(found[p].value, expected[p], 1e-13) << p;
+    EXPECT_GE(found[p].magnitude, std::fabs(expected[p]) - 1e-13);
+  }
+}
+
+TEST(Oracle, KnowsTransposesConjugatesAndScalars) {
+  const DenseData real{.fill = Fill::random,
+                       .in = DType::f64,
+                       .out = DType::f64,
+                       .op_a = Op::trans,
+                       .op_b = Op::trans,
+                       .k = 9,
+                       .a_rows = 9,
+                       .b_rows = 5,
+                       .c_rows = 4,
+                       .alpha = 2,
+                       .beta = 0.5};
+  expect_references<double>(real, 4, 5);
+  DenseData complex = real;
+  complex.in = complex.out = DType::c128;
+  expect_references<std::complex<double>>(complex, 4, 5);
+  complex.op_a = Op::conj_trans;
+  expect_references<std::complex<double>>(complex, 4, 5);
+  complex.op_b = Op::conj_trans;
+  complex.alpha = -3;
+  complex.beta = 0;
+  expect_references<std::complex<double>>(complex, 4, 5);
+  const DenseData symmetric{.fill = Fill::integers,
+                            .in = DType::c64,
+                            .out = DType::c64,
+                            .op_a = Op::none,
+                            .op_b = Op::conj_trans,
+                            .k = 7,
+                            .a_rows = 6,
+                            .b_rows = 6,
+                            .c_rows = 6,
+                            .symmetric = true};
+  expect_references<std::complex<float>>(symmetric, 6, 6);
+}
+
+/// Judges OpenBLAS's product after `spoil` has been at it.
+template <class Spoil>
+CaseReport judge_openblas(const GemmCase& gemm, Spoil spoil) {
+  Session session(Device::cpu(),
+                  {.min_rounds = 6, .max_rounds = 6, .max_seconds = 0.05, .batch_ms = 0.05});
+  const std::unique_ptr<Workload> real = make_gemm_workload(session, gemm, true);
+  class Spoiled final : public Workload {
+   public:
+    Spoiled(Session& in, Workload& inner, Spoil what) : session_(in), inner_(inner), spoil_(what) {}
+    std::variant<SpmvCase, GemmCase> subject() const override { return inner_.subject(); }
+    Footprint footprint() const override { return inner_.footprint(); }
+    int slots() const override { return inner_.slots(); }
+    void fill(Fill fill) override { inner_.fill(fill); }
+    std::vector<Contestant> contestants() override {
+      std::vector<Contestant> all = inner_.contestants();
+      all.erase(all.begin());  // lanky
+      all[0].run = [this, run = all[0].run](const Stream& stream, int slot) {
+        run(stream, slot);
+        spoil_(session_.operands.reserve(0));
+      };
+      return all;
+    }
+    void poison() override { inner_.poison(); }
+    Verdict check(Fill fill, const Contestant& contestant) override {
+      return inner_.check(fill, contestant);
+    }
+
+   private:
+    Session& session_;
+    Workload& inner_;
+    Spoil spoil_;
+  } spoiled(session, *real, spoil);
+  return run_workload(session, spoiled);
+}
+
+TEST(Oracle, AWrongComplexProductIsFound) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  const GemmCase gemm{.m = 4,
+                      .n = 3,
+                      .k = 200,
+                      .op_a = Op::conj_trans,
+                      .alpha = 2,
+                      .beta = 0.5,
+                      .type = GemmType::same(DType::c128)};
+  EXPECT_EQ(judge_openblas(gemm, [](char*) {}).outcomes[0].status, Status::ok);
+  // The first set holds A (200 x 4), B (200 x 3), then C (4 x 3), each from a multiple of 256 on.
+  constexpr std::size_t kC = 200 * 4 * 16 + (200 * 3 * 16 + 255) / 256 * 256;
+  const auto conjugate_one = [](char* memory) {
+    auto* c = reinterpret_cast<std::complex<double>*>(memory + kC);
+    c[7] = std::conj(c[7]);
+  };
+  EXPECT_EQ(judge_openblas(gemm, conjugate_one).outcomes[0].status, Status::wrong);
+  const auto forget_one = [](char* memory) {
+    auto* c = reinterpret_cast<std::complex<double>*>(memory + kC);
+    c[11] = {c[11].real(), std::numeric_limits<double>::quiet_NaN()};
+  };
+  EXPECT_EQ(judge_openblas(gemm, forget_one).outcomes[0].status, Status::wrong);
+}
+
+TEST(Oracle, OfATriangleTheRestIsNotAsked) {
+  const Stream stream(Device::cpu());
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    Matrix<std::complex<float>> c(stream, 3, 3, layout);
+    fill_matrix(stream, c.view(), Fill::random, 1);
+    const StoredArray array = StoredArray::of(c.view());
+    EXPECT_EQ(count_nan(stream, array, false), 0);
+    const std::complex<float> nan(0, std::numeric_limits<float>::quiet_NaN());
+    c.view().data[layout == Layout::col ? 0 + 2 * 3 : 0 * 3 + 2] =
+        nan;  // (0, 2): above the diagonal
+    EXPECT_EQ(count_nan(stream, array, false), 1);
+    EXPECT_EQ(count_nan(stream, array, true), 0);
+    c.view().data[layout == Layout::col ? 2 + 1 * 3 : 2 * 3 + 1] = nan;  // (2, 1)
+    EXPECT_EQ(count_nan(stream, array, true), 1);
+  }
+}
+
+TEST(Vendor, RoutinesThatExist) {
+  const auto routines = [](GemmType type, const GemmShape& shape, bool symmetric, double beta) {
+    std::set<VendorRoutine> all;
+    for (const VendorRoutine routine : vendor_routines({type, shape, 1, beta, symmetric}))
+      all.insert(routine);
+    return all;
+  };
+  const auto has = [](const std::set<VendorRoutine>& all, VendorRoutine routine) {
+    return all.count(routine) == 1;
+  };
+  const GemmShape gram{
+      .m = 8, .n = 8, .k = 1000, .op_a = Op::trans, .lda = 1000, .ldb = 1000, .ldc = 8};
+  const auto f64 = GemmType::same(DType::f64);
+  EXPECT_TRUE(has(routines(f64, gram, true, 0), VendorRoutine::syrk));
+  EXPECT_FALSE(has(routines(f64, gram, false, 0), VendorRoutine::syrk));
+  EXPECT_FALSE(has(routines(GemmType::same(DType::f16), gram, true, 0), VendorRoutine::syrk));
+  EXPECT_FALSE(has(routines(f64, gram, true, 0), VendorRoutine::gemv));
+  const GemmType tf32{DType::f32, DType::f32, Math::tf32};
+  EXPECT_FALSE(has(routines(tf32, gram, true, 0), VendorRoutine::syrk));
+  EXPECT_TRUE(has(routines(tf32, gram, true, 0), VendorRoutine::lt_best));
+  GemmShape hermitian = gram;
+  hermitian.op_a = Op::conj_trans;
+  EXPECT_TRUE(has(routines(GemmType::same(DType::c64), hermitian, true, 0), VendorRoutine::syrk));
+  EXPECT_FALSE(
+      has(routines(GemmType::same(DType::c64), hermitian, true, 0.5), VendorRoutine::syrk));
+  GemmShape vector = gram;
+  vector.n = 1;
+  EXPECT_TRUE(has(routines(f64, vector, false, 0), VendorRoutine::gemv));
+  EXPECT_FALSE(has(routines(GemmType::same(DType::bf16), vector, false, 0), VendorRoutine::gemv));
+}
+
+/// y = op(matrix) x as a gemv would read it, against the product's definition, element by element.
+void expect_gemv(const GemmCall& gemm) {
+  const GemvCall call = gemv_call(gemm);
+  ASSERT_TRUE(call.exists);
+  const GemmShape& s = gemm.shape;
+  const auto index = [&](std::int64_t i, std::int64_t j, std::int64_t ld, Op op) {
+    if (op != Op::none) std::swap(i, j);
+    return s.layout == Layout::col ? i + j * ld : i * ld + j;
+  };
+  const std::int64_t outputs = call.op == Op::none ? call.rows : call.cols;
+  const std::int64_t inner = call.op == Op::none ? call.cols : call.rows;
+  EXPECT_EQ(outputs, s.m * s.n);
+  EXPECT_EQ(inner, s.k);
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    const std::int64_t i = call.swapped ? 0 : o;
+    const std::int64_t j = call.swapped ? o : 0;
+    EXPECT_EQ(o * call.stride_y, index(i, j, s.ldc, Op::none));
+    for (std::int64_t l = 0; l < inner; ++l) {
+      const std::int64_t matrix = call.op == Op::none ? o + l * call.ld : l + o * call.ld;
+      const std::int64_t a = index(i, l, s.lda, s.op_a);
+      const std::int64_t b = index(l, j, s.ldb, s.op_b);
+      EXPECT_EQ(matrix, call.swapped ? b : a);
+      EXPECT_EQ(l * call.stride_x, call.swapped ? a : b);
+    }
+  }
+}
+
+TEST(Vendor, GemvReadsWhatTheProductReads) {
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    for (const Op op_a : {Op::none, Op::trans}) {
+      for (const Op op_b : {Op::none, Op::trans}) {
+        for (const auto& [m, n] : {std::pair{5, 1}, {1, 6}, {1, 1}}) {
+          SCOPED_TRACE(testing::Message()
+                       << m << " " << n << " " << name(layout) << name(op_a) << name(op_b));
+          expect_gemv({GemmType::same(DType::f64),
+                       {.m = m,
+                        .n = n,
+                        .k = 4,
+                        .op_a = op_a,
+                        .op_b = op_b,
+                        .layout = layout,
+                        .lda = 11,
+                        .ldb = 13,
+                        .ldc = 17},
+                       1,
+                       0,
+                       false});
+        }
+      }
+    }
+  }
+}
+
+TEST(Vendor, AConjugateThatNoGemvHasIsNone) {
+  const auto exists = [](Layout layout, Op op_a, Op op_b) {
+    return gemv_call({GemmType::same(DType::c64),
+                      {.m = 5,
+                       .n = 1,
+                       .k = 4,
+                       .op_a = op_a,
+                       .op_b = op_b,
+                       .layout = layout,
+                       .lda = 11,
+                       .ldb = 13,
+                       .ldc = 17},
+                      1,
+                      0,
+                      false})
+        .exists;
+  };
+  EXPECT_TRUE(exists(Layout::col, Op::conj_trans, Op::none));
+  EXPECT_FALSE(exists(Layout::row, Op::conj_trans, Op::none));
+  EXPECT_FALSE(exists(Layout::col, Op::none, Op::conj_trans));
 }
 
 TEST(Verify, AnEmptySumIsZero) {
   const std::vector<Reference> empty(1);
-  EXPECT_TRUE(check_bound(DType::f64, std::vector<double>{0}, empty).right);
-  EXPECT_FALSE(check_bound(DType::f64, std::vector<double>{1e-300}, empty).right);
+  EXPECT_TRUE(check_bound(ErrorModel::ieee(DType::f64), std::vector<double>{0}, empty).right);
+  EXPECT_FALSE(check_bound(ErrorModel::ieee(DType::f64), std::vector<double>{1e-300}, empty).right);
 }
 
 /// y = A x of a small diagonal "matrix", with contestants that are right or wrong in a known way.
@@ -326,10 +648,10 @@ class FakeWorkload final : public Workload {
     for (int i = 0; i < kRows; ++i)
       y_.data()[i] = std::numeric_limits<double>::quiet_NaN();
   }
-  Verdict check(Fill fill) override {
+  Verdict check(Fill fill, const Contestant& /*contestant*/) override {
     const std::vector<double> y = y_.to_host();
     return fill == Fill::integers ? check_exact(DType::f64, y, reference_)
-                                  : check_bound(DType::f64, y, reference_);
+                                  : check_bound(ErrorModel::ieee(DType::f64), y, reference_);
   }
 
  private:
@@ -386,11 +708,19 @@ TEST(Record, LinesHoldTheFixedNames) {
 }
 
 TEST(Record, DenseLinesHoldTheFixedNames) {
-  CaseReport report{
-      GemmCase{"update-100x4", 100, 4, 4, Op::none, Op::trans, Layout::row, true, 0, DType::bf16},
-      {},
-      std::nullopt,
-      {Outcome{}}};
+  CaseReport report{GemmCase{.name = "update-100x4",
+                             .m = 100,
+                             .n = 4,
+                             .k = 4,
+                             .op_b = Op::trans,
+                             .layout = Layout::row,
+                             .padded = true,
+                             .alpha = 2,
+                             .type = {DType::bf16, DType::f32, Math::ieee}},
+                    {},
+                    std::nullopt,
+                    12.5,
+                    {Outcome{}}};
   const nlohmann::ordered_json line = to_json(report)[0];
   EXPECT_EQ(line["kind"], "gemm");
   EXPECT_EQ(line["op_a"], "n");
@@ -398,7 +728,10 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
   EXPECT_EQ(line["layout"], "row");
   EXPECT_EQ(line["ld"], "padded");
   EXPECT_EQ(line["dtype"], "bf16");
+  EXPECT_EQ(line["out"], "f32");
+  EXPECT_EQ(line["alpha"], 2);
   EXPECT_EQ(line["beta"], 0);
+  EXPECT_EQ(line["peak_us"], 12.5);
   for (const char* key : {"family", "m", "n", "k", "warm_us", "graph_us", "cold_us", "floor_us"})
     EXPECT_TRUE(line.contains(key)) << key;
 }
@@ -417,6 +750,9 @@ TEST(Record, EnvironmentComesWithItsNames) {
   EXPECT_EQ(line["schema"], 1);
   EXPECT_EQ(line["void"], true);
   EXPECT_TRUE(line["read_floor_tbs"].is_null());  // JSON has no infinity
+  EXPECT_FALSE(line.contains("seed"));
+  environment.seed = 7;
+  EXPECT_EQ(to_json(environment)["seed"], 7);
 }
 
 TEST(Environment, ASlowH200IsVoid) {
@@ -469,13 +805,14 @@ TEST(Grid, EveryCombination) {
       {"family": "gram", "k": [1000, 2000], "n": [2, 8], "dtype": ["f64", "bf16"]},
       {"family": "panel", "m": 64, "n": 4, "layout": "row", "ld": "padded", "beta": 1},
       {"family": "update", "m": 64, "n": 4},
-      {"m": 3, "n": 4, "k": 5, "op_b": "t"}]})",
+      {"m": 3, "n": 4, "k": 5, "op_b": "t"},
+      {"family": "syrk", "k": 64, "n": 4, "dtype": ["tf32", "f16"], "out": "f32", "alpha": 2}]})",
                                 "inline");
-  ASSERT_EQ(cases.size(), 11U);
+  ASSERT_EQ(cases.size(), 13U);
   EXPECT_EQ(cases[0].k, 1000);
   EXPECT_EQ(cases[0].m, 2);
   EXPECT_EQ(cases[0].op_a, Op::trans);
-  EXPECT_EQ(cases[7].dtype, DType::bf16);
+  EXPECT_EQ(cases[7].type, GemmType::same(DType::bf16));
   EXPECT_EQ(cases[7].k, 2000);
   EXPECT_EQ(cases[7].n, 8);
   EXPECT_EQ(cases[8].k, 64);
@@ -484,6 +821,96 @@ TEST(Grid, EveryCombination) {
   EXPECT_EQ(cases[8].beta, 1);
   EXPECT_EQ(cases[9].k, 4);
   EXPECT_EQ(cases[10].op_b, Op::trans);
+  EXPECT_TRUE(cases[11].symmetric);
+  EXPECT_EQ(cases[11].m, 4);
+  EXPECT_EQ(cases[11].alpha, 2);
+  EXPECT_EQ(cases[11].type, (GemmType{DType::f32, DType::f32, Math::tf32}));
+  EXPECT_EQ(cases[12].type, (GemmType{DType::f16, DType::f32, Math::ieee}));
+}
+
+std::string described(const GemmCase& gemm) {
+  std::ostringstream text;
+  text << gemm_case_name(gemm) << " " << name(gemm.type) << " " << name(gemm.type.out) << " "
+       << name(gemm.op_a) << name(gemm.op_b) << " " << name(gemm.layout) << " " << gemm.padded
+       << " " << gemm.alpha << " " << gemm.beta;
+  return text.str();
+}
+
+std::set<std::string> described(const std::vector<GemmCase>& cases) {
+  std::set<std::string> all;
+  for (const GemmCase& gemm : cases)
+    all.insert(described(gemm));
+  return all;
+}
+
+TEST(Grid, TheCoreHasEveryShapeInEveryType) {
+  const std::vector<GemmCase> core = core_grid();
+  // (60 panel + 52 update + 52 gram + 36 syrk) x 8 types, and 3 of them row-major too.
+  EXPECT_EQ(core.size(), 200U * 11U);
+  EXPECT_EQ(described(core).size(), core.size());
+  std::map<std::string, int> families;
+  std::map<std::string, int> types;
+  for (const GemmCase& gemm : core) {
+    ++families[family_name(gemm)];
+    ++types[std::string(name(gemm.type)) + " " + std::string(name(gemm.layout))];
+    EXPECT_EQ(gemm.type.in, gemm.type.out);
+    EXPECT_EQ(gemm.alpha, 1);
+    EXPECT_EQ(gemm.beta, 0);
+    EXPECT_FALSE(gemm.padded);
+  }
+  const std::map<std::string, int> expected_families = {
+      {"panel", 60 * 11}, {"update", 52 * 11}, {"gram", 52 * 11}, {"syrk", 36 * 11}};
+  EXPECT_EQ(families, expected_families);
+  EXPECT_EQ(types.size(), 11U);
+  for (const auto& [type, count] : types)
+    EXPECT_EQ(count, 200) << type;
+}
+
+TEST(Grid, NoCombinationIsForgotten) {
+  const std::vector<GemmCase> full = full_grid();
+  EXPECT_EQ(described(full).size(), full.size());
+  const std::set<std::string> all = described(full);
+  for (const char* one :
+       {"gram-1e7x16 f16 f32 nt row 1 2 0.5", "panel-1e6x1024x48 c128 c128 cn col 0 2 0.5",
+        "update-1e6x128x16 tf32 f32 tn col 1 1 0", "syrk-1e5x3 c64 c64 nc row 0 1 0",
+        "gram-1e4x1x64 tf32x3 f32 tn row 0 1 0"})
+    EXPECT_EQ(all.count(one), 1U) << one;
+}
+
+TEST(Grid, TheSampleFollowsFromItsSeed) {
+  const std::set<std::string> first = described(sample_grid(1, 0.05));
+  EXPECT_EQ(first, described(sample_grid(1, 0.05)));
+  const std::set<std::string> second = described(sample_grid(2, 0.05));
+  const std::size_t others = full_grid().size() - core_grid().size();
+  EXPECT_EQ(first.size(),
+            static_cast<std::size_t>(std::lround(0.05 * static_cast<double>(others))));
+  EXPECT_EQ(second.size(), first.size());
+  std::size_t common = 0;
+  for (const std::string& each : first)
+    common += second.count(each);
+  EXPECT_LT(common, first.size() / 10);  // 5 % are expected
+  for (const std::string& each : described(core_grid()))
+    EXPECT_EQ(first.count(each), 0U) << each;
+  EXPECT_EQ(sample_grid(1, 1).size(), others);
+  EXPECT_TRUE(sample_grid(1, 0).empty());
+}
+
+TEST(Grid, ShardsTogetherAreTheWhole) {
+  GridChoice choice{.grid = "core", .families = {"gram"}, .types = {"f64", "tf32x3"}};
+  const std::vector<GemmCase> whole = choose_cases(choice).cases;
+  EXPECT_EQ(whole.size(), 52U * 3U);
+  std::set<std::string> together;
+  choice.shards = 7;
+  for (choice.shard = 0; choice.shard < 7; ++choice.shard)
+    together.merge(described(choose_cases(choice).cases));
+  EXPECT_EQ(together, described(whole));
+}
+
+TEST(Grid, ADrawnSeedIsTold) {
+  const GridRun run = choose_cases({.grid = "sample", .share = 0.001});
+  ASSERT_TRUE(run.seed.has_value());
+  EXPECT_EQ(described(run.cases), described(sample_grid(*run.seed, 0.001)));
+  EXPECT_FALSE(choose_cases({.grid = "core"}).seed.has_value());
 }
 
 TEST(Grid, SaysWhatIsWrongAndWhere) {
@@ -522,6 +949,22 @@ TEST(Table, LinesFitATerminal) {
   EXPECT_NE(table_line(report).find("ok, noisy"), std::string::npos);
   report.outcomes[0].status = Status::wrong;
   EXPECT_NE(table_line(report).find("lanky wrong"), std::string::npos);
+}
+
+TEST(Stopwatch, WhoIsTwentyTimesSlowerIsMeasuredOnce) {
+  Session session(Device::cpu(),
+                  {.min_rounds = 7, .max_rounds = 7, .max_seconds = 9, .batch_ms = 0.1});
+  const auto sleep = [](int ms) {
+    return [ms](const Stream&, int) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  };
+  const Lap laps[] = {{.product = sleep(1), .cold = false},
+                      {.product = sleep(60), .cold = false},
+                      {.product = sleep(1), .cold = false}};
+  const std::vector<Timing> timings = time_laps(session, laps);
+  EXPECT_EQ(timings[0].warm.samples, 7);
+  EXPECT_EQ(timings[1].warm.samples, 1);
+  EXPECT_GT(timings[1].warm.median_us, 50e3);
+  EXPECT_EQ(timings[2].warm.samples, 7);
 }
 
 TEST(Stopwatch, RotatesThroughTheSlots) {

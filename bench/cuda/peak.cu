@@ -19,13 +19,14 @@ constexpr int kThreads = 512;
 constexpr int kChains = 8;  // independent sums of a thread or warp: they hide the latency
 
 /// Fused multiply-adds of CUDA cores; 2 kChains flops per thread and repeat. factor is 0 at run
-/// time, so that every sum stays finite and is written by nobody.
+/// time, which the compiler does not know; nobody writes a sum.
 template <class E>
 __global__ void __launch_bounds__(kThreads) fma_peak_kernel(int repeats, E factor, E* never) {
   E sums[kChains];
 #pragma unroll
   for (int c = 0; c < kChains; ++c)
     sums[c] = static_cast<E>(threadIdx.x + c);
+#pragma unroll 16
   for (int repeat = 0; repeat < repeats; ++repeat) {
 #pragma unroll
     for (int c = 0; c < kChains; ++c)
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) fma_peak_kernel(int repeats, E facto
 #pragma unroll
   for (int c = 0; c < kChains; ++c)
     sum += sums[c];
-  if (sum != E(0)) *never = sum;
+  if (sum == E(-1)) *never = sum;
 }
 
 /// One tensor-core product per warp: its element types and extents.
@@ -57,8 +58,9 @@ __global__ void __launch_bounds__(kThreads)
   wmma::fill_fragment(a, static_cast<typename Product::A::storage_element_type>(factor));
   wmma::fill_fragment(b, static_cast<typename Product::B::storage_element_type>(factor));
 #pragma unroll
-  for (auto& sum : sums)
-    wmma::fill_fragment(sum, factor);
+  for (int c = 0; c < kChains; ++c)  // all different: equal chains would be computed once
+    wmma::fill_fragment(sums[c], static_cast<float>(c));
+#pragma unroll 4
   for (int repeat = 0; repeat < repeats; ++repeat) {
 #pragma unroll
     for (auto& sum : sums)
@@ -68,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (auto& sum : sums)
     total += static_cast<float>(sum.x[0]);
-  if (total != 0) *never = total;
+  if (total == -1) *never = total;
 }
 
 /// Flops per second of launch(repeats), which computes `flops` per repeat, the best of a few.

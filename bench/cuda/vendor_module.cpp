@@ -293,8 +293,8 @@ class CublasProduct : public VendorGemmProduct {
 /// cublasGemmEx without partial sums in 16 bits.
 class CublasGemm final : public CublasProduct {
  public:
-  CublasGemm(VendorStream stream, const GemmCall& gemm, cublasComputeType_t compute)
-      : CublasProduct(stream, gemm), call_(gemm.shape), compute_(compute) {
+  CublasGemm(VendorStream stream, const GemmCall& gemm)
+      : CublasProduct(stream, gemm), call_(gemm.shape) {
     check_cublas(cublasSetMathMode(
                      handles(stream.device).cublas,
                      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
@@ -308,13 +308,12 @@ class CublasGemm final : public CublasProduct {
     check_cublas(
         cublasGemmEx_64(handle, call_.op_a, call_.op_b, call_.m, call_.n, call_.k, alpha<void>(),
                         call_.a(operands), in, call_.lda, call_.b(operands), in, call_.ldb,
-                        beta<void>(), operands.c, data_type(gemm().type.out), call_.ldc, compute_,
-                        CUBLAS_GEMM_DEFAULT),
+                        beta<void>(), operands.c, data_type(gemm().type.out), call_.ldc,
+                        compute_type(gemm().type), CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   }
 
   ColumnMajor call_;
-  cublasComputeType_t compute_;
 };
 
 /// f(tag) with a null pointer to cuBLAS's name for the type.
@@ -589,9 +588,7 @@ class NvidiaVendor final : public Vendor {
                                           std::span<const GemmOperands> sets) override {
     switch (routine) {
       case VendorRoutine::gemmex:
-        return std::make_unique<CublasGemm>(stream, gemm, compute_type(gemm.type));
-      case VendorRoutine::gemmex_bf16x9:
-        return std::make_unique<CublasGemm>(stream, gemm, CUBLAS_COMPUTE_32F_EMULATED_16BFX9);
+        return std::make_unique<CublasGemm>(stream, gemm);
       case VendorRoutine::gemv:
         return std::make_unique<CublasGemv>(stream, gemm);
       case VendorRoutine::syrk:
