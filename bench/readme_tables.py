@@ -1,97 +1,28 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md and docs/*.md from JSON lines.
+"""Writes the tables of README.md and docs/*.md, and the plots under docs/plots/, from JSON lines.
 
 A table stands between two markers and is replaced as a whole:
 
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is spmv-summary, spmv, spmv-paths, gemm-summary or gemm. Without arguments all tables are written anew;
---check changes nothing and fails where a text differs from its file.
+KIND is spmv-summary, spmv, spmv-paths, gemm, gemm-overview, gemm-worst, gemm-sample or gemm-grid:FAMILY. FILE
+may be a pattern such as gemm_*.jsonl. The plots are those of plots.py. Without arguments all tables and
+plots are written anew; --check changes nothing and fails where a text differs from its files.
 """
 
 import difflib
-import json
-import math
-import pathlib
 import re
 import statistics
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARKED = re.compile(r"(<!-- table: ([\w-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
-DTYPES = ("f64", "f32", "tf32", "tf32x3", "f16", "bf16", "c64", "c128")
+import plots
+from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
+                   points_of, read_lines, wide)
 
-
-class TableError(Exception):
-    """A table that cannot be made; the message says why."""
-
-
-class Point:
-    """One case in one type: lanky's best time beside the vendors' best and the floor's."""
-
-    def __init__(self, line):
-        self.line = line
-        self.lanky = None
-        self.vendor = None
-        self.floor = None
-        self.status = "missing"
-
-    def add(self, line):
-        by_graph = line["kind"] == "spmv" and line.get("graph_us") is not None
-        time = line.get("graph_us" if by_graph else "warm_us")
-        lanky = line["contestant"] == "lanky"
-        if lanky and line["variant"] != "auto":
-            return  # what a user gets counts, not the best of what could be asked for
-        if lanky:
-            self.status = line["status"]
-        if line["status"] != "ok" or time is None:
-            return
-        name = "lanky" if lanky else "vendor"
-        best = getattr(self, name)
-        setattr(self, name, time if best is None else min(best, time))
-        self.floor = line["floor_us" if by_graph else "floor_batch_us"]
-
-    def speedup(self):
-        return self.vendor / self.lanky if self.lanky and self.vendor else None
-
-    def share(self):
-        return self.floor / self.lanky if self.lanky and self.floor else None
-
-
-def read_lines(path):
-    """(env lines, result lines) of a file, later results in place of earlier ones."""
-    if not path.is_file():
-        raise TableError(f"{path.relative_to(ROOT)} does not exist")
-    environments, results = [], {}
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            line = json.loads(text)
-        except ValueError as error:
-            raise TableError(f"{path.relative_to(ROOT)}:{number}: {error}") from error
-        if line["kind"] == "env":
-            if line.get("void"):
-                raise TableError(f"{path.relative_to(ROOT)}:{number}: this run is void")
-            environments.append(line)
-        else:
-            key = [line.get(k) for k in ("kind", "case", "dtype", "layout", "ld", "beta", "op_a", "op_b",
-                                         "contestant", "variant")]
-            results[json.dumps(key)] = line
-    if not environments:
-        raise TableError(f"{path.relative_to(ROOT)} has no env line")
-    return environments, list(results.values())
-
-
-def points_of(lines, kind):
-    """{case key: {dtype: Point}} in the order of the file."""
-    cases = {}
-    for line in lines:
-        if line["kind"] != kind or "dtype" not in line:
-            continue  # a file that could not be read has no type
-        key = tuple(line.get(k) for k in ("case", "layout", "ld", "beta", "op_a", "op_b"))
-        point = cases.setdefault(key, {}).setdefault(line["dtype"], Point(line))
-        point.add(line)
-    return cases
+MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
+GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-grid")
+SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths")
 
 
 def dtypes_of(cases):
@@ -144,37 +75,103 @@ def case_table(cases, kind):
     return text
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
+def summary_table(cases):
+    text = heading(["type", "cases", "speed-up", "least", "most", "faster", "of floor", "not ok"])
+    for dtype in dtypes_of(cases):
+        points = [p[dtype] for p in cases.values() if dtype in p]
+        speedups = [p.speedup() for p in points if p.speedup()]
+        shares = [p.share() for p in points if p.share()]
+        cells = [dtype, str(len(points))]
+        if speedups:
+            cells += [f"{geometric_mean(speedups):.2f}", f"{min(speedups):.2f}",
+                      f"{max(speedups):.2f}", f"{sum(s >= 1 for s in speedups)}"]
+        else:
+            cells += ["-", "-", "-", "-"]
+        cells.append(f"{statistics.median(shares):.0%}" if shares else "-")
+        cells.append(str(sum(p.status != "ok" for p in points)))
+        text += row(cells)
+    return text
 
 
-def summary_table(cases, kind):
-    by_family = kind == "gemm"
-    text = heading((["family"] if by_family else []) +
-                   ["type", "cases", "speed-up", "least", "most", "faster", "of floor", "not ok"])
-    families = []
-    for points in cases.values():
-        for point in points.values():
-            family = point.line.get("family", "")
-            if family not in families:
-                families.append(family)
-    for family in families:
-        for dtype in dtypes_of(cases):
-            points = [p[dtype] for p in cases.values()
-                      if dtype in p and p[dtype].line.get("family", "") == family]
-            if not points:
-                continue
-            speedups = [p.speedup() for p in points if p.speedup()]
-            shares = [p.share() for p in points if p.share()]
-            cells = ([family] if by_family else []) + [dtype, str(len(points))]
-            if speedups:
-                cells += [f"{geometric_mean(speedups):.2f}", f"{min(speedups):.2f}",
-                          f"{max(speedups):.2f}", f"{sum(s >= 1 for s in speedups)}"]
-            else:
-                cells += ["-", "-", "-", "-"]
-            cells.append(f"{statistics.median(shares):.0%}" if shares else "-")
-            cells.append(str(sum(p.status != "ok" for p in points)))
-            text += row(cells)
+def overview_cell(points):
+    """"1.41 (87%, >= 0.98)": speed-up, share of the limit, the worst speed-up."""
+    speedups = [p.speedup() for p in points if p.speedup()]
+    shares = [p.of_limit() for p in points if p.of_limit()]
+    failed = sum(p.status != "ok" for p in points)
+    text = ""
+    if speedups:
+        text = f"**{geometric_mean(speedups):.2f}** ({geometric_mean(shares):.0%}, \u2265 {min(speedups):.2f})"
+    elif shares:
+        text = f"- ({geometric_mean(shares):.0%})"
+    return text + (f" {failed} not ok" if failed else "")
+
+
+def layouts_of(points):
+    """(type, layout) of the core, column-major first."""
+    present = {(p.line["dtype"], p.line["layout"]) for p in points}
+    return [(dtype, layout) for layout in ("col", "row") for dtype in DTYPES
+            if (dtype, layout) in present]
+
+
+def overview_table(points):
+    points = [p for p in points if in_core(p)]
+    families = [f for f in FAMILIES if any(p.line["family"] == f for p in points)]
+    text = heading(["type"] + families)
+    for dtype, layout in layouts_of(points):
+        here = [p for p in points if (p.line["dtype"], p.line["layout"]) == (dtype, layout)]
+        text += row([dtype + (" row-major" if layout == "row" else "")] +
+                    [overview_cell([p for p in here if p.line["family"] == f]) for f in families])
+    return text
+
+
+def worst_table(points):
+    """The points where lanky is slowest beside the best vendor."""
+    shown = 10
+    ranked = sorted((p for p in points if p.speedup()), key=lambda p: p.speedup())
+    text = heading(["case", "speed-up", "of floor", "lanky us", "best vendor us", "which"])
+    for p in ranked[:shown]:
+        text += row([p.name(), f"{p.speedup():.2f}", f"{p.share():.0%}", f"{p.lanky:.1f}",
+                     f"{p.vendor:.1f}", p.rival])
+    return text
+
+
+def sample_table(points):
+    """The sample by each of the ways in which its points leave the core."""
+    points = [p for p in points if not in_core(p)]
+    text = heading(["", "cases", "speed-up", "least", "below 0.98", "of limit", "not ok"])
+    ways = [("all", lambda line: True)]
+    ways += [(f, lambda line, f=f: line["family"] == f) for f in FAMILIES]
+    ways += [("column-major", lambda line: line["layout"] == "col"),
+             ("row-major", lambda line: line["layout"] == "row"),
+             ("padded", lambda line: line["ld"] == "padded"),
+             ("alpha 2, beta 0.5", lambda line: line["beta"] != 0),
+             ("16-bit to f32", wide),
+             ("conjugated", lambda line: "c" in line["op_a"] + line["op_b"])]
+    for label, chosen in ways:
+        here = [p for p in points if chosen(p.line)]
+        speedups = [p.speedup() for p in here if p.speedup()]
+        shares = [p.of_limit() for p in here if p.of_limit()]
+        if not here:
+            continue
+        cells = [label, str(len(here))]
+        cells += ([f"{geometric_mean(speedups):.2f}", f"{min(speedups):.2f}",
+                   str(sum(s < 0.98 for s in speedups))] if speedups else ["-", "-", "-"])
+        cells += [f"{geometric_mean(shares):.0%}" if shares else "-",
+                  str(sum(p.status != "ok" for p in here))]
+        text += row(cells)
+    return text
+
+
+def grid_table(points, family):
+    """Every case of a family's core, a column for each type and layout."""
+    points = [p for p in points if in_core(p) and p.line["family"] == family]
+    columns = layouts_of(points)
+    cases = {}
+    for p in points:
+        cases.setdefault(p.line["case"], {})[(p.line["dtype"], p.line["layout"])] = p
+    text = heading([family] + [d + (" row" if layout == "row" else "") for d, layout in columns])
+    for case, by_column in cases.items():
+        text += row([case.removeprefix(family + "-")] + [cell(by_column.get(c)) for c in columns])
     return text
 
 
@@ -202,38 +199,60 @@ def source(environments, name, kind, meaning):
     if env.get(library):
         versions += f", {'cuSPARSE' if kind == 'spmv' else 'cuBLAS'} {env[library]}"
     timing = "replayed CUDA graphs" if kind == "spmv" and env["gpu"] else "batches of launches"
-    return (f"\n`{name}`: {machine}{versions}, commit {env['commit'][:12]}"
-            f"{'+dirty' if env['commit'].endswith('+dirty') else ''}, {env['utc'][:10]}; "
-            f"{timing}; {meaning}.\n")
+    return (f"\n`{name}`: {machine}{versions}, commit {', '.join(commits(environments))}, "
+            f"{env['utc'][:10]}; {timing}; {meaning}.\n")
 
 
 MEANING = {
-    "": "the best vendor's time over lanky's (lanky's share of the floor)",
-    "summary": "speed-up: geometric mean of the best vendor's time over lanky's; of floor: median",
-    "paths": "time of lanky's CUDA-core kernels over that of the kernels its plan chooses, geometric mean",
+    "spmv": "the best vendor's time over lanky's (lanky's share of the floor)",
+    "spmv-summary": "speed-up: geometric mean of the best vendor's time over lanky's; of floor: median",
+    "spmv-paths": "time of lanky's CUDA-core kernels over that of the kernels its plan chooses, geometric mean",
+    "gemm": "the best vendor's time over lanky's (lanky's share of the floor)",
+    "gemm-grid": "the best vendor's time over lanky's (lanky's share of the floor)",
+    "gemm-overview": "geometric mean of the best vendor's time over lanky's (of the limit's, which is the "
+                     "slower of floor and arithmetic peak, over lanky's; the worst case against the vendor)",
+    "gemm-worst": "speed-up: the best vendor's time over lanky's, smallest first",
+    "gemm-sample": "combinations beyond the core, drawn with the seed in the file; speed-up and of limit: "
+                   "geometric means",
 }
 
 
 def make_table(kind, name):
-    subject, _, form = kind.partition("-")
-    if subject not in ("spmv", "gemm") or form not in MEANING or kind == "gemm-paths":
-        raise TableError(f"unknown table {kind}; use spmv, spmv-summary, spmv-paths, gemm or "
-                         "gemm-summary")
-    environments, lines = read_lines(ROOT / name)
+    kind, _, family = kind.partition(":")
+    if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
+        raise ResultsError(f"unknown table {kind}; use {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])} or "
+                           "gemm-grid:FAMILY")
+    subject = kind.partition("-")[0]
+    environments, lines = read_lines(name)
     cases = points_of(lines, subject)
     if not cases:
-        raise TableError(f"{name} has no {subject} lines")
-    if form == "paths":
-        table = paths_table(lines)
-    else:
-        table = (summary_table if form else case_table)(cases, subject)
-    return "\n" + table + source(environments, name, subject, MEANING[form]) + "\n"
+        raise ResultsError(f"{name} has no {subject} lines")
+    points = all_points(lines, subject)
+    table = {"spmv-paths": lambda: paths_table(lines),
+             "spmv-summary": lambda: summary_table(cases),
+             "gemm-overview": lambda: overview_table(points),
+             "gemm-worst": lambda: worst_table(points),
+             "gemm-sample": lambda: sample_table(points),
+             "gemm-grid": lambda: grid_table(points, family)}.get(
+                 kind, lambda: case_table(cases, subject))()
+    return "\n" + table + source(environments, name, subject, MEANING[kind]) + "\n"
 
 
 def rewritten(text):
     if text.count("<!-- table:") != len(MARKED.findall(text)):
-        raise TableError("a table's marker is misspelt, or has no <!-- end table -->")
+        raise ResultsError("a table's marker is misspelt, or has no <!-- end table -->")
     return MARKED.sub(lambda m: m[1] + make_table(m[2], m[3]) + m[5], text)
+
+
+def pages():
+    """(path, what it should hold) of every page and plot."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        if path.is_file():
+            try:
+                yield path, rewritten(path.read_text(encoding="utf-8"))
+            except ResultsError as error:
+                raise ResultsError(f"{path.relative_to(ROOT)}: {error}") from error
+    yield from plots.wanted()
 
 
 def main(arguments):
@@ -241,27 +260,27 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     check = arguments == ["--check"]
-    tables = stale = 0
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        if not path.is_file():
-            continue
-        text = path.read_text(encoding="utf-8")
-        tables += len(MARKED.findall(text))
-        try:
-            wanted = rewritten(text)
-        except TableError as error:
-            print(f"{path.relative_to(ROOT)}: {error}", file=sys.stderr)
-            return 1
-        if wanted == text:
-            continue
-        stale += 1
-        if check:
-            sys.stderr.writelines(difflib.unified_diff(
-                text.splitlines(True), wanted.splitlines(True), f"{path.name} as it is",
-                f"{path.name} from its files"))
-        else:
-            path.write_text(wanted, encoding="utf-8")
-    print(f"{tables} tables, {stale} pages {'differ' if check else 'rewritten'}")
+    seen = stale = 0
+    try:
+        for path, wanted in pages():
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            seen += len(MARKED.findall(text)) if path.suffix == ".md" else 1
+            if wanted == text:
+                continue
+            stale += 1
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(wanted, encoding="utf-8")
+            elif path.suffix == ".md":
+                sys.stderr.writelines(difflib.unified_diff(
+                    text.splitlines(True), wanted.splitlines(True), f"{path.name} as it is",
+                    f"{path.name} from its files"))
+            else:
+                print(f"{path.name} is not the plot of its files", file=sys.stderr)
+    except ResultsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{seen} tables and plots, {stale} files {'differ' if check else 'rewritten'}")
     return 1 if check and stale else 0
 
 

@@ -402,6 +402,11 @@ TEST(BenchCuda, PeaksAreInTheOrderOfTheCard) {
   if (device.properties().name.find("H200") == std::string::npos) return;
   EXPECT_NEAR(f32 / 66.9e12, 1, 0.15);  // 132 SMs x 128 lanes x 2 at 1.98 GHz
   EXPECT_GT(f16, 400e12);
+  EXPECT_LT(f16, 1100e12);  // dense, by the fastest instruction
+  EXPECT_LT(tf32, 550e12);
+  const double f64 = gpu::peak_flops(stream, GemmType::same(DType::f64));
+  EXPECT_GT(f64, 45e12);
+  EXPECT_LT(f64, 75e12);
 }
 
 }  // namespace

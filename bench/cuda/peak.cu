@@ -8,6 +8,7 @@
 
 #include "bench/gpu.hpp"
 #include "core/cuda_check.hpp"
+#include "device/mma_f64.cuh"
 
 namespace lanky::bench::gpu {
 
@@ -58,8 +59,11 @@ __global__ void __launch_bounds__(kThreads)
   wmma::fill_fragment(a, static_cast<typename Product::A::storage_element_type>(factor));
   wmma::fill_fragment(b, static_cast<typename Product::B::storage_element_type>(factor));
 #pragma unroll
-  for (int c = 0; c < kChains; ++c)  // all different: equal chains would be computed once
-    wmma::fill_fragment(sums[c], static_cast<float>(c));
+  for (int c = 0; c < kChains; ++c) {
+    // All different: equal sums, or equal halves of a tile, would be computed once.
+    for (int i = 0; i < sums[c].num_elements; ++i)
+      sums[c].x[i] = static_cast<float>(c * sums[c].num_elements + i);
+  }
 #pragma unroll 4
   for (int repeat = 0; repeat < repeats; ++repeat) {
 #pragma unroll
@@ -68,8 +72,28 @@ __global__ void __launch_bounds__(kThreads)
   }
   float total = 0;
 #pragma unroll
-  for (auto& sum : sums)
-    total += static_cast<float>(sum.x[0]);
+  for (auto& sum : sums) {
+    for (int i = 0; i < sum.num_elements; ++i)
+      total += static_cast<float>(sum.x[i]);
+  }
+  if (total == -1) *never = total;
+}
+
+/// kChains products m16n8k16 of doubles per warp and repeat. factor as above.
+__global__ void __launch_bounds__(kThreads)
+    f64_peak_kernel(int repeats, double factor, double* never) {
+  const double a[8] = {factor, factor, factor, factor, factor, factor, factor, factor};
+  const double b[4] = {factor, factor, factor, factor};
+  double sums[kChains][4] = {};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+#pragma unroll
+    for (auto& sum : sums)
+      device::mma_m16n8k16(sum, a, b);
+  }
+  double total = 0;
+#pragma unroll
+  for (const auto& sum : sums)
+    total += sum[0] + sum[1] + sum[2] + sum[3];
   if (total == -1) *never = total;
 }
 
@@ -114,8 +138,16 @@ double mma_rate(const Stream& stream, unsigned blocks) {
 }
 
 double f64_rate(const Stream& stream, unsigned blocks) {
-  return std::max(fma_rate<double>(stream, blocks),
-                  mma_rate<Tile<double, double, 8, 8, 4>>(stream, blocks));
+  constexpr int kWide = 90;  // compute capability that has m16n8k16
+  constexpr double kFlops = 2.0 * 16 * 8 * 16 * kChains * (kThreads / 32.0);
+  const double narrow = std::max(fma_rate<double>(stream, blocks),
+                                 mma_rate<Tile<double, double, 8, 8, 4>>(stream, blocks));
+  if (stream.device().properties().compute_capability < kWide) return narrow;
+  const Buffer<double> never(stream, 1);
+  const double wide = best_rate(stream, kFlops * blocks, [&](int repeats) {
+    f64_peak_kernel<<<blocks, kThreads, 0, stream.native()>>>(repeats, 0.0, never.data());
+  });
+  return std::max(narrow, wide);
 }
 
 }  // namespace
