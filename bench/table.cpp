@@ -88,11 +88,13 @@ Best best_of(const CaseReport& report, bool lanky, bool by_graph) {
 }
 
 /// "ok", "ok, noisy", or who failed and how.
-std::string verdict_text(const CaseReport& report, bool by_graph) {
+std::string verdict_text(const CaseReport& report, const Best& lanky, const Best& other,
+                         bool by_graph) {
   bool any_noisy = noisy(report.floor, by_graph);
+  for (const Best& best : {lanky, other})
+    any_noisy = any_noisy || (best.us && noisy(best.outcome->timing, by_graph));
   std::string text;
   for (const Outcome& outcome : report.outcomes) {
-    any_noisy = any_noisy || noisy(outcome.timing, by_graph);
     if (outcome.status == Status::ok) continue;
     if (outcome.status == Status::unsupported && outcome.contestant != "lanky") continue;
     text +=
@@ -155,7 +157,7 @@ std::string table_line(const CaseReport& report) {
   const auto describe = [&](const auto& subject) {
     return line(subject.name, type_of_case(subject), size_of_case(subject), microseconds(lanky.us),
                 microseconds(other.us), other.us ? shortened(other_name(*other.outcome), 13) : "-",
-                ratio, share, error, verdict_text(report, by_graph));
+                ratio, share, error, verdict_text(report, lanky, other, by_graph));
   };
   return std::visit(describe, report.subject);
 }
