@@ -1,4 +1,5 @@
-"""bench/readme_tables.py in a tree of its own: what it writes, and that --check can fail."""
+"""bench/readme_tables.py, plots.py and targets.py in a tree of their own: what they write, and that
+each check can fail."""
 
 import json
 import pathlib
@@ -7,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "bench" / "readme_tables.py"
+BENCH = pathlib.Path(__file__).resolve().parent.parent / "bench"
 ENV = {"kind": "env", "schema": 1, "gpu": "NVIDIA H200", "cuda": "13.0", "cusparse": "12.6",
        "cublas": "13.1", "commit": "0123456789abcdef", "utc": "2026-01-02T03:04:05Z"}
 
@@ -23,7 +25,8 @@ def spmv(case, contestant, variant, graph_us, **changes):
 def gemm(contestant, warm_us, **changes):
     line = {"kind": "gemm", "case": "gram-1e6x16", "family": "gram", "m": 16, "n": 16,
             "k": 1000000, "op_a": "t", "op_b": "n", "layout": "col", "ld": "tight", "beta": 0,
-            "dtype": "f32", "contestant": contestant, "variant": "auto", "status": "ok",
+            "dtype": "f32", "contestant": contestant,
+            "variant": "auto" if contestant == "lanky" else "gemmex", "status": "ok",
             "warm_us": warm_us, "graph_us": 1.0, "floor_us": 1.0, "floor_batch_us": 8.0}
     return {**line, **changes}
 
@@ -34,15 +37,16 @@ class ReadmeTables(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root)
         (self.root / "bench").mkdir()
         (self.root / "docs").mkdir()
-        shutil.copy(SCRIPT, self.root / "bench")
+        for script in BENCH.glob("*.py"):
+            shutil.copy(script, self.root / "bench")
 
     def write(self, lines, kinds):
         (self.root / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         text = "".join(f"<!-- table: {kind} r.jsonl -->\n<!-- end table -->\nkept\n" for kind in kinds)
         (self.root / "README.md").write_text("# head\n" + text)
 
-    def run_script(self, *arguments):
-        return subprocess.run([sys.executable, self.root / "bench" / "readme_tables.py", *arguments],
+    def run_script(self, *arguments, script="readme_tables.py"):
+        return subprocess.run([sys.executable, self.root / "bench" / script, *arguments],
                               capture_output=True, text=True, check=False)
 
     def page(self):
@@ -69,10 +73,79 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("| f64 | 2 | 1.000 | 0.50 | 2.00 |", self.page())
 
     def test_gemm_goes_by_batch(self):
-        self.write([ENV, gemm("lanky", 10.0), gemm("cublas", 30.0)], ["gemm", "gemm-summary"])
+        self.write([ENV, gemm("lanky", 10.0), gemm("cublas", 30.0)], ["gemm", "gemm-overview"])
         self.assertEqual(self.run_script().returncode, 0)
         self.assertIn("| gram-1e6x16 | 16 x 16 x 1M | col | 3.00 (80%) |", self.page())
-        self.assertIn("| gram | f32 | 1 | 3.00 | 3.00 | 3.00 | 1 | 80% | 0 |", self.page())
+        self.assertIn("| f32 | **3.00** (80%, \u2265 3.00) |", self.page())
+
+    def test_the_core_and_the_sample_do_not_mix(self):
+        grid = [ENV, gemm("lanky", 10.0), gemm("cublas", 30.0), gemm("cublaslt", 20.0, variant="best"),
+                gemm("lanky", 10.0, beta=0.5, alpha=2.0), gemm("cublas", 9.0, beta=0.5, alpha=2.0),
+                gemm("lanky", 10.0, dtype="f16", out="f32"), gemm("cublas", 5.0, dtype="f16", out="f32"),
+                gemm("lanky", 16.0, dtype="f16", out="f16", layout="row"),
+                gemm("cublas", 8.0, dtype="f16", out="f16", layout="row")]
+        self.write(grid, ["gemm-overview", "gemm-worst", "gemm-sample", "gemm-grid:gram"])
+        self.assertEqual(self.run_script().returncode, 0)
+        page = self.page()
+        self.assertIn("| f32 | **2.00** (80%, \u2265 2.00) |", page)
+        self.assertIn("| f16 row-major | **0.50** (50%, \u2265 0.50) |", page)
+        self.assertNotIn("| f16 | **", page)
+        self.assertIn("| gram-1e6x16 f16>f32 col | 0.50 | 80% | 10.0 | 5.0 | cublas gemmex |", page)
+        self.assertIn("| all | 2 | 0.67 | 0.50 | 2 | 80% | 0 |", page)
+        self.assertIn("| alpha 2, beta 0.5 | 1 | 0.90 | 0.90 | 1 | 80% | 0 |", page)
+        self.assertIn("| gram | f32 | f16 row |", page)
+        self.assertIn("| 1e6x16 | 2.00 (80%) | 0.50 (50%) |", page)
+
+    def test_arithmetic_can_be_the_limit(self):
+        self.write([ENV, gemm("lanky", 20.0, peak_us=16.0), gemm("cublas", 30.0, peak_us=16.0)],
+                   ["gemm-overview"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f32 | **1.50** (80%, \u2265 1.50) |", self.page())
+
+    def test_several_files_make_one_table(self):
+        self.write([ENV, gemm("lanky", 10.0), gemm("cublas", 30.0)], [])
+        (self.root / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [
+            {**ENV, "commit": "fedcba9876543210"}, gemm("lanky", 10.0, case="gram-1e7x16", k=10**7),
+            gemm("cublas", 10.0, case="gram-1e7x16", k=10**7)]))
+        (self.root / "README.md").write_text(
+            "<!-- table: gemm-overview [rs].jsonl -->\n<!-- end table -->\n")
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("**1.73** (80%, \u2265 1.00)", self.page())
+        self.assertIn("commit 0123456789ab, fedcba987654", self.page())
+
+    def test_plots_follow_from_the_results(self):
+        folder = self.root / "bench" / "results" / "h200"
+        folder.mkdir(parents=True)
+        lines = [ENV] + [gemm(who, time, n=n, m=n, case=f"gram-1e6x{n}", peak_us=peak)
+                         for n, peak in ((16, 1.0), (32, 16.0))
+                         for who, time in (("lanky", 10.0), ("cublas", 30.0))]
+        (folder / "gemm_gram.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (self.root / "README.md").write_text("no table\n")
+        self.assertEqual(self.run_script("--check").returncode, 1)
+        self.assertEqual(self.run_script().returncode, 0)
+        plot = self.root / "docs" / "plots" / "gemm_gram.svg"
+        drawn = xml.etree.ElementTree.fromstring(plot.read_text())
+        lines = {e.get("class"): e.get("points") for e in drawn.iter() if e.tag.endswith("polyline")}
+        heights = {kind: [float(p.split(",")[1]) for p in points.split()] for kind, points in lines.items()}
+        self.assertEqual(heights["lanky"][0], heights["lanky"][1])       # .8 of the floor
+        self.assertLess(heights["lanky"][0], heights["vendor"][0])       # higher up
+        self.assertLess(heights["limit"][0], heights["limit"][1])        # 1, then .5
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        plot.write_text(plot.read_text().replace("polyline", "polygon"))
+        self.assertEqual(self.run_script("--check").returncode, 1)
+
+    def test_targets_are_met_or_missed(self):
+        def judged(time, **changes):
+            line = {"case": "gram-1e7x8", "k": 10**7, "m": 8, "n": 8, "floor_batch_us": 96.0, **changes}
+            self.write([ENV, gemm("lanky", time, **line), gemm("cublas", 300.0, **line)], [])
+            out = self.run_script(str(self.root / "r.jsonl"), script="targets.py")
+            self.assertEqual(out.returncode, 1)  # most targets were not measured
+            return next(row for row in out.stdout.splitlines() if row.startswith("| gram n <= 8, k = 1e7"))
+
+        self.assertIn("| 0.96 (0.96) | 1 of 1 | met | gram-1e7x8 f32 col |", judged(100.0))
+        self.assertIn("| 0.914 (0.96) | 0 of 1 | missed |", judged(105.0))
+        self.assertIn("not measured", judged(105.0, peak_us=100.0))  # bound by arithmetic
+        self.assertIn("| 0.914 (0.88) | 1 of 1 | met |", judged(105.0, dtype="f16", n=2, m=2))
 
     def test_a_wrong_result_has_no_speed(self):
         self.write([ENV, spmv("a", "lanky", "auto", None, status="wrong", warm_us=None),
