@@ -22,6 +22,8 @@ constexpr std::int64_t kMostSlots = 2048;
 constexpr std::int64_t kFewestPlaces = 24;  // elements that are checked at least
 constexpr std::int64_t kMostPlaces = 1 << 16;
 constexpr std::int64_t kAlignment = 256;
+constexpr std::int64_t kLongestSyrk =
+    200'000;  // of a vendor's syrk that is run: see endless_syrk()
 // Below these footprints a product is timed cold, and by graph: above, neither differs from a
 // batch.
 constexpr std::int64_t kMostCold = 60'000'000;
@@ -263,8 +265,10 @@ class GemmWorkload final : public Workload {
       built_.push_back(openblas());
       return;
     }
-    for (const VendorRoutine routine : vendor_routines(call()))
-      built_.push_back(nvidia(routine));
+    for (const VendorRoutine routine : vendor_routines(call())) {
+      const bool endless = routine == VendorRoutine::syrk && gemm_.k > kLongestSyrk;
+      built_.push_back(endless ? endless_syrk() : nvidia(routine));
+    }
   }
 
   Contestant lanky() {
@@ -293,6 +297,17 @@ class GemmWorkload final : public Workload {
     });
     made.triangle = routine == VendorRoutine::syrk;
     return made;
+  }
+
+  /// cuBLAS 13.1's syrk walks along k in one block: a hundred times gemmex's time and more.
+  static Contestant endless_syrk() {
+    Contestant syrk;
+    syrk.name = label(VendorRoutine::syrk).contestant;
+    syrk.variant = label(VendorRoutine::syrk).variant;
+    syrk.triangle = true;
+    syrk.status = Status::timeout;
+    syrk.message = "not run: 7 to 30 ns for each of the k rows, seen on an H200 up to k = 1e7";
+    return syrk;
   }
 
   Contestant openblas() {

@@ -147,7 +147,7 @@ void time_cold(Session& session, const std::vector<Runner>& runners, std::vector
 /// Measured once more before it is said, since a disturbance looks the same.
 bool hopeless(const Session& session, Runner& runner, double median_us) {
   constexpr double kTimes = 20;     // slower than the median lap
-  constexpr double kWorthUs = 300;  // and long
+  constexpr double kWorthUs = 100;  // and long
   if (runner.first_us < kWorthUs || runner.first_us < kTimes * median_us) return false;
   const double again = batch_us(session.stream, *runner.lap, runner.count, runner.turn);
   runner.first_us = std::min(runner.first_us, again);

@@ -118,7 +118,10 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
        {"", "frobnicate", "spmv", "spmv --dtype f8 a.mtx", "gemm --m 3 --n 4", "batch",
         "gemm --m -3 --n 4 --k 5", "spmv --device tpu --generate diagonal:5",
         "gemm --m 3 --n 4 --k 5 --op-a x", "gemm --m 99999999999999999999 --n 4 --k 5",
-        "gemm --m 1e6 --n 4 --k 5", "spmv --dtype f64,f8 --generate diagonal:5"}) {
+        "gemm --m 1e6 --n 4 --k 5", "batch --gemm core --shard 4/3", "batch --gemm core --shard 3",
+        "batch --gemm sample --share 2", "batch --gemm core --family square",
+        "batch --gemm core --type f8", "gemm --m 3 --n 4 --k 5 --out bf16",
+        "spmv --dtype f64,f8 --generate diagonal:5"}) {
     const Ran ran = lanky(arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;
     EXPECT_FALSE(ran.err.empty()) << arguments;
@@ -265,6 +268,40 @@ TEST_F(Cli, OneProduct) {
       lanky("gemm --device cpu --quick --m 4 --n 4 --k 5000 --op-a t --dtype f32 --layout row");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("gram-5000x4"), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, OneShardOfTheGrid) {
+  // The first of the core's gram products: 1e4 x 1, f64.
+  const Ran core = lanky(
+      "batch --device cpu --quick --gemm core --family gram --type f64 --shard 0/999 --json " +
+      json());
+  EXPECT_EQ(core.exit_code, 0) << core.err;
+  std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_FALSE(all[0].contains("seed"));
+  EXPECT_EQ(all[1]["case"], "gram-1e4x1");
+  EXPECT_EQ(all[1]["dtype"], "f64");
+
+  const Ran none =
+      lanky("batch --device cpu --quick --gemm sample --seed 5 --share 0 --json " + json());
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_EQ(lines().back()["kind"], "env");
+  EXPECT_EQ(lines().back()["seed"], 5);
+}
+
+TEST_F(Cli, AProductOfATypeWithItsOwnResult) {
+  const Ran ran = lanky(
+      "gemm --device cpu --quick --m 3 --n 3 --k 900 --op-a t --dtype f16 --out f32 --alpha 2 "
+      "--beta 0.5 --symmetric --json " +
+      json());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const Json line = lines()[1];
+  EXPECT_EQ(line["family"], "syrk");
+  EXPECT_EQ(line["dtype"], "f16");
+  EXPECT_EQ(line["out"], "f32");
+  EXPECT_EQ(line["alpha"], 2);
+  EXPECT_EQ(line["beta"], 0.5);
+  EXPECT_EQ(line["status"], "ok") << line;
 }
 
 TEST_F(Cli, WhatFitsNoMemoryExitsWithFive) {

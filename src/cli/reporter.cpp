@@ -56,9 +56,7 @@ void Reporter::add(const bench::CaseReport& report, bool explain) {
     const std::string who = outcome.contestant + " " + outcome.variant;
     if (explain && !outcome.explanation.empty()) print(who + ":\n" + outcome.explanation);
     if (outcome.status == bench::Status::ok || outcome.message.empty()) continue;
-    const bool expected =
-        outcome.status == bench::Status::unsupported && outcome.contestant != "lanky";
-    if (!expected || explain) warn(who + ": " + outcome.message);
+    if (!outcome.expected() || explain) warn(who + ": " + outcome.message);
   }
 }
 
