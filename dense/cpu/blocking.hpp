@@ -28,13 +28,22 @@ struct Blocking {
   Form form = Form::outer;
   bool a_in_place = false;
   bool b_in_place = false;
+  bool b_shared = false;  // all of B is packed before the tasks begin, each of which reads it
+  /// Rows of a row-major gram side by side: A' [k / fold, fold m] and B' [k / fold, fold n] are the
+  /// same memory, fill whole vectors, and C is the sum of the diagonal blocks of A'^T B'.
+  int fold = 1;
   int rows = 0;     // of C at a time
   int columns = 0;  // of C at a time
-  int depth = 0;    // of k between two additions to the running totals, which are doubles
+  int depth = 0;    // of k in one panel
+  int promote = 0;  // of k that sums in the type of the product take before they join the totals,
+                    // which are doubles; a multiple of depth
   int step = 0;     // of k for which sums stay in registers
   int blocks = 1;   // of rows in one task
   Split split{};    // of k into tasks
 };
+
+/// The product that is computed where rows are folded: without the k % fold last terms.
+Problem folded(const Problem& problem, int fold) noexcept;
 
 /// `width`: numbers in a vector register.
 Blocking choose_blocking(const Problem& problem, Elements elements, int width) noexcept;

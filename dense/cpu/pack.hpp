@@ -73,11 +73,11 @@ struct ComplexB {
   }
 };
 
-/// Rows of the packed strip that begins at `row` (RegisterTiles), `rows` rounded up to vectors.
+/// Rows of the packed strip that begins at `row` (OuterProduct::a).
 template <class R>
 int strip_height(const RegisterTiles<R>& tiles, int rows, int row) {
   const int vectors = (rows - row + tiles.width - 1) / tiles.width;
-  return vectors * tiles.width >= tiles.strip ? tiles.strip : tiles.width;
+  return std::min(vectors * tiles.width, tiles.strip);
 }
 
 /// Strips of OuterProduct::a from numbers value(r, p), r < rows, and 0 up to a full vector.
@@ -108,15 +108,6 @@ void pack_strip_row(const RegisterTiles<R>& tiles, R* panel, const R* numbers, i
   }
 }
 
-/// The next column is asked for while this one is copied: a block reads too little of each for
-/// prefetchers to learn.
-template <class T>
-void prefetch_run(const T* source, int count) {
-  constexpr int kPerLine = 64 / sizeof(T);
-  for (int i = 0; i < count; i += kPerLine)
-    __builtin_prefetch(source + i);
-}
-
 /// The longest run of numbers that is widened at once.
 inline constexpr int kRunMost = 512;
 
@@ -125,23 +116,35 @@ inline constexpr int kRunMost = 512;
 template <class T, class R>
 void pack_contiguous_strips(const RegisterTiles<R>& tiles, R* panel, const T* source,
                             std::int64_t column, int rows, int depth) {
-  for (int p = 0; p < depth; ++p) {
-    const T* from = source + p * column;
-    if (p + 1 < depth) prefetch_run(from + column, rows);
-    if constexpr (std::is_same_v<T, R>) {
-      pack_strip_row(tiles, panel, from, rows, depth, p);
-    } else if constexpr (kIsComplex<T>) {
-      R parts[2][kRunMost];
-      for (int i = 0; i < rows; ++i) {
-        parts[0][i] = from[i].real();
-        parts[1][i] = from[i].imag();
+  if constexpr (std::is_same_v<T, R>) {
+    tiles.pack(source, column, rows, depth, panel);
+  } else {
+    for (int p = 0; p < depth; ++p) {
+      const T* from = source + p * column;
+      R run[kParts<T>][kRunMost];
+      if constexpr (kIsComplex<T>) {
+        for (int i = 0; i < rows; ++i) {
+          run[0][i] = from[i].real();
+          run[1][i] = from[i].imag();
+        }
+      } else {
+        widen(from, run[0], rows);
       }
-      pack_strip_row(tiles, panel, parts[0], rows, 2 * depth, 2 * p);
-      pack_strip_row(tiles, panel, parts[1], rows, 2 * depth, 2 * p + 1);
-    } else {
-      R run[kRunMost];
-      widen(from, run, rows);
-      pack_strip_row(tiles, panel, run, rows, depth, p);
+      for (int part = 0; part < kParts<T>; ++part)
+        pack_strip_row(tiles, panel, run[part], rows, kParts<T> * depth, kParts<T> * p + part);
+    }
+  }
+}
+
+/// Groups of OuterProduct::b from numbers value(p, j): [group][depth][tiles.group].
+template <class R, class Value>
+void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth, Value value) {
+  for (int first = 0; first < columns; first += tiles.group) {
+    const int count = std::min(tiles.group, columns - first);
+    R* group = panel + static_cast<std::int64_t>(first) * depth;
+    for (int p = 0; p < depth; ++p) {
+      for (int c = 0; c < count; ++c)
+        group[p * tiles.group + c] = value(p, first + c);
     }
   }
 }

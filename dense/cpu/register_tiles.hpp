@@ -7,7 +7,16 @@
 
 namespace lanky::dense::cpu {
 
-/// sums[j * ld + i] += sum over p < depth of A(i, p) B(p, j), vectors along i.
+/// Memory that will be read next: asked for while a tile is computed, because a block takes too
+/// little of each column for prefetchers to learn.
+struct Ahead {
+  const void* data = nullptr;
+  std::int64_t column = 0;  // bytes from one to the next
+  int column_bytes = 0;
+  int columns = 0;
+};
+
+/// sums[j * ld + i] (+)= sum over p < depth of A(i, p) B(p, j), vectors along i.
 template <class Real>
 struct OuterProduct {
   const Real* a;
@@ -15,17 +24,22 @@ struct OuterProduct {
   /// strips of RegisterTiles::strip rows, then of `width` rows for the rest, each [depth][rows of
   /// strip].
   std::int64_t a_column;
-  int rows;       // a multiple of width
-  const Real* b;  // B(p, j) at p * b_row + j * b_column
+  int rows;  // a multiple of width
+  /// B(p, j) at b[g * b_group + p * b_row + (j - g * group) * b_column], in groups g of
+  /// RegisterTiles::group columns.
+  const Real* b;
+  std::int64_t b_group;
   std::int64_t b_row;
   std::int64_t b_column;
   int columns;
   int depth;
-  Real* sums;  // aligned to a vector, as ld is
+  Real* sums;
   std::int64_t ld;
+  bool fresh;  // sums are written, never read
+  Ahead ahead;
 };
 
-/// sums[j * ld + i] += sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along p.
+/// sums[j * ld + i] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along p.
 template <class Real>
 struct InnerProduct {
   const Real* a;
@@ -37,6 +51,7 @@ struct InnerProduct {
   int depth;
   Real* sums;
   std::int64_t ld;
+  bool fresh;  // sums are written, never read
 };
 
 template <class Real>
@@ -44,8 +59,11 @@ struct RegisterTiles {
   const char* isa;
   int width;  // elements of a vector
   int strip;  // rows of a packed strip
+  int group;  // columns of a packed group
   void (*outer)(const OuterProduct<Real>&);
   void (*inner)(const InnerProduct<Real>&);
+  /// Strips of OuterProduct::a from a matrix in place; rows up to a full vector are 0.
+  void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
   /// Copies past the caches.
   void (*stream)(const Real* source, Real* target, std::int64_t count);
   /// Makes what was streamed visible to other threads.

@@ -12,6 +12,15 @@ namespace {
 constexpr char kIsa[] = "AVX2";
 constexpr int kVectorBytes = 32;
 
+/// The first `count` lanes.
+inline void store_part(double* to, __m256d value, int count) {
+  const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+  _mm256_maskstore_pd(to, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), value);
+}
+inline void store_part(float* to, __m256 value, int count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes), value);
+}
 inline void stream_vector(double* to, __m256d value) {
   _mm256_stream_pd(to, value);
 }

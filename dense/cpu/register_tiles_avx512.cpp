@@ -11,6 +11,13 @@ namespace {
 constexpr char kIsa[] = "AVX-512";
 constexpr int kVectorBytes = 64;
 
+/// The first `count` lanes.
+inline void store_part(double* to, __m512d value, int count) {
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1U << count) - 1), value);
+}
+inline void store_part(float* to, __m512 value, int count) {
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1), value);
+}
 inline void stream_vector(double* to, __m512d value) {
   _mm512_stream_pd(to, value);
 }

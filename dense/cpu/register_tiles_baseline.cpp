@@ -9,6 +9,12 @@ namespace {
 constexpr char kIsa[] = "vectors of 16 bytes";
 constexpr int kVectorBytes = 16;
 
+/// The first `count` lanes.
+template <class Real, class Vector>
+inline void store_part(Real* to, Vector value, int count) {
+  for (int lane = 0; lane < count; ++lane)
+    to[lane] = value[lane];
+}
 /// An ordinary store: instructions past the cache are not the same on all processors.
 template <class Real, class Vector>
 inline void stream_vector(Real* to, Vector value) {

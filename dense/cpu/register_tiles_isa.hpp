@@ -1,7 +1,7 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, kOuterColumns, kInnerColumns and stream_vector() before they include this file.
-// Nothing with external linkage is called from here: an inline function of a header, compiled for
-// AVX-512, could be the one that the linker keeps for every processor.
+// kVectorBytes, the columns of tiles, store_part() and stream_vector() before they include this
+// file. Nothing with external linkage is called from here: an inline function of a header, compiled
+// for AVX-512, could be the one that the linker keeps for every processor.
 #include "dense/cpu/register_tiles.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
@@ -34,46 +34,71 @@ inline void store(Real* to, Vector<Real> value) {
   *reinterpret_cast<typename VectorOf<Real>::Unaligned*>(to) = value;
 }
 
-/// kVectors vectors of rows by kColumns columns of an OuterProduct, from row pointer `a` whose
-/// columns are `a_step` apart.
+/// Rows that a tile computes, one strip below the other.
+template <class Real>
+struct Strips {
+  const Real* a;
+  std::int64_t a_step;  // from one p to the next
+  std::int64_t a_next;  // from one strip to the next
+  Real* sums;
+  int count;
+  int last;  // rows of the last vector of the last strip
+};
+
+/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips.
 template <int kVectors, int kColumns, class Real>
-void outer_tile(const OuterProduct<Real>& g, const Real* a, std::int64_t a_step, const Real* b,
-                Real* sums) {
-  Vector<Real> acc[kColumns][kVectors];
-#pragma GCC unroll 8
-  for (int c = 0; c < kColumns; ++c) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      acc[c][v] = load(sums + c * g.ld + v * kWidth<Real>);
-  }
+void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_begin) {
+  constexpr int kW = kWidth<Real>;
   const std::int64_t b_row = g.b_row;
   const std::int64_t b_column = g.b_column;
-  for (int p = g.depth; p > 0; --p) {
-    Vector<Real> x[kVectors];
+  for (; strips.count > 0; --strips.count) {
+    Vector<Real> acc[kColumns][kVectors] = {};
+    if (!g.fresh) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      x[v] = load(a + v * kWidth<Real>);
+      for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const Real y = b[c * b_column];
+        for (int v = 0; v < kVectors; ++v)
+          acc[c][v] = load(strips.sums + c * g.ld + v * kW);
+      }
+    }
+    const Real* a = strips.a;
+    const Real* b = b_begin;
+    for (int p = g.depth; p > 0; --p) {
+      Vector<Real> x[kVectors];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
-        acc[c][v] += x[v] * y;
+        x[v] = load(a + v * kW);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) {
+        const Real y = b[c * b_column];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v)
+          acc[c][v] += x[v] * y;
+      }
+      a += strips.a_step;
+      b += b_row;
     }
-    a += a_step;
-    b += b_row;
-  }
+    const bool whole = strips.count > 1 || strips.last == kW;
 #pragma GCC unroll 8
-  for (int c = 0; c < kColumns; ++c) {
+    for (int c = 0; c < kColumns; ++c) {
+      Real* sums = strips.sums + c * g.ld;
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      store(sums + c * g.ld + v * kWidth<Real>, acc[c][v]);
+      for (int v = 0; v + 1 < kVectors; ++v)
+        store(sums + v * kW, acc[c][v]);
+      sums += (kVectors - 1) * kW;
+      if (whole) {
+        store(sums, acc[c][kVectors - 1]);
+      } else {
+        store_part(sums, acc[c][kVectors - 1], strips.last);
+      }
+    }
+    strips.a += strips.a_next;
+    strips.sums += kVectors * kW;
   }
 }
 
 template <class Real>
-using OuterTile = void (*)(const OuterProduct<Real>&, const Real*, std::int64_t, const Real*,
-                           Real*);
+using OuterTile = void (*)(const OuterProduct<Real>&, Strips<Real>, const Real*);
 
 template <int kVectors, class Real>
 constexpr OuterTile<Real> kOuterTiles[] = {
@@ -86,21 +111,103 @@ constexpr OuterTile<Real> kOuterTiles[] = {
 };
 constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
 
+/// Asks for the lines of an Ahead, some at a time.
+struct Prefetcher {
+  explicit Prefetcher(const Ahead& ahead)
+      : column(static_cast<const char*>(ahead.data)),
+        stride(ahead.column),
+        lines((ahead.column_bytes + 63) / 64),
+        left(lines * ahead.columns) {}
+
+  void ask(int count) {
+    for (; count > 0 && left > 0; --count, --left) {
+      __builtin_prefetch(column + std::int64_t{64} * line, 0, 2);
+      if (++line == lines) {
+        line = 0;
+        column += stride;
+      }
+    }
+  }
+
+  const char* column;
+  std::int64_t stride;
+  int lines;
+  int left;
+  int line = 0;
+};
+
 template <class Real>
 void outer(const OuterProduct<Real>& g) {
-  constexpr int kStrip = kStripVectors * kWidth<Real>;
-  for (int row = 0; row < g.rows;) {
-    const bool wide = g.rows - row >= kStrip;
-    const int height = wide ? kStrip : kWidth<Real>;
-    const bool packed = g.a_column == 0;
-    const Real* a = packed ? g.a + static_cast<std::int64_t>(row) * g.depth : g.a + row;
-    const OuterTile<Real>* tiles = wide ? kOuterTiles<kStripVectors, Real> : kOuterTiles<1, Real>;
-    for (int j = 0; j < g.columns; j += kOuterColumns) {
-      const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
-      tiles[columns - 1](g, a, packed ? height : g.a_column, g.b + j * g.b_column,
-                         g.sums + j * g.ld + row);
+  constexpr int kW = kWidth<Real>;
+  constexpr int kStripsPerAsk = 4;
+  static_assert(kStripVectors == 3);
+  constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, Real>, kOuterTiles<2, Real>,
+                                                   kOuterTiles<3, Real>};
+  const int groups = (g.columns + kOuterColumns - 1) / kOuterColumns;
+  const int all = (g.rows + kW - 1) / kW;
+  const int last = g.rows - (all - 1) * kW;
+  const bool packed = g.a_column == 0;
+  Prefetcher prefetcher(g.ahead);
+  const int calls =
+      groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
+  const int lines_per_call = (prefetcher.left + calls - 1) / calls;
+  for (int done = 0; done < all;) {  // vectors
+    const int vectors = all - done < kStripVectors ? all - done : kStripVectors;
+    const int height = vectors * kW;
+    int count = 1;
+    if (groups == 1) {
+      count = (all - done) / vectors;
+      if (count > kStripsPerAsk) count = kStripsPerAsk;
     }
-    row += height;
+    Strips<Real> strips{.a = g.a + static_cast<std::int64_t>(done) * kW * (packed ? g.depth : 1),
+                        .a_step = packed ? height : g.a_column,
+                        .a_next = packed ? static_cast<std::int64_t>(height) * g.depth : height,
+                        .sums = g.sums + done * kW,
+                        .count = count,
+                        .last = done + count * vectors == all ? last : kW};
+    for (int group = 0; group < groups; ++group) {
+      const int j = group * kOuterColumns;
+      const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
+      prefetcher.ask(lines_per_call);
+      kByVectors[vectors - 1][columns - 1](g, strips, g.b + group * g.b_group);
+      strips.sums += kOuterColumns * g.ld;
+    }
+    done += count * vectors;
+  }
+}
+
+/// `count` numbers and 0 up to `padded`, which is a multiple of a vector.
+template <class Real>
+inline void copy_padded(const Real* from, int count, Real* to, int padded) {
+  constexpr int kW = kWidth<Real>;
+  int i = 0;
+  for (; i + kW <= count; i += kW)
+    store(to + i, load(from + i));
+  if (i == padded) return;
+  Vector<Real> rest = {};
+  for (int lane = 0; i + lane < count; ++lane)
+    rest[lane] = from[i + lane];
+  store(to + i, rest);
+}
+
+template <class Real>
+void pack(const Real* source, std::int64_t column, int rows, int depth, Real* strips) {
+  constexpr int kStrip = kStripVectors * kWidth<Real>;
+  constexpr int kPerLine = 64 / sizeof(Real);
+  const int padded = (rows + kWidth<Real> - 1) / kWidth<Real> * kWidth<Real>;
+  for (int p = 0; p < depth; ++p) {
+    const Real* from = source + p * column;
+    const bool more = p + 1 < depth;
+    for (int row = 0; row < rows; row += kStrip) {
+      const int height = padded - row < kStrip ? padded - row : kStrip;
+      const int count = rows - row < height ? rows - row : height;
+      for (int i = 0; more && i < count; i += kPerLine)
+        __builtin_prefetch(from + column + row + i);
+      copy_padded(
+          from + row, count,
+          strips + static_cast<std::int64_t>(row) * depth + static_cast<std::int64_t>(p) * height,
+          height);
+    }
   }
 }
 
@@ -149,7 +256,8 @@ void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real*
       Real sum = sum_of_lanes<Real>(acc[r][c]);
       for (int q = p; q < g.depth; ++q)
         sum += a[r * g.lda + q] * b[c * g.ldb + q];
-      sums[c * g.ld + r] += sum;
+      Real& target = sums[c * g.ld + r];
+      target = g.fresh ? sum : target + sum;
     }
   }
 }
@@ -192,9 +300,9 @@ void stream(const Real* source, Real* target, std::int64_t count) {
 }
 
 template <class Real>
-constexpr RegisterTiles<Real> kTiles = {kIsa,        kWidth<Real>, kStripVectors* kWidth<Real>,
-                                        outer<Real>, inner<Real>,  stream<Real>,
-                                        stream_end};
+constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>, kStripVectors* kWidth<Real>,
+                                        kOuterColumns, outer<Real>,  inner<Real>,
+                                        pack<Real>,    stream<Real>, stream_end};
 
 }  // namespace
 

@@ -21,6 +21,8 @@ constexpr double kThreadsLeast = 1 << 19;
 constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
 /// A C of this many bytes is written past the caches, which saves reading it first.
 constexpr std::int64_t kStreamLeast = 8 << 20;
+/// Elements below which what is written at once fills too few cache lines for that.
+constexpr std::int64_t kStreamRun = 64;
 constexpr std::int64_t kAlignment = 64;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -30,31 +32,52 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
 }
 
-/// Panels of one thread, as offsets into its part of the workspace.
+/// The workspace of a run: partial sums of chunks, a B that all tasks share, and panels of each
+/// thread. Offsets and sizes in bytes.
 template <class T>
-struct Layout {
-  std::int64_t b = 0;       // a begins at 0
+struct WorkspaceLayout {
+  std::int64_t shared_b = 0;  // partial sums begin at 0
+  std::int64_t b_block = 0;   // of one block of packed B
+  std::int64_t threads = 0;   // where panels begin; a stands first in each
+  std::int64_t b = 0;
   std::int64_t sums = 0;    // Real<T>
   std::int64_t totals = 0;  // double
-  std::int64_t bytes = 0;
+  std::int64_t per_thread = 0;
   int ld = 0;  // of sums and totals: [columns of C][ld rows], swapped [rows][ld columns]
+  std::int64_t b_blocks_of_chunk = 0;
+  std::int64_t b_blocks_of_columns = 0;
 
-  Layout(const Blocking& blocking, const RegisterTiles<Real<T>>& tiles) {
+  /// `work`: the product that is computed, folded or not.
+  WorkspaceLayout(const Problem& work, const Blocking& blocking,
+                  const RegisterTiles<Real<T>>& tiles) {
     constexpr std::int64_t kSize = sizeof(Real<T>);
-    const std::int64_t columns = std::int64_t{blocking.columns} * kParts<T>;
-    const std::int64_t depth = std::int64_t{blocking.depth} * kParts<T>;
-    const bool swapped = blocking.form == Form::swapped;
-    ld = static_cast<int>(round_up(swapped ? columns : blocking.rows, tiles.width));
-    const std::int64_t elements = std::int64_t{ld} * (swapped ? blocking.rows : columns);
-    const std::int64_t rows = round_up(blocking.rows, tiles.width);
     const auto after = [](std::int64_t offset, std::int64_t size) {
       return offset + round_up(size, kAlignment);
     };
+    const bool partial = blocking.split.count > 1 || blocking.fold > 1;
+    shared_b = after(0, partial ? blocking.split.count * work.m * work.n * kParts<T> *
+                                      std::int64_t{sizeof(double)}
+                                : 0);
+    const std::int64_t columns = std::int64_t{blocking.columns} * kParts<T>;
+    const std::int64_t depth = std::int64_t{blocking.depth} * kParts<T>;
+    b_block = after(0, round_up(columns, std::max(tiles.width, tiles.group)) * depth * kSize);
+    b_blocks_of_chunk = ceil_div(blocking.split.length, blocking.depth);
+    b_blocks_of_columns = ceil_div(work.n, blocking.columns);
+    threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
+
+    const bool swapped = blocking.form == Form::swapped;
+    ld = static_cast<int>(swapped ? columns : round_up(blocking.rows, tiles.width));
+    const std::int64_t elements =
+        std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
+    const std::int64_t rows = round_up(blocking.rows, tiles.width);
     b = after(0, (blocking.a_in_place && blocking.form != Form::outer ? 0 : rows) * depth * kSize);
-    sums = after(b, blocking.b_in_place ? 0 : round_up(columns, tiles.width) * depth * kSize);
+    sums = after(b, blocking.b_in_place || blocking.b_shared ? 0 : b_block);
     totals = after(sums, elements * kSize);
-    bytes = after(totals, elements * static_cast<std::int64_t>(sizeof(double)));
+    per_thread = after(totals, blocking.promote == 0 ? 0 : elements * std::int64_t{sizeof(double)});
   }
+
+  /// Blocks of B in one chunk of k.
+  std::int64_t b_blocks() const { return b_blocks_of_chunk * b_blocks_of_columns; }
 };
 
 /// alpha and beta of a run; alpha is 0 where there is nothing to sum.
@@ -109,17 +132,14 @@ class Run {
   using R = Real<T>;
 
   Run(const Problem& problem, const Blocking& blocking, const Operands<T, TOut>& g)
-      : problem_(problem),
+      : original_(problem),
+        problem_(folded(problem, blocking.fold)),
         blocking_(blocking),
         g_(g),
         tiles_(register_tiles<R>()),
-        layout_(blocking, tiles_),
-        factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))} {}
-
-  static std::int64_t partial_bytes(const Problem& problem, const Blocking& blocking) {
-    return round_up(dense::partial_bytes(problem, blocking.split, kParts<T> * sizeof(double)),
-                    kAlignment);
-  }
+        layout_(problem_, blocking, tiles_),
+        factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
+        into_c_(writes_into_c()) {}
 
   void compute(int threads) {
     if (factors_.alpha == Final<T>(0)) return scale();
@@ -129,23 +149,29 @@ class Run {
     const bool worth = static_cast<double>(problem_.m) * static_cast<double>(problem_.n) *
                            static_cast<double>(problem_.k) >=
                        kThreadsLeast;
-    if (!worth) threads = 1;
-#pragma omp parallel num_threads(static_cast <int>(std::min <std::int64_t>(threads, tasks)))
+    const auto used = static_cast<int>(worth ? std::min<std::int64_t>(threads, tasks) : 1);
+#pragma omp parallel num_threads(used)
     {
       Panels panels(*this, omp_get_thread_num());
+      if (blocking_.b_shared) {
+        const std::int64_t blocks = layout_.b_blocks() * blocking_.split.count;
+#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
+        for (std::int64_t index = 0; index < blocks; ++index)
+          pack_shared_b(index);
+      }
 #pragma omp for schedule(dynamic, 1)
       for (std::int64_t task = 0; task < tasks; ++task)
         multiply_rows(panels, task % row_tasks, task / row_tasks);
     }
-    if (blocking_.split.count > 1) reduce();
+    if (partial()) reduce();
   }
 
  private:
   /// Scratch of one thread.
   struct Panels {
     Panels(const Run& run, int thread) {
-      std::byte* base = static_cast<std::byte*>(run.g_.workspace) +
-                        partial_bytes(run.problem_, run.blocking_) + thread * run.layout_.bytes;
+      std::byte* base = static_cast<std::byte*>(run.g_.workspace) + run.layout_.threads +
+                        thread * run.layout_.per_thread;
       a = reinterpret_cast<R*>(base);
       b = reinterpret_cast<R*>(base + run.layout_.b);
       sums = reinterpret_cast<R*>(base + run.layout_.sums);
@@ -159,7 +185,8 @@ class Run {
     std::int64_t b_column = -1;
   };
 
-  /// A part of the product: C[rows, columns] from (i, j) on, over k of [p, p + depth).
+  /// A part of the product: C[rows, columns] from (i, j) on, over k of [p, p + depth). It belongs
+  /// to a task of rows up to i_end and k from p_begin to p_end.
   struct Block {
     std::int64_t i;
     std::int64_t j;
@@ -167,7 +194,37 @@ class Run {
     int rows;
     int columns;
     int depth;
+    std::int64_t i_end;
+    std::int64_t p_begin;
+    std::int64_t p_end;
   };
+
+  /// Where the sums of a block go, and whether they are its first.
+  struct Target {
+    R* sums;
+    std::int64_t ld;
+    bool fresh;
+  };
+
+  bool partial() const {
+    return blocking_.split.count > 1 || blocking_.fold > 1;
+  }
+
+  /// The product is C itself, whole, and no larger than the caches: tiles are stored there.
+  bool writes_into_c() const {
+    if constexpr (std::is_same_v<R, TOut>) {
+      const Strides& c = problem_.c;
+      return !partial() && factors_.alpha == 1 && factors_.beta == 0 &&
+             problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
+             (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
+    } else {
+      return false;
+    }
+  }
+
+  bool past_caches() const {
+    return problem_.m * problem_.n * static_cast<std::int64_t>(sizeof(TOut)) >= kStreamLeast;
+  }
 
   /// One task: blocking.blocks blocks of rows, over chunk `chunk` of k.
   void multiply_rows(Panels& panels, std::int64_t task, std::int64_t chunk) const {
@@ -178,52 +235,82 @@ class Run {
     panels.b_row = -1;
     for (std::int64_t j = 0; j < problem_.n; j += blocking_.columns) {
       for (std::int64_t i = task * task_rows; i < i1; i += blocking_.rows) {
-        Block block{i,
-                    j,
-                    k0,
-                    static_cast<int>(std::min<std::int64_t>(blocking_.rows, i1 - i)),
-                    static_cast<int>(std::min<std::int64_t>(blocking_.columns, problem_.n - j)),
-                    static_cast<int>(std::min<std::int64_t>(blocking_.depth, k1 - k0))};
-        if (k1 - k0 <= blocking_.depth) {
-          multiply_block(panels, block);
-          emit(panels.sums, block, chunk);
-        } else {
-          multiply_deep(panels, block, k1);
-          emit(panels.totals, block, chunk);
-        }
+        const auto rows = static_cast<int>(std::min<std::int64_t>(blocking_.rows, i1 - i));
+        const auto columns =
+            static_cast<int>(std::min<std::int64_t>(blocking_.columns, problem_.n - j));
+        multiply_whole(panels, {i, j, k0, rows, columns, 0, i1, k0, k1}, chunk);
       }
     }
     tiles_.stream_end();
   }
 
-  /// totals = the sums of every depth of [block.p, k1).
-  void multiply_deep(Panels& panels, Block block, std::int64_t k1) const {
-    const std::int64_t elements = sums_of(block);
+  /// The block over all k of its task, to where it belongs.
+  void multiply_whole(Panels& panels, const Block& block, std::int64_t chunk) const {
+    if constexpr (std::is_same_v<R, TOut>) {
+      if (into_c_) {
+        R* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
+        const bool swapped = blocking_.form == Form::swapped;
+        return multiply_depths(panels, block, block.p_end,
+                               {c, swapped ? problem_.c.row : problem_.c.col, true});
+      }
+    }
+    if (blocking_.promote == 0 || block.p_end - block.p <= blocking_.promote) {
+      multiply_depths(panels, block, block.p_end, {panels.sums, layout_.ld, true});
+      emit(panels.sums, block, chunk);
+    } else {
+      multiply_deep(panels, block);
+      emit(panels.totals, block, chunk);
+    }
+  }
+
+  /// totals = the product of the block over all k of its task.
+  void multiply_deep(Panels& panels, Block block) const {
+    const std::int64_t elements =
+        std::int64_t{layout_.ld} *
+        (blocking_.form == Form::swapped ? block.rows : block.columns * kParts<T>);
     std::fill_n(panels.totals, elements, 0.0);
-    for (; block.p < k1; block.p += blocking_.depth) {
-      block.depth = static_cast<int>(std::min<std::int64_t>(blocking_.depth, k1 - block.p));
-      multiply_block(panels, block);
+    while (block.p < block.p_end) {
+      const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
+      multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
+      block.p = next;
       for (std::int64_t e = 0; e < elements; ++e)
         panels.totals[e] += static_cast<double>(panels.sums[e]);
     }
   }
 
-  std::int64_t sums_of(const Block& block) const {
-    return std::int64_t{layout_.ld} *
-           (blocking_.form == Form::swapped ? block.rows : block.columns * kParts<T>);
+  /// The product of the block over k of [block.p, end).
+  void multiply_depths(Panels& panels, Block block, std::int64_t end, Target target) const {
+    for (; block.p < end; block.p += block.depth) {
+      block.depth = static_cast<int>(std::min<std::int64_t>(blocking_.depth, end - block.p));
+      switch (blocking_.form) {
+        case Form::outer:
+          multiply_outer(panels, block, target);
+          break;
+        case Form::swapped:
+          multiply_swapped(panels, block, target);
+          break;
+        case Form::inner:
+          multiply_inner(panels, block, target);
+          break;
+      }
+      target.fresh = false;
+    }
   }
 
-  /// sums = the product of the block.
-  void multiply_block(Panels& panels, const Block& block) const {
-    std::fill_n(panels.sums, sums_of(block), R(0));
-    switch (blocking_.form) {
-      case Form::outer:
-        return multiply_outer(panels, block);
-      case Form::swapped:
-        return multiply_swapped(panels, block);
-      case Form::inner:
-        return multiply_inner(panels, block);
+  /// What an outer product reads of A after k up to `p`: the next `depth` columns of the block, or
+  /// the first ones of the next block.
+  Ahead a_after(Block block, std::int64_t p, int depth) const {
+    if (p < block.p_end) {
+      block.p = p;
+    } else {
+      block.i += blocking_.rows;
+      block.p = block.p_begin;
     }
+    if (block.i >= block.i_end) return {};
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
+    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
+            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
   }
 
   const T* a_at(const Block& block) const {
@@ -248,55 +335,111 @@ class Run {
       return RealSource<T>{b_at(block), problem_.b.transposed()};
     }
   }
-  /// True once for every part of B that is needed next.
-  bool b_is_new(Panels& panels, const Block& block) const {
-    if (panels.b_row == block.p && panels.b_column == block.j) return false;
-    panels.b_row = block.p;
-    panels.b_column = block.j;
-    return true;
+  void pack_b(const Block& block, R* panel) const {
+    const int columns = block.columns * kParts<T>;
+    const int depth = block.depth * kParts<T>;
+    switch (blocking_.form) {
+      case Form::outer:
+        return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
+      case Form::inner:
+        return pack_rows(panel, columns, depth, b_transposed(block));
+      case Form::swapped:
+        if constexpr (!kIsComplex<T>) {
+          if (problem_.b.col == 1) {
+            return pack_contiguous_strips(tiles_, panel, b_at(block), problem_.b.row, columns,
+                                          depth);
+          }
+        }
+        return pack_strips(tiles_, panel, columns, depth, b_transposed(block));
+    }
   }
 
-  void multiply_outer(Panels& panels, const Block& block) const {
+  R* shared_b(std::int64_t index) const {
+    return reinterpret_cast<R*>(static_cast<std::byte*>(g_.workspace) + layout_.shared_b +
+                                index * layout_.b_block);
+  }
+
+  /// Block `index` of B: columns before k, which goes on from chunk to chunk.
+  void pack_shared_b(std::int64_t index) const {
+    const std::int64_t chunk = index / layout_.b_blocks();
+    const std::int64_t in_chunk = index % layout_.b_blocks() / layout_.b_blocks_of_columns;
+    const std::int64_t k1 = std::min(problem_.k, (chunk + 1) * blocking_.split.length);
+    Block block{};
+    block.j = index % layout_.b_blocks_of_columns * blocking_.columns;
+    block.p = chunk * blocking_.split.length + in_chunk * blocking_.depth;
+    if (block.p >= k1) return;
+    block.columns =
+        static_cast<int>(std::min<std::int64_t>(blocking_.columns, problem_.n - block.j));
+    block.depth = static_cast<int>(std::min<std::int64_t>(blocking_.depth, k1 - block.p));
+    pack_b(block, shared_b(index));
+  }
+
+  /// B of the block, packed.
+  const R* packed_b(Panels& panels, const Block& block) const {
+    if (blocking_.b_shared) {
+      const std::int64_t chunk = block.p_begin / blocking_.split.length;
+      const std::int64_t in_chunk = (block.p - block.p_begin) / blocking_.depth;
+      return shared_b(chunk * layout_.b_blocks() + in_chunk * layout_.b_blocks_of_columns +
+                      block.j / blocking_.columns);
+    }
+    if (panels.b_row != block.p || panels.b_column != block.j) {
+      pack_b(block, panels.b);
+      panels.b_row = block.p;
+      panels.b_column = block.j;
+    }
+    return panels.b;
+  }
+
+  void multiply_outer(Panels& panels, const Block& block, Target target) const {
     const int depth = block.depth * kParts<T>;
-    const int columns = block.columns * kParts<T>;
     OuterProduct<R> tile{.a = panels.a,
                          .a_column = 0,
-                         .rows = static_cast<int>(round_up(block.rows, tiles_.width)),
-                         .b = panels.b,
-                         .b_row = columns,
+                         .rows = block.rows,
+                         .b = nullptr,
+                         .b_group = tiles_.group,
+                         .b_row = problem_.b.row,
                          .b_column = 1,
-                         .columns = columns,
+                         .columns = block.columns * kParts<T>,
                          .depth = depth,
-                         .sums = panels.sums,
-                         .ld = layout_.ld};
+                         .sums = target.sums,
+                         .ld = target.ld,
+                         .fresh = target.fresh,
+                         .ahead = {}};
     if (blocking_.b_in_place) {
       tile.b = in_place(b_at(block));
-      tile.b_row = problem_.b.row;
-    } else if (b_is_new(panels, block)) {
-      pack_rows(panels.b, depth, columns, b_numbers(block));
+    } else {
+      tile.b = packed_b(panels, block);
+      tile.b_group = std::int64_t{tiles_.group} * depth;
+      tile.b_row = tiles_.group;
     }
-    if (!blocking_.a_in_place) {
-      pack_contiguous_strips(tiles_, panels.a, a_at(block), problem_.a.col, block.rows,
-                             block.depth);
-      tiles_.outer(tile);
-      return;
-    }
+    if (blocking_.a_in_place) return multiply_in_place(panels, block, tile);
+    pack_contiguous_strips(tiles_, panels.a, a_at(block), problem_.a.col, block.rows, block.depth);
+    tile.ahead = a_after(block, block.p + block.depth, blocking_.depth);
+    tiles_.outer(tile);
+  }
+
+  /// An outer product whose A is read where it stands, some columns at a time; rows that fill no
+  /// vector are packed.
+  void multiply_in_place(Panels& panels, const Block& block, OuterProduct<R> tile) const {
     const int whole = block.rows / tiles_.width * tiles_.width;
-    if (whole < block.rows) {  // rows that fill no vector
+    const R* a = in_place(a_at(block));
+    if (whole < block.rows) {
       OuterProduct<R> rest = tile;
-      pack_contiguous_strips(tiles_, panels.a, a_at(block) + whole, problem_.a.col,
-                             block.rows - whole, block.depth);
-      rest.rows = tiles_.width;
+      rest.rows = block.rows - whole;
       rest.sums += whole;
+      tiles_.pack(a + whole, problem_.a.col, rest.rows, block.depth, panels.a);
       tiles_.outer(rest);
     }
+    if (whole == 0) return;
     tile.rows = whole;
     tile.a_column = problem_.a.col;
-    for (int p = 0; p < depth; p += blocking_.step) {
-      tile.a = in_place(a_at(block)) + p * problem_.a.col;
-      tile.depth = std::min(blocking_.step, depth - p);
+    for (int p = 0; p < block.depth; p += blocking_.step) {
+      tile.a = a + p * problem_.a.col;
+      tile.depth = std::min(blocking_.step, block.depth - p);
+      tile.ahead = a_after(block, block.p + p + tile.depth, blocking_.step);
       tiles_.outer(tile);
       tile.b += tile.depth * tile.b_row;
+      tile.fresh = false;
     }
   }
 
@@ -318,48 +461,31 @@ class Run {
     return rows;
   }
 
-  void multiply_swapped(Panels& panels, const Block& block) const {
-    const int columns = block.columns * kParts<T>;
+  void multiply_swapped(Panels& panels, const Block& block, Target target) const {
     const InnerProduct<R> a = rows_of_a(panels, block);
-    if (b_is_new(panels, block)) {
-      if constexpr (!kIsComplex<T>) {
-        if (problem_.b.col == 1) {
-          pack_contiguous_strips(tiles_, panels.b, b_at(block), problem_.b.row, columns,
-                                 block.depth);
-        } else {
-          pack_strips(tiles_, panels.b, columns, a.depth, b_transposed(block));
-        }
-      } else {
-        pack_strips(tiles_, panels.b, columns, a.depth, b_transposed(block));
-      }
-    }
-    tiles_.outer({.a = panels.b,
+    tiles_.outer({.a = packed_b(panels, block),
                   .a_column = 0,
-                  .rows = static_cast<int>(round_up(columns, tiles_.width)),
+                  .rows = block.columns * kParts<T>,
                   .b = a.a,
+                  .b_group = tiles_.group * a.lda,
                   .b_row = 1,
                   .b_column = a.lda,
                   .columns = block.rows,
                   .depth = a.depth,
-                  .sums = panels.sums,
-                  .ld = layout_.ld});
+                  .sums = target.sums,
+                  .ld = target.ld,
+                  .fresh = target.fresh,
+                  .ahead = {}});
   }
 
-  void multiply_inner(Panels& panels, const Block& block) const {
+  void multiply_inner(Panels& panels, const Block& block, Target target) const {
     InnerProduct<R> tile = rows_of_a(panels, block);
     tile.columns = block.columns * kParts<T>;
-    if (blocking_.b_in_place) {
-      tile.b = in_place(b_at(block));
-      tile.ldb = problem_.b.col;
-    } else {
-      tile.b = panels.b;
-      tile.ldb = tile.depth;
-      if (b_is_new(panels, block)) {
-        pack_rows(panels.b, tile.columns, tile.depth, b_transposed(block));
-      }
-    }
-    tile.sums = panels.sums;
-    tile.ld = layout_.ld;
+    tile.b = blocking_.b_in_place ? in_place(b_at(block)) : packed_b(panels, block);
+    tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
+    tile.sums = target.sums;
+    tile.ld = target.ld;
+    tile.fresh = target.fresh;
     tiles_.inner(tile);
   }
 
@@ -373,7 +499,7 @@ class Run {
   void emit(const Sum* data, const Block& block, std::int64_t chunk) const {
     const Strides strides =
         blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
-    if (blocking_.split.count == 1) return finish(Sums<Sum>{data, strides}, block);
+    if (!partial()) return finish(Sums<Sum>{data, strides}, block);
     double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
     for (int j = 0; j < block.columns * kParts<T>; ++j) {
       for (int i = 0; i < block.rows; ++i) {
@@ -394,36 +520,34 @@ class Run {
     const bool along_rows = problem_.c.row == 1;
     const Strides c_strides = along_rows ? problem_.c : problem_.c.transposed();
     const Strides s_strides = along_rows ? sums.strides : sums.strides.transposed();
-    const int runs = along_rows ? block.columns : block.rows;
-    const int length = along_rows ? block.rows : block.columns;
+    const std::int64_t runs = along_rows ? block.columns : block.rows;
+    const std::int64_t length = along_rows ? block.rows : block.columns;
     if constexpr (!kIsComplex<T>) {
-      if (factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1) {
-        for (int r = 0; r < runs; ++r)
-          copy_run(sums.data + r * s_strides.col, c + r * c_strides.col, c_strides.row, length);
+      if (factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1 && c_strides.row == 1) {
+        if (s_strides.col == length && c_strides.col == length) {
+          return copy_run(sums.data, c, runs * length);
+        }
+        for (std::int64_t r = 0; r < runs; ++r)
+          copy_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
         return;
       }
     }
-    for (int r = 0; r < runs; ++r) {
-      for (int e = 0; e < length; ++e) {
-        const int i = along_rows ? e : r;
-        const int j = along_rows ? r : e;
-        store(sums.template at<T>(i, j), c[r * c_strides.col + e * c_strides.row]);
+    for (std::int64_t r = 0; r < runs; ++r) {
+      for (std::int64_t e = 0; e < length; ++e) {
+        store(sums.template at<T>(along_rows ? e : r, along_rows ? r : e),
+              c[r * c_strides.col + e * c_strides.row]);
       }
     }
   }
 
-  /// c = sums, rounded once: past the caches where C is large.
+  /// c = sums, rounded once: past the caches where C is large and runs are long.
   template <class Sum>
-  void copy_run(const Sum* sums, TOut* c, std::int64_t stride, int length) const {
+  void copy_run(const Sum* sums, TOut* c, std::int64_t length) const {
     if constexpr (std::is_same_v<Sum, TOut>) {
-      const auto bytes = static_cast<std::int64_t>(sizeof(TOut));
-      if (stride == 1 && problem_.m * problem_.n * bytes >= kStreamLeast) {
-        tiles_.stream(sums, c, length);
-        return;
-      }
+      if (past_caches() && length >= kStreamRun) return tiles_.stream(sums, c, length);
     }
-    for (int e = 0; e < length; ++e)
-      c[e * stride] = static_cast<TOut>(sums[e]);
+    for (std::int64_t e = 0; e < length; ++e)
+      c[e] = static_cast<TOut>(sums[e]);
   }
 
   void store(Final<T> sum, TOut& c) const {
@@ -431,38 +555,57 @@ class Run {
     c = static_cast<TOut>(finished(factors_, sum, old));
   }
 
-  /// C from the partial sums, chunk after chunk.
+  /// C from the partial sums, chunk after chunk, and in each one diagonal block after the other.
   void reduce() const {
-    const std::int64_t elements = problem_.m * problem_.n;
+    const std::int64_t elements = original_.m * original_.n;
 #pragma omp parallel for schedule(static) if (elements * blocking_.split.count >= \
                                               kElementsThreadsLeast)
     for (std::int64_t e = 0; e < elements; ++e) {
-      const std::int64_t i = e % problem_.m;
-      const std::int64_t j = e / problem_.m;
+      const std::int64_t i = e % original_.m;
+      const std::int64_t j = e / original_.m;
       double sum[2] = {};
       for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
-        for (int part = 0; part < kParts<T>; ++part)
-          sum[part] += partials_of(chunk)[(j * kParts<T> + part) * problem_.m + i];
+        for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
+          for (int part = 0; part < kParts<T>; ++part) {
+            const std::int64_t row = diagonal * original_.m + i;
+            const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
+            sum[part] += partials_of(chunk)[column * problem_.m + row];
+          }
+        }
       }
-      TOut& c = g_.c[i * problem_.c.row + j * problem_.c.col];
-      store(Sums<double>{sum, {0, 1}}.template at<T>(0, 0), c);
+      if constexpr (!kIsComplex<T>) sum[0] += last_terms(i, j);
+      store(Sums<double>{sum, {0, 1}}.template at<T>(0, 0),
+            g_.c[i * original_.c.row + j * original_.c.col]);
     }
+  }
+
+  /// The k % fold last products of C(i, j), which no fold holds.
+  double last_terms(std::int64_t i, std::int64_t j) const {
+    R sum = 0;
+    for (std::int64_t p = problem_.k * blocking_.fold; p < original_.k; ++p) {
+      sum += static_cast<R>(g_.a[i * original_.a.row + p * original_.a.col]) *
+             static_cast<R>(g_.b[p * original_.b.row + j * original_.b.col]);
+    }
+    return static_cast<double>(sum);
   }
 
   /// C = beta C.
   void scale() const {
-    const std::int64_t elements = problem_.m * problem_.n;
+    const Strides& c = original_.c;
+    const std::int64_t elements = original_.m * original_.n;
 #pragma omp parallel for schedule(static) if (elements >= kElementsThreadsLeast)
     for (std::int64_t e = 0; e < elements; ++e)
-      store(Final<T>(0), g_.c[e % problem_.m * problem_.c.row + e / problem_.m * problem_.c.col]);
+      store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
   }
 
-  const Problem& problem_;
+  const Problem& original_;
+  Problem problem_;  // with rows folded
   const Blocking& blocking_;
   const Operands<T, TOut>& g_;
   const RegisterTiles<R>& tiles_;
-  Layout<T> layout_;
+  WorkspaceLayout<T> layout_;
   Factors<Final<T>> factors_;
+  bool into_c_;
 };
 
 template <class T>
@@ -485,8 +628,9 @@ TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return Run<T, TOut>::partial_bytes(problem_, blocking_) +
-         threads_ * Layout<T>(blocking_, register_tiles<Real<T>>()).bytes;
+  const WorkspaceLayout<T> layout(folded(problem_, blocking_.fold), blocking_,
+                                  register_tiles<Real<T>>());
+  return layout.threads + threads_ * layout.per_thread;
 }
 
 template <class T, class TOut>
@@ -497,8 +641,9 @@ std::string TiledExecutor<T, TOut>::explain() const {
                                                         : "k";
   return concat("cpu tiled, ", register_tiles<Real<T>>().isa, " along ", along, ", blocks of ",
                 blocking_.rows, " x ", blocking_.columns, " x ", blocking_.depth, ", A",
-                operand(blocking_.a_in_place), ", B", operand(blocking_.b_in_place), ", k in ",
-                blocking_.split.count, " chunks of ", blocking_.split.length,
+                operand(blocking_.a_in_place), ", B", operand(blocking_.b_in_place),
+                blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
+                ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
                 reason_.empty() ? "" : "; ", reason_);
 }
 
