@@ -1,217 +1,84 @@
 #include "dense/cpu/tiled.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
+#include "dense/cpu/pack.hpp"
+#include "dense/cpu/register_tiles.hpp"
 
 namespace lanky::dense::cpu {
 
 namespace {
 
-constexpr int kBlockM = 64;
-constexpr int kBlockN = 64;
-constexpr int kBlockK = 128;
-constexpr int kMicroN = 4;
-/// 4 doubles or 8 floats: with kMicroN columns, eight registers of 16 bytes.
-template <class Acc>
-constexpr int kMicroM = 32 / sizeof(Acc);
-/// Chunks of k are made until this many blocks can run at once.
-constexpr std::int64_t kWantedBlocks = 64;
-constexpr std::int64_t kMinChunk = 8 * kBlockK;
-template <class T>
-constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
-/// Up to this many columns of C, an element of A is used too seldom for packing it to pay: on one
-/// core of a Xeon a gram of 1 x 1 x 1e6 took 8 times as long with it. Half types are widened as
-/// they are packed; without it 1e5 x 4 x 4 took 4 times as long.
-template <class T>
-constexpr int kDirectColumns = kIsComplex<T>                       ? 0
-                               : std::is_same_v<T, Accumulator<T>> ? 4
-                                                                   : 1;
-/// Rows of A shorter than this make poor dot products: twice the time for a row-major 1e6 x 2 x 2.
-constexpr std::int64_t kDirectDepth = 32;
 /// Multiply-adds below which one thread computes: waking others costs more than it saves.
 constexpr double kThreadsLeast = 1 << 19;
-/// The same for partial sums.
-constexpr std::int64_t kReduceThreadsLeast = 1 << 17;
-
-template <class T>
-bool read_in_place(const Problem& problem) {
-  return problem.n <= kDirectColumns<T> && (problem.a.row == 1 || problem.k >= kDirectDepth);
-}
+/// The same for elements of C that are only scaled, or summed from partial sums.
+constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
+/// A C of this many bytes is written past the caches, which saves reading it first.
+constexpr std::int64_t kStreamLeast = 8 << 20;
+/// Elements below which what is written at once fills too few cache lines for that.
+constexpr std::int64_t kStreamRun = 64;
+constexpr std::int64_t kAlignment = 64;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0);
+}
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return ceil_div(value, unit) * unit;
 }
 
-/// a b by the plain formula of BLAS, also where a part is infinite.
-template <class Acc>
-Acc product(Acc a, Acc b) {
-  if constexpr (kIsComplex<Acc>) {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-  } else {
-    return a * b;
+/// The workspace of a run: partial sums of chunks, a B that all tasks share, and panels of each
+/// thread. Offsets and sizes in bytes.
+template <class T>
+struct WorkspaceLayout {
+  std::int64_t shared_b = 0;  // partial sums begin at 0
+  std::int64_t b_block = 0;   // of one block of packed B
+  std::int64_t threads = 0;   // where panels begin; a stands first in each
+  std::int64_t b = 0;
+  std::int64_t sums = 0;    // Real<T>
+  std::int64_t totals = 0;  // double
+  std::int64_t per_thread = 0;
+  int ld = 0;  // of sums and totals: [columns of C][ld rows], swapped [rows][ld columns]
+  std::int64_t b_blocks_of_chunk = 0;
+  std::int64_t b_blocks_of_columns = 0;
+
+  /// `work`: the product that is computed, folded or not.
+  WorkspaceLayout(const Problem& work, const Blocking& blocking,
+                  const RegisterTiles<Real<T>>& tiles) {
+    constexpr std::int64_t kSize = sizeof(Real<T>);
+    const auto after = [](std::int64_t offset, std::int64_t size) {
+      return offset + round_up(size, kAlignment);
+    };
+    const bool partial = blocking.split.count > 1 || blocking.fold > 1;
+    shared_b = after(0, partial ? blocking.split.count * work.m * work.n * kParts<T> *
+                                      std::int64_t{sizeof(double)}
+                                : 0);
+    const std::int64_t columns = std::int64_t{blocking.columns} * kParts<T>;
+    const std::int64_t depth = std::int64_t{blocking.depth} * kParts<T>;
+    b_block = after(0, round_up(columns, std::max(tiles.width, tiles.group)) * depth * kSize);
+    b_blocks_of_chunk = ceil_div(blocking.split.length, blocking.depth);
+    b_blocks_of_columns = ceil_div(work.n, blocking.columns);
+    threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
+
+    const bool swapped = blocking.form == Form::swapped;
+    ld = static_cast<int>(swapped ? columns : round_up(blocking.rows, tiles.width));
+    const std::int64_t elements =
+        std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
+    const std::int64_t rows = round_up(blocking.rows, tiles.width);
+    b = after(0, (blocking.a_in_place && blocking.form != Form::outer ? 0 : rows) * depth * kSize);
+    sums = after(b, blocking.b_in_place || blocking.b_shared ? 0 : b_block);
+    totals = after(sums, elements * kSize);
+    per_thread = after(totals, blocking.promote == 0 ? 0 : elements * std::int64_t{sizeof(double)});
   }
-}
 
-template <class Acc>
-Acc conjugate_if(bool conjugated, Acc value) {
-  if constexpr (kIsComplex<Acc>) {
-    return conjugated ? std::conj(value) : value;
-  } else {
-    return value;
-  }
-}
-
-/// What one thread works on. a and b are packed as the register tile reads them: kMicroM rows (or
-/// kMicroN columns) side by side for each p, one such strip after the other.
-template <class Acc>
-struct Panels {
-  alignas(64) Acc a[kBlockM * kBlockK];     // [kBlockM / kMicroM][depth][kMicroM]
-  alignas(64) Acc b[kBlockN * kBlockK];     // [kBlockN / kMicroN][depth][kMicroN]
-  alignas(64) Acc sums[kBlockN * kBlockM];  // [kBlockN][kBlockM]
+  /// Blocks of B in one chunk of k.
+  std::int64_t b_blocks() const { return b_blocks_of_chunk * b_blocks_of_columns; }
 };
-
-/// strip[p][r] = source(r, p) for r < rows, p < depth, and 0 for rows up to kWidth.
-template <int kWidth, class T, class Acc>
-void pack_strip(Acc* __restrict strip, const T* source, Strides strides, int rows, int depth) {
-  if (rows == kWidth && strides.row == 1) {
-    for (int p = 0; p < depth; ++p) {
-      for (int r = 0; r < kWidth; ++r)
-        strip[p * kWidth + r] = static_cast<Acc>(source[p * strides.col + r]);
-    }
-    return;
-  }
-  for (int r = 0; r < kWidth; ++r) {
-    for (int p = 0; p < depth; ++p)
-      strip[p * kWidth + r] =
-          r < rows ? static_cast<Acc>(source[r * strides.row + p * strides.col]) : Acc(0);
-  }
-}
-
-template <int kWidth, class T, class Acc>
-void pack(Acc* panel, const T* source, Strides strides, int rows, int depth, bool conjugated) {
-  for (int r = 0; r < rows; r += kWidth) {
-    pack_strip<kWidth>(panel + r * depth, source + r * strides.row, strides,
-                       std::min(kWidth, rows - r), depth);
-  }
-  if constexpr (kIsComplex<Acc>) {
-    const int packed = (rows + kWidth - 1) / kWidth * kWidth * depth;
-    for (int e = 0; e < packed; ++e)
-      panel[e] = conjugate_if(conjugated, panel[e]);
-  }
-}
-
-/// sums[c][r] += sum over p of a[p][r] b[p][c], for kMicroM<Acc> rows and kColumns columns.
-template <int kColumns, class Acc>
-void multiply_micro(const Acc* __restrict a, const Acc* __restrict b, Acc* __restrict sums,
-                    int depth) {
-  constexpr int kRows = kMicroM<Acc>;
-  Acc registers[kColumns][kRows] = {};
-  for (int p = 0; p < depth; ++p) {
-    for (int c = 0; c < kColumns; ++c) {
-      for (int r = 0; r < kRows; ++r)
-        registers[c][r] += product(a[p * kRows + r], b[p * kMicroN + c]);
-    }
-  }
-  for (int c = 0; c < kColumns; ++c) {
-    for (int r = 0; r < kRows; ++r)
-      sums[c * kBlockM + r] += registers[c][r];
-  }
-}
-
-template <class Acc>
-void multiply_panels(Panels<Acc>& panels, int rows, int columns, int depth) {
-  for (int i = 0; i < rows; i += kMicroM<Acc>) {
-    const Acc* a = panels.a + i * depth;
-    for (int j = 0; j < columns; j += kMicroN) {
-      const Acc* b = panels.b + j * depth;
-      Acc* sums = panels.sums + j * kBlockM + i;
-      switch (columns - j) {
-        case 1:
-          multiply_micro<1>(a, b, sums, depth);
-          break;
-        case 2:
-          multiply_micro<2>(a, b, sums, depth);
-          break;
-        case 3:
-          multiply_micro<3>(a, b, sums, depth);
-          break;
-        default:
-          multiply_micro<kMicroN>(a, b, sums, depth);
-      }
-    }
-  }
-}
-
-/// sum over p < depth of a[p * stride] b[p], in a fixed number of running sums.
-template <class T, class Acc>
-Acc dot(const T* __restrict a, std::int64_t stride, const Acc* __restrict b, int depth) {
-  constexpr int kSums = 2 * kMicroM<Acc>;
-  Acc sums[kSums] = {};
-  int p = 0;
-  if (stride == 1) {
-    for (; p + kSums <= depth; p += kSums) {
-      for (int s = 0; s < kSums; ++s)
-        sums[s] += product(static_cast<Acc>(a[p + s]), b[p + s]);
-    }
-  }
-  for (; p < depth; ++p)
-    sums[p % kSums] += product(static_cast<Acc>(a[p * stride]), b[p]);
-  Acc total = 0;
-  for (const Acc sum : sums)
-    total += sum;
-  return total;
-}
-
-/// sums[c][r] += A[rows, depth] B[depth, columns], A from where it stands at `a`, B as
-/// b[columns][depth]: column by column where those are contiguous, row by row otherwise.
-template <class T, class Acc>
-void multiply_direct(const T* a, Strides strides, const Acc* b, Acc* sums, int rows, int columns,
-                     int depth) {
-  for (int c = 0; c < columns; ++c) {
-    Acc* __restrict column = sums + c * kBlockM;
-    const Acc* factors = b + c * depth;
-    if (strides.row != 1 || rows == 1) {
-      for (int r = 0; r < rows; ++r)
-        column[r] += dot(a + r * strides.row, strides.col, factors, depth);
-      continue;
-    }
-    Acc block[kBlockM] = {};  // short sums first: the error grows with depth, not with k
-    for (int p = 0; p < depth; ++p) {
-      const T* __restrict source = a + p * strides.col;
-      for (int r = 0; r < rows; ++r)
-        block[r] += product(static_cast<Acc>(source[r]), factors[p]);
-    }
-    for (int r = 0; r < rows; ++r)
-      column[r] += block[r];
-  }
-}
-
-/// panels.sums = A[i0 .., k0 .. k1] B[k0 .. k1, j0 ..], rows x columns of C.
-template <class T, class TOut, class Acc>
-void multiply_block(const Problem& problem, const Operands<T, TOut>& g, std::int64_t i0,
-                    std::int64_t j0, std::int64_t k0, std::int64_t k1, Panels<Acc>& panels) {
-  const int rows = static_cast<int>(std::min<std::int64_t>(kBlockM, problem.m - i0));
-  const int columns = static_cast<int>(std::min<std::int64_t>(kBlockN, problem.n - j0));
-  std::fill_n(panels.sums, columns * kBlockM, Acc(0));
-  for (std::int64_t p = k0; p < k1; p += kBlockK) {
-    const int depth = static_cast<int>(std::min<std::int64_t>(kBlockK, k1 - p));
-    const T* a = g.a + i0 * problem.a.row + p * problem.a.col;
-    const T* b = g.b + p * problem.b.row + j0 * problem.b.col;
-    if (read_in_place<T>(problem)) {
-      pack<1>(panels.b, b, problem.b.transposed(), columns, depth, problem.conj_b);
-      multiply_direct(a, problem.a, panels.b, panels.sums, rows, columns, depth);
-    } else {
-      pack<kMicroM<Acc>>(panels.a, a, problem.a, rows, depth, problem.conj_a);
-      pack<kMicroN>(panels.b, b, problem.b.transposed(), columns, depth, problem.conj_b);
-      multiply_panels(panels, rows, columns, depth);
-    }
-  }
-}
 
 /// alpha and beta of a run; alpha is 0 where there is nothing to sum.
 template <class Acc>
@@ -220,52 +87,534 @@ struct Factors {
   Acc beta;
 };
 
-/// c = alpha sum + beta c; what has the factor zero is not looked at.
-template <class Acc, class TOut>
-void finish(Factors<Acc> factors, Acc sum, TOut& c) {
-  Acc value = factors.alpha == Acc(0) ? Acc(0) : product(factors.alpha, sum);
-  if (factors.beta != Acc(0)) value += product(factors.beta, static_cast<Acc>(c));
-  c = static_cast<TOut>(value);
+double finished(Factors<double> factors, double sum, double c) {
+  const double value = factors.alpha == 0 ? 0 : factors.alpha * sum;
+  return factors.beta == 0 ? value : value + factors.beta * c;
 }
 
-/// Rows [i0, i0 + kBlockM) of C over chunk `chunk` of k: finished, or left as partial sums.
-template <class T, class TOut, class Acc>
-void run_task(const Problem& problem, Split split, const Operands<T, TOut>& g, Factors<Acc> factors,
-              std::int64_t i0, std::int64_t chunk) {
-  Panels<Acc> panels;
-  const std::int64_t rows = std::min<std::int64_t>(kBlockM, problem.m - i0);
-  const std::int64_t k = factors.alpha == Acc(0) ? 0 : problem.k;
-  const std::int64_t k0 = std::min(k, chunk * split.length);
-  const std::int64_t k1 = std::min(k, k0 + split.length);
-  for (std::int64_t j0 = 0; j0 < problem.n; j0 += kBlockN) {
-    multiply_block(problem, g, i0, j0, k0, k1, panels);
-    const std::int64_t j1 = std::min(j0 + kBlockN, problem.n);
-    for (std::int64_t j = j0; j < j1; ++j) {
-      const Acc* sums = panels.sums + (j - j0) * kBlockM;
-      if (split.count > 1) {
-        auto* partials = static_cast<Acc*>(g.workspace);  // [split.count][n][m]
-        std::copy_n(sums, rows, partials + (chunk * problem.n + j) * problem.m + i0);
-      } else {
-        TOut* c = g.c + i0 * problem.c.row + j * problem.c.col;
-        for (std::int64_t i = 0; i < rows; ++i)
-          finish(factors, sums[i], c[i * problem.c.row]);
+/// a b by the plain formula of BLAS, also where a part is infinite.
+std::complex<double> product(std::complex<double> a, std::complex<double> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+std::complex<double> finished(Factors<std::complex<double>> factors, std::complex<double> sum,
+                              std::complex<double> c) {
+  const std::complex<double> zero = 0;
+  const std::complex<double> value = factors.alpha == zero ? zero : product(factors.alpha, sum);
+  return factors.beta == zero ? value : value + product(factors.beta, c);
+}
+
+/// The type in which C is finished: its sums are scaled before the one rounding to TOut.
+template <class T>
+using Final = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
+
+/// Sums of a block of C: numbers at i * row + j * col, part after part along j.
+template <class Sum>
+struct Sums {
+  const Sum* data;
+  Strides strides;
+
+  template <class T>
+  Final<T> at(std::int64_t i, std::int64_t j) const {
+    const Sum* sum = data + i * strides.row + j * kParts<T> * strides.col;
+    if constexpr (kIsComplex<T>) {
+      return {static_cast<double>(sum[0]), static_cast<double>(sum[strides.col])};
+    } else {
+      return static_cast<double>(*sum);
+    }
+  }
+};
+
+/// One run of a product.
+template <class T, class TOut>
+class Run {
+ public:
+  using R = Real<T>;
+
+  Run(const Problem& problem, const Blocking& blocking, const Operands<T, TOut>& g)
+      : original_(problem),
+        problem_(folded(problem, blocking.fold)),
+        blocking_(blocking),
+        g_(g),
+        tiles_(register_tiles<R>()),
+        layout_(problem_, blocking, tiles_),
+        factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
+        into_c_(writes_into_c()) {}
+
+  void compute(int threads) {
+    if (factors_.alpha == Final<T>(0)) return scale();
+    const std::int64_t row_tasks =
+        ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
+    const std::int64_t tasks = row_tasks * blocking_.split.count;
+    const bool worth = static_cast<double>(problem_.m) * static_cast<double>(problem_.n) *
+                           static_cast<double>(problem_.k) >=
+                       kThreadsLeast;
+    const auto used = static_cast<int>(worth ? std::min<std::int64_t>(threads, tasks) : 1);
+#pragma omp parallel num_threads(used)
+    {
+      Panels panels(*this, omp_get_thread_num());
+      if (blocking_.b_shared) {
+        const std::int64_t blocks = layout_.b_blocks() * blocking_.split.count;
+#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
+        for (std::int64_t index = 0; index < blocks; ++index)
+          pack_shared_b(index);
+      }
+#pragma omp for schedule(dynamic, 1)
+      for (std::int64_t task = 0; task < tasks; ++task)
+        multiply_rows(panels, task % row_tasks, task / row_tasks);
+    }
+    if (partial()) reduce();
+  }
+
+ private:
+  /// Scratch of one thread.
+  struct Panels {
+    Panels(const Run& run, int thread) {
+      std::byte* base = static_cast<std::byte*>(run.g_.workspace) + run.layout_.threads +
+                        thread * run.layout_.per_thread;
+      a = reinterpret_cast<R*>(base);
+      b = reinterpret_cast<R*>(base + run.layout_.b);
+      sums = reinterpret_cast<R*>(base + run.layout_.sums);
+      totals = reinterpret_cast<double*>(base + run.layout_.totals);
+    }
+    R* a;
+    R* b;
+    R* sums;
+    double* totals;
+    std::int64_t b_row = -1;  // what is packed in b: B from (b_row, b_column) on
+    std::int64_t b_column = -1;
+  };
+
+  /// A part of the product: C[rows, columns] from (i, j) on, over k of [p, p + depth). It belongs
+  /// to a task of rows up to i_end and k from p_begin to p_end.
+  struct Block {
+    std::int64_t i;
+    std::int64_t j;
+    std::int64_t p;
+    int rows;
+    int columns;
+    int depth;
+    std::int64_t i_end;
+    std::int64_t p_begin;
+    std::int64_t p_end;
+  };
+
+  /// Where the sums of a block go, and whether they are its first.
+  struct Target {
+    R* sums;
+    std::int64_t ld;
+    bool fresh;
+  };
+
+  bool partial() const {
+    return blocking_.split.count > 1 || blocking_.fold > 1;
+  }
+
+  /// The product is C itself, whole, and no larger than the caches: tiles are stored there.
+  bool writes_into_c() const {
+    if constexpr (std::is_same_v<R, TOut>) {
+      const Strides& c = problem_.c;
+      return !partial() && factors_.alpha == 1 && factors_.beta == 0 &&
+             problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
+             (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
+    } else {
+      return false;
+    }
+  }
+
+  bool past_caches() const {
+    return problem_.m * problem_.n * static_cast<std::int64_t>(sizeof(TOut)) >= kStreamLeast;
+  }
+
+  /// One task: blocking.blocks blocks of rows, over chunk `chunk` of k.
+  void multiply_rows(Panels& panels, std::int64_t task, std::int64_t chunk) const {
+    const std::int64_t k0 = chunk * blocking_.split.length;
+    const std::int64_t k1 = std::min(problem_.k, k0 + blocking_.split.length);
+    const std::int64_t task_rows = std::int64_t{blocking_.rows} * blocking_.blocks;
+    const std::int64_t i1 = std::min(problem_.m, (task + 1) * task_rows);
+    panels.b_row = -1;
+    for (std::int64_t j = 0; j < problem_.n; j += blocking_.columns) {
+      for (std::int64_t i = task * task_rows; i < i1; i += blocking_.rows) {
+        const auto rows = static_cast<int>(std::min<std::int64_t>(blocking_.rows, i1 - i));
+        const auto columns =
+            static_cast<int>(std::min<std::int64_t>(blocking_.columns, problem_.n - j));
+        multiply_whole(panels, {i, j, k0, rows, columns, 0, i1, k0, k1}, chunk);
+      }
+    }
+    tiles_.stream_end();
+  }
+
+  /// The block over all k of its task, to where it belongs.
+  void multiply_whole(Panels& panels, const Block& block, std::int64_t chunk) const {
+    if constexpr (std::is_same_v<R, TOut>) {
+      if (into_c_) {
+        R* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
+        const bool swapped = blocking_.form == Form::swapped;
+        return multiply_depths(panels, block, block.p_end,
+                               {c, swapped ? problem_.c.row : problem_.c.col, true});
+      }
+    }
+    if (blocking_.promote == 0 || block.p_end - block.p <= blocking_.promote) {
+      multiply_depths(panels, block, block.p_end, {panels.sums, layout_.ld, true});
+      emit(panels.sums, block, chunk);
+    } else {
+      multiply_deep(panels, block);
+      emit(panels.totals, block, chunk);
+    }
+  }
+
+  /// totals = the product of the block over all k of its task.
+  void multiply_deep(Panels& panels, Block block) const {
+    const std::int64_t elements =
+        std::int64_t{layout_.ld} *
+        (blocking_.form == Form::swapped ? block.rows : block.columns * kParts<T>);
+    std::fill_n(panels.totals, elements, 0.0);
+    while (block.p < block.p_end) {
+      const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
+      multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
+      block.p = next;
+      for (std::int64_t e = 0; e < elements; ++e)
+        panels.totals[e] += static_cast<double>(panels.sums[e]);
+    }
+  }
+
+  /// The product of the block over k of [block.p, end).
+  void multiply_depths(Panels& panels, Block block, std::int64_t end, Target target) const {
+    for (; block.p < end; block.p += block.depth) {
+      block.depth = static_cast<int>(std::min<std::int64_t>(blocking_.depth, end - block.p));
+      switch (blocking_.form) {
+        case Form::outer:
+          multiply_outer(panels, block, target);
+          break;
+        case Form::swapped:
+          multiply_swapped(panels, block, target);
+          break;
+        case Form::inner:
+          multiply_inner(panels, block, target);
+          break;
+      }
+      target.fresh = false;
+    }
+  }
+
+  /// What an outer product reads of A after k up to `p`: the next `depth` columns of the block, or
+  /// the first ones of the next block.
+  Ahead a_after(Block block, std::int64_t p, int depth) const {
+    if (p < block.p_end) {
+      block.p = p;
+    } else {
+      block.i += blocking_.rows;
+      block.p = block.p_begin;
+    }
+    if (block.i >= block.i_end) return {};
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
+    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
+            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
+  }
+
+  const T* a_at(const Block& block) const {
+    return g_.a + block.i * problem_.a.row + block.p * problem_.a.col;
+  }
+  const T* b_at(const Block& block) const {
+    return g_.b + block.p * problem_.b.row + block.j * problem_.b.col;
+  }
+  /// B of the block as numbers (p, j).
+  auto b_numbers(const Block& block) const {
+    if constexpr (kIsComplex<T>) {
+      return ComplexB<T>{b_at(block), problem_.b, problem_.conj_a, problem_.conj_b};
+    } else {
+      return RealSource<T>{b_at(block), problem_.b};
+    }
+  }
+  /// B of the block as numbers (j, p).
+  auto b_transposed(const Block& block) const {
+    if constexpr (kIsComplex<T>) {
+      return [source = b_numbers(block)](std::int64_t j, std::int64_t p) { return source(p, j); };
+    } else {
+      return RealSource<T>{b_at(block), problem_.b.transposed()};
+    }
+  }
+  void pack_b(const Block& block, R* panel) const {
+    const int columns = block.columns * kParts<T>;
+    const int depth = block.depth * kParts<T>;
+    switch (blocking_.form) {
+      case Form::outer:
+        return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
+      case Form::inner:
+        return pack_rows(panel, columns, depth, b_transposed(block));
+      case Form::swapped:
+        if constexpr (!kIsComplex<T>) {
+          if (problem_.b.col == 1) {
+            return pack_contiguous_strips(tiles_, panel, b_at(block), problem_.b.row, columns,
+                                          depth);
+          }
+        }
+        return pack_strips(tiles_, panel, columns, depth, b_transposed(block));
+    }
+  }
+
+  R* shared_b(std::int64_t index) const {
+    return reinterpret_cast<R*>(static_cast<std::byte*>(g_.workspace) + layout_.shared_b +
+                                index * layout_.b_block);
+  }
+
+  /// Block `index` of B: columns before k, which goes on from chunk to chunk.
+  void pack_shared_b(std::int64_t index) const {
+    const std::int64_t chunk = index / layout_.b_blocks();
+    const std::int64_t in_chunk = index % layout_.b_blocks() / layout_.b_blocks_of_columns;
+    const std::int64_t k1 = std::min(problem_.k, (chunk + 1) * blocking_.split.length);
+    Block block{};
+    block.j = index % layout_.b_blocks_of_columns * blocking_.columns;
+    block.p = chunk * blocking_.split.length + in_chunk * blocking_.depth;
+    if (block.p >= k1) return;
+    block.columns =
+        static_cast<int>(std::min<std::int64_t>(blocking_.columns, problem_.n - block.j));
+    block.depth = static_cast<int>(std::min<std::int64_t>(blocking_.depth, k1 - block.p));
+    pack_b(block, shared_b(index));
+  }
+
+  /// B of the block, packed.
+  const R* packed_b(Panels& panels, const Block& block) const {
+    if (blocking_.b_shared) {
+      const std::int64_t chunk = block.p_begin / blocking_.split.length;
+      const std::int64_t in_chunk = (block.p - block.p_begin) / blocking_.depth;
+      return shared_b(chunk * layout_.b_blocks() + in_chunk * layout_.b_blocks_of_columns +
+                      block.j / blocking_.columns);
+    }
+    if (panels.b_row != block.p || panels.b_column != block.j) {
+      pack_b(block, panels.b);
+      panels.b_row = block.p;
+      panels.b_column = block.j;
+    }
+    return panels.b;
+  }
+
+  void multiply_outer(Panels& panels, const Block& block, Target target) const {
+    const int depth = block.depth * kParts<T>;
+    OuterProduct<R> tile{.a = panels.a,
+                         .a_column = 0,
+                         .rows = block.rows,
+                         .b = nullptr,
+                         .b_group = tiles_.group,
+                         .b_row = problem_.b.row,
+                         .b_column = 1,
+                         .columns = block.columns * kParts<T>,
+                         .depth = depth,
+                         .sums = target.sums,
+                         .ld = target.ld,
+                         .fresh = target.fresh,
+                         .ahead = {}};
+    if (blocking_.b_in_place) {
+      tile.b = in_place(b_at(block));
+    } else {
+      tile.b = packed_b(panels, block);
+      tile.b_group = std::int64_t{tiles_.group} * depth;
+      tile.b_row = tiles_.group;
+    }
+    if (blocking_.a_in_place) return multiply_in_place(panels, block, tile);
+    pack_contiguous_strips(tiles_, panels.a, a_at(block), problem_.a.col, block.rows, block.depth);
+    tile.ahead = a_after(block, block.p + block.depth, blocking_.depth);
+    tiles_.outer(tile);
+  }
+
+  /// An outer product whose A is read where it stands, some columns at a time; rows that fill no
+  /// vector are packed.
+  void multiply_in_place(Panels& panels, const Block& block, OuterProduct<R> tile) const {
+    const int whole = block.rows / tiles_.width * tiles_.width;
+    const R* a = in_place(a_at(block));
+    if (whole < block.rows) {
+      OuterProduct<R> rest = tile;
+      rest.rows = block.rows - whole;
+      rest.sums += whole;
+      tiles_.pack(a + whole, problem_.a.col, rest.rows, block.depth, panels.a);
+      tiles_.outer(rest);
+    }
+    if (whole == 0) return;
+    tile.rows = whole;
+    tile.a_column = problem_.a.col;
+    for (int p = 0; p < block.depth; p += blocking_.step) {
+      tile.a = a + p * problem_.a.col;
+      tile.depth = std::min(blocking_.step, block.depth - p);
+      tile.ahead = a_after(block, block.p + p + tile.depth, blocking_.step);
+      tiles_.outer(tile);
+      tile.b += tile.depth * tile.b_row;
+      tile.fresh = false;
+    }
+  }
+
+  /// A of the block, rows contiguous along k: where it stands, or widened.
+  InnerProduct<R> rows_of_a(Panels& panels, const Block& block) const {
+    InnerProduct<R> rows{};
+    rows.rows = block.rows;
+    rows.depth = block.depth * kParts<T>;
+    if (blocking_.a_in_place) {
+      rows.a = in_place(a_at(block));
+      rows.lda = problem_.a.row * kParts<T>;
+    } else {
+      rows.a = panels.a;
+      rows.lda = rows.depth;
+      if constexpr (!kIsComplex<T>) {
+        pack_rows(panels.a, block.rows, block.depth, RealSource<T>{a_at(block), problem_.a});
+      }
+    }
+    return rows;
+  }
+
+  void multiply_swapped(Panels& panels, const Block& block, Target target) const {
+    const InnerProduct<R> a = rows_of_a(panels, block);
+    tiles_.outer({.a = packed_b(panels, block),
+                  .a_column = 0,
+                  .rows = block.columns * kParts<T>,
+                  .b = a.a,
+                  .b_group = tiles_.group * a.lda,
+                  .b_row = 1,
+                  .b_column = a.lda,
+                  .columns = block.rows,
+                  .depth = a.depth,
+                  .sums = target.sums,
+                  .ld = target.ld,
+                  .fresh = target.fresh,
+                  .ahead = {}});
+  }
+
+  void multiply_inner(Panels& panels, const Block& block, Target target) const {
+    InnerProduct<R> tile = rows_of_a(panels, block);
+    tile.columns = block.columns * kParts<T>;
+    tile.b = blocking_.b_in_place ? in_place(b_at(block)) : packed_b(panels, block);
+    tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
+    tile.sums = target.sums;
+    tile.ld = target.ld;
+    tile.fresh = target.fresh;
+    tiles_.inner(tile);
+  }
+
+  /// Elements that need no widening, as numbers.
+  static const R* in_place(const T* elements) {
+    return reinterpret_cast<const R*>(elements);
+  }
+
+  /// The block's sums into C, or into the partial sums of the chunk.
+  template <class Sum>
+  void emit(const Sum* data, const Block& block, std::int64_t chunk) const {
+    const Strides strides =
+        blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
+    if (!partial()) return finish(Sums<Sum>{data, strides}, block);
+    double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
+    for (int j = 0; j < block.columns * kParts<T>; ++j) {
+      for (int i = 0; i < block.rows; ++i) {
+        partials[j * problem_.m + i] = static_cast<double>(data[i * strides.row + j * strides.col]);
       }
     }
   }
-}
 
-/// C from the partial sums, chunk after chunk.
-template <class T, class TOut, class Acc>
-void reduce(const Problem& problem, Split split, const Operands<T, TOut>& g, Factors<Acc> factors) {
-  const auto* partials = static_cast<const Acc*>(g.workspace);  // [split.count][n][m]
-  const std::int64_t elements = problem.m * problem.n;
-#pragma omp parallel for schedule(static) if (elements * split.count >= kReduceThreadsLeast)
-  for (std::int64_t e = 0; e < elements; ++e) {
-    Acc sum = 0;
-    for (std::int64_t chunk = 0; chunk < split.count; ++chunk)
-      sum += partials[chunk * elements + e];
-    finish(factors, sum, g.c[e % problem.m * problem.c.row + e / problem.m * problem.c.col]);
+  /// Partial sums [n * kParts][m] of a chunk.
+  double* partials_of(std::int64_t chunk) const {
+    return static_cast<double*>(g_.workspace) + chunk * problem_.m * problem_.n * kParts<T>;
   }
+
+  /// C = alpha sums + beta C over a block, along the contiguous side of C.
+  template <class Sum>
+  void finish(Sums<Sum> sums, const Block& block) const {
+    TOut* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
+    const bool along_rows = problem_.c.row == 1;
+    const Strides c_strides = along_rows ? problem_.c : problem_.c.transposed();
+    const Strides s_strides = along_rows ? sums.strides : sums.strides.transposed();
+    const std::int64_t runs = along_rows ? block.columns : block.rows;
+    const std::int64_t length = along_rows ? block.rows : block.columns;
+    if constexpr (!kIsComplex<T>) {
+      if (factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1 && c_strides.row == 1) {
+        if (s_strides.col == length && c_strides.col == length) {
+          return copy_run(sums.data, c, runs * length);
+        }
+        for (std::int64_t r = 0; r < runs; ++r)
+          copy_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
+        return;
+      }
+    }
+    for (std::int64_t r = 0; r < runs; ++r) {
+      for (std::int64_t e = 0; e < length; ++e) {
+        store(sums.template at<T>(along_rows ? e : r, along_rows ? r : e),
+              c[r * c_strides.col + e * c_strides.row]);
+      }
+    }
+  }
+
+  /// c = sums, rounded once: past the caches where C is large and runs are long.
+  template <class Sum>
+  void copy_run(const Sum* sums, TOut* c, std::int64_t length) const {
+    if constexpr (std::is_same_v<Sum, TOut>) {
+      if (past_caches() && length >= kStreamRun) return tiles_.stream(sums, c, length);
+    }
+    for (std::int64_t e = 0; e < length; ++e)
+      c[e] = static_cast<TOut>(sums[e]);
+  }
+
+  void store(Final<T> sum, TOut& c) const {
+    const Final<T> old = factors_.beta == Final<T>(0) ? Final<T>(0) : Final<T>(c);
+    c = static_cast<TOut>(finished(factors_, sum, old));
+  }
+
+  /// C from the partial sums, chunk after chunk, and in each one diagonal block after the other.
+  void reduce() const {
+    const std::int64_t elements = original_.m * original_.n;
+#pragma omp parallel for schedule(static) if (elements * blocking_.split.count >= \
+                                              kElementsThreadsLeast)
+    for (std::int64_t e = 0; e < elements; ++e) {
+      const std::int64_t i = e % original_.m;
+      const std::int64_t j = e / original_.m;
+      double sum[2] = {};
+      for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
+        for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
+          for (int part = 0; part < kParts<T>; ++part) {
+            const std::int64_t row = diagonal * original_.m + i;
+            const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
+            sum[part] += partials_of(chunk)[column * problem_.m + row];
+          }
+        }
+      }
+      if constexpr (!kIsComplex<T>) sum[0] += last_terms(i, j);
+      store(Sums<double>{sum, {0, 1}}.template at<T>(0, 0),
+            g_.c[i * original_.c.row + j * original_.c.col]);
+    }
+  }
+
+  /// The k % fold last products of C(i, j), which no fold holds.
+  double last_terms(std::int64_t i, std::int64_t j) const {
+    R sum = 0;
+    for (std::int64_t p = problem_.k * blocking_.fold; p < original_.k; ++p) {
+      sum += static_cast<R>(g_.a[i * original_.a.row + p * original_.a.col]) *
+             static_cast<R>(g_.b[p * original_.b.row + j * original_.b.col]);
+    }
+    return static_cast<double>(sum);
+  }
+
+  /// C = beta C.
+  void scale() const {
+    const Strides& c = original_.c;
+    const std::int64_t elements = original_.m * original_.n;
+#pragma omp parallel for schedule(static) if (elements >= kElementsThreadsLeast)
+    for (std::int64_t e = 0; e < elements; ++e)
+      store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
+  }
+
+  const Problem& original_;
+  Problem problem_;  // with rows folded
+  const Blocking& blocking_;
+  const Operands<T, TOut>& g_;
+  const RegisterTiles<R>& tiles_;
+  WorkspaceLayout<T> layout_;
+  Factors<Final<T>> factors_;
+  bool into_c_;
+};
+
+template <class T>
+Blocking blocking_of(const Problem& problem) {
+  return choose_blocking(problem,
+                         {.real_bytes = sizeof(Real<T>),
+                          .parts = kParts<T>,
+                          .converted = !std::is_same_v<T, Accumulator<T>>},
+                         register_tiles<Real<T>>().width);
 }
 
 }  // namespace
@@ -273,39 +622,34 @@ void reduce(const Problem& problem, Split split, const Operands<T, TOut>& g, Fac
 template <class T, class TOut>
 TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason)
     : problem_(problem),
-      split_(
-          choose_split(ceil_div(problem.m, kBlockM), problem.k, kWantedBlocks, kBlockK, kMinChunk)),
+      blocking_(blocking_of<T>(problem)),
+      threads_(omp_get_max_threads()),
       reason_(std::move(reason)) {}
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return partial_bytes(problem_, split_, sizeof(Accumulator<T>));
+  const WorkspaceLayout<T> layout(folded(problem_, blocking_.fold), blocking_,
+                                  register_tiles<Real<T>>());
+  return layout.threads + threads_ * layout.per_thread;
 }
 
 template <class T, class TOut>
 std::string TiledExecutor<T, TOut>::explain() const {
-  const std::string inner = read_in_place<T>(problem_)
-                                ? "A read in place"
-                                : concat("register tile ", kMicroM<Accumulator<T>>, " x ", kMicroN);
-  return concat("cpu tiled, blocks of ", kBlockM, " x ", kBlockN, " x ", kBlockK, ", ", inner,
-                ", k in ", split_.count, " chunks of ", split_.length, reason_.empty() ? "" : "; ",
-                reason_);
+  const auto operand = [](bool in_place) { return in_place ? " in place" : " packed"; };
+  const char* along = blocking_.form == Form::outer     ? "m"
+                      : blocking_.form == Form::swapped ? "n"
+                                                        : "k";
+  return concat("cpu tiled, ", register_tiles<Real<T>>().isa, " along ", along, ", blocks of ",
+                blocking_.rows, " x ", blocking_.columns, " x ", blocking_.depth, ", A",
+                operand(blocking_.a_in_place), ", B", operand(blocking_.b_in_place),
+                blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
+                ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
+                reason_.empty() ? "" : "; ", reason_);
 }
 
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOut>& g) const {
-  using Acc = Accumulator<T>;
-  const Factors<Acc> factors{problem_.k == 0 ? Acc(0) : load(g.alpha), load(g.beta)};
-  const std::int64_t blocks = ceil_div(problem_.m, kBlockM);
-  const std::int64_t tasks = blocks * split_.count;
-  const bool threads = tasks > 1 && static_cast<double>(problem_.m) *
-                                            static_cast<double>(problem_.n) *
-                                            static_cast<double>(problem_.k) >=
-                                        kThreadsLeast;
-#pragma omp parallel for schedule(static) if (threads)
-  for (std::int64_t task = 0; task < tasks; ++task)
-    run_task(problem_, split_, g, factors, task % blocks * kBlockM, task / blocks);
-  if (split_.count > 1) reduce(problem_, split_, g, factors);
+  Run<T, TOut>(problem_, blocking_, g).compute(std::min(threads_, omp_get_max_threads()));
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;

@@ -1,12 +1,11 @@
-// C[m, n] = alpha A[m, k] B[k, n] + beta C on the CPU: blocks of A and B are packed into contiguous
-// panels of the accumulation type and multiplied by a register tile (after Goto and van de Geijn,
-// TOMS '08); with very few columns A is read in place. Long m is shared out among threads in blocks
-// of rows, long k in chunks whose partial sums are added in order; both depend on the shape only,
-// so threads never change a bit.
+// C[m, n] = alpha A[m, k] B[k, n] + beta C on the CPU: blocks of A and B, in place or packed
+// (after Goto and van de Geijn, TOMS '08), are multiplied by register tiles; block sums are added
+// up in double. Long m is shared out among threads in blocks of rows, long k in chunks whose
+// partial sums are added in order; both depend on the shape only, so threads never change a bit.
 #pragma once
 
 #include "dense/backend.hpp"
-#include "dense/policy.hpp"
+#include "dense/cpu/blocking.hpp"
 
 namespace lanky::dense::cpu {
 
@@ -22,7 +21,8 @@ class TiledExecutor final : public Executor<T, TOut> {
 
  private:
   Problem problem_;
-  Split split_;
+  Blocking blocking_;
+  int threads_;  // at most, of one run: each has its own panels in the workspace
   std::string reason_;
 };
 

@@ -1,0 +1,51 @@
+// How a product is cut up on the CPU: which operand is vectorized, what is copied into panels,
+// block sizes, and chunks of k. A function of shape, type and instruction set; threads have no say,
+// so that they never change a bit.
+#pragma once
+
+#include <cstdint>
+
+#include "dense/policy.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky::dense::cpu {
+
+/// outer:   vectors along m, A [m, k] contiguous along m;   C += a column times a row, p after p
+/// swapped: the same for C^T = B^T A^T: vectors along n, A contiguous along k
+/// inner:   vectors along k, both operands contiguous along k
+enum class Form : std::uint8_t { outer, swapped, inner };
+
+/// Elements as the kernels see them. A complex product is a real one of twice the n and k: A = [Re
+/// A, Im A] times B = [Re B, Im B; -Im B, Re B].
+struct Elements {
+  int real_bytes = 8;      // of the type of the sums: 4 or 8
+  int parts = 1;           // 2 for complex
+  bool converted = false;  // half types are widened as they are packed
+};
+
+/// Sizes count elements of the caller, so that a complex one counts once.
+struct Blocking {
+  Form form = Form::outer;
+  bool a_in_place = false;
+  bool b_in_place = false;
+  bool b_shared = false;  // all of B is packed before the tasks begin, each of which reads it
+  /// Rows of a row-major gram side by side: A' [k / fold, fold m] and B' [k / fold, fold n] are the
+  /// same memory, fill whole vectors, and C is the sum of the diagonal blocks of A'^T B'.
+  int fold = 1;
+  int rows = 0;     // of C at a time
+  int columns = 0;  // of C at a time
+  int depth = 0;    // of k in one panel
+  int promote = 0;  // of k that sums in the type of the product take before they join the totals,
+                    // which are doubles; a multiple of depth
+  int step = 0;     // of k for which sums stay in registers
+  int blocks = 1;   // of rows in one task
+  Split split{};    // of k into tasks
+};
+
+/// The product that is computed where rows are folded: without the k % fold last terms.
+Problem folded(const Problem& problem, int fold) noexcept;
+
+/// `width`: numbers in a vector register.
+Blocking choose_blocking(const Problem& problem, Elements elements, int width) noexcept;
+
+}  // namespace lanky::dense::cpu

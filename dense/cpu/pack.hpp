@@ -1,0 +1,176 @@
+// Copies of operands as the register tiles read them: contiguous, in the type of the sums, complex
+// ones as real numbers.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <lanky/dtype.hpp>
+#include <type_traits>
+
+#include "dense/cpu/register_tiles.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky::dense::cpu {
+
+template <class T>
+inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+template <class T>
+inline constexpr int kParts = kIsComplex<T> ? 2 : 1;
+
+template <class Acc>
+struct RealOf {
+  using Type = Acc;
+};
+template <class Part>
+struct RealOf<std::complex<Part>> {
+  using Type = Part;
+};
+/// The type in which products of T are summed, part by part.
+template <class T>
+using Real = typename RealOf<Accumulator<T>>::Type;
+
+/// `count` neighbours of a real type.
+template <class T>
+void widen(const T* source, Real<T>* target, std::int64_t count) {
+  if constexpr (std::is_same_v<T, half>) {
+    static const WidenHalf widen_bits = widen_half();
+    widen_bits(reinterpret_cast<const std::uint16_t*>(source), target, count);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i)
+      target[i] = static_cast<Real<T>>(source[i]);
+  }
+}
+
+/// A stored matrix of real type as numbers (i, j) of a product.
+template <class T>
+struct RealSource {
+  const T* data;
+  Strides strides;
+  Real<T> operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<Real<T>>(data[i * strides.row + j * strides.col]);
+  }
+};
+
+/// Number (p, j) of [Re B, Im B; -Im B, Re B], 2 k x 2 n, whose product with A = [Re A, Im A] holds
+/// the parts of C in turn. Conjugation of A or B changes signs here.
+template <class T>
+struct ComplexB {
+  const T* data;
+  Strides strides;
+  bool conj_a;
+  bool conj_b;
+  Real<T> operator()(std::int64_t p, std::int64_t j) const {
+    const T value = data[p / 2 * strides.row + j / 2 * strides.col];
+    const bool second = p % 2 != 0;  // meets Im A
+    if (j % 2 == 0) {
+      if (!second) return value.real();
+      return conj_a != conj_b ? value.imag() : -value.imag();
+    }
+    if (!second) return conj_b ? -value.imag() : value.imag();
+    return conj_a ? -value.real() : value.real();
+  }
+};
+
+/// Rows of the packed strip that begins at `row` (OuterProduct::a).
+template <class R>
+int strip_height(const RegisterTiles<R>& tiles, int rows, int row) {
+  const int vectors = (rows - row + tiles.width - 1) / tiles.width;
+  return std::min(vectors * tiles.width, tiles.strip);
+}
+
+/// Strips of OuterProduct::a from numbers value(r, p), r < rows, and 0 up to a full vector.
+template <class R, class Value>
+void pack_strips(const RegisterTiles<R>& tiles, R* panel, int rows, int depth, Value value) {
+  for (int row = 0; row < rows;) {
+    const int height = strip_height(tiles, rows, row);
+    R* strip = panel + static_cast<std::int64_t>(row) * depth;
+    for (int r = 0; r < height; ++r) {
+      for (int p = 0; p < depth; ++p)
+        strip[p * height + r] = row + r < rows ? value(row + r, p) : R(0);
+    }
+    row += height;
+  }
+}
+
+/// Row p of every strip: `rows` numbers that stand side by side, and 0 up to a full vector.
+template <class R>
+void pack_strip_row(const RegisterTiles<R>& tiles, R* panel, const R* numbers, int rows, int depth,
+                    int p) {
+  for (int row = 0; row < rows;) {
+    const int height = strip_height(tiles, rows, row);
+    R* target = panel + static_cast<std::int64_t>(row) * depth + p * height;
+    const int count = std::min(height, rows - row);
+    std::memcpy(target, numbers + row, static_cast<std::size_t>(count) * sizeof(R));
+    std::fill(target + count, target + height, R(0));
+    row += height;
+  }
+}
+
+/// The longest run of numbers that is widened at once.
+inline constexpr int kRunMost = 512;
+
+/// Strips of a block whose strides.row is 1. Complex: strip row 2 q holds real parts, 2 q + 1 the
+/// imaginary ones of column q; `depth` counts stored columns.
+template <class T, class R>
+void pack_contiguous_strips(const RegisterTiles<R>& tiles, R* panel, const T* source,
+                            std::int64_t column, int rows, int depth) {
+  if constexpr (std::is_same_v<T, R>) {
+    tiles.pack(source, column, rows, depth, panel);
+  } else {
+    for (int p = 0; p < depth; ++p) {
+      const T* from = source + p * column;
+      R run[kParts<T>][kRunMost];
+      if constexpr (kIsComplex<T>) {
+        for (int i = 0; i < rows; ++i) {
+          run[0][i] = from[i].real();
+          run[1][i] = from[i].imag();
+        }
+      } else {
+        widen(from, run[0], rows);
+      }
+      for (int part = 0; part < kParts<T>; ++part)
+        pack_strip_row(tiles, panel, run[part], rows, kParts<T> * depth, kParts<T> * p + part);
+    }
+  }
+}
+
+/// Groups of OuterProduct::b from numbers value(p, j): [group][depth][tiles.group].
+template <class R, class Value>
+void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth, Value value) {
+  for (int first = 0; first < columns; first += tiles.group) {
+    const int count = std::min(tiles.group, columns - first);
+    R* group = panel + static_cast<std::int64_t>(first) * depth;
+    for (int p = 0; p < depth; ++p) {
+      for (int c = 0; c < count; ++c)
+        group[p * tiles.group + c] = value(p, first + c);
+    }
+  }
+}
+
+/// target[i][j] = value(i, j), dense.
+template <class R, class Value>
+void pack_rows(R* target, int rows, int columns, Value value) {
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j)
+      target[static_cast<std::int64_t>(i) * columns + j] = value(i, j);
+  }
+}
+
+/// The same from memory, whichever side is contiguous.
+template <class T, class R>
+void pack_rows(R* target, int rows, int columns, RealSource<T> source) {
+  if (source.strides.col == 1) {
+    for (int i = 0; i < rows; ++i)
+      widen(source.data + i * source.strides.row, target + static_cast<std::int64_t>(i) * columns,
+            columns);
+    return;
+  }
+  for (int j = 0; j < columns; ++j) {
+    for (int i = 0; i < rows; ++i)
+      target[static_cast<std::int64_t>(i) * columns + j] = source(i, j);
+  }
+}
+
+}  // namespace lanky::dense::cpu

@@ -1,0 +1,61 @@
+#include "dense/cpu/register_tiles.hpp"
+
+#include <lanky/half.hpp>
+
+namespace lanky::dense::cpu {
+
+namespace {
+
+void widen_half_plainly(const std::uint16_t* source, float* target, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    target[i] = detail::half_bits_to_float(source[i]);
+}
+
+enum class Isa : std::uint8_t { baseline, avx2, avx512 };
+
+Isa isa_of_this_processor() {
+#if LANKY_X86_64
+  if (__builtin_cpu_supports("avx512f")) return Isa::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::avx2;
+#endif
+  return Isa::baseline;
+}
+
+Isa isa() {
+  static const Isa instance = isa_of_this_processor();
+  return instance;
+}
+
+}  // namespace
+
+#if LANKY_X86_64
+template <>
+const RegisterTiles<double>& register_tiles() {
+  return isa() == Isa::avx512 ? avx512::kTilesF64
+         : isa() == Isa::avx2 ? avx2::kTilesF64
+                              : baseline::kTilesF64;
+}
+template <>
+const RegisterTiles<float>& register_tiles() {
+  return isa() == Isa::avx512 ? avx512::kTilesF32
+         : isa() == Isa::avx2 ? avx2::kTilesF32
+                              : baseline::kTilesF32;
+}
+WidenHalf widen_half() {
+  return isa() == Isa::baseline ? widen_half_plainly : avx2::widen_half;
+}
+#else
+template <>
+const RegisterTiles<double>& register_tiles() {
+  return baseline::kTilesF64;
+}
+template <>
+const RegisterTiles<float>& register_tiles() {
+  return baseline::kTilesF32;
+}
+WidenHalf widen_half() {
+  return widen_half_plainly;
+}
+#endif
+
+}  // namespace lanky::dense::cpu

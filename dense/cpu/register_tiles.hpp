@@ -1,0 +1,96 @@
+// The innermost loops of dense products on the CPU: tiles of C held in vector registers. The same
+// source (register_tiles_isa.hpp) is compiled for several instruction sets; what the processor has
+// is chosen once, so bits are equal between runs on one machine.
+#pragma once
+
+#include <cstdint>
+
+namespace lanky::dense::cpu {
+
+/// Memory that will be read next: asked for while a tile is computed, because a block takes too
+/// little of each column for prefetchers to learn.
+struct Ahead {
+  const void* data = nullptr;
+  std::int64_t column = 0;  // bytes from one to the next
+  int column_bytes = 0;
+  int columns = 0;
+};
+
+/// sums[j * ld + i] (+)= sum over p < depth of A(i, p) B(p, j), vectors along i.
+template <class Real>
+struct OuterProduct {
+  const Real* a;
+  /// A in place: column p stands at a + p * a_column, with a_column > 0. Packed (a_column = 0):
+  /// strips of RegisterTiles::strip rows, then of `width` rows for the rest, each [depth][rows of
+  /// strip].
+  std::int64_t a_column;
+  int rows;  // a multiple of width
+  /// B(p, j) at b[g * b_group + p * b_row + (j - g * group) * b_column], in groups g of
+  /// RegisterTiles::group columns.
+  const Real* b;
+  std::int64_t b_group;
+  std::int64_t b_row;
+  std::int64_t b_column;
+  int columns;
+  int depth;
+  Real* sums;
+  std::int64_t ld;
+  bool fresh;  // sums are written, never read
+  Ahead ahead;
+};
+
+/// sums[j * ld + i] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along p.
+template <class Real>
+struct InnerProduct {
+  const Real* a;
+  std::int64_t lda;
+  int rows;
+  const Real* b;
+  std::int64_t ldb;
+  int columns;
+  int depth;
+  Real* sums;
+  std::int64_t ld;
+  bool fresh;  // sums are written, never read
+};
+
+template <class Real>
+struct RegisterTiles {
+  const char* isa;
+  int width;  // elements of a vector
+  int strip;  // rows of a packed strip
+  int group;  // columns of a packed group
+  void (*outer)(const OuterProduct<Real>&);
+  void (*inner)(const InnerProduct<Real>&);
+  /// Strips of OuterProduct::a from a matrix in place; rows up to a full vector are 0.
+  void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
+  /// Copies past the caches.
+  void (*stream)(const Real* source, Real* target, std::int64_t count);
+  /// Makes what was streamed visible to other threads.
+  void (*stream_end)();
+};
+
+/// IEEE binary16 to float.
+using WidenHalf = void (*)(const std::uint16_t* source, float* target, std::int64_t count);
+
+/// The tiles of this processor. Real: double or float.
+template <class Real>
+const RegisterTiles<Real>& register_tiles();
+WidenHalf widen_half();
+
+// One for each instruction set; only those of the processor may be called.
+namespace baseline {
+extern const RegisterTiles<double> kTilesF64;
+extern const RegisterTiles<float> kTilesF32;
+}  // namespace baseline
+namespace avx2 {
+extern const RegisterTiles<double> kTilesF64;
+extern const RegisterTiles<float> kTilesF32;
+void widen_half(const std::uint16_t* source, float* target, std::int64_t count);
+}  // namespace avx2
+namespace avx512 {
+extern const RegisterTiles<double> kTilesF64;
+extern const RegisterTiles<float> kTilesF32;
+}  // namespace avx512
+
+}  // namespace lanky::dense::cpu

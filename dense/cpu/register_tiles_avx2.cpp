@@ -1,0 +1,53 @@
+// Register tiles of AVX2 with FMA: 16 vectors of 32 bytes. And F16C's conversion, which every
+// processor with AVX2 has.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#define LANKY_OUTER_COLUMNS 4
+#define LANKY_INNER_COLUMNS 2
+
+namespace {
+
+constexpr char kIsa[] = "AVX2";
+constexpr int kVectorBytes = 32;
+
+/// The first `count` lanes.
+inline void store_part(double* to, __m256d value, int count) {
+  const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+  _mm256_maskstore_pd(to, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), value);
+}
+inline void store_part(float* to, __m256 value, int count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes), value);
+}
+inline void stream_vector(double* to, __m256d value) {
+  _mm256_stream_pd(to, value);
+}
+inline void stream_vector(float* to, __m256 value) {
+  _mm256_stream_ps(to, value);
+}
+void stream_end() {
+  _mm_sfence();
+}
+
+}  // namespace
+
+#include "dense/cpu/register_tiles_isa.hpp"
+
+namespace lanky::dense::cpu::avx2 {
+
+const RegisterTiles<double> kTilesF64 = kTiles<double>;
+const RegisterTiles<float> kTilesF32 = kTiles<float>;
+
+void widen_half(const std::uint16_t* source, float* target, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i));
+    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(bits));
+  }
+  for (; i < count; ++i)
+    target[i] = _cvtsh_ss(source[i]);
+}
+
+}  // namespace lanky::dense::cpu::avx2

@@ -1,0 +1,40 @@
+// Register tiles of AVX-512: 32 vectors of 64 bytes.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#define LANKY_OUTER_COLUMNS 8
+#define LANKY_INNER_COLUMNS 4
+
+namespace {
+
+constexpr char kIsa[] = "AVX-512";
+constexpr int kVectorBytes = 64;
+
+/// The first `count` lanes.
+inline void store_part(double* to, __m512d value, int count) {
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1U << count) - 1), value);
+}
+inline void store_part(float* to, __m512 value, int count) {
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1), value);
+}
+inline void stream_vector(double* to, __m512d value) {
+  _mm512_stream_pd(to, value);
+}
+inline void stream_vector(float* to, __m512 value) {
+  _mm512_stream_ps(to, value);
+}
+void stream_end() {
+  _mm_sfence();
+}
+
+}  // namespace
+
+#include "dense/cpu/register_tiles_isa.hpp"
+
+namespace lanky::dense::cpu::avx512 {
+
+const RegisterTiles<double> kTilesF64 = kTiles<double>;
+const RegisterTiles<float> kTilesF32 = kTiles<float>;
+
+}  // namespace lanky::dense::cpu::avx512

@@ -1,0 +1,34 @@
+// Register tiles for every processor: vectors of 16 bytes.
+#include <cstdint>
+
+#define LANKY_OUTER_COLUMNS 4
+#define LANKY_INNER_COLUMNS 2
+
+namespace {
+
+constexpr char kIsa[] = "vectors of 16 bytes";
+constexpr int kVectorBytes = 16;
+
+/// The first `count` lanes.
+template <class Real, class Vector>
+inline void store_part(Real* to, Vector value, int count) {
+  for (int lane = 0; lane < count; ++lane)
+    to[lane] = value[lane];
+}
+/// An ordinary store: instructions past the cache are not the same on all processors.
+template <class Real, class Vector>
+inline void stream_vector(Real* to, Vector value) {
+  *reinterpret_cast<Vector*>(to) = value;
+}
+void stream_end() {}
+
+}  // namespace
+
+#include "dense/cpu/register_tiles_isa.hpp"
+
+namespace lanky::dense::cpu::baseline {
+
+const RegisterTiles<double> kTilesF64 = kTiles<double>;
+const RegisterTiles<float> kTilesF32 = kTiles<float>;
+
+}  // namespace lanky::dense::cpu::baseline

@@ -1,0 +1,309 @@
+// The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
+// kVectorBytes, the columns of tiles, store_part() and stream_vector() before they include this
+// file. Nothing with external linkage is called from here: an inline function of a header, compiled
+// for AVX-512, could be the one that the linker keeps for every processor.
+#include "dense/cpu/register_tiles.hpp"
+
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
+
+namespace lanky::dense::cpu {
+
+namespace {
+
+template <class Real>
+struct VectorOf {
+  typedef Real Type __attribute__((vector_size(kVectorBytes)));
+  typedef Real Unaligned
+      __attribute__((vector_size(kVectorBytes), aligned(sizeof(Real)), may_alias));
+};
+template <class Real>
+using Vector = typename VectorOf<Real>::Type;
+template <class Real>
+constexpr int kWidth = kVectorBytes / sizeof(Real);
+/// Vectors of a wide strip: with 8 columns, 24 of the 32 registers of AVX-512 hold sums; with 4
+/// columns, 12 of 16.
+constexpr int kStripVectors = 3;
+constexpr int kInnerRows = 4;
+
+template <class Real>
+inline Vector<Real> load(const Real* from) {
+  return *reinterpret_cast<const typename VectorOf<Real>::Unaligned*>(from);
+}
+template <class Real>
+inline void store(Real* to, Vector<Real> value) {
+  *reinterpret_cast<typename VectorOf<Real>::Unaligned*>(to) = value;
+}
+
+/// Rows that a tile computes, one strip below the other.
+template <class Real>
+struct Strips {
+  const Real* a;
+  std::int64_t a_step;  // from one p to the next
+  std::int64_t a_next;  // from one strip to the next
+  Real* sums;
+  int count;
+  int last;  // rows of the last vector of the last strip
+};
+
+/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips.
+template <int kVectors, int kColumns, class Real>
+void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_begin) {
+  constexpr int kW = kWidth<Real>;
+  const std::int64_t b_row = g.b_row;
+  const std::int64_t b_column = g.b_column;
+  for (; strips.count > 0; --strips.count) {
+    Vector<Real> acc[kColumns][kVectors] = {};
+    if (!g.fresh) {
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v)
+          acc[c][v] = load(strips.sums + c * g.ld + v * kW);
+      }
+    }
+    const Real* a = strips.a;
+    const Real* b = b_begin;
+    for (int p = g.depth; p > 0; --p) {
+      Vector<Real> x[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v)
+        x[v] = load(a + v * kW);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) {
+        const Real y = b[c * b_column];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v)
+          acc[c][v] += x[v] * y;
+      }
+      a += strips.a_step;
+      b += b_row;
+    }
+    const bool whole = strips.count > 1 || strips.last == kW;
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      Real* sums = strips.sums + c * g.ld;
+#pragma GCC unroll 8
+      for (int v = 0; v + 1 < kVectors; ++v)
+        store(sums + v * kW, acc[c][v]);
+      sums += (kVectors - 1) * kW;
+      if (whole) {
+        store(sums, acc[c][kVectors - 1]);
+      } else {
+        store_part(sums, acc[c][kVectors - 1], strips.last);
+      }
+    }
+    strips.a += strips.a_next;
+    strips.sums += kVectors * kW;
+  }
+}
+
+template <class Real>
+using OuterTile = void (*)(const OuterProduct<Real>&, Strips<Real>, const Real*);
+
+template <int kVectors, class Real>
+constexpr OuterTile<Real> kOuterTiles[] = {
+    outer_tile<kVectors, 1, Real>, outer_tile<kVectors, 2, Real>, outer_tile<kVectors, 3, Real>,
+    outer_tile<kVectors, 4, Real>,
+#if LANKY_OUTER_COLUMNS == 8
+    outer_tile<kVectors, 5, Real>, outer_tile<kVectors, 6, Real>, outer_tile<kVectors, 7, Real>,
+    outer_tile<kVectors, 8, Real>
+#endif
+};
+constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
+
+/// Asks for the lines of an Ahead, some at a time.
+struct Prefetcher {
+  explicit Prefetcher(const Ahead& ahead)
+      : column(static_cast<const char*>(ahead.data)),
+        stride(ahead.column),
+        lines((ahead.column_bytes + 63) / 64),
+        left(lines * ahead.columns) {}
+
+  void ask(int count) {
+    for (; count > 0 && left > 0; --count, --left) {
+      __builtin_prefetch(column + std::int64_t{64} * line, 0, 2);
+      if (++line == lines) {
+        line = 0;
+        column += stride;
+      }
+    }
+  }
+
+  const char* column;
+  std::int64_t stride;
+  int lines;
+  int left;
+  int line = 0;
+};
+
+template <class Real>
+void outer(const OuterProduct<Real>& g) {
+  constexpr int kW = kWidth<Real>;
+  constexpr int kStripsPerAsk = 4;
+  static_assert(kStripVectors == 3);
+  constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, Real>, kOuterTiles<2, Real>,
+                                                   kOuterTiles<3, Real>};
+  const int groups = (g.columns + kOuterColumns - 1) / kOuterColumns;
+  const int all = (g.rows + kW - 1) / kW;
+  const int last = g.rows - (all - 1) * kW;
+  const bool packed = g.a_column == 0;
+  Prefetcher prefetcher(g.ahead);
+  const int calls =
+      groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
+  const int lines_per_call = (prefetcher.left + calls - 1) / calls;
+  for (int done = 0; done < all;) {  // vectors
+    const int vectors = all - done < kStripVectors ? all - done : kStripVectors;
+    const int height = vectors * kW;
+    int count = 1;
+    if (groups == 1) {
+      count = (all - done) / vectors;
+      if (count > kStripsPerAsk) count = kStripsPerAsk;
+    }
+    Strips<Real> strips{.a = g.a + static_cast<std::int64_t>(done) * kW * (packed ? g.depth : 1),
+                        .a_step = packed ? height : g.a_column,
+                        .a_next = packed ? static_cast<std::int64_t>(height) * g.depth : height,
+                        .sums = g.sums + done * kW,
+                        .count = count,
+                        .last = done + count * vectors == all ? last : kW};
+    for (int group = 0; group < groups; ++group) {
+      const int j = group * kOuterColumns;
+      const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
+      prefetcher.ask(lines_per_call);
+      kByVectors[vectors - 1][columns - 1](g, strips, g.b + group * g.b_group);
+      strips.sums += kOuterColumns * g.ld;
+    }
+    done += count * vectors;
+  }
+}
+
+/// `count` numbers and 0 up to `padded`, which is a multiple of a vector.
+template <class Real>
+inline void copy_padded(const Real* from, int count, Real* to, int padded) {
+  constexpr int kW = kWidth<Real>;
+  int i = 0;
+  for (; i + kW <= count; i += kW)
+    store(to + i, load(from + i));
+  if (i == padded) return;
+  Vector<Real> rest = {};
+  for (int lane = 0; i + lane < count; ++lane)
+    rest[lane] = from[i + lane];
+  store(to + i, rest);
+}
+
+template <class Real>
+void pack(const Real* source, std::int64_t column, int rows, int depth, Real* strips) {
+  constexpr int kStrip = kStripVectors * kWidth<Real>;
+  constexpr int kPerLine = 64 / sizeof(Real);
+  const int padded = (rows + kWidth<Real> - 1) / kWidth<Real> * kWidth<Real>;
+  for (int p = 0; p < depth; ++p) {
+    const Real* from = source + p * column;
+    const bool more = p + 1 < depth;
+    for (int row = 0; row < rows; row += kStrip) {
+      const int height = padded - row < kStrip ? padded - row : kStrip;
+      const int count = rows - row < height ? rows - row : height;
+      for (int i = 0; more && i < count; i += kPerLine)
+        __builtin_prefetch(from + column + row + i);
+      copy_padded(
+          from + row, count,
+          strips + static_cast<std::int64_t>(row) * depth + static_cast<std::int64_t>(p) * height,
+          height);
+    }
+  }
+}
+
+/// Lanes rotated by kBy.
+template <int kBy, class Real>
+inline Vector<Real> rotated(Vector<Real> value) {
+  using Index = decltype(value > value);
+  Index lanes;
+#pragma GCC unroll 16
+  for (int i = 0; i < kWidth<Real>; ++i)
+    lanes[i] = (i + kBy) % kWidth<Real>;
+  return __builtin_shuffle(value, lanes);
+}
+
+/// The sum of all lanes, added pairwise.
+template <class Real>
+inline Real sum_of_lanes(Vector<Real> value) {
+  if constexpr (kWidth<Real> >= 16) value += rotated<8, Real>(value);
+  if constexpr (kWidth<Real> >= 8) value += rotated<4, Real>(value);
+  if constexpr (kWidth<Real> >= 4) value += rotated<2, Real>(value);
+  value += rotated<1, Real>(value);
+  return value[0];
+}
+
+template <int kRows, int kColumns, class Real>
+void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real* sums) {
+  Vector<Real> acc[kRows][kColumns] = {};
+  int p = 0;
+  for (; p + kWidth<Real> <= g.depth; p += kWidth<Real>) {
+    Vector<Real> x[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+      x[r] = load(a + r * g.lda + p);
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) {
+      const Vector<Real> y = load(b + c * g.ldb + p);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r)
+        acc[r][c] += x[r] * y;
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      Real sum = sum_of_lanes<Real>(acc[r][c]);
+      for (int q = p; q < g.depth; ++q)
+        sum += a[r * g.lda + q] * b[c * g.ldb + q];
+      Real& target = sums[c * g.ld + r];
+      target = g.fresh ? sum : target + sum;
+    }
+  }
+}
+
+template <class Real>
+using InnerTile = void (*)(const InnerProduct<Real>&, const Real*, const Real*, Real*);
+
+template <int kRows, class Real>
+constexpr InnerTile<Real> kInnerTiles[] = {inner_tile<kRows, 1, Real>, inner_tile<kRows, 2, Real>,
+#if LANKY_INNER_COLUMNS == 4
+                                           inner_tile<kRows, 3, Real>, inner_tile<kRows, 4, Real>
+#endif
+};
+constexpr int kInnerColumns = LANKY_INNER_COLUMNS;
+
+template <class Real>
+void inner(const InnerProduct<Real>& g) {
+  constexpr const InnerTile<Real>* kByRows[] = {kInnerTiles<1, Real>, kInnerTiles<2, Real>,
+                                                kInnerTiles<3, Real>, kInnerTiles<4, Real>};
+  for (int i = 0; i < g.rows; i += kInnerRows) {
+    const int rows = g.rows - i < kInnerRows ? g.rows - i : kInnerRows;
+    for (int j = 0; j < g.columns; j += kInnerColumns) {
+      const int columns = g.columns - j < kInnerColumns ? g.columns - j : kInnerColumns;
+      kByRows[rows - 1][columns - 1](g, g.a + i * g.lda, g.b + j * g.ldb, g.sums + j * g.ld + i);
+    }
+  }
+}
+
+template <class Real>
+void stream(const Real* source, Real* target, std::int64_t count) {
+  std::int64_t i = 0;
+  while (i < count && reinterpret_cast<std::uintptr_t>(target + i) % kVectorBytes != 0) {
+    target[i] = source[i];
+    ++i;
+  }
+  for (; i + kWidth<Real> <= count; i += kWidth<Real>)
+    stream_vector(target + i, load(source + i));
+  for (; i < count; ++i)
+    target[i] = source[i];
+}
+
+template <class Real>
+constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>, kStripVectors* kWidth<Real>,
+                                        kOuterColumns, outer<Real>,  inner<Real>,
+                                        pack<Real>,    stream<Real>, stream_end};
+
+}  // namespace
+
+}  // namespace lanky::dense::cpu
