@@ -58,7 +58,7 @@ class Chooser {
       const bool widest = v + 1 == std::ssize(kUpdateDirect);
       if (!compiled(shape.sizes) || (p_.n > shape.columns && !widest)) continue;
       const int parts = static_cast<int>(ceil_div(p_.n, shape.columns));
-      const int threads = widest ? std::max(32, 128 / parts) : 128;
+      const int threads = widest ? std::max(32, 128 / parts / 32 * 32) : 128;
       const int rows = threads * (16 / in_);
       return UpdateConfig{
           .kernel = UpdateKernel::direct,
