@@ -76,4 +76,50 @@ __device__ inline void mma_m8n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t a
       : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
 }
 
+/// c[16,8] += a[16,8] b[8,8]; a[0], a[1] hold rows g, g + 8 of k = t; a[2], a[3] of k = 4 + t; b
+/// likewise k = t, 4 + t of column g; c as in m16n8k16.
+__device__ inline void mma_m16n8k8(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+  for (int half = 0; half < 2; ++half) {
+    double rows[2] = {c[2 * half], c[2 * half + 1]};
+    mma_m8n8k4(rows, a[half], b[0]);
+    mma_m8n8k4(rows, a[2 + half], b[1]);
+    c[2 * half] = rows[0];
+    c[2 * half + 1] = rows[1];
+  }
+#endif
+}
+
+/// c[16,8] += a[16,16] b[16,8]; a[0], a[1] hold rows g, g + 8 of k = 2t + {0, 1}; a[2], a[3] of
+/// k = 8 + 2t + {0, 1}.
+template <class E>
+__device__ void mma_m16n8k16(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b_low,
+                             std::uint32_t b_high);
+
+template <>
+__device__ inline void mma_m16n8k16<__half>(float (&c)[4], const std::uint32_t (&a)[4],
+                                            std::uint32_t b_low, std::uint32_t b_high) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+}
+
+template <>
+__device__ inline void mma_m16n8k16<__nv_bfloat16>(float (&c)[4], const std::uint32_t (&a)[4],
+                                                   std::uint32_t b_low, std::uint32_t b_high) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+}
+
 }  // namespace lanky::device
