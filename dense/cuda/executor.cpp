@@ -1,6 +1,7 @@
 // Which cuda executor computes a product.
 #include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
+#include "dense/cuda/gram.hpp"
 #include "dense/cuda/tiled.hpp"
 
 namespace lanky::dense::cuda {
@@ -8,6 +9,11 @@ namespace lanky::dense::cuda {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family) {
+  if constexpr (!std::is_same_v<Accumulator<T>, T> || std::is_floating_point_v<T>) {
+    using Gram = GramExecutor<T, TOut>;
+    if (family == GemmFamily::gram && Gram::serves(stream.device(), problem))
+      return std::make_unique<Gram>(stream, problem);
+  }
   using Tiled = TiledExecutor<T, TOut>;
   if (family != GemmFamily::regular) return std::make_unique<Tiled>(stream, problem, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
