@@ -23,14 +23,17 @@ GramConfiguration choose_rows(const Problem& problem, DType type, int multiproce
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   GramConfiguration c;
   const bool tight = problem.a.col == problem.m && problem.b.row == problem.n;
-  if (problem.m == problem.n && problem.m <= 8 &&
-      (tight || type == DType::f32 || problem.m % vector != 0)) {
+  if (problem.m == problem.n &&
+      problem.m <= (type == DType::f32   ? 8
+                    : type == DType::f64 ? 2
+                                         : 4) &&
+      (tight || type == DType::f32)) {
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(problem.m);
     const std::int64_t step = 8 * 32 * std::max<std::int64_t>(1, vector / problem.m);
     c.blocks = static_cast<int>(std::min<std::int64_t>((problem.k + step - 1) / step,
                                                        multiprocessors * (problem.m <= 4 ? 2 : 1)));
-    c.one_launch = 1;
+    c.one_launch = problem.m * problem.n <= 8;
     return c;
   }
   if (type == DType::f32) return {};
@@ -52,7 +55,8 @@ GramConfiguration choose_rows(const Problem& problem, DType type, int multiproce
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability) {
-  if (compute_capability < 90 || problem.math != Math::ieee || problem.k <= 128) return {};
+  if (compute_capability < 90 || problem.math != Math::ieee || problem.k <= 128 || problem.n == 0)
+    return {};
   const auto bytes = size_of(type);
   GramConfiguration c;
   if (problem.a.row == 1 && problem.b.col == 1 && problem.m > 1)
@@ -68,16 +72,16 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
     const std::int64_t most = (problem.k + step - 1) / step;
     c.blocks = static_cast<int>(std::min<std::int64_t>(
         most, std::max(1, multiprocessors * (c.tile == 3 ? 1 : 2) / c.strips)));
-    c.one_launch = 1 && problem.m * problem.n <= kGramVectorM[c.tile] * kGramVectorN[c.tile];
+    c.one_launch = c.strips == 1 && problem.m * problem.n <= 8;
     return c;
   }
   if (type != DType::f32 && problem.m <= 16) {
     c.kernel = GramKernel::direct;
     c.tile = problem.m <= 8 ? 0 : 1;
-    const std::int64_t step = 8 * (c.tile == 0 ? 8 : 4) * 64 / static_cast<std::int64_t>(bytes);
+    const std::int64_t step = 8 * 128 / static_cast<std::int64_t>(bytes);
     c.blocks = static_cast<int>(
         std::min<std::int64_t>((problem.k + step - 1) / step, multiprocessors * 2));
-    c.one_launch = 1 && c.tile == 0;
+    c.one_launch = 0 && c.tile == 0;
     return c;
   }
   if (problem.a.row * static_cast<std::int64_t>(bytes) % 16 != 0 ||

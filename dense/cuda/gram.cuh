@@ -47,6 +47,7 @@ GramVectorKernel<T> gram_direct(int tile) {
   if constexpr (std::is_same_v<T, float>) {
     return nullptr;
   } else {
+    return tile == 0 ? &gram_direct_kernel<T, 8, 4> : &gram_direct_kernel<T, 16, 2>;
     return tile == 0 ? &gram_direct_kernel<T, 8, 8> : &gram_direct_kernel<T, 16, 4>;
   }
 }

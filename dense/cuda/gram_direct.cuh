@@ -22,7 +22,8 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   constexpr int kVector = 16 / sizeof(E);
-  constexpr int kStep = kUnroll * 4 * kVector;  // elements of k that a warp takes at once
+  constexpr int kWindow = 4 * kVector;  // elements of k, 64 bytes
+  constexpr int kStep = 2 * kWindow;    // a cache line of each row
   constexpr int kParts = kSide / 8;
   __shared__ union {
     Acc warps[kGramDirectWarps][kSide][kSide];
@@ -49,47 +50,39 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
   };
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramDirectWarps * kStep;
-  std::int64_t p = (std::int64_t{blockIdx.x} * kGramDirectWarps + warp) * kStep;
-  for (; g.vectors && p + kStep <= k; p += stride) {
+  const std::int64_t own = (std::int64_t{blockIdx.x} * kGramDirectWarps + warp) * kStep;
+  const std::int64_t whole = g.vectors ? k - k % kStep : 0;
+  for (std::int64_t p = own; p < whole; p += kUnroll / 2 * stride) {
     uint4 x[kUnroll][kParts];
     uint4 y[kUnroll][kParts];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-      for (int r = 0; r < kParts; ++r)
-        x[u][r] = __ldg(reinterpret_cast<const uint4*>(a[r] + p + u * 4 * kVector));
-    }
-    if (!g.symmetric) {
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-        for (int r = 0; r < kParts; ++r)
-          y[u][r] = __ldg(reinterpret_cast<const uint4*>(b[r] + p + u * 4 * kVector));
-      }
-    } else {
-      memcpy(y, x, sizeof(y));
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u)
-      add(x[u], y[u]);
-  }
-  for (; p < k; p += stride) {
-#pragma unroll 1
-    for (int u = 0; u < kUnroll; ++u) {
-      const std::int64_t first = p + u * 4 * kVector;
-      const std::int64_t count = k - first - lane % 4 * kVector;
-      uint4 x[kParts];
-      uint4 y[kParts];
+      const std::int64_t first = p + u / 2 * stride;
 #pragma unroll
       for (int r = 0; r < kParts; ++r) {
-        E elements[kVector];
-        load_partly(elements, a[r] + first, count);
-        memcpy(&x[r], elements, sizeof(x[r]));
-        load_partly(elements, b[r] + first, count);
-        memcpy(&y[r], elements, sizeof(y[r]));
+        load_whole(x[u][r], a[r] + first + u % 2 * kWindow, first < whole);
+        load_whole(y[u][r], b[r] + first + u % 2 * kWindow, first < whole && !g.symmetric);
       }
-      add(x, y);
     }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (g.symmetric) memcpy(y[u], x[u], sizeof(y[u]));
+      add(x[u], y[u]);
+    }
+  }
+  for (std::int64_t p = whole + own / 2; p < k; p += stride / 2) {
+    const std::int64_t count = k - p - lane % 4 * kVector;
+    uint4 x[kParts];
+    uint4 y[kParts];
+#pragma unroll
+    for (int r = 0; r < kParts; ++r) {
+      E elements[kVector];
+      load_partly(elements, a[r] + p, count);
+      memcpy(&x[r], elements, sizeof(x[r]));
+      load_partly(elements, b[r] + p, count);
+      memcpy(&y[r], elements, sizeof(y[r]));
+    }
+    add(x, y);
   }
 
 #pragma unroll

@@ -111,10 +111,13 @@ class WarpProduct<float, Math::ieee, 16, 16> {
 #pragma unroll
     for (int r = 0; r < 8; ++r)
       left[r] = *reinterpret_cast<const float4*>(a + r * kSegmentBytes + (unit ^ r) * 16);
+    const auto load_right = [&](int j) {
+      return *reinterpret_cast<const float4*>(b + j * kSegmentBytes + (unit ^ j) * 16);
+    };
+    float4 right = load_right(0);
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
-      const float4 right =
-          *reinterpret_cast<const float4*>(b + j * kSegmentBytes + (unit ^ j) * 16);
+      const float4 next = load_right(j < 7 ? j + 1 : 7);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         float& sum = sums_[i * 8 + j];
@@ -123,6 +126,7 @@ class WarpProduct<float, Math::ieee, 16, 16> {
         sum = fmaf(left[i].z, right.z, sum);
         sum = fmaf(left[i].w, right.w, sum);
       }
+      right = next;
     }
     if (++segments_ == kSegmentsPerFlush) flush();
   }

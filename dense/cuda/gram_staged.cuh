@@ -39,7 +39,7 @@ struct GramTiles {  // half, bfloat16
 };
 template <>
 struct GramTiles<float> {
-  static constexpr GramTile kTiles[] = {{16, 16, 16, 16, 12, 4}, {32, 32, 16, 16, 3, 2}};
+  static constexpr GramTile kTiles[] = {{16, 16, 16, 16, 12, 4}, {32, 32, 16, 16, 2, 2}};
 };
 template <>
 struct GramTiles<double> {

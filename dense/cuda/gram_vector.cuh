@@ -14,11 +14,12 @@ namespace lanky::dense::cuda {
 inline constexpr int kGramVectorWarps = 8;
 
 /// 16 bytes of adjacent elements, aligned; zeros where they do not exist.
-template <class E, int kVector>
-__device__ void load_whole(E (&out)[kVector], const E* source, bool exists) {
+template <class Out, class E>
+__device__ void load_whole(Out& out, const E* source, bool exists) {
+  static_assert(sizeof(Out) == sizeof(uint4));
   uint4 word = make_uint4(0, 0, 0, 0);
   if (exists) word = __ldg(reinterpret_cast<const uint4*>(source));
-  memcpy(out, &word, sizeof(word));
+  memcpy(&out, &word, sizeof(word));
 }
 
 /// As many elements, one by one; zeros after the first `count`.

@@ -56,7 +56,7 @@ inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox
   const CUresult result =
       tensor_map_encoder()(&map, source.type, 3, const_cast<void*>(source.data), extents, strides,
                            box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                           CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw Error(ErrorCode::device,
                 concat("cuTensorMapEncodeTiled: error ", static_cast<int>(result)));
