@@ -19,7 +19,7 @@ struct Fragment {  // half types, m16n8k16
   static __device__ void multiply(float (&c)[4], const A& a, const B& b) {
     std::uint32_t words[2];
     memcpy(words, &b, sizeof(words));
-    device::mma_m16n8k16<Element>(c, a, words[0], words[1]);
+    device::mma_m16n8k16<Element>(c, a[0], a[1], a[2], a[3], words[0], words[1]);
   }
   /// Rows r, r + 1 of the lane's columns of A.
   template <int kCount, int kRows>
@@ -56,7 +56,7 @@ struct Fragment<double> {  // m16n8k8
   };
 
   static __device__ void multiply(double (&c)[4], const A& a, const B& b) {
-    device::mma_m16n8k8(c, a, b.e);
+    device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b.e[0], b.e[1]);
   }
   template <int kCount, int kRows>
   static __device__ void from_columns(A& a, const double (&columns)[kCount][kRows], int r) {
