@@ -64,6 +64,14 @@ void add_quality(Json& line, const Timing& timing) {
   if (!timing.graph_failure.empty()) line["graph_failure"] = timing.graph_failure;
 }
 
+/// The rest of the line of `text` that begins with `head`; "" where there is none.
+std::string rest_of_line(const std::string& text, const std::string& head) {
+  const std::size_t start = text.find("\n" + head);
+  if (start == std::string::npos) return "";
+  const std::size_t first = start + 1 + head.size();
+  return text.substr(first, text.find('\n', first) - first);
+}
+
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["contestant"] = outcome.contestant;
   line["variant"] = outcome.variant;
@@ -83,6 +91,8 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["error"] = outcome.verdict ? number(outcome.verdict->error) : Json(nullptr);
   line["bound"] = outcome.verdict ? number(outcome.verdict->bound) : Json(nullptr);
   if (timing) add_quality(line, *timing);
+  const std::string kernel = rest_of_line(outcome.explanation, "kernel: ");
+  if (!kernel.empty()) line["kernel"] = kernel;
   if (!outcome.message.empty()) line["message"] = outcome.message;
   return line;
 }

@@ -720,7 +720,8 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
                     {},
                     std::nullopt,
                     12.5,
-                    {Outcome{}}};
+                    {Outcome{}, Outcome{}}};
+  report.outcomes[0].explanation = "family: update\nkernel: direct, 4 rows a lane\nbound: 3 us\n";
   const nlohmann::ordered_json line = to_json(report)[0];
   EXPECT_EQ(line["kind"], "gemm");
   EXPECT_EQ(line["op_a"], "n");
@@ -732,6 +733,8 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
   EXPECT_EQ(line["alpha"], 2);
   EXPECT_EQ(line["beta"], 0);
   EXPECT_EQ(line["peak_us"], 12.5);
+  EXPECT_EQ(line["kernel"], "direct, 4 rows a lane");
+  EXPECT_FALSE(to_json(report)[1].contains("kernel"));
   for (const char* key : {"family", "m", "n", "k", "warm_us", "graph_us", "cold_us", "floor_us"})
     EXPECT_TRUE(line.contains(key)) << key;
 }
