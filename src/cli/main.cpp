@@ -228,6 +228,11 @@ int run(CLI::App& app, int argc, char** argv) {
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
   std::string shard;
   add_grid_options(*batch, work.grid, shard);
+  batch->add_flag("--resume", options.resume,
+                  "leave out dense products that this very program has in the JSON file already;\n"
+                  "a sample goes on with the seed that stands there");
+  batch->add_option("--seconds", options.seconds, "begin no dense product after so many seconds")
+      ->check(CLI::PositiveNumber, "");
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options, sparse_types());
 
