@@ -215,6 +215,7 @@ class Run {
       const Strides& c = problem_.c;
       return !partial() && factors_.alpha == 1 && factors_.beta == 0 &&
              problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
+             blocking_.chain >= blocking_.depth &&
              (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
     } else {
       return false;
@@ -272,8 +273,7 @@ class Run {
       const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
       multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
       block.p = next;
-      for (std::int64_t e = 0; e < elements; ++e)
-        panels.totals[e] += static_cast<double>(panels.sums[e]);
+      tiles_.promote(panels.sums, panels.totals, elements);
     }
   }
 
@@ -400,6 +400,7 @@ class Run {
                          .b_column = 1,
                          .columns = block.columns * kParts<T>,
                          .depth = depth,
+                         .chain = blocking_.chain,
                          .sums = target.sums,
                          .ld = target.ld,
                          .fresh = target.fresh,
@@ -471,6 +472,7 @@ class Run {
                   .b_column = a.lda,
                   .columns = block.rows,
                   .depth = a.depth,
+                  .chain = blocking_.chain,
                   .sums = target.sums,
                   .ld = target.ld,
                   .fresh = target.fresh,
@@ -482,6 +484,7 @@ class Run {
     tile.columns = block.columns * kParts<T>;
     tile.b = blocking_.b_in_place ? in_place(b_at(block)) : packed_b(panels, block);
     tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
+    tile.chain = blocking_.chain;
     tile.sums = target.sums;
     tile.ld = target.ld;
     tile.fresh = target.fresh;
