@@ -18,21 +18,6 @@ namespace {
 
 constexpr double kFewestTbsOnH200 = 4.4;  // a healthy H200 reads at 4.6
 
-std::string fnv1a_of_program() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  std::vector<char> block(1 << 16);
-  while (program.read(block.data(), static_cast<std::streamsize>(block.size())) ||
-         program.gcount() > 0) {
-    for (std::streamsize i = 0; i < program.gcount(); ++i)
-      hash = (hash ^ static_cast<unsigned char>(block[static_cast<std::size_t>(i)])) *
-             0x100000001b3ULL;
-  }
-  std::ostringstream text;
-  text << std::hex << std::setw(16) << std::setfill('0') << hash;
-  return text.str();
-}
-
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -68,6 +53,21 @@ void describe_gpu(Session& session, bool vendors, Environment& environment) {
 
 }  // namespace
 
+std::string program_hash() {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  std::vector<char> block(1 << 16);
+  while (program.read(block.data(), static_cast<std::streamsize>(block.size())) ||
+         program.gcount() > 0) {
+    for (std::streamsize i = 0; i < program.gcount(); ++i)
+      hash = (hash ^ static_cast<unsigned char>(block[static_cast<std::size_t>(i)])) *
+             0x100000001b3ULL;
+  }
+  std::ostringstream text;
+  text << std::hex << std::setw(16) << std::setfill('0') << hash;
+  return text.str();
+}
+
 bool floor_is_void(const std::string& gpu, double read_floor_tbs) {
   return gpu.find("H200") != std::string::npos && read_floor_tbs < kFewestTbsOnH200;
 }
@@ -79,7 +79,7 @@ Environment describe_environment(Session& session, const std::vector<std::string
   const char* commit = std::getenv("LANKY_COMMIT");
   environment.commit = commit != nullptr ? commit : build_commit();
   environment.sources_hash = build_sources_hash();
-  environment.binary_hash = fnv1a_of_program();
+  environment.binary_hash = program_hash();
   environment.argv = joined(argv);
   environment.utc = utc_now();
   environment.device = session.stream.device().name();

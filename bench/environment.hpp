@@ -37,6 +37,9 @@ struct Environment {
 Environment describe_environment(Session& session, const std::vector<std::string>& argv,
                                  bool vendors);
 
+/// FNV-1a of the running program.
+std::string program_hash();
+
 /// Whether a read floor is too low for a run on that GPU to count.
 bool floor_is_void(const std::string& gpu, double read_floor_tbs);
 

@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
+
+#include "bench/gemm_case.hpp"
 
 namespace lanky::bench {
 
@@ -64,6 +67,14 @@ void add_quality(Json& line, const Timing& timing) {
   if (!timing.graph_failure.empty()) line["graph_failure"] = timing.graph_failure;
 }
 
+/// The rest of the line of `text` that begins with `head`; "" where there is none.
+std::string rest_of_line(const std::string& text, const std::string& head) {
+  const std::size_t start = text.find("\n" + head);
+  if (start == std::string::npos) return "";
+  const std::size_t first = start + 1 + head.size();
+  return text.substr(first, text.find('\n', first) - first);
+}
+
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["contestant"] = outcome.contestant;
   line["variant"] = outcome.variant;
@@ -83,6 +94,8 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["error"] = outcome.verdict ? number(outcome.verdict->error) : Json(nullptr);
   line["bound"] = outcome.verdict ? number(outcome.verdict->bound) : Json(nullptr);
   if (timing) add_quality(line, *timing);
+  const std::string kernel = rest_of_line(outcome.explanation, "kernel: ");
+  if (!kernel.empty()) line["kernel"] = kernel;
   if (!outcome.message.empty()) line["message"] = outcome.message;
   return line;
 }
@@ -142,6 +155,36 @@ Json to_json(const FailedCase& failed) {
   line["status"] = name(failed.status);
   line["message"] = failed.message;
   return line;
+}
+
+std::string record_key(const GemmCase& gemm) {
+  GemmCase named = gemm;
+  if (named.name.empty()) named.name = gemm_case_name(gemm);
+  return head(named).dump();
+}
+
+EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& binary_hash) {
+  EarlierRuns earlier;
+  const Json fields = head(GemmCase{});
+  std::ifstream file(path, std::ios::binary);
+  bool ours = false;
+  for (std::string text; std::getline(file, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object()) continue;
+    if (line.value("kind", "") == "env") {
+      ours = line.value("binary_hash", "") == binary_hash;
+      if (ours && line.contains("seed")) earlier.seed = line["seed"].get<std::uint64_t>();
+    }
+    const bool counts = ours && line.value("kind", "") == "gemm" &&
+                        line.value("contestant", "") == "lanky" &&
+                        line.value("status", "") != name(Status::crash);
+    if (!counts) continue;
+    Json key;
+    for (const auto& [field, unused] : fields.items())
+      key[field] = line.contains(field) ? line[field] : Json(nullptr);
+    earlier.cases.insert(key.dump());
+  }
+  return earlier;
 }
 
 RecordFile::RecordFile(const std::filesystem::path& path) : path_(path) {

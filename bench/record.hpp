@@ -1,8 +1,11 @@
 // Results as JSON lines: the names and units of docs/measuring.md.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,16 @@ struct FailedCase {
   std::string message;
 };
 nlohmann::ordered_json to_json(const FailedCase& failed);
+
+/// What a file holds of this program's earlier runs, so that a run can be taken up again.
+struct EarlierRuns {
+  std::set<std::string> cases;        // record_key() of what did not crash
+  std::optional<std::uint64_t> seed;  // that the last of them drew a sample with
+};
+/// Lines of other programs, by their binary hash, do not count; nothing where there is no file.
+EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& binary_hash);
+/// A dense product with all that tells it from others.
+std::string record_key(const GemmCase& gemm);
 
 /// Appends lines to a file; a line is there whole or not at all, whatever happens to the program.
 class RecordFile {

@@ -80,12 +80,21 @@ gpu::Graph capture(const Session& session, const Runner& runner) {
   });
 }
 
+/// All slots of a slow contestant make a graph that takes longer than everything else together.
+constexpr double kLongGraphUs = 2e4;
+
 void time_graphs(Session& session, const std::vector<Runner>& runners,
                  std::vector<Timing>& timings) {
   std::vector<gpu::Graph> graphs;
   std::vector<std::size_t> captured;  // index of each graph's lap
+  std::vector<double> warm_us;
+  for (const Timing& timing : timings)
+    warm_us.push_back(timing.warm.median_us);
+  const double median_us = median(std::move(warm_us));
   for (std::size_t i = 0; i < runners.size(); ++i) {
-    if (!runners[i].lap->graph) continue;
+    const double sample_us = graph_count(runners[i]) * timings[i].warm.median_us;
+    const bool too_long = sample_us > kLongGraphUs && timings[i].warm.median_us > 5 * median_us;
+    if (!runners[i].lap->graph || too_long) continue;
     try {
       graphs.push_back(capture(session, runners[i]));
       captured.push_back(i);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Holds results of the dense grid against the targets of issue 3.
 
-    bench/targets.py [bench/results/h200/gemm_*.jsonl ...]
+    bench/targets.py [--below SPEEDUP] [bench/results/h200/gemm_*.jsonl ...]
 
 One line a target: what it asks for, the worst measured value, how many points meet it, and the worst point. Shares
 are of the streaming floor, batch over batch. A share is asked for only where the product is bound by memory, that is
 where the floor takes longer than its flops at the measured arithmetic peak. Exits with 1 if a target is missed or
-nothing was measured for it.
+nothing was measured for it. --below lists the points whose best vendor is faster than that, with lanky's kernel.
 """
 
 import sys
@@ -170,7 +170,17 @@ def accuracy_target(t):
            [p for p in t.core if p.line["dtype"] == "tf32x3"], ratio, 3, above=False)
 
 
+def list_below(points, bar):
+    """The points whose speed-up is below the bar, worst first."""
+    for p in sorted((p for p in points if p.speedup() and p.speedup() < bar), key=lambda p: p.speedup()):
+        print(f"{p.speedup():5.2f} {p.share():4.0%} {p.lanky:10.2f} us, {p.rival} {p.vendor:.2f}: "
+              f"{p.name()}: {p.own.get('kernel', '')}")
+
+
 def main(arguments):
+    below = None
+    if arguments[:1] == ["--below"]:
+        below, arguments = float(arguments[1]), arguments[2:]
     try:
         lines = []
         for pattern in arguments or ["bench/results/h200/gemm_*.jsonl"]:
@@ -178,6 +188,9 @@ def main(arguments):
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
+    if below is not None:
+        list_below(all_points(lines), below)
+        return 0
     targets = Targets(all_points(lines))
     for judge in (gram_targets, symmetric_target, update_targets, panel_targets, vendor_targets,
                   accuracy_target):

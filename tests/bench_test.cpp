@@ -720,7 +720,8 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
                     {},
                     std::nullopt,
                     12.5,
-                    {Outcome{}}};
+                    {Outcome{}, Outcome{}}};
+  report.outcomes[0].explanation = "family: update\nkernel: direct, 4 rows a lane\nbound: 3 us\n";
   const nlohmann::ordered_json line = to_json(report)[0];
   EXPECT_EQ(line["kind"], "gemm");
   EXPECT_EQ(line["op_a"], "n");
@@ -732,6 +733,8 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
   EXPECT_EQ(line["alpha"], 2);
   EXPECT_EQ(line["beta"], 0);
   EXPECT_EQ(line["peak_us"], 12.5);
+  EXPECT_EQ(line["kernel"], "direct, 4 rows a lane");
+  EXPECT_FALSE(to_json(report)[1].contains("kernel"));
   for (const char* key : {"family", "m", "n", "k", "warm_us", "graph_us", "cold_us", "floor_us"})
     EXPECT_TRUE(line.contains(key)) << key;
 }
@@ -787,6 +790,40 @@ TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
   EXPECT_FALSE(parsed[0].contains("dtype"));
   EXPECT_EQ(parsed[1]["status"], "oom");
   EXPECT_EQ(parsed[1]["dtype"], "f64");
+}
+
+TEST_F(RecordFileTest, KnowsWhatThisProgramHasMeasured) {
+  Environment ours;
+  ours.binary_hash = "1";
+  ours.seed = 42;
+  Environment others;
+  others.binary_hash = "2";
+  others.seed = 43;
+  const GemmCase first{.m = 8, .n = 8, .k = 1000, .op_a = Op::trans};
+  GemmCase second = first;
+  second.beta = 0.5;
+  GemmCase third = first;
+  third.type.math = Math::tf32;
+  {
+    RecordFile file(path_);
+    const auto add = [&](GemmCase gemm, Status status) {
+      gemm.name = gemm_case_name(gemm);
+      Outcome outcome;
+      outcome.contestant = "lanky";
+      outcome.status = status;
+      file.write(to_json(CaseReport{gemm, {}, std::nullopt, std::nullopt, {outcome}})[0]);
+    };
+    file.write(to_json(ours));
+    add(first, Status::ok);
+    add(second, Status::crash);
+    file.write(to_json(others));
+    add(third, Status::ok);
+  }
+  const EarlierRuns earlier = earlier_runs(path_, "1");
+  EXPECT_EQ(earlier.seed, 42U);
+  EXPECT_EQ(earlier.cases, std::set<std::string>{record_key(first)});
+  EXPECT_EQ(earlier_runs(path_, "2").cases, std::set<std::string>{record_key(third)});
+  EXPECT_TRUE(earlier_runs("/no/such/file", "1").cases.empty());
 }
 
 TEST_F(RecordFileTest, RefusesToContinueHalfALine) {

@@ -289,6 +289,28 @@ TEST_F(Cli, OneShardOfTheGrid) {
   EXPECT_EQ(lines().back()["seed"], 5);
 }
 
+TEST_F(Cli, AGridIsTakenUpWhereItStopped) {
+  const std::string grid = write("grid.json", R"({"cases": [
+      {"family": "gram", "k": [2000, 3000, 4000], "n": 3, "dtype": ["f64", "f32"]}]})");
+  const std::string run =
+      "batch --device cpu --quick --no-vendor --resume --json " + json() + " --gemm " + grid;
+  const Ran first = lanky(run + " --seconds 0.001");  // the floor alone takes longer
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.out.find("6 cases left"), std::string::npos) << first.out;
+  write("half.json",
+        R"({"cases": [{"family": "gram", "k": [2000, 4000], "n": 3, "dtype": "f64"}]})");
+  EXPECT_EQ(lanky("batch --device cpu --quick --no-vendor --json " + json() + " --gemm " +
+                  (folder_ / "half.json").string())
+                .exit_code,
+            0);
+  EXPECT_NE(lanky(run).out.find("4 cases measured"), std::string::npos);
+  EXPECT_EQ(lanky(run).out.find("measured"), std::string::npos);
+  std::size_t measured = 0;
+  for (const Json& line : lines())
+    measured += line["kind"] == "gemm" ? 1 : 0;
+  EXPECT_EQ(measured, 6U);
+}
+
 TEST_F(Cli, AProductOfATypeWithItsOwnResult) {
   const Ran ran = lanky(
       "gemm --device cpu --quick --m 3 --n 3 --k 900 --op-a t --dtype f16 --out f32 --alpha 2 "

@@ -1,20 +1,41 @@
 // Which cuda executor computes a product.
 #include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
+#include "dense/cuda/gram.hpp"
 #include "dense/cuda/tiled.hpp"
+#include "dense/cuda/update.hpp"
 
 namespace lanky::dense::cuda {
+
+namespace {
+
+/// The kernels of a family where it serves the problem, the tile kernel otherwise.
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
+                                       GemmFamily family, std::string reason) {
+  if constexpr (kDType<T> != DType::c64 && kDType<T> != DType::c128) {
+    if (family == GemmFamily::update) {
+      const auto config = choose_update(problem, kDType<T>, kDType<TOut>,
+                                        stream.device().properties().multiprocessors);
+      if (config) return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem, *config);
+    }
+    if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
+      return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
+  }
+  return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
+}
+
+}  // namespace
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family) {
-  using Tiled = TiledExecutor<T, TOut>;
-  if (family != GemmFamily::regular) return std::make_unique<Tiled>(stream, problem, "");
+  if (family != GemmFamily::regular) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
-  if (!reason.empty()) return std::make_unique<Tiled>(stream, problem, std::move(reason));
+  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
   return std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
-      std::make_unique<Tiled>(stream, problem, "used where cuBLASLt has no algorithm"));
+      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"));
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

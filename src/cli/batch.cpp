@@ -193,13 +193,26 @@ bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
   return {};
 }
 
+/// The grid's cases that earlier runs do not have.
+bench::GridRun chosen_grid(const Work& work, const bench::EarlierRuns& earlier) {
+  if (work.grid.grid.empty()) return {};
+  bench::GridChoice choice = work.grid;
+  if (!choice.seed) choice.seed = earlier.seed;
+  bench::GridRun grid = bench::choose_cases(choice);
+  std::erase_if(grid.cases, [&](const bench::GemmCase& gemm) {
+    return earlier.cases.count(bench::record_key(gemm)) == 1;
+  });
+  return grid;
+}
+
 }  // namespace
 
 int run_work(const RunOptions& options, const Work& work) {
-  std::vector<bench::GemmCase> products = work.products;
-  bench::GridRun grid;
-  if (!work.grid.grid.empty()) grid = bench::choose_cases(work.grid);
-  products.insert(products.end(), grid.cases.begin(), grid.cases.end());
+  const double start = bench::steady_seconds();
+  bench::EarlierRuns earlier;
+  if (options.resume) earlier = bench::earlier_runs(options.json, bench::program_hash());
+  bench::GridRun grid = chosen_grid(work, earlier);
+  grid.cases.insert(grid.cases.begin(), work.products.begin(), work.products.end());
   const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
   Reporter reporter(options.json, work.single);
   set_current_task("the measurement of the streaming floor");
@@ -213,8 +226,13 @@ int run_work(const RunOptions& options, const Work& work) {
     batch.multiply_path(path);
   for (const std::string& spec : work.generators)
     batch.multiply_generated(spec);
-  for (const bench::GemmCase& product : products)
-    batch.multiply_dense(product);
+  for (std::size_t i = 0; i < grid.cases.size(); ++i) {
+    if (options.seconds > 0 && bench::steady_seconds() - start > options.seconds) {
+      reporter.stop_early(grid.cases.size() - i);
+      break;
+    }
+    batch.multiply_dense(grid.cases[i]);
+  }
   reporter.finish();
   return exit_code_of(batch, reporter, work.single);
 }

@@ -66,9 +66,12 @@ CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::stri
       ->type_name("LIST");
 }
 
-const std::vector<std::string> kSparseTypes = {"f64", "f32", "f16", "bf16"};
-const std::vector<std::string> kDenseTypes = {"f64", "f32",  "tf32", "tf32x3",
-                                              "f16", "bf16", "c64",  "c128"};
+std::vector<std::string> sparse_types() {
+  return {"f64", "f32", "f16", "bf16"};
+}
+std::vector<std::string> dense_types() {
+  return {"f64", "f32", "tf32", "tf32x3", "f16", "bf16", "c64", "c128"};
+}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -164,7 +167,7 @@ void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& s
   add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
       ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");
   add_list(command, "--type", grid.types, "of the grid: these element types alone")
-      ->check(CLI::IsMember(kDenseTypes), "");
+      ->check(CLI::IsMember(dense_types()), "");
   command.add_option("--seed", grid.seed, "that the sample is drawn with (default: a new one)");
   command.add_option("--share", grid.share, "of all combinations beyond the core, in the sample")
       ->check(CLI::Range(0.0, 1.0), "")
@@ -213,11 +216,11 @@ int run(CLI::App& app, int argc, char** argv) {
   std::string file;
   spmv->add_option("file", file, "Matrix Market file, plain or compressed, or NAME.tar.gz");
   add_spmv_options(*spmv, options, work);
-  add_run_options(*spmv, options, kSparseTypes);
+  add_run_options(*spmv, options, sparse_types());
 
   CLI::App* gemm = app.add_subcommand("gemm", "C = op(A) op(B) + beta C for one shape");
   add_gemm_options(*gemm, gemm_text);
-  add_run_options(*gemm, options, kDenseTypes);
+  add_run_options(*gemm, options, dense_types());
 
   CLI::App* batch = app.add_subcommand(
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
@@ -225,8 +228,13 @@ int run(CLI::App& app, int argc, char** argv) {
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
   std::string shard;
   add_grid_options(*batch, work.grid, shard);
+  batch->add_flag("--resume", options.resume,
+                  "leave out dense products that this very program has in the JSON file already;\n"
+                  "a sample goes on with the seed that stands there");
+  batch->add_option("--seconds", options.seconds, "begin no dense product after so many seconds")
+      ->check(CLI::PositiveNumber, "");
   add_spmv_options(*batch, options, work);
-  add_run_options(*batch, options, kSparseTypes);
+  add_run_options(*batch, options, sparse_types());
 
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);

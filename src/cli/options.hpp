@@ -20,6 +20,8 @@ struct RunOptions {
   bool quick = false;
   bool explain = false;
   std::string json;
+  bool resume = false;  // leave out the dense products that the JSON lines hold already
+  double seconds = 0;   // begin no dense product after so many; 0: no limit
   std::vector<std::string> argv;
 };
 

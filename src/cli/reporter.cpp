@@ -72,6 +72,11 @@ void Reporter::add(const bench::FailedCase& failed) {
   }
 }
 
+void Reporter::stop_early(std::size_t left) {
+  print("");
+  print("time is up: " + cases(static_cast<int>(left)) + " left, for --resume");
+}
+
 void Reporter::finish() {
   const int right = cases_ - failures_ - unsupported_;
   if (right > 0) {

@@ -1,6 +1,7 @@
 // Where results go: a line of the table for people, JSON lines for programs.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@ class Reporter {
   void add(const bench::CaseReport& report, bool explain);
   /// A case that never came to be measured.
   void add(const bench::FailedCase& failed);
+  /// The time was up before `left` cases.
+  void stop_early(std::size_t left);
   void finish();
 
   /// Cases with a wrong result, or that could not be read or measured.

@@ -36,6 +36,53 @@ __device__ void load_streaming(E (&out)[kCount], const E* source) {
   memcpy(out, &word, sizeof(word));
 }
 
+/// out[i] = source[i] for data that no kernel writes meanwhile; source is aligned to kCount
+/// elements.
+template <int kCount, class E>
+__device__ void load_constant(E (&out)[kCount], const E* source) {
+  using Word = typename detail::WordOf<kCount * sizeof(E)>::Type;
+  const Word word = __ldg(reinterpret_cast<const Word*>(source));
+  memcpy(out, &word, sizeof(word));
+}
+
+/// out[i] = source[i] in one instruction; source is aligned to kCount elements.
+template <int kCount, class E>
+__device__ void load_wide(E (&out)[kCount], const E* source) {
+  using Word = typename detail::WordOf<kCount * sizeof(E)>::Type;
+  const Word word = *reinterpret_cast<const Word*>(source);
+  memcpy(out, &word, sizeof(word));
+}
+
+/// out[i] = source[i] in words of at most 16 bytes, to whose size source is aligned.
+template <int kCount, class E>
+__device__ void load_words(E (&out)[kCount], const E* source) {
+  constexpr int kWord = kCount * sizeof(E) < 16 ? kCount : 16 / static_cast<int>(sizeof(E));
+  static_assert(kCount % kWord == 0);
+  using Word = typename detail::WordOf<kWord * sizeof(E)>::Type;
+#pragma unroll
+  for (int w = 0; w < kCount; w += kWord) {
+    const Word word = *reinterpret_cast<const Word*>(source + w);
+    memcpy(out + w, &word, sizeof(word));
+  }
+}
+
+/// target[i] = values[i] for data that is not read again soon; target is aligned to kCount
+/// elements.
+template <int kCount, class E>
+__device__ void store_streaming(E* target, const E (&values)[kCount]) {
+  using Word = typename detail::WordOf<kCount * sizeof(E)>::Type;
+  Word word;
+  memcpy(&word, values, sizeof(word));
+  __stcs(reinterpret_cast<Word*>(target), word);
+}
+
+/// `value`, of which the compiler knows nothing: what is computed from it in a loop is not kept in
+/// registers from one pass to the next.
+__device__ inline std::int64_t opaque(std::int64_t value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
+
 /// The 32 bits of two adjacent elements, the first in the low half: an operand of mma.
 template <class E>
 __device__ std::uint32_t pair_bits(E low, E high) {

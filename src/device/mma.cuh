@@ -76,4 +76,74 @@ __device__ inline void mma_m8n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t a
       : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
 }
 
+// Whole products, both halves of a in use. What lane l = g * 4 + t holds:
+//   m16n8k8 f64, tf32  a[16,8]:  a[g][t], a[g + 8][t], a[g][t + 4], a[g + 8][t + 4]
+//                      b[8,8]:   b[t][g], b[t + 4][g]
+//   m16n8k16           a[16,16]: a[g][2t + {0, 1}], a[g + 8][2t + ..], a[g][2t + 8 + ..],
+//                                a[g + 8][2t + 8 + ..]                            (4 x 32 bits)
+//                      b[16,8]:  b[2t + {0, 1}][g], b[2t + 8 + {0, 1}][g]         (2 x 32 bits)
+//                      c[16,8]:  c[g][2t + {0, 1}], c[g + 8][2t + {0, 1}], for all of them
+
+/// c[16,8] += a[16,8] b[8,8]: one instruction from sm_90 on, four m8n8k4 before.
+__device__ inline void mma_m16n8k8(double (&c)[4], double a0, double a1, double a2, double a3,
+                                   double b0, double b1) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1));
+#else
+  double upper[2] = {c[0], c[1]};
+  double lower[2] = {c[2], c[3]};
+  mma_m8n8k4(upper, a0, b0);
+  mma_m8n8k4(upper, a2, b1);
+  mma_m8n8k4(lower, a1, b0);
+  mma_m8n8k4(lower, a3, b1);
+  c[0] = upper[0];
+  c[1] = upper[1];
+  c[2] = lower[0];
+  c[3] = lower[1];
+#endif
+}
+
+/// c[16,8] += a[16,8] b[8,8] of floats whose low 13 bits are not looked at.
+__device__ inline void mma_m16n8k8_tf32(float (&c)[4], std::uint32_t a0, std::uint32_t a1,
+                                        std::uint32_t a2, std::uint32_t a3, std::uint32_t b0,
+                                        std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/// c[16,8] += a[16,16] b[16,8]; E is the type behind the 32-bit pairs.
+template <class E>
+__device__ void mma_m16n8k16(float (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                             std::uint32_t a3, std::uint32_t b0, std::uint32_t b1);
+
+template <>
+__device__ inline void mma_m16n8k16<__half>(float (&c)[4], std::uint32_t a0, std::uint32_t a1,
+                                            std::uint32_t a2, std::uint32_t a3, std::uint32_t b0,
+                                            std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+template <>
+__device__ inline void mma_m16n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t a0,
+                                                   std::uint32_t a1, std::uint32_t a2,
+                                                   std::uint32_t a3, std::uint32_t b0,
+                                                   std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
 }  // namespace lanky::device

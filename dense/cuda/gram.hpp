@@ -1,0 +1,40 @@
+// The cuda executor of gram products whose k are adjacent in memory (docs/dense.md).
+#pragma once
+
+#include <atomic>
+#include <lanky/buffer.hpp>
+
+#include "dense/backend.hpp"
+#include "dense/cuda/tiled.hpp"
+#include "dense/gram_policy.hpp"
+
+namespace lanky::dense::cuda {
+
+template <class T, class TOut>
+class GramExecutor final : public Executor<T, TOut> {
+ public:
+  static bool serves(const Device& device, const Problem& problem) {
+    return configuration(device, problem).kernel != GramKernel::none;
+  }
+  GramExecutor(const Stream& stream, const Problem& problem);
+
+  void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
+  std::int64_t workspace_bytes() const noexcept override;
+  std::string explain() const override;
+
+ private:
+  static GramConfiguration configuration(const Device& device, const Problem& problem) {
+    const DeviceProperties properties = device.properties();
+    return choose_gram(problem, kDType<T>, properties.multiprocessors,
+                       properties.compute_capability);
+  }
+  Problem problem_;
+  unsigned* arrivals_of(void* workspace) const noexcept;
+
+  GramConfiguration configuration_;
+  mutable Buffer<unsigned> arrivals_;
+  mutable std::atomic<void*> owner_ = nullptr;
+  TiledExecutor<T, TOut> misaligned_;
+};
+
+}  // namespace lanky::dense::cuda

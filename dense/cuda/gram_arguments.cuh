@@ -1,0 +1,43 @@
+// What the kernels of a gram product C[m, n] = alpha A[m, k] B[k, n] + beta C are told: k is long,
+// m and n are at most 128. Each walker (a block, or the blocks of all strips together) leaves
+// partial sums; gram_sum.cuh adds them.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+
+#include "dense/problem.hpp"
+#include "device/element.cuh"
+
+namespace lanky::dense::cuda {
+
+template <class T>
+struct GramArguments {
+  using Element = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+
+  int m;
+  int n;
+  std::int64_t k;
+  const Element* a;  // [m, k]
+  const Element* b;  // [k, n]
+  std::int64_t
+      a_stride;  // elements from one row of A to the next; row-major: from one k to the next
+  std::int64_t b_stride;  // of B likewise, columns for rows
+  bool symmetric;         // A and B are the same memory: it is loaded once
+  bool vectors;           // 16-byte loads are possible
+  int strips;             // of kTile.m rows of A, side by side in the grid
+  int packed;             // row-major: rows that make a wide row
+  int walkers;            // that share out k
+  int run_log2;           // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
+  int slots;              // of the ring in shared memory
+  Acc* partials;          // [walkers][n][m]
+  unsigned* arrivals;     // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
+  void* c;                // [m, n], of T, or of float where c_is_wide
+  Strides c_strides;
+  bool c_is_wide;
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
+};
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,109 @@
+// Gram products of up to 16 columns on tensor cores: C[i, j] = sum over k of A[i, k] B[k, j], k
+// adjacent in memory. 16-byte loads go straight into mma fragments, nothing passes through shared
+// memory but the sums at the end.
+#pragma once
+
+#include "dense/cuda/gram_product.cuh"
+#include "dense/cuda/gram_sum.cuh"
+#include "dense/cuda/gram_vector.cuh"
+
+namespace lanky::dense::cuda {
+
+inline constexpr int kGramDirectWarps = 8;
+
+/// Lane g * 4 + t holds 16 bytes (unit t of the 64 that a window has) of row g of A, of row g + 8,
+/// and of columns g and g + 8 of B: in which order the k of a window stand in the fragments does
+/// not matter, as long as it is the same on both sides (gram_product.cuh). kSide is 8 or 16. Block:
+/// every gridDim.x-th group of 8 steps; a warp's step is kUnroll neighbouring windows. Rows beyond
+/// m repeat the last one.
+template <class T, int kSide, int kUnroll>
+__global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(GramArguments<T> g) {
+#if __CUDA_ARCH__ >= 900
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr int kVector = 16 / sizeof(E);
+  constexpr int kWindow = 4 * kVector;  // elements of k, 64 bytes
+  constexpr int kStep = 2 * kWindow;    // a cache line of each row
+  constexpr int kParts = kSide / 8;
+  __shared__ union {
+    Acc warps[kGramDirectWarps][kSide][kSide];
+    Acc slices[kGramSumSlices][64];
+  } shared;
+
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const E* a[kParts];
+  const E* b[kParts];
+#pragma unroll
+  for (int r = 0; r < kParts; ++r) {
+    a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_stride + lane % 4 * kVector;
+    b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_stride + lane % 4 * kVector;
+  }
+
+  Acc sums[kParts][4] = {};
+  const auto add = [&](const uint4(&x)[kParts], const uint4(&y)[kParts]) {
+#pragma unroll
+    for (int j = 0; j < kParts; ++j)
+      multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
+  };
+  const std::int64_t stride = std::int64_t{gridDim.x} * kGramDirectWarps * kStep;
+  const std::int64_t own = (std::int64_t{blockIdx.x} * kGramDirectWarps + warp) * kStep;
+  const std::int64_t whole = g.vectors ? k - k % kStep : 0;
+  for (std::int64_t p = own; p < whole; p += kUnroll / 2 * stride) {
+    uint4 x[kUnroll][kParts];
+    uint4 y[kUnroll][kParts];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const std::int64_t first = p + u / 2 * stride;
+#pragma unroll
+      for (int r = 0; r < kParts; ++r) {
+        load_whole(x[u][r], a[r] + first + u % 2 * kWindow, first < whole);
+        load_whole(y[u][r], b[r] + first + u % 2 * kWindow, first < whole && !g.symmetric);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (g.symmetric) memcpy(y[u], x[u], sizeof(y[u]));
+      add(x[u], y[u]);
+    }
+  }
+  for (std::int64_t p = whole + own / 2; p < k; p += stride / 2) {
+    const std::int64_t count = k - p - lane % 4 * kVector;
+    uint4 x[kParts];
+    uint4 y[kParts];
+#pragma unroll
+    for (int r = 0; r < kParts; ++r) {
+      E elements[kVector];
+      load_partly(elements, a[r] + p, count);
+      memcpy(&x[r], elements, sizeof(x[r]));
+      load_partly(elements, b[r] + p, count);
+      memcpy(&y[r], elements, sizeof(y[r]));
+    }
+    add(x, y);
+  }
+
+#pragma unroll
+  for (int j = 0; j < kParts; ++j) {
+#pragma unroll
+    for (int e = 0; e < 2 * kParts; ++e)
+      shared.warps[warp][j * 8 + lane % 4 * 2 + e % 2][e / 2 * 8 + lane / 4] = sums[j][e];
+  }
+  __syncthreads();  // every warp's sums are written before they are read
+  for (int s = static_cast<int>(threadIdx.x); s < kSide * kSide; s += kGramDirectWarps * 32) {
+    const int i = s % kSide;
+    const int j = s / kSide;
+    if (i >= g.m || j >= g.n) continue;
+    Acc sum = 0;
+#pragma unroll
+    for (int w = 0; w < kGramDirectWarps; ++w)
+      sum += shared.warps[w][j][i];
+    g.partials[(std::int64_t{blockIdx.x} * g.n + j) * g.m + i] = sum;
+  }
+  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+#endif
+}
+
+}  // namespace lanky::dense::cuda

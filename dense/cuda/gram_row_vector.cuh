@@ -1,0 +1,127 @@
+// Gram products of two row-major operands of the same few columns on CUDA cores: C[i, j] = sum over
+// k of A[k][i] B[k][j], rows packed without padding. Lanes share out the rows, each holds all sums.
+#pragma once
+
+#include <numeric>
+
+#include "dense/cuda/gram_vector.cuh"
+
+namespace lanky::dense::cuda {
+
+/// What a lane loads at once: the fewest rows of kN elements that fill whole 16-byte words.
+template <class E, int kN>
+struct RowBundle {
+  static constexpr int kRows = 16 / std::gcd(16, kN* static_cast<int>(sizeof(E)));
+  static constexpr int kWords = kRows * kN * static_cast<int>(sizeof(E)) / 16;
+  static constexpr int kUnroll = kWords >= 4 ? 1 : kWords >= 2 ? 2 : 4;
+
+  E elements[kRows * kN];
+
+  __device__ void load(const E* source, bool exists) {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      uint4 word = make_uint4(0, 0, 0, 0);
+      if (exists) word = __ldg(reinterpret_cast<const uint4*>(source) + w);
+      memcpy(reinterpret_cast<char*>(elements) + w * 16, &word, sizeof(word));
+    }
+  }
+  /// Element by element, from rows `stride` elements apart; zeros after the first `count` rows.
+  __device__ void load_partly(const E* source, std::int64_t stride, std::int64_t count) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int i = 0; i < kN; ++i)
+        elements[r * kN + i] = r < count ? source[r * stride + i] : device::narrow<E>(0.0F);
+    }
+  }
+};
+
+__host__ __device__ constexpr int power_of_two_from(int value) {
+  int power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+
+/// m = n = kN. Warp: of the steps of 32 bundles every (8 gridDim.x)-th, kUnroll of them in flight;
+/// what remains of k, and operands with padding or off 16 bytes, go element by element.
+template <class T, int kN>
+__global__ __launch_bounds__(kGramVectorWarps *
+                             32) void gram_row_vector_kernel(GramArguments<T> g) {
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  using Bundle = RowBundle<E, kN>;
+  constexpr int kUnroll = Bundle::kUnroll;
+  constexpr int kStep = 32 * Bundle::kRows;  // rows that a warp takes at once
+  constexpr int kSums = power_of_two_from(kN * kN);
+  constexpr int kElements = kSums > 8 ? kSums : 8;
+  __shared__ union {
+    Acc warps[kGramVectorWarps][kSums];
+    Acc slices[kGramSumSlices][kElements];
+  } shared;
+
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
+  const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
+
+  Acc sums[kSums] = {};
+  const auto add = [&](const Bundle& x, const Bundle& y) {
+#pragma unroll
+    for (int r = 0; r < Bundle::kRows; ++r) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+#pragma unroll
+        for (int i = 0; i < kN; ++i)
+          sums[j * kN + i] = fma(device::widen(x.elements[r * kN + i]),
+                                 device::widen(y.elements[r * kN + j]), sums[j * kN + i]);
+      }
+    }
+  };
+  const std::int64_t first = std::int64_t{blockIdx.x} * kGramVectorWarps + warp;
+  for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
+    Bundle x[kUnroll];
+    Bundle y[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const std::int64_t row = (step + u * stride) * kStep + lane * Bundle::kRows;
+      const bool exists = u == 0 || step + u * stride < whole_steps;
+      x[u].load(g.a + row * kN, exists);
+      y[u].load(g.b + row * kN, exists && !g.symmetric);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (g.symmetric) y[u] = x[u];
+      add(x[u], y[u]);
+    }
+  }
+  for (std::int64_t step = whole_steps + first; step * kStep < k; step += stride) {
+    Bundle x;
+    Bundle y;
+    const std::int64_t row = step * kStep + lane * Bundle::kRows;
+    x.load_partly(g.a + row * g.a_stride, g.a_stride, k - row);
+    y.load_partly(g.b + row * g.b_stride, g.b_stride, k - row);
+    add(x, y);
+  }
+
+  device::scatter_sums<32>(sums);
+  constexpr int kPerLane = kSums >= 32 ? kSums / 32 : 1;
+  constexpr int kLanesPerSum = kSums >= 32 ? 1 : 32 / kSums;
+#pragma unroll
+  for (int r = 0; r < kPerLane; ++r)
+    if (lane % kLanesPerSum == 0) shared.warps[warp][lane / kLanesPerSum * kPerLane + r] = sums[r];
+  __syncthreads();  // every warp's sums are written before they are read
+  if (threadIdx.x < kN * kN) {
+    Acc sum = 0;
+#pragma unroll
+    for (int w = 0; w < kGramVectorWarps; ++w)
+      sum += shared.warps[w][threadIdx.x];
+    g.partials[std::int64_t{blockIdx.x} * kN * kN + threadIdx.x] = sum;
+  }
+  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+}
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,138 @@
+// Gram products of few columns on CUDA cores: C[i, j] = sum over k of A[i, k] B[k, j], k adjacent
+// in memory. Lanes share out k, each holds all sums; nothing passes through shared memory but the
+// sums at the end.
+#pragma once
+
+#include <cstring>
+
+#include "dense/cuda/gram_sum.cuh"
+#include "device/memory.cuh"
+#include "device/warp_sum.cuh"
+
+namespace lanky::dense::cuda {
+
+inline constexpr int kGramVectorWarps = 8;
+
+/// 16 bytes of adjacent elements, aligned; zeros where they do not exist.
+template <class Out, class E>
+__device__ void load_whole(Out& out, const E* source, bool exists) {
+  static_assert(sizeof(Out) == sizeof(uint4));
+  uint4 word = make_uint4(0, 0, 0, 0);
+  if (exists) word = __ldg(reinterpret_cast<const uint4*>(source));
+  memcpy(&out, &word, sizeof(word));
+}
+
+/// As many elements, one by one; zeros after the first `count`.
+template <class E, int kVector>
+__device__ void load_partly(E (&out)[kVector], const E* source, std::int64_t count) {
+#pragma unroll
+  for (int v = 0; v < kVector; ++v)
+    out[v] = v < count ? source[v] : device::narrow<E>(0.0F);
+}
+
+/// Block: strip blockIdx % strips of kM rows of A. Warp: of the steps along k every (8
+/// g.walkers)-th, kUnroll of them in flight; the last step, where it is not whole, is one warp's.
+/// Lane: 16 bytes of each column a step, kM x kN sums. Columns beyond m and n repeat the last one:
+/// their loads hit the cache, their sums are not stored.
+template <class T, int kM, int kN, int kUnroll>
+__global__ __launch_bounds__(kGramVectorWarps * 32,
+                             kM* kN > 16 ? 1 : 2) void gram_vector_kernel(GramArguments<T> g) {
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr int kVector = 16 / sizeof(E);
+  constexpr int kStep = 32 * kVector;  // elements of k that a warp takes at once
+  constexpr int kElements = kM * kN > 8 ? kM * kN : 8;
+  __shared__ union {
+    Acc warps[kGramVectorWarps][kM * kN];
+    Acc slices[kGramSumSlices][kElements];
+  } shared;
+
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int i0 = static_cast<int>(blockIdx.x) % g.strips * kM;
+  const int walker = static_cast<int>(blockIdx.x) / g.strips;
+  const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
+  const std::int64_t stride = std::int64_t{g.walkers} * kGramVectorWarps;
+
+  const E* a[kM];
+  const E* b[kN];
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+    a[i] = g.a + min(i0 + i, g.m - 1) * g.a_stride;
+#pragma unroll
+  for (int j = 0; j < kN; ++j)
+    b[j] = g.b + min(j, g.n - 1) * g.b_stride;
+
+  Acc sums[kM * kN] = {};
+  const auto add = [&](const E(&x)[kM][kVector], const E(&y)[kN][kVector]) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          sums[j * kM + i] = fma(device::widen(x[i][v]), device::widen(y[j][v]), sums[j * kM + i]);
+      }
+    }
+  };
+  std::int64_t step = std::int64_t{walker} * kGramVectorWarps + warp;
+  for (; step < whole_steps; step += kUnroll * stride) {
+    E x[kUnroll][kM][kVector];
+    E y[kUnroll][kN][kVector];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const std::int64_t p = (step + u * stride) * kStep + lane * kVector;
+      const bool exists = u == 0 || step + u * stride < whole_steps;
+#pragma unroll
+      for (int i = 0; i < kM; ++i)
+        load_whole(x[u][i], a[i] + p, exists);
+#pragma unroll
+      for (int j = 0; j < kN; ++j)
+        load_whole(y[u][j], b[j] + p, exists && !g.symmetric);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if constexpr (kM == kN) {
+        if (g.symmetric) memcpy(y[u], x[u], sizeof(y[u]));
+      }
+      add(x[u], y[u]);
+    }
+  }
+  for (step = whole_steps + (std::int64_t{walker} * kGramVectorWarps + warp); step * kStep < k;
+       step += stride) {
+    E x[kM][kVector];
+    E y[kN][kVector];
+    const std::int64_t p = step * kStep + lane * kVector;
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+      load_partly(x[i], a[i] + p, k - p);
+#pragma unroll
+    for (int j = 0; j < kN; ++j)
+      load_partly(y[j], b[j] + p, k - p);
+    add(x, y);
+  }
+
+  device::scatter_sums<32>(sums);
+  constexpr int kPerLane = kM * kN >= 32 ? kM * kN / 32 : 1;
+  constexpr int kLanesPerSum = kM * kN >= 32 ? 1 : 32 / (kM * kN);
+#pragma unroll
+  for (int r = 0; r < kPerLane; ++r)
+    if (lane % kLanesPerSum == 0) shared.warps[warp][lane / kLanesPerSum * kPerLane + r] = sums[r];
+  __syncthreads();  // every warp's sums are written before they are read
+  for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kGramVectorWarps * 32) {
+    const int i = i0 + s % kM;
+    const int j = s / kM;
+    if (i >= g.m || j >= g.n) continue;
+    Acc sum = 0;
+#pragma unroll
+    for (int w = 0; w < kGramVectorWarps; ++w)
+      sum += shared.warps[w][s];
+    g.partials[(std::int64_t{walker} * g.n + j) * g.m + i] = sum;
+  }
+  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+}
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,93 @@
+// What every update kernel is given, C[m, n] = alpha A[m, k] B[k, n] + beta C with a long m, and
+// how it leaves adjacent sums in C.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+
+#include "dense/problem.hpp"
+#include "dense/update_policy.hpp"
+#include "device/element.cuh"
+#include "device/launch.cuh"
+#include "device/memory.cuh"
+
+namespace lanky::dense::cuda {
+
+template <class T, class TOut>
+struct UpdateArguments {
+  using Acc = device::DeviceAccumulator<T>;
+  using Element = device::DeviceElement<T>;
+  using Result = device::DeviceElement<TOut>;
+
+  std::int64_t m;
+  int n;
+  int k;
+  Strides a_strides;
+  Strides b_strides;
+  Strides c_strides;
+  int passes;        // over the rows of a block, one after the other
+  const Element* a;  // [m, k]
+  const Element* b;  // [k, n]
+  Result* c;         // [m, n]
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
+};
+
+/// Elements of 16 bytes.
+template <class E>
+inline constexpr int kWide = 16 / static_cast<int>(sizeof(E));
+
+/// alpha, beta and the part of k that counts: with alpha = 0, as with k = 0, A and B are not read.
+template <class Acc>
+struct Factors {
+  Acc alpha;
+  Acc beta;
+  int k;
+
+  template <class T, class TOut>
+  __device__ explicit Factors(const UpdateArguments<T, TOut>& g)
+      : alpha(g.k == 0 ? Acc(0) : g.alpha.load()),
+        beta(g.beta.load()),
+        k(alpha == Acc(0) ? 0 : g.k) {}
+};
+
+/// target[e] = alpha sums[e] + beta target[e] for adjacent elements, in words of at most 16 bytes
+/// to whose size target is aligned.
+template <int kCount, class Acc, class Result>
+__device__ void finish(Result* target, const Acc (&sums)[kCount], const Factors<Acc>& factors) {
+  constexpr int kWord = kCount < kWide<Result> ? kCount : kWide<Result>;
+#pragma unroll
+  for (int w = 0; w < kCount; w += kWord) {
+    Result out[kWord];
+    if (factors.beta != Acc(0)) {
+      device::load_wide(out, target + w);
+#pragma unroll
+      for (int e = 0; e < kWord; ++e)
+        out[e] = device::narrow<Result>(factors.alpha * sums[w + e] +
+                                        factors.beta * device::widen(out[e]));
+    } else {
+#pragma unroll
+      for (int e = 0; e < kWord; ++e)
+        out[e] = device::narrow<Result>(factors.alpha * sums[w + e]);
+    }
+    device::store_streaming(target + w, out);
+  }
+}
+
+/// store(slot, load(slot)) for slots by the threads of a row of the block; kBatch loads of a thread
+/// are in flight before its first store.
+template <int kBatch, class Load, class Store>
+__device__ void stage(int slots, Load load, Store store) {
+  const int threads = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < slots; first += kBatch * threads) {
+    decltype(load(0)) values[kBatch];
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s)
+      if (first + s * threads < slots) values[s] = load(first + s * threads);
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s)
+      if (first + s * threads < slots) store(first + s * threads, values[s]);
+  }
+}
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,193 @@
+#include "dense/update_policy.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/text.hpp"
+
+namespace lanky::dense {
+
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// A problem in the terms of the conditions below.
+class Chooser {
+ public:
+  Chooser(const Problem& problem, DType in, DType out, int multiprocessors)
+      : p_(problem),
+        in_(static_cast<int>(size_of(in))),
+        out_(static_cast<int>(size_of(out))),
+        multiprocessors_(multiprocessors) {}
+
+  std::optional<UpdateConfig> choose() const {
+    if (columns_are_wide()) return in_ == 4 || p_.n <= 4 ? direct() : mma_columns();
+    if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
+    for (const auto& choice : {packed(), lanes(), tile(), mma_rows()})
+      if (choice) return choice;
+    return std::nullopt;
+  }
+
+ private:
+  /// Every column of A and C consists of aligned words of 16 bytes.
+  bool columns_are_wide() const {
+    const int rows = 16 / in_;
+    return p_.a.row == 1 && p_.c.row == 1 && p_.m % rows == 0 &&
+           (p_.k == 1 || p_.a.col % rows == 0) && (p_.n == 1 || p_.c.col * out_ % 16 == 0);
+  }
+  /// Rows of A are read `span` elements at a time, rows of C written `columns` at a time.
+  bool rows_divide(int span, int columns) const {
+    const int word = std::min(columns, 16 / out_);
+    return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
+  }
+  bool compiled(ElementSizes sizes) const { return (sizes & static_cast<unsigned>(in_)) != 0; }
+
+  /// Several passes over the rows of a block pay for B, as long as enough blocks are left.
+  int passes(std::int64_t rows, int most) const {
+    constexpr std::int64_t kBlocksPerMultiprocessor = 12;
+    const std::int64_t blocks = ceil_div(p_.m, rows);
+    return static_cast<int>(
+        std::clamp<std::int64_t>(blocks / (kBlocksPerMultiprocessor * multiprocessors_), 1, most));
+  }
+
+  std::optional<UpdateConfig> direct() const {
+    for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
+      const UpdateDirect& shape = kUpdateDirect[v];
+      const bool widest = v + 1 == std::ssize(kUpdateDirect);
+      if (!compiled(shape.sizes) || (p_.n > shape.columns && !widest)) continue;
+      const int parts = static_cast<int>(ceil_div(p_.n, shape.columns));
+      const int threads = widest ? std::max(32, 128 / parts / 32 * 32) : 128;
+      const int rows = threads * (16 / in_);
+      return UpdateConfig{
+          .kernel = UpdateKernel::direct,
+          .variant = v,
+          .threads = threads,
+          .parts = parts,
+          .passes = widest ? passes(rows, parts == 1 ? 2 : 4) : 1,
+          .rows = rows,
+          .shared_bytes = static_cast<int>(p_.k) * parts * shape.columns * std::max(in_, 4)};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> packed() const {
+    const int rows = 16 / in_;
+    if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return {};
+    for (int v = 0; v < std::ssize(kUpdatePacked); ++v) {
+      if (!compiled(kUpdatePacked[v].sizes) || p_.k != kUpdatePacked[v].side) continue;
+      return UpdateConfig{
+          .kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> lanes() const {
+    for (int v = 0; v < std::ssize(kUpdateLanes); ++v) {
+      const UpdateLanes& shape = kUpdateLanes[v];
+      if (!compiled(shape.sizes) || p_.k > shape.lanes * shape.span ||
+          p_.n > shape.lanes * shape.columns || !rows_divide(shape.span, shape.columns)) {
+        continue;
+      }
+      return UpdateConfig{.kernel = UpdateKernel::lanes,
+                          .variant = v,
+                          .threads = 128,
+                          .rows = 128 / shape.lanes * shape.unroll};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> tile() const {
+    for (int v = 0; v < std::ssize(kUpdateTile); ++v) {
+      const UpdateTile& shape = kUpdateTile[v];
+      const int word = 16 / in_;
+      const int columns = 4 * word * shape.parts;
+      if (!compiled(shape.sizes) || p_.n > columns || !rows_divide(word, word)) continue;
+      constexpr int kThreads = 128;
+      const int rows = kThreads / 4 * shape.rows;
+      return UpdateConfig{
+          .kernel = UpdateKernel::tile,
+          .variant = v,
+          .threads = kThreads,
+          .passes = passes(rows, shape.parts == 1 ? 2 : 4),
+          .rows = rows,
+          .shared_bytes = static_cast<int>(p_.k) * columns * in_ + rows * (shape.words | 1) * 16};
+    }
+    return std::nullopt;
+  }
+
+  UpdateConfig mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
+    const int warps = shape.steps >= 4 || shape.depth() > 32 ? 8 : 4;
+    const int rows = warps * group * shape.groups;
+    const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
+    // A fragment of B takes 4 * span elements of each lane's 8 columns.
+    const int fragment_span = std::max(shape.span, in_ == 8 ? 2 : 4);
+    return {.kernel = kernel,
+            .variant = variant,
+            .threads = 32 * warps,
+            .passes = passes(rows, shape.depth() >= 32   ? 4
+                                   : shape.depth() >= 16 ? 2
+                                                         : 1),
+            .rows = rows,
+            .shared_bytes = tiles * shape.steps * 32 * fragment_span * in_};
+  }
+
+  std::optional<UpdateConfig> mma_columns() const {
+    for (int v = 0; v < std::ssize(kUpdateMmaColumns); ++v) {
+      const UpdateMma& shape = kUpdateMmaColumns[v];
+      if (compiled(shape.sizes) && p_.k <= shape.depth())
+        return mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> mma_rows() const {
+    for (int v = 0; v < std::ssize(kUpdateMmaRows); ++v) {
+      const UpdateMma& shape = kUpdateMmaRows[v];
+      const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
+      if (compiled(shape.sizes) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
+        return mma(UpdateKernel::mma_rows, v, shape, 16);
+    }
+    return std::nullopt;
+  }
+
+  const Problem& p_;
+  int in_;  // bytes of an element of A and B, and of C
+  int out_;
+  int multiprocessors_;
+};
+
+const char* name(UpdateKernel kernel) {
+  switch (kernel) {
+    case UpdateKernel::direct:
+      return "update_direct_kernel";
+    case UpdateKernel::lanes:
+      return "update_lanes_kernel";
+    case UpdateKernel::packed:
+      return "update_packed_kernel";
+    case UpdateKernel::tile:
+      return "update_tile_kernel";
+    case UpdateKernel::mma_columns:
+      return "update_mma_kernel by columns";
+    case UpdateKernel::mma_rows:
+      return "update_mma_kernel by rows";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::optional<UpdateConfig> choose_update(const Problem& problem, DType in, DType out,
+                                          int multiprocessors) {
+  if (in == DType::c64 || in == DType::c128) return std::nullopt;
+  return Chooser(problem, in, out, multiprocessors).choose();
+}
+
+std::string describe(const UpdateConfig& config) {
+  return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads, " x ",
+                config.parts, " threads for ", config.rows, " rows, ", config.passes,
+                config.passes == 1 ? " pass" : " passes");
+}
+
+}  // namespace lanky::dense

@@ -1,0 +1,50 @@
+// Programmatic dependent launch: a kernel may start before the one ahead of it in the stream has
+// ended, set up, and wait for it where it needs its results (PTX ISA, griddepcontrol; sm_90).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "core/cuda_check.hpp"
+#include "device/launch.cuh"
+
+namespace lanky::device {
+
+/// Until the kernels ahead have ended and their writes are visible. Before it, a kernel may touch
+/// no memory that another one writes or reads.
+__device__ inline void wait_for_kernel_ahead() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// The next kernel may start as soon as each block has said so (or has ended).
+__device__ inline void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+struct LaunchSize {
+  unsigned blocks;
+  unsigned threads;
+  std::size_t shared_bytes = 0;
+};
+
+/// Launches a kernel that calls wait_for_kernel_ahead() before it touches memory.
+template <class... Parameters, class... Arguments>
+void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), LaunchSize size,
+                      const Arguments&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(size.blocks);
+  config.blockDim = dim3(size.threads);
+  config.dynamicSmemBytes = size.shared_bytes;
+  config.stream = stream.native();
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
+}
+
+}  // namespace lanky::device

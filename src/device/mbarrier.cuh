@@ -1,0 +1,53 @@
+// Barriers in shared memory for producers and consumers of a ring of slots (PTX ISA, mbarrier;
+// sm_90). A barrier completes a phase when all its arrivals, and all bytes that were announced to
+// it, have come; phases alternate in parity, the first is 0.
+#pragma once
+
+#include <cstdint>
+
+namespace lanky::device {
+
+using Mbarrier = std::uint64_t;
+
+__device__ inline std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ inline void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(arrivals)
+               : "memory");
+}
+
+/// Makes initialized barriers visible to bulk copies; a block-wide barrier must follow.
+__device__ inline void mbarrier_init_done() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ inline void mbarrier_arrive(Mbarrier* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Arrives and announces `bytes` of copies.
+__device__ inline void mbarrier_arrive_expecting(Mbarrier* barrier, unsigned bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+/// Until the phase of this parity is complete.
+__device__ inline void mbarrier_wait(Mbarrier* barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+}  // namespace lanky::device

@@ -1,0 +1,221 @@
+// Update products, C[m, n] = A[m, k] B[k, n] with a long m and skinny n and k: every size class,
+// layout and alignment that a kernel of their own serves, and those that none does.
+#include <gtest/gtest.h>
+
+#include <lanky/lanky.hpp>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/text.hpp"
+#include "dense/problem.hpp"
+#include "dense/update_policy.hpp"
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::HostMatrix;
+using testing::multiply;
+using testing::same_bits;
+
+struct Sides {
+  std::int64_t k;
+  std::int64_t n;
+};
+constexpr Sides kSides[] = {{1, 1},  {2, 2},  {3, 3},   {4, 4},   {5, 5},    {7, 7},    {8, 8},
+                            {6, 4},  {4, 6},  {13, 13}, {16, 16}, {24, 24},  {32, 32},  {32, 8},
+                            {8, 32}, {16, 3}, {40, 40}, {64, 4},  {100, 12}, {128, 16}, {20, 128}};
+
+template <class Case>
+class DenseUpdate : public ::testing::Test {
+ public:
+  using Element = typename Case::Element;
+  using Result = typename Case::Result;
+  static constexpr DeviceKind kKind = Case::kDeviceKind;
+};
+TYPED_TEST_SUITE(DenseUpdate, testing::RealCases, testing::OnName);
+
+#define LANKY_UPDATE_BODY()                         \
+  using T = typename TestFixture::Element;          \
+  using TOut = typename TestFixture::Result;        \
+  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind); \
+  const Stream stream(device)
+
+std::string text(const GemmShape& s, std::int64_t padding) {
+  return concat(s.m, " x ", s.n, " x ", s.k, s.layout == Layout::col ? " col" : " row", " op ",
+                static_cast<int>(s.op_a), static_cast<int>(s.op_b), " padding ", padding);
+}
+
+TYPED_TEST(DenseUpdate, ShortExactForEverySize) {
+  LANKY_UPDATE_BODY();
+  for (const auto& [k, n] : kSides) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const std::int64_t padding : {0, 3, 8}) {
+        const GemmShape shape{.m = 296, .n = n, .k = k, .layout = layout};
+        SCOPED_TRACE(text(shape, padding));
+        const DenseCase<T, TOut> dense(shape, Data::integers, 1, 2, -1, padding);
+        dense.expect_exact(multiply(stream, dense));
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
+  LANKY_UPDATE_BODY();
+  for (const auto& [k, n] : kSides) {
+    for (const std::int64_t m : {1040, 1037}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        for (const auto& [op_a, op_b] :
+             {std::pair{Op::none, Op::none}, {Op::none, Op::trans}, {Op::trans, Op::none}}) {
+          const GemmShape shape{
+              .m = m, .n = n, .k = k, .op_a = op_a, .op_b = op_b, .layout = layout};
+          SCOPED_TRACE(text(shape, 0));
+          const DenseCase<T, TOut> dense(shape, Data::integers, 2);
+          dense.expect_exact(multiply(stream, dense));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseUpdate, RandomDataKeepsTheBound) {
+  LANKY_UPDATE_BODY();
+  for (const auto& [k, n] : kSides) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape{.m = 520, .n = n, .k = k, .layout = layout};
+      SCOPED_TRACE(text(shape, 0));
+      const DenseCase<T, TOut> dense(shape, Data::random, 3, 0.3, 0.7);
+      const HostMatrix<TOut> got = multiply(stream, dense);
+      dense.expect_within_bound(got);
+      EXPECT_TRUE(same_bits(multiply(stream, dense).data, got.data));
+    }
+  }
+}
+
+TYPED_TEST(DenseUpdate, UnalignedPointers) {
+  LANKY_UPDATE_BODY();
+  for (const auto& [k, n] : {Sides{4, 4}, {5, 5}, {16, 16}, {32, 8}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape{.m = 304, .n = n, .k = k, .layout = layout};
+      SCOPED_TRACE(text(shape, 0));
+      const DenseCase<T, TOut> dense(shape, Data::integers, 4, 1, 0, 0, 1);
+      dense.expect_exact(multiply(stream, dense));
+    }
+  }
+}
+
+/// NaN and Inf reach the elements of C whose row of A or column of B holds them, and no others,
+/// although rows share words, lanes and fragments with their neighbours.
+TYPED_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
+  LANKY_UPDATE_BODY();
+  for (const auto& [k, n] : kSides) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape{.m = 264, .n = n, .k = k, .layout = layout};
+      SCOPED_TRACE(text(shape, 0));
+      DenseCase<T, TOut> dense(shape, Data::integers, 5);
+      dense.a.at(77, k / 2) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+      dense.a.at(130, k - 1) = static_cast<T>(std::numeric_limits<float>::infinity());
+      dense.b.at(k - 1, n / 2) = static_cast<T>(-std::numeric_limits<float>::infinity());
+      const HostMatrix<TOut> got = multiply(stream, dense);
+      for (std::int64_t i = 0; i < shape.m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          const auto value = static_cast<double>(got.at(i, j));
+          const auto expected = static_cast<double>(dense.exact(i, j).value);
+          ASSERT_EQ(std::isnan(value), std::isnan(expected)) << i << ", " << j;
+          if (!std::isnan(expected)) {
+            ASSERT_EQ(value, expected) << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Long enough that blocks make several passes.
+TYPED_TEST(DenseUpdate, ManyPasses) {
+  LANKY_UPDATE_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "passes are the GPU's";
+  for (const auto& [k, n] : {Sides{16, 16}, {32, 32}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape{.m = 1'000'040, .n = n, .k = k, .layout = layout};
+      SCOPED_TRACE(text(shape, 0));
+      DenseCase<T, TOut> dense(shape, Data::integers, 6);
+      const HostMatrix<TOut> got = multiply(stream, dense);
+      for (std::int64_t i = 0; i < shape.m; i += i < shape.m - 3000 ? 97 : 1) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          ASSERT_EQ(
+              static_cast<double>(got.at(i, j)),
+              static_cast<double>(static_cast<TOut>(static_cast<float>(dense.exact(i, j).value))))
+              << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
+dense::Problem problem(std::int64_t m, std::int64_t k, std::int64_t n, Layout layout,
+                       std::int64_t padding = 0) {
+  const bool col = layout == Layout::col;
+  return dense::canonical({.m = m,
+                           .n = n,
+                           .k = k,
+                           .layout = layout,
+                           .lda = (col ? m : k) + padding,
+                           .ldb = col ? k : n,
+                           .ldc = (col ? m : n) + padding});
+}
+
+TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
+  using dense::UpdateKernel;
+  constexpr int kMultiprocessors = 132;
+  const auto kernel = [&](const dense::Problem& p, DType in) {
+    const auto config = dense::choose_update(p, in, in, kMultiprocessors);
+    return config ? static_cast<int>(config->kernel) : -1;
+  };
+  const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
+  constexpr std::int64_t kLong = 1'000'000;
+  EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
+  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 5, 5, Layout::row), DType::f16), is(UpdateKernel::packed));
+  EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
+  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
+}
+
+TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
+  const auto passes = [&](std::int64_t m) {
+    return dense::choose_update(problem(m, 32, 32, Layout::row), DType::f32, DType::f32, 132)
+        ->passes;
+  };
+  EXPECT_EQ(passes(10'000), 1);
+  EXPECT_EQ(passes(100'000), 1);
+  EXPECT_EQ(passes(10'000'000), 4);
+}
+
+/// No block reads or writes beyond the rows that the configuration gives it, whatever the shape.
+TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (std::int64_t k = 0; k <= 128; ++k) {
+        for (std::int64_t n = 1; n <= 128; ++n) {
+          for (const std::int64_t m : {10'000, 1'000'001}) {
+            const auto config = dense::choose_update(problem(m, k, n, layout), type, type, 132);
+            if (!config) continue;
+            EXPECT_LE(config->threads * config->parts, 256);
+            EXPECT_EQ(config->threads % 32, 0);
+            EXPECT_GT(config->rows, 0);
+            EXPECT_LE(config->shared_bytes, 227 << 10) << m << " " << n << " " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanky
