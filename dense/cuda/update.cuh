@@ -122,9 +122,12 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);
   const std::int64_t block_rows = std::int64_t{config_.rows} * config_.passes;
-  device::launch_early(stream, update_kernel<T, TOut>(config_),
-                       dim3(static_cast<unsigned>(device::ceil_div(problem_.m, block_rows))),
-                       dim3(config_.threads, config_.parts), config_.shared_bytes, arguments);
+  device::launch_dependent(
+      stream, update_kernel<T, TOut>(config_),
+      {.blocks = dim3(static_cast<unsigned>(device::ceil_div(problem_.m, block_rows))),
+       .threads = dim3(config_.threads, config_.parts),
+       .shared_bytes = static_cast<std::size_t>(config_.shared_bytes)},
+      arguments);
   scope.check("update kernel");
 }
 

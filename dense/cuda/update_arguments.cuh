@@ -8,7 +8,7 @@
 #include "dense/problem.hpp"
 #include "dense/update_policy.hpp"
 #include "device/element.cuh"
-#include "device/launch.cuh"
+#include "device/grid_dependency.cuh"
 #include "device/memory.cuh"
 
 namespace lanky::dense::cuda {

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, T
   const int j0 = static_cast<int>(threadIdx.y) * kColumns;
   std::int64_t i0 =
       (static_cast<std::int64_t>(blockIdx.x) * g.passes * blockDim.x + threadIdx.x) * kRows;
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int k = factors.k;
 

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TO
   constexpr int kColumns = kShape.columns;
   constexpr int kRowsOfWarp = 32 / kLanes;
   device::let_next_kernel_start();
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int k = factors.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;

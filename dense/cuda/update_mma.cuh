@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(256)
   const int warp = static_cast<int>(threadIdx.x) / 32;
   std::int64_t first =
       (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * kPassRows;
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int k = factors.k;
 

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
   __shared__ uint4 tiles[4][32 * kWordsC];
   uint4* const tile = tiles[threadIdx.x / 32];
   device::let_next_kernel_start();
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t warp =

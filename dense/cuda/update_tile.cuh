@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOu
   extern __shared__ __align__(16) char staged[];
   auto* const b_rows = reinterpret_cast<Acc*>(staged);  // [k][kWidth]
   device::let_next_kernel_start();
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int k = factors.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;

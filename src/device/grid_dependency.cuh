@@ -25,8 +25,8 @@ __device__ inline void let_next_kernel_start() {
 }
 
 struct LaunchSize {
-  unsigned blocks;
-  unsigned threads;
+  dim3 blocks;
+  dim3 threads;
   std::size_t shared_bytes = 0;
 };
 
@@ -38,8 +38,8 @@ void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), Launc
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(size.blocks);
-  config.blockDim = dim3(size.threads);
+  config.gridDim = size.blocks;
+  config.blockDim = size.threads;
   config.dynamicSmemBytes = size.shared_bytes;
   config.stream = stream.native();
   config.attrs = &attribute;

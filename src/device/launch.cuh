@@ -46,39 +46,6 @@ void allow_shared_memory(const Stream& stream, Kernel* kernel, int bytes) {
              "cudaFuncSetAttribute");
 }
 
-/// Launches a kernel whose blocks may start before the one before it in the stream has ended
-/// (programmatic dependent launch). It must call wait_for_previous_kernel() before its first access
-/// to global memory. An H200 saves 1.5 us a launch that way, back to back.
-template <class... Parameters, class... Arguments>
-void launch_early(const Stream& stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                  int shared_bytes, const Arguments&... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream.native();
-  config.attrs = &early;
-  config.numAttrs = 1;
-  check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
-}
-
-/// Called first of all by every thread of a kernel that launch_early() launched: the next kernel's
-/// blocks may start as soon as all of this one's have.
-__device__ inline void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-/// All that earlier kernels of the stream have written is visible afterwards.
-__device__ inline void wait_for_previous_kernel() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
 template <class Integer>
 __host__ __device__ constexpr Integer ceil_div(Integer a, Integer b) {
   return (a + b - 1) / b;
