@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/error.hpp>
+#include <limits>
 
 #include "bench/dense_data.hpp"
 #include "bench/gpu.hpp"
@@ -53,6 +54,19 @@ Stored stored(std::int64_t rows, std::int64_t cols, Op op, DType dtype, const Ge
   const std::int64_t tight = gemm.layout == Layout::col ? rows : cols;
   return {dtype, rows, cols, std::max<std::int64_t>(1, tight + (gemm.padded ? kPad : 0)),
           gemm.layout};
+}
+
+GemmShape shape_of(const GemmCase& gemm) {
+  return {.m = gemm.m,
+          .n = gemm.n,
+          .k = gemm.k,
+          .op_a = gemm.op_a,
+          .op_b = gemm.op_b,
+          .layout = gemm.layout,
+          .lda = stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm).ld,
+          .ldb = stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm).ld,
+          .ldc = stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm).ld,
+          .math = gemm.type.math};
 }
 
 /// All elements of C[m, n], or a seeded sample with its corners; every part of each.
@@ -108,10 +122,13 @@ Label label(VendorRoutine routine) {
 
 class GemmWorkload final : public Workload {
  public:
-  GemmWorkload(Session& session, const GemmCase& gemm, bool vendors)
+  /// Contestants: lanky as it chooses itself, and all vendors where wanted; or `choices` alone.
+  GemmWorkload(Session& session, const GemmCase& gemm, bool vendors,
+               std::vector<GemmChoice> choices)
       : session_(session),
         gemm_(gemm),
         vendors_(vendors),
+        choices_(std::move(choices)),
         a_(stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm)),
         b_(stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm)),
         c_(stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm)),
@@ -243,22 +260,18 @@ class GemmWorkload final : public Workload {
 
   GemmCall call() const {
     return {.type = gemm_.type,
-            .shape = {.m = gemm_.m,
-                      .n = gemm_.n,
-                      .k = gemm_.k,
-                      .op_a = gemm_.op_a,
-                      .op_b = gemm_.op_b,
-                      .layout = gemm_.layout,
-                      .lda = a_.ld,
-                      .ldb = b_.ld,
-                      .ldc = c_.ld,
-                      .math = gemm_.type.math},
+            .shape = shape_of(gemm_),
             .alpha = gemm_.alpha,
             .beta = gemm_.beta,
             .symmetric = gemm_.symmetric};
   }
 
   void build() {
+    if (!choices_.empty()) {
+      for (std::size_t i = 0; i < choices_.size(); ++i)
+        built_.push_back(chosen(i));
+      return;
+    }
     built_.push_back(lanky());
     if (!vendors_) return;
     if (!on_gpu()) {
@@ -271,9 +284,20 @@ class GemmWorkload final : public Workload {
     }
   }
 
-  Contestant lanky() {
-    return make_contestant("lanky", "auto", session_.stream, [&](Contestant& contestant) {
-      LankyGemm gemm = make_lanky_gemm(session_.stream, call());
+  Contestant lanky() { return plan("lanky", "auto", nullptr); }
+
+  /// The plan that follows choices_[index].
+  Contestant chosen(std::size_t index) {
+    GemmTuning only;
+    only.set({session_.stream.device(), call().shape, gemm_.type.in, gemm_.type.out},
+             choices_[index]);
+    return choices_[index].vendor ? plan("vendor", std::to_string(index), &only)
+                                  : plan("lanky", "own", &only);
+  }
+
+  Contestant plan(const char* name, const std::string& variant, const GemmTuning* tuning) {
+    return make_contestant(name, variant, session_.stream, [&](Contestant& contestant) {
+      LankyGemm gemm = make_lanky_gemm(session_.stream, call(), tuning);
       contestant.plan_bytes = gemm.workspace_bytes;
       contestant.explanation = std::move(gemm.explanation);
       contestant.run = [this, run = std::move(gemm.run)](const Stream& stream, int slot) {
@@ -319,6 +343,7 @@ class GemmWorkload final : public Workload {
   Session& session_;
   GemmCase gemm_;
   bool vendors_;
+  std::vector<GemmChoice> choices_;
   Stored a_;
   Stored b_;
   Stored c_;
@@ -380,7 +405,10 @@ std::string gemm_case_name(const GemmCase& gemm) {
   return joined("gemm", {m, n, k});
 }
 
-std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
+namespace {
+
+std::unique_ptr<Workload> make_workload(Session& session, const GemmCase& gemm, bool vendors,
+                                        std::vector<GemmChoice> choices) {
   require_countable(gemm.m, gemm.n);
   require_countable(gemm.m, gemm.k);
   require_countable(gemm.k, gemm.n);
@@ -389,7 +417,34 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
                 "with B = A, m and n are equal, and one of op_a and op_b transposes");
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm);
-  return std::make_unique<GemmWorkload>(session, named, vendors);
+  return std::make_unique<GemmWorkload>(session, named, vendors, std::move(choices));
+}
+
+/// A vendor's algorithm must be this much faster to be chosen: less is noise.
+constexpr double kWorthChoosing = 0.98;
+
+}  // namespace
+
+std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
+  return make_workload(session, gemm, vendors, {});
+}
+
+TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
+  TunedGemm tuned{.query = {session.stream.device(), shape_of(gemm), gemm.type.in, gemm.type.out},
+                  .report = {},
+                  .fastest = std::nullopt};
+  const std::vector<GemmChoice> choices = gemm_choices(tuned.query);
+  tuned.report = run_workload(session, *make_workload(session, gemm, false, choices));
+  double least_us = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < choices.size(); ++i) {  // lanky's own kernels come first
+    const Outcome& outcome = tuned.report.outcomes[i];
+    if (outcome.status != Status::ok || !outcome.timing) continue;
+    const double us = outcome.timing->warm.median_us;
+    if (us >= least_us) continue;
+    least_us = choices[i].vendor ? us : kWorthChoosing * us;
+    tuned.fastest = choices[i];
+  }
+  return tuned;
 }
 
 }  // namespace lanky::bench

@@ -2,7 +2,9 @@
 // rotating through sets of operands that together exceed twice the last cache.
 #pragma once
 
+#include <lanky/tuning.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench/case.hpp"
@@ -15,5 +17,15 @@ namespace lanky::bench {
 std::string gemm_case_name(const GemmCase& gemm);
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors);
+
+/// All ways in which a plan can compute a product, checked and timed.
+struct TunedGemm {
+  GemmQuery query;
+  CaseReport report;
+  std::optional<GemmChoice> fastest;  // of those that are right
+};
+
+/// Throws as gemm_choices does.
+TunedGemm tune_gemm(Session& session, const GemmCase& gemm);
 
 }  // namespace lanky::bench

@@ -18,8 +18,9 @@ MatrixView<T> view(T* data, std::int64_t rows, std::int64_t cols, Op op, std::in
 }
 
 template <class T, class TOut>
-LankyGemm make(const Stream& stream, const GemmCall& gemm) {
-  const auto plan = std::make_shared<const GemmPlan<T, TOut>>(stream, gemm.shape);
+LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tuning) {
+  const GemmOptions options{.tuning = tuning};
+  const auto plan = std::make_shared<const GemmPlan<T, TOut>>(stream, gemm.shape, options);
   const auto run = [plan, gemm](const Stream& on, const GemmOperands& operands) {
     const GemmShape& s = gemm.shape;
     const auto a = view(static_cast<const T*>(operands.a), s.m, s.k, s.op_a, s.lda, s.layout);
@@ -33,10 +34,10 @@ LankyGemm make(const Stream& stream, const GemmCall& gemm) {
 
 }  // namespace
 
-LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm) {
+LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm, const GemmTuning* tuning) {
 #define LANKY_TRY(T, TOut)                                          \
   if (gemm.type.in == kDType<T> && gemm.type.out == kDType<TOut>) { \
-    return make<T, TOut>(stream, gemm);                             \
+    return make<T, TOut>(stream, gemm, tuning);                     \
   }
   LANKY_FOR_EACH_GEMM_TYPE(LANKY_TRY)
 #undef LANKY_TRY

@@ -5,6 +5,7 @@
 #include <functional>
 #include <lanky/dense.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/tuning.hpp>
 #include <string>
 
 #include "bench/gemm_call.hpp"
@@ -17,8 +18,9 @@ struct LankyGemm {
   std::string explanation;
 };
 
-/// A plan for that product. Throws Error: what GemmPlan does, and unsupported for types without
-/// plans.
-LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm);
+/// A plan for that product, which may follow measured choices. Throws Error: what GemmPlan does,
+/// and unsupported for types without plans.
+LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm,
+                          const GemmTuning* tuning = nullptr);
 
 }  // namespace lanky::bench

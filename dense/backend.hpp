@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <lanky/dense.hpp>
+#include <lanky/tuning.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "dense/problem.hpp"
 
@@ -40,14 +42,31 @@ Acc load(const Scalar<Acc>& scalar) {
   return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
 }
 
+/// `choice`: what was measured to be fastest; null where the model decides.
 template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family);
+std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
+                                        const GemmChoice* choice = nullptr);
+
+/// Codes of what OpenBLAS has for a product: "" for its one way, or nothing.
+std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out);
 }  // namespace cpu
 
 namespace cuda {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family);
+                                        GemmFamily family, const GemmChoice* choice = nullptr);
+
+/// Codes of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
+/// library.
+std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
+                                           DType out, int most);
+/// "cublaslt 130100", or "" without the library.
+std::string vendor_library();
+}  // namespace cuda
+
+/// The vendor's library that serves a device, with its version where choices depend on it.
+inline std::string vendor_library(Device device) {
+  return device.is_cuda() ? cuda::vendor_library() : "openblas";
 }
 
 }  // namespace lanky::dense

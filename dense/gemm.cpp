@@ -1,6 +1,7 @@
 // Checks a product, brings it into canonical form and hands it to an executor.
 #include <lanky/dense.hpp>
 #include <lanky/error.hpp>
+#include <lanky/tuning.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -123,10 +124,26 @@ struct GemmPlan<T, TOut>::Impl {
         shape(checked<T>(requested)),
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
-        executor(device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family)
-                                  : dense::cpu::make<T, TOut>(problem, family)),
+        tuning(note_on(options.tuning)),
+        executor(device.is_cuda()
+                     ? dense::cuda::make<T, TOut>(stream, problem, family, choice(options.tuning))
+                     : dense::cpu::make<T, TOut>(problem, family, choice(options.tuning))),
         workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
     stream.synchronize();  // the workspace is ready for every stream, not only for this one
+  }
+
+  const GemmChoice* choice(const GemmTuning* measured) const {
+    if (measured == nullptr) return nullptr;
+    return measured->find({device, shape, kDType<T>, kDType<TOut>});
+  }
+
+  /// A line of explain(); "" for a plan that follows no tuning.
+  std::string note_on(const GemmTuning* measured) const {
+    if (measured == nullptr) return "";
+    if (!measured->note().empty()) return concat("tuning: ", measured->note(), "\n");
+    const GemmChoice* known = choice(measured);
+    if (known == nullptr) return "tuning: knows no such product\n";
+    return concat("tuning: measured fastest is ", known->vendor ? "the vendor" : "lanky", "\n");
   }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
@@ -136,6 +153,7 @@ struct GemmPlan<T, TOut>::Impl {
   GemmShape shape;
   dense::Problem problem;
   GemmFamily family;
+  std::string tuning;
   std::unique_ptr<dense::Executor<T, TOut>> executor;
   Buffer<std::byte> workspace;
 };
@@ -213,9 +231,9 @@ std::string GemmPlan<T, TOut>::explain() const {
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\nkernel: ", impl_->executor->explain(),
-                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound),
-                "\n");
+                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->tuning,
+                "kernel: ", impl_->executor->explain(), "\nworkspace: ", impl_->workspace_bytes(),
+                " bytes\n", dense::describe(bound), "\n");
 }
 
 template <class T, class TOut>

@@ -34,6 +34,16 @@ std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept {
   return layout == Layout::col ? extents.rows : extents.cols;
 }
 
+GemmShape with_leading_dimensions(GemmShape shape) noexcept {
+  const auto fill = [&](std::int64_t& ld, StoredExtents extents) {
+    if (ld == 0) ld = tight_ld(extents, shape.layout);
+  };
+  fill(shape.lda, stored_extents(shape.m, shape.k, shape.op_a));
+  fill(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b));
+  fill(shape.ldc, {shape.m, shape.n});
+  return shape;
+}
+
 Problem canonical(const GemmShape& shape) noexcept {
   const Strides a = strides_of(shape.op_a, shape.layout, shape.lda);
   const Strides b = strides_of(shape.op_b, shape.layout, shape.ldb);

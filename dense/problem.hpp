@@ -41,6 +41,9 @@ StoredExtents stored_extents(std::int64_t op_rows, std::int64_t op_cols, Op op) 
 /// Elements from one column to the next (layout col) or one row to the next (row), without padding.
 std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept;
 
+/// The shape with tight leading dimensions where they are 0.
+GemmShape with_leading_dimensions(GemmShape shape) noexcept;
+
 /// The canonical form of a shape whose leading dimensions are given (not 0).
 Problem canonical(const GemmShape& shape) noexcept;
 

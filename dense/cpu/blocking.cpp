@@ -20,6 +20,12 @@ constexpr int kInnerDepthLeast = 4096;
 constexpr int kInnerDepthMost = 16384;
 /// k of a float sum before it joins the totals: 1e6 equal terms lose 5 digits in one chain.
 constexpr std::int64_t kPromote = 1024;
+/// The same for grams, which are to be no worse than pairwise summation. With u the unit roundoff
+/// and terms of variance 1, a chain of c and then one of s chains err by (c + s) / 2 u^2 / 3 for
+/// each term, pairwise summation of 2^20 by 21: 16 / 2 + 8 / 2 leaves room for the sum of a
+/// vector's lanes.
+constexpr int kGramChain = 16;
+constexpr int kGramPromote = 8 * kGramChain;
 /// Columns of A that are read side by side where A stays in place.
 constexpr int kStreams = 8;
 /// Up to this many columns of C, A in place is read once.
@@ -122,9 +128,16 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   blocking.depth = static_cast<int>(
       std::clamp<std::int64_t>(std::min(problem.k, blocking.split.length), 1, depth));
   blocking.b_shared = !blocking.b_in_place && ceil_div(blocks, blocking.blocks) >= kSharers;
-  const bool chained = elements.real_bytes == 4 && problem.k > kPromote;
-  blocking.promote =
-      chained ? std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth : 0;
+  const bool floats = elements.real_bytes == 4;
+  const bool gram = floats && original.m <= kSkinny && problem.k > kInnerLeast;
+  if (gram && blocking.form != Form::inner)
+    blocking.depth = std::min(blocking.depth, kGramPromote / parts);
+  blocking.chain = gram ? kGramChain : blocking.depth * parts;
+  if (gram) {
+    blocking.promote = blocking.depth;
+  } else if (floats && problem.k > kPromote) {
+    blocking.promote = std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth;
+  }
   const bool near = problem.a.col * elements.real_bytes <= kNearBytes;
   blocking.step = blocking.form == Form::outer && blocking.a_in_place && !near
                       ? std::min(kStreams, blocking.depth)

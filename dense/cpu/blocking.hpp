@@ -37,7 +37,8 @@ struct Blocking {
   int depth = 0;    // of k in one panel
   int promote = 0;  // of k that sums in the type of the product take before they join the totals,
                     // which are doubles; a multiple of depth
-  int step = 0;     // of k for which sums stay in registers
+  int step = 0;     // of k for which a kernel is called
+  int chain = 0;    // numbers that are added up one by one
   int blocks = 1;   // of rows in one task
   Split split{};    // of k into tasks
 };

@@ -7,11 +7,19 @@
 
 namespace lanky::dense::cpu {
 
+namespace {
+
+template <class T>
+constexpr bool kInOpenblas = std::is_same_v<T, double> || std::is_same_v<T, float>;
+
+}  // namespace
+
 template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family) {
+std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
+                                        const GemmChoice* choice) {
   std::string reason;
-  if (family == GemmFamily::regular) {
-    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
+  if (choice != nullptr ? choice->vendor : family == GemmFamily::regular) {
+    if constexpr (kInOpenblas<T>) {
       reason = openblas_absence(problem);
       if (reason.empty()) return std::make_unique<OpenblasExecutor<T>>(problem);
     } else {
@@ -21,8 +29,15 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
   return std::make_unique<TiledExecutor<T, TOut>>(problem, std::move(reason));
 }
 
-#define LANKY_INSTANTIATE(T, TOut) \
-  template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily);
+std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out) {
+  const bool known = in == out && (in == DType::f64 || in == DType::f32);
+  return known && openblas_absence(problem).empty() ? std::vector<std::string>{""}
+                                                    : std::vector<std::string>{};
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                      \
+  template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily, \
+                                                            const GemmChoice*);
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

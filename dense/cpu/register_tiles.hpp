@@ -33,6 +33,7 @@ struct OuterProduct {
   std::int64_t b_column;
   int columns;
   int depth;
+  int chain;  // products that are added up in a register before they join the sums
   Real* sums;
   std::int64_t ld;
   bool fresh;  // sums are written, never read
@@ -49,6 +50,7 @@ struct InnerProduct {
   std::int64_t ldb;
   int columns;
   int depth;
+  int chain;  // products that are added up in a lane before they join its sum
   Real* sums;
   std::int64_t ld;
   bool fresh;  // sums are written, never read
@@ -64,6 +66,8 @@ struct RegisterTiles {
   void (*inner)(const InnerProduct<Real>&);
   /// Strips of OuterProduct::a from a matrix in place; rows up to a full vector are 0.
   void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
+  /// totals += sums.
+  void (*promote)(const Real* sums, double* totals, std::int64_t count);
   /// Copies past the caches.
   void (*stream)(const Real* source, Real* target, std::int64_t count);
   /// Makes what was streamed visible to other threads.

@@ -52,44 +52,39 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
   const std::int64_t b_row = g.b_row;
   const std::int64_t b_column = g.b_column;
   for (; strips.count > 0; --strips.count) {
-    Vector<Real> acc[kColumns][kVectors] = {};
-    if (!g.fresh) {
-#pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) {
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v)
-          acc[c][v] = load(strips.sums + c * g.ld + v * kW);
-      }
-    }
+    const bool whole = strips.count > 1 || strips.last == kW;
     const Real* a = strips.a;
     const Real* b = b_begin;
-    for (int p = g.depth; p > 0; --p) {
-      Vector<Real> x[kVectors];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v)
-        x[v] = load(a + v * kW);
-#pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) {
-        const Real y = b[c * b_column];
+    for (int left = g.depth; left > 0; left -= g.chain) {
+      Vector<Real> acc[kColumns][kVectors] = {};
+      for (int p = left < g.chain ? left : g.chain; p > 0; --p) {
+        Vector<Real> x[kVectors];
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v)
-          acc[c][v] += x[v] * y;
+          x[v] = load(a + v * kW);
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; ++c) {
+          const Real y = b[c * b_column];
+#pragma GCC unroll 8
+          for (int v = 0; v < kVectors; ++v)
+            acc[c][v] += x[v] * y;
+        }
+        a += strips.a_step;
+        b += b_row;
       }
-      a += strips.a_step;
-      b += b_row;
-    }
-    const bool whole = strips.count > 1 || strips.last == kW;
+      const bool first = g.fresh && left == g.depth;
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      Real* sums = strips.sums + c * g.ld;
+      for (int c = 0; c < kColumns; ++c) {
+        Real* sums = strips.sums + c * g.ld;
 #pragma GCC unroll 8
-      for (int v = 0; v + 1 < kVectors; ++v)
-        store(sums + v * kW, acc[c][v]);
-      sums += (kVectors - 1) * kW;
-      if (whole) {
-        store(sums, acc[c][kVectors - 1]);
-      } else {
-        store_part(sums, acc[c][kVectors - 1], strips.last);
+        for (int v = 0; v < kVectors; ++v, sums += kW) {
+          if (!first) acc[c][v] += load(sums);
+          if (v + 1 < kVectors || whole) {
+            store(sums, acc[c][v]);
+          } else {
+            store_part(sums, acc[c][v], strips.last);
+          }
+        }
       }
     }
     strips.a += strips.a_next;
@@ -234,27 +229,38 @@ inline Real sum_of_lanes(Vector<Real> value) {
 
 template <int kRows, int kColumns, class Real>
 void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real* sums) {
-  Vector<Real> acc[kRows][kColumns] = {};
-  int p = 0;
-  for (; p + kWidth<Real> <= g.depth; p += kWidth<Real>) {
-    Vector<Real> x[kRows];
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r)
-      x[r] = load(a + r * g.lda + p);
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const Vector<Real> y = load(b + c * g.ldb + p);
+  constexpr int kW = kWidth<Real>;
+  const int vectors = g.depth / kW;
+  Vector<Real> total[kRows][kColumns] = {};
+  for (int done = 0; done < vectors; done += g.chain) {
+    const int end = (vectors - done < g.chain ? vectors : done + g.chain) * kW;
+    Vector<Real> acc[kRows][kColumns] = {};
+    for (int p = done * kW; p < end; p += kW) {
+      Vector<Real> x[kRows];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r)
-        acc[r][c] += x[r] * y;
+        x[r] = load(a + r * g.lda + p);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c) {
+        const Vector<Real> y = load(b + c * g.ldb + p);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r)
+          acc[r][c] += x[r] * y;
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; ++c)
+        total[r][c] += acc[r][c];
     }
   }
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      Real sum = sum_of_lanes<Real>(acc[r][c]);
-      for (int q = p; q < g.depth; ++q)
+      Real sum = sum_of_lanes<Real>(total[r][c]);
+      for (int q = vectors * kW; q < g.depth; ++q)
         sum += a[r * g.lda + q] * b[c * g.ldb + q];
       Real& target = sums[c * g.ld + r];
       target = g.fresh ? sum : target + sum;
@@ -287,6 +293,12 @@ void inner(const InnerProduct<Real>& g) {
 }
 
 template <class Real>
+void promote(const Real* sums, double* totals, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    totals[i] += static_cast<double>(sums[i]);
+}
+
+template <class Real>
 void stream(const Real* source, Real* target, std::int64_t count) {
   std::int64_t i = 0;
   while (i < count && reinterpret_cast<std::uintptr_t>(target + i) % kVectorBytes != 0) {
@@ -300,9 +312,10 @@ void stream(const Real* source, Real* target, std::int64_t count) {
 }
 
 template <class Real>
-constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>, kStripVectors* kWidth<Real>,
-                                        kOuterColumns, outer<Real>,  inner<Real>,
-                                        pack<Real>,    stream<Real>, stream_end};
+constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>,  kStripVectors* kWidth<Real>,
+                                        kOuterColumns, outer<Real>,   inner<Real>,
+                                        pack<Real>,    promote<Real>, stream<Real>,
+                                        stream_end};
 
 }  // namespace
 

@@ -8,8 +8,6 @@
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
-#include "dense/cpu/pack.hpp"
-#include "dense/cpu/register_tiles.hpp"
 
 namespace lanky::dense::cpu {
 
@@ -131,12 +129,13 @@ class Run {
  public:
   using R = Real<T>;
 
-  Run(const Problem& problem, const Blocking& blocking, const Operands<T, TOut>& g)
+  Run(const Problem& problem, const Blocking& blocking, const RegisterTiles<R>& tiles,
+      const Operands<T, TOut>& g)
       : original_(problem),
         problem_(folded(problem, blocking.fold)),
         blocking_(blocking),
         g_(g),
-        tiles_(register_tiles<R>()),
+        tiles_(tiles),
         layout_(problem_, blocking, tiles_),
         factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
         into_c_(writes_into_c()) {}
@@ -216,6 +215,7 @@ class Run {
       const Strides& c = problem_.c;
       return !partial() && factors_.alpha == 1 && factors_.beta == 0 &&
              problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
+             blocking_.chain >= blocking_.depth &&
              (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
     } else {
       return false;
@@ -273,8 +273,7 @@ class Run {
       const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
       multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
       block.p = next;
-      for (std::int64_t e = 0; e < elements; ++e)
-        panels.totals[e] += static_cast<double>(panels.sums[e]);
+      tiles_.promote(panels.sums, panels.totals, elements);
     }
   }
 
@@ -401,6 +400,7 @@ class Run {
                          .b_column = 1,
                          .columns = block.columns * kParts<T>,
                          .depth = depth,
+                         .chain = blocking_.chain,
                          .sums = target.sums,
                          .ld = target.ld,
                          .fresh = target.fresh,
@@ -472,6 +472,7 @@ class Run {
                   .b_column = a.lda,
                   .columns = block.rows,
                   .depth = a.depth,
+                  .chain = blocking_.chain,
                   .sums = target.sums,
                   .ld = target.ld,
                   .fresh = target.fresh,
@@ -483,6 +484,7 @@ class Run {
     tile.columns = block.columns * kParts<T>;
     tile.b = blocking_.b_in_place ? in_place(b_at(block)) : packed_b(panels, block);
     tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
+    tile.chain = blocking_.chain;
     tile.sums = target.sums;
     tile.ld = target.ld;
     tile.fresh = target.fresh;
@@ -609,27 +611,28 @@ class Run {
 };
 
 template <class T>
-Blocking blocking_of(const Problem& problem) {
+Blocking blocking_of(const Problem& problem, int width) {
   return choose_blocking(problem,
                          {.real_bytes = sizeof(Real<T>),
                           .parts = kParts<T>,
                           .converted = !std::is_same_v<T, Accumulator<T>>},
-                         register_tiles<Real<T>>().width);
+                         width);
 }
 
 }  // namespace
 
 template <class T, class TOut>
-TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason)
+TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason,
+                                      const RegisterTiles<Real<T>>& tiles)
     : problem_(problem),
-      blocking_(blocking_of<T>(problem)),
+      tiles_(tiles),
+      blocking_(blocking_of<T>(problem, tiles.width)),
       threads_(omp_get_max_threads()),
       reason_(std::move(reason)) {}
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const WorkspaceLayout<T> layout(folded(problem_, blocking_.fold), blocking_,
-                                  register_tiles<Real<T>>());
+  const WorkspaceLayout<T> layout(folded(problem_, blocking_.fold), blocking_, tiles_);
   return layout.threads + threads_ * layout.per_thread;
 }
 
@@ -639,9 +642,9 @@ std::string TiledExecutor<T, TOut>::explain() const {
   const char* along = blocking_.form == Form::outer     ? "m"
                       : blocking_.form == Form::swapped ? "n"
                                                         : "k";
-  return concat("cpu tiled, ", register_tiles<Real<T>>().isa, " along ", along, ", blocks of ",
-                blocking_.rows, " x ", blocking_.columns, " x ", blocking_.depth, ", A",
-                operand(blocking_.a_in_place), ", B", operand(blocking_.b_in_place),
+  return concat("cpu tiled, ", tiles_.isa, " along ", along, ", blocks of ", blocking_.rows, " x ",
+                blocking_.columns, " x ", blocking_.depth, ", A", operand(blocking_.a_in_place),
+                ", B", operand(blocking_.b_in_place),
                 blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
                 ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
                 reason_.empty() ? "" : "; ", reason_);
@@ -649,7 +652,7 @@ std::string TiledExecutor<T, TOut>::explain() const {
 
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOut>& g) const {
-  Run<T, TOut>(problem_, blocking_, g).compute(std::min(threads_, omp_get_max_threads()));
+  Run<T, TOut>(problem_, blocking_, tiles_, g).compute(std::min(threads_, omp_get_max_threads()));
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;

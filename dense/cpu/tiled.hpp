@@ -6,14 +6,18 @@
 
 #include "dense/backend.hpp"
 #include "dense/cpu/blocking.hpp"
+#include "dense/cpu/pack.hpp"
+#include "dense/cpu/register_tiles.hpp"
 
 namespace lanky::dense::cpu {
 
 template <class T, class TOut>
 class TiledExecutor final : public Executor<T, TOut> {
  public:
-  /// `reason` says why a regular product comes here; empty for the skinny families.
-  TiledExecutor(const Problem& problem, std::string reason);
+  /// `reason` says why a regular product comes here; empty for the skinny families. Tests give
+  /// other tiles than the processor's best.
+  TiledExecutor(const Problem& problem, std::string reason,
+                const RegisterTiles<Real<T>>& tiles = register_tiles<Real<T>>());
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override;
@@ -21,6 +25,7 @@ class TiledExecutor final : public Executor<T, TOut> {
 
  private:
   Problem problem_;
+  const RegisterTiles<Real<T>>& tiles_;
   Blocking blocking_;
   int threads_;  // at most, of one run: each has its own panels in the workspace
   std::string reason_;

@@ -8,13 +8,22 @@ namespace lanky::dense::cuda {
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem& /*problem*/,
-                                        GemmFamily /*family*/) {
+                                        GemmFamily /*family*/, const GemmChoice* /*choice*/) {
   throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
+}
+
+std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*problem*/,
+                                           DType /*in*/, DType /*out*/, int /*most*/) {
+  return {};
+}
+
+std::string vendor_library() {
+  return "";
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily);
+                                                            GemmFamily, const GemmChoice*);
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -302,6 +303,41 @@ std::string describe(const CublasltAlgorithm& algorithm) {
                 attribute(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), " swizzle ",
                 attribute(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), " custom ",
                 attribute(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+}
+
+std::string code_text(const CublasltAlgorithm& algorithm) {
+  std::string text;
+  for (const std::uint64_t word : algorithm.code) {
+    for (int shift = 60; shift >= 0; shift -= 4)
+      text += "0123456789abcdef"[word >> shift & 15];
+  }
+  return text;
+}
+
+std::optional<CublasltAlgorithm> parse_algorithm(std::string_view text) {
+  constexpr std::size_t kDigits = 16;  // of a word
+  CublasltAlgorithm algorithm;
+  if (text.size() != kDigits * algorithm.code.size()) return std::nullopt;
+  for (std::uint64_t& word : algorithm.code) {
+    const char* end = text.data() + kDigits;
+    const auto [stop, error] = std::from_chars(text.data(), end, word, 16);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    text.remove_prefix(kDigits);
+  }
+  return algorithm;
+}
+
+std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
+                                           DType out, int most) {
+  std::vector<std::string> codes;
+  if (!cublaslt_absence(problem, in).empty()) return codes;
+  for (const CublasltAlgorithm& algorithm : cublaslt_algorithms(device, problem, in, out, most))
+    codes.push_back(code_text(algorithm));
+  return codes;
+}
+
+std::string vendor_library() {
+  return api().library.loaded() && api().complete() ? concat("cublaslt ", cublaslt_version()) : "";
 }
 
 std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dense/backend.hpp"
@@ -30,6 +32,10 @@ struct CublasltAlgorithm {
 /// host memory, the one that it takes for the fastest first. None of them is run.
 std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,
                                                    DType out, int most);
+
+/// The code as hexadecimal text, and back; nothing for other text, "" included.
+std::string code_text(const CublasltAlgorithm& algorithm);
+std::optional<CublasltAlgorithm> parse_algorithm(std::string_view text);
 
 /// "24 tile 20 stages 7 split 1 ...": what the library tells of an algorithm.
 std::string describe(const CublasltAlgorithm& algorithm);

@@ -29,18 +29,20 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family) {
-  if (family != GemmFamily::regular) return own<T, TOut>(stream, problem, family, "");
+                                        GemmFamily family, const GemmChoice* choice) {
+  const bool vendor = choice != nullptr ? choice->vendor : family == GemmFamily::regular;
+  if (!vendor) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
   return std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
-      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"));
+      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
+      choice != nullptr ? parse_algorithm(choice->algorithm) : std::nullopt);
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily);
+                                                            GemmFamily, const GemmChoice*);
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -38,8 +38,13 @@ enum class GemmFamily : std::uint8_t { panel, update, gram, regular };
 /// Name of the family as it stands in the enum ("gram").
 std::string_view name(GemmFamily family) noexcept;
 
+class GemmTuning;
+
 struct GemmOptions {
   Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
+  /// Measured choices (lanky/tuning.hpp) that go before the plan's model, where they know such a
+  /// product; needed by the constructor only.
+  const GemmTuning* tuning = nullptr;
 };
 
 /// The family that computes m x n x k.

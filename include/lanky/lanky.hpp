@@ -13,5 +13,6 @@
 #include <lanky/operation.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/tuning.hpp>
 #include <lanky/version.hpp>
 #include <lanky/view.hpp>

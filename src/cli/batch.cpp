@@ -120,6 +120,20 @@ class Batch {
     });
   }
 
+  /// Measures every way to compute a product; the fastest goes into `tuning`, which is saved.
+  void tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning) {
+    const std::string name = bench::gemm_case_name(gemm);
+    const std::string_view dtype = bench::name(gemm.type);
+    guarded("gemm", name, dtype, [&] {
+      set_current_task("tuning " + name + " " + std::string(dtype));
+      bench::TunedGemm tuned = bench::tune_gemm(session_, gemm);
+      report(tuned.report);
+      if (!tuned.fastest) return;
+      tuning.set(tuned.query, *std::move(tuned.fastest));
+      tuning.write(options_.tuning);
+    });
+  }
+
   /// The status of the last case that lanky could not do.
   bench::Status last_failure() const { return last_failure_; }
 
@@ -143,8 +157,9 @@ class Batch {
     }
   }
 
-  void measure(bench::Workload& workload) {
-    const bench::CaseReport report = bench::run_workload(session_, workload);
+  void measure(bench::Workload& workload) { report(bench::run_workload(session_, workload)); }
+
+  void report(const bench::CaseReport& report) {
     for (const bench::Outcome& outcome : report.outcomes) {
       if (outcome.contestant == "lanky" && outcome.status != bench::Status::ok)
         last_failure_ = outcome.status;
@@ -208,6 +223,8 @@ bench::GridRun chosen_grid(const Work& work, const bench::EarlierRuns& earlier) 
 
 int run_work(const RunOptions& options, const Work& work) {
   const double start = bench::steady_seconds();
+  GemmTuning tuning;
+  if (!options.tuning.empty()) tuning = GemmTuning::read(options.tuning);
   bench::EarlierRuns earlier;
   if (options.resume) earlier = bench::earlier_runs(options.json, bench::program_hash());
   bench::GridRun grid = chosen_grid(work, earlier);
@@ -230,7 +247,11 @@ int run_work(const RunOptions& options, const Work& work) {
       reporter.stop_early(grid.cases.size() - i);
       break;
     }
-    batch.multiply_dense(grid.cases[i]);
+    if (options.tuning.empty()) {
+      batch.multiply_dense(grid.cases[i]);
+    } else {
+      batch.tune_dense(grid.cases[i], tuning);
+    }
   }
   reporter.finish();
   return exit_code_of(batch, reporter, work.single);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <lanky/error.hpp>
+#include <lanky/tuning.hpp>
 #include <lanky/version.hpp>
 #include <new>
 #include <optional>
@@ -30,6 +31,7 @@ constexpr char kExamples[] =
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
+    "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
@@ -116,9 +118,9 @@ std::string check_size(const std::string& text) {
   return "\"" + text + "\" is not a whole number such as 10000000";
 }
 
-void add_gemm_options(CLI::App& command, GemmText& text) {
+void add_gemm_options(CLI::App& command, GemmText& text, bool sizes_required) {
   const auto size = [&](const char* name, std::int64_t& value, const char* what) {
-    command.add_option(name, value, what)->required()->check(check_size, "");
+    command.add_option(name, value, what)->required(sizes_required)->check(check_size, "");
   };
   size("--m", text.gemm.m, "rows of C");
   size("--n", text.gemm.n, "columns of C");
@@ -219,7 +221,7 @@ int run(CLI::App& app, int argc, char** argv) {
   add_run_options(*spmv, options, sparse_types());
 
   CLI::App* gemm = app.add_subcommand("gemm", "C = op(A) op(B) + beta C for one shape");
-  add_gemm_options(*gemm, gemm_text);
+  add_gemm_options(*gemm, gemm_text, true);
   add_run_options(*gemm, options, dense_types());
 
   CLI::App* batch = app.add_subcommand(
@@ -236,6 +238,17 @@ int run(CLI::App& app, int argc, char** argv) {
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options, sparse_types());
 
+  CLI::App* tune = app.add_subcommand("tune",
+                                      "Times lanky's kernels and the vendor's algorithms, and "
+                                      "keeps the fastest for plans that ask");
+  add_gemm_options(*tune, gemm_text, false);
+  add_grid_options(*tune, work.grid, shard);
+  tune->add_option(
+      "--file", options.tuning,
+      "where the choices are kept (default: $LANKY_TUNE_CACHE, or lanky/gemm.jsonl in\n"
+      "$XDG_CACHE_HOME or ~/.cache)");
+  add_run_options(*tune, options, dense_types());
+
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
@@ -247,11 +260,22 @@ int run(CLI::App& app, int argc, char** argv) {
     if (work.files.empty() && work.generators.empty())
       return complain("spmv needs a file or --generate SPEC; see lanky spmv --help", kUsage);
   }
+  if (tune->parsed()) {
+    if (options.tuning.empty()) options.tuning = GemmTuning::default_path().string();
+    const auto& m = *tune->get_option("--m");
+    const auto& n = *tune->get_option("--n");
+    const auto& k = *tune->get_option("--k");
+    if (m && n && k) {
+      work.products = products_of(gemm_text, options);
+    } else if (m || n || k || work.grid.grid.empty()) {
+      return complain("tune needs --m, --n and --k, or --gemm GRID", kUsage);
+    }
+  }
   if (gemm->parsed()) work.products = products_of(gemm_text, options);
   if (batch->parsed() && work.files.empty() && work.generators.empty() && work.grid.grid.empty())
     return complain("batch needs paths, --generate SPEC or --gemm GRID", kUsage);
   if (!shard.empty()) std::tie(work.grid.shard, work.grid.shards) = *parse_shard(shard);
-  work.single = !batch->parsed();
+  work.single = !batch->parsed() && !(tune->parsed() && work.products.empty());
   return run_work(options, work);
 }
 

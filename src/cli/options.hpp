@@ -22,6 +22,7 @@ struct RunOptions {
   std::string json;
   bool resume = false;  // leave out the dense products that the JSON lines hold already
   double seconds = 0;   // begin no dense product after so many; 0: no limit
+  std::string tuning;   // measure every way to compute dense products, and keep the fastest here
   std::vector<std::string> argv;
 };
 

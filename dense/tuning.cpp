@@ -1,0 +1,200 @@
+#include <unistd.h>
+
+#include <bit>
+#include <cstdlib>
+#include <fstream>
+#include <lanky/error.hpp>
+#include <lanky/tuning.hpp>
+#include <optional>
+#include <utility>
+
+#include "core/text.hpp"
+#include "dense/backend.hpp"
+#include "dense/policy.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kFormat[] = "lanky gemm tuning 1";
+
+/// Short sides as they are, long ones by their power of two.
+std::string class_of_side(std::int64_t side) {
+  if (side <= dense::kSkinny) return concat(side);
+  return concat("2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+}
+
+/// The contiguous side of an operand, and whether its lines keep 16 bytes alignment.
+std::string class_of_strides(dense::Strides strides, std::size_t bytes, const char* sides) {
+  const bool along_rows = strides.row == 1;
+  const std::int64_t ld = along_rows ? strides.col : strides.row;
+  const bool aligned = ld * static_cast<std::int64_t>(bytes) % 16 == 0;
+  return concat(along_rows ? sides[0] : sides[1], aligned ? "" : " unaligned");
+}
+
+/// Text that is equal for all products of a class.
+std::string class_of(const GemmQuery& query) {
+  const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
+  const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
+  const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
+  const std::string conjugated = concat(p.conj_a ? " conj A" : "", p.conj_b ? " conj B" : "");
+  return concat(card, ", ", dense::vendor_library(query.device), ": ", name(query.in), " to ",
+                name(query.out), " ", math, ", m ", class_of_side(p.m), " n ", class_of_side(p.n),
+                " k ", class_of_side(p.k), ", A along ",
+                class_of_strides(p.a, size_of(query.in), "mk"), ", B along ",
+                class_of_strides(p.b, size_of(query.in), "kn"), ", C along ",
+                class_of_strides(p.c, size_of(query.out), "mn"), conjugated);
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+/// One line: {"name": "text", ...}, all values strings, as write() makes them.
+std::optional<std::map<std::string, std::string>> parse_line(const std::string& line) {
+  std::size_t at = 0;
+  const auto skip = [&](char wanted) {
+    while (at < line.size() && line[at] == ' ')
+      ++at;
+    if (at == line.size() || line[at] != wanted) return false;
+    ++at;
+    return true;
+  };
+  const auto text = [&]() -> std::optional<std::string> {
+    if (!skip('"')) return std::nullopt;
+    std::string result;
+    for (; at < line.size() && line[at] != '"'; ++at) {
+      if (line[at] == '\\' && ++at == line.size()) return std::nullopt;
+      result += line[at];
+    }
+    if (at == line.size()) return std::nullopt;
+    ++at;
+    return result;
+  };
+  std::map<std::string, std::string> values;
+  if (!skip('{')) return std::nullopt;
+  do {
+    auto key = text();
+    if (!key || !skip(':')) return std::nullopt;
+    auto value = text();
+    if (!value || !values.emplace(std::move(*key), std::move(*value)).second) return std::nullopt;
+  } while (skip(','));
+  if (!skip('}') || line.find_first_not_of(" \r", at) != std::string::npos) return std::nullopt;
+  return values;
+}
+
+/// The choice of a line; nothing where it is none.
+std::optional<std::pair<std::string, GemmChoice>> choice_of(const std::string& line) {
+  auto values = parse_line(line);
+  if (!values || values->count("class") == 0) return std::nullopt;
+  const std::string kernel = (*values)["kernel"];
+  if (kernel != "lanky" && kernel != "vendor") return std::nullopt;
+  return std::pair{(*values)["class"], GemmChoice{kernel == "vendor", (*values)["algorithm"]}};
+}
+
+[[noreturn]] void fail(ErrorCode code, const fs::path& path, const std::string& what) {
+  throw Error(code, concat(path.string(), ": ", what));
+}
+
+}  // namespace
+
+std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
+  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(query.shape));
+  std::vector<GemmChoice> choices = {{}};
+  const std::vector<std::string> algorithms =
+      query.device.is_cuda() ? dense::cuda::vendor_algorithms(query.device, problem, query.in,
+                                                              query.out, most_algorithms)
+                             : dense::cpu::vendor_algorithms(problem, query.in, query.out);
+  for (const std::string& algorithm : algorithms)
+    choices.push_back({true, algorithm});
+  return choices;
+}
+
+GemmTuning GemmTuning::read(const fs::path& path) {
+  GemmTuning tuning;
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) return tuning;
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) fail(ErrorCode::io, path, "cannot be read");
+  const auto head = parse_line(line);
+  if (!head || head->count("format") == 0 || head->at("format") != kFormat)
+    fail(ErrorCode::parse, path,
+         concat("is no file of lanky tune: line 1 is not {\"format\": \"", kFormat, "\"}"));
+  for (int number = 2; std::getline(file, line); ++number) {
+    auto choice = choice_of(line);
+    if (!choice)
+      fail(ErrorCode::parse, path, concat("line ", number, " is no choice of lanky tune"));
+    tuning.choices_.insert_or_assign(std::move(choice->first), std::move(choice->second));
+  }
+  if (file.bad()) fail(ErrorCode::io, path, "cannot be read to its end");
+  return tuning;
+}
+
+fs::path GemmTuning::default_path() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string own = variable("LANKY_TUNE_CACHE"); !own.empty()) return own;
+  const std::string cache = variable("XDG_CACHE_HOME");
+  const fs::path base = cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache);
+  return base / "lanky" / "gemm.jsonl";
+}
+
+const GemmTuning& GemmTuning::of_this_user() {
+  static const GemmTuning instance = [] {
+    try {
+      return read(default_path());
+    } catch (const Error& error) {
+      GemmTuning ignored;
+      ignored.note_ = concat("ignored: ", error.what());
+      return ignored;
+    }
+  }();
+  return instance;
+}
+
+void GemmTuning::write(const fs::path& path) const {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error) fail(ErrorCode::io, path, concat("its folder cannot be made: ", error.message()));
+  fs::path fresh = path;
+  fresh += concat(".", getpid());
+  {
+    std::ofstream file(fresh, std::ios::trunc);
+    file << "{\"format\": \"" << kFormat << "\"}\n";
+    for (const auto& [key, choice] : choices_) {
+      file << "{\"class\": " << quoted(key)
+           << ", \"kernel\": " << (choice.vendor ? "\"vendor\"" : "\"lanky\"")
+           << ", \"algorithm\": " << quoted(choice.algorithm) << "}\n";
+    }
+    file.flush();
+    if (!file) error = std::make_error_code(std::errc::io_error);
+  }
+  if (!error) fs::rename(fresh, path, error);
+  if (!error) return;
+  std::error_code unknown;
+  fs::remove(fresh, unknown);
+  fail(ErrorCode::io, path, concat("cannot be written: ", error.message()));
+}
+
+void GemmTuning::set(const GemmQuery& query, GemmChoice choice) {
+  choices_.insert_or_assign(class_of(query), std::move(choice));
+}
+
+const GemmChoice* GemmTuning::find(const GemmQuery& query) const {
+  if (choices_.empty()) return nullptr;
+  const auto found = choices_.find(class_of(query));
+  return found == choices_.end() ? nullptr : &found->second;
+}
+
+}  // namespace lanky

@@ -1,0 +1,67 @@
+// What `lanky tune` has measured on this machine: for a class of dense products, whether lanky's
+// own kernels or the vendor's library computed it faster, and by which of the library's algorithms.
+// Plans follow it only where GemmOptions says so; nothing here is read behind the caller's back.
+#pragma once
+
+#include <filesystem>
+#include <lanky/dense.hpp>
+#include <lanky/dtype.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lanky {
+
+/// A way to compute a dense product.
+struct GemmChoice {
+  bool vendor = false;      // cuBLASLt or OpenBLAS; lanky's kernels otherwise
+  std::string algorithm{};  // of the vendor, in the library's own code; "" for its heuristic's
+
+  friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
+};
+
+/// A product that choices are made for. They hold for its class: the same card, library version,
+/// types, arithmetic, orientation and short sides, and long sides (above 128) of the same power of
+/// two.
+struct GemmQuery {
+  Device device;
+  GemmShape shape;
+  DType in = DType::f64;
+  DType out = DType::f64;
+};
+
+/// All ways to compute a product on its device, lanky's own kernels first; the vendor's algorithms
+/// in the order of its heuristic, at most `most_algorithms` of them. Throws Error as a plan does.
+std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 8);
+
+/// Choices by class of product.
+class GemmTuning {
+ public:
+  GemmTuning() = default;
+  /// From a file; empty where there is none. Throws Error: io (unreadable), parse (not a file of
+  /// write(), with the line at fault).
+  static GemmTuning read(const std::filesystem::path& path);
+  /// $LANKY_TUNE_CACHE, or else lanky/gemm.jsonl below $XDG_CACHE_HOME or ~/.cache.
+  static std::filesystem::path default_path();
+  /// default_path(), read once per process. A file that cannot be used counts as empty, and note()
+  /// says why.
+  static const GemmTuning& of_this_user();
+
+  /// JSON lines, in a new file that then takes the place of `path`: other processes read the old
+  /// one or the new one. Throws Error(io).
+  void write(const std::filesystem::path& path) const;
+
+  void set(const GemmQuery& query, GemmChoice choice);
+  /// Null where nothing is known of such products.
+  const GemmChoice* find(const GemmQuery& query) const;
+
+  std::size_t size() const noexcept { return choices_.size(); }
+  /// Why a file was ignored; "" otherwise.
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::map<std::string, GemmChoice> choices_;  // by class
+  std::string note_;
+};
+
+}  // namespace lanky

@@ -1,0 +1,174 @@
+// The cpu executor beyond what every executor is tested for: each instruction set that this
+// processor has, on shapes at the edges of vectors, strips, groups, panels and chunks.
+#include <gtest/gtest.h>
+
+#include <lanky/lanky.hpp>
+
+#include "core/text.hpp"
+#include "dense/cpu/blocking.hpp"
+#include "dense/cpu/tiled.hpp"
+#include "support/dense_oracle.hpp"
+
+namespace lanky::dense::cpu {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::HostMatrix;
+
+/// Tiles of every instruction set that runs here.
+template <class R>
+std::vector<const RegisterTiles<R>*> all_tiles() {
+  std::vector<const RegisterTiles<R>*> tiles;
+  if constexpr (std::is_same_v<R, double>) {
+    tiles = {&baseline::kTilesF64};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::kTilesF64);
+    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::kTilesF64);
+#endif
+  } else {
+    tiles = {&baseline::kTilesF32};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::kTilesF32);
+    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::kTilesF32);
+#endif
+  }
+  return tiles;
+}
+
+/// C of the case by these tiles; the workspace ends where it is said to.
+template <class T>
+HostMatrix<T> multiply_with(const RegisterTiles<Real<T>>& tiles, const DenseCase<T, T>& dense) {
+  const Problem problem = canonical(dense.shape);
+  const TiledExecutor<T, T> executor(problem, "", tiles);
+  const std::int64_t bytes = executor.workspace_bytes();
+  constexpr int kGuard = 64;
+  std::vector<unsigned char> memory(static_cast<std::size_t>(bytes) + 256 + kGuard, 0xa5);
+  unsigned char* workspace =
+      memory.data() + (256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256);
+  HostMatrix<T> c = dense.c;
+  const T* a = dense.a.data.data() + dense.a.offset;
+  const T* b = dense.b.data.data() + dense.b.offset;
+  executor.run(Stream(Device::cpu()),
+               {static_cast<T>(dense.alpha), problem.swapped ? b : a, problem.swapped ? a : b,
+                static_cast<T>(dense.beta), c.data.data() + c.offset, workspace});
+  EXPECT_EQ(workspace[bytes], 0xa5) << executor.explain();
+  return c;
+}
+
+template <class T>
+void expect_exact_for_all_tiles(const GemmShape& shape, std::int64_t padding, double alpha = 1,
+                                double beta = 0) {
+  const DenseCase<T, T> dense(shape, Data::integers, 21, alpha, beta, padding, padding % 3);
+  for (const RegisterTiles<Real<T>>* tiles : all_tiles<Real<T>>()) {
+    SCOPED_TRACE(concat(tiles->isa, ": ", shape.m, " x ", shape.n, " x ", shape.k, " op ",
+                        static_cast<int>(shape.op_a), static_cast<int>(shape.op_b),
+                        shape.layout == Layout::col ? " col" : " row", " padding ", padding));
+    dense.expect_exact(multiply_with(*tiles, dense));
+  }
+}
+
+template <class T>
+class DenseTiles : public ::testing::Test {};
+using Types = ::testing::Types<double, float>;
+TYPED_TEST_SUITE(DenseTiles, Types);
+
+TYPED_TEST(DenseTiles, ShortSidesOfEveryLength) {
+  for (std::int64_t m = 1; m <= 50; m += m < 20 ? 1 : 7) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 17}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        expect_exact_for_all_tiles<TypeParam>({.m = m, .n = n, .k = 5, .layout = layout}, m % 2);
+        expect_exact_for_all_tiles<TypeParam>(
+            {.m = m, .n = n, .k = 150, .op_a = Op::trans, .layout = layout}, m % 2);
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseTiles, EdgesOfPanels) {
+  for (const std::int64_t m : {255, 256, 257, 520}) {
+    for (const auto& [n, k] :
+         {std::pair{3, 7}, {8, 9}, {9, 130}, {40, 127}, {130, 257}, {5, 1100}}) {
+      for (const Op op : {Op::none, Op::trans}) {
+        for (const Layout layout : {Layout::col, Layout::row}) {
+          expect_exact_for_all_tiles<TypeParam>(
+              {.m = m, .n = n, .k = k, .op_a = op, .layout = layout}, n % 2, 2, -1);
+          expect_exact_for_all_tiles<TypeParam>(
+              {.m = m, .n = n, .k = k, .op_b = op, .layout = layout}, 0);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseTiles, ChunksAndFoldedRows) {
+  for (const std::int64_t k : {4095, 4096, 4099, 20'001}) {
+    for (const auto& [m, n] :
+         {std::pair{1, 1}, {2, 2}, {3, 2}, {4, 1}, {5, 5}, {12, 7}, {16, 16}}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        expect_exact_for_all_tiles<TypeParam>(
+            {.m = m, .n = n, .k = k, .op_a = Op::trans, .layout = layout}, 0);
+      }
+    }
+  }
+}
+
+// A C of more than 8 MB is written past the caches, whole vectors or not.
+TYPED_TEST(DenseTiles, LargeResults) {
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    for (const std::int64_t n : {3, 9}) {
+      for (const std::int64_t padding : {0, 1})
+        expect_exact_for_all_tiles<TypeParam>({.m = 800'003, .n = n, .k = 3, .layout = layout},
+                                              padding);
+    }
+  }
+}
+
+Blocking blocking_of(const GemmShape& shape, int width = 8) {
+  GemmShape tight = shape;
+  tight.lda = tight_ld(stored_extents(shape.m, shape.k, shape.op_a), shape.layout);
+  tight.ldb = tight_ld(stored_extents(shape.k, shape.n, shape.op_b), shape.layout);
+  tight.ldc = tight_ld({shape.m, shape.n}, shape.layout);
+  return choose_blocking(canonical(tight), {}, width);
+}
+
+TEST(DenseBlocking, VectorsGoAlongWhatIsContiguous) {
+  EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096}).form, Form::outer);
+  EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096, .op_a = Op::trans}).form, Form::inner);
+  EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096, .layout = Layout::row}).form, Form::swapped);
+  EXPECT_EQ(blocking_of({.m = 100'000, .n = 4, .k = 4, .layout = Layout::row}).form, Form::swapped);
+  EXPECT_EQ(blocking_of({.m = 8, .n = 8, .k = 100'000, .op_a = Op::trans}).form, Form::inner);
+}
+
+TEST(DenseBlocking, NarrowRowMajorGramsFoldToWholeVectors) {
+  const auto fold = [](std::int64_t n, int width) {
+    return blocking_of({.m = n, .n = n, .k = 100'000, .op_a = Op::trans, .layout = Layout::row},
+                       width)
+        .fold;
+  };
+  EXPECT_EQ(fold(2, 8), 4);
+  EXPECT_EQ(fold(2, 16), 8);
+  EXPECT_EQ(fold(3, 8), 8);
+  EXPECT_EQ(fold(8, 8), 1);
+  EXPECT_EQ(fold(7, 16), 1);  // 16 rows of 7 would make 112 x 112 sums
+}
+
+TEST(DenseBlocking, PartialSumsAreFewAndFloatsArePromoted) {
+  const Blocking gram = blocking_of({.m = 128, .n = 128, .k = 100'000, .op_a = Op::trans});
+  EXPECT_GE(gram.split.length, 2048);
+  EXPECT_EQ(gram.promote, 0);
+  const Problem problem = canonical({.m = 16,
+                                     .n = 16,
+                                     .k = 1'000'000,
+                                     .op_a = Op::trans,
+                                     .lda = 1'000'000,
+                                     .ldb = 1'000'000,
+                                     .ldc = 16});
+  const Blocking of_floats = choose_blocking(problem, {.real_bytes = 4}, 16);
+  EXPECT_GT(of_floats.promote, 0);
+  EXPECT_LE(of_floats.promote, 4096);
+  EXPECT_EQ(of_floats.promote % of_floats.depth, 0);
+}
+
+}  // namespace
+}  // namespace lanky::dense::cpu

@@ -1,0 +1,155 @@
+// The tuning file of dense products: what it keeps, what it refuses, and that plans follow it only
+// where they are told to.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <lanky/lanky.hpp>
+
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::DeviceMatrix;
+using testing::TemporaryDirectory;
+
+constexpr GemmShape kGram{.m = 16, .n = 16, .k = 100'000, .op_a = Op::trans};
+
+GemmQuery query_of(const GemmShape& shape, DType type = DType::f32) {
+  return {Device::cpu(), shape, type, type};
+}
+
+TEST(GemmTuning, KnowsClassesOfProducts) {
+  GemmTuning tuning;
+  EXPECT_EQ(tuning.find(query_of(kGram)), nullptr);
+  tuning.set(query_of(kGram), {true, "00ff"});
+  ASSERT_NE(tuning.find(query_of(kGram)), nullptr);
+  EXPECT_EQ(*tuning.find(query_of(kGram)), (GemmChoice{true, "00ff"}));
+  GemmShape near = kGram;
+  near.k = 120'000;
+  EXPECT_NE(tuning.find(query_of(near)), nullptr) << "the same power of two";
+  for (const auto& change : std::vector<void (*)(GemmShape&)>{
+           [](GemmShape& s) { s.k = 200'000; }, [](GemmShape& s) { s.n = 15; },
+           [](GemmShape& s) { s.layout = Layout::row; }, [](GemmShape& s) { s.op_b = Op::trans; },
+           [](GemmShape& s) { s.lda = 100'001; }, [](GemmShape& s) { s.math = Math::tf32; }}) {
+    GemmShape other = kGram;
+    change(other);
+    EXPECT_EQ(tuning.find(query_of(other)), nullptr);
+  }
+  EXPECT_EQ(tuning.find(query_of(kGram, DType::f64)), nullptr);
+  tuning.set(query_of(near), {});
+  EXPECT_EQ(tuning.size(), 1U) << "the newer choice replaces the older";
+}
+
+TEST(GemmTuning, WritesWhatItReads) {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "new" / "gemm.jsonl";
+  EXPECT_EQ(GemmTuning::read(path).size(), 0U) << "no file is no error";
+  GemmTuning tuning;
+  tuning.set(query_of(kGram), {true, "12\"\\34"});
+  tuning.set(query_of(kGram, DType::f64), {});
+  tuning.write(path);
+  tuning.write(path);
+  const GemmTuning again = GemmTuning::read(path);
+  EXPECT_EQ(again.size(), 2U);
+  EXPECT_EQ(*again.find(query_of(kGram)), (GemmChoice{true, "12\"\\34"}));
+  EXPECT_EQ(*again.find(query_of(kGram, DType::f64)), GemmChoice{});
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path.parent_path()))
+    ++files;
+  EXPECT_EQ(files, 1U) << "nothing half-written is left";
+}
+
+TEST(GemmTuning, RefusesOtherFilesWithTheLine) {
+  const TemporaryDirectory folder;
+  const std::string head = "{\"format\": \"lanky gemm tuning 1\"}\n";
+  const std::string good = R"({"class": "x", "kernel": "lanky", "algorithm": ""})";
+  const auto refused = [&](const std::string& content, const std::string& fragment) {
+    const auto path = folder.file("tuning", content);
+    expect_error([&] { GemmTuning::read(path); }, ErrorCode::parse, {path.string(), fragment});
+  };
+  EXPECT_EQ(GemmTuning::read(folder.file("good", head + good + "\n")).size(), 1U);
+  refused("hello\n", "line 1");
+  refused("{\"format\": \"lanky gemm tuning 2\"}\n" + good, "line 1");
+  refused(head + good + "\n" + good.substr(0, 30), "line 3");
+  refused(head + R"({"class": "x", "kernel": "other", "algorithm": ""})", "line 2");
+  refused(head + R"({"kernel": "lanky", "algorithm": ""})", "line 2");
+  refused(head + good + "]", "line 2");
+  expect_error([&] { GemmTuning::read(folder.path()); }, ErrorCode::io, {folder.path().string()});
+  expect_error([&] { GemmTuning().write(folder.file("file", "") / "gemm.jsonl"); }, ErrorCode::io,
+               {"gemm.jsonl"});
+}
+
+TEST(GemmTuning, StandsWhereTheEnvironmentSays) {
+  ASSERT_EQ(setenv("LANKY_TUNE_CACHE", "/a/b.jsonl", 1), 0);
+  EXPECT_EQ(GemmTuning::default_path(), "/a/b.jsonl");
+  unsetenv("LANKY_TUNE_CACHE");
+  ASSERT_EQ(setenv("XDG_CACHE_HOME", "/c", 1), 0);
+  EXPECT_EQ(GemmTuning::default_path(), "/c/lanky/gemm.jsonl");
+  unsetenv("XDG_CACHE_HOME");
+  ASSERT_EQ(setenv("HOME", "/d", 1), 0);
+  EXPECT_EQ(GemmTuning::default_path(), "/d/.cache/lanky/gemm.jsonl");
+}
+
+TEST(GemmTuning, AnUnusableFileOfTheUserIsIgnoredAloud) {
+  const TemporaryDirectory folder;
+  ASSERT_EQ(setenv("LANKY_TUNE_CACHE", folder.file("broken", "?").c_str(), 1), 0);
+  const GemmPlan<float> plan(Stream(Device::cpu()), kGram, {.tuning = &GemmTuning::of_this_user()});
+  EXPECT_NE(plan.explain().find("tuning: ignored: "), std::string::npos) << plan.explain();
+  unsetenv("LANKY_TUNE_CACHE");
+}
+
+/// Every choice there is for a shape computes it rightly, in a plan that says so.
+void follow_all_choices(DeviceKind kind, GemmShape shape) {
+  LANKY_DEVICE_OR_SKIP(device, kind);
+  const Stream stream(device);
+  const DenseCase<float, float> dense(shape, Data::integers, 51);
+  const GemmQuery query{device, dense.shape, DType::f32, DType::f32};
+  const std::vector<GemmChoice> choices = gemm_choices(query, 4);
+  ASSERT_FALSE(choices.empty());
+  EXPECT_EQ(choices.front(), GemmChoice{});
+  for (const GemmChoice& choice : choices) {
+    GemmTuning tuning;
+    tuning.set(query, choice);
+    const GemmPlan<float> plan(stream, dense.shape, {.tuning = &tuning});
+    SCOPED_TRACE(plan.explain());
+    EXPECT_NE(plan.explain().find(choice.vendor ? "fastest is the vendor" : "fastest is lanky"),
+              std::string::npos);
+    DeviceMatrix<float> a(stream, dense.a);
+    DeviceMatrix<float> b(stream, dense.b);
+    DeviceMatrix<float> c(stream, dense.c);
+    plan.run(stream, a.view(), b.view(), c.view());
+    dense.expect_exact(c.download());
+  }
+}
+
+class TunedPlan : public ::testing::TestWithParam<DeviceKind> {};
+INSTANTIATE_TEST_SUITE_P(Executors, TunedPlan, ::testing::Values(DeviceKind::cpu, DeviceKind::cuda),
+                         [](const auto& test) {
+                           return test.param == DeviceKind::cuda ? "cuda" : "cpu";
+                         });
+
+TEST_P(TunedPlan, FollowsEveryChoice) {
+  for (const GemmShape& shape :
+       {kGram, GemmShape{.m = 700, .n = 24, .k = 600}, GemmShape{.m = 200, .n = 150, .k = 170},
+        GemmShape{.m = 3, .n = 3000, .k = 40, .layout = Layout::row}})
+    follow_all_choices(GetParam(), shape);
+}
+
+TEST_P(TunedPlan, SaysThatItKnowsNothing) {
+  LANKY_DEVICE_OR_SKIP(device, GetParam());
+  const GemmTuning none;
+  const Stream stream(device);
+  const GemmPlan<float> plan(stream, kGram, {.tuning = &none});
+  EXPECT_NE(plan.explain().find("tuning: knows no such product"), std::string::npos);
+  EXPECT_EQ(GemmPlan<float>(stream, kGram).explain().find("tuning"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lanky
