@@ -30,7 +30,8 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, const GemmChoice* choice) {
-  const bool vendor = choice != nullptr ? choice->vendor : family == GemmFamily::regular;
+  const bool vendor =
+      choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
   if (!vendor) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
