@@ -13,12 +13,9 @@ namespace {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
                                        GemmFamily family, std::string reason) {
+  if (family == GemmFamily::update)
+    return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
   if constexpr (kDType<T> != DType::c64 && kDType<T> != DType::c128) {
-    if (family == GemmFamily::update) {
-      const auto config = choose_update(problem, kDType<T>, kDType<TOut>,
-                                        stream.device().properties().multiprocessors);
-      if (config) return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem, *config);
-    }
     if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
       return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
   }

@@ -76,6 +76,30 @@ __device__ void store_streaming(E* target, const E (&values)[kCount]) {
   __stcs(reinterpret_cast<Word*>(target), word);
 }
 
+/// The same for values of several words of 16 bytes, or less than one.
+template <int kCount, class E>
+__device__ void store_words(E* target, const E (&values)[kCount]) {
+  constexpr int kWord = kCount * sizeof(E) < 16 ? kCount : 16 / static_cast<int>(sizeof(E));
+#pragma unroll
+  for (int w = 0; w < kCount; w += kWord) {
+    E word[kWord];
+    memcpy(word, values + w, sizeof(word));
+    store_streaming(target + w, word);
+  }
+}
+
+/// values = those of lane `source`. All lanes of the warp take part.
+template <int kCount, class E>
+__device__ void exchange(E (&values)[kCount], int source) {
+  static_assert(sizeof(values) % 4 == 0);
+  std::uint32_t words[sizeof(values) / 4];
+  memcpy(words, values, sizeof(values));
+#pragma unroll
+  for (std::uint32_t& word : words)
+    word = __shfl_sync(0xffffffffU, word, source);
+  memcpy(values, words, sizeof(values));
+}
+
 /// `value`, of which the compiler knows nothing: what is computed from it in a loop is not kept in
 /// registers from one pass to the next.
 __device__ inline std::int64_t opaque(std::int64_t value) {
