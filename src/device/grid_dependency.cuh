@@ -25,7 +25,7 @@ __device__ inline void let_next_kernel_start() {
 }
 
 struct LaunchSize {
-  unsigned blocks;
+  dim3 blocks;
   unsigned threads;
   std::size_t shared_bytes = 0;
 };
@@ -38,7 +38,7 @@ void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), Launc
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(size.blocks);
+  config.gridDim = size.blocks;
   config.blockDim = dim3(size.threads);
   config.dynamicSmemBytes = size.shared_bytes;
   config.stream = stream.native();
