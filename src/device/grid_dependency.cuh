@@ -17,15 +17,8 @@ __device__ inline void wait_for_kernel_ahead() {
 #endif
 }
 
-/// The next kernel may start as soon as each block has said so (or has ended).
-__device__ inline void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
 struct LaunchSize {
-  dim3 blocks;
+  unsigned blocks;
   unsigned threads;
   std::size_t shared_bytes = 0;
 };
@@ -38,7 +31,7 @@ void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), Launc
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = size.blocks;
+  config.gridDim = dim3(size.blocks);
   config.blockDim = dim3(size.threads);
   config.dynamicSmemBytes = size.shared_bytes;
   config.stream = stream.native();
