@@ -81,10 +81,7 @@ PanelExecutor<T, TOut>::PanelExecutor(const Stream& stream, const Problem& probl
       variant_(find_panel_variant<T>(problem)),
       plan_(plan_panel(problem, variant_->chunk, stream.device().properties())) {
   device::load_kernels(stream, variant_->kernel, &panel_sum_kernel<T>);
-  const DeviceGuard guard(stream.device().index());
-  check_cuda(cudaFuncSetAttribute(variant_->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  plan_.shared_bytes),
-             "cudaFuncSetAttribute");
+  device::allow_shared_memory(stream, variant_->kernel, plan_.shared_bytes);
 }
 
 template <class T, class TOut>
@@ -113,9 +110,10 @@ bool make_panel_map(const Problem& problem, const PanelVariant<T>& variant, cons
   const device::MatrixLines lines{a, Map::kType,
                                   (variant.along_k ? problem.k : problem.m) * Map::kPerElement,
                                   variant.along_k ? problem.m : problem.k, stride};
-  const device::MatrixBox box{static_cast<unsigned>(variant.line_bytes / Map::kBytes),
-                              static_cast<unsigned>(kPanelChunkBytes / variant.boxes / variant.line_bytes),
-                              variant.swizzled};
+  const device::MatrixBox box{
+      static_cast<unsigned>(variant.line_bytes / Map::kBytes),
+      static_cast<unsigned>(kPanelChunkBytes / variant.boxes / variant.line_bytes),
+      variant.swizzled};
   map = device::make_line_map(lines, box);
   return true;
 }
@@ -139,15 +137,15 @@ void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
   const Accumulator<T> zero(0);
   const bool surely_product =
       operands.alpha.pointer() == nullptr && operands.alpha.value() != zero && problem_.k > 0;
-  const device::LaunchSize ring{static_cast<unsigned>(plan_.blocks), kPanelThreads,
-                                static_cast<std::size_t>(plan_.shared_bytes)};
-  device::launch_dependent(stream, variant_->kernel, ring, map, arguments);
+  device::launch_early(stream, variant_->kernel, dim3(static_cast<unsigned>(plan_.blocks)),
+                       dim3(kPanelThreads), plan_.shared_bytes, map, arguments);
   if (surely_product && !plan_.shared_tiles()) return;  // else C = beta C is the other's to do
   constexpr int kRows = 32 * 16 / sizeof(device::DeviceAccumulator<T>);
   const auto pieces =
       static_cast<unsigned>(plan_.tiles * device::ceil_div<std::int64_t>(plan_.tile_rows, kRows));
-  const device::LaunchSize sum{dim3(pieces, static_cast<unsigned>(problem_.n)), kPanelSumThreads};
-  device::launch_dependent(stream, &panel_sum_kernel<T>, sum, arguments);
+  device::launch_early(stream, &panel_sum_kernel<T>,
+                       dim3(pieces, static_cast<unsigned>(problem_.n)), dim3(kPanelSumThreads), 0,
+                       arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -151,29 +151,34 @@ struct FmaRows : FmaSums<E, 8, kColumnCount> {
     }
   }
 
-  /// The eight lanes of equal r add up; each keeps one of their rows, r + 4 kept(lane), in sums[0].
+  /// The eight lanes of equal r add up; each keeps one of their rows, that of its own number, in
+  /// sums[0].
   __device__ void combine_lanes(int lane) {
-#pragma unroll
-    for (int half = 4; half > 0; half /= 2) {
-      const int mask = 4 * half;
-      const bool upper = (lane & mask) != 0;
-#pragma unroll
-      for (int i = 0; i < half; ++i) {
-#pragma unroll
-        for (int j = 0; j < kColumns; ++j) {
-          const E sent = upper ? sums[i][j] : sums[i + half][j];
-          const E kept = upper ? sums[i + half][j] : sums[i][j];
-          sums[i][j] = kept + device::shuffle_xor(sent, mask);
-        }
-      }
-    }
+    halve<4>(lane);
+    halve<2>(lane);
+    halve<1>(lane);
   }
 
   __device__ void store(int slice, E* target, int pitch, int lane) const {
-    const int row = lane % 4 + lane / 4 * 4;
 #pragma unroll
     for (int j = 0; j < Base::kSlice; ++j)
-      target[j * pitch + row] = sums[0][slice + j];
+      target[j * pitch + lane] = sums[0][slice + j];
+  }
+
+ private:
+  /// Lanes that differ by 4 kHalf share out 2 kHalf rows.
+  template <int kHalf>
+  __device__ void halve(int lane) {
+    const bool upper = (lane & 4 * kHalf) != 0;
+#pragma unroll
+    for (int i = 0; i < kHalf; ++i) {
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j) {
+        const E sent = upper ? sums[i][j] : sums[i + kHalf][j];
+        const E kept = upper ? sums[i + kHalf][j] : sums[i][j];
+        sums[i][j] = kept + device::shuffle_xor(sent, 4 * kHalf);
+      }
+    }
   }
 };
 

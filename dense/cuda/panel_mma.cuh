@@ -14,7 +14,8 @@ namespace lanky::dense::cuda {
 
 /// A chunk is lines of 128 bytes, unit u (16 bytes, V = 4 floats or 2 doubles) of line l at
 /// u ^ (l % 8). Lane l = 4 g + t holds of step s (8 of k) and product i (16 rows):
-///   column-major, boxes of V * 8 rows x 16 k: rows V g + 2 (i % (V / 2)) + {0, 1} of box i / (V / 2),
+///   column-major, boxes of V * 8 rows x 16 k: rows V g + 2 (i % (V / 2)) + {0, 1} of box i / (V /
+///   2),
 ///                                             k = 8 s + 2 t + {0, 1}
 ///   along k, 32 rows x 8 V k:                 rows 16 i + g + {0, 8}, k = 2 V t + s + {0, V}
 /// as a[i][row + 2 k]. B lies as [s][8 columns][lane][2 of k].
@@ -127,8 +128,8 @@ struct Float64 {
   }
 };
 
-/// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept apart
-/// and added to float accumulators, since tensor cores truncate what they add to (three tf32
+/// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
+/// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
 /// products: 2e-7 in place of 3e-6 of sum |a||b|).
 template <class Arithmetic, int kColumnCount, bool kLongK>
 struct MmaProduct {

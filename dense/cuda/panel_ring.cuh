@@ -12,7 +12,7 @@
 #include "dense/panel_policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
-#include "device/grid_dependency.cuh"
+#include "device/launch.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/warp_group.cuh"
 
@@ -157,9 +157,9 @@ __device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t
       for (int x = 0; x < kLine; x += 32) {
         const bool valid = line < lines_left && skipped + x + lane < line_left;
         if (kLine >= 32 || lane < kLine) {
-          Product::copy_a(chunk + Product::place_a(line, (x + lane) * kBytes) -
-                              line * Product::kLineBytes,
-                          valid ? source + x : g.a, valid);
+          Product::copy_a(
+              chunk + Product::place_a(line, (x + lane) * kBytes) - line * Product::kLineBytes,
+              valid ? source + x : g.a, valid);
         }
       }
     }
@@ -355,7 +355,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   }
   __syncthreads();  // barriers are initialized
   device::let_next_kernel_start();
-  device::wait_for_kernel_ahead();
+  device::wait_for_previous_kernel();
   const PanelFinish<T> finish(g);
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
@@ -419,7 +419,7 @@ __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
   const int to = plan.block_of(unit + plan.steps - 1);
   // The tile is the first one of each of these blocks, but perhaps of the block `from`.
   const bool second = plan.first_unit(from) < unit;
-  device::wait_for_kernel_ahead();
+  device::wait_for_previous_kernel();
   const PanelFinish<T> finish(g);
   if (from == to && !finish.skips_product()) return;
   Vector sum{};
