@@ -1,6 +1,7 @@
 #include "dense/panel_policy.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace lanky::dense {
@@ -31,6 +32,7 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
       static_cast<int>(std::min<std::int64_t>(device.multiprocessors, plan.tiles * plan.steps));
   plan.slot_bytes = warps_m * plan.warps_k * kPanelChunkBytes;
   plan.small_bytes = plan.warps_k * groups * chunk.bytes_b;
+  plan.small_width = static_cast<int>(std::bit_ceil(static_cast<unsigned>(problem.n)));
   plan.sum_bytes = plan.warps_k * groups * chunk.slice * plan.tile_rows * chunk.bytes_sum;
   const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
   const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;

@@ -20,9 +20,9 @@ inline constexpr int kPanelConsumerWarps = 8;
 inline constexpr int kPanelProducers = 4;  // warps; one alone reached .94 of four
 inline constexpr int kPanelConsumerThreads = 32 * kPanelConsumerWarps;
 inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers);
-/// 8 x 224 + 4 x 56 = 12 x 168: what 384 threads start with.
-inline constexpr int kPanelConsumerRegisters = 224;
-inline constexpr int kPanelProducerRegisters = 56;
+/// 8 x 216 + 4 x 72 = 12 x 168: what 384 threads start with.
+inline constexpr int kPanelConsumerRegisters = 216;
+inline constexpr int kPanelProducerRegisters = 72;
 inline constexpr int kPanelChunkBytes = 4096;  // of A, what one warp multiplies at a time
 
 /// The work of one warp and one slot, as the kernel of an element type fixes it.
@@ -47,6 +47,7 @@ struct PanelPlan {
   std::int64_t tiles = 0;
   int slot_bytes = 0;   // of A in a slot
   int small_bytes = 0;  // of B in a slot
+  int small_width = 0;  // n rounded up to a power of two
   int sum_bytes = 0;    // of the sums of a slice
   int shared_bytes = 0;
 

@@ -55,16 +55,20 @@ struct MapElement {
   static constexpr int kBytes = sizeof(T) / kPerElement;
 };
 
-/// The first variant, in order, whose groups of columns cover n; the one for the layout of A.
+/// The variant for the layout of A and the arithmetic: the narrowest whose columns cover n, or else
+/// the widest, where several groups of columns do.
 template <class T>
 const PanelVariant<T>* find_panel_variant(const Problem& problem) {
   const bool along_k = problem.a.col == 1 && problem.a.row != 1;
   if (!along_k && problem.a.row != 1) return nullptr;
+  const PanelVariant<T>* widest = nullptr;
   for (const PanelVariant<T>& variant : panel_variants<T>()) {
     if (variant.along_k != along_k || variant.math != problem.math) continue;
-    if (panel_column_groups(problem.n, variant.chunk) > 0) return &variant;
+    const int groups = panel_column_groups(problem.n, variant.chunk);
+    if (groups == 1) return &variant;
+    if (groups > 1) widest = &variant;
   }
-  return nullptr;
+  return widest;
 }
 
 template <class T>

@@ -89,7 +89,8 @@ struct PanelPiece {
 };
 
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
-/// group of columns lies at place_k(p) + j * kColumnPitch.
+/// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
+/// memory, along k or along the columns.
 template <class Product, class T>
 __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t k0, int lane) {
   using Element = typename Product::Element;
@@ -98,39 +99,34 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   const int n = static_cast<int>(g.problem.n);
   const int depth = static_cast<int>(min(std::int64_t{plan.step}, g.problem.k - k0));
   const Element* const source = g.b + k0 * b.row;
-  if (b.row == 1) {  // neighbouring lanes along k
+  const auto target = [&](int p, int j) {
+    const int group = p / Product::kDepth * plan.warps_n + j / Product::kColumns;
+    return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
+           Product::place_k(p % Product::kDepth) + j % Product::kColumns * Product::kColumnPitch;
+  };
+  if (b.row == 1) {
     const int width = min(32, plan.step);
     for (int p = lane % width; p < plan.step; p += 32) {
       const bool valid = p < depth;
       const Element* from = valid ? source + p + lane / width * b.col : g.b;
       const std::int64_t from_step = valid ? 32 / width * b.col : 0;
-      char* part = small + p / Product::kDepth * plan.warps_n * Product::kBytesB;
-      for (int j0 = 0; j0 < n; j0 += Product::kColumns, part += Product::kBytesB) {
-        Element* const target =
-            reinterpret_cast<Element*>(part) + Product::place_k(p % Product::kDepth);
 #pragma unroll 4
-        for (int j = lane / width; j < min(Product::kColumns, n - j0); j += 32 / width) {
-          Product::copy_b(target + j * Product::kColumnPitch, from, valid);
-          from += from_step;
-        }
+      for (int j = lane / width; j < n; j += 32 / width) {
+        Product::copy_b(target(p, j), from, valid);
+        from += from_step;
       }
     }
-    return;
-  }
-  int p = lane / n;  // along the columns
-  int j = lane % n;
-  while (p < plan.step) {
-    const int group = p / Product::kDepth * plan.warps_n + j / Product::kColumns;
-    Element* const target = reinterpret_cast<Element*>(small + group * Product::kBytesB) +
-                            Product::place_k(p % Product::kDepth) +
-                            j % Product::kColumns * Product::kColumnPitch;
-    const bool valid = p < depth;
-    Product::copy_b(target, valid ? source + p * b.row + j * b.col : g.b, valid);
-    p += 32 / n;
-    j += 32 % n;
-    if (j >= n) {
-      j -= n;
-      ++p;
+  } else {
+    const int width = min(32, plan.small_width);
+    for (int j = lane % width; j < n; j += 32) {
+      const Element* from = source + lane / width * b.row + j * b.col;
+      const std::int64_t from_step = 32 / width * b.row;
+#pragma unroll 2
+      for (int p = lane / width; p < plan.step; p += 32 / width) {
+        const bool valid = p < depth;
+        Product::copy_b(target(p, j), valid ? from : g.b, valid);
+        from += from_step;
+      }
     }
   }
 }
@@ -211,6 +207,7 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     place.advance(kPanelProducers, plan.stages);
     piece.step += kPanelProducers;
   }
+  device::wait_for_copies();  // a warp does not end before what it has started
 }
 
 /// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.

@@ -71,4 +71,9 @@ __device__ inline void mbarrier_arrive_after_copies(Mbarrier* barrier) {
                : "memory");
 }
 
+/// Until all element copies that this thread has started have come.
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 }  // namespace lanky::device
