@@ -76,6 +76,9 @@ bool panel_serves(const Stream& stream, const Problem& problem) {
   const DeviceProperties device = stream.device().properties();
   if (device.compute_capability < 90) return false;
   const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
+  // Elements of 16 bits are too small to be copied one by one in good time.
+  const std::int64_t stride = problem.a.row == 1 ? problem.a.col : problem.a.row;
+  if (sizeof(T) == 2 && stride % 8 != 0) return false;
   return variant != nullptr && plan_panel(problem, variant->chunk, device).blocks > 0;
 }
 

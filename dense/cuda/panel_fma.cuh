@@ -20,13 +20,6 @@ struct FmaSums {
   E sums[kLaneRows][kColumns];
   bool conjugated;
 
-  static __device__ void copy_a(char* target, const E* source, bool valid) {
-    device::copy_element<sizeof(E)>(target, source, valid);
-  }
-  static __device__ void copy_b(E* target, const E* source, bool valid) {
-    device::copy_element<sizeof(E)>(target, source, valid);
-  }
-
   /// From here on; conjugated: b^* in place of b.
   __device__ void clear(bool conjugate) {
     conjugated = conjugate;

@@ -69,6 +69,52 @@ struct MmaFragments {
   Word units[kUnits][kVector];
 };
 
+/// The same of 16-bit elements, whose words are pairs along k; a step is 16 of k.
+///   column-major, 64 rows x 32 k: rows 8 g + 2 i + {0, 1}, k = 16 s + 2 t + {0, 1} + {0, 8}
+///   along k, 32 rows x 64 k:      as above, in words
+/// Pairs along k of column-major A are put together from two lines.
+template <bool kLongK>
+struct MmaFragments<std::uint32_t, kLongK> {
+  static constexpr int kBoxes = 1;
+  static constexpr int kProducts = kLongK ? 2 : 4;
+  static constexpr int kRows = 16 * kProducts;
+  static constexpr int kDepth = kLongK ? 64 : 32;
+  static constexpr int kSteps = kDepth / 16;
+
+  static __device__ int place_a(int line, int byte) {
+    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
+  }
+  static __device__ int step_of(int p) { return kLongK ? p / 2 % 4 : p / 16; }
+  /// In words; p even.
+  static __device__ int place_in_step(int p) {
+    return kLongK ? p / 16 * 2 + p % 16 / 8 : p % 8 / 2 * 2 + p % 16 / 8;
+  }
+
+  __device__ void load(const char* a, int s, int lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+#pragma unroll
+    for (int x = 0; x < kUnits; ++x) {
+      const int line = kLongK ? g + x % 4 * 8 : 16 * s + 2 * t + x % 2 + x / 2 * 8;
+      const int unit = kLongK ? 2 * t + x / 4 : g;
+      const uint4 word = *reinterpret_cast<const uint4*>(a + place_a(line, unit * 16));
+      memcpy(units[x], &word, sizeof(word));
+    }
+  }
+  __device__ std::uint32_t get(int i, int slot, int s) const {
+    if constexpr (kLongK) return units[i * 2 + slot % 2 + slot / 2 * 4][s];
+    return __byte_perm(units[slot / 2 * 2][i], units[slot / 2 * 2 + 1][i],
+                       slot % 2 == 0 ? 0x5410 : 0x7632);
+  }
+  static __device__ int row(int i, int slot, int g) {
+    return kLongK ? 16 * i + g + 8 * slot : 8 * g + 2 * i + slot;
+  }
+
+ private:
+  static constexpr int kUnits = kLongK ? 8 : 4;
+  std::uint32_t units[kUnits][4];
+};
+
 /// a = high + low + an error of 2^-23 |a|; the tensor core does not look at the 13 low bits of
 /// either. A NaN or Inf, and what rounds to Inf, leaves a NaN in low.
 struct SplitFloat {
@@ -84,7 +130,9 @@ struct SplitFloat {
 
 /// float by three tf32 products; the smallest of them are added first.
 struct Tf32x3 {
+  using Element = float;
   using Word = float;
+  using Acc = float;
   using Factor = SplitFloat;
   static constexpr int kPasses = 3;
 
@@ -107,7 +155,9 @@ struct RoundedFloat {
 };
 
 struct Tf32 {
+  using Element = float;
   using Word = float;
+  using Acc = float;
   using Factor = RoundedFloat;
   static constexpr int kPasses = 1;
 
@@ -118,7 +168,9 @@ struct Tf32 {
 };
 
 struct Float64 {
+  using Element = double;
   using Word = double;
+  using Acc = double;
   using Factor = double;
   static constexpr int kPasses = 1;
 
@@ -128,14 +180,29 @@ struct Float64 {
   }
 };
 
+/// 16-bit elements E.
+template <class E>
+struct Half {
+  using Element = E;
+  using Word = std::uint32_t;
+  using Acc = float;
+  using Factor = std::uint32_t;
+  static constexpr int kPasses = 1;
+
+  static __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4],
+                                  const std::uint32_t (&b)[2], int /*pass*/) {
+    device::mma_m16n8k16<E>(c, a[0], a[1], a[2], a[3], b[0], b[1]);
+  }
+};
+
 /// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
 /// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
 /// products: 2e-7 in place of 3e-6 of sum |a||b|).
 template <class Arithmetic, int kColumnCount, bool kLongK>
 struct MmaProduct {
+  using Element = typename Arithmetic::Element;
   using Word = typename Arithmetic::Word;
-  using Element = Word;
-  using Acc = Word;
+  using Acc = typename Arithmetic::Acc;
   using Fragments = MmaFragments<Word, kLongK>;
   using Factor = typename Arithmetic::Factor;
   static constexpr bool kAlongK = kLongK;
@@ -146,30 +213,25 @@ struct MmaProduct {
   static constexpr int kDepth = Fragments::kDepth;
   static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumns = kColumnCount;
-  static constexpr int kColumnPitch = 8;
+  static constexpr int kWord = sizeof(Word) / sizeof(Element);
+  static constexpr int kColumnPitch = 8 * kWord;
   static constexpr int kTiles = kColumns / 8;
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kTogether = kTiles < 8 / kProducts ? kTiles : 8 / kProducts;  // in flight
-  static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Word));
+  static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Element));
 
   using Sums = Acc[kProducts][kTiles][4];
   Sums sums;
 
   static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ int place_k(int p) {
-    return Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
+    const int word = Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
+    return word * kWord + p % kWord;
   }
-  static __device__ void copy_a(char* target, const Word* source, bool valid) {
-    device::copy_element<sizeof(Word)>(target, source, valid);
-  }
-  static __device__ void copy_b(Word* target, const Word* source, bool valid) {
-    device::copy_element<sizeof(Word)>(target, source, valid);
-  }
-
   __device__ void clear(bool /*conjugated*/) { clear(sums); }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
-    if constexpr (std::is_same_v<Word, float>) {
+    if constexpr (std::is_same_v<Acc, float>) {
       Sums part;
       clear(part);
       add(part, a, b, lane);

@@ -88,6 +88,27 @@ struct PanelPiece {
   }
 };
 
+/// Copies an element, or writes a zero in its place where it is not `valid`. Elements of 16 bits
+/// pass through the lane; it arrives at the slot's barrier by arrive_after_copies() either way.
+template <class E>
+__device__ void copy_or_zero(E* target, const E* source, bool valid) {
+  if constexpr (sizeof(E) >= 4) {
+    device::copy_element<sizeof(E)>(target, source, valid);
+  } else {
+    *target = valid ? *source : E(0.0F);
+  }
+}
+
+template <class E>
+__device__ void arrive_after_copies(device::Mbarrier* barrier) {
+  if constexpr (sizeof(E) == 2) device::wait_for_copies();
+  if constexpr (sizeof(E) == 2) {
+    device::mbarrier_arrive(barrier);
+  } else {
+    device::mbarrier_arrive_after_copies(barrier);
+  }
+}
+
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
 /// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
 /// memory, along k or along the columns.
@@ -99,12 +120,43 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   const int n = static_cast<int>(g.problem.n);
   const int depth = static_cast<int>(min(std::int64_t{plan.step}, g.problem.k - k0));
   const Element* const source = g.b + k0 * b.row;
+  constexpr bool kPairs = sizeof(Element) == 2;  // adjacent along k in shared memory
   const auto target = [&](int p, int j) {
     const int group = p / Product::kDepth * plan.warps_n + j / Product::kColumns;
     return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
            Product::place_k(p % Product::kDepth) + j % Product::kColumns * Product::kColumnPitch;
   };
-  if (b.row == 1) {
+  if (kPairs && !(b.row == 1 && b.col % 2 == 0 && reinterpret_cast<std::uintptr_t>(g.b) % 4 == 0)) {
+    constexpr int kBatch = 8;  // loads of a lane that are in flight
+    const bool along_k = b.row == 1;
+    const int width = along_k ? plan.step : plan.small_width;
+    const int elements = plan.step * plan.small_width;
+    for (int first = lane; first < elements; first += 32 * kBatch) {
+      Element values[kBatch];
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const int index = first + 32 * e;
+        const int p = along_k ? index & (width - 1) : index / width;
+        const int j = along_k ? index / width : index & (width - 1);
+        const bool valid = index < elements && j < n && p < depth;
+        values[e] = valid ? source[p * b.row + j * b.col] : Element(0.0F);
+      }
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const int index = first + 32 * e;
+        const int p = along_k ? index & (width - 1) : index / width;
+        const int j = along_k ? index / width : index & (width - 1);
+        if (index < elements && j < n) *target(p, j) = values[e];
+      }
+    }
+  } else if (kPairs) {
+    const int width = min(32, plan.step / 2);
+    for (int p = lane % width * 2; p < plan.step; p += 64) {
+      const int bytes = max(0, min(2, depth - p)) * 2;
+      for (int j = lane / width; j < n; j += 32 / width)
+        device::copy_start(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
+    }
+  } else if (b.row == 1) {
     const int width = min(32, plan.step);
     for (int p = lane % width; p < plan.step; p += 32) {
       const bool valid = p < depth;
@@ -112,7 +164,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
       const std::int64_t from_step = valid ? 32 / width * b.col : 0;
 #pragma unroll 4
       for (int j = lane / width; j < n; j += 32 / width) {
-        Product::copy_b(target(p, j), from, valid);
+        copy_or_zero(target(p, j), from, valid);
         from += from_step;
       }
     }
@@ -124,7 +176,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
 #pragma unroll 2
       for (int p = lane / width; p < plan.step; p += 32 / width) {
         const bool valid = p < depth;
-        Product::copy_b(target(p, j), valid ? from : g.b, valid);
+        copy_or_zero(target(p, j), valid ? from : g.b, valid);
         from += from_step;
       }
     }
@@ -153,9 +205,9 @@ __device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t
       for (int x = 0; x < kLine; x += 32) {
         const bool valid = line < lines_left && skipped + x + lane < line_left;
         if (kLine >= 32 || lane < kLine) {
-          Product::copy_a(
-              chunk + Product::place_a(line, (x + lane) * kBytes) - line * Product::kLineBytes,
-              valid ? source + x : g.a, valid);
+          copy_or_zero(reinterpret_cast<Element*>(chunk - line * Product::kLineBytes +
+                                                  Product::place_a(line, (x + lane) * kBytes)),
+                       valid ? source + x : g.a, valid);
         }
       }
     }
@@ -188,10 +240,11 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
         constexpr int kBoxRows = Product::kRows / Product::kBoxes;
         constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
         const int chunk = lane / Product::kBoxes;
+        constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
         const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
                       lane % Product::kBoxes * kBoxRows;
         const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
-        device::copy_box(slot + lane * kBoxBytes, map, Product::kAlongK ? p : i,
+        device::copy_box(slot + lane * kBoxBytes, map, kPerElement * (Product::kAlongK ? p : i),
                          Product::kAlongK ? i : p, full);
       }
     } else {
@@ -203,7 +256,7 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
       if (lane == 0) device::mbarrier_arrive(full);
     }
     copy_small<Product>(g, ring.small + place.slot * plan.small_bytes, k0, lane);
-    device::mbarrier_arrive_after_copies(full);
+    arrive_after_copies<typename Product::Element>(full);
     place.advance(kPanelProducers, plan.stages);
     piece.step += kPanelProducers;
   }

@@ -65,6 +65,13 @@ __device__ void copy_element(void* target, const void* source, bool valid) {
                : "memory");
 }
 
+/// Copies 4 bytes, of which those from `bytes` on arrive as zeros.
+__device__ inline void copy_start(void* target, const void* source, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(target)),
+               "l"(source), "r"(bytes)
+               : "memory");
+}
+
 /// This thread arrives as soon as all element copies that it has started have come.
 __device__ inline void mbarrier_arrive_after_copies(Mbarrier* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
