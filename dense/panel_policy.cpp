@@ -60,7 +60,8 @@ double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelP
 }  // namespace
 
 int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept {
-  for (int groups = 1; groups <= kMostColumnGroups; groups *= 2) {
+  const int most = chunk.together > 1 ? 1 : kMostColumnGroups;
+  for (int groups = 1; groups <= most; groups *= 2) {
     if (n <= std::int64_t{groups} * chunk.columns) return groups;
   }
   return 0;
@@ -73,7 +74,7 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
   if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
   PanelPlan best;
   double best_bytes = std::numeric_limits<double>::infinity();
-  for (int warps_m = kPanelConsumerWarps / groups; warps_m > 0; warps_m /= 2) {
+  for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
     const PanelPlan plan = plan_with(problem, chunk, warps_m, groups, device);
     const double bytes = extra_bytes(problem, chunk, plan);
     if (plan.blocks > 0 && bytes < best_bytes) {

@@ -33,6 +33,7 @@ struct PanelChunk {
   int slice;      // columns whose sums pass through shared memory at a time
   int bytes_b;    // of depth x columns elements of B in shared memory
   int bytes_sum;  // of one sum
+  int together;   // warps that must share a part of B
 };
 
 struct PanelPlan {

@@ -31,8 +31,13 @@ dense::Problem column_major(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense::canonical({.m = m, .n = n, .k = k, .lda = m, .ldb = k, .ldc = m});
 }
 
-constexpr dense::PanelChunk kChunk{
-    .rows = 256, .depth = 4, .columns = 16, .slice = 4, .bytes_b = 256, .bytes_sum = 4};
+constexpr dense::PanelChunk kChunk{.rows = 256,
+                                   .depth = 4,
+                                   .columns = 16,
+                                   .slice = 4,
+                                   .bytes_b = 256,
+                                   .bytes_sum = 4,
+                                   .together = 1};
 
 TEST(DensePanelPlan, BlocksShareOutAllUnits) {
   for (const std::int64_t m : {129, 256, 1000, 10240, 30720, 1000000}) {

@@ -16,9 +16,11 @@ std::span<const PanelVariant<float>> panel_variants<float>() {
       panel_variant<FmaRows<float, 8>, float>("fma along k, 8 columns"),
       panel_variant<FmaRows<float, 16>, float>("fma along k, 16 columns"),
       panel_variant<MmaProduct<Tf32x3, 16, false>, float>("mma, 16 columns", Math::tf32x3),
-      panel_variant<MmaProduct<Tf32x3, 32, false>, float>("mma, 32 columns", Math::tf32x3),
+      panel_variant<WgmmaProduct<32, false>, float>("wgmma, 32 columns", Math::tf32x3),
+      panel_variant<WgmmaProduct<64, false>, float>("wgmma, 64 columns", Math::tf32x3),
       panel_variant<MmaProduct<Tf32x3, 16, true>, float>("mma along k, 16 columns", Math::tf32x3),
-      panel_variant<MmaProduct<Tf32x3, 32, true>, float>("mma along k, 32 columns", Math::tf32x3),
+      panel_variant<WgmmaProduct<32, true>, float>("wgmma along k, 32 columns", Math::tf32x3),
+      panel_variant<WgmmaProduct<64, true>, float>("wgmma along k, 64 columns", Math::tf32x3),
       panel_variant<MmaProduct<Tf32, 32, false>, float>("mma, 32 columns", Math::tf32),
       panel_variant<MmaProduct<Tf32, 32, true>, float>("mma along k, 32 columns", Math::tf32)};
   return kVariants;

@@ -15,6 +15,8 @@ struct FmaSums {
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kColumns = kColumnCount;
   static constexpr int kColumnPitch = 1;
+  static constexpr bool kPreparesB = false;
+  static constexpr int kWarpsTogether = 1;
   static constexpr int kSlice = kColumns < 4 ? kColumns : 4;
 
   E sums[kLaneRows][kColumns];

@@ -9,6 +9,7 @@
 
 #include "device/matrix_copy.cuh"
 #include "device/mma.cuh"
+#include "device/wgmma.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -19,13 +20,13 @@ namespace lanky::dense::cuda {
 ///                                             k = 8 s + 2 t + {0, 1}
 ///   along k, 32 rows x 8 V k:                 rows 16 i + g + {0, 8}, k = 2 V t + s + {0, V}
 /// as a[i][row + 2 k]. B lies as [s][8 columns][lane][2 of k].
-template <class Word, bool kLongK>
+template <class Word, bool kLongK, int kRowBoxes = 2>
 struct MmaFragments {
   static constexpr int kVector = 16 / sizeof(Word);
-  static constexpr int kBoxes = kLongK ? 1 : 2;
+  static constexpr int kBoxes = kLongK ? 1 : kRowBoxes;
   static constexpr int kProducts = kLongK ? 2 : kBoxes * kVector / 2;
   static constexpr int kRows = 16 * kProducts;
-  static constexpr int kDepth = kLongK ? 8 * kVector : 16;
+  static constexpr int kDepth = kLongK ? 8 * kVector : 32 / kBoxes;
   static constexpr int kSteps = kDepth / 8;
 
   static __device__ int place_a(int line, int byte) {
@@ -49,7 +50,8 @@ struct MmaFragments {
       const int line = kLongK ? g + x % 4 * 8 : 8 * s + 2 * t + x % 2;
       const int unit = kLongK ? 2 * t + x / 4 : g;
       const int box = kLongK ? 0 : x / 2;
-      const uint4 word = *reinterpret_cast<const uint4*>(a + box * 2048 + place_a(line, unit * 16));
+      const uint4 word =
+          *reinterpret_cast<const uint4*>(a + box * (4096 / kBoxes) + place_a(line, unit * 16));
       memcpy(units[x], &word, sizeof(word));
     }
   }
@@ -213,6 +215,8 @@ struct MmaProduct {
   static constexpr int kDepth = Fragments::kDepth;
   static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumns = kColumnCount;
+  static constexpr bool kPreparesB = false;
+  static constexpr int kWarpsTogether = 1;
   static constexpr int kWord = sizeof(Word) / sizeof(Element);
   static constexpr int kColumnPitch = 8 * kWord;
   static constexpr int kTiles = kColumns / 8;
@@ -313,6 +317,124 @@ struct MmaProduct {
             for (int i = 0; i < kProducts; ++i)
               Arithmetic::multiply(c[i][first + j], factors[i], columns[j], pass);
           }
+        }
+      }
+    }
+  }
+};
+
+/// Three tf32 products of four warps each, whose rows of A are fragments in registers as above and
+/// whose B both as it is (the tensor core cuts it off) and what that leaves lie in shared memory,
+/// as [high, low][s][2 of k][columns][4 of k].
+template <int kColumnCount, bool kLongK>
+struct WgmmaProduct {
+  using Element = float;
+  using Acc = float;
+  static constexpr int kColumns = kColumnCount;
+  using Fragments = MmaFragments<float, kLongK, kColumns <= 32 ? 2 : 1>;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr bool kSwizzled = true;
+  static constexpr int kLineBytes = 128;
+  static constexpr int kBoxes = Fragments::kBoxes;
+  static constexpr int kRows = Fragments::kRows;
+  static constexpr int kDepth = Fragments::kDepth;
+  static constexpr int kProducts = Fragments::kProducts;
+  static constexpr int kColumnPitch = 4;
+  static constexpr int kTiles = kColumns / 8;
+  static constexpr int kSlice = 16;
+  static constexpr int kPlane = kDepth * kColumns;  // floats
+  static constexpr int kBytesB = 2 * kPlane * 4;
+  static constexpr bool kPreparesB = true;
+  static constexpr int kWarpsTogether = 4;
+
+  float sums[kProducts][kTiles][4];
+
+  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
+  static __device__ int place_k(int p) {
+    const int in_step = Fragments::place_in_step(p);  // 2 t + second
+    return (Fragments::step_of(p) * 2 + in_step % 2) * kColumns * 4 + in_step / 2;
+  }
+  /// What the tensor core cuts off of B, rounded where it cuts again.
+  static __device__ void prepare_b(char* small, int lane) {
+    auto* const high = reinterpret_cast<const float4*>(small);
+    auto* const low = reinterpret_cast<float4*>(small) + kPlane / 4;
+    const auto rest = [](float b) {
+      const float cut = __uint_as_float(__float_as_uint(b) & 0xffffe000U);
+      return __uint_as_float(__float_as_uint(b - cut) + 0x1000U);
+    };
+#pragma unroll 2
+    for (int e = lane; e < kPlane / 4; e += 32) {
+      const float4 b = high[e];
+      low[e] = make_float4(rest(b.x), rest(b.y), rest(b.z), rest(b.w));
+    }
+  }
+
+  __device__ void clear(bool /*conjugated*/) {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums[i][j][e] = 0;
+      }
+    }
+  }
+
+  __device__ void multiply(const char* a, const char* b, int lane) {
+    float part[kProducts][kTiles][4];
+    Fragments fragments;
+    if constexpr (kLongK) fragments.load(a, 0, lane);
+#pragma unroll
+    for (int s = 0; s < Fragments::kSteps; ++s) {
+      if constexpr (!kLongK) fragments.load(a, s, lane);
+      std::uint32_t high[kProducts][4];
+      std::uint32_t low[kProducts][4];
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const SplitFloat split(fragments.get(i, e, s));
+          high[i][e] = split.high;
+          low[i][e] = split.low;
+        }
+      }
+      const std::uint64_t b_high = device::wgmma_tf32_columns<kColumns>(b + s * kColumns * 32);
+      const std::uint64_t b_low =
+          device::wgmma_tf32_columns<kColumns>(b + kPlane * 4 + s * kColumns * 32);
+      device::wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+        device::wgmma_tf32(part[i], low[i], b_high, s > 0);
+        device::wgmma_tf32(part[i], high[i], b_low, true);
+        device::wgmma_tf32(part[i], high[i], b_high, true);
+      }
+      device::wgmma_commit();
+      if (s + 1 < Fragments::kSteps) device::wgmma_wait<1>();
+    }
+    device::wgmma_wait<0>();
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums[i][j][e] += part[i][j][e];
+      }
+    }
+  }
+
+  __device__ void combine_lanes(int /*lane*/) {}
+
+  __device__ void store(int slice, float* target, int pitch, int lane) const {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSlice / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
+              sums[i][slice / 8 + j][e];
         }
       }
     }

@@ -15,6 +15,7 @@
 #include "device/launch.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/warp_group.cuh"
+#include "device/wgmma.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -256,7 +257,18 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
       if (lane == 0) device::mbarrier_arrive(full);
     }
     copy_small<Product>(g, ring.small + place.slot * plan.small_bytes, k0, lane);
-    arrive_after_copies<typename Product::Element>(full);
+    if constexpr (Product::kPreparesB) {
+      device::wait_for_copies();
+      __syncwarp();  // all lanes' elements have come
+      for (int part = 0; part < plan.warps_k * plan.warps_n; ++part) {
+        Product::prepare_b(ring.small + place.slot * plan.small_bytes + part * Product::kBytesB,
+                           lane);
+      }
+      device::fence_for_async_reads();
+      device::mbarrier_arrive(full);
+    } else {
+      arrive_after_copies<typename Product::Element>(full);
+    }
     place.advance(kPanelProducers, plan.stages);
     piece.step += kPanelProducers;
   }
