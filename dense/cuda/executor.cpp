@@ -2,6 +2,7 @@
 #include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
 #include "dense/cuda/gram.hpp"
+#include "dense/cuda/panel.hpp"
 #include "dense/cuda/tiled.hpp"
 #include "dense/cuda/update.hpp"
 
@@ -19,6 +20,8 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
     if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
       return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
   }
+  if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
+    return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
   return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
 }
 
