@@ -17,6 +17,13 @@ __device__ inline void wait_for_kernel_ahead() {
 #endif
 }
 
+/// The next kernel may start as soon as each block has said so (or has ended).
+__device__ inline void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 struct LaunchSize {
   dim3 blocks;
   dim3 threads;

@@ -107,6 +107,22 @@ __device__ inline std::int64_t opaque(std::int64_t value) {
   return value;
 }
 
+/// A 16-byte (or 8-byte) word that is read once or twice; zeros where it does not exist.
+template <class Word>
+__device__ Word load_word(const void* source, bool exists) {
+  Word word{};
+  if (exists) word = __ldg(static_cast<const Word*>(source));
+  return word;
+}
+
+/// yes ? a : b. Copying whole arrays of words under a condition loses some of them (nvcc 13.0.88).
+__device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
+  return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);
+}
+__device__ inline uint2 select(bool yes, uint2 a, uint2 b) {
+  return make_uint2(yes ? a.x : b.x, yes ? a.y : b.y);
+}
+
 /// The 32 bits of two adjacent elements, the first in the low half: an operand of mma.
 template <class E>
 __device__ std::uint32_t pair_bits(E low, E high) {
