@@ -145,15 +145,16 @@ void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
   const Accumulator<T> zero(0);
   const bool surely_product =
       operands.alpha.pointer() == nullptr && operands.alpha.value() != zero && problem_.k > 0;
-  device::launch_early(stream, variant_->kernel, dim3(static_cast<unsigned>(plan_.blocks)),
-                       dim3(kPanelThreads), plan_.shared_bytes, map, arguments);
+  const device::LaunchSize ring{dim3(static_cast<unsigned>(plan_.blocks)), dim3(kPanelThreads),
+                                static_cast<std::size_t>(plan_.shared_bytes)};
+  device::launch_dependent(stream, variant_->kernel, ring, map, arguments);
   if (surely_product && !plan_.shared_tiles()) return;  // else C = beta C is the other's to do
   constexpr int kRows = 32 * 16 / sizeof(device::DeviceAccumulator<T>);
   const auto pieces =
       static_cast<unsigned>(plan_.tiles * device::ceil_div<std::int64_t>(plan_.tile_rows, kRows));
-  device::launch_early(stream, &panel_sum_kernel<T>,
-                       dim3(pieces, static_cast<unsigned>(problem_.n)), dim3(kPanelSumThreads), 0,
-                       arguments);
+  const device::LaunchSize sum{dim3(pieces, static_cast<unsigned>(problem_.n)),
+                               dim3(kPanelSumThreads)};
+  device::launch_dependent(stream, &panel_sum_kernel<T>, sum, arguments);
 }
 
 }  // namespace lanky::dense::cuda

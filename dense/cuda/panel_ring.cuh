@@ -12,7 +12,7 @@
 #include "dense/panel_policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
-#include "device/launch.cuh"
+#include "device/grid_dependency.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/warp_group.cuh"
 #include "device/wgmma.cuh"
@@ -417,7 +417,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   }
   __syncthreads();  // barriers are initialized
   device::let_next_kernel_start();
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const PanelFinish<T> finish(g);
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
@@ -481,7 +481,7 @@ __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
   const int to = plan.block_of(unit + plan.steps - 1);
   // The tile is the first one of each of these blocks, but perhaps of the block `from`.
   const bool second = plan.first_unit(from) < unit;
-  device::wait_for_previous_kernel();
+  device::wait_for_kernel_ahead();
   const PanelFinish<T> finish(g);
   if (from == to && !finish.skips_product()) return;
   Vector sum{};
