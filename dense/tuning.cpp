@@ -40,7 +40,9 @@ std::string class_of(const GemmQuery& query) {
   const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
   const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
   const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
-  const std::string conjugated = concat(p.conj_a ? " conj A" : "", p.conj_b ? " conj B" : "");
+  const bool complex = query.in == DType::c64 || query.in == DType::c128;
+  const std::string conjugated =
+      concat(complex && p.conj_a ? " conj A" : "", complex && p.conj_b ? " conj B" : "");
   return concat(card, ", ", dense::vendor_library(query.device), ": ", name(query.in), " to ",
                 name(query.out), " ", math, ", m ", class_of_side(p.m), " n ", class_of_side(p.n),
                 " k ", class_of_side(p.k), ", A along ",

@@ -1,7 +1,6 @@
 #include "dense/cpu/blocking.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace lanky::dense::cpu {
 
@@ -35,8 +34,7 @@ constexpr int kNearBytes = 1024;
 /// Bytes of a row of B in place: 8 columns are read at a time, and rows further apart evict each
 /// other from the first cache.
 constexpr int kRowOfBInPlace = 256;
-/// Sides of a folded gram, and the k that is worth it.
-constexpr int kFoldMost = 48;
+/// k that folding rows is worth.
 constexpr std::int64_t kFoldLeast = 4096;
 /// Tasks that share a packed B.
 constexpr std::int64_t kSharers = 4;
@@ -60,23 +58,21 @@ Form choose_form(const Problem& problem, Elements elements, int width) noexcept 
   return long_sums && problem.n * elements.parts < width ? Form::inner : Form::swapped;
 }
 
-/// Rows side by side until they fill vectors, as long as their product stays small.
+/// As many rows side by side as fill a vector at most.
 int choose_fold(const Problem& problem, int width) noexcept {
   const bool tight = problem.a == Strides{1, problem.m} && problem.b == Strides{problem.n, 1};
-  if (!tight || problem.m > kFoldMost || problem.k < kFoldLeast) return 1;
-  const auto fold = width / std::gcd(static_cast<int>(problem.m), width);
-  return fold * problem.m <= kFoldMost ? fold : 1;
+  return tight ? static_cast<int>(std::max<std::int64_t>(1, width / problem.m)) : 1;
 }
 
 }  // namespace
 
-Problem folded(const Problem& problem, int fold) noexcept {
+Problem folded(const Problem& problem, const Blocking& blocking) noexcept {
   Problem wide = problem;
-  wide.m *= fold;
-  wide.n *= fold;
-  wide.k /= fold;
-  wide.a.col *= fold;
-  wide.b.row *= fold;
+  wide.m *= blocking.fold;
+  wide.n *= blocking.fold;
+  wide.k = problem.k / blocking.fold - blocking.spare;
+  wide.a.col *= blocking.fold;
+  wide.b.row *= blocking.fold;
   return wide;
 }
 
@@ -85,15 +81,18 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const int parts = elements.parts;
   const bool real = parts == 1 && !elements.converted;
   blocking.form = choose_form(original, elements, width);
-  if (blocking.form == Form::outer && real) blocking.fold = choose_fold(original, width);
-  const Problem problem = folded(original, blocking.fold);
+  const bool near = original.a.col * elements.real_bytes <= kNearBytes;
+  if (blocking.form == Form::outer && real && near && original.k >= kFoldLeast) {
+    blocking.fold = choose_fold(original, width);
+    blocking.spare = blocking.fold * original.m % width == 0 ? 0 : 1;
+  }
+  const Problem problem = folded(original, blocking);
   blocking.columns = static_cast<int>(std::clamp<std::int64_t>(problem.n, 1, kMostColumns / parts));
   std::int64_t most_rows = kRows;
   std::int64_t depth = kDepthBytes / elements.real_bytes / parts;
   switch (blocking.form) {
     case Form::outer:
-      blocking.a_in_place = real && (problem.n <= kColumnsInPlace || problem.k <= kStreams ||
-                                     problem.a.col * elements.real_bytes <= kNearBytes);
+      blocking.a_in_place = real && (near || problem.n <= kColumnsInPlace || problem.k <= kStreams);
       blocking.b_in_place =
           real && problem.b.col == 1 && problem.b.row * elements.real_bytes <= kRowOfBInPlace;
       if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks) most_rows *= 2;
@@ -138,7 +137,6 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   } else if (floats && problem.k > kPromote) {
     blocking.promote = std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth;
   }
-  const bool near = problem.a.col * elements.real_bytes <= kNearBytes;
   blocking.step = blocking.form == Form::outer && blocking.a_in_place && !near
                       ? std::min(kStreams, blocking.depth)
                       : blocking.depth;

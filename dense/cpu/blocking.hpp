@@ -30,8 +30,11 @@ struct Blocking {
   bool b_in_place = false;
   bool b_shared = false;  // all of B is packed before the tasks begin, each of which reads it
   /// Rows of a row-major gram side by side: A' [k / fold, fold m] and B' [k / fold, fold n] are the
-  /// same memory, fill whole vectors, and C is the sum of the diagonal blocks of A'^T B'.
+  /// same memory, fill vectors, and C is the sum of the diagonal blocks of A'^T B'.
   int fold = 1;
+  /// Rows of A' at its end that are left to the reduction, so that the last vector of every other
+  /// row may be read beyond it: 1 where rows fill no whole vectors, 0 otherwise.
+  int spare = 0;
   int rows = 0;     // of C at a time
   int columns = 0;  // of C at a time
   int depth = 0;    // of k in one panel
@@ -43,8 +46,8 @@ struct Blocking {
   Split split{};    // of k into tasks
 };
 
-/// The product that is computed where rows are folded: without the k % fold last terms.
-Problem folded(const Problem& problem, int fold) noexcept;
+/// The product that tiles compute where rows are folded or spared: without the last few terms.
+Problem folded(const Problem& problem, const Blocking& blocking) noexcept;
 
 /// `width`: numbers in a vector register.
 Blocking choose_blocking(const Problem& problem, Elements elements, int width) noexcept;

@@ -20,7 +20,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
   std::string reason;
   if (choice != nullptr ? choice->vendor : family == GemmFamily::regular) {
     if constexpr (kInOpenblas<T>) {
-      reason = openblas_absence(problem);
+      reason = choice != nullptr ? openblas_absence(problem) : openblas_drawback(problem);
       if (reason.empty()) return std::make_unique<OpenblasExecutor<T>>(problem);
     } else {
       reason = "OpenBLAS serves f64 and f32 only";

@@ -8,6 +8,10 @@ namespace lanky::dense::cpu {
 /// Why OpenBLAS cannot compute this problem (not installed, sizes beyond its int); "" where it can.
 std::string openblas_absence(const Problem& problem);
 
+/// Why OpenBLAS should not compute a regular problem: absent, or with kernels of an older processor
+/// than this one; "" where it is the fastest.
+std::string openblas_drawback(const Problem& problem);
+
 /// T: double or float.
 template <class T>
 class OpenblasExecutor final : public Executor<T, T> {

@@ -52,7 +52,7 @@ struct WorkspaceLayout {
     const auto after = [](std::int64_t offset, std::int64_t size) {
       return offset + round_up(size, kAlignment);
     };
-    const bool partial = blocking.split.count > 1 || blocking.fold > 1;
+    const bool partial = blocking.split.count > 1 || blocking.fold > 1 || blocking.spare > 0;
     shared_b = after(0, partial ? blocking.split.count * work.m * work.n * kParts<T> *
                                       std::int64_t{sizeof(double)}
                                 : 0);
@@ -132,7 +132,7 @@ class Run {
   Run(const Problem& problem, const Blocking& blocking, const RegisterTiles<R>& tiles,
       const Operands<T, TOut>& g)
       : original_(problem),
-        problem_(folded(problem, blocking.fold)),
+        problem_(folded(problem, blocking)),
         blocking_(blocking),
         g_(g),
         tiles_(tiles),
@@ -421,7 +421,8 @@ class Run {
   /// An outer product whose A is read where it stands, some columns at a time; rows that fill no
   /// vector are packed.
   void multiply_in_place(Panels& panels, const Block& block, OuterProduct<R> tile) const {
-    const int whole = block.rows / tiles_.width * tiles_.width;
+    const bool beyond = blocking_.spare > 0;  // whole vectors can be read everywhere
+    const int whole = beyond ? block.rows : block.rows / tiles_.width * tiles_.width;
     const R* a = in_place(a_at(block));
     if (whole < block.rows) {
       OuterProduct<R> rest = tile;
@@ -581,7 +582,7 @@ class Run {
     }
   }
 
-  /// The k % fold last products of C(i, j), which no fold holds.
+  /// The last products of C(i, j), which no fold holds.
   double last_terms(std::int64_t i, std::int64_t j) const {
     R sum = 0;
     for (std::int64_t p = problem_.k * blocking_.fold; p < original_.k; ++p) {
@@ -632,7 +633,7 @@ TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const WorkspaceLayout<T> layout(folded(problem_, blocking_.fold), blocking_, tiles_);
+  const WorkspaceLayout<T> layout(folded(problem_, blocking_), blocking_, tiles_);
   return layout.threads + threads_ * layout.per_thread;
 }
 
