@@ -239,7 +239,7 @@ int run(CLI::App& app, int argc, char** argv) {
   add_run_options(*batch, options, sparse_types());
 
   CLI::App* tune = app.add_subcommand("tune",
-                                      "Times lanky's kernels and the vendor's algorithms, and "
+                                      "Times lanky's kernels and the vendor's algorithms; "
                                       "keeps the fastest for plans that ask");
   add_gemm_options(*tune, gemm_text, false);
   add_grid_options(*tune, work.grid, shard);
