@@ -238,7 +238,11 @@ class Run {
       case Form::outer:
         return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
       case Form::inner:
-        return pack_rows(panel, columns, depth, b_transposed(block));
+        if constexpr (kIsComplex<T>) {
+          return pack_complex_rows(panel, columns, depth, b_numbers(block));
+        } else {
+          return pack_rows(panel, columns, depth, b_transposed(block));
+        }
       case Form::swapped:
         if constexpr (!kIsComplex<T>) {
           if (problem_.b.col == 1) {
@@ -445,6 +449,9 @@ class Run {
   void copy_run(const Sum* sums, TOut* c, std::int64_t length) const {
     if constexpr (std::is_same_v<Sum, TOut>) {
       if (past_caches() && length >= kStreamRun) return tiles_.stream(sums, c, length);
+    }
+    if constexpr (std::is_same_v<Sum, float> && std::is_same_v<TOut, half>) {
+      return half_conversion().narrow(sums, reinterpret_cast<std::uint16_t*>(c), length);
     }
     for (std::int64_t e = 0; e < length; ++e)
       c[e] = static_cast<TOut>(sums[e]);
