@@ -13,12 +13,12 @@ FOLDER = ROOT / "docs" / "plots"
 
 WIDTH, HEIGHT = 168, 74  # of a panel
 GAP_X, GAP_Y = 14, 16
-LEFT, TOP, BOTTOM = 74, 66, 40
+LEFT, TOP, BOTTOM = 84, 66, 40
 TOP_SHARE = 1.1  # at a panel's upper edge
 TITLES = {"panel": "panel: C[m,n] = A[m,k] B[k,n]", "update": "update: C[m,n] = A[m,n] B[n,n]",
           "gram": "gram: C[n,n] = A[k,n]\u1d40 B[k,n]", "syrk": "syrk: C[n,n] = A[k,n]\u1d40 A[k,n]"}
 STYLE = """
-text{font:10px system-ui,sans-serif;fill:#57606a}.title{font-size:13px;font-weight:600}.grid{stroke:#8b949e;stroke-opacity:.3}
+text{font:10px system-ui,sans-serif;fill:#57606a}.title{font-size:13px;font-weight:600}.tick{font-size:8px}.grid{stroke:#8b949e;stroke-opacity:.3}
 .limit{stroke:#8b949e;stroke-dasharray:3 3;fill:none}.lanky{stroke:#1f6feb;fill:none;stroke-width:1.8}
 .vendor{stroke:#d4761a;fill:none;stroke-width:1.4}circle.lanky{fill:#1f6feb}circle.vendor{fill:#d4761a}
 @media(prefers-color-scheme:dark){text{fill:#9da7b3}.lanky{stroke:#58a6ff}circle.lanky{fill:#58a6ff}
@@ -90,7 +90,7 @@ def draw(points, family, note):
         left = LEFT + c * (WIDTH + GAP_X)
         text += words(left + WIDTH / 2, TOP - 8, size_name(*side), "middle")
         for i, n in enumerate(sizes):
-            text += words(left + WIDTH * (i + 0.5) / len(sizes), height - BOTTOM + 2, str(n), "middle")
+            text += words(left + WIDTH * (i + 0.5) / len(sizes), height - BOTTOM + 2, str(n), "middle", "tick")
         for r, (dtype, layout) in enumerate(rows):
             here = [p for p in points if long_side(p.line) == side
                     and (p.line["dtype"], p.line["layout"]) == (dtype, layout)]

@@ -88,6 +88,7 @@ void time_graphs(Session& session, const std::vector<Runner>& runners,
   std::vector<gpu::Graph> graphs;
   std::vector<std::size_t> captured;  // index of each graph's lap
   std::vector<double> warm_us;
+  warm_us.reserve(timings.size());
   for (const Timing& timing : timings)
     warm_us.push_back(timing.warm.median_us);
   const double median_us = median(std::move(warm_us));
@@ -178,6 +179,7 @@ double batch_us(const Stream& stream, const Lap& lap, int count, std::int64_t& t
 std::vector<Timing> time_laps(Session& session, std::span<const Lap> laps) {
   std::vector<Runner> runners;
   std::vector<double> first_us;
+  first_us.reserve(laps.size());
   for (const Lap& lap : laps) {
     runners.push_back(calibrate(session, lap));
     first_us.push_back(runners.back().first_us);

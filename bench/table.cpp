@@ -9,8 +9,8 @@ namespace lanky::bench {
 namespace {
 
 constexpr std::size_t kWidth = 120;
-constexpr int kCaseWidth = 22;
-constexpr int kSizeWidth = 21;
+constexpr int kCaseWidth = 21;
+constexpr int kSizeWidth = 24;
 
 template <class... Values>
 std::string format(const char* pattern, Values... values) {
@@ -38,11 +38,7 @@ std::string size_of_case(const SpmvCase& spmv) {
 
 std::string size_of_case(const GemmCase& gemm) {
   std::string text = count(gemm.m) + "x" + count(gemm.n) + "x" + count(gemm.k) + " ";
-  text += name(gemm.op_a);
-  text += name(gemm.op_b);
-  text += " ";
-  text += name(gemm.layout);
-  return text;
+  return text.append(name(gemm.op_a)).append(name(gemm.op_b)).append(" ").append(name(gemm.layout));
 }
 
 std::string type_of_case(const SpmvCase& spmv) {
@@ -115,7 +111,7 @@ std::string line(const std::string& name, const std::string& type, const std::st
                  const std::string& ratio, const std::string& floor, const std::string& error,
                  const std::string& status) {
   const std::string figures =
-      format("%-22s %-6s %-21s %9s %9s %-13s %6s %6s %7s  ", shortened(name, kCaseWidth).c_str(),
+      format("%-21s %-7s %-24s %8s %8s %-13s %5s %6s %7s  ", shortened(name, kCaseWidth).c_str(),
              type.c_str(), shortened(size, kSizeWidth).c_str(), lanky.c_str(), other.c_str(),
              who.c_str(), ratio.c_str(), floor.c_str(), error.c_str());
   return figures + shortened(status, kWidth - figures.size());
@@ -162,7 +158,7 @@ std::string table_line(const CaseReport& report) {
 }
 
 std::string failure_line(const FailedCase& failed) {
-  return format("%-22s %-6s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
+  return format("%-21s %-7s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
                 std::string(name(failed.status)).c_str()) +
          failed.message;
 }

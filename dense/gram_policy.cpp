@@ -1,102 +1,152 @@
 #include "dense/gram_policy.hpp"
 
 #include <algorithm>
+#include <string_view>
+
+#include "core/text.hpp"
 
 namespace lanky::dense {
 
 namespace {
 
-/// Rows of A and B that make a wide row of at most `wide` elements, so that wide rows begin at
-/// multiples of 16 bytes; 0 where there are none.
-int packed_rows(const Problem& p, std::int64_t vector, std::int64_t wide) {
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+/// At most `most` blocks, and no more than there are steps of `step` elements of k.
+int blocks_for(std::int64_t k, std::int64_t step, std::int64_t most) {
+  return static_cast<int>(std::max<std::int64_t>(1, std::min(ceil_div(k, step), most)));
+}
+
+/// Sums that the last block adds faster than a second launch would: few.
+constexpr std::int64_t kMostSumsOfOneLaunch = 8;
+
+/// Rows of A and B that make a wide row of at most `wide` elements, so that units of `unit`
+/// elements are aligned and none spans a gap; 0 where there are none.
+int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
   const bool tight = p.a.col == p.m && p.b.row == p.n;
-  const bool units =
-      p.m % vector == 0 && p.n % vector == 0 && p.a.col % vector == 0 && p.b.row % vector == 0;
-  for (std::int64_t rows = wide / p.m; rows > 0; --rows)
-    if (units || (tight && rows * p.m % vector == 0 && rows * p.n % vector == 0))
+  const bool fits =
+      p.m % unit == 0 && p.n % unit == 0 && p.a.col % unit == 0 && p.b.row % unit == 0;
+  for (std::int64_t rows = wide / p.m; rows > 0; --rows) {
+    if (fits || (tight && rows * p.m % unit == 0 && rows * p.n % unit == 0))
       return static_cast<int>(rows);
+  }
   return 0;
 }
 
-GramConfiguration choose_rows(const Problem& problem, DType type, int multiprocessors) {
-  if (type == DType::c64 || type == DType::c128) return {};
+GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
-  GramConfiguration c;
-  const bool tight = problem.a.col == problem.m && problem.b.row == problem.n;
-  if (problem.m == problem.n &&
-      problem.m <= (type == DType::f32   ? 8
-                    : type == DType::f64 ? 2
-                                         : 4) &&
-      (tight || type == DType::f32)) {
+  const bool tight = p.a.col == p.m && p.b.row == p.n;
+  const bool aligned = p.a.col % vector == 0 && p.b.row % vector == 0;
+  GramConfiguration c{.row_major = true};
+  const bool narrow_pair = p.m == p.n && p.m <= 8;
+  if (type == DType::f32 && !(narrow_pair && (tight || !aligned)) && p.m <= 32 && aligned) {
+    c.kernel = GramKernel::staged;
+    c.vectors = true;
+    c.tile = p.m <= 16 ? 0 : 1;
+    c.run_log2 = 0;
+    c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
+    return c;
+  }
+  const std::int64_t narrow = type == DType::f32 ? 8 : type == DType::f64 ? 2 : 4;
+  if (p.m == p.n && p.m <= narrow && (tight || type == DType::f32)) {
     c.kernel = GramKernel::row_vector;
-    c.tile = static_cast<int>(problem.m);
-    const std::int64_t step = 8 * 32 * std::max<std::int64_t>(1, vector / problem.m);
-    c.blocks = static_cast<int>(std::min<std::int64_t>((problem.k + step - 1) / step,
-                                                       multiprocessors * (problem.m <= 4 ? 2 : 1)));
-    c.one_launch = problem.m * problem.n <= 8;
+    c.tile = static_cast<int>(p.m);
+    c.vectors = tight;
+    c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), multiprocessors * 2);
+    c.one_launch = p.m * p.n <= kMostSumsOfOneLaunch;
     return c;
   }
   if (type == DType::f32) return {};
-  c.kernel = GramKernel::rows;
   const std::int64_t unit = type == DType::f64 ? 2 : 4;
   for (c.tile = 0; c.tile < 2; ++c.tile) {
-    const std::int64_t wide = 8 * unit * (c.tile + 1);
-    c.packed = packed_rows(problem, unit, wide);
+    c.packed = packed_rows(p, unit, 8 * unit * (c.tile + 1));
     if (c.packed == 0) continue;
-    const std::int64_t step = 8 * 16 * c.packed;
-    c.blocks = static_cast<int>(std::min<std::int64_t>((problem.k + step - 1) / step,
-                                                       multiprocessors * (c.tile == 0 ? 2 : 1)));
+    c.kernel = GramKernel::rows;
+    c.vectors = true;
+    const std::int64_t step = 8 * (type == DType::f64 ? 8 : 16) * c.packed;
+    c.blocks = blocks_for(p.k, step, multiprocessors * (c.tile == 0 ? 2 : 1));
     return c;
   }
   return {};
+}
+
+GramConfiguration choose_column_major(const Problem& p, DType type, int multiprocessors) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const bool ieee_float = type == DType::f32;
+  const bool half = bytes == 2;
+  GramConfiguration c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
+  const std::int64_t widest = (ieee_float ? 8 : 4);
+  if (p.n == 1 || p.m <= widest || (ieee_float && p.n <= 8 && (p.m > 32 || p.n <= 8) && p.m > 16)) {
+    c.kernel = GramKernel::vector;
+    c.tile = p.m == 1 ? 0 : p.n == 1 ? 4 : p.m <= 2 ? 1 : p.m <= 4 ? 2 : 3;
+    c.strips = static_cast<int>(ceil_div(p.m, kGramVectorM[c.tile]));
+    const int resident = c.tile == 3 && !half ? 1 : 2;  // blocks of a multiprocessor
+    c.blocks =
+        blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
+    c.one_launch = c.strips == 1 && p.m * p.n <= kMostSumsOfOneLaunch;
+    return c;
+  }
+  if (!ieee_float && p.m <= 16) {
+    c.kernel = GramKernel::direct;
+    c.tile = p.m <= 8 ? 0 : 1;
+    const std::int64_t step = 8 * 128 / bytes;
+    c.blocks = blocks_for(p.k, step, multiprocessors * 2);
+    c.spread = p.k < 4 * step * 4 * 2 * multiprocessors;
+    return c;
+  }
+  if (p.m > 16) c.math = p.math;
+  if (!c.vectors || p.m > (ieee_float && c.math == Math::ieee ? 32 : 64)) return {};
+  c.kernel = GramKernel::staged;
+  c.tile = p.m <= 16 ? 0 : p.m <= 32 ? 1 : 2;
+  const std::int64_t slot_k = 128 / bytes * (c.tile == 0 ? 4 : c.tile == 1 ? 2 : 1);
+  c.run_log2 = 1;
+  c.blocks = blocks_for(p.k, slot_k, multiprocessors);
+  return c;
+}
+
+std::string_view name(GramKernel kernel) {
+  switch (kernel) {
+    case GramKernel::none:
+      return "none";
+    case GramKernel::vector:
+      return "gram_vector_kernel";
+    case GramKernel::direct:
+      return "gram_direct_kernel";
+    case GramKernel::staged:
+      return "gram_staged_kernel";
+    case GramKernel::rows:
+      return "gram_rows_kernel";
+    case GramKernel::row_vector:
+      return "gram_row_vector_kernel";
+  }
+  return "unknown";
 }
 
 }  // namespace
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability) {
-  if (compute_capability < 90 || problem.math != Math::ieee || problem.k <= 128 || problem.n == 0)
-    return {};
-  const auto bytes = size_of(type);
-  GramConfiguration c;
-  if (problem.a.row == 1 && problem.b.col == 1 && problem.m > 1)
-    return choose_rows(problem, type, multiprocessors);
-  if (problem.a.col != 1 || problem.b.row != 1 || problem.m > (type == DType::f32 ? 32 : 64))
-    return {};
-  if (problem.n == 1 || problem.m <= (type == DType::f32 ? 8 : 4)) {
-    c.kernel = GramKernel::vector;
-    c.tile = problem.m == 1 ? 0 : problem.n == 1 ? 4 : problem.m <= 2 ? 1 : problem.m <= 4 ? 2 : 3;
-    c.tile_m = kGramVectorM[c.tile];
-    c.strips = static_cast<int>((problem.m + c.tile_m - 1) / c.tile_m);
-    const std::int64_t step = 8 * 32 * 16 / static_cast<std::int64_t>(bytes);
-    const std::int64_t most = (problem.k + step - 1) / step;
-    c.blocks = static_cast<int>(std::min<std::int64_t>(
-        most, std::max(1, multiprocessors * (c.tile == 3 ? 1 : 2) / c.strips)));
-    c.one_launch = c.strips == 1 && problem.m * problem.n <= 8;
-    return c;
-  }
-  if (type != DType::f32 && problem.m <= 16) {
-    c.kernel = GramKernel::direct;
-    c.tile = problem.m <= 8 ? 0 : 1;
-    const std::int64_t step = 8 * 128 / static_cast<std::int64_t>(bytes);
-    c.blocks = static_cast<int>(
-        std::min<std::int64_t>((problem.k + step - 1) / step, multiprocessors * 2));
-    c.one_launch = 0 && c.tile == 0;
-    return c;
-  }
-  if (problem.a.row * static_cast<std::int64_t>(bytes) % 16 != 0 ||
-      problem.b.col * static_cast<std::int64_t>(bytes) % 16 != 0)
-    return {};
-  c.kernel = GramKernel::staged;
-  c.tile = problem.m <= 16 ? 0 : problem.m <= 32 ? 1 : 2;
-  const std::int64_t box_k = 128 / static_cast<std::int64_t>(bytes);
-  const std::int64_t boxes = (problem.k + box_k - 1) / box_k;
-  const int segments = c.tile == 0 ? 4 : c.tile == 1 ? 2 : 1;
-  c.run_log2 = 1;
-  c.blocks =
-      static_cast<int>(std::min<std::int64_t>((boxes + segments - 1) / segments, multiprocessors));
-  c.slots = std::min(32, 192 * 1024 / (2 * kGramStaged[c.tile] * 128 * segments));
-  return c;
+  const bool complex = type == DType::c64 || type == DType::c128;
+  const bool served = compute_capability >= 90 && !complex && problem.n > 0 && problem.k > 128 &&
+                      problem.k < std::int64_t{1} << 31;
+  if (!served) return {};
+  if (problem.a.col == 1 && problem.b.row == 1)
+    return choose_column_major(problem, type, multiprocessors);
+  if (problem.a.row == 1 && problem.b.col == 1)
+    return choose_row_major(problem, type, multiprocessors);
+  return {};
+}
+
+std::string describe(const GramConfiguration& c) {
+  return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
+                c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
+                c.row_major ? ", row-major" : "", ", k in ", c.blocks, " chunks of every ",
+                c.blocks, "th step", c.strips > 1 ? ", " : "",
+                c.strips > 1 ? concat(c.strips, " strips of m") : "",
+                c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
+                c.spread ? ", loads spread" : "",
+                c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 
 }  // namespace lanky::dense

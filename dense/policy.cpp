@@ -47,6 +47,12 @@ Machine machine(Device device, const DeviceProperties& properties) {
 
 }  // namespace
 
+bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcept {
+  if (family == GemmFamily::regular) return true;
+  if (in == DType::c64 || in == DType::c128) return true;
+  return problem.n > 32 || problem.math != Math::ieee;
+}
+
 Bound predict(const Problem& problem, DType in, DType out, Device device,
               const DeviceProperties& properties) {
   const auto m = static_cast<double>(problem.m);

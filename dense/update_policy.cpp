@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "core/text.hpp"
 
@@ -18,12 +19,16 @@ class Chooser {
  public:
   Chooser(const Problem& problem, DType in, DType out, int multiprocessors)
       : p_(problem),
+        type_(in),
         in_(static_cast<int>(size_of(in))),
         out_(static_cast<int>(size_of(out))),
         multiprocessors_(multiprocessors) {}
 
   std::optional<UpdateConfig> choose() const {
-    if (columns_are_wide()) return in_ == 4 || p_.n <= 4 ? direct() : mma_columns();
+    if (columns_are_wide()) {
+      const bool cores = type_ == DType::f32 || kComplexes.has(type_) || p_.n <= 4;
+      return cores ? direct() : mma_columns();
+    }
     if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
     for (const auto& choice : {packed(), lanes(), tile(), mma_rows()})
       if (choice) return choice;
@@ -42,7 +47,6 @@ class Chooser {
     const int word = std::min(columns, 16 / out_);
     return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
   }
-  bool compiled(ElementSizes sizes) const { return (sizes & static_cast<unsigned>(in_)) != 0; }
 
   /// Several passes over the rows of a block pay for B, as long as enough blocks are left.
   int passes(std::int64_t rows, int most) const {
@@ -56,7 +60,7 @@ class Chooser {
     for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
       const UpdateDirect& shape = kUpdateDirect[v];
       const bool widest = v + 1 == std::ssize(kUpdateDirect);
-      if (!compiled(shape.sizes) || (p_.n > shape.columns && !widest)) continue;
+      if (!shape.types.has(type_) || (p_.n > shape.columns && !widest)) continue;
       const int parts = static_cast<int>(ceil_div(p_.n, shape.columns));
       const int threads = widest ? std::max(32, 128 / parts / 32 * 32) : 128;
       const int rows = threads * (16 / in_);
@@ -76,7 +80,7 @@ class Chooser {
     const int rows = 16 / in_;
     if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return {};
     for (int v = 0; v < std::ssize(kUpdatePacked); ++v) {
-      if (!compiled(kUpdatePacked[v].sizes) || p_.k != kUpdatePacked[v].side) continue;
+      if (!kUpdatePacked[v].types.has(type_) || p_.k != kUpdatePacked[v].side) continue;
       return UpdateConfig{
           .kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows};
     }
@@ -86,7 +90,7 @@ class Chooser {
   std::optional<UpdateConfig> lanes() const {
     for (int v = 0; v < std::ssize(kUpdateLanes); ++v) {
       const UpdateLanes& shape = kUpdateLanes[v];
-      if (!compiled(shape.sizes) || p_.k > shape.lanes * shape.span ||
+      if (!shape.types.has(type_) || p_.k > shape.lanes * shape.span ||
           p_.n > shape.lanes * shape.columns || !rows_divide(shape.span, shape.columns)) {
         continue;
       }
@@ -103,7 +107,7 @@ class Chooser {
       const UpdateTile& shape = kUpdateTile[v];
       const int word = 16 / in_;
       const int columns = 4 * word * shape.parts;
-      if (!compiled(shape.sizes) || p_.n > columns || !rows_divide(word, word)) continue;
+      if (!shape.types.has(type_) || p_.n > columns || !rows_divide(word, word)) continue;
       constexpr int kThreads = 128;
       const int rows = kThreads / 4 * shape.rows;
       return UpdateConfig{
@@ -136,7 +140,7 @@ class Chooser {
   std::optional<UpdateConfig> mma_columns() const {
     for (int v = 0; v < std::ssize(kUpdateMmaColumns); ++v) {
       const UpdateMma& shape = kUpdateMmaColumns[v];
-      if (compiled(shape.sizes) && p_.k <= shape.depth())
+      if (shape.types.has(type_) && p_.k <= shape.depth())
         return mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_));
     }
     return std::nullopt;
@@ -146,14 +150,15 @@ class Chooser {
     for (int v = 0; v < std::ssize(kUpdateMmaRows); ++v) {
       const UpdateMma& shape = kUpdateMmaRows[v];
       const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
-      if (compiled(shape.sizes) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
+      if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
         return mma(UpdateKernel::mma_rows, v, shape, 16);
     }
     return std::nullopt;
   }
 
   const Problem& p_;
-  int in_;  // bytes of an element of A and B, and of C
+  DType type_;  // of A and B
+  int in_;      // bytes of an element of A and B, and of C
   int out_;
   int multiprocessors_;
 };
@@ -172,16 +177,28 @@ const char* name(UpdateKernel kernel) {
       return "update_mma_kernel by columns";
     case UpdateKernel::mma_rows:
       return "update_mma_kernel by rows";
+    case UpdateKernel::staged:
+      return "update_staged_kernel";
   }
   return "unknown";
 }
 
 }  // namespace
 
-std::optional<UpdateConfig> choose_update(const Problem& problem, DType in, DType out,
-                                          int multiprocessors) {
-  if (in == DType::c64 || in == DType::c128) return std::nullopt;
-  return Chooser(problem, in, out, multiprocessors).choose();
+UpdateConfig staged_update(const Problem& problem, DType in) {
+  const int sum = std::max(4, static_cast<int>(size_of(in)));  // bytes
+  return {.kernel = UpdateKernel::staged,
+          .rows = kStagedBlockRows,
+          .column_blocks = static_cast<int>(ceil_div(problem.n, kStagedColumns)),
+          .shared_bytes = static_cast<int>(problem.k) * kStagedColumns * sum};
+}
+
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors) {
+  constexpr int kSharedBytes = 200 << 10;  // that a block may have
+  std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors).choose();
+  if (!config || config->shared_bytes > kSharedBytes) return staged_update(problem, in);
+  config->alignment = 16;
+  return *config;
 }
 
 std::string describe(const UpdateConfig& config) {

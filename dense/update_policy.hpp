@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
-#include <optional>
 #include <string>
 
 #include "dense/problem.hpp"
@@ -12,27 +11,59 @@
 namespace lanky::dense {
 
 /// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are two sides of update_mma.cuh.
-enum class UpdateKernel : std::uint8_t { direct, lanes, packed, tile, mma_columns, mma_rows };
+enum class UpdateKernel : std::uint8_t {
+  direct,
+  lanes,
+  packed,
+  tile,
+  mma_columns,
+  mma_rows,
+  staged
+};
 
-/// Sizes of elements in bytes that a variant is compiled for: an OR of 2, 4, 8, 16.
-using ElementSizes = unsigned;
+/// The types of A and B that a variant is compiled for.
+class TypeSet {
+ public:
+  template <class... Types>
+  constexpr TypeSet(Types... types) : bits_(((1U << static_cast<unsigned>(types)) | ...)) {}
+  constexpr bool has(DType type) const noexcept {
+    return (bits_ >> static_cast<unsigned>(type) & 1U) != 0;
+  }
+  friend constexpr TypeSet operator|(TypeSet a, TypeSet b) noexcept {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  unsigned bits_;
+};
+inline constexpr TypeSet kHalves{DType::f16, DType::bf16};
+inline constexpr TypeSet kReals = kHalves | TypeSet(DType::f32, DType::f64);
+inline constexpr TypeSet kComplexes{DType::c64, DType::c128};
 
 /// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight.
 struct UpdateDirect {
   int columns;
   int depth;
-  ElementSizes sizes;
+  TypeSet types;
+
+  /// From 16 columns on the next `depth` columns of A are loaded while these are multiplied.
+  constexpr bool ahead() const noexcept { return columns >= 16; }
+  /// k is rounded up to this, with zeros.
+  constexpr int round() const noexcept { return ahead() ? 2 * depth : depth; }
 };
-inline constexpr UpdateDirect kUpdateDirect[] = {
-    {2, 2, 2 | 4 | 8}, {4, 4, 2 | 4 | 8}, {8, 8, 4}, {16, 4, 4}};
+inline constexpr UpdateDirect kUpdateDirect[] = {{2, 2, kReals | kComplexes},
+                                                 {4, 4, kReals | kComplexes},
+                                                 {8, 8, DType::f32},
+                                                 {16, 4, TypeSet(DType::f32) | kComplexes}};
 
 /// k = n = `side`, rows without gaps.
 struct UpdatePacked {
   int side;
-  ElementSizes sizes;
+  TypeSet types;
 };
 inline constexpr UpdatePacked kUpdatePacked[] = {
-    {2, 2 | 4 | 8}, {3, 2 | 4 | 8}, {4, 2}, {5, 2 | 4 | 8}};
+    {2, kReals}, {3, kReals}, {4, kHalves}, {5, kReals}};
 
 /// A row of A is held by `lanes` lanes, `span` elements each, a row of C likewise, `columns` each;
 /// `unroll` rows a lane.
@@ -41,11 +72,11 @@ struct UpdateLanes {
   int span;
   int columns;
   int unroll;
-  ElementSizes sizes;
+  TypeSet types;
 };
-inline constexpr UpdateLanes kUpdateLanes[] = {{1, 2, 2, 4, 4 | 8}, {1, 2, 2, 8, 2},
-                                               {2, 2, 2, 2, 8},     {1, 4, 4, 2, 2 | 4},
-                                               {2, 4, 4, 2, 4},     {1, 8, 8, 1, 2}};
+inline constexpr UpdateLanes kUpdateLanes[] = {
+    {1, 2, 2, 4, {DType::f32, DType::f64}},      {1, 2, 2, 8, kHalves},    {2, 2, 2, 2, DType::f64},
+    {1, 4, 4, 2, kHalves | TypeSet(DType::f32)}, {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
 
 /// A warp computes 8 * rows rows of C, 4 * parts words of 16 bytes wide; `words` words of each row
 /// of A at a time.
@@ -53,9 +84,9 @@ struct UpdateTile {
   int rows;
   int parts;
   int words;
-  ElementSizes sizes;
+  TypeSet types;
 };
-inline constexpr UpdateTile kUpdateTile[] = {{4, 1, 4, 4}, {4, 2, 4, 4}};
+inline constexpr UpdateTile kUpdateTile[] = {{4, 1, 4, DType::f32}, {4, 2, 4, DType::f32}};
 
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
 /// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
@@ -66,37 +97,50 @@ struct UpdateMma {
   int tiles;
   int groups;
   bool ahead;
-  ElementSizes sizes;
+  TypeSet types;
 
   constexpr int depth() const noexcept { return 4 * span * steps; }
 };
 inline constexpr UpdateMma kUpdateMmaColumns[] = {
-    {2, 1, 1, 1, false, 2 | 8}, {2, 2, 1, 1, false, 8}, {2, 4, 1, 1, false, 8},
-    {2, 8, 1, 1, false, 8},     {4, 1, 1, 1, false, 2}, {4, 2, 1, 1, false, 2},
-    {4, 4, 1, 1, false, 2},     {4, 8, 1, 1, false, 2}};
+    {2, 1, 1, 1, false, kHalves | TypeSet(DType::f64)},
+    {2, 2, 1, 1, false, DType::f64},
+    {2, 4, 2, 1, false, DType::f64},
+    {2, 8, 1, 1, false, DType::f64},
+    {4, 1, 1, 1, false, kHalves},
+    {4, 2, 1, 1, false, kHalves},
+    {4, 4, 1, 1, false, kHalves},
+    {4, 8, 1, 1, false, kHalves}};
 inline constexpr UpdateMma kUpdateMmaRows[] = {
-    {2, 1, 1, 1, false, 8}, {2, 2, 2, 1, true, 8},  {2, 4, 1, 1, false, 8}, {2, 8, 1, 1, false, 8},
-    {2, 1, 1, 4, false, 2}, {4, 1, 2, 2, false, 2}, {8, 1, 4, 2, false, 2}, {8, 2, 4, 1, false, 2},
-    {8, 4, 4, 1, false, 2}, {4, 2, 2, 1, false, 2}};
+    {2, 1, 1, 1, false, DType::f64}, {2, 2, 2, 1, true, DType::f64},
+    {2, 4, 1, 1, false, DType::f64}, {2, 8, 1, 1, false, DType::f64},
+    {2, 1, 1, 4, false, kHalves},    {4, 1, 2, 2, false, kHalves},
+    {8, 1, 4, 2, false, kHalves},    {8, 2, 4, 1, false, kHalves},
+    {8, 4, 4, 1, false, kHalves},    {4, 2, 2, 1, false, kHalves}};
 
-/// One launch: grid of ceil(m / (rows * passes)) blocks of threads x parts threads.
+/// The kernel of any strides: rows of C of a block of four warps, and columns.
+inline constexpr int kStagedBlockRows = 256;
+inline constexpr int kStagedColumns = 8;
+
+/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of threads x parts threads.
 struct UpdateConfig {
-  UpdateKernel kernel = UpdateKernel::direct;
+  UpdateKernel kernel = UpdateKernel::staged;
   int variant = 0;  // index into the kernel's table
   int threads = 128;
   int parts = 1;   // threads along y
   int passes = 1;  // over the rows of a block, one after the other
   int rows = 0;    // of C that a block computes in a pass
+  int column_blocks = 1;
   int shared_bytes = 0;
-  int alignment = 16;  // bytes, of the pointers to A and C
+  int alignment = 1;  // bytes, of the pointers to A and C
 
   friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
 };
 
-/// The fastest kernel that serves `problem`; none where strides or sizes do not allow wide
-/// accesses.
-std::optional<UpdateConfig> choose_update(const Problem& problem, DType in, DType out,
-                                          int multiprocessors);
+/// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors);
+
+/// The kernel for operands that allow no wide accesses.
+UpdateConfig staged_update(const Problem& problem, DType in);
 
 std::string describe(const UpdateConfig& config);
 

@@ -324,6 +324,7 @@ TEST_F(Cli, AProductOfATypeWithItsOwnResult) {
   EXPECT_EQ(line["alpha"], 2);
   EXPECT_EQ(line["beta"], 0.5);
   EXPECT_EQ(line["status"], "ok") << line;
+  EXPECT_EQ(lanky("gemm --device cpu --quick --m 3 --n 3 --k 9 --dtype tf32x3,c64").exit_code, 0);
 }
 
 TEST_F(Cli, WhatFitsNoMemoryExitsWithFive) {

@@ -173,8 +173,7 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   using dense::UpdateKernel;
   constexpr int kMultiprocessors = 132;
   const auto kernel = [&](const dense::Problem& p, DType in) {
-    const auto config = dense::choose_update(p, in, in, kMultiprocessors);
-    return config ? static_cast<int>(config->kernel) : -1;
+    return static_cast<int>(dense::choose_update(p, in, in, kMultiprocessors).kernel);
   };
   const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
   constexpr std::int64_t kLong = 1'000'000;
@@ -185,12 +184,15 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
+  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64), is(UpdateKernel::staged));
+  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::staged));
 }
 
 TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
   const auto passes = [&](std::int64_t m) {
     return dense::choose_update(problem(m, 32, 32, Layout::row), DType::f32, DType::f32, 132)
-        ->passes;
+        .passes;
   };
   EXPECT_EQ(passes(10'000), 1);
   EXPECT_EQ(passes(100'000), 1);
@@ -199,17 +201,17 @@ TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
 
 /// No block reads or writes beyond the rows that the configuration gives it, whatever the shape.
 TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
-  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+  for (const DType type :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       for (std::int64_t k = 0; k <= 128; ++k) {
         for (std::int64_t n = 1; n <= 128; ++n) {
           for (const std::int64_t m : {10'000, 1'000'001}) {
             const auto config = dense::choose_update(problem(m, k, n, layout), type, type, 132);
-            if (!config) continue;
-            EXPECT_LE(config->threads * config->parts, 256);
-            EXPECT_EQ(config->threads % 32, 0);
-            EXPECT_GT(config->rows, 0);
-            EXPECT_LE(config->shared_bytes, 227 << 10) << m << " " << n << " " << k;
+            EXPECT_LE(config.threads * config.parts, 256);
+            EXPECT_EQ(config.threads % 32, 0);
+            EXPECT_GT(config.rows, 0);
+            EXPECT_LE(config.shared_bytes, 227 << 10) << m << " " << n << " " << k;
           }
         }
       }

@@ -2,6 +2,7 @@
 #include "core/plan_types.hpp"
 #include "dense/cuda/cublaslt.hpp"
 #include "dense/cuda/gram.hpp"
+#include "dense/cuda/panel.hpp"
 #include "dense/cuda/tiled.hpp"
 #include "dense/cuda/update.hpp"
 
@@ -13,15 +14,14 @@ namespace {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
                                        GemmFamily family, std::string reason) {
+  if (family == GemmFamily::update)
+    return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
   if constexpr (kDType<T> != DType::c64 && kDType<T> != DType::c128) {
-    if (family == GemmFamily::update) {
-      const auto config = choose_update(problem, kDType<T>, kDType<TOut>,
-                                        stream.device().properties().multiprocessors);
-      if (config) return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem, *config);
-    }
     if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
       return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
   }
+  if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
+    return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
   return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
 }
 
@@ -30,7 +30,8 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, const GemmChoice* choice) {
-  const bool vendor = choice != nullptr ? choice->vendor : family == GemmFamily::regular;
+  const bool vendor =
+      choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
   if (!vendor) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/text.hpp"
 #include "dense/cuda/gram.hpp"
@@ -14,76 +15,120 @@
 namespace lanky::dense::cuda {
 
 template <class T>
-using GramVectorKernel = void (*)(GramArguments<T>);
-
+using GramKernelPointer = void (*)(GramArguments<T>);
 template <class T>
-using GramStagedKernel = void (*)(GramMaps, GramArguments<T>);
+using GramStagedPointer = void (*)(GramMaps, GramArguments<T>);
 
-/// In the order of kGramVectorM and kGramVectorN; loads in flight: 8 to 16 a lane.
+/// A kernel and what its launch takes beside the grid.
 template <class T>
-GramVectorKernel<T> gram_vector(int tile) {
-  static constexpr GramVectorKernel<T> kKernels[] = {
+struct GramLaunch {
+  GramKernelPointer<T> plain;  // one of the two
+  GramStagedPointer<T> staged;
+  unsigned threads;
+  std::size_t shared_bytes;  // dynamic
+  int segments;              // staged: of a slot
+
+  const void* kernel() const {
+    return plain != nullptr ? reinterpret_cast<const void*>(plain)
+                            : reinterpret_cast<const void*>(staged);
+  }
+};
+
+/// In the order of kGramVectorM and kGramVectorN. Loads in flight: 16 to 18 a lane.
+template <class T>
+GramLaunch<T> vector_launch(int tile) {
+  constexpr int kWidest = sizeof(T) == 2 ? 4 : 8;
+  static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, 8>, &gram_vector_kernel<T, 2, 2, 4>,
-      &gram_vector_kernel<T, 4, 4, 2>, &gram_vector_kernel < T,
-      sizeof(T) == 2 ? 4 : 8,          sizeof(T) == 2 ? 4 : 8,
-      sizeof(T) == 2 ? 2 : 1 >,        &gram_vector_kernel<T, 8, 1, 2>};
-  return kKernels[tile];
+      &gram_vector_kernel<T, 4, 4, 2>, &gram_vector_kernel<T, kWidest, kWidest, 8 / kWidest>,
+      &gram_vector_kernel<T, 8, 1, 2>};
+  return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
+/// m = n = `columns`, 2 to 8.
 template <class T>
-GramVectorKernel<T> gram_rows(int tile) {
-  if constexpr (std::is_same_v<T, float>) {
-    return nullptr;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return tile == 0 ? &gram_rows_kernel<T, 1, 4> : &gram_rows_kernel<T, 2, 2>;
-  } else {
-    return tile == 0 ? &gram_rows_kernel<T, 1, 2> : &gram_rows_kernel<T, 2, 1>;
-  }
+GramLaunch<T> row_vector_launch(int columns) {
+  static constexpr GramKernelPointer<T> kKernels[] = {
+      &gram_row_vector_kernel<T, 2>, &gram_row_vector_kernel<T, 3>, &gram_row_vector_kernel<T, 4>,
+      &gram_row_vector_kernel<T, 5>, &gram_row_vector_kernel<T, 6>, &gram_row_vector_kernel<T, 7>,
+      &gram_row_vector_kernel<T, 8>};
+  return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
 /// Tile 0 for sides up to 8, 1 for 16.
 template <class T>
-GramVectorKernel<T> gram_direct(int tile) {
+GramLaunch<T> direct_launch(int tile) {
+  return {tile == 0 ? &gram_direct_kernel<T, 8, 8> : &gram_direct_kernel<T, 16, 4>, nullptr,
+          kGramDirectWarps * 32, 0, 0};
+}
+
+/// Tile 0 for wide rows of 8 units, 1 for 16.
+template <class T>
+GramLaunch<T> rows_launch(int tile) {
+  using Unit = typename RowFragment<device::DeviceElement<T>>::Unit;
+  constexpr bool kHalf = sizeof(T) == 2;
+  const std::size_t wide = (tile + 1) * 8 * sizeof(Unit) / sizeof(T);
+  return {tile == 0 ? &gram_rows_kernel<T, 1, 4> : &gram_rows_kernel < T,
+          2,
+          kHalf ? 1 : 2 >
+          , nullptr, kGramRowsWarps * 32, kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
+}
+
+template <class T, Math kMath, int kIndex, bool kRowMajor>
+GramLaunch<T> staged_launch_of() {
+  constexpr GramTile kTile = kGramTile<T, kMath, kIndex>;
+  constexpr std::size_t kSums =
+      static_cast<std::size_t>(kTile.groups * kTile.m * kTile.n) * sizeof(Accumulator<T>);
+  constexpr std::size_t kRing = static_cast<std::size_t>(kGramSlots) * kTile.slot_bytes();
+  constexpr std::size_t kAlignment = 1024;
+  return {nullptr, &gram_staged_kernel<T, kMath, kIndex, kRowMajor>,
+          static_cast<unsigned>(kTile.threads()), std::max(kSums, kRing) + kAlignment,
+          kTile.segments};
+}
+
+/// Tiles 1 and 2, in the order of kGramStaged.
+template <class T, Math kMath>
+GramLaunch<T> staged_launch_of_large(int tile) {
+  return tile == 1 ? staged_launch_of<T, kMath, 1, false>()
+                   : staged_launch_of<T, kMath, 2, false>();
+}
+
+template <class T>
+GramLaunch<T> staged_launch(const GramConfiguration& c) {
+  constexpr Math kIeee = Math::ieee;
   if constexpr (std::is_same_v<T, float>) {
-    return nullptr;
+    if (c.math == Math::tf32) return staged_launch_of_large<T, Math::tf32>(c.tile);
+    if (c.math == Math::tf32x3) return staged_launch_of_large<T, Math::tf32x3>(c.tile);
+    if (c.row_major) {
+      return c.tile == 0 ? staged_launch_of<T, kIeee, 0, true>()
+                         : staged_launch_of<T, kIeee, 1, true>();
+    }
+    return c.tile == 0 ? staged_launch_of<T, kIeee, 0, false>()
+                       : staged_launch_of<T, kIeee, 1, false>();
   } else {
-    return tile == 0 ? &gram_direct_kernel<T, 8, 4> : &gram_direct_kernel<T, 16, 2>;
-    return tile == 0 ? &gram_direct_kernel<T, 8, 8> : &gram_direct_kernel<T, 16, 4>;
+    return staged_launch_of_large<T, kIeee>(c.tile);
   }
 }
 
-/// For m = n = `columns`, 2 to 8.
 template <class T>
-GramVectorKernel<T> gram_row_vector(int columns) {
-  static constexpr GramVectorKernel<T> kKernels[] = {
-      &gram_row_vector_kernel<T, 2>, &gram_row_vector_kernel<T, 3>, &gram_row_vector_kernel<T, 4>,
-      &gram_row_vector_kernel<T, 5>, &gram_row_vector_kernel<T, 6>, &gram_row_vector_kernel<T, 7>,
-      &gram_row_vector_kernel<T, 8>};
-  return kKernels[columns - 2];
-}
-
-struct GramStaged {
-  GramTile tile;
-  const void* kernel;
-  std::size_t sum_bytes;
-};
-
-template <class T, Math kMath, int kIndex>
-GramStaged staged_of() {
-  const GramStagedKernel<T> kernel = &gram_staged_kernel<T, kMath, kIndex>;
-  constexpr GramTile kTile = kGramTile<T, kIndex>;
-  return {kTile, reinterpret_cast<const void*>(kernel),
-          static_cast<std::size_t>(kTile.groups * kTile.m * kTile.n) * sizeof(Accumulator<T>)};
-}
-
-/// In the order of kGramStaged.
-template <class T>
-GramStaged gram_staged(int tile) {
-  if (tile == 0) return staged_of<T, Math::ieee, 0>();
-  if constexpr (!std::is_same_v<T, float>) {
-    if (tile == 2) return staged_of<T, Math::ieee, 2>();
+GramLaunch<T> launch_of(const GramConfiguration& configuration) {
+  switch (configuration.kernel) {
+    case GramKernel::vector:
+      return vector_launch<T>(configuration.tile);
+    case GramKernel::row_vector:
+      return row_vector_launch<T>(configuration.tile);
+    case GramKernel::staged:
+      return staged_launch<T>(configuration);
+    case GramKernel::direct:
+      if constexpr (!std::is_same_v<T, float>) return direct_launch<T>(configuration.tile);
+      break;
+    case GramKernel::rows:
+      if constexpr (!std::is_same_v<T, float>) return rows_launch<T>(configuration.tile);
+      break;
+    case GramKernel::none:
+      break;
   }
-  return staged_of<T, Math::ieee, 1>();
+  return {};
 }
 
 template <class T>
@@ -94,21 +139,49 @@ constexpr CUtensorMapDataType tensor_type() {
   return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-/// The wide sums of all warps.
+/// `rows` rows of k adjacent elements: their whole segments, or what remains of k (`rest`).
 template <class T>
-std::size_t rows_shared_bytes(const GramConfiguration& configuration) {
-  const std::size_t wide = (configuration.tile + 1) * 8 *
-                           sizeof(typename RowFragment<device::DeviceElement<T>>::Unit) / sizeof(T);
-  return kGramRowsWarps * wide * wide * sizeof(Accumulator<T>);
+CUtensorMap column_map(const T* data, std::int64_t rows, std::int64_t stride, std::int64_t k,
+                       unsigned segments, bool rest) {
+  constexpr std::int64_t kSegmentK = kSegmentBytes / sizeof(T);
+  const std::int64_t whole = k / kSegmentK;
+  const std::int64_t remaining = k % kSegmentK;
+  const unsigned box = static_cast<unsigned>(box_rows(static_cast<int>(rows)));
+  const std::int64_t row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
+  if (!rest || remaining == 0) {
+    return device::make_tensor_map(
+        {data, tensor_type<T>(), sizeof(T), kSegmentK, rows, row_bytes, whole},
+        {kSegmentK, box, segments});
+  }
+  return device::make_tensor_map(
+      {data + whole * kSegmentK, tensor_type<T>(), sizeof(T), remaining, rows, row_bytes, 1},
+      {kSegmentK, box, 1});
 }
 
-/// Dynamic shared memory: the ring, or the groups' sums, from a multiple of 1024 bytes on.
+/// k rows of `columns` adjacent elements.
 template <class T>
-std::size_t shared_bytes(const GramConfiguration& configuration) {
-  const GramStaged staged = gram_staged<T>(configuration.tile);
-  return std::max(static_cast<std::size_t>(configuration.slots * staged.tile.slot_bytes()),
-                  staged.sum_bytes) +
-         1024;
+CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, std::int64_t k,
+                    unsigned segments) {
+  constexpr unsigned kSegmentK = kSegmentBytes / sizeof(T);
+  const unsigned inner = static_cast<unsigned>(row_pitch(static_cast<int>(columns))) /
+                         static_cast<unsigned>(sizeof(T));
+  return device::make_tensor_map({data, tensor_type<T>(), sizeof(T), columns, k,
+                                  stride * static_cast<std::int64_t>(sizeof(T)), 1},
+                                 {inner, kSegmentK * segments, 1});
+}
+
+template <class T>
+GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major,
+                 unsigned segments) {
+  if (row_major) {
+    const CUtensorMap a_map = row_map(a, g.m, g.a_stride, g.k, segments);
+    const CUtensorMap b_map = row_map(b, g.n, g.b_stride, g.k, segments);
+    return {a_map, b_map, a_map, b_map};
+  }
+  return {column_map(a, g.m, g.a_stride, g.k, segments, false),
+          column_map(b, g.n, g.b_stride, g.k, segments, false),
+          column_map(a, g.m, g.a_stride, g.k, segments, true),
+          column_map(b, g.n, g.b_stride, g.k, segments, true)};
 }
 
 template <class T, class TOut>
@@ -119,30 +192,10 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       misaligned_(stream, problem, "") {
   arrivals_.fill_zero();
   device::load_kernels(stream, &gram_sum_kernel<T>);
-  if (configuration_.kernel == GramKernel::vector) {
-    device::load_kernels(stream, gram_vector<T>(configuration_.tile));
-    return;
-  }
-  if (configuration_.kernel == GramKernel::direct) {
-    device::load_kernels(stream, gram_direct<T>(configuration_.tile));
-    return;
-  }
-  if (configuration_.kernel == GramKernel::row_vector) {
-    device::load_kernels(stream, gram_row_vector<T>(configuration_.tile));
-    return;
-  }
-  if (configuration_.kernel == GramKernel::rows) {
-    const DeviceGuard guard(stream.device().index());
-    check_cuda(cudaFuncSetAttribute(gram_rows<T>(configuration_.tile),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(rows_shared_bytes<T>(configuration_))),
-               "cudaFuncSetAttribute");
-    return;
-  }
+  const GramLaunch<T> launch = launch_of<T>(configuration_);
   const DeviceGuard guard(stream.device().index());
-  check_cuda(cudaFuncSetAttribute(gram_staged<T>(configuration_.tile).kernel,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes<T>(configuration_))),
+  check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(launch.shared_bytes)),
              "cudaFuncSetAttribute");
 }
 
@@ -166,24 +219,17 @@ std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string GramExecutor<T, TOut>::explain() const {
-  return concat(configuration_.kernel == GramKernel::vector ? "gram_vector_kernel, tile "
-                                                            : "gram_staged_kernel, tile ",
-                configuration_.tile, ", k in chunks of ", configuration_.blocks, " blocks x ",
-                configuration_.strips, ", slots ", configuration_.slots);
+  return describe(configuration_);
 }
 
 template <class T, class TOut>
 void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
   using Acc = Accumulator<T>;
-  const bool row_major =
-      configuration_.kernel == GramKernel::rows || configuration_.kernel == GramKernel::row_vector;
-  const bool packed = problem_.a.col == problem_.m && problem_.b.row == problem_.n;
-  const bool symmetric = static_cast<const void*>(operands.a) == operands.b &&
-                         problem_.m == problem_.n && problem_.a.row == problem_.b.col &&
-                         problem_.a.col == problem_.b.row;
-  const auto aligned = [](const void* pointer, std::int64_t stride) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0 &&
-           stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+  const bool row_major = configuration_.row_major;
+  const std::int64_t a_stride = row_major ? problem_.a.col : problem_.a.row;
+  const std::int64_t b_stride = row_major ? problem_.b.row : problem_.b.col;
+  const auto aligned = [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
   };
   const GramArguments<T> arguments{
       .m = static_cast<int>(problem_.m),
@@ -191,18 +237,16 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
       .k = problem_.k,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
-      .a_stride = row_major ? problem_.a.col : problem_.a.row,
-      .b_stride = row_major ? problem_.b.row : problem_.b.col,
-      .symmetric = symmetric,
-      .vectors = row_major
-                     ? aligned(operands.a, 0) && aligned(operands.b, 0) &&
-                           (packed || configuration_.kernel == GramKernel::rows)
-                     : aligned(operands.a, problem_.a.row) && aligned(operands.b, problem_.b.col),
+      .a_stride = a_stride,
+      .b_stride = b_stride,
+      .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
+                   a_stride == b_stride,
+      .vectors = configuration_.vectors && aligned(operands.a) && aligned(operands.b),
       .strips = configuration_.strips,
+      .spread = configuration_.spread,
       .packed = configuration_.packed,
       .walkers = configuration_.blocks,
       .run_log2 = configuration_.run_log2,
-      .slots = configuration_.slots,
       .partials = static_cast<Acc*>(operands.workspace),
       .arrivals = arrivals_of(operands.workspace),
       .c = operands.c,
@@ -210,56 +254,24 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
       .c_is_wide = std::is_same_v<TOut, Acc>,
       .alpha = device::DeviceScalar<Acc>(operands.alpha),
       .beta = device::DeviceScalar<Acc>(operands.beta)};
-  if (configuration_.kernel == GramKernel::staged && !arguments.vectors)
-    return misaligned_.run(stream, operands);
+  const GramLaunch<T> launch = launch_of<T>(configuration_);
+  if (launch.staged != nullptr && !arguments.vectors) return misaligned_.run(stream, operands);
   const device::LaunchScope scope(stream);
-  if (configuration_.kernel == GramKernel::vector) {
-    device::launch_dependent(stream, gram_vector<T>(configuration_.tile),
-                             {static_cast<unsigned>(configuration_.blocks * configuration_.strips),
-                              kGramVectorWarps * 32},
-                             arguments);
-  } else if (configuration_.kernel == GramKernel::direct) {
-    device::launch_dependent(stream, gram_direct<T>(configuration_.tile),
-                             {static_cast<unsigned>(configuration_.blocks), kGramDirectWarps * 32},
-                             arguments);
-  } else if (configuration_.kernel == GramKernel::row_vector) {
-    device::launch_dependent(stream, gram_row_vector<T>(configuration_.tile),
-                             {static_cast<unsigned>(configuration_.blocks), kGramVectorWarps * 32},
-                             arguments);
-  } else if (configuration_.kernel == GramKernel::rows) {
-    device::launch_dependent(stream, gram_rows<T>(configuration_.tile),
-                             {static_cast<unsigned>(configuration_.blocks), kGramRowsWarps * 32,
-                              rows_shared_bytes<T>(configuration_)},
+  const device::LaunchSize size{
+      static_cast<unsigned>(configuration_.blocks * configuration_.strips), launch.threads,
+      launch.shared_bytes};
+  if (launch.staged != nullptr) {
+    device::launch_dependent(stream, launch.staged, size,
+                             maps_of(arguments, operands.a, operands.b, row_major,
+                                     static_cast<unsigned>(launch.segments)),
                              arguments);
   } else {
-    const GramStaged staged = gram_staged<T>(configuration_.tile);
-    constexpr std::int64_t kSegmentK = kSegmentBytes / sizeof(T);
-    const std::int64_t whole = problem_.k / kSegmentK;
-    const auto map = [&](const T* data, std::int64_t rows, std::int64_t stride, bool tail) {
-      return device::make_tensor_map(
-          {data + (tail ? whole * kSegmentK : 0), tensor_type<T>(),
-           tail && problem_.k % kSegmentK != 0 ? problem_.k % kSegmentK : kSegmentK, rows,
-           stride * static_cast<std::int64_t>(sizeof(T)), tail ? 1 : whole},
-          {kSegmentK, static_cast<unsigned>(box_rows(static_cast<int>(rows))),
-           tail ? 1U : static_cast<unsigned>(staged.tile.segments)});
-    };
-    const GramMaps maps{map(operands.a, problem_.m, problem_.a.row, false),
-                        map(operands.b, problem_.n, problem_.b.col, false),
-                        map(operands.a, problem_.m, problem_.a.row, true),
-                        map(operands.b, problem_.n, problem_.b.col, true)};
-    device::launch_dependent(
-        stream, reinterpret_cast<GramStagedKernel<T>>(const_cast<void*>(staged.kernel)),
-        {static_cast<unsigned>(configuration_.blocks), static_cast<unsigned>(staged.tile.threads()),
-         shared_bytes<T>(configuration_)},
-        maps, arguments);
+    device::launch_dependent(stream, launch.plain, size, arguments);
   }
   if (arguments.arrivals != nullptr) return;
-  constexpr int kElements = 8;  // of C, per block
-  device::launch_dependent(
-      stream, &gram_sum_kernel<T>,
-      {static_cast<unsigned>(device::ceil_div(arguments.m * arguments.n, kElements)),
-       kGramSumThreads},
-      arguments);
+  const int blocks = device::ceil_div(arguments.m * arguments.n, kGramSumElements);
+  device::launch_dependent(stream, &gram_sum_kernel<T>,
+                           {static_cast<unsigned>(blocks), kGramSumThreads}, arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -27,10 +27,10 @@ struct GramArguments {
   bool symmetric;         // A and B are the same memory: it is loaded once
   bool vectors;           // 16-byte loads are possible
   int strips;             // of kTile.m rows of A, side by side in the grid
+  bool spread;            // direct: the loads that a warp has in flight are far apart
   int packed;             // row-major: rows that make a wide row
   int walkers;            // that share out k
   int run_log2;           // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
-  int slots;              // of the ring in shared memory
   Acc* partials;          // [walkers][n][m]
   unsigned* arrivals;     // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
   void* c;                // [m, n], of T, or of float where c_is_wide

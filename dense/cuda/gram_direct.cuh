@@ -49,38 +49,51 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     for (int j = 0; j < kParts; ++j)
       multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
   };
-  const std::int64_t stride = std::int64_t{gridDim.x} * kGramDirectWarps * kStep;
-  const std::int64_t own = (std::int64_t{blockIdx.x} * kGramDirectWarps + warp) * kStep;
+  const std::int64_t warps = std::int64_t{gridDim.x} * kGramDirectWarps;
+  const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
+  const std::int64_t jump = g.spread ? warps * kStep : kStep;
   const std::int64_t whole = g.vectors ? k - k % kStep : 0;
-  for (std::int64_t p = own; p < whole; p += kUnroll / 2 * stride) {
-    uint4 x[kUnroll][kParts];
-    uint4 y[kUnroll][kParts];
+  const auto add_steps = [&](std::int64_t p, auto steps) {
+    constexpr int kWindows = 2 * decltype(steps)::value;
+    uint4 x[kWindows][kParts];
+    uint4 y[kWindows][kParts] = {};
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const std::int64_t first = p + u / 2 * stride;
+    for (int u = 0; u < kWindows; ++u) {
 #pragma unroll
-      for (int r = 0; r < kParts; ++r) {
-        load_whole(x[u][r], a[r] + first + u % 2 * kWindow, first < whole);
-        load_whole(y[u][r], b[r] + first + u % 2 * kWindow, first < whole && !g.symmetric);
+      for (int r = 0; r < kParts; ++r)
+        x[u][r] = device::load_word<uint4>(a[r] + p + u / 2 * jump + u % 2 * kWindow, true);
+    }
+    if (!g.symmetric) {
+#pragma unroll
+      for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+        for (int r = 0; r < kParts; ++r)
+          y[u][r] = device::load_word<uint4>(b[r] + p + u / 2 * jump + u % 2 * kWindow, true);
       }
     }
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      if (g.symmetric) memcpy(y[u], x[u], sizeof(y[u]));
+    for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+      for (int r = 0; r < kParts; ++r)
+        y[u][r] = device::select(g.symmetric, x[u][r], y[u][r]);
       add(x[u], y[u]);
     }
-  }
-  for (std::int64_t p = whole + own / 2; p < k; p += stride / 2) {
+  };
+  constexpr int kSteps = kUnroll / 2;
+  std::int64_t p = own * (g.spread ? kStep : kSteps * kStep);
+  for (; p + (kSteps - 1) * jump < whole; p += warps * (kSteps * kStep))
+    add_steps(p, std::integral_constant<int, kSteps>());
+#pragma unroll 1
+  for (; p < whole; p += jump)
+    add_steps(p, std::integral_constant<int, 1>());
+  for (p = whole + own * kWindow; p < k; p += warps * kWindow) {
     const std::int64_t count = k - p - lane % 4 * kVector;
     uint4 x[kParts];
     uint4 y[kParts];
 #pragma unroll
     for (int r = 0; r < kParts; ++r) {
-      E elements[kVector];
-      load_partly(elements, a[r] + p, count);
-      memcpy(&x[r], elements, sizeof(x[r]));
-      load_partly(elements, b[r] + p, count);
-      memcpy(&y[r], elements, sizeof(y[r]));
+      x[r] = load_partly(a[r] + p, count);
+      y[r] = load_partly(b[r] + p, count);
     }
     add(x, y);
   }

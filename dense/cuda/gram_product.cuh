@@ -46,6 +46,22 @@ __device__ void multiply_units(double (&c)[4], const uint4& a_low, const uint4& 
   device::mma_m16n8k8(c, low[0], high[0], low[1], high[1], right[0], right[1]);
 }
 
+/// store(i, j, sum) for every element of a warp's tile, each by one lane.
+template <class Acc, int kTilesM, int kTilesN, class Store>
+__device__ void store_fragments(const Acc (&sums)[kTilesM][kTilesN][4], Store store) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int i = 0; i < kTilesM; ++i) {
+#pragma unroll
+    for (int j = 0; j < kTilesN; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        store(i * 16 + e / 2 * 8 + mixed_row(lane / 4), j * 8 + mixed_row(lane % 4 * 2 + e % 2),
+              sums[i][j][e]);
+    }
+  }
+}
+
 template <class E, Math kMath, int kWarpM, int kWarpN>
 class WarpProduct {
  public:
@@ -78,21 +94,108 @@ class WarpProduct {
   /// store(i, j, sum) for every element of the warp's tile, each by one lane.
   template <class Store>
   __device__ void finish(Store store) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int i = 0; i < kWarpM / 16; ++i) {
-#pragma unroll
-      for (int j = 0; j < kWarpN / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          store(i * 16 + e / 2 * 8 + mixed_row(lane / 4), j * 8 + mixed_row(lane % 4 * 2 + e % 2),
-                sums_[i][j][e]);
-      }
-    }
+    store_fragments(sums_, store);
   }
 
  private:
   Acc sums_[kWarpM / 16][kWarpN / 8][4] = {};
+};
+
+/// A float as the sum of two tf32, the four words of a unit at once. low is 0 where the float is
+/// not finite, or so large that rounding would make it infinite: then high is the float itself.
+struct SplitUnit {
+  uint4 high;
+  uint4 low;
+
+  __device__ explicit SplitUnit(const uint4& unit)
+      : high(make_uint4(round(unit.x), round(unit.y), round(unit.z), round(unit.w))),
+        low(make_uint4(rest(unit.x, high.x), rest(unit.y, high.y), rest(unit.z, high.z),
+                       rest(unit.w, high.w))) {}
+
+  /// To the nearest tf32, halves away from zero: an mma does not look at the low 13 bits.
+  __device__ static std::uint32_t round(std::uint32_t bits) {
+    const std::uint32_t rounded = (bits + 0x1000U) & 0xffffe000U;
+    return fabsf(__uint_as_float(rounded)) < __int_as_float(0x7f800000) &&
+                   (bits & 0x7f800000U) != 0x7f800000U
+               ? rounded
+               : bits;
+  }
+  __device__ static std::uint32_t rest(std::uint32_t bits, std::uint32_t rounded) {
+    const float difference = __uint_as_float(bits) - __uint_as_float(rounded);
+    return (bits & 0x7f800000U) != 0x7f800000U ? __float_as_uint(difference) : 0U;
+  }
+};
+
+/// c[16,8] += a b of floats that were rounded to tf32.
+__device__ inline void multiply_tf32(float (&c)[4], const uint4& a_low, const uint4& a_high,
+                                     const uint4& b) {
+  device::mma_m16n8k8_tf32(c, a_low.x, a_high.x, a_low.y, a_high.y, b.x, b.y);
+  device::mma_m16n8k8_tf32(c, a_low.z, a_high.z, a_low.w, a_high.w, b.z, b.w);
+}
+
+/// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
+/// ones (tf32x3). Tensor cores cut the sums that they carry: those of a segment start at zero and
+/// are added in IEEE arithmetic (sums kept in the mma: errors of 2e-6 to 7e-6 instead of 2e-7 to
+/// 9e-7).
+template <Math kMath, int kWarpM, int kWarpN>
+class WarpProduct<float, kMath, kWarpM, kWarpN> {
+ public:
+  using Acc = float;
+
+  __device__ void add(const unsigned char* a, const unsigned char* b) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = mixed_row(lane / 4);
+    const auto load = [&](const unsigned char* rows, int group, int s) {
+      const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
+      return SplitUnit(*reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place));
+    };
+#pragma unroll
+    for (int i = 0; i < kWarpM / 16; ++i) {
+      const SplitUnit left[2][2] = {{load(a, 2 * i, 0), load(a, 2 * i + 1, 0)},
+                                    {load(a, 2 * i, 1), load(a, 2 * i + 1, 1)}};
+#pragma unroll
+      for (int j = 0; j < kWarpN / 8; ++j) {
+        float large[4] = {};
+        float small[4] = {};
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          const SplitUnit right = load(b, j, s);
+          if constexpr (kMath == Math::tf32x3) {
+            multiply_tf32(small, left[s][0].low, left[s][1].low, right.high);
+            multiply_tf32(small, left[s][0].high, left[s][1].high, right.low);
+          }
+          multiply_tf32(large, left[s][0].high, left[s][1].high, right.high);
+        }
+        // An Inf times the low part 0 of a number would be NaN: it has its say in `large` alone.
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums_[i][j][e] += large[e] + (isfinite(large[e]) ? small[e] : 0.0F);
+      }
+    }
+  }
+
+  template <class Store>
+  __device__ void finish(Store store) {
+    store_fragments(sums_, store);
+  }
+
+ private:
+  float sums_[kWarpM / 16][kWarpN / 8][4] = {};
+};
+
+/// The part of a row-major operand that a warp multiplies: from row `row` and column `column` of
+/// [k][pitch bytes] on, pitch 32, 64 or 128, swizzled by as many bytes: of a row's 16-byte units,
+/// as many low bits change as count them. 8 neighbouring k at one column meet 8 different units.
+struct RowSegment {
+  const unsigned char* data;
+  int pitch;
+  int row;
+  int column;
+
+  __device__ float4 unit(int k, int first_column) const {
+    const int place = (row + k) * pitch + (column + first_column) * static_cast<int>(sizeof(float));
+    return *reinterpret_cast<const float4*>(data + (place ^ (place >> 3 & (pitch - 16))));
+  }
 };
 
 /// IEEE float on CUDA cores: four tiles of 8 x 8 side by side (2 x 2). Lane: unit lane % 8 (4 k) of
@@ -127,6 +230,30 @@ class WarpProduct<float, Math::ieee, 16, 16> {
         sum = fmaf(left[i].w, right.w, sum);
       }
       right = next;
+    }
+    if (++segments_ == kSegmentsPerFlush) flush();
+  }
+
+  /// Row-major: lane % 8 is one k of 8.
+  __device__ void add_rows(const RowSegment& a, const RowSegment& b) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int i0 = lane / 16 * 8;
+    const int j0 = lane / 8 % 2 * 8;
+    constexpr int kSteps = 4;
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      const int k = s * 8 + lane % 8;
+      const float4 units[] = {a.unit(k, i0), a.unit(k, i0 + 4), b.unit(k, j0), b.unit(k, j0 + 4)};
+      const float left[] = {units[0].x, units[0].y, units[0].z, units[0].w,
+                            units[1].x, units[1].y, units[1].z, units[1].w};
+      const float right[] = {units[2].x, units[2].y, units[2].z, units[2].w,
+                             units[3].x, units[3].y, units[3].z, units[3].w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+          sums_[i * 8 + j] = fmaf(left[i], right[j], sums_[i * 8 + j]);
+      }
     }
     if (++segments_ == kSegmentsPerFlush) flush();
   }

@@ -15,24 +15,23 @@ struct RowBundle {
   static constexpr int kWords = kRows * kN * static_cast<int>(sizeof(E)) / 16;
   static constexpr int kUnroll = kWords >= 4 ? 1 : kWords >= 2 ? 2 : 4;
 
-  E elements[kRows * kN];
+  uint4 words[kWords];
 
   __device__ void load(const E* source, bool exists) {
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      uint4 word = make_uint4(0, 0, 0, 0);
-      if (exists) word = __ldg(reinterpret_cast<const uint4*>(source) + w);
-      memcpy(reinterpret_cast<char*>(elements) + w * 16, &word, sizeof(word));
-    }
+    for (int w = 0; w < kWords; ++w)
+      words[w] = device::load_word<uint4>(reinterpret_cast<const uint4*>(source) + w, exists);
   }
   /// Element by element, from rows `stride` elements apart; zeros after the first `count` rows.
   __device__ void load_partly(const E* source, std::int64_t stride, std::int64_t count) {
+    E elements[kRows * kN];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll
       for (int i = 0; i < kN; ++i)
         elements[r * kN + i] = r < count ? source[r * stride + i] : device::narrow<E>(0.0F);
     }
+    memcpy(words, elements, sizeof(words));
   }
 };
 
@@ -69,15 +68,18 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
   Acc sums[kSums] = {};
-  const auto add = [&](const Bundle& x, const Bundle& y) {
+  const auto add = [&](const Bundle& x_bundle, const Bundle& y_bundle) {
+    E x[Bundle::kRows][kN];
+    E y[Bundle::kRows][kN];
+    memcpy(x, x_bundle.words, sizeof(x));
+    memcpy(y, y_bundle.words, sizeof(y));
 #pragma unroll
     for (int r = 0; r < Bundle::kRows; ++r) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kN; ++i)
-          sums[j * kN + i] = fma(device::widen(x.elements[r * kN + i]),
-                                 device::widen(y.elements[r * kN + j]), sums[j * kN + i]);
+          sums[j * kN + i] = fma(device::widen(x[r][i]), device::widen(y[r][j]), sums[j * kN + i]);
       }
     }
   };
@@ -94,7 +96,9 @@ __global__ __launch_bounds__(kGramVectorWarps *
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      if (g.symmetric) y[u] = x[u];
+#pragma unroll
+      for (int w = 0; w < Bundle::kWords; ++w)
+        y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
       add(x[u], y[u]);
     }
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dense/cuda/gram_sum.cuh"
+#include "device/memory.cuh"
 #include "device/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -79,10 +80,10 @@ struct RowUnits {
       offset[u] = first < width * packed ? first / width * stride + first % width : -1;
     }
   }
-  /// Unit u of wide row `row`, all of whose rows exist; zeros beyond the wide row's end.
-  __device__ Unit load(int u, std::int64_t row) const {
-    if (offset[u] < 0) return Unit{};
-    return __ldg(reinterpret_cast<const Unit*>(source + row * packed * stride + offset[u]));
+  /// Unit u of wide row `row`; zeros beyond the wide row's end, and where the row does not exist.
+  __device__ Unit load(int u, std::int64_t row, bool exists) const {
+    return device::load_word<Unit>(source + row * packed * stride + offset[u],
+                                   exists && offset[u] >= 0);
   }
   /// The same element by element, with zeros from row k on.
   __device__ Unit load_partly(int u, std::int64_t row, std::int64_t k) const {
@@ -100,9 +101,10 @@ struct RowUnits {
   }
 };
 
-/// g.packed rows of A (m elements) and of B (n) make a wide row of up to kUnits x 128 bytes. Block:
-/// every gridDim.x-th group of kGramRowsWarps steps; a warp's step is kUnroll x 4 kRows wide rows.
-/// Lane: 16 bytes of each wide row that it holds. Shared memory: [warps][wide][wide] sums.
+/// g.packed rows of A (m elements) and of B (n) make a wide row of up to kUnits x 128 bytes. Warp:
+/// of the steps of 4 kRows wide rows every (8 gridDim.x)-th, kUnroll of them in flight; what
+/// remains of k, and operands off 16 bytes, go element by element. Shared memory:
+/// [warps][wide][wide] sums.
 template <class T, int kUnits, int kUnroll>
 __global__ __launch_bounds__(kGramRowsWarps * 32,
                              kUnits == 1 ? 2 : 1) void gram_rows_kernel(GramArguments<T> g) {
@@ -115,7 +117,7 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   constexpr int kEntries = Fragment::kEntries * kUnits;
   constexpr int kVector = sizeof(Unit) / sizeof(E);
   constexpr int kWide = kUnits * 8 * kVector;
-  constexpr int kStep = kUnroll * 4 * kRows;  // wide rows
+  constexpr int kStep = 4 * kRows;  // wide rows that a warp takes at once
   extern __shared__ unsigned char dynamic_shared[];
 
   device::let_next_kernel_start();
@@ -123,54 +125,67 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane_row = lane % 4;
-  const std::int64_t whole = k / g.packed;
   const RowUnits<E, kUnits> a(g.a, g.a_stride, g.m, g.packed);
   const RowUnits<E, kUnits> b(g.b, g.b_stride, g.n, g.packed);
 
   Acc sums[kEntries][kEntries * 2][4] = {};
-  for (std::int64_t first = (std::int64_t{blockIdx.x} * kGramRowsWarps + warp) * kStep;
-       first * g.packed < k; first += std::int64_t{gridDim.x} * kGramRowsWarps * kStep) {
+  const auto add = [&](const Unit(&left)[kUnits][kRows], const Unit(&right)[kUnits][kRows]) {
+    Fragment x[kEntries];
+#pragma unroll
+    for (int h = 0; h < kEntries; ++h)
+      x[h].take(left[h / Fragment::kEntries], h % Fragment::kEntries);
+#pragma unroll
+    for (int j = 0; j < kEntries; ++j) {
+      Fragment y;
+      y.take(right[j / Fragment::kEntries], j % Fragment::kEntries);
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i) {
+        multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
+        multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+      }
+    }
+  };
+  const std::int64_t stride = std::int64_t{gridDim.x} * kGramRowsWarps * kStep;
+  const std::int64_t own = (std::int64_t{blockIdx.x} * kGramRowsWarps + warp) * kStep + lane % 4;
+  const std::int64_t whole = g.vectors ? k / g.packed / kStep * kStep : 0;
+  for (std::int64_t row = own; row < whole; row += kUnroll * stride) {
     Unit left[kUnroll][kUnits][kRows];
     Unit right[kUnroll][kUnits][kRows];
-    const auto load_all = [&](auto load) {
-      const auto load_operand = [&](Unit(&units)[kUnroll][kUnits][kRows], const auto& operand) {
-#pragma unroll
-        for (int s = 0; s < kUnroll; ++s) {
-#pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-            for (int u = 0; u < kUnits; ++u)
-              units[s][u][i] = load(operand, u, first + (s * kRows + i) * 4 + lane_row);
-          }
-        }
-      };
-      load_operand(left, a);
-      if (!g.symmetric) load_operand(right, b);
-    };
-    if (g.vectors && first + kStep <= whole) {
-      load_all([](const auto& x, int u, std::int64_t row) { return x.load(u, row); });
-    } else {
-      load_all([k](const auto& x, int u, std::int64_t row) { return x.load_partly(u, row, k); });
-    }
-    if (g.symmetric) memcpy(right, left, sizeof(right));
 #pragma unroll
     for (int s = 0; s < kUnroll; ++s) {
-      Fragment x[kEntries];
 #pragma unroll
-      for (int h = 0; h < kEntries; ++h)
-        x[h].take(left[s][h / Fragment::kEntries], h % Fragment::kEntries);
+      for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < kEntries; ++j) {
-        Fragment y;
-        y.take(right[s][j / Fragment::kEntries], j % Fragment::kEntries);
-#pragma unroll
-        for (int i = 0; i < kEntries; ++i) {
-          multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
-          multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+        for (int u = 0; u < kUnits; ++u) {
+          const bool exists = s == 0 || row + s * stride < whole;
+          left[s][u][i] = a.load(u, row + s * stride + i * 4, exists);
+          right[s][u][i] = b.load(u, row + s * stride + i * 4, exists && !g.symmetric);
         }
       }
     }
+#pragma unroll
+    for (int s = 0; s < kUnroll; ++s) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u)
+          right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
+      }
+      add(left[s], right[s]);
+    }
+  }
+  for (std::int64_t row = whole + own; (row - lane % 4) * g.packed < k; row += stride) {
+    Unit left[kUnits][kRows];
+    Unit right[kUnits][kRows];
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) {
+        left[u][i] = a.load_partly(u, row + i * 4, k);
+        right[u][i] = b.load_partly(u, row + i * 4, k);
+      }
+    }
+    add(left, right);
   }
 
   Acc* const wide = reinterpret_cast<Acc*>(dynamic_shared);  // [warps][of B][of A]

@@ -1,6 +1,6 @@
-// Gram products of more columns: segments of 128 bytes of k of all rows of A and columns of B pass
-// through a ring in shared memory, filled by tensor copies. Groups of warps take the segments in
-// turn, each group has sums for all of C.
+// Gram products of more columns: all rows of A and columns of B pass in segments of k (128 bytes of
+// each where k is adjacent in memory) through a ring in shared memory, filled by tensor copies.
+// Groups of warps take the segments in turn, each group has sums for all of C.
 #pragma once
 
 #include "dense/cuda/gram_product.cuh"
@@ -32,24 +32,31 @@ struct GramTile {
 };
 
 /// Tiles by element type, in the order of kGramStaged.
-template <class T>
+template <class T, Math kMath>
 struct GramTiles {  // half, bfloat16
   static constexpr GramTile kTiles[] = {
       {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 64, 32, 4, 1}};
 };
+template <Math kMath>
+struct GramTiles<float, kMath> {
+  static constexpr GramTile kTiles[] = {
+      {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 32, 32, 2, 1}};
+};
 template <>
-struct GramTiles<float> {
+struct GramTiles<float, Math::ieee> {
   static constexpr GramTile kTiles[] = {{16, 16, 16, 16, 12, 4}, {32, 32, 16, 16, 2, 2}};
 };
 template <>
-struct GramTiles<double> {
+struct GramTiles<double, Math::ieee> {
   static constexpr GramTile kTiles[] = {
       {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 32, 32, 3, 1}};
 };
-template <class T, int kIndex>
-inline constexpr GramTile kGramTile = GramTiles<T>::kTiles[kIndex];
+template <class T, Math kMath, int kIndex>
+inline constexpr GramTile kGramTile = GramTiles<T, kMath>::kTiles[kIndex];
 
-inline constexpr int kMaxGramSlots = 32;
+/// Of 16 KiB each. A multiple of what makes a slot meet the same groups in every round: a group
+/// that skipped a phase of a barrier would take the one before for the one after.
+inline constexpr int kGramSlots = 12;
 
 /// The operands as segments, and the k beyond the last whole segment.
 struct GramMaps {
@@ -64,46 +71,60 @@ __host__ __device__ constexpr int box_rows(int rows) {
   return (rows + 7) / 8 * 8;
 }
 
-/// Where in the ring a warp is: slot, and parity of the phase that it waits for.
+/// Bytes of a row-major row of floats in shared memory, as tensor copies swizzle: 32, 64 or 128.
+__host__ __device__ constexpr int row_pitch(int columns) {
+  return columns <= 8 ? 32 : columns <= 16 ? 64 : 128;
+}
+
+/// Where in the ring a thread is: slot, and parity of the phase that it waits for.
 struct RingPlace {
   int slot;
   unsigned parity;
 
-  __device__ void advance(int by, int slots) {
+  __device__ void advance(int by) {
     slot += by;
-    if (slot < slots) return;
-    slot -= slots;
+    if (slot < kGramSlots) return;
+    slot -= kGramSlots;
     parity ^= 1U;
   }
 };
 
-/// Which slot's worth of segments comes `index`-th in a block: runs of g.run neighbours,
-/// interleaved over the grid.
-template <class T>
-__device__ int slot_of(const GramArguments<T>& g, int index) {
-  const int run = index >> g.run_log2;
-  const int within = index & ((1 << g.run_log2) - 1);
-  return ((run * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)) << g.run_log2) +
-         within;
-}
+/// The slots' worth of k that a block takes: runs of 2^run_log2 neighbours, interleaved over the
+/// grid; the last of all is what remains of k beyond whole segments.
+struct SlotSequence {
+  int run_log2;
+  int count;  // of all blocks
+  int whole;  // of them made of whole segments
 
-/// Block: the slots' worth of segments that slot_of() names; the last of all is what remains of k
-/// beyond whole segments. Writes [n][m] sums. The last warp copies; group g multiplies segments g,
-/// g
-/// + groups, ... of the block's. Shared memory: ring of g.slots slots [A, B][segment][row][128
-/// bytes], at the end the groups' sums in the same place.
-template <class T, Math kMath, int kIndex>
-__global__ __launch_bounds__(kGramTile<T, kIndex>.threads(),
+  __device__ int at(int index) const {
+    const int run = index >> run_log2;
+    const int within = index & ((1 << run_log2) - 1);
+    return ((run * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)) << run_log2) +
+           within;
+  }
+  __device__ bool has(int index) const { return at(index) < count; }
+};
+
+/// Block: writes [n][m] sums. The last warp copies (a warp that multiplies as well copied too late:
+/// f32 n = 32 at .49 of the floor instead of .79); group g multiplies segments g, g + groups, ...
+/// of the block's. Shared memory: ring of slots [A, B][segment][row][128 bytes] or, row-major, [A,
+/// B][k][row_pitch], swizzled (device/tensor_map.cuh); at the end the groups' sums in the same
+/// place.
+template <class T, Math kMath, int kIndex, bool kRowMajor>
+__global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
                              1) void gram_staged_kernel(const __grid_constant__ GramMaps maps,
                                                         GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  constexpr GramTile kTile = kGramTile<T, kIndex>;
+  constexpr GramTile kTile = kGramTile<T, kMath, kIndex>;
+  static_assert(kGramSlots * kTile.segments % kTile.groups == 0);
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   constexpr int kSegmentK = kSegmentBytes / sizeof(E);
+  constexpr int kSlotK = kSegmentK * kTile.segments;
+  constexpr int kOperandB = kTile.m * kTile.segments * kSegmentBytes;  // its place in a slot
   extern __shared__ unsigned char dynamic_shared[];
-  __shared__ device::Mbarrier full[kMaxGramSlots];
-  __shared__ device::Mbarrier empty[kMaxGramSlots];
+  __shared__ device::Mbarrier full[kGramSlots];
+  __shared__ device::Mbarrier empty[kGramSlots];
   unsigned char* const ring =
       dynamic_shared + (1024 - device::shared_address(dynamic_shared) % 1024) % 1024;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -111,7 +132,7 @@ __global__ __launch_bounds__(kGramTile<T, kIndex>.threads(),
 
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < g.slots; ++s) {
+    for (int s = 0; s < kGramSlots; ++s) {
       device::mbarrier_init(&full[s], 1);
       device::mbarrier_init(&empty[s], kTile.segments * kTile.group_warps());
     }
@@ -122,55 +143,61 @@ __global__ __launch_bounds__(kGramTile<T, kIndex>.threads(),
   __syncthreads();  // barriers are initialized before anyone waits at them
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const int whole = static_cast<int>(k / kSegmentK);
-  const int whole_slots = (whole + kTile.segments - 1) / kTile.segments;
-  const int slots = whole_slots + (k % kSegmentK != 0 ? 1 : 0);
+  const std::int64_t segments = kRowMajor ? (k + kSegmentK - 1) / kSegmentK : k / kSegmentK;
+  const int whole_slots = static_cast<int>((segments + kTile.segments - 1) / kTile.segments);
+  const bool has_rest = !kRowMajor && k % kSegmentK != 0;
+  const SlotSequence sequence{g.run_log2, whole_slots + (has_rest ? 1 : 0), whole_slots};
+
   WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n> product;
   const int group = warp / kTile.group_warps();
   const int in_group = warp % kTile.group_warps();
   const int i0 = in_group % kTile.warps_m() * kTile.warp_m;
   const int j0 = in_group / kTile.warps_m() * kTile.warp_n;
-  constexpr int kOperandB = kTile.m * kTile.segments * kSegmentBytes;  // its place in a slot
 
   if (group == kTile.groups) {
-    if (lane == 0) {
-      const int rows = g.symmetric ? box_rows(g.m) : box_rows(g.m) + box_rows(g.n);
-      RingPlace place{0, 1};  // the first wait at each slot finds it empty
-      for (int index = 0;; ++index) {
-        const int s = slot_of(g, index);
-        if (s >= slots) break;
-        unsigned char* const target = ring + place.slot * kTile.slot_bytes();
-        device::Mbarrier* const arrived = &full[place.slot];
-        const bool rest = s == whole_slots;
-        device::mbarrier_wait(&empty[place.slot], place.parity);  // what it held is multiplied
-        device::mbarrier_arrive_expecting(
-            arrived, static_cast<unsigned>(rows * kSegmentBytes) * (rest ? 1 : kTile.segments));
-        const int segment = rest ? 0 : s * kTile.segments;
-        device::copy_segments(target, rest ? &maps.a_rest : &maps.a, segment, arrived);
-        if (!g.symmetric) {
-          device::copy_segments(target + kOperandB, rest ? &maps.b_rest : &maps.b, segment,
-                                arrived);
-        }
-        place.advance(1, g.slots);
+    RingPlace place{0, 1};  // the first wait at each slot finds it empty
+    for (int index = 0; lane == 0 && sequence.has(index); ++index) {
+      const int s = sequence.at(index);
+      const bool rest = s == sequence.whole;
+      unsigned char* const a = ring + place.slot * kTile.slot_bytes();
+      device::Mbarrier* const arrived = &full[place.slot];
+      device::mbarrier_wait(&empty[place.slot], place.parity);  // what it held is multiplied
+      int bytes = row_pitch(g.m) * kSlotK;
+      int b_bytes = row_pitch(g.n) * kSlotK;
+      device::BoxPlace box{0, s * kSlotK, 0};
+      if constexpr (!kRowMajor) {
+        bytes = box_rows(g.m) * kSegmentBytes * (rest ? 1 : kTile.segments);
+        b_bytes = box_rows(g.n) * kSegmentBytes * (rest ? 1 : kTile.segments);
+        box = {0, 0, rest ? 0 : s * kTile.segments};
       }
+      if (!g.symmetric) bytes += b_bytes;
+      device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
+      device::copy_box(a, rest ? &maps.a_rest : &maps.a, box, arrived);
+      if (!g.symmetric)
+        device::copy_box(a + kOperandB, rest ? &maps.b_rest : &maps.b, box, arrived);
+      place.advance(1);
     }
     __syncwarp();
   } else {
+    const bool useful = i0 < g.m && j0 < g.n;
     const int b_offset = g.symmetric ? 0 : kOperandB;
     RingPlace place{group / kTile.segments, 0};
     for (int segment = group;; segment += kTile.groups) {
-      const int s = slot_of(g, segment / kTile.segments);
-      if (s >= slots) break;
+      const int index = segment / kTile.segments;
+      if (!sequence.has(index)) break;
       const int within = segment % kTile.segments;
       const unsigned char* const source = ring + place.slot * kTile.slot_bytes();
-      const int a_row = within * box_rows(g.m) + i0;
-      const int b_row = within * box_rows(g.n) + j0;
       device::mbarrier_wait(&full[place.slot], place.parity);  // the slot is filled
-      if (s < whole_slots || within == 0)
-        product.add(source + a_row * kSegmentBytes, source + b_offset + b_row * kSegmentBytes);
+      if constexpr (kRowMajor) {
+        product.add_rows({source, row_pitch(g.m), within * kSegmentK, i0},
+                         {source + b_offset, row_pitch(g.n), within * kSegmentK, j0});
+      } else if (useful && (sequence.at(index) < sequence.whole || within == 0)) {
+        product.add(source + (within * box_rows(g.m) + i0) * kSegmentBytes,
+                    source + b_offset + (within * box_rows(g.n) + j0) * kSegmentBytes);
+      }
       __syncwarp();  // every lane has read the segment before the slot is given back
       if (lane == 0) device::mbarrier_arrive(&empty[place.slot]);
-      place.advance((segment + kTile.groups) / kTile.segments - segment / kTile.segments, g.slots);
+      place.advance((segment + kTile.groups) / kTile.segments - index);
     }
   }
 

@@ -10,6 +10,7 @@ namespace lanky::dense::cuda {
 
 inline constexpr int kGramSumSlices = 32;
 inline constexpr int kGramSumThreads = 256;
+inline constexpr int kGramSumElements = 8;  // of C, per block of gram_sum_kernel
 
 /// C(i, j) = alpha sum + beta C(i, j) for element = j * m + i; what has the factor zero is not
 /// looked at.
@@ -82,11 +83,10 @@ __device__ void sum_walkers(const GramArguments<T>& g, int first,
 /// Block: 8 neighbouring elements of [n][m].
 template <class T>
 __global__ __launch_bounds__(kGramSumThreads) void gram_sum_kernel(GramArguments<T> g) {
-  constexpr int kElements = 8;
-  __shared__ device::DeviceAccumulator<T> slices[kGramSumSlices][kElements];
+  __shared__ device::DeviceAccumulator<T> slices[kGramSumSlices][kGramSumElements];
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
-  sum_walkers(g, static_cast<int>(blockIdx.x) * kElements, slices);
+  sum_walkers(g, static_cast<int>(blockIdx.x) * kGramSumElements, slices);
 }
 
 /// True in the block that comes last. What all blocks wrote before is visible to it; `arrivals` is

@@ -13,21 +13,17 @@ namespace lanky::dense::cuda {
 
 inline constexpr int kGramVectorWarps = 8;
 
-/// 16 bytes of adjacent elements, aligned; zeros where they do not exist.
-template <class Out, class E>
-__device__ void load_whole(Out& out, const E* source, bool exists) {
-  static_assert(sizeof(Out) == sizeof(uint4));
-  uint4 word = make_uint4(0, 0, 0, 0);
-  if (exists) word = __ldg(reinterpret_cast<const uint4*>(source));
-  memcpy(&out, &word, sizeof(word));
-}
-
-/// As many elements, one by one; zeros after the first `count`.
-template <class E, int kVector>
-__device__ void load_partly(E (&out)[kVector], const E* source, std::int64_t count) {
+/// 16 bytes of adjacent elements, one by one; zeros after the first `count`.
+template <class E>
+__device__ uint4 load_partly(const E* source, std::int64_t count) {
+  constexpr int kVector = 16 / sizeof(E);
+  E elements[kVector];
 #pragma unroll
   for (int v = 0; v < kVector; ++v)
-    out[v] = v < count ? source[v] : device::narrow<E>(0.0F);
+    elements[v] = v < count ? source[v] : device::narrow<E>(0.0F);
+  uint4 word;
+  memcpy(&word, elements, sizeof(word));
+  return word;
 }
 
 /// Block: strip blockIdx % strips of kM rows of A. Warp: of the steps along k every (8
@@ -67,7 +63,11 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
     b[j] = g.b + min(j, g.n - 1) * g.b_stride;
 
   Acc sums[kM * kN] = {};
-  const auto add = [&](const E(&x)[kM][kVector], const E(&y)[kN][kVector]) {
+  const auto add = [&](const uint4(&x_words)[kM], const uint4(&y_words)[kN]) {
+    E x[kM][kVector];
+    E y[kN][kVector];
+    memcpy(x, x_words, sizeof(x));
+    memcpy(y, y_words, sizeof(y));
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
 #pragma unroll
@@ -78,40 +78,41 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       }
     }
   };
-  std::int64_t step = std::int64_t{walker} * kGramVectorWarps + warp;
-  for (; step < whole_steps; step += kUnroll * stride) {
-    E x[kUnroll][kM][kVector];
-    E y[kUnroll][kN][kVector];
+  const std::int64_t first = std::int64_t{walker} * kGramVectorWarps + warp;
+  for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
+    uint4 x[kUnroll][kM];
+    uint4 y[kUnroll][kN];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const std::int64_t p = (step + u * stride) * kStep + lane * kVector;
       const bool exists = u == 0 || step + u * stride < whole_steps;
 #pragma unroll
       for (int i = 0; i < kM; ++i)
-        load_whole(x[u][i], a[i] + p, exists);
+        x[u][i] = device::load_word<uint4>(a[i] + p, exists);
 #pragma unroll
       for (int j = 0; j < kN; ++j)
-        load_whole(y[u][j], b[j] + p, exists && !g.symmetric);
+        y[u][j] = device::load_word<uint4>(b[j] + p, exists && !g.symmetric);
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       if constexpr (kM == kN) {
-        if (g.symmetric) memcpy(y[u], x[u], sizeof(y[u]));
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          y[u][j] = device::select(g.symmetric, x[u][j], y[u][j]);
       }
       add(x[u], y[u]);
     }
   }
-  for (step = whole_steps + (std::int64_t{walker} * kGramVectorWarps + warp); step * kStep < k;
-       step += stride) {
-    E x[kM][kVector];
-    E y[kN][kVector];
+  for (std::int64_t step = whole_steps + first; step * kStep < k; step += stride) {
+    uint4 x[kM];
+    uint4 y[kN];
     const std::int64_t p = step * kStep + lane * kVector;
 #pragma unroll
     for (int i = 0; i < kM; ++i)
-      load_partly(x[i], a[i] + p, k - p);
+      x[i] = load_partly(a[i] + p, k - p);
 #pragma unroll
     for (int j = 0; j < kN; ++j)
-      load_partly(y[j], b[j] + p, k - p);
+      y[j] = load_partly(b[j] + p, k - p);
     add(x, y);
   }
 

@@ -10,7 +10,9 @@
 #include "dense/cuda/update_lanes.cuh"
 #include "dense/cuda/update_mma.cuh"
 #include "dense/cuda/update_packed.cuh"
+#include "dense/cuda/update_staged.cuh"
 #include "dense/cuda/update_tile.cuh"
+#include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 
 namespace lanky::dense::cuda {
@@ -18,31 +20,26 @@ namespace lanky::dense::cuda {
 template <class T, class TOut>
 using UpdateFunction = void (*)(UpdateArguments<T, TOut>);
 
-template <class T>
-constexpr bool compiled_for(ElementSizes sizes) {
-  return (sizes & sizeof(T)) != 0;
-}
-
 /// The kernel `kKernel` of variant kIndex; null where it is not compiled for T.
 template <UpdateKernel kKernel, int kIndex, class T, class TOut>
 constexpr UpdateFunction<T, TOut> update_variant() {
   if constexpr (kKernel == UpdateKernel::direct) {
-    if constexpr (compiled_for<T>(kUpdateDirect[kIndex].sizes))
+    if constexpr (kUpdateDirect[kIndex].types.has(kDType<T>))
       return &update_direct_kernel<kIndex, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::lanes) {
-    if constexpr (compiled_for<T>(kUpdateLanes[kIndex].sizes))
+    if constexpr (kUpdateLanes[kIndex].types.has(kDType<T>))
       return &update_lanes_kernel<kIndex, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::packed) {
-    if constexpr (compiled_for<T>(kUpdatePacked[kIndex].sizes))
+    if constexpr (kUpdatePacked[kIndex].types.has(kDType<T>))
       return &update_packed_kernel<kIndex, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::tile) {
-    if constexpr (compiled_for<T>(kUpdateTile[kIndex].sizes))
+    if constexpr (kUpdateTile[kIndex].types.has(kDType<T>))
       return &update_tile_kernel<kIndex, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::mma_columns) {
-    if constexpr (compiled_for<T>(kUpdateMmaColumns[kIndex].sizes))
+    if constexpr (kUpdateMmaColumns[kIndex].types.has(kDType<T>))
       return &update_mma_kernel<UpdateColumns<kIndex, T, TOut>>;
   } else {
-    if constexpr (compiled_for<T>(kUpdateMmaRows[kIndex].sizes))
+    if constexpr (kUpdateMmaRows[kIndex].types.has(kDType<T>))
       return &update_mma_kernel<UpdateRows<kIndex, T, TOut>>;
   }
   return nullptr;
@@ -72,63 +69,70 @@ UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config) {
       return pick.template operator()<UpdateKernel::tile, std::size(kUpdateTile)>();
     case UpdateKernel::mma_columns:
       return pick.template operator()<UpdateKernel::mma_columns, std::size(kUpdateMmaColumns)>();
+    case UpdateKernel::staged:
+      return &update_staged_kernel<T, TOut>;
     default:
       return pick.template operator()<UpdateKernel::mma_rows, std::size(kUpdateMmaRows)>();
   }
 }
 
 template <class T, class TOut>
-UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& problem,
-                                        const UpdateConfig& config)
-    : problem_(problem), config_(config), unaligned_(stream, problem, "") {
-  const auto kernel = update_kernel<T, TOut>(config_);
-  device::load_kernels(stream, kernel);
-  device::allow_shared_memory(stream, kernel, config_.shared_bytes);
+UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& problem)
+    : problem_(problem),
+      config_(choose_update(problem, kDType<T>, kDType<TOut>,
+                            stream.device().properties().multiprocessors)),
+      unaligned_(staged_update(problem, kDType<T>)) {
+  for (const UpdateConfig& config : {config_, unaligned_}) {
+    const auto kernel = update_kernel<T, TOut>(config);
+    device::load_kernels(stream, kernel);
+    device::allow_shared_memory(stream, kernel, config.shared_bytes);
+  }
 }
 
 template <class T, class TOut>
 std::int64_t UpdateExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return unaligned_.workspace_bytes();
+  return 0;
 }
 
 template <class T, class TOut>
 std::string UpdateExecutor<T, TOut>::explain() const {
-  return concat(describe(config_), "; for pointers not aligned to ", config_.alignment,
-                " bytes: ", unaligned_.explain());
+  if (config_ == unaligned_) return describe(config_);
+  return concat(describe(config_), "; for pointers not aligned to ", config_.alignment, " bytes ",
+                describe(unaligned_));
 }
 
 template <class T, class TOut>
 void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  const auto alignment = static_cast<std::uintptr_t>(config_.alignment);
-  if ((reinterpret_cast<std::uintptr_t>(operands.a) |
-       reinterpret_cast<std::uintptr_t>(operands.c)) %
-          alignment !=
-      0) {
-    unaligned_.run(stream, operands);
-    return;
-  }
+  const auto address = [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  };
+  const bool aligned =
+      (address(operands.a) | address(operands.c)) % static_cast<unsigned>(config_.alignment) == 0;
+  const UpdateConfig& config = aligned ? config_ : unaligned_;
   const UpdateArguments<T, TOut> arguments{
       .m = problem_.m,
       .n = static_cast<int>(problem_.n),
       .k = static_cast<int>(problem_.k),
+      .passes = config.passes,
       .a_strides = problem_.a,
       .b_strides = problem_.b,
       .c_strides = problem_.c,
-      .passes = config_.passes,
+      .conj_a = problem_.conj_a,
+      .conj_b = problem_.conj_b,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
       .c = device::device_pointer(operands.c),
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
+  const std::int64_t blocks =
+      device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
+      config.column_blocks;
   const device::LaunchScope scope(stream);
-  const std::int64_t block_rows = std::int64_t{config_.rows} * config_.passes;
-  device::launch_dependent(
-      stream, update_kernel<T, TOut>(config_),
-      {.blocks = dim3(static_cast<unsigned>(device::ceil_div(problem_.m, block_rows))),
-       .threads = dim3(config_.threads, config_.parts),
-       .shared_bytes = static_cast<std::size_t>(config_.shared_bytes)},
-      arguments);
-  scope.check("update kernel");
+  device::launch_dependent(stream, update_kernel<T, TOut>(config),
+                           {.blocks = dim3(static_cast<unsigned>(blocks)),
+                            .threads = dim3(config.threads, config.parts),
+                            .shared_bytes = static_cast<std::size_t>(config.shared_bytes)},
+                           arguments);
 }
 
 }  // namespace lanky::dense::cuda

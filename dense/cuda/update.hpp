@@ -1,8 +1,7 @@
-// The cuda executor of update products whose rows or columns allow wide accesses.
+// The cuda executor of update products.
 #pragma once
 
 #include "dense/backend.hpp"
-#include "dense/cuda/tiled.hpp"
 #include "dense/update_policy.hpp"
 
 namespace lanky::dense::cuda {
@@ -10,7 +9,7 @@ namespace lanky::dense::cuda {
 template <class T, class TOut>
 class UpdateExecutor final : public Executor<T, TOut> {
  public:
-  UpdateExecutor(const Stream& stream, const Problem& problem, const UpdateConfig& config);
+  UpdateExecutor(const Stream& stream, const Problem& problem);
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override;
@@ -19,7 +18,7 @@ class UpdateExecutor final : public Executor<T, TOut> {
  private:
   Problem problem_;
   UpdateConfig config_;
-  TiledExecutor<T, TOut> unaligned_;  // for pointers that are not aligned to config_.alignment
+  UpdateConfig unaligned_;  // for pointers that are not aligned to config_.alignment
 };
 
 }  // namespace lanky::dense::cuda

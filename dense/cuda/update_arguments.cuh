@@ -22,10 +22,12 @@ struct UpdateArguments {
   std::int64_t m;
   int n;
   int k;
+  int passes;  // over the rows of a block, one after the other
   Strides a_strides;
   Strides b_strides;
   Strides c_strides;
-  int passes;        // over the rows of a block, one after the other
+  bool conj_a;  // of complex elements
+  bool conj_b;
   const Element* a;  // [m, k]
   const Element* b;  // [k, n]
   Result* c;         // [m, n]

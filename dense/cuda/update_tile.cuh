@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOu
     }
   };
   load(first, 0);  // in flight while B is staged
-  stage_b<kWidth>(b_rows, g, k, 0);
+  stage_b<kWidth>(b_rows, g, k, k, 0);
   __syncthreads();  // B is written before it is read
   for (int pass = 0; pass < g.passes; ++pass) {
     Acc sums[kRows][kParts][V] = {};

@@ -96,8 +96,7 @@ class Batch {
       : options_(options),
         session_(session),
         reporter_(reporter),
-        selection_(selection_of(options)),
-        dtypes_(dtypes_of(options)) {}
+        selection_(selection_of(options)) {}
 
   void multiply_path(const std::string& path) {
     const Found found = matrices_at(path);
@@ -149,7 +148,8 @@ class Batch {
       matrix = source();
       read = true;
     });
-    for (const DType dtype : read ? dtypes_ : std::vector<DType>()) {
+    if (!read) return;
+    for (const DType dtype : dtypes_of(options_)) {
       guarded("spmv", name, lanky::name(dtype), [&] {
         set_current_task(name + " " + std::string(lanky::name(dtype)));
         measure(*bench::make_spmv_workload(session_, name, matrix, dtype, selection_));
@@ -183,7 +183,6 @@ class Batch {
   bench::Session& session_;
   Reporter& reporter_;
   bench::SpmvSelection selection_;
-  std::vector<DType> dtypes_;
   bench::Status last_failure_ = bench::Status::ok;
 };
 

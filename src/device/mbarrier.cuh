@@ -50,4 +50,19 @@ __device__ inline void mbarrier_wait(Mbarrier* barrier, unsigned parity) {
       : "memory");
 }
 
+/// True where the phase of this parity is complete; does not wait.
+__device__ inline bool mbarrier_is_complete(Mbarrier* barrier, unsigned parity) {
+  unsigned complete;
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n"
+      "}\n"
+      : "=r"(complete)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return complete != 0;
+}
+
 }  // namespace lanky::device

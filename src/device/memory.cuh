@@ -76,11 +76,51 @@ __device__ void store_streaming(E* target, const E (&values)[kCount]) {
   __stcs(reinterpret_cast<Word*>(target), word);
 }
 
+/// The same for values of several words of 16 bytes, or less than one.
+template <int kCount, class E>
+__device__ void store_words(E* target, const E (&values)[kCount]) {
+  constexpr int kWord = kCount * sizeof(E) < 16 ? kCount : 16 / static_cast<int>(sizeof(E));
+#pragma unroll
+  for (int w = 0; w < kCount; w += kWord) {
+    E word[kWord];
+    memcpy(word, values + w, sizeof(word));
+    store_streaming(target + w, word);
+  }
+}
+
+/// values = those of lane `source`. All lanes of the warp take part.
+template <int kCount, class E>
+__device__ void exchange(E (&values)[kCount], int source) {
+  static_assert(sizeof(values) % 4 == 0);
+  std::uint32_t words[sizeof(values) / 4];
+  memcpy(words, values, sizeof(values));
+#pragma unroll
+  for (std::uint32_t& word : words)
+    word = __shfl_sync(0xffffffffU, word, source);
+  memcpy(values, words, sizeof(values));
+}
+
 /// `value`, of which the compiler knows nothing: what is computed from it in a loop is not kept in
 /// registers from one pass to the next.
 __device__ inline std::int64_t opaque(std::int64_t value) {
   asm volatile("" : "+l"(value));
   return value;
+}
+
+/// A 16-byte (or 8-byte) word that is read once or twice; zeros where it does not exist.
+template <class Word>
+__device__ Word load_word(const void* source, bool exists) {
+  Word word{};
+  if (exists) word = __ldg(static_cast<const Word*>(source));
+  return word;
+}
+
+/// yes ? a : b. Copying whole arrays of words under a condition loses some of them (nvcc 13.0.88).
+__device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
+  return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);
+}
+__device__ inline uint2 select(bool yes, uint2 a, uint2 b) {
+  return make_uint2(yes ? a.x : b.x, yes ? a.y : b.y);
 }
 
 /// The 32 bits of two adjacent elements, the first in the low half: an operand of mma.

@@ -146,4 +146,11 @@ __device__ inline void mma_m16n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+/// The bits of `value` rounded to 11 significand bits, halves away from zero; NaN stays NaN.
+__device__ inline std::uint32_t round_to_tf32(float value) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return bits;
+}
+
 }  // namespace lanky::device

@@ -14,12 +14,13 @@
 
 namespace lanky::device {
 
-/// Rows of adjacent elements, cut into segments of at most 128 bytes.
+/// Rows of adjacent elements, perhaps cut into segments of 128 bytes.
 struct TensorMapSegments {
   const void* data;  // aligned to 16 bytes
   CUtensorMapDataType type;
+  int element_bytes;
   std::int64_t inner;      // elements of a segment
-  std::int64_t rows;       // at most 256
+  std::int64_t rows;       // < 2^31
   std::int64_t row_bytes;  // from one row to the next: a multiple of 16, < 2^40
   std::int64_t segments;   // of a row, 128 bytes apart; < 2^31
 };
@@ -37,11 +38,13 @@ inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   return encoder;
 }
 
-/// What one instruction copies, padded with zeros: [segments][rows][128 bytes] in shared memory,
-/// from a multiple of 1024 bytes on, 16-byte unit u of row r at place u ^ (r % 8) of that row.
+/// What one instruction copies, padded with zeros: [segments][rows][row of 128, 64 or 32 bytes] in
+/// shared memory, from a multiple of 1024 bytes on. Swizzled: the bits of an address that count the
+/// 16-byte units of a row are xored with those from bit 7 on, so that 8 units in a column of rows
+/// stand in different banks.
 struct TensorMapBox {
-  unsigned inner;  // elements of 128 bytes
-  unsigned rows;   // a multiple of 8, at most 256
+  unsigned inner;  // elements of a row
+  unsigned rows;   // at most 256
   unsigned segments;
 };
 
@@ -53,9 +56,13 @@ inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(source.row_bytes), 128};
   const cuuint32_t box[] = {shape.inner, shape.rows, shape.segments};
   const cuuint32_t steps[] = {1, 1, 1};
+  const unsigned row = shape.inner * static_cast<unsigned>(source.element_bytes);
+  const CUtensorMapSwizzle swizzle = row == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : row == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                 : CU_TENSOR_MAP_SWIZZLE_32B;
   const CUresult result =
       tensor_map_encoder()(&map, source.type, 3, const_cast<void*>(source.data), extents, strides,
-                           box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                           box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                            CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw Error(ErrorCode::device,
@@ -64,14 +71,21 @@ inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox
   return map;
 }
 
-/// Starts the copy of the box from `segment` on to `target` in shared memory; all its bytes, zeros
-/// for what does not exist included, are credited to `barrier`. One thread.
-__device__ inline void copy_segments(void* target, const CUtensorMap* map, int segment,
-                                     Mbarrier* barrier) {
+/// Where a box begins in the matrix of its map.
+struct BoxPlace {
+  int inner;
+  int row;
+  int segment;
+};
+
+/// Starts the copy of a box to `target` in shared memory; all its bytes, zeros for what does not
+/// exist included, are credited to `barrier`. One thread.
+__device__ inline void copy_box(void* target, const CUtensorMap* map, BoxPlace place,
+                                Mbarrier* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%2, %2, %3}], [%4];" ::"r"(shared_address(target)),
-      "l"(map), "r"(0), "r"(segment), "r"(shared_address(barrier))
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(target)),
+      "l"(map), "r"(place.inner), "r"(place.row), "r"(place.segment), "r"(shared_address(barrier))
       : "memory");
 }
 

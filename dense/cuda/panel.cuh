@@ -1,0 +1,160 @@
+// Launches of the panel kernels; each element type lists its variants in panel_<type>.cu.
+#pragma once
+
+#include <span>
+
+#include "core/text.hpp"
+#include "dense/cuda/panel.hpp"
+#include "dense/cuda/panel_ring.cuh"
+#include "device/launch.cuh"
+
+namespace lanky::dense::cuda {
+
+/// A kernel, and what the host must know of it.
+template <class T>
+struct PanelVariant {
+  PanelChunk chunk;
+  Math math;
+  bool along_k;  // A has adjacent k, else adjacent rows
+  int line_bytes;
+  int boxes;  // of a chunk
+  bool swizzled;
+  const char* name;
+  void (*kernel)(CUtensorMap, PanelArguments<T>);
+};
+
+template <class Product, class T>
+constexpr PanelVariant<T> panel_variant(const char* name, Math math = Math::ieee) {
+  using Acc = typename Product::Acc;
+  return {.chunk = {.rows = Product::kRows,
+                    .depth = Product::kDepth,
+                    .columns = Product::kColumns,
+                    .slice = Product::kSlice,
+                    .bytes_b = Product::kBytesB,
+                    .bytes_sum = sizeof(Acc),
+                    .together = Product::kWarpsTogether},
+          .math = math,
+          .along_k = Product::kAlongK,
+          .line_bytes = Product::kLineBytes,
+          .boxes = Product::kBoxes,
+          .swizzled = Product::kSwizzled,
+          .name = name,
+          .kernel = &panel_ring_kernel<Product, T>};
+}
+
+/// All variants for elements T, narrow groups of columns before wide ones.
+template <class T>
+std::span<const PanelVariant<T>> panel_variants();
+
+/// What a tensor map moves: complex elements as pairs of doubles, or as doubles.
+template <class T>
+struct MapElement {
+  static constexpr CUtensorMapDataType kType = sizeof(T) >= 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+                                               : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                                                : CU_TENSOR_MAP_DATA_TYPE_UINT16;
+  static constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
+  static constexpr int kBytes = sizeof(T) / kPerElement;
+};
+
+/// The variant for the layout of A and the arithmetic: the narrowest whose columns cover n, or else
+/// the widest, where several groups of columns do.
+template <class T>
+const PanelVariant<T>* find_panel_variant(const Problem& problem) {
+  const bool along_k = problem.a.col == 1 && problem.a.row != 1;
+  if (!along_k && problem.a.row != 1) return nullptr;
+  const PanelVariant<T>* widest = nullptr;
+  for (const PanelVariant<T>& variant : panel_variants<T>()) {
+    if (variant.along_k != along_k || variant.math != problem.math) continue;
+    const int groups = panel_column_groups(problem.n, variant.chunk);
+    if (groups == 1) return &variant;
+    if (groups > 1) widest = &variant;
+  }
+  return widest;
+}
+
+template <class T>
+bool panel_serves(const Stream& stream, const Problem& problem) {
+  const DeviceProperties device = stream.device().properties();
+  if (device.compute_capability < 90) return false;
+  const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
+  // Elements of 16 bits are too small to be copied one by one in good time.
+  const std::int64_t stride = problem.a.row == 1 ? problem.a.col : problem.a.row;
+  if (sizeof(T) == 2 && stride % 8 != 0) return false;
+  return variant != nullptr && plan_panel(problem, variant->chunk, device).blocks > 0;
+}
+
+template <class T, class TOut>
+PanelExecutor<T, TOut>::PanelExecutor(const Stream& stream, const Problem& problem)
+    : problem_(problem),
+      variant_(find_panel_variant<T>(problem)),
+      plan_(plan_panel(problem, variant_->chunk, stream.device().properties())) {
+  device::load_kernels(stream, variant_->kernel, &panel_sum_kernel<T>);
+  device::allow_shared_memory(stream, variant_->kernel, plan_.shared_bytes);
+}
+
+template <class T, class TOut>
+std::int64_t PanelExecutor<T, TOut>::workspace_bytes() const noexcept {
+  return plan_.shared_tiles() ? 2 * std::int64_t{plan_.blocks} * problem_.n * plan_.tile_rows *
+                                    variant_->chunk.bytes_sum
+                              : 0;
+}
+
+template <class T, class TOut>
+std::string PanelExecutor<T, TOut>::explain() const {
+  return concat("panel_ring_kernel<", variant_->name, ">, ", plan_.blocks, " blocks, tiles of ",
+                plan_.tile_rows, " rows, slots of ", plan_.step, " k, warps ", plan_.warps_m, " x ",
+                plan_.warps_k, " x ", plan_.warps_n, ", ", plan_.stages, " stages",
+                plan_.shared_tiles() ? "; panel_sum_kernel" : "");
+}
+
+/// The map of A, as far as it can have one: its address and its stride are multiples of 16 bytes.
+template <class T>
+bool make_panel_map(const Problem& problem, const PanelVariant<T>& variant, const T* a,
+                    CUtensorMap& map) {
+  using Map = MapElement<T>;
+  const std::int64_t stride =
+      (variant.along_k ? problem.a.row : problem.a.col) * static_cast<std::int64_t>(sizeof(T));
+  if (reinterpret_cast<std::uintptr_t>(a) % 16 != 0 || stride % 16 != 0) return false;
+  const device::MatrixLines lines{a, Map::kType,
+                                  (variant.along_k ? problem.k : problem.m) * Map::kPerElement,
+                                  variant.along_k ? problem.m : problem.k, stride};
+  const device::MatrixBox box{
+      static_cast<unsigned>(variant.line_bytes / Map::kBytes),
+      static_cast<unsigned>(kPanelChunkBytes / variant.boxes / variant.line_bytes),
+      variant.swizzled};
+  map = device::make_line_map(lines, box);
+  return true;
+}
+
+template <class T, class TOut>
+void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
+  CUtensorMap map{};
+  const bool mapped = problem_.k > 0 && make_panel_map(problem_, *variant_, operands.a, map);
+  const PanelArguments<T> arguments{
+      .problem = problem_,
+      .plan = plan_,
+      .a = device::device_pointer(operands.a),
+      .b = device::device_pointer(operands.b),
+      .c = operands.c,
+      .partials = static_cast<device::DeviceAccumulator<T>*>(operands.workspace),
+      .wide_c = !std::is_same_v<T, TOut>,
+      .mapped = mapped,
+      .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
+      .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
+  const device::LaunchScope scope(stream);
+  const Accumulator<T> zero(0);
+  const bool surely_product =
+      operands.alpha.pointer() == nullptr && operands.alpha.value() != zero && problem_.k > 0;
+  const device::LaunchSize ring{dim3(static_cast<unsigned>(plan_.blocks)), dim3(kPanelThreads),
+                                static_cast<std::size_t>(plan_.shared_bytes)};
+  device::launch_dependent(stream, variant_->kernel, ring, map, arguments);
+  if (surely_product && !plan_.shared_tiles()) return;  // else C = beta C is the other's to do
+  constexpr int kRows = 32 * 16 / sizeof(device::DeviceAccumulator<T>);
+  const auto pieces =
+      static_cast<unsigned>(plan_.tiles * device::ceil_div<std::int64_t>(plan_.tile_rows, kRows));
+  const device::LaunchSize sum{dim3(pieces, static_cast<unsigned>(problem_.n)),
+                               dim3(kPanelSumThreads)};
+  device::launch_dependent(stream, &panel_sum_kernel<T>, sum, arguments);
+}
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,36 @@
+// The cuda executor of panel products on sm_90: panel_ring_kernel, and panel_sum_kernel for the
+// tiles that several blocks share.
+#pragma once
+
+#include <memory>
+
+#include "dense/backend.hpp"
+#include "dense/panel_policy.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky::dense::cuda {
+
+/// Whether there is a panel kernel for the problem on the device of the stream.
+template <class T>
+bool panel_serves(const Stream& stream, const Problem& problem);
+
+template <class T>
+struct PanelVariant;
+
+template <class T, class TOut>
+class PanelExecutor final : public Executor<T, TOut> {
+ public:
+  /// For problems that panel_serves().
+  PanelExecutor(const Stream& stream, const Problem& problem);
+
+  void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
+  std::int64_t workspace_bytes() const noexcept override;
+  std::string explain() const override;
+
+ private:
+  Problem problem_;
+  const PanelVariant<T>* variant_;
+  PanelPlan plan_;
+};
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,444 @@
+// The product of a chunk of A with a group of columns of B on the tensor cores. Chunk and fragments
+// are laid out so that each load of A is 16 bytes and a quarter of a warp hits all banks: k is
+// permuted inside a step, rows inside a chunk, and B follows.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "device/matrix_copy.cuh"
+#include "device/mma.cuh"
+#include "device/wgmma.cuh"
+
+namespace lanky::dense::cuda {
+
+/// A chunk is lines of 128 bytes, unit u (16 bytes, V = 4 floats or 2 doubles) of line l at
+/// u ^ (l % 8). Lane l = 4 g + t holds of step s (8 of k) and product i (16 rows):
+///   column-major, boxes of V * 8 rows x 16 k: rows V g + 2 (i % (V / 2)) + {0, 1} of box i / (V /
+///   2),
+///                                             k = 8 s + 2 t + {0, 1}
+///   along k, 32 rows x 8 V k:                 rows 16 i + g + {0, 8}, k = 2 V t + s + {0, V}
+/// as a[i][row + 2 k]. B lies as [s][8 columns][lane][2 of k].
+template <class Word, bool kLongK, int kRowBoxes = 2>
+struct MmaFragments {
+  static constexpr int kVector = 16 / sizeof(Word);
+  static constexpr int kBoxes = kLongK ? 1 : kRowBoxes;
+  static constexpr int kProducts = kLongK ? 2 : kBoxes * kVector / 2;
+  static constexpr int kRows = 16 * kProducts;
+  static constexpr int kDepth = kLongK ? 8 * kVector : 32 / kBoxes;
+  static constexpr int kSteps = kDepth / 8;
+
+  static __device__ int place_a(int line, int byte) {
+    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
+  }
+
+  /// Where B(p, 0) lies in [s][.][lane][2]: for s, and for the lane's part.
+  static __device__ int step_of(int p) { return kLongK ? p % kVector : p / 8; }
+  static __device__ int place_in_step(int p) {
+    const int t = kLongK ? p / (2 * kVector) : p % 8 / 2;
+    const int second = kLongK ? p % (2 * kVector) / kVector : p % 2;
+    return 2 * t + second;
+  }
+
+  /// Loads what the steps from `s` on need that come with one load: one step, or all along k.
+  __device__ void load(const char* a, int s, int lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+#pragma unroll
+    for (int x = 0; x < kUnits; ++x) {
+      const int line = kLongK ? g + x % 4 * 8 : 8 * s + 2 * t + x % 2;
+      const int unit = kLongK ? 2 * t + x / 4 : g;
+      const int box = kLongK ? 0 : x / 2;
+      const uint4 word =
+          *reinterpret_cast<const uint4*>(a + box * (4096 / kBoxes) + place_a(line, unit * 16));
+      memcpy(units[x], &word, sizeof(word));
+    }
+  }
+  /// a[i][row + 2 k] of step s.
+  __device__ Word get(int i, int slot, int s) const {
+    if constexpr (kLongK) return units[i * 2 + slot % 2 + slot / 2 * 4][s];
+    return units[i / (kVector / 2) * 2 + slot / 2][i % (kVector / 2) * 2 + slot % 2];
+  }
+  /// The row of the chunk in which a lane holds slot 0 or 1 of product i.
+  static __device__ int row(int i, int slot, int g) {
+    if constexpr (kLongK) return 16 * i + g + 8 * slot;
+    return i / (kVector / 2) * 8 * kVector + kVector * g + i % (kVector / 2) * 2 + slot;
+  }
+
+ private:
+  static constexpr int kUnits = kLongK ? 8 : 2 * kBoxes;
+  Word units[kUnits][kVector];
+};
+
+/// The same of 16-bit elements, whose words are pairs along k; a step is 16 of k.
+///   column-major, 64 rows x 32 k: rows 8 g + 2 i + {0, 1}, k = 16 s + 2 t + {0, 1} + {0, 8}
+///   along k, 32 rows x 64 k:      as above, in words
+/// Pairs along k of column-major A are put together from two lines.
+template <bool kLongK>
+struct MmaFragments<std::uint32_t, kLongK> {
+  static constexpr int kBoxes = 1;
+  static constexpr int kProducts = kLongK ? 2 : 4;
+  static constexpr int kRows = 16 * kProducts;
+  static constexpr int kDepth = kLongK ? 64 : 32;
+  static constexpr int kSteps = kDepth / 16;
+
+  static __device__ int place_a(int line, int byte) {
+    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
+  }
+  static __device__ int step_of(int p) { return kLongK ? p / 2 % 4 : p / 16; }
+  /// In words; p even.
+  static __device__ int place_in_step(int p) {
+    return kLongK ? p / 16 * 2 + p % 16 / 8 : p % 8 / 2 * 2 + p % 16 / 8;
+  }
+
+  __device__ void load(const char* a, int s, int lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+#pragma unroll
+    for (int x = 0; x < kUnits; ++x) {
+      const int line = kLongK ? g + x % 4 * 8 : 16 * s + 2 * t + x % 2 + x / 2 * 8;
+      const int unit = kLongK ? 2 * t + x / 4 : g;
+      const uint4 word = *reinterpret_cast<const uint4*>(a + place_a(line, unit * 16));
+      memcpy(units[x], &word, sizeof(word));
+    }
+  }
+  __device__ std::uint32_t get(int i, int slot, int s) const {
+    if constexpr (kLongK) return units[i * 2 + slot % 2 + slot / 2 * 4][s];
+    return __byte_perm(units[slot / 2 * 2][i], units[slot / 2 * 2 + 1][i],
+                       slot % 2 == 0 ? 0x5410 : 0x7632);
+  }
+  static __device__ int row(int i, int slot, int g) {
+    return kLongK ? 16 * i + g + 8 * slot : 8 * g + 2 * i + slot;
+  }
+
+ private:
+  static constexpr int kUnits = kLongK ? 8 : 4;
+  std::uint32_t units[kUnits][4];
+};
+
+/// a = high + low + an error of 2^-23 |a|; the tensor core does not look at the 13 low bits of
+/// either. A NaN or Inf, and what rounds to Inf, leaves a NaN in low.
+struct SplitFloat {
+  std::uint32_t high;
+  std::uint32_t low;
+
+  SplitFloat() = default;
+  __device__ explicit SplitFloat(float a) {
+    high = __float_as_uint(a) + 0x1000U;
+    low = __float_as_uint(a - __uint_as_float(high & 0xffffe000U));
+  }
+};
+
+/// float by three tf32 products; the smallest of them are added first.
+struct Tf32x3 {
+  using Element = float;
+  using Word = float;
+  using Acc = float;
+  using Factor = SplitFloat;
+  static constexpr int kPasses = 3;
+
+  static __device__ void multiply(float (&c)[4], const SplitFloat (&a)[4], const SplitFloat (&b)[2],
+                                  int pass) {
+    const auto part = [](SplitFloat x, bool low) { return low ? x.low : x.high; };
+    const bool low_a = pass == 0;
+    const bool low_b = pass == 1;
+    device::mma_m16n8k8_tf32(c, part(a[0], low_a), part(a[1], low_a), part(a[2], low_a),
+                             part(a[3], low_a), part(b[0], low_b), part(b[1], low_b));
+  }
+};
+
+/// A float rounded to tf32.
+struct RoundedFloat {
+  std::uint32_t bits;
+
+  RoundedFloat() = default;
+  __device__ explicit RoundedFloat(float a) { bits = device::round_to_tf32(a); }
+};
+
+struct Tf32 {
+  using Element = float;
+  using Word = float;
+  using Acc = float;
+  using Factor = RoundedFloat;
+  static constexpr int kPasses = 1;
+
+  static __device__ void multiply(float (&c)[4], const RoundedFloat (&a)[4],
+                                  const RoundedFloat (&b)[2], int /*pass*/) {
+    device::mma_m16n8k8_tf32(c, a[0].bits, a[1].bits, a[2].bits, a[3].bits, b[0].bits, b[1].bits);
+  }
+};
+
+struct Float64 {
+  using Element = double;
+  using Word = double;
+  using Acc = double;
+  using Factor = double;
+  static constexpr int kPasses = 1;
+
+  static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
+                                  int /*pass*/) {
+    device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b[0], b[1]);
+  }
+};
+
+/// 16-bit elements E.
+template <class E>
+struct Half {
+  using Element = E;
+  using Word = std::uint32_t;
+  using Acc = float;
+  using Factor = std::uint32_t;
+  static constexpr int kPasses = 1;
+
+  static __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4],
+                                  const std::uint32_t (&b)[2], int /*pass*/) {
+    device::mma_m16n8k16<E>(c, a[0], a[1], a[2], a[3], b[0], b[1]);
+  }
+};
+
+/// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
+/// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
+/// products: 2e-7 in place of 3e-6 of sum |a||b|).
+template <class Arithmetic, int kColumnCount, bool kLongK>
+struct MmaProduct {
+  using Element = typename Arithmetic::Element;
+  using Word = typename Arithmetic::Word;
+  using Acc = typename Arithmetic::Acc;
+  using Fragments = MmaFragments<Word, kLongK>;
+  using Factor = typename Arithmetic::Factor;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr bool kSwizzled = true;
+  static constexpr int kLineBytes = 128;
+  static constexpr int kBoxes = Fragments::kBoxes;
+  static constexpr int kRows = Fragments::kRows;
+  static constexpr int kDepth = Fragments::kDepth;
+  static constexpr int kProducts = Fragments::kProducts;
+  static constexpr int kColumns = kColumnCount;
+  static constexpr bool kPreparesB = false;
+  static constexpr int kWarpsTogether = 1;
+  static constexpr int kWord = sizeof(Word) / sizeof(Element);
+  static constexpr int kColumnPitch = 8 * kWord;
+  static constexpr int kTiles = kColumns / 8;
+  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
+  static constexpr int kTogether = kTiles < 8 / kProducts ? kTiles : 8 / kProducts;  // in flight
+  static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Element));
+
+  using Sums = Acc[kProducts][kTiles][4];
+  Sums sums;
+
+  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
+  static __device__ int place_k(int p) {
+    const int word = Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
+    return word * kWord + p % kWord;
+  }
+  __device__ void clear(bool /*conjugated*/) { clear(sums); }
+
+  __device__ void multiply(const char* a, const char* b, int lane) {
+    if constexpr (std::is_same_v<Acc, float>) {
+      Sums part;
+      clear(part);
+      add(part, a, b, lane);
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+        for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            sums[i][j][e] += part[i][j][e];
+        }
+      }
+    } else {
+      add(sums, a, b, lane);
+    }
+  }
+
+  __device__ void combine_lanes(int /*lane*/) {}
+
+  /// target[j][row]: the columns from `slice` on.
+  __device__ void store(int slice, Acc* target, int pitch, int lane) const {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSlice / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
+              sums[i][slice / 8 + j][e];
+        }
+      }
+    }
+  }
+
+ private:
+  static __device__ void clear(Sums& c) {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          c[i][j][e] = 0;
+      }
+    }
+  }
+
+  static __device__ void add(Sums& c, const char* a, const char* b, int lane) {
+    struct alignas(2 * sizeof(Word)) Pair {
+      Word words[2];
+    };
+    const auto* const pairs = reinterpret_cast<const Pair*>(b) + lane;
+    Fragments fragments;
+    if constexpr (kLongK) fragments.load(a, 0, lane);
+#pragma unroll
+    for (int s = 0; s < Fragments::kSteps; ++s) {
+      if constexpr (!kLongK) fragments.load(a, s, lane);
+      Factor factors[kProducts][4];
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          factors[i][e] = Factor(fragments.get(i, e, s));
+      }
+#pragma unroll
+      for (int first = 0; first < kTiles; first += kTogether) {
+        Factor columns[kTogether][2];
+#pragma unroll
+        for (int j = 0; j < kTogether; ++j) {
+          const Pair pair = pairs[(s * kTiles + first + j) * 32];
+          columns[j][0] = Factor(pair.words[0]);
+          columns[j][1] = Factor(pair.words[1]);
+        }
+#pragma unroll
+        for (int pass = 0; pass < Arithmetic::kPasses; ++pass) {
+#pragma unroll
+          for (int j = 0; j < kTogether; ++j) {
+#pragma unroll
+            for (int i = 0; i < kProducts; ++i)
+              Arithmetic::multiply(c[i][first + j], factors[i], columns[j], pass);
+          }
+        }
+      }
+    }
+  }
+};
+
+/// Three tf32 products of four warps each, whose rows of A are fragments in registers as above and
+/// whose B both as it is (the tensor core cuts it off) and what that leaves lie in shared memory,
+/// as [high, low][s][2 of k][columns][4 of k].
+template <int kColumnCount, bool kLongK>
+struct WgmmaProduct {
+  using Element = float;
+  using Acc = float;
+  static constexpr int kColumns = kColumnCount;
+  using Fragments = MmaFragments<float, kLongK, kColumns <= 32 ? 2 : 1>;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr bool kSwizzled = true;
+  static constexpr int kLineBytes = 128;
+  static constexpr int kBoxes = Fragments::kBoxes;
+  static constexpr int kRows = Fragments::kRows;
+  static constexpr int kDepth = Fragments::kDepth;
+  static constexpr int kProducts = Fragments::kProducts;
+  static constexpr int kColumnPitch = 4;
+  static constexpr int kTiles = kColumns / 8;
+  static constexpr int kSlice = 16;
+  static constexpr int kPlane = kDepth * kColumns;  // floats
+  static constexpr int kBytesB = 2 * kPlane * 4;
+  static constexpr bool kPreparesB = true;
+  static constexpr int kWarpsTogether = 4;
+
+  float sums[kProducts][kTiles][4];
+
+  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
+  static __device__ int place_k(int p) {
+    const int in_step = Fragments::place_in_step(p);  // 2 t + second
+    return (Fragments::step_of(p) * 2 + in_step % 2) * kColumns * 4 + in_step / 2;
+  }
+  /// What the tensor core cuts off of B, rounded where it cuts again.
+  static __device__ void prepare_b(char* small, int lane) {
+    auto* const high = reinterpret_cast<const float4*>(small);
+    auto* const low = reinterpret_cast<float4*>(small) + kPlane / 4;
+    const auto rest = [](float b) {
+      const float cut = __uint_as_float(__float_as_uint(b) & 0xffffe000U);
+      return __uint_as_float(__float_as_uint(b - cut) + 0x1000U);
+    };
+#pragma unroll 2
+    for (int e = lane; e < kPlane / 4; e += 32) {
+      const float4 b = high[e];
+      low[e] = make_float4(rest(b.x), rest(b.y), rest(b.z), rest(b.w));
+    }
+  }
+
+  __device__ void clear(bool /*conjugated*/) {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums[i][j][e] = 0;
+      }
+    }
+  }
+
+  __device__ void multiply(const char* a, const char* b, int lane) {
+    float part[kProducts][kTiles][4];
+    Fragments fragments;
+    if constexpr (kLongK) fragments.load(a, 0, lane);
+#pragma unroll
+    for (int s = 0; s < Fragments::kSteps; ++s) {
+      if constexpr (!kLongK) fragments.load(a, s, lane);
+      std::uint32_t high[kProducts][4];
+      std::uint32_t low[kProducts][4];
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const SplitFloat split(fragments.get(i, e, s));
+          high[i][e] = split.high;
+          low[i][e] = split.low;
+        }
+      }
+      const std::uint64_t b_high = device::wgmma_tf32_columns<kColumns>(b + s * kColumns * 32);
+      const std::uint64_t b_low =
+          device::wgmma_tf32_columns<kColumns>(b + kPlane * 4 + s * kColumns * 32);
+      device::wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+        device::wgmma_tf32(part[i], low[i], b_high, s > 0);
+        device::wgmma_tf32(part[i], high[i], b_low, true);
+        device::wgmma_tf32(part[i], high[i], b_high, true);
+      }
+      device::wgmma_commit();
+      if (s + 1 < Fragments::kSteps) device::wgmma_wait<1>();
+    }
+    device::wgmma_wait<0>();
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums[i][j][e] += part[i][j][e];
+      }
+    }
+  }
+
+  __device__ void combine_lanes(int /*lane*/) {}
+
+  __device__ void store(int slice, float* target, int pitch, int lane) const {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSlice / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
+              sums[i][slice / 8 + j][e];
+        }
+      }
+    }
+  }
+};
+
+}  // namespace lanky::dense::cuda

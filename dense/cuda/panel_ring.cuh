@@ -1,0 +1,510 @@
+// C[m, n] = alpha A[m, k] B[k, n] + beta C for long m and k: A streams once through a ring of slots
+// in shared memory, written by tensor-map copies and read by the warps that compute. Every block
+// gets an equal piece of the work, tile of rows after tile and slot of k after slot (stream-K,
+// Osama et al., PPoPP '23); tiles that several blocks share are added up by panel_sum_kernel in the
+// blocks' order. TSM2's panel (Chen et al., ICS '19) with Hopper's means.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "dense/panel_policy.hpp"
+#include "dense/problem.hpp"
+#include "device/element.cuh"
+#include "device/grid_dependency.cuh"
+#include "device/matrix_copy.cuh"
+#include "device/warp_group.cuh"
+#include "device/wgmma.cuh"
+
+namespace lanky::dense::cuda {
+
+template <class T>
+struct PanelArguments {
+  using Element = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+
+  Problem problem;
+  PanelPlan plan;
+  const Element* a;  // [m, k], problem.a
+  const Element* b;  // [k, n], problem.b
+  void* c;           // [m, n], problem.c, of T or, where wide_c, of Acc
+  Acc* partials;     // [block][2][n][tile rows]: of a block's first tile, and of its last
+  bool wide_c;
+  bool mapped;  // A comes through the tensor map, else element by element
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
+};
+
+/// What a block has in shared memory, from a multiple of 1024 bytes on:
+///   slots   [stages][chunk kg * warps_m + wm][4096]  A
+///   small   [stages][kg][group of columns][bytes_b]  B, in the order of the product
+///   sums    [kg][columns of a slice][tile rows]
+///   full, empty [stages]
+template <class Product>
+struct PanelRing {
+  using Acc = typename Product::Acc;
+
+  char* slots;
+  char* small;
+  Acc* sums;
+  device::Mbarrier* full;   // a slot has been copied
+  device::Mbarrier* empty;  // and read
+
+  __device__ PanelRing(char* memory, const PanelPlan& plan) {
+    slots = memory;
+    small = slots + plan.stages * plan.slot_bytes;
+    sums = reinterpret_cast<Acc*>(small + plan.stages * plan.small_bytes);
+    full = reinterpret_cast<device::Mbarrier*>(small + plan.stages * plan.small_bytes +
+                                               plan.sum_bytes);
+    empty = full + plan.stages;
+  }
+};
+
+/// A slot of the ring, and the parity of its next phase.
+struct RingPlace {
+  int slot = 0;
+  unsigned parity = 0;
+  __device__ void advance(int by, int stages) {
+    slot += by;
+    if (slot >= stages) {  // by <= stages
+      slot -= stages;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The pieces of work of a block: units from `first` on, unit = tile * steps + step. Units of block
+/// b begin at b * units / blocks.
+struct PanelPiece {
+  std::int64_t tile;
+  int step;
+  std::int64_t left;  // units
+
+  __device__ PanelPiece(const PanelPlan& plan, int block, bool empty) {
+    const std::int64_t first = plan.first_unit(block);
+    tile = first / plan.steps;
+    step = static_cast<int>(first - tile * plan.steps);
+    left = empty ? 0 : plan.first_unit(block + 1) - first;
+  }
+};
+
+/// Copies an element, or writes a zero in its place where it is not `valid`. Elements of 16 bits
+/// pass through the lane; it arrives at the slot's barrier by arrive_after_copies() either way.
+template <class E>
+__device__ void copy_or_zero(E* target, const E* source, bool valid) {
+  if constexpr (sizeof(E) >= 4) {
+    device::copy_element<sizeof(E)>(target, source, valid);
+  } else {
+    *target = valid ? *source : E(0.0F);
+  }
+}
+
+template <class E>
+__device__ void arrive_after_copies(device::Mbarrier* barrier) {
+  if constexpr (sizeof(E) == 2) device::wait_for_copies();
+  if constexpr (sizeof(E) == 2) {
+    device::mbarrier_arrive(barrier);
+  } else {
+    device::mbarrier_arrive_after_copies(barrier);
+  }
+}
+
+/// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
+/// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
+/// memory, along k or along the columns.
+template <class Product, class T>
+__device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t k0, int lane) {
+  using Element = typename Product::Element;
+  const PanelPlan& plan = g.plan;
+  const Strides b = g.problem.b;
+  const int n = static_cast<int>(g.problem.n);
+  const int depth = static_cast<int>(min(std::int64_t{plan.step}, g.problem.k - k0));
+  const Element* const source = g.b + k0 * b.row;
+  constexpr bool kPairs = sizeof(Element) == 2;  // adjacent along k in shared memory
+  const auto target = [&](int p, int j) {
+    const int group = p / Product::kDepth * plan.warps_n + j / Product::kColumns;
+    return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
+           Product::place_k(p % Product::kDepth) + j % Product::kColumns * Product::kColumnPitch;
+  };
+  if (kPairs && !(b.row == 1 && b.col % 2 == 0 && reinterpret_cast<std::uintptr_t>(g.b) % 4 == 0)) {
+    constexpr int kBatch = 8;  // loads of a lane that are in flight
+    const bool along_k = b.row == 1;
+    const int width = along_k ? plan.step : plan.small_width;
+    const int elements = plan.step * plan.small_width;
+    for (int first = lane; first < elements; first += 32 * kBatch) {
+      Element values[kBatch];
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const int index = first + 32 * e;
+        const int p = along_k ? index & (width - 1) : index / width;
+        const int j = along_k ? index / width : index & (width - 1);
+        const bool valid = index < elements && j < n && p < depth;
+        values[e] = valid ? source[p * b.row + j * b.col] : Element(0.0F);
+      }
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const int index = first + 32 * e;
+        const int p = along_k ? index & (width - 1) : index / width;
+        const int j = along_k ? index / width : index & (width - 1);
+        if (index < elements && j < n) *target(p, j) = values[e];
+      }
+    }
+  } else if (kPairs) {
+    const int width = min(32, plan.step / 2);
+    for (int p = lane % width * 2; p < plan.step; p += 64) {
+      const int bytes = max(0, min(2, depth - p)) * 2;
+      for (int j = lane / width; j < n; j += 32 / width)
+        device::copy_start(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
+    }
+  } else if (b.row == 1) {
+    const int width = min(32, plan.step);
+    for (int p = lane % width; p < plan.step; p += 32) {
+      const bool valid = p < depth;
+      const Element* from = valid ? source + p + lane / width * b.col : g.b;
+      const std::int64_t from_step = valid ? 32 / width * b.col : 0;
+#pragma unroll 4
+      for (int j = lane / width; j < n; j += 32 / width) {
+        copy_or_zero(target(p, j), from, valid);
+        from += from_step;
+      }
+    }
+  } else {
+    const int width = min(32, plan.small_width);
+    for (int j = lane % width; j < n; j += 32) {
+      const Element* from = source + lane / width * b.row + j * b.col;
+      const std::int64_t from_step = 32 / width * b.row;
+#pragma unroll 2
+      for (int p = lane / width; p < plan.step; p += 32 / width) {
+        const bool valid = p < depth;
+        copy_or_zero(target(p, j), valid ? from : g.b, valid);
+        from += from_step;
+      }
+    }
+  }
+}
+
+/// A lane's part of copying a chunk of A element by element into the places where a tensor map
+/// would put it.
+template <class Product, class T>
+__device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
+                           std::int64_t k0, int lane) {
+  using Element = typename Product::Element;
+  constexpr int kBytes = sizeof(Element);
+  constexpr int kLine = Product::kLineBytes / kBytes;
+  const Problem& problem = g.problem;
+  const std::int64_t lines_left = Product::kAlongK ? problem.m - i0 : problem.k - k0;
+  const std::int64_t line_left = Product::kAlongK ? problem.k - k0 : problem.m - i0;
+  const std::int64_t stride = Product::kAlongK ? problem.a.row : problem.a.col;
+  constexpr int kLines = kPanelChunkBytes / Product::kBoxes / Product::kLineBytes;
+  for (int box = 0; box < Product::kBoxes; ++box) {  // side by side along the rows
+    const int skipped = box * kLine;
+    const Element* source = g.a + i0 * problem.a.row + k0 * problem.a.col + skipped + lane;
+#pragma unroll 1
+    for (int line = 0; line < kLines; ++line, source += stride, chunk += Product::kLineBytes) {
+#pragma unroll
+      for (int x = 0; x < kLine; x += 32) {
+        const bool valid = line < lines_left && skipped + x + lane < line_left;
+        if (kLine >= 32 || lane < kLine) {
+          copy_or_zero(reinterpret_cast<Element*>(chunk - line * Product::kLineBytes +
+                                                  Product::place_a(line, (x + lane) * kBytes)),
+                       valid ? source + x : g.a, valid);
+        }
+      }
+    }
+  }
+}
+
+/// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
+template <class Product, class T>
+__device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
+                        const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
+  const PanelPlan& plan = g.plan;
+  const int chunks = plan.warps_m * plan.warps_k;
+  RingPlace place;
+  place.advance(producer, plan.stages);
+  piece.step += producer;
+  for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
+    while (piece.step >= plan.steps) {
+      piece.step -= plan.steps;
+      ++piece.tile;
+    }
+    device::Mbarrier* const full = ring.full + place.slot;
+    device::mbarrier_wait(ring.empty + place.slot, place.parity ^ 1);
+    char* const slot = ring.slots + place.slot * plan.slot_bytes;
+    const std::int64_t i0 = piece.tile * plan.tile_rows;
+    const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
+    if (g.mapped) {
+      if (lane == 0) device::mbarrier_arrive_expecting(full, plan.slot_bytes);
+      __syncwarp();  // announced before the first byte comes
+      if (lane < chunks * Product::kBoxes) {
+        constexpr int kBoxRows = Product::kRows / Product::kBoxes;
+        constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
+        const int chunk = lane / Product::kBoxes;
+        constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
+        const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
+                      lane % Product::kBoxes * kBoxRows;
+        const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
+        device::copy_box(slot + lane * kBoxBytes, map, kPerElement * (Product::kAlongK ? p : i),
+                         Product::kAlongK ? i : p, full);
+      }
+    } else {
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        copy_chunk<Product>(g, slot + chunk * kPanelChunkBytes,
+                            i0 + chunk % plan.warps_m * Product::kRows,
+                            k0 + chunk / plan.warps_m * Product::kDepth, lane);
+      }
+      if (lane == 0) device::mbarrier_arrive(full);
+    }
+    copy_small<Product>(g, ring.small + place.slot * plan.small_bytes, k0, lane);
+    if constexpr (Product::kPreparesB) {
+      device::wait_for_copies();
+      __syncwarp();  // all lanes' elements have come
+      for (int part = 0; part < plan.warps_k * plan.warps_n; ++part) {
+        Product::prepare_b(ring.small + place.slot * plan.small_bytes + part * Product::kBytesB,
+                           lane);
+      }
+      device::fence_for_async_reads();
+      device::mbarrier_arrive(full);
+    } else {
+      arrive_after_copies<typename Product::Element>(full);
+    }
+    place.advance(kPanelProducers, plan.stages);
+    piece.step += kPanelProducers;
+  }
+  device::wait_for_copies();  // a warp does not end before what it has started
+}
+
+/// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.
+template <class T>
+struct PanelFinish {
+  using Element = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  const PanelArguments<T>& g;
+  Acc alpha;
+  Acc beta;
+
+  __device__ explicit PanelFinish(const PanelArguments<T>& arguments)
+      : g(arguments), alpha(arguments.alpha.load()), beta(arguments.beta.load()) {}
+
+  __device__ bool skips_product() const { return alpha == Acc(0) || g.problem.k == 0; }
+
+  __device__ void store(std::int64_t i, int j, Acc sum) const {
+    if (skips_product()) {
+      sum = Acc(0);
+    } else {
+      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
+    }
+    if (sizeof(Acc) != sizeof(Element) && g.wide_c) {
+      store_as<Acc>(i, j, sum);
+    } else {
+      store_as<Element>(i, j, sum);
+    }
+  }
+
+ private:
+  /// A tf32x3 sum that is not finite is computed again in IEEE arithmetic: Inf times the zero low
+  /// part of a factor has made NaN of it, or a factor near the largest float was rounded to Inf.
+  __device__ Acc repaired(std::int64_t i, int j, Acc sum) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (g.problem.math != Math::tf32x3 || isfinite(sum)) return sum;
+      const Problem& problem = g.problem;
+      sum = 0;
+      for (std::int64_t p = 0; p < problem.k; ++p)
+        sum = fma(g.a[i * problem.a.row + p * problem.a.col],
+                  g.b[p * problem.b.row + j * problem.b.col], sum);
+    }
+    return sum;
+  }
+
+  template <class Result>
+  __device__ void store_as(std::int64_t i, int j, Acc value) const {
+    Result& c = static_cast<Result*>(g.c)[i * g.problem.c.row + j * g.problem.c.col];
+    if (beta != Acc(0)) value += beta * device::widen(c);
+    c = device::narrow<Result>(value);
+  }
+};
+
+/// 16 bytes of sums along the rows.
+template <class Acc>
+struct alignas(16) SumVector {
+  static constexpr int kCount = 16 / sizeof(Acc);
+  Acc values[kCount];
+
+  __device__ SumVector& operator+=(const SumVector& other) {
+#pragma unroll
+    for (int v = 0; v < kCount; ++v)
+      values[v] += other.values[v];
+    return *this;
+  }
+};
+
+/// What the computing warps do with the sums of their chunks when their block is through with a
+/// tile: a slice of columns after the other, parts of k are added up in order, and go to C or to
+/// the partial sums.
+template <class Product, class T>
+__device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
+                           const PanelRing<Product>& ring, std::int64_t tile, bool whole,
+                           typename Product::Acc* partials) {
+  using Acc = typename Product::Acc;
+  const PanelArguments<T>& g = finish.g;
+  const PanelPlan& plan = g.plan;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / 32;
+  const int group = warp % plan.warps_n;
+  const int chunk = warp / plan.warps_n;
+  const int kg = chunk / plan.warps_m;
+  const int n = static_cast<int>(g.problem.n);
+  const int rows =
+      static_cast<int>(min(std::int64_t{plan.tile_rows}, g.problem.m - tile * plan.tile_rows));
+  constexpr int kVector = SumVector<Acc>::kCount;
+  const auto* const vectors = reinterpret_cast<const SumVector<Acc>*>(ring.sums);
+  const int slice_elements = plan.warps_n * Product::kSlice * plan.tile_rows;
+  product.combine_lanes(thread % 32);
+#pragma unroll
+  for (int slice = 0; slice < Product::kColumns; slice += Product::kSlice) {
+    if (slice >= n) break;
+    device::warps_barrier(1, kPanelConsumerThreads);  // the slice before has been read
+    if (warp < plan.warps_m * plan.warps_k * plan.warps_n) {
+      product.store(slice,
+                    ring.sums + kg * slice_elements + group * Product::kSlice * plan.tile_rows +
+                        chunk % plan.warps_m * Product::kRows,
+                    plan.tile_rows, thread % 32);
+    }
+    device::warps_barrier(1, kPanelConsumerThreads);  // all sums of the slice are there
+    // Neighbouring threads take neighbouring vectors of 16 bytes of a column.
+    for (int v = thread; v < slice_elements / kVector; v += kPanelConsumerThreads) {
+      const int part = v / (plan.tile_rows / kVector);
+      const int r = v * kVector - part * plan.tile_rows;
+      const int j = part / Product::kSlice * Product::kColumns + slice + part % Product::kSlice;
+      if (j >= n || r >= rows) continue;
+      auto sum = vectors[v];
+#pragma unroll
+      for (int q = 1; q < kPanelConsumerWarps; ++q) {
+        if (q < plan.warps_k) sum += vectors[v + q * (slice_elements / kVector)];
+      }
+      if (whole) {
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          if (r + e < rows) finish.store(tile * plan.tile_rows + r + e, j, sum.values[e]);
+        }
+      } else {
+        *reinterpret_cast<SumVector<Acc>*>(partials + j * plan.tile_rows + r) = sum;
+      }
+    }
+  }
+}
+
+/// Block: an equal piece of the work; one to a multiprocessor, as it takes nearly all its shared
+/// memory. Eight warps compute, each a chunk (4 KiB: rows x depth) of A's slot times a group of
+/// columns of B, and four copy.
+template <class Product, class T>
+__global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
+    const __grid_constant__ CUtensorMap map, const __grid_constant__ PanelArguments<T> g) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ char memory[];
+  const PanelPlan& plan = g.plan;
+  const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int working = plan.warps_m * plan.warps_k * plan.warps_n;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < plan.stages; ++s) {
+      device::mbarrier_init(ring.full + s, 33);  // 32 lanes' elements, and the boxes
+      device::mbarrier_init(ring.empty + s, working);
+    }
+    device::mbarrier_init_done();
+  }
+  __syncthreads();  // barriers are initialized
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
+  const PanelFinish<T> finish(g);
+  PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
+  if (warp >= kPanelConsumerWarps) {
+    device::keep_registers<kPanelProducerRegisters>();
+    produce<Product>(&map, g, ring, piece, warp - kPanelConsumerWarps, lane);
+    return;
+  }
+  device::take_registers<kPanelConsumerRegisters>();
+  const int chunk = warp / plan.warps_n;
+  const int small = (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
+  RingPlace place;
+  auto* partials = g.partials + 2 * std::int64_t{blockIdx.x} * g.problem.n * plan.tile_rows;
+  bool first = true;
+  while (piece.left > 0) {
+    const int steps = static_cast<int>(min(std::int64_t{plan.steps - piece.step}, piece.left));
+    Product product;
+    product.clear(g.problem.conj_a != g.problem.conj_b);
+    if (warp < working) {
+      for (int step = 0; step < steps; ++step) {
+        device::mbarrier_wait(ring.full + place.slot, place.parity);
+        product.multiply(ring.slots + place.slot * plan.slot_bytes + chunk * kPanelChunkBytes,
+                         ring.small + place.slot * plan.small_bytes + small, lane);
+        __syncwarp();  // all lanes have read the slot
+        if (lane == 0) device::mbarrier_arrive(ring.empty + place.slot);
+        place.advance(1, plan.stages);
+      }
+    }
+    leave_tile(product, finish, ring, piece.tile, steps == plan.steps,
+               partials + (first ? 0 : g.problem.n * plan.tile_rows));
+    piece.left -= steps;
+    piece.step = 0;
+    ++piece.tile;
+    first = false;
+  }
+#endif
+}
+
+inline constexpr int kPanelSumThreads = 256;
+
+/// Tiles of C that several blocks of panel_ring_kernel have worked at, or none (alpha = 0).
+/// Block: 32 vectors of 16 bytes along the rows of one column; warp w adds the partial sums of
+/// every eighth block from w on, then the first warp those of the warps.
+template <class T>
+__global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
+    const __grid_constant__ PanelArguments<T> g) {
+  using Acc = device::DeviceAccumulator<T>;
+  using Vector = SumVector<Acc>;
+  constexpr int kVector = Vector::kCount;
+  constexpr int kWarps = kPanelSumThreads / 32;
+  __shared__ Vector vectors[kWarps][32];
+  device::let_next_kernel_start();
+  const PanelPlan& plan = g.plan;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int pieces = (plan.tile_rows + 32 * kVector - 1) / (32 * kVector);
+  const std::int64_t tile = blockIdx.x / pieces;
+  const int row = (static_cast<int>(blockIdx.x % pieces) * 32 + lane) * kVector;
+  const int j = static_cast<int>(blockIdx.y);
+  const std::int64_t unit = tile * plan.steps;
+  const int from = plan.block_of(unit);
+  const int to = plan.block_of(unit + plan.steps - 1);
+  // The tile is the first one of each of these blocks, but perhaps of the block `from`.
+  const bool second = plan.first_unit(from) < unit;
+  device::wait_for_kernel_ahead();
+  const PanelFinish<T> finish(g);
+  if (from == to && !finish.skips_product()) return;
+  Vector sum{};
+  if (!finish.skips_product() && row < plan.tile_rows) {
+    const std::int64_t pitch = 2 * g.problem.n * plan.tile_rows;
+    const Acc* const source = g.partials + j * std::int64_t{plan.tile_rows} + row;
+#pragma unroll 4
+    for (int block = from + warp; block <= to; block += kWarps) {
+      const bool last = second && block == from;
+      sum += *reinterpret_cast<const Vector*>(source + block * pitch + (last ? pitch / 2 : 0));
+    }
+  }
+  vectors[warp][lane] = sum;
+  __syncthreads();  // all warps' sums are there
+  if (warp != 0) return;
+#pragma unroll
+  for (int other = 1; other < kWarps; ++other)
+    sum += vectors[other][lane];
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) {
+    const std::int64_t i = tile * plan.tile_rows + row + v;
+    if (row + v < plan.tile_rows && i < g.problem.m) finish.store(i, j, sum.values[v]);
+  }
+}
+
+}  // namespace lanky::dense::cuda

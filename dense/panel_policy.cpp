@@ -1,0 +1,88 @@
+#include "dense/panel_policy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace lanky::dense {
+
+namespace {
+
+constexpr int kAlignment = 1024;   // of the ring in shared memory
+constexpr int kBarrierBytes = 16;  // of a slot
+constexpr int kMostStages = 16;
+constexpr int kMostColumnGroups = 2;  // more would read A's slot as often
+constexpr double kMostPartialBytes = 1e9;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m, int groups,
+                    const DeviceProperties& device) {
+  PanelPlan plan;
+  plan.warps_n = groups;
+  plan.warps_m = warps_m;
+  plan.warps_k = kPanelConsumerWarps / groups / warps_m;
+  plan.tile_rows = warps_m * chunk.rows;
+  plan.step = plan.warps_k * chunk.depth;
+  plan.tiles = ceil_div(problem.m, plan.tile_rows);
+  plan.steps = static_cast<int>(std::max<std::int64_t>(1, ceil_div(problem.k, plan.step)));
+  plan.blocks =
+      static_cast<int>(std::min<std::int64_t>(device.multiprocessors, plan.tiles * plan.steps));
+  plan.slot_bytes = warps_m * plan.warps_k * kPanelChunkBytes;
+  plan.small_bytes = plan.warps_k * groups * chunk.bytes_b;
+  plan.small_width = static_cast<int>(std::bit_ceil(static_cast<unsigned>(problem.n)));
+  plan.sum_bytes = plan.warps_k * groups * chunk.slice * plan.tile_rows * chunk.bytes_sum;
+  const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
+  const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
+  plan.stages = std::min(kMostStages, ring / slot);
+  plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
+  if (plan.stages < kPanelProducers) plan.blocks = 0;
+  return plan;
+}
+
+/// Bytes that pass through the L2 cache beside A: each tile of rows reads all of B, and sums of
+/// shared tiles are written and read.
+double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
+  const auto n = static_cast<double>(problem.n);
+  const double element = static_cast<double>(kPanelChunkBytes) / (chunk.rows * chunk.depth);
+  const double small =
+      static_cast<double>(plan.tiles) * static_cast<double>(problem.k) * n * element;
+  const double shared =
+      plan.shared_tiles() ? 3.0 * plan.blocks * plan.tile_rows * n * chunk.bytes_sum : 0;
+  // Boxes side by side along k: at 128 bytes a row, an H200 lost .045 of its bandwidth.
+  const bool narrow = chunk.depth > chunk.rows / 8 && problem.a.col == 1 && plan.warps_k == 1;
+  const double a = static_cast<double>(problem.m) * static_cast<double>(problem.k) * element;
+  return small + shared + (narrow ? 0.045 * a : 0);
+}
+
+}  // namespace
+
+int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept {
+  const int most = chunk.together > 1 ? 1 : kMostColumnGroups;
+  for (int groups = 1; groups <= most; groups *= 2) {
+    if (n <= std::int64_t{groups} * chunk.columns) return groups;
+  }
+  return 0;
+}
+
+PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
+                     const DeviceProperties& device) noexcept {
+  constexpr std::int64_t kMostExtent = std::numeric_limits<std::int32_t>::max() - 65536;
+  const int groups = panel_column_groups(problem.n, chunk);
+  if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
+  PanelPlan best;
+  double best_bytes = std::numeric_limits<double>::infinity();
+  for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
+    const PanelPlan plan = plan_with(problem, chunk, warps_m, groups, device);
+    const double bytes = extra_bytes(problem, chunk, plan);
+    if (plan.blocks > 0 && bytes < best_bytes) {
+      best = plan;
+      best_bytes = bytes;
+    }
+  }
+  return best;
+}
+
+}  // namespace lanky::dense

@@ -1,0 +1,74 @@
+// How a panel product is cut up: rows of C to clusters of blocks, k to the blocks of a cluster, and
+// both to the warps of a block. A pure function of the shape and the device.
+#pragma once
+
+#include <cstdint>
+#include <lanky/device.hpp>
+#include <string>
+
+#include "dense/problem.hpp"
+
+#ifdef __CUDACC__
+#define LANKY_PANEL_CALL __host__ __device__
+#else
+#define LANKY_PANEL_CALL
+#endif
+
+namespace lanky::dense {
+
+inline constexpr int kPanelConsumerWarps = 8;
+inline constexpr int kPanelProducers = 4;  // warps; one alone reached .94 of four
+inline constexpr int kPanelConsumerThreads = 32 * kPanelConsumerWarps;
+inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers);
+/// 8 x 216 + 4 x 72 = 12 x 168: what 384 threads start with.
+inline constexpr int kPanelConsumerRegisters = 216;
+inline constexpr int kPanelProducerRegisters = 72;
+inline constexpr int kPanelChunkBytes = 4096;  // of A, what one warp multiplies at a time
+
+/// The work of one warp and one slot, as the kernel of an element type fixes it.
+struct PanelChunk {
+  int rows;       // of A
+  int depth;      // of k; rows x depth elements are kPanelChunkBytes
+  int columns;    // of B
+  int slice;      // columns whose sums pass through shared memory at a time
+  int bytes_b;    // of depth x columns elements of B in shared memory
+  int bytes_sum;  // of one sum
+  int together;   // warps that must share a part of B
+};
+
+struct PanelPlan {
+  int warps_m = 0;  // chunks of a slot along the rows
+  int warps_k = 0;  // and along k
+  int warps_n = 0;  // groups of columns; warps_m * warps_k * warps_n warps work
+  int stages = 0;   // slots of the ring, at least one for each producer
+  int blocks = 0;
+  int tile_rows = 0;
+  int step = 0;   // of k, in a slot
+  int steps = 0;  // slots along k
+  std::int64_t tiles = 0;
+  int slot_bytes = 0;   // of A in a slot
+  int small_bytes = 0;  // of B in a slot
+  int small_width = 0;  // n rounded up to a power of two
+  int sum_bytes = 0;    // of the sums of a slice
+  int shared_bytes = 0;
+
+  /// Whether any tile is worked at by several blocks.
+  constexpr bool shared_tiles() const noexcept { return tiles % blocks != 0; }
+  /// Where the work of a block begins.
+  LANKY_PANEL_CALL constexpr std::int64_t first_unit(int block) const noexcept {
+    return tiles * steps * block / blocks;
+  }
+  /// The block that does a unit.
+  LANKY_PANEL_CALL constexpr int block_of(std::int64_t unit) const noexcept {
+    return static_cast<int>(((unit + 1) * blocks - 1) / (tiles * steps));
+  }
+};
+
+/// Groups of columns that cover n, each a warp's; 0 where there are not warps enough.
+int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
+
+/// The plan for chunks of one kind; none (0 blocks) where the problem is beyond the kernel.
+PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
+                     const DeviceProperties& device) noexcept;
+
+}  // namespace lanky::dense

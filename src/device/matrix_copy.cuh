@@ -1,0 +1,86 @@
+// Asynchronous copies of pieces of a strided matrix into shared memory: boxes by a tensor map,
+// where address and strides are multiples of 16 bytes, and single elements (PTX ISA, cp.async;
+// sm_90).
+#pragma once
+
+#include "device/tensor_map.cuh"
+
+namespace lanky::device {
+
+/// Lines of adjacent elements, `stride_bytes` apart.
+struct MatrixLines {
+  const void* data;  // aligned to 16 bytes
+  CUtensorMapDataType type;
+  std::int64_t line_elements;
+  std::int64_t lines;         // both less than 2^31
+  std::int64_t stride_bytes;  // a multiple of 16, less than 2^40
+};
+
+/// What one instruction copies: pieces of `lines` lines, at most 256 each way, one after the other.
+struct MatrixBox {
+  unsigned line_elements;
+  unsigned lines;
+  bool swizzled;  // lines of 128 bytes, unit u (16 bytes) of line l at unit u ^ (l % 8) of it
+};
+
+/// Lines are not fetched in larger pieces than asked for: on an H200, promotion to 256 bytes cost a
+/// panel of 20480 columns .06 of its speed.
+inline CUtensorMap make_line_map(const MatrixLines& matrix, MatrixBox shape) {
+  CUtensorMap map;
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(matrix.line_elements),
+                                static_cast<cuuint64_t>(matrix.lines)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(matrix.stride_bytes)};
+  const cuuint32_t box[] = {shape.line_elements, shape.lines};
+  const cuuint32_t steps[] = {1, 1};
+  const CUresult result =
+      tensor_map_encoder()(&map, matrix.type, 2, const_cast<void*>(matrix.data), extents, strides,
+                           box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                           shape.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                           CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    throw Error(ErrorCode::device,
+                concat("cuTensorMapEncodeTiled: error ", static_cast<int>(result)));
+  }
+  return map;
+}
+
+/// Starts the copy of the box that begins at `element` of `line` to `target`, a multiple of 1024
+/// bytes; what does not exist arrives as zeros. All its bytes are credited to `barrier`. One
+/// thread.
+__device__ inline void copy_box(void* target, const CUtensorMap* map, int element, int line,
+                                Mbarrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(target)),
+      "l"(map), "r"(element), "r"(line), "r"(shared_address(barrier))
+      : "memory");
+}
+
+/// Copies kBytes (4, 8 or 16), or writes zeros where they are not `valid`; `source` is an address
+/// that exists all the same. mbarrier_arrive_after_copies() tells when it has come.
+template <int kBytes>
+__device__ void copy_element(void* target, const void* source, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(target)),
+               "l"(source), "n"(kBytes), "r"(valid ? kBytes : 0)
+               : "memory");
+}
+
+/// Copies 4 bytes, of which those from `bytes` on arrive as zeros.
+__device__ inline void copy_start(void* target, const void* source, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(target)),
+               "l"(source), "r"(bytes)
+               : "memory");
+}
+
+/// This thread arrives as soon as all element copies that it has started have come.
+__device__ inline void mbarrier_arrive_after_copies(Mbarrier* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Until all element copies that this thread has started have come.
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+}  // namespace lanky::device

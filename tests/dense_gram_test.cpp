@@ -1,0 +1,152 @@
+// Gram products beyond what every family is tested for: each kernel at the edges of its tiles, B =
+// A, operands that wide loads do not fit, lone NaN and Inf at the end of k; and how kernels are
+// chosen.
+#include <gtest/gtest.h>
+
+#include <lanky/lanky.hpp>
+
+#include "core/text.hpp"
+#include "dense/gram_policy.hpp"
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::DeviceMatrix;
+using testing::HostMatrix;
+using testing::multiply;
+using testing::same_bits;
+
+template <class Case>
+class DenseGram : public ::testing::Test {
+ public:
+  using Element = typename Case::Element;
+  using Result = typename Case::Result;
+  static constexpr DeviceKind kKind = Case::kDeviceKind;
+};
+TYPED_TEST_SUITE(DenseGram, testing::RealCases, testing::OnName);
+
+#define LANKY_GRAM_BODY()                           \
+  using T = typename TestFixture::Element;          \
+  using TOut = typename TestFixture::Result;        \
+  using Acc [[maybe_unused]] = Accumulator<T>;      \
+  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind); \
+  const Stream stream(device)
+
+std::string text(const GemmShape& s) {
+  return concat(s.m, " x ", s.n, " x ", s.k, s.layout == Layout::col ? " col" : " row");
+}
+
+/// A^T B of m and n columns.
+GemmShape gram(std::int64_t m, std::int64_t n, std::int64_t k, Layout layout) {
+  return {.m = m, .n = n, .k = k, .op_a = Op::trans, .layout = layout};
+}
+
+// Sides at and beside the tiles of every kernel; k short of one step, and odd.
+TYPED_TEST(DenseGram, ShortExactForEverySide) {
+  LANKY_GRAM_BODY();
+  constexpr std::int64_t kSides[][2] = {{1, 1},  {2, 1},   {3, 3},   {5, 4},   {7, 7},
+                                        {8, 8},  {9, 2},   {13, 13}, {16, 16}, {24, 17},
+                                        {32, 5}, {32, 32}, {40, 33}, {64, 1},  {64, 64}};
+  for (const auto& [m, n] : kSides) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape = gram(m, n, 257, layout);
+      SCOPED_TRACE(text(shape));
+      const DenseCase<T, TOut> dense(shape, Data::integers, 1);
+      dense.expect_exact(multiply(stream, dense));
+    }
+  }
+}
+
+// Padding of 16 bytes, of one element, and pointers off by one; k a multiple of all steps, and not.
+TYPED_TEST(DenseGram, ExactForEveryAlignment) {
+  LANKY_GRAM_BODY();
+  for (const std::int64_t side : {2, 4, 7, 16, 32}) {
+    for (const std::int64_t k : {4096, 5003}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        for (const auto& [padding, offset] :
+             {std::pair<std::int64_t, std::int64_t>{0, 0}, {16, 0}, {1, 0}, {0, 1}}) {
+          const GemmShape shape = gram(side, side, k, layout);
+          SCOPED_TRACE(concat(text(shape), " padding ", padding, " offset ", offset));
+          const DenseCase<T, TOut> dense(shape, Data::integers, 2, 1, 0, padding, offset);
+          dense.expect_exact(multiply(stream, dense));
+        }
+      }
+    }
+  }
+}
+
+/// A^T A from one copy of A, where the case has two equal ones.
+template <class T, class TOut>
+HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, TOut>& dense) {
+  const GemmPlan<T, TOut> plan(stream, dense.shape);
+  DeviceMatrix<T> a(stream, dense.a);
+  DeviceMatrix<TOut> c(stream, dense.c);
+  plan.run(stream, static_cast<Accumulator<T>>(dense.alpha), a.view(), a.view(), 0, c.view());
+  return c.download();
+}
+
+// k is long enough for several loads of every lane, on a GPU, to be in flight at once.
+TYPED_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
+  LANKY_GRAM_BODY();
+  const std::int64_t k = device.is_cuda() ? 400'013 : 5003;
+  for (const std::int64_t side : {1, 2, 3, 4, 5, 8, 12, 16, 32, 64}) {
+    if (side > 16 && !device.is_cuda()) continue;
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape = gram(side, side, side > 16 ? 60'013 : k, layout);
+      SCOPED_TRACE(text(shape));
+      DenseCase<T, TOut> dense(shape, Data::random, 3, 0.25);  // sums of squares that a half holds
+      dense.b = dense.a;
+      const HostMatrix<TOut> two_copies = multiply(stream, dense);
+      EXPECT_TRUE(same_bits(multiply_with_itself(stream, dense).data, two_copies.data));
+      if (side <= 3) dense.expect_within_bound(two_copies);
+    }
+  }
+}
+
+// What is padded along k multiplies zeros by zeros: a NaN in the last row or a step before it
+// reaches its own row of C alone.
+TYPED_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
+  LANKY_GRAM_BODY();
+  for (const std::int64_t side : {3, 8, 16, 32}) {
+    for (const std::int64_t k : {300, 1025}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const GemmShape shape = gram(side, side, k, layout);
+        SCOPED_TRACE(text(shape));
+        DenseCase<T, TOut> dense(shape, Data::integers, 4);
+        dense.a.at(k - 1, 1) = DenseCase<T, TOut>::template nan<T>();
+        const HostMatrix<TOut> got = multiply(stream, dense);
+        for (std::int64_t i = 0; i < side; ++i) {
+          for (std::int64_t j = 0; j < side; ++j) {
+            const auto value = static_cast<double>(got.at(i, j));
+            ASSERT_EQ(std::isnan(value), i == 1) << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
+  LANKY_GRAM_BODY();
+  for (const std::int64_t side : {2, 8, 32}) {
+    const GemmShape shape = gram(side, side, 20'000, Layout::col);
+    SCOPED_TRACE(text(shape));
+    const DenseCase<T, TOut> dense(shape, Data::random, 5);
+    const GemmPlan<T, TOut> plan(stream, dense.shape);
+    DeviceMatrix<T> a(stream, dense.a);
+    DeviceMatrix<T> b(stream, dense.b);
+    DeviceMatrix<TOut> c(stream, dense.c);
+    plan.run(stream, a.view(), b.view(), c.view());
+    const HostMatrix<TOut> first = c.download();
+    for (int again = 0; again < (device.is_cuda() ? 50 : 2); ++again)
+      plan.run(stream, a.view(), b.view(), c.view());
+    ASSERT_TRUE(same_bits(c.download().data, first.data));
+  }
+}
+
+}  // namespace
+}  // namespace lanky

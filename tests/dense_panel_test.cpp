@@ -1,0 +1,154 @@
+// Panel products: the plan on the host, and on CUDA the shapes that its kernels cut up in different
+// ways (tiles shared by blocks or not, edges in m, k and n, rows that a tensor map cannot
+// describe).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <lanky/lanky.hpp>
+#include <limits>
+
+#include "core/text.hpp"
+#include "dense/panel_policy.hpp"
+#include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
+
+namespace lanky {
+namespace {
+
+using testing::Data;
+using testing::DenseCase;
+using testing::HostMatrix;
+using testing::multiply;
+
+DeviceProperties h200() {
+  return {.name = "NVIDIA H200",
+          .multiprocessors = 132,
+          .compute_capability = 90,
+          .shared_bytes_per_block = 227 * 1024};
+}
+
+dense::Problem column_major(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return dense::canonical({.m = m, .n = n, .k = k, .lda = m, .ldb = k, .ldc = m});
+}
+
+constexpr dense::PanelChunk kChunk{.rows = 256,
+                                   .depth = 4,
+                                   .columns = 16,
+                                   .slice = 4,
+                                   .bytes_b = 256,
+                                   .bytes_sum = 4,
+                                   .together = 1};
+
+TEST(DensePanelPlan, BlocksShareOutAllUnits) {
+  for (const std::int64_t m : {129, 256, 1000, 10240, 30720, 1000000}) {
+    for (const std::int64_t k : {129, 1000, 10240, 30721}) {
+      SCOPED_TRACE(concat("m ", m, ", k ", k));
+      const dense::PanelPlan plan = dense::plan_panel(column_major(m, 16, k), kChunk, h200());
+      ASSERT_GT(plan.blocks, 0);
+      EXPECT_LE(plan.blocks, 132);
+      EXPECT_LE(plan.shared_bytes, 227 * 1024);
+      EXPECT_GE(plan.stages, dense::kPanelProducers);
+      EXPECT_GE(plan.tiles * plan.tile_rows, m);
+      EXPECT_GE(std::int64_t{plan.steps} * plan.step, k);
+      EXPECT_EQ(plan.warps_m * plan.warps_k * plan.warps_n, dense::kPanelConsumerWarps);
+      EXPECT_EQ(plan.first_unit(0), 0);
+      EXPECT_EQ(plan.first_unit(plan.blocks), plan.tiles * plan.steps);
+      for (int block = 0; block < plan.blocks; ++block) {
+        ASSERT_LT(plan.first_unit(block), plan.first_unit(block + 1));
+        ASSERT_EQ(plan.block_of(plan.first_unit(block)), block);
+        ASSERT_EQ(plan.block_of(plan.first_unit(block + 1) - 1), block);
+      }
+    }
+  }
+}
+
+TEST(DensePanelPlan, TilesGrowWithTheMatrix) {
+  const auto rows = [](std::int64_t m) {
+    return dense::plan_panel(column_major(m, 8, m), kChunk, h200()).tile_rows;
+  };
+  EXPECT_EQ(rows(4096), 256);
+  EXPECT_LT(rows(4096), rows(20480));
+}
+
+TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {
+  EXPECT_GT(dense::plan_panel(column_major(4096, 32, 4096), kChunk, h200()).blocks, 0);
+  EXPECT_EQ(dense::plan_panel(column_major(4096, 33, 4096), kChunk, h200()).blocks, 0);
+}
+
+template <class Case>
+class DensePanel : public ::testing::Test {};
+using CudaCases =
+    ::testing::Types<testing::On<DeviceKind::cuda, double>, testing::On<DeviceKind::cuda, float>,
+                     testing::On<DeviceKind::cuda, half>,
+                     testing::On<DeviceKind::cuda, half, float>,
+                     testing::On<DeviceKind::cuda, bfloat16>>;
+TYPED_TEST_SUITE(DensePanel, CudaCases, testing::OnName);
+
+/// Shapes with n of every kernel, tiles that are whole and that are shared, and ragged edges.
+constexpr GemmShape kPanels[] = {
+    {.m = 260, .n = 1, .k = 1024},  {.m = 1001, .n = 3, .k = 777},  {.m = 4096, .n = 2, .k = 260},
+    {.m = 513, .n = 7, .k = 3001},  {.m = 2048, .n = 8, .k = 512},  {.m = 700, .n = 13, .k = 900},
+    {.m = 1024, .n = 16, .k = 640}, {.m = 333, .n = 24, .k = 1111}, {.m = 600, .n = 32, .k = 500},
+    {.m = 500, .n = 40, .k = 700},  {.m = 400, .n = 100, .k = 300}, {.m = 40000, .n = 5, .k = 200},
+    {.m = 4000, .n = 29, .k = 300}};
+
+TYPED_TEST(DensePanel, ShortIntegersAreExact) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  for (const GemmShape& base : kPanels) {
+    for (const auto& [layout, op] :
+         {std::pair{Layout::col, Op::none}, {Layout::row, Op::none}, {Layout::col, Op::trans}}) {
+      for (const std::int64_t padding : {0, 3}) {
+        GemmShape shape = base;
+        shape.layout = layout;
+        shape.op_a = op;
+        SCOPED_TRACE(concat(shape.m, " x ", shape.n, " x ", shape.k, " layout ",
+                            static_cast<int>(layout), " op ", static_cast<int>(op), " padding ",
+                            padding));
+        const DenseCase<T, TOut> dense(shape, Data::integers, 21, 2, padding == 3 ? 0.5 : 0,
+                                       padding, padding == 3 ? 1 : 0);
+        dense.expect_exact(multiply(stream, dense));
+      }
+    }
+  }
+}
+
+class DensePanelSplit : public ::testing::TestWithParam<Math> {};
+
+TEST_P(DensePanelSplit, IntegersAreExactAndNanStaysInItsRow) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  for (const GemmShape& base : kPanels) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const std::int64_t padding : {0, 3}) {
+        GemmShape shape = base;
+        shape.layout = layout;
+        shape.math = GetParam();
+        SCOPED_TRACE(concat(shape.m, " x ", shape.n, " x ", shape.k, " layout ",
+                            static_cast<int>(layout), " padding ", padding));
+        DenseCase<float, float> dense(shape, Data::integers, 22, 1, 0, padding);
+        dense.expect_exact(multiply(stream, dense));
+        dense.a.at(shape.m - 1, shape.k / 2) = std::numeric_limits<float>::infinity();
+        dense.a.at(shape.m / 2, 0) = std::numeric_limits<float>::quiet_NaN();
+        dense.b.at(shape.k - 1, shape.n - 1) = -std::numeric_limits<float>::infinity();
+        const HostMatrix<float> got = multiply(stream, dense);
+        for (std::int64_t i = 0; i < shape.m; i += i + 40 < shape.m ? 37 : 1) {
+          for (std::int64_t j = 0; j < shape.n; ++j) {
+            const auto expected = static_cast<double>(dense.exact(i, j).value);
+            const double value = got.at(i, j);
+            ASSERT_EQ(std::isnan(value), std::isnan(expected)) << i << ", " << j;
+            if (!std::isnan(expected)) {
+              ASSERT_EQ(value, expected) << i << ", " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Math, DensePanelSplit, ::testing::Values(Math::tf32x3, Math::ieee));
+
+}  // namespace
+}  // namespace lanky
