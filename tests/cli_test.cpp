@@ -270,6 +270,24 @@ TEST_F(Cli, OneProduct) {
   EXPECT_NE(ran.out.find("gram-5000x4"), std::string::npos) << ran.out;
 }
 
+TEST_F(Cli, TuningKeepsTheFastestAndRefusesOtherFiles) {
+  const std::string file = (folder_ / "kept" / "tuning.jsonl").string();
+  const std::string tune =
+      "tune --device cpu --quick --m 4 --n 3 --k 5000 --op-a t --dtype f32,f64";
+  const Ran ran = lanky(tune + " --file '" + file + "'");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> kept = parse(text_of(file));
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[0].at("format"), "lanky gemm tuning 1");
+  EXPECT_NE(kept[1].at("class").get<std::string>().find("f32 to f32"), std::string::npos);
+  const Ran foreign = lanky(tune + " --file '" + write("notes.txt", "buy milk\n") + "'");
+  EXPECT_EQ(foreign.exit_code, 3);
+  EXPECT_NE(foreign.err.find("notes.txt: is no file of lanky tune"), std::string::npos)
+      << foreign.err;
+  EXPECT_EQ(text_of(folder_ / "notes.txt"), "buy milk\n");
+  EXPECT_EQ(lanky("tune --device cpu --m 4").exit_code, 2);
+}
+
 TEST_F(Cli, OneShardOfTheGrid) {
   // The first of the core's gram products: 1e4 x 1, f64.
   const Ran core = lanky(

@@ -60,11 +60,12 @@ template <class T>
 void expect_exact_for_all_tiles(const GemmShape& shape, std::int64_t padding, double alpha = 1,
                                 double beta = 0) {
   const DenseCase<T, T> dense(shape, Data::integers, 21, alpha, beta, padding, padding % 3);
+  const HostMatrix<T> expected = dense.expected();
   for (const RegisterTiles<Real<T>>* tiles : all_tiles<Real<T>>()) {
     SCOPED_TRACE(concat(tiles->isa, ": ", shape.m, " x ", shape.n, " x ", shape.k, " op ",
                         static_cast<int>(shape.op_a), static_cast<int>(shape.op_b),
                         shape.layout == Layout::col ? " col" : " row", " padding ", padding));
-    dense.expect_exact(multiply_with(*tiles, dense));
+    dense.expect_equal(multiply_with(*tiles, dense), expected);
   }
 }
 
@@ -86,7 +87,7 @@ TYPED_TEST(DenseTiles, ShortSidesOfEveryLength) {
 }
 
 TYPED_TEST(DenseTiles, EdgesOfPanels) {
-  for (const std::int64_t m : {255, 256, 257, 520}) {
+  for (const std::int64_t m : {255, 257, 520}) {
     for (const auto& [n, k] :
          {std::pair{3, 7}, {8, 9}, {9, 130}, {40, 127}, {130, 257}, {5, 1100}}) {
       for (const Op op : {Op::none, Op::trans}) {
@@ -113,14 +114,19 @@ TYPED_TEST(DenseTiles, ChunksAndFoldedRows) {
   }
 }
 
+// Few chunks, or one, with rows that fill no whole vectors.
+TYPED_TEST(DenseTiles, WideRowMajorGrams) {
+  for (const auto& [m, n] : {std::pair{100, 60}, {201, 70}})
+    expect_exact_for_all_tiles<TypeParam>(
+        {.m = m, .n = n, .k = 4097, .op_a = Op::trans, .layout = Layout::row}, 0);
+}
+
 // A C of more than 8 MB is written past the caches, whole vectors or not.
 TYPED_TEST(DenseTiles, LargeResults) {
   for (const Layout layout : {Layout::col, Layout::row}) {
-    for (const std::int64_t n : {3, 9}) {
-      for (const std::int64_t padding : {0, 1})
-        expect_exact_for_all_tiles<TypeParam>({.m = 800'003, .n = n, .k = 3, .layout = layout},
-                                              padding);
-    }
+    for (const std::int64_t padding : {0, 1})
+      expect_exact_for_all_tiles<TypeParam>({.m = 400'003, .n = 9, .k = 3, .layout = layout},
+                                            padding);
   }
 }
 

@@ -46,10 +46,6 @@ constexpr std::int64_t kWantedTasks = 32;
 constexpr std::int64_t kChunkLeast = 1024;
 constexpr std::int64_t kBlocksOfShortSums = 8;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 Form choose_form(const Problem& problem, Elements elements, int width) noexcept {
   const bool long_sums = problem.k * elements.parts > kInnerLeast;
   const bool b_along_k = problem.b.row == 1;

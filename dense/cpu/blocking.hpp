@@ -10,6 +10,10 @@
 
 namespace lanky::dense::cpu {
 
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0);
+}
+
 /// outer:   vectors along m, A [m, k] contiguous along m;   C += a column times a row, p after p
 /// swapped: the same for C^T = B^T A^T: vectors along n, A contiguous along k
 /// inner:   vectors along k, both operands contiguous along k
@@ -44,6 +48,9 @@ struct Blocking {
   int chain = 0;    // numbers that are added up one by one
   int blocks = 1;   // of rows in one task
   Split split{};    // of k into tasks
+
+  /// Tasks leave partial sums of C to a reduction.
+  bool partial() const noexcept { return split.count > 1 || fold > 1 || spare > 0; }
 };
 
 /// The product that tiles compute where rows are folded or spared: without the last few terms.

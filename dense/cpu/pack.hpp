@@ -35,8 +35,7 @@ using Real = typename RealOf<Accumulator<T>>::Type;
 template <class T>
 void widen(const T* source, Real<T>* target, std::int64_t count) {
   if constexpr (std::is_same_v<T, half>) {
-    static const WidenHalf widen_bits = widen_half();
-    widen_bits(reinterpret_cast<const std::uint16_t*>(source), target, count);
+    half_conversion().widen(reinterpret_cast<const std::uint16_t*>(source), target, count);
   } else {
     for (std::int64_t i = 0; i < count; ++i)
       target[i] = static_cast<Real<T>>(source[i]);
@@ -145,6 +144,25 @@ void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth
     for (int p = 0; p < depth; ++p) {
       for (int c = 0; c < count; ++c)
         group[p * tiles.group + c] = value(p, first + c);
+    }
+  }
+}
+
+/// ComplexB as pack_rows would have it, target[2 n][2 k]: number (p, j) at j * columns + p.
+template <class T, class R>
+void pack_complex_rows(R* target, int rows, int columns, const ComplexB<T>& b) {
+  const R sign_a = b.conj_a ? R(-1) : R(1);
+  const R sign_b = b.conj_b ? R(-1) : R(1);
+  for (int j = 0; j < rows / 2; ++j) {
+    R* real = target + std::int64_t{2} * j * columns;
+    R* imaginary = real + columns;
+    const T* source = b.data + j * b.strides.col;
+    for (int p = 0; p < columns / 2; ++p) {
+      const T value = source[p * b.strides.row];
+      real[2 * p] = value.real();
+      real[2 * p + 1] = -sign_a * sign_b * value.imag();
+      imaginary[2 * p] = sign_b * value.imag();
+      imaginary[2 * p + 1] = sign_a * value.real();
     }
   }
 }

@@ -6,10 +6,17 @@ namespace lanky::dense::cpu {
 
 namespace {
 
-void widen_half_plainly(const std::uint16_t* source, float* target, std::int64_t count) {
+void widen(const std::uint16_t* source, float* target, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
     target[i] = detail::half_bits_to_float(source[i]);
 }
+
+void narrow(const float* source, std::uint16_t* target, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    target[i] = detail::float_to_half_bits(source[i]);
+}
+
+constexpr HalfConversion kPlainConversion = {widen, narrow};
 
 enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 
@@ -41,8 +48,8 @@ const RegisterTiles<float>& register_tiles() {
          : isa() == Isa::avx2 ? avx2::kTilesF32
                               : baseline::kTilesF32;
 }
-WidenHalf widen_half() {
-  return isa() == Isa::baseline ? widen_half_plainly : avx2::widen_half;
+const HalfConversion& half_conversion() {
+  return isa() == Isa::baseline ? kPlainConversion : avx2::kHalfConversion;
 }
 #else
 template <>
@@ -53,8 +60,8 @@ template <>
 const RegisterTiles<float>& register_tiles() {
   return baseline::kTilesF32;
 }
-WidenHalf widen_half() {
-  return widen_half_plainly;
+const HalfConversion& half_conversion() {
+  return kPlainConversion;
 }
 #endif
 

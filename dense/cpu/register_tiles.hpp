@@ -74,13 +74,16 @@ struct RegisterTiles {
   void (*stream_end)();
 };
 
-/// IEEE binary16 to float.
-using WidenHalf = void (*)(const std::uint16_t* source, float* target, std::int64_t count);
+/// IEEE binary16 to float, and back with one rounding to nearest even.
+struct HalfConversion {
+  void (*widen)(const std::uint16_t* source, float* target, std::int64_t count);
+  void (*narrow)(const float* source, std::uint16_t* target, std::int64_t count);
+};
 
 /// The tiles of this processor. Real: double or float.
 template <class Real>
 const RegisterTiles<Real>& register_tiles();
-WidenHalf widen_half();
+const HalfConversion& half_conversion();
 
 // One for each instruction set; only those of the processor may be called.
 namespace baseline {
@@ -90,7 +93,7 @@ extern const RegisterTiles<float> kTilesF32;
 namespace avx2 {
 extern const RegisterTiles<double> kTilesF64;
 extern const RegisterTiles<float> kTilesF32;
-void widen_half(const std::uint16_t* source, float* target, std::int64_t count);
+extern const HalfConversion kHalfConversion;
 }  // namespace avx2
 namespace avx512 {
 extern const RegisterTiles<double> kTilesF64;

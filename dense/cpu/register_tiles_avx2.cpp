@@ -40,7 +40,9 @@ namespace lanky::dense::cpu::avx2 {
 const RegisterTiles<double> kTilesF64 = kTiles<double>;
 const RegisterTiles<float> kTilesF32 = kTiles<float>;
 
-void widen_half(const std::uint16_t* source, float* target, std::int64_t count) {
+namespace {
+
+void widen(const std::uint16_t* source, float* target, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i));
@@ -49,5 +51,19 @@ void widen_half(const std::uint16_t* source, float* target, std::int64_t count) 
   for (; i < count; ++i)
     target[i] = _cvtsh_ss(source[i]);
 }
+
+void narrow(const float* source, std::uint16_t* target, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), bits);
+  }
+  for (; i < count; ++i)
+    target[i] = _cvtss_sh(source[i], _MM_FROUND_TO_NEAREST_INT);
+}
+
+}  // namespace
+
+const HalfConversion kHalfConversion = {widen, narrow};
 
 }  // namespace lanky::dense::cpu::avx2

@@ -8,6 +8,8 @@
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
+#include "dense/cpu/finish.hpp"
+#include "dense/cpu/workspace_layout.hpp"
 
 namespace lanky::dense::cpu {
 
@@ -21,107 +23,6 @@ constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
 constexpr std::int64_t kStreamLeast = 8 << 20;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
-constexpr std::int64_t kAlignment = 64;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0);
-}
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return ceil_div(value, unit) * unit;
-}
-
-/// The workspace of a run: partial sums of chunks, a B that all tasks share, and panels of each
-/// thread. Offsets and sizes in bytes.
-template <class T>
-struct WorkspaceLayout {
-  std::int64_t shared_b = 0;  // partial sums begin at 0
-  std::int64_t b_block = 0;   // of one block of packed B
-  std::int64_t threads = 0;   // where panels begin; a stands first in each
-  std::int64_t b = 0;
-  std::int64_t sums = 0;    // Real<T>
-  std::int64_t totals = 0;  // double
-  std::int64_t per_thread = 0;
-  int ld = 0;  // of sums and totals: [columns of C][ld rows], swapped [rows][ld columns]
-  std::int64_t b_blocks_of_chunk = 0;
-  std::int64_t b_blocks_of_columns = 0;
-
-  /// `work`: the product that is computed, folded or not.
-  WorkspaceLayout(const Problem& work, const Blocking& blocking,
-                  const RegisterTiles<Real<T>>& tiles) {
-    constexpr std::int64_t kSize = sizeof(Real<T>);
-    const auto after = [](std::int64_t offset, std::int64_t size) {
-      return offset + round_up(size, kAlignment);
-    };
-    const bool partial = blocking.split.count > 1 || blocking.fold > 1 || blocking.spare > 0;
-    shared_b = after(0, partial ? blocking.split.count * work.m * work.n * kParts<T> *
-                                      std::int64_t{sizeof(double)}
-                                : 0);
-    const std::int64_t columns = std::int64_t{blocking.columns} * kParts<T>;
-    const std::int64_t depth = std::int64_t{blocking.depth} * kParts<T>;
-    b_block = after(0, round_up(columns, std::max(tiles.width, tiles.group)) * depth * kSize);
-    b_blocks_of_chunk = ceil_div(blocking.split.length, blocking.depth);
-    b_blocks_of_columns = ceil_div(work.n, blocking.columns);
-    threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
-
-    const bool swapped = blocking.form == Form::swapped;
-    ld = static_cast<int>(swapped ? columns : round_up(blocking.rows, tiles.width));
-    const std::int64_t elements =
-        std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
-    const std::int64_t rows = round_up(blocking.rows, tiles.width);
-    b = after(0, (blocking.a_in_place && blocking.form != Form::outer ? 0 : rows) * depth * kSize);
-    sums = after(b, blocking.b_in_place || blocking.b_shared ? 0 : b_block);
-    totals = after(sums, elements * kSize);
-    per_thread = after(totals, blocking.promote == 0 ? 0 : elements * std::int64_t{sizeof(double)});
-  }
-
-  /// Blocks of B in one chunk of k.
-  std::int64_t b_blocks() const { return b_blocks_of_chunk * b_blocks_of_columns; }
-};
-
-/// alpha and beta of a run; alpha is 0 where there is nothing to sum.
-template <class Acc>
-struct Factors {
-  Acc alpha;
-  Acc beta;
-};
-
-double finished(Factors<double> factors, double sum, double c) {
-  const double value = factors.alpha == 0 ? 0 : factors.alpha * sum;
-  return factors.beta == 0 ? value : value + factors.beta * c;
-}
-
-/// a b by the plain formula of BLAS, also where a part is infinite.
-std::complex<double> product(std::complex<double> a, std::complex<double> b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-std::complex<double> finished(Factors<std::complex<double>> factors, std::complex<double> sum,
-                              std::complex<double> c) {
-  const std::complex<double> zero = 0;
-  const std::complex<double> value = factors.alpha == zero ? zero : product(factors.alpha, sum);
-  return factors.beta == zero ? value : value + product(factors.beta, c);
-}
-
-/// The type in which C is finished: its sums are scaled before the one rounding to TOut.
-template <class T>
-using Final = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
-
-/// Sums of a block of C: numbers at i * row + j * col, part after part along j.
-template <class Sum>
-struct Sums {
-  const Sum* data;
-  Strides strides;
-
-  template <class T>
-  Final<T> at(std::int64_t i, std::int64_t j) const {
-    const Sum* sum = data + i * strides.row + j * kParts<T> * strides.col;
-    if constexpr (kIsComplex<T>) {
-      return {static_cast<double>(sum[0]), static_cast<double>(sum[strides.col])};
-    } else {
-      return static_cast<double>(*sum);
-    }
-  }
-};
 
 /// One run of a product.
 template <class T, class TOut>
@@ -162,7 +63,7 @@ class Run {
       for (std::int64_t task = 0; task < tasks; ++task)
         multiply_rows(panels, task % row_tasks, task / row_tasks);
     }
-    if (partial()) reduce();
+    if (blocking_.partial()) reduce();
   }
 
  private:
@@ -205,15 +106,11 @@ class Run {
     bool fresh;
   };
 
-  bool partial() const {
-    return blocking_.split.count > 1 || blocking_.fold > 1;
-  }
-
   /// The product is C itself, whole, and no larger than the caches: tiles are stored there.
   bool writes_into_c() const {
     if constexpr (std::is_same_v<R, TOut>) {
       const Strides& c = problem_.c;
-      return !partial() && factors_.alpha == 1 && factors_.beta == 0 &&
+      return !blocking_.partial() && factors_.alpha == 1 && factors_.beta == 0 &&
              problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
              blocking_.chain >= blocking_.depth &&
              (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
@@ -341,7 +238,11 @@ class Run {
       case Form::outer:
         return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
       case Form::inner:
-        return pack_rows(panel, columns, depth, b_transposed(block));
+        if constexpr (kIsComplex<T>) {
+          return pack_complex_rows(panel, columns, depth, b_numbers(block));
+        } else {
+          return pack_rows(panel, columns, depth, b_transposed(block));
+        }
       case Form::swapped:
         if constexpr (!kIsComplex<T>) {
           if (problem_.b.col == 1) {
@@ -502,7 +403,7 @@ class Run {
   void emit(const Sum* data, const Block& block, std::int64_t chunk) const {
     const Strides strides =
         blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
-    if (!partial()) return finish(Sums<Sum>{data, strides}, block);
+    if (!blocking_.partial()) return finish(Sums<Sum>{data, strides}, block);
     double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
     for (int j = 0; j < block.columns * kParts<T>; ++j) {
       for (int i = 0; i < block.rows; ++i) {
@@ -548,6 +449,9 @@ class Run {
   void copy_run(const Sum* sums, TOut* c, std::int64_t length) const {
     if constexpr (std::is_same_v<Sum, TOut>) {
       if (past_caches() && length >= kStreamRun) return tiles_.stream(sums, c, length);
+    }
+    if constexpr (std::is_same_v<Sum, float> && std::is_same_v<TOut, half>) {
+      return half_conversion().narrow(sums, reinterpret_cast<std::uint16_t*>(c), length);
     }
     for (std::int64_t e = 0; e < length; ++e)
       c[e] = static_cast<TOut>(sums[e]);

@@ -238,9 +238,8 @@ int run(CLI::App& app, int argc, char** argv) {
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options, sparse_types());
 
-  CLI::App* tune = app.add_subcommand("tune",
-                                      "Times lanky's kernels and the vendor's algorithms; "
-                                      "keeps the fastest for plans that ask");
+  CLI::App* tune = app.add_subcommand(
+      "tune", "Times every way to compute a product, and keeps the fastest for plans that ask");
   add_gemm_options(*tune, gemm_text, false);
   add_grid_options(*tune, work.grid, shard);
   tune->add_option(
