@@ -10,12 +10,13 @@
 
 namespace lanky::dense {
 
-/// The kernels of dense/cuda/gram_<name>.cuh; none where the product goes elsewhere.
+/// The kernels of dense/cuda/gram_<name>.cuh, which say what they are for; none where the product
+/// goes elsewhere.
 enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_vector, row_strip };
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;
-  int tile = 0;             // index into the kernel's tiles
+  int tile = 0;             // index into the kernel's tiles; row_vector: m = n
   bool row_major = false;   // the m elements of a row of A^T are adjacent, not the k of a column
   bool vectors = false;     // leading dimensions allow loads of 16 bytes
   Math math = Math::ieee;   // staged: what float is multiplied in
@@ -27,10 +28,14 @@ struct GramConfiguration {
   int packed = 1;           // rows: rows that make a wide row
 };
 
-/// Side lengths of tiles, in the order of their indices.
-inline constexpr int kGramVectorM[] = {1, 2, 4, 8, 8};
-inline constexpr int kGramVectorN[] = {1, 2, 4, 8, 1};
-inline constexpr int kGramStaged[] = {16, 32, 64};
+/// Columns whose sums a lane of gram_vector_kernel can hold.
+constexpr int gram_widest(DType type) noexcept {
+  return type == DType::f32 || type == DType::f64 || type == DType::c64 ? 8 : 4;
+}
+/// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
+constexpr int gram_row_vector_widest(DType type) noexcept {
+  return type == DType::f32 ? 8 : type == DType::f64 ? 2 : 4;
+}
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);

@@ -148,5 +148,50 @@ TYPED_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
   }
 }
 
+dense::GramConfiguration chosen(const GemmShape& shape, DType type) {
+  GemmShape s = shape;
+  const bool col = s.layout == Layout::col;
+  if (s.lda == 0) s.lda = col ? s.k : s.m;
+  if (s.ldb == 0) s.ldb = col ? s.k : s.n;
+  s.ldc = col ? s.m : s.n;
+  return dense::choose_gram(dense::canonical(s), type, 132, 90);
+}
+
+TEST(GramPolicy, KernelsByShapeAndType) {
+  using dense::GramKernel;
+  const auto kernel = [](std::int64_t m, std::int64_t n, Layout layout, DType type) {
+    return chosen(gram(m, n, 1'000'000, layout), type).kernel;
+  };
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64}) {
+    EXPECT_EQ(kernel(1, 1, Layout::col, type), GramKernel::vector);
+    EXPECT_EQ(kernel(4, 4, Layout::col, type), GramKernel::vector);
+    EXPECT_EQ(kernel(1, 64, Layout::col, type), GramKernel::vector);
+    EXPECT_EQ(kernel(2, 2, Layout::row, type), GramKernel::row_vector);
+    EXPECT_EQ(kernel(64, 1, Layout::row, type), GramKernel::row_strip);
+  }
+  EXPECT_EQ(kernel(16, 16, Layout::col, DType::f64), GramKernel::direct);
+  EXPECT_EQ(kernel(16, 16, Layout::col, DType::f32), GramKernel::staged);
+  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f16), GramKernel::staged);
+  EXPECT_EQ(kernel(16, 16, Layout::row, DType::f16), GramKernel::rows);
+  EXPECT_EQ(kernel(16, 16, Layout::row, DType::f32), GramKernel::staged);
+  EXPECT_EQ(kernel(128, 128, Layout::col, DType::f64), GramKernel::none);
+  EXPECT_EQ(kernel(0, 0, Layout::row, DType::f64), GramKernel::none);
+}
+
+TEST(GramPolicy, WideRowsBeginAtUnits) {
+  // 7 halves: four rows are seven units of 4; padded to 8 a row holds no whole number of them.
+  EXPECT_EQ(chosen(gram(7, 7, 100'000, Layout::row), DType::f16).packed, 4);
+  GemmShape padded = gram(7, 7, 100'000, Layout::row);
+  padded.lda = padded.ldb = 8;
+  EXPECT_EQ(chosen(padded, DType::f16).kernel, dense::GramKernel::none);
+  EXPECT_EQ(chosen(gram(8, 8, 100'000, Layout::row), DType::f64).packed, 2);
+}
+
+TEST(GramPolicy, ShortSumsTakeFewBlocks) {
+  EXPECT_EQ(chosen(gram(2, 2, 200, Layout::col), DType::f64).blocks, 1);
+  EXPECT_EQ(chosen(gram(32, 32, 320, Layout::col), DType::f64).blocks, 10);
+  EXPECT_EQ(chosen(gram(32, 32, 1'000'000, Layout::col), DType::f64).blocks, 132);
+}
+
 }  // namespace
 }  // namespace lanky

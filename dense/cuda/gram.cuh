@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/text.hpp"
 #include "dense/cuda/gram.hpp"
@@ -20,6 +21,9 @@ using GramKernelPointer = void (*)(GramArguments<T>);
 template <class T>
 using GramStagedPointer = void (*)(GramMaps, GramArguments<T>);
 
+template <class T>
+inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+
 /// A kernel and what its launch takes beside the grid.
 template <class T>
 struct GramLaunch {
@@ -35,10 +39,11 @@ struct GramLaunch {
   }
 };
 
-/// In the order of kGramVectorM and kGramVectorN. Loads in flight: 16 to 18 a lane.
+/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column. Loads in
+/// flight: 16 to 18 a lane.
 template <class T>
 GramLaunch<T> vector_launch(int tile) {
-  constexpr int kWidest = sizeof(T) == 2 ? 4 : 8;
+  constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, 8>, &gram_vector_kernel<T, 2, 2, 4>,
       &gram_vector_kernel<T, 4, 4, 2>, &gram_vector_kernel<T, kWidest, kWidest, 8 / kWidest>,
@@ -46,13 +51,10 @@ GramLaunch<T> vector_launch(int tile) {
   return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
-/// m = n = `columns`, 2 to 8.
-template <class T>
-GramLaunch<T> row_vector_launch(int columns) {
-  static constexpr GramKernelPointer<T> kKernels[] = {
-      &gram_row_vector_kernel<T, 2>, &gram_row_vector_kernel<T, 3>, &gram_row_vector_kernel<T, 4>,
-      &gram_row_vector_kernel<T, 5>, &gram_row_vector_kernel<T, 6>, &gram_row_vector_kernel<T, 7>,
-      &gram_row_vector_kernel<T, 8>};
+/// m = n = `columns`, from 2 on.
+template <class T, int... kMore>
+GramLaunch<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> /*all*/) {
+  static constexpr GramKernelPointer<T> kKernels[] = {&gram_row_vector_kernel<T, kMore + 2>...};
   return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
@@ -97,7 +99,7 @@ GramLaunch<T> staged_launch_of() {
           kTile.segments};
 }
 
-/// Tiles 1 and 2, in the order of kGramStaged.
+/// Tile 1 for sides up to 32, 2 for 64.
 template <class T, Math kMath>
 GramLaunch<T> staged_launch_of_large(int tile) {
   return tile == 1 ? staged_launch_of<T, kMath, 1, false>()
@@ -127,16 +129,21 @@ GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& p
     case GramKernel::vector:
       return vector_launch<T>(configuration.tile);
     case GramKernel::row_vector:
-      return row_vector_launch<T>(configuration.tile);
+      return row_vector_launch<T>(
+          configuration.tile,
+          std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
     case GramKernel::row_strip:
       return row_strip_launch<T>(configuration.tile, problem.m, problem.n);
     case GramKernel::staged:
-      return staged_launch<T>(configuration);
+      if constexpr (!kIsComplex<T>) return staged_launch<T>(configuration);
+      break;
     case GramKernel::direct:
-      if constexpr (!std::is_same_v<T, float>) return direct_launch<T>(configuration.tile);
+      if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
+        return direct_launch<T>(configuration.tile);
       break;
     case GramKernel::rows:
-      if constexpr (!std::is_same_v<T, float>) return rows_launch<T>(configuration.tile);
+      if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
+        return rows_launch<T>(configuration.tile);
       break;
     case GramKernel::none:
       break;
@@ -255,13 +262,15 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
       .b_column_stride = problem_.b.col,
       .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
                    a_stride == b_stride,
+      .conj_a = problem_.conj_a,
+      .conj_b = problem_.conj_b,
       .vectors = configuration_.vectors && aligned(operands.a) && aligned(operands.b),
       .strips = configuration_.strips,
       .spread = configuration_.spread,
       .packed = configuration_.packed,
       .walkers = configuration_.blocks,
       .run_log2 = configuration_.run_log2,
-      .partials = static_cast<Acc*>(operands.workspace),
+      .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
       .arrivals = arrivals_of(operands.workspace),
       .c = operands.c,
       .c_strides = problem_.c,
@@ -276,13 +285,13 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
   const device::LaunchSize size{
       static_cast<unsigned>(configuration_.blocks * configuration_.strips), launch.threads,
       launch.shared_bytes};
-  if (launch.staged != nullptr) {
+  if (launch.plain != nullptr) {
+    device::launch_dependent(stream, launch.plain, size, arguments);
+  } else if constexpr (!kIsComplex<T>) {
     device::launch_dependent(stream, launch.staged, size,
                              maps_of(arguments, operands.a, operands.b, row_major,
                                      static_cast<unsigned>(launch.segments)),
                              arguments);
-  } else {
-    device::launch_dependent(stream, launch.plain, size, arguments);
   }
   if (arguments.arrivals != nullptr) return;
   const int blocks = device::ceil_div(arguments.m * arguments.n, kGramSumElements);

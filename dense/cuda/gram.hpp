@@ -1,4 +1,5 @@
-// The cuda executor of gram products whose k are adjacent in memory (docs/dense.md).
+// The cuda executor of gram products on sm_90, and the tile kernel for those whose pointers turn
+// out not to be aligned to 16 bytes where a kernel needs that.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@ class GramExecutor final : public Executor<T, TOut> {
   static bool serves(const Device& device, const Problem& problem) {
     return configuration(device, problem).kernel != GramKernel::none;
   }
+  /// `problem` is one that the executor serves.
   GramExecutor(const Stream& stream, const Problem& problem);
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
@@ -28,12 +30,12 @@ class GramExecutor final : public Executor<T, TOut> {
     return choose_gram(problem, kDType<T>, properties.multiprocessors,
                        properties.compute_capability);
   }
-  Problem problem_;
   unsigned* arrivals_of(void* workspace) const noexcept;
 
+  Problem problem_;
   GramConfiguration configuration_;
-  mutable Buffer<unsigned> arrivals_;
-  mutable std::atomic<void*> owner_ = nullptr;
+  mutable Buffer<unsigned> arrivals_;           // of blocks, zero between runs; one or none
+  mutable std::atomic<void*> owner_ = nullptr;  // the workspace that arrivals_ belongs to
   TiledExecutor<T, TOut> misaligned_;
 };
 

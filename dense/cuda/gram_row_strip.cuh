@@ -58,7 +58,8 @@ __global__ __launch_bounds__(kGramVectorWarps * 32) void gram_row_strip_kernel(G
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int v = 0; v < kVector; ++v)
-          sums[j][v] = fma(device::widen(left[v]), device::widen(right[u][j]), sums[j][v]);
+          sums[j][v] = fma(device::conjugate_if(g.conj_a, device::widen(left[v])),
+                           device::conjugate_if(g.conj_b, device::widen(right[u][j])), sums[j][v]);
       }
     }
   };

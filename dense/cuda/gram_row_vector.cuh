@@ -79,7 +79,9 @@ __global__ __launch_bounds__(kGramVectorWarps *
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kN; ++i)
-          sums[j * kN + i] = fma(device::widen(x[r][i]), device::widen(y[r][j]), sums[j * kN + i]);
+          sums[j * kN + i] =
+              fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
+                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), sums[j * kN + i]);
       }
     }
   };

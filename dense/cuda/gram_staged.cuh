@@ -31,7 +31,8 @@ struct GramTile {
   }
 };
 
-/// Tiles by element type, in the order of kGramStaged.
+/// Tiles by element type, for sides up to 16, 32 and 64. IEEE float's for 32: 13 warps of 128
+/// registers were slower (746 instead of 700 us at k = 1e7).
 template <class T, Math kMath>
 struct GramTiles {  // half, bfloat16
   static constexpr GramTile kTiles[] = {

@@ -3,6 +3,8 @@
 // slices (every 32nd walker each) are summed first, then added in order: equal bits.
 #pragma once
 
+#include <type_traits>
+
 #include "dense/cuda/gram_arguments.cuh"
 #include "device/grid_dependency.cuh"
 
@@ -33,6 +35,22 @@ __device__ void store_element(const GramArguments<T>& g, int element,
   }
 }
 
+/// A partial sum, past the first cache, which may hold what stood there before; 0 where there is
+/// none.
+template <class Acc>
+__device__ Acc load_partial(const Acc* source, bool exists) {
+  Acc sum = 0;
+  if (exists) sum = __ldcg(source);
+  return sum;
+}
+template <class Real>
+__device__ device::Complex<Real> load_partial(const device::Complex<Real>* source, bool exists) {
+  using Word = std::conditional_t<sizeof(Real) == 4, float2, double2>;
+  Word word{};
+  if (exists) word = __ldcg(reinterpret_cast<const Word*>(source));
+  return {word.x, word.y};
+}
+
 /// The elements first + {0 .. kElements - 1} by 256 threads. Thread: one element, every
 /// (256 / kElements)-th slice. Shared memory: one sum for each slice and element.
 template <int kElements, class T>
@@ -57,7 +75,7 @@ __device__ void sum_walkers(const GramArguments<T>& g, int first,
 #pragma unroll
         for (int s = 0; s < kOwn; ++s) {
           const int w = walker + t * kGramSumSlices + s * kStep;
-          terms[t][s] = w < g.walkers ? __ldcg(own + std::int64_t{w} * elements) : Acc(0);
+          terms[t][s] = load_partial(own + std::int64_t{w} * elements, w < g.walkers);
         }
       }
 #pragma unroll

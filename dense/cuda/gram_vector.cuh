@@ -74,7 +74,9 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kM; ++i)
-          sums[j * kM + i] = fma(device::widen(x[i][v]), device::widen(y[j][v]), sums[j * kM + i]);
+          sums[j * kM + i] =
+              fma(device::conjugate_if(g.conj_a, device::widen(x[i][v])),
+                  device::conjugate_if(g.conj_b, device::widen(y[j][v])), sums[j * kM + i]);
       }
     }
   };

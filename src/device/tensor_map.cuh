@@ -60,6 +60,7 @@ inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox
   const CUtensorMapSwizzle swizzle = row == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : row == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                  : CU_TENSOR_MAP_SWIZZLE_32B;
+  // Promotion to 256 bytes cost 7 % (H200, gram f64 n = 32, k = 1e7: .907 of the floor, not .977).
   const CUresult result =
       tensor_map_encoder()(&map, source.type, 3, const_cast<void*>(source.data), extents, strides,
                            box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
