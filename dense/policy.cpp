@@ -1,6 +1,7 @@
 #include "dense/policy.hpp"
 
 #include "core/text.hpp"
+#include "dense/update_policy.hpp"
 
 namespace lanky {
 
@@ -49,6 +50,7 @@ Machine machine(Device device, const DeviceProperties& properties) {
 
 bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcept {
   if (family == GemmFamily::regular) return true;
+  if (family == GemmFamily::update) return vendor_beats_update(problem, in);
   if (in == DType::c64 || in == DType::c128) return true;
   return problem.n > 32 || problem.math != Math::ieee;
 }

@@ -205,6 +205,14 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
   return *config;
 }
 
+bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+  if (problem.n <= 8) return false;
+  // The type of C and the number of multiprocessors do not decide about wide accesses to A.
+  if (kComplexes.has(in) || choose_update(problem, in, in, 1).kernel == UpdateKernel::staged)
+    return true;
+  return problem.n > (problem.math == Math::tf32 ? 16 : 32);
+}
+
 std::string describe(const UpdateConfig& config) {
   return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads, " x ",
                 config.parts, " threads for ", config.rows, " rows, ", config.passes,

@@ -139,6 +139,11 @@ struct UpdateConfig {
 /// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
 UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors);
 
+/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6, 2026-11-20; lanky's speed as a
+/// multiple): n = 64 f64 .93, f16 .92, f32 .74; complex n = 32 .89 and .52, n = 8 2.3 and 1.2; tf32
+/// n = 32 .83; strides that allow no wide accesses n = 16 .58 to .77, n = 7 1.3 to 2.4.
+bool vendor_beats_update(const Problem& problem, DType in) noexcept;
+
 /// The kernel for operands that allow no wide accesses.
 UpdateConfig staged_update(const Problem& problem, DType in);
 

@@ -189,6 +189,24 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::staged));
 }
 
+TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
+  constexpr std::int64_t kLong = 1'000'000;
+  const auto vendor = [&](std::int64_t m, std::int64_t n, DType in, Math math = Math::ieee) {
+    dense::Problem p = problem(m, n, n, Layout::col);
+    p.math = math;
+    return dense::vendor_beats_update(p, in);
+  };
+  EXPECT_FALSE(vendor(kLong, 32, DType::f64));
+  EXPECT_TRUE(vendor(kLong, 64, DType::f64));
+  EXPECT_FALSE(vendor(kLong + 1, 8, DType::f32));
+  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f32));
+  EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
+  EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
+  EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
+  EXPECT_FALSE(vendor(kLong, 8, DType::c128));
+  EXPECT_TRUE(vendor(kLong, 32, DType::c64));
+}
+
 TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
   const auto passes = [&](std::int64_t m) {
     return dense::choose_update(problem(m, 32, 32, Layout::row), DType::f32, DType::f32, 132)

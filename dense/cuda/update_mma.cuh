@@ -88,8 +88,15 @@ __device__ constexpr int column_of(int j, int c) {
 }
 
 /// A and C column-major. One group of rows is 8 lanes x 16 bytes: 16 rows of double (one product),
-/// 64 of the half types (4 products). Lane (g, t) = (lane / 4, lane % 4) loads rows R g ... R g + R
-/// - 1 (R = 16 bytes of elements) of columns (s * 4 + t) * kSpan + {0 ...} in step s.
+/// 64 of the half types (4 products). Lane (g, t) = (lane / 4, lane % 4) has rows R g ... R g + R
+/// - 1 (R = 16 bytes of elements) of columns (s * 4 + t) * kSpan + {0 ...} in step s. Product i
+/// takes rows R g + 2 i and R g + 2 i + 1 for rows g and g + 8 of its fragment, and the lane's
+/// columns for those that the fragment wants of it: B's rows are permuted alike. So a lane's
+/// results are R adjacent rows of two columns, two stores of 16 bytes for each 8 columns of C.
+///
+///   double: rows of C    fragment row       lane's word of a column
+///           2g           g                  [2g | 2g + 1]
+///           2g + 1       g + 8
 template <int kVariant, class T, class TOut>
 struct UpdateColumns {
   using In = T;
@@ -191,7 +198,8 @@ struct UpdateColumns {
 };
 
 /// A and C row-major. One group of rows: one product of 16. Lane (g, t) loads elements (s * 4 + t)
-/// * kSpan + {0 ...} of rows g and g + 8 in step s.
+/// * kSpan + {0 ...} of rows g and g + 8 in step s; B's rows are permuted alike. Columns of
+/// kTogether n-tiles are interleaved (column_of), so that a lane's results are adjacent.
 template <int kVariant, class T, class TOut>
 struct UpdateRows {
   using In = T;
@@ -260,7 +268,9 @@ struct UpdateRows {
   }
 };
 
-/// A block's passes are adjacent in C, its warps within a pass too.
+/// Block: `passes` times its warps' rows, adjacent in C. Warp and pass: kShape.groups groups of
+/// rows x all columns of C, kShape.tiles n-tiles at a time; its part of A (all of k) is in
+/// registers. Shared memory: B as fragments [n-tile][step][part of the step][lane].
 template <class Side>
 __global__ void __launch_bounds__(256)
     update_mma_kernel(UpdateArguments<typename Side::In, typename Side::Out> g) {
