@@ -68,7 +68,7 @@ int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept {
 
 PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
                      const DeviceProperties& device) noexcept {
-  constexpr std::int64_t kMostExtent = std::numeric_limits<std::int32_t>::max() - 65536;
+  constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;  // tensor maps count in 32 bits
   const int groups = panel_column_groups(problem.n, chunk);
   if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
   PanelPlan best;

@@ -98,11 +98,11 @@ TYPED_TEST_SUITE(DensePanel, CudaCases, testing::OnName);
 
 /// Shapes with n of every kernel, tiles that are whole and that are shared, and ragged edges.
 constexpr GemmShape kPanels[] = {
-    {.m = 260, .n = 1, .k = 1024},  {.m = 1001, .n = 3, .k = 777},  {.m = 4096, .n = 2, .k = 260},
-    {.m = 513, .n = 7, .k = 3001},  {.m = 2048, .n = 8, .k = 512},  {.m = 700, .n = 13, .k = 900},
-    {.m = 1024, .n = 16, .k = 640}, {.m = 333, .n = 24, .k = 1111}, {.m = 600, .n = 32, .k = 500},
-    {.m = 500, .n = 40, .k = 700},  {.m = 400, .n = 100, .k = 300}, {.m = 40000, .n = 5, .k = 200},
-    {.m = 4000, .n = 29, .k = 300}};
+    {.m = 260, .n = 1, .k = 1024}, {.m = 1001, .n = 3, .k = 377},  {.m = 4096, .n = 2, .k = 260},
+    {.m = 313, .n = 7, .k = 1201}, {.m = 2048, .n = 8, .k = 264},  {.m = 700, .n = 13, .k = 300},
+    {.m = 512, .n = 16, .k = 320}, {.m = 333, .n = 24, .k = 401},  {.m = 300, .n = 32, .k = 500},
+    {.m = 300, .n = 40, .k = 200}, {.m = 200, .n = 100, .k = 150}, {.m = 9000, .n = 5, .k = 200},
+    {.m = 2000, .n = 29, .k = 131}};
 
 TYPED_TEST(DensePanel, ShortIntegersAreExact) {
   using T = typename TypeParam::Element;

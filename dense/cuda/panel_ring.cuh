@@ -90,7 +90,7 @@ struct PanelPiece {
 };
 
 /// Copies an element, or writes a zero in its place where it is not `valid`. Elements of 16 bits
-/// pass through the lane; it arrives at the slot's barrier by arrive_after_copies() either way.
+/// pass through the lane.
 template <class E>
 __device__ void copy_or_zero(E* target, const E* source, bool valid) {
   if constexpr (sizeof(E) >= 4) {
@@ -100,14 +100,11 @@ __device__ void copy_or_zero(E* target, const E* source, bool valid) {
   }
 }
 
-template <class E>
-__device__ void arrive_after_copies(device::Mbarrier* barrier) {
-  if constexpr (sizeof(E) == 2) device::wait_for_copies();
-  if constexpr (sizeof(E) == 2) {
-    device::mbarrier_arrive(barrier);
-  } else {
-    device::mbarrier_arrive_after_copies(barrier);
-  }
+/// Whether B can be copied by pairs of 16-bit elements, adjacent along k.
+template <class T>
+__device__ bool has_pairs(const PanelArguments<T>& g) {
+  return sizeof(T) == 2 && g.problem.b.row == 1 && g.problem.b.col % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(g.b) % 4 == 0;
 }
 
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
@@ -127,7 +124,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
     return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
            Product::place_k(p % Product::kDepth) + j % Product::kColumns * Product::kColumnPitch;
   };
-  if (kPairs && !(b.row == 1 && b.col % 2 == 0 && reinterpret_cast<std::uintptr_t>(g.b) % 4 == 0)) {
+  if (kPairs && !has_pairs(g)) {
     constexpr int kBatch = 8;  // loads of a lane that are in flight
     const bool along_k = b.row == 1;
     const int width = along_k ? plan.step : plan.small_width;
@@ -266,8 +263,11 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
       }
       device::fence_for_async_reads();
       device::mbarrier_arrive(full);
+    } else if (sizeof(typename Product::Element) == 2 && !(g.mapped && has_pairs(g))) {
+      device::wait_for_copies();
+      device::mbarrier_arrive(full);  // after the lane's own stores
     } else {
-      arrive_after_copies<typename Product::Element>(full);
+      device::mbarrier_arrive_after_copies(full);
     }
     place.advance(kPanelProducers, plan.stages);
     piece.step += kPanelProducers;
