@@ -34,30 +34,40 @@ int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
   return 0;
 }
 
+/// A's rows are adjacent; B's where `b_row_major`.
 GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
-  const bool tight = p.a.col == p.m && p.b.row == p.n;
-  const bool aligned = p.a.col % vector == 0 && p.b.row % vector == 0;
+  const bool b_row_major = p.b.col == 1;
+  const bool tight = b_row_major && p.a.col == p.m && p.b.row == p.n;
+  const bool real = type != DType::c64 && type != DType::c128;
+  const bool f32 = type == DType::f32;
   GramConfiguration c{.row_major = true};
-  const bool narrow_pair = p.m == p.n && p.m <= 8;
-  if (type == DType::f32 && !(narrow_pair && (tight || !aligned)) && p.m <= 32 && aligned) {
-    c.kernel = GramKernel::staged;
-    c.vectors = true;
-    c.tile = p.m <= 16 ? 0 : 1;
-    c.run_log2 = 0;
-    c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
-    return c;
-  }
-  const std::int64_t narrow = type == DType::f32 ? 8 : type == DType::f64 ? 2 : 4;
-  if (p.m == p.n && p.m <= narrow && (tight || type == DType::f32)) {
+  const std::int64_t narrow = f32 ? 8 : type == DType::f64 ? 2 : 4;
+  if (b_row_major && p.m == p.n && p.m <= narrow && (tight || (f32 && p.a.col % vector != 0))) {
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(p.m);
     c.vectors = tight;
-    c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), multiprocessors * 2);
+    c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
     c.one_launch = p.m * p.n <= kMostSumsOfOneLaunch;
     return c;
   }
-  if (type == DType::f32) return {};
+  const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
+  if (a_in_units && (p.n == 1 || (p.n <= 8 && p.m >= 2 * p.n))) {
+    c.kernel = GramKernel::row_strip;
+    c.tile = p.n == 1 ? 0 : 1;
+    c.vectors = true;
+    c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)), 2 * multiprocessors);
+    return c;
+  }
+  if (!b_row_major || !real) return {};
+  if (f32 && p.m <= 32 && p.a.col % vector == 0 && p.b.row % vector == 0) {
+    c.kernel = GramKernel::staged;
+    c.vectors = true;
+    c.tile = p.m <= 16 ? 0 : 1;
+    c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
+    return c;
+  }
+  if (f32) return {};
   const std::int64_t unit = type == DType::f64 ? 2 : 4;
   for (c.tile = 0; c.tile < 2; ++c.tile) {
     c.packed = packed_rows(p, unit, 8 * unit * (c.tile + 1));
@@ -92,7 +102,7 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
     c.tile = p.m <= 8 ? 0 : 1;
     const std::int64_t step = 8 * 128 / bytes;
     c.blocks = blocks_for(p.k, step, multiprocessors * 2);
-    c.spread = p.k < 4 * step * 4 * 2 * multiprocessors;
+    c.spread = p.k < 2 * step * 2 * multiprocessors;
     return c;
   }
   if (p.m > 16) c.math = p.math;
@@ -119,6 +129,8 @@ std::string_view name(GramKernel kernel) {
       return "gram_rows_kernel";
     case GramKernel::row_vector:
       return "gram_row_vector_kernel";
+    case GramKernel::row_strip:
+      return "gram_row_strip_kernel";
   }
   return "unknown";
 }
@@ -133,8 +145,7 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   if (!served) return {};
   if (problem.a.col == 1 && problem.b.row == 1)
     return choose_column_major(problem, type, multiprocessors);
-  if (problem.a.row == 1 && problem.b.col == 1)
-    return choose_row_major(problem, type, multiprocessors);
+  if (problem.a.row == 1) return choose_row_major(problem, type, multiprocessors);
   return {};
 }
 

@@ -11,7 +11,7 @@
 namespace lanky::dense {
 
 /// The kernels of dense/cuda/gram_<name>.cuh; none where the product goes elsewhere.
-enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_vector };
+enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_vector, row_strip };
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;

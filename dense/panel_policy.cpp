@@ -12,7 +12,6 @@ constexpr int kAlignment = 1024;   // of the ring in shared memory
 constexpr int kBarrierBytes = 16;  // of a slot
 constexpr int kMostStages = 16;
 constexpr int kMostColumnGroups = 2;  // more would read A's slot as often
-constexpr double kMostPartialBytes = 1e9;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -76,8 +75,9 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
   double best_bytes = std::numeric_limits<double>::infinity();
   for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
     const PanelPlan plan = plan_with(problem, chunk, warps_m, groups, device);
+    if (plan.blocks == 0) continue;
     const double bytes = extra_bytes(problem, chunk, plan);
-    if (plan.blocks > 0 && bytes < best_bytes) {
+    if (bytes < best_bytes) {
       best = plan;
       best_bytes = bytes;
     }

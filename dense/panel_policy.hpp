@@ -17,7 +17,7 @@
 namespace lanky::dense {
 
 inline constexpr int kPanelConsumerWarps = 8;
-inline constexpr int kPanelProducers = 4;  // warps; one alone reached .94 of four
+inline constexpr int kPanelProducers = 4;  // warps: a warp group, which setmaxnreg asks for
 inline constexpr int kPanelConsumerThreads = 32 * kPanelConsumerWarps;
 inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers);
 /// 8 x 216 + 4 x 72 = 12 x 168: what 384 threads start with.

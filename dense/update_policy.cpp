@@ -26,11 +26,13 @@ class Chooser {
 
   std::optional<UpdateConfig> choose() const {
     if (columns_are_wide()) {
-      const bool cores = type_ == DType::f32 || kComplexes.has(type_) || p_.n <= 4;
-      return cores ? direct() : mma_columns();
+      if (kComplexes.has(type_)) return direct();
+      if (type_ == DType::f32) return p_.n > 8 && p_.n <= 32 ? tile(true) : direct();
+      // A long reduction pays for padding n to 8.
+      return p_.n <= 4 && p_.k <= 8 ? direct() : mma_columns();
     }
     if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
-    for (const auto& choice : {packed(), lanes(), tile(), mma_rows()})
+    for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
       if (choice) return choice;
     return std::nullopt;
   }
@@ -102,37 +104,39 @@ class Chooser {
     return std::nullopt;
   }
 
-  std::optional<UpdateConfig> tile() const {
+  std::optional<UpdateConfig> tile(bool by_columns) const {
     for (int v = 0; v < std::ssize(kUpdateTile); ++v) {
       const UpdateTile& shape = kUpdateTile[v];
       const int word = 16 / in_;
       const int columns = 4 * word * shape.parts;
-      if (!shape.types.has(type_) || p_.n > columns || !rows_divide(word, word)) continue;
+      if (!shape.types.has(type_) || shape.by_columns != by_columns || p_.n > columns ||
+          (!by_columns && !rows_divide(word, word))) {
+        continue;
+      }
       constexpr int kThreads = 128;
-      const int rows = kThreads / 4 * shape.rows;
+      const int deep = word * shape.words;  // k of a tile
+      const int tile_words = by_columns ? 8 * deep : 32 * (shape.words | 1);
       return UpdateConfig{
           .kernel = UpdateKernel::tile,
           .variant = v,
           .threads = kThreads,
-          .passes = passes(rows, shape.parts == 1 ? 2 : 4),
-          .rows = rows,
-          .shared_bytes = static_cast<int>(p_.k) * columns * in_ + rows * (shape.words | 1) * 16};
+          .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
+          .rows = kThreads,
+          .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
+                          kThreads / 32 * tile_words * 16};
     }
     return std::nullopt;
   }
 
   UpdateConfig mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
-    const int warps = shape.steps >= 4 || shape.depth() > 32 ? 8 : 4;
-    const int rows = warps * group * shape.groups;
+    const int rows = shape.warps * group * shape.groups;
     const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
     // A fragment of B takes 4 * span elements of each lane's 8 columns.
     const int fragment_span = std::max(shape.span, in_ == 8 ? 2 : 4);
     return {.kernel = kernel,
             .variant = variant,
-            .threads = 32 * warps,
-            .passes = passes(rows, shape.depth() >= 32   ? 4
-                                   : shape.depth() >= 16 ? 2
-                                                         : 1),
+            .threads = 32 * shape.warps,
+            .passes = passes(rows, shape.passes),
             .rows = rows,
             .shared_bytes = tiles * shape.steps * 32 * fragment_span * in_};
   }

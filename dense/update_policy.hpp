@@ -46,11 +46,6 @@ struct UpdateDirect {
   int columns;
   int depth;
   TypeSet types;
-
-  /// From 16 columns on the next `depth` columns of A are loaded while these are multiplied.
-  constexpr bool ahead() const noexcept { return columns >= 16; }
-  /// k is rounded up to this, with zeros.
-  constexpr int round() const noexcept { return ahead() ? 2 * depth : depth; }
 };
 inline constexpr UpdateDirect kUpdateDirect[] = {{2, 2, kReals | kComplexes},
                                                  {4, 4, kReals | kComplexes},
@@ -78,44 +73,49 @@ inline constexpr UpdateLanes kUpdateLanes[] = {
     {1, 2, 2, 4, {DType::f32, DType::f64}},      {1, 2, 2, 8, kHalves},    {2, 2, 2, 2, DType::f64},
     {1, 4, 4, 2, kHalves | TypeSet(DType::f32)}, {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
 
-/// A warp computes 8 * rows rows of C, 4 * parts words of 16 bytes wide; `words` words of each row
-/// of A at a time.
+/// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; `words` words along k, or as
+/// many columns, at a time.
 struct UpdateTile {
-  int rows;
+  bool by_columns;
   int parts;
   int words;
   TypeSet types;
 };
-inline constexpr UpdateTile kUpdateTile[] = {{4, 1, 4, DType::f32}, {4, 2, 4, DType::f32}};
+inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, DType::f32},
+                                             {false, 2, 4, DType::f32},
+                                             {true, 1, 4, DType::f32},
+                                             {true, 2, 4, DType::f32}};
 
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
 /// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
-/// of a pass are in flight during the one before it.
+/// of a pass are in flight during the one before it. `warps` of a block, at most `passes`.
 struct UpdateMma {
   int span;
   int steps;
   int tiles;
   int groups;
   bool ahead;
+  int warps;
+  int passes;
   TypeSet types;
 
   constexpr int depth() const noexcept { return 4 * span * steps; }
 };
 inline constexpr UpdateMma kUpdateMmaColumns[] = {
-    {2, 1, 1, 1, false, kHalves | TypeSet(DType::f64)},
-    {2, 2, 1, 1, false, DType::f64},
-    {2, 4, 2, 1, false, DType::f64},
-    {2, 8, 1, 1, false, DType::f64},
-    {4, 1, 1, 1, false, kHalves},
-    {4, 2, 1, 1, false, kHalves},
-    {4, 4, 1, 1, false, kHalves},
-    {4, 8, 1, 1, false, kHalves}};
+    {2, 1, 1, 1, false, 4, 1, kHalves | TypeSet(DType::f64)},
+    {2, 2, 1, 1, false, 4, 1, DType::f64},
+    {2, 4, 2, 1, false, 4, 2, DType::f64},
+    {2, 8, 1, 1, false, 8, 2, DType::f64},
+    {4, 1, 1, 1, false, 4, 1, kHalves},
+    {4, 2, 1, 1, false, 4, 1, kHalves},
+    {4, 4, 1, 1, false, 8, 1, kHalves},
+    {4, 8, 1, 1, false, 8, 1, kHalves}};
 inline constexpr UpdateMma kUpdateMmaRows[] = {
-    {2, 1, 1, 1, false, DType::f64}, {2, 2, 2, 1, true, DType::f64},
-    {2, 4, 1, 1, false, DType::f64}, {2, 8, 1, 1, false, DType::f64},
-    {2, 1, 1, 4, false, kHalves},    {4, 1, 2, 2, false, kHalves},
-    {8, 1, 4, 2, false, kHalves},    {8, 2, 4, 1, false, kHalves},
-    {8, 4, 4, 1, false, kHalves},    {4, 2, 2, 1, false, kHalves}};
+    {2, 1, 1, 1, false, 4, 1, DType::f64}, {2, 2, 2, 1, true, 4, 1, DType::f64},
+    {2, 4, 1, 1, false, 8, 4, DType::f64}, {2, 8, 1, 1, false, 8, 4, DType::f64},
+    {2, 1, 1, 4, false, 4, 2, kHalves},    {4, 1, 2, 2, false, 4, 2, kHalves},
+    {8, 1, 4, 2, false, 4, 1, kHalves},    {8, 2, 4, 1, false, 8, 4, kHalves},
+    {8, 4, 4, 1, false, 8, 4, kHalves},    {4, 2, 2, 1, false, 4, 2, kHalves}};
 
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
 inline constexpr int kStagedBlockRows = 256;

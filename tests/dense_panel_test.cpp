@@ -75,6 +75,18 @@ TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {
   EXPECT_EQ(dense::plan_panel(column_major(4096, 33, 4096), kChunk, h200()).blocks, 0);
 }
 
+// Much of B in a slot leaves no room for as many slots as there are producers.
+TEST(DensePanelPlan, SlotsFitOrThereIsNoPlan) {
+  dense::PanelChunk chunk = kChunk;
+  chunk.bytes_b = 16 << 10;
+  const dense::PanelPlan plan = dense::plan_panel(column_major(4096, 8, 4096), chunk, h200());
+  EXPECT_GT(plan.blocks, 0);
+  EXPECT_LT(plan.warps_k, 8);
+  EXPECT_GE(plan.stages, dense::kPanelProducers);
+  chunk.bytes_b = 64 << 10;
+  EXPECT_EQ(dense::plan_panel(column_major(4096, 8, 4096), chunk, h200()).blocks, 0);
+}
+
 template <class Case>
 class DensePanel : public ::testing::Test {};
 using CudaCases =

@@ -179,7 +179,7 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   constexpr std::int64_t kLong = 1'000'000;
   EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 5, 5, Layout::row), DType::f16), is(UpdateKernel::packed));
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::tile));

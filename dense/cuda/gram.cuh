@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "dense/cuda/gram.hpp"
 #include "dense/cuda/gram_direct.cuh"
+#include "dense/cuda/gram_row_strip.cuh"
 #include "dense/cuda/gram_row_vector.cuh"
 #include "dense/cuda/gram_rows.cuh"
 #include "dense/cuda/gram_staged.cuh"
@@ -55,6 +56,16 @@ GramLaunch<T> row_vector_launch(int columns) {
   return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
+/// Tile 0 for one column of B, 1 for up to 8.
+template <class T>
+GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t kVector = 16 / sizeof(T);
+  const std::int64_t parts = kGramVectorWarps * (32 / (m / kVector));
+  const auto sums = static_cast<std::size_t>(parts * m * n);
+  return {tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, 8>, nullptr,
+          kGramVectorWarps * 32, sums * sizeof(Accumulator<T>), 0};
+}
+
 /// Tile 0 for sides up to 8, 1 for 16.
 template <class T>
 GramLaunch<T> direct_launch(int tile) {
@@ -66,12 +77,12 @@ GramLaunch<T> direct_launch(int tile) {
 template <class T>
 GramLaunch<T> rows_launch(int tile) {
   using Unit = typename RowFragment<device::DeviceElement<T>>::Unit;
-  constexpr bool kHalf = sizeof(T) == 2;
+  constexpr int kUnroll = sizeof(T) == 2 ? 1 : 2;  // of the larger
   const std::size_t wide = (tile + 1) * 8 * sizeof(Unit) / sizeof(T);
-  return {tile == 0 ? &gram_rows_kernel<T, 1, 4> : &gram_rows_kernel < T,
-          2,
-          kHalf ? 1 : 2 >
-          , nullptr, kGramRowsWarps * 32, kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
+  const GramKernelPointer<T> kernel =
+      tile == 0 ? &gram_rows_kernel<T, 1, 4> : &gram_rows_kernel<T, 2, kUnroll>;
+  return {kernel, nullptr, kGramRowsWarps * 32,
+          kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
 }
 
 template <class T, Math kMath, int kIndex, bool kRowMajor>
@@ -111,12 +122,14 @@ GramLaunch<T> staged_launch(const GramConfiguration& c) {
 }
 
 template <class T>
-GramLaunch<T> launch_of(const GramConfiguration& configuration) {
+GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
   switch (configuration.kernel) {
     case GramKernel::vector:
       return vector_launch<T>(configuration.tile);
     case GramKernel::row_vector:
       return row_vector_launch<T>(configuration.tile);
+    case GramKernel::row_strip:
+      return row_strip_launch<T>(configuration.tile, problem.m, problem.n);
     case GramKernel::staged:
       return staged_launch<T>(configuration);
     case GramKernel::direct:
@@ -192,7 +205,7 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       misaligned_(stream, problem, "") {
   arrivals_.fill_zero();
   device::load_kernels(stream, &gram_sum_kernel<T>);
-  const GramLaunch<T> launch = launch_of<T>(configuration_);
+  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
   const DeviceGuard guard(stream.device().index());
   check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(launch.shared_bytes)),
@@ -239,6 +252,7 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
       .b = device::device_pointer(operands.b),
       .a_stride = a_stride,
       .b_stride = b_stride,
+      .b_column_stride = problem_.b.col,
       .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
                    a_stride == b_stride,
       .vectors = configuration_.vectors && aligned(operands.a) && aligned(operands.b),
@@ -254,8 +268,10 @@ void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& o
       .c_is_wide = std::is_same_v<TOut, Acc>,
       .alpha = device::DeviceScalar<Acc>(operands.alpha),
       .beta = device::DeviceScalar<Acc>(operands.beta)};
-  const GramLaunch<T> launch = launch_of<T>(configuration_);
-  if (launch.staged != nullptr && !arguments.vectors) return misaligned_.run(stream, operands);
+  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
+  const bool needs_vectors =
+      launch.staged != nullptr || configuration_.kernel == GramKernel::row_strip;
+  if (needs_vectors && !arguments.vectors) return misaligned_.run(stream, operands);
   const device::LaunchScope scope(stream);
   const device::LaunchSize size{
       static_cast<unsigned>(configuration_.blocks * configuration_.strips), launch.threads,

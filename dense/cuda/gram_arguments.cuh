@@ -23,17 +23,18 @@ struct GramArguments {
   const Element* b;  // [k, n]
   std::int64_t
       a_stride;  // elements from one row of A to the next; row-major: from one k to the next
-  std::int64_t b_stride;  // of B likewise, columns for rows
-  bool symmetric;         // A and B are the same memory: it is loaded once
-  bool vectors;           // 16-byte loads are possible
-  int strips;             // of kTile.m rows of A, side by side in the grid
-  bool spread;            // direct: the loads that a warp has in flight are far apart
-  int packed;             // row-major: rows that make a wide row
-  int walkers;            // that share out k
-  int run_log2;           // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
-  Acc* partials;          // [walkers][n][m]
-  unsigned* arrivals;     // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
-  void* c;                // [m, n], of T, or of float where c_is_wide
+  std::int64_t b_stride;         // of B likewise, columns for rows
+  std::int64_t b_column_stride;  // row strips: elements from one column of B to the next
+  bool symmetric;                // A and B are the same memory: it is loaded once
+  bool vectors;                  // 16-byte loads are possible
+  int strips;                    // of kTile.m rows of A, side by side in the grid
+  bool spread;                   // direct: the loads that a warp has in flight are far apart
+  int packed;                    // row-major: rows that make a wide row
+  int walkers;                   // that share out k
+  int run_log2;        // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
+  Acc* partials;       // [walkers][n][m]
+  unsigned* arrivals;  // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
+  void* c;             // [m, n], of T, or of float where c_is_wide
   Strides c_strides;
   bool c_is_wide;
   device::DeviceScalar<Accumulator<T>> alpha;

@@ -101,8 +101,15 @@ class WarpProduct {
   Acc sums_[kWarpM / 16][kWarpN / 8][4] = {};
 };
 
-/// A float as the sum of two tf32, the four words of a unit at once. low is 0 where the float is
-/// not finite, or so large that rounding would make it infinite: then high is the float itself.
+/// To the nearest tf32, halves away from zero: an mma does not look at the low 13 bits. What is
+/// within 2^115 of 2^128 becomes Inf, a NaN remains one.
+__device__ inline std::uint32_t round_to_tf32(std::uint32_t bits) {
+  const float value = __uint_as_float(bits);
+  return value == value ? bits + 0x1000U : bits;
+}
+
+/// Floats as sums of two tf32, the four of a unit at once; both are what an mma makes of them.
+/// Of an Inf, high is Inf and low NaN; of a NaN, one is NaN at least.
 struct SplitUnit {
   uint4 high;
   uint4 low;
@@ -112,17 +119,11 @@ struct SplitUnit {
         low(make_uint4(rest(unit.x, high.x), rest(unit.y, high.y), rest(unit.z, high.z),
                        rest(unit.w, high.w))) {}
 
-  /// To the nearest tf32, halves away from zero: an mma does not look at the low 13 bits.
   __device__ static std::uint32_t round(std::uint32_t bits) {
-    const std::uint32_t rounded = (bits + 0x1000U) & 0xffffe000U;
-    return fabsf(__uint_as_float(rounded)) < __int_as_float(0x7f800000) &&
-                   (bits & 0x7f800000U) != 0x7f800000U
-               ? rounded
-               : bits;
+    return (bits + 0x1000U) & 0xffffe000U;
   }
-  __device__ static std::uint32_t rest(std::uint32_t bits, std::uint32_t rounded) {
-    const float difference = __uint_as_float(bits) - __uint_as_float(rounded);
-    return (bits & 0x7f800000U) != 0x7f800000U ? __float_as_uint(difference) : 0U;
+  __device__ static std::uint32_t rest(std::uint32_t bits, std::uint32_t high) {
+    return __float_as_uint(__uint_as_float(bits) - __uint_as_float(high));
   }
 };
 
@@ -134,43 +135,19 @@ __device__ inline void multiply_tf32(float (&c)[4], const uint4& a_low, const ui
 }
 
 /// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
-/// ones (tf32x3). Tensor cores cut the sums that they carry: those of a segment start at zero and
-/// are added in IEEE arithmetic (sums kept in the mma: errors of 2e-6 to 7e-6 instead of 2e-7 to
-/// 9e-7).
+/// ones (tf32x3). Tensor cores cut the sums that they carry: for tf32x3 those of a segment start at
+/// zero and are added in IEEE arithmetic (sums kept in the mma: errors of 2e-6 to 7e-6 instead of
+/// 2e-7 to 9e-7).
 template <Math kMath, int kWarpM, int kWarpN>
 class WarpProduct<float, kMath, kWarpM, kWarpN> {
  public:
   using Acc = float;
 
   __device__ void add(const unsigned char* a, const unsigned char* b) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row = mixed_row(lane / 4);
-    const auto load = [&](const unsigned char* rows, int group, int s) {
-      const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
-      return SplitUnit(*reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place));
-    };
-#pragma unroll
-    for (int i = 0; i < kWarpM / 16; ++i) {
-      const SplitUnit left[2][2] = {{load(a, 2 * i, 0), load(a, 2 * i + 1, 0)},
-                                    {load(a, 2 * i, 1), load(a, 2 * i + 1, 1)}};
-#pragma unroll
-      for (int j = 0; j < kWarpN / 8; ++j) {
-        float large[4] = {};
-        float small[4] = {};
-#pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          const SplitUnit right = load(b, j, s);
-          if constexpr (kMath == Math::tf32x3) {
-            multiply_tf32(small, left[s][0].low, left[s][1].low, right.high);
-            multiply_tf32(small, left[s][0].high, left[s][1].high, right.low);
-          }
-          multiply_tf32(large, left[s][0].high, left[s][1].high, right.high);
-        }
-        // An Inf times the low part 0 of a number would be NaN: it has its say in `large` alone.
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          sums_[i][j][e] += large[e] + (isfinite(large[e]) ? small[e] : 0.0F);
-      }
+    if constexpr (kMath == Math::tf32) {
+      add_rounded(a, b);
+    } else {
+      add_split(a, b);
     }
   }
 
@@ -180,6 +157,69 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
   }
 
  private:
+  /// Unit 4 s + lane % 4 of this lane's row of a group of 8.
+  __device__ static uint4 load(const unsigned char* rows, int group, int s) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = mixed_row(lane / 4);
+    const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
+    return *reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place);
+  }
+  __device__ static uint4 load_rounded(const unsigned char* rows, int group, int s) {
+    const uint4 unit = load(rows, group, s);
+    return make_uint4(round_to_tf32(unit.x), round_to_tf32(unit.y), round_to_tf32(unit.z),
+                      round_to_tf32(unit.w));
+  }
+
+  __device__ void add_rounded(const unsigned char* a, const unsigned char* b) {
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      uint4 left[kWarpM / 8];
+#pragma unroll
+      for (int r = 0; r < kWarpM / 8; ++r)
+        left[r] = load_rounded(a, r, s);
+#pragma unroll
+      for (int j = 0; j < kWarpN / 8; ++j) {
+        const uint4 right = load_rounded(b, j, s);
+#pragma unroll
+        for (int i = 0; i < kWarpM / 16; ++i)
+          multiply_tf32(sums_[i][j], left[2 * i], left[2 * i + 1], right);
+      }
+    }
+  }
+
+  __device__ void add_split(const unsigned char* a, const unsigned char* b) {
+    uint4 high[2][kWarpM / 8];
+    uint4 low[2][kWarpM / 8];
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+#pragma unroll
+      for (int r = 0; r < kWarpM / 8; ++r) {
+        const SplitUnit left(load(a, r, s));
+        high[s][r] = left.high;
+        low[s][r] = left.low;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kWarpN / 8; ++j) {
+      const SplitUnit right[] = {SplitUnit(load(b, j, 0)), SplitUnit(load(b, j, 1))};
+#pragma unroll
+      for (int i = 0; i < kWarpM / 16; ++i) {
+        float large[4] = {};
+        float small[4] = {};
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          multiply_tf32(small, low[s][2 * i], low[s][2 * i + 1], right[s].high);
+          multiply_tf32(small, high[s][2 * i], high[s][2 * i + 1], right[s].low);
+          multiply_tf32(large, high[s][2 * i], high[s][2 * i + 1], right[s].high);
+        }
+        // Where a factor is Inf, `large` knows all and `small` is NaN.
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums_[i][j][e] += large[e] + (isfinite(large[e]) ? small[e] : 0.0F);
+      }
+    }
+  }
+
   float sums_[kWarpM / 16][kWarpN / 8][4] = {};
 };
 

@@ -57,25 +57,25 @@ struct MapElement {
 };
 
 /// The variant for the layout of A and the arithmetic: the narrowest whose columns cover n, or else
-/// the widest, where several groups of columns do.
+/// the narrowest of which two groups do.
 template <class T>
 const PanelVariant<T>* find_panel_variant(const Problem& problem) {
   const bool along_k = problem.a.col == 1 && problem.a.row != 1;
   if (!along_k && problem.a.row != 1) return nullptr;
-  const PanelVariant<T>* widest = nullptr;
+  const PanelVariant<T>* of_two = nullptr;
   for (const PanelVariant<T>& variant : panel_variants<T>()) {
     if (variant.along_k != along_k || variant.math != problem.math) continue;
     const int groups = panel_column_groups(problem.n, variant.chunk);
     if (groups == 1) return &variant;
-    if (groups > 1) widest = &variant;
+    if (groups > 1 && of_two == nullptr) of_two = &variant;
   }
-  return widest;
+  return of_two;
 }
 
 template <class T>
 bool panel_serves(const Stream& stream, const Problem& problem) {
   const DeviceProperties device = stream.device().properties();
-  if (device.compute_capability < 90) return false;
+  if (device.compute_capability != 90) return false;  // wgmma, setmaxnreg
   const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
   // Elements of 16 bits are too small to be copied one by one in good time.
   const std::int64_t stride = problem.a.row == 1 ? problem.a.col : problem.a.row;

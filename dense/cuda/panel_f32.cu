@@ -10,6 +10,7 @@ std::span<const PanelVariant<float>> panel_variants<float>() {
       panel_variant<FmaColumns<float, 1>, float>("fma, 1 column"),
       panel_variant<FmaColumns<float, 4>, float>("fma, 4 columns"),
       panel_variant<FmaColumns<float, 8>, float>("fma, 8 columns"),
+      panel_variant<FmaColumns<float, 12>, float>("fma, 12 columns"),
       panel_variant<FmaColumns<float, 16>, float>("fma, 16 columns"),
       panel_variant<FmaRows<float, 1>, float>("fma along k, 1 column"),
       panel_variant<FmaRows<float, 4>, float>("fma along k, 4 columns"),

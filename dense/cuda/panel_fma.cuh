@@ -33,12 +33,23 @@ struct FmaSums {
     }
   }
 
-  /// sums += column[i] row[j]; `row` in shared memory.
+  /// sums += column[i] row[j]; `row` in shared memory, aligned to 16 bytes where it fills them.
   __device__ void add(const E (&column)[kLaneRows], const E* row) {
     E values[kColumns];
+    if constexpr (kColumns * sizeof(E) % 16 == 0) {
+#pragma unroll
+      for (int j = 0; j < kColumns; j += kVector) {
+        const uint4 word = *reinterpret_cast<const uint4*>(row + j);
+        memcpy(values + j, &word, sizeof(word));
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j)
+        values[j] = row[j];
+    }
 #pragma unroll
     for (int j = 0; j < kColumns; ++j)
-      values[j] = device::conjugate_if(conjugated, row[j]);
+      values[j] = device::conjugate_if(conjugated, values[j]);
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
 #pragma unroll

@@ -331,7 +331,7 @@ struct alignas(16) SumVector {
   static constexpr int kCount = 16 / sizeof(Acc);
   Acc values[kCount];
 
-  __device__ SumVector& operator+=(const SumVector& other) {
+  __device__ SumVector& operator+=(SumVector other) {
 #pragma unroll
     for (int v = 0; v < kCount; ++v)
       values[v] += other.values[v];
@@ -401,7 +401,7 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
     const __grid_constant__ CUtensorMap map, const __grid_constant__ PanelArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma and setmaxnreg exist on no other architecture
   extern __shared__ char memory[];
   const PanelPlan& plan = g.plan;
   const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);

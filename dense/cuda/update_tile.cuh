@@ -1,5 +1,5 @@
-// C[m, n] = alpha A[m, k] B[k, n] + beta C on CUDA cores, A and C row-major, long m, middling n: a
-// warp brings a tile of A through shared memory, its threads hold squares of sums.
+// C[m, n] = alpha A[m, k] B[k, n] + beta C on CUDA cores, A and C of one layout, long m, middling
+// n: a warp brings a tile of A through shared memory, its threads hold squares of sums.
 #pragma once
 
 #include "dense/cuda/update_arguments.cuh"
@@ -7,83 +7,190 @@
 
 namespace lanky::dense::cuda {
 
-/// Thread (r, c) = (lane / 4, lane % 4) of a warp: rows r + 8 i, i < kRows; columns c V + 4 V h +
-/// {0 ... V - 1}, V elements being 16 bytes, h < kParts. A passes in tiles of 8 kRows rows x kWords
-/// V of k, rows padded to an odd number of 16-byte words so that eight of them are read without
-/// conflict. k and n are multiples of V.
+/// How a warp's lanes share out a tile of 32 rows of A, kWords words along k (by rows) or kDeep
+/// columns (by columns), and the squares of sums. V elements are 16 bytes.
+template <class T, class TOut, bool kByColumns, int kWords>
+struct UpdateTileSide;
+
+/// By rows: lane (r, c) = (lane / 4, lane % 4) has rows r + 8 i. Rows of the tile are padded to an
+/// odd number of words, so that eight of them are read without conflict. k and n are multiples of
+/// V.
+template <class T, class TOut, int kWords>
+struct UpdateTileSide<T, TOut, false, kWords> {
+  using Acc = device::DeviceAccumulator<T>;
+  using Element = device::DeviceElement<T>;
+  static constexpr int V = kWide<Element>;
+  static constexpr int kRows = 4;  // of a lane
+  static constexpr int kDeep = kWords * V;
+  static constexpr int kPitch = kWords | 1;
+  static constexpr int kTile = 8 * kRows * kPitch;  // words
+  static constexpr int kLoads = kRows * kWords / 4;
+
+  static __device__ int row_lane(int lane) { return lane / 4; }
+  static __device__ int column_lane(int lane) { return lane % 4; }
+  static __device__ std::int64_t row(int lane, int i) { return lane / 4 + 8 * i; }
+  static __device__ void load(uint4 (&words)[kLoads], const UpdateArguments<T, TOut>& g, int k,
+                              std::int64_t first, int k0, int lane) {
+    const std::int64_t i = first + lane / kWords;
+    const int p = k0 + lane % kWords * V;
+    const std::int64_t ld = device::opaque(g.a_strides.row);
+    const Element* const a = g.a + i * ld + p;
+#pragma unroll
+    for (int x = 0; x < kLoads; ++x) {
+      const int down = x * (32 / kWords);
+      words[x] = p < k && i + down < g.m ? __ldg(reinterpret_cast<const uint4*>(a + down * ld))
+                                         : make_uint4(0, 0, 0, 0);
+    }
+  }
+  static __device__ void keep(uint4* tile, const uint4 (&words)[kLoads], int lane) {
+#pragma unroll
+    for (int x = 0; x < kLoads; ++x)
+      tile[(lane / kWords + x * (32 / kWords)) * kPitch + lane % kWords] = words[x];
+  }
+  /// values[i][e] = A of row i of the lane, column w V + e of the tile.
+  static __device__ void read(Element (&values)[kRows][V], const uint4* tile, int w, int lane) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const uint4 word = tile[(lane / 4 + 8 * i) * kPitch + w];
+      memcpy(values[i], &word, sizeof(word));
+    }
+  }
+  template <int kParts>
+  static __device__ void store(const Acc (&sums)[kRows][kParts][V],
+                               const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
+                               std::int64_t first, int lane) {
+    const std::int64_t ld = device::opaque(g.c_strides.row);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const std::int64_t row = first + lane / 4 + 8 * i;
+      if (row >= g.m) break;
+#pragma unroll
+      for (int h = 0; h < kParts; ++h) {
+        const int j = (h * 4 + lane % 4) * V;
+        if (j < g.n) finish(g.c + row * ld + j, sums[i][h], factors);
+      }
+    }
+  }
+};
+
+/// By columns: lane (r, c) = (lane % 8, lane / 8) has the V rows of word r of each column. m is a
+/// multiple of V.
+template <class T, class TOut, int kWords>
+struct UpdateTileSide<T, TOut, true, kWords> {
+  using Acc = device::DeviceAccumulator<T>;
+  using Element = device::DeviceElement<T>;
+  static constexpr int V = kWide<Element>;
+  static constexpr int kRows = V;
+  static constexpr int kDeep = kWords * V;
+  static constexpr int kTile = 8 * kDeep;
+  static constexpr int kLoads = kDeep / 4;
+
+  static __device__ int column_lane(int lane) { return lane / 8; }
+  static __device__ void load(uint4 (&words)[kLoads], const UpdateArguments<T, TOut>& g, int k,
+                              std::int64_t first, int k0, int lane) {
+    const std::int64_t i = first + lane % 8 * V;
+    const int p = k0 + lane / 8;
+    const std::int64_t ld = device::opaque(g.a_strides.col);
+    const Element* const a = g.a + i + p * ld;
+#pragma unroll
+    for (int x = 0; x < kLoads; ++x)
+      words[x] = p + 4 * x < k && i < g.m ? __ldg(reinterpret_cast<const uint4*>(a + 4 * x * ld))
+                                          : make_uint4(0, 0, 0, 0);
+  }
+  static __device__ void keep(uint4* tile, const uint4 (&words)[kLoads], int lane) {
+#pragma unroll
+    for (int x = 0; x < kLoads; ++x)
+      tile[32 * x + lane] = words[x];
+  }
+  static __device__ void read(Element (&values)[kRows][V], const uint4* tile, int w, int lane) {
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      Element column[kRows];
+      const uint4 word = tile[(w * V + e) * 8 + lane % 8];
+      memcpy(column, &word, sizeof(word));
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+        values[i][e] = column[i];
+    }
+  }
+  template <int kParts>
+  static __device__ void store(const Acc (&sums)[kRows][kParts][V],
+                               const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
+                               std::int64_t first, int lane) {
+    const std::int64_t i = first + lane % 8 * V;
+    if (i >= g.m) return;
+    const std::int64_t ld = device::opaque(g.c_strides.col);
+#pragma unroll
+    for (int h = 0; h < kParts; ++h) {
+#pragma unroll
+      for (int q = 0; q < V; ++q) {
+        const int j = (h * 4 + lane / 8) * V + q;
+        if (j >= g.n) break;
+        Acc column[kRows];
+#pragma unroll
+        for (int r = 0; r < kRows; ++r)
+          column[r] = sums[r][h][q];
+        finish(g.c + i + j * ld, column, factors);
+      }
+    }
+  }
+};
+
+/// Warp: 32 rows a pass. Lane: kRows rows; columns c V + 4 V h + {0 ... V - 1}, h < kParts, of its
+/// column lane c. The next tile of A is on its way in registers while this one is multiplied.
+/// Shared memory: B as [k rounded up to the depth of a tile][4 V kParts], a tile for each warp.
 template <int kVariant, class T, class TOut>
 __global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
-  constexpr int kRows = kUpdateTile[kVariant].rows;
-  constexpr int kParts = kUpdateTile[kVariant].parts;
-  constexpr int kWords = kUpdateTile[kVariant].words;
+  constexpr UpdateTile kShape = kUpdateTile[kVariant];
+  constexpr int kParts = kShape.parts;
+  using Side = UpdateTileSide<T, TOut, kShape.by_columns, kShape.words>;
   constexpr int V = kWide<Element>;
-  constexpr int kPitch = kWords | 1;
   constexpr int kWidth = 4 * V * kParts;
-  constexpr int kLoads = 8 * kRows * kWords / 32;
   extern __shared__ __align__(16) char staged[];
-  auto* const b_rows = reinterpret_cast<Acc*>(staged);  // [k][kWidth]
+  auto* const b_rows = reinterpret_cast<Acc*>(staged);
   device::let_next_kernel_start();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int pass_rows = static_cast<int>(blockDim.x);
+  const int deep = (g.k + Side::kDeep - 1) / Side::kDeep * Side::kDeep;
+  auto* const tile = reinterpret_cast<uint4*>(b_rows + deep * kWidth) + warp * Side::kTile;
+  std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * g.passes * pass_rows + warp * 32;
   device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
   const int k = factors.k;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int pass_rows = static_cast<int>(blockDim.x) / 4 * kRows;
-  auto* const tile = reinterpret_cast<uint4*>(b_rows + g.k * kWidth) + warp * (8 * kRows * kPitch);
-  std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x) * g.passes * pass_rows + warp * (8 * kRows);
-  const int load_row = lane / kWords;
-  const int load_word = lane % kWords;
 
-  uint4 words[kLoads];
-  const auto load = [&](std::int64_t i0, int k0) {
-    const std::int64_t ld = device::opaque(g.a_strides.row);
-    const Element* const a = g.a + (i0 + load_row) * ld + load_word * V + k0;
-#pragma unroll
-    for (int x = 0; x < kLoads; ++x) {
-      const int row = x * (32 / kWords);
-      if (k0 + load_word * V < k && i0 + load_row + row < g.m) {
-        words[x] = __ldg(reinterpret_cast<const uint4*>(a + row * ld));
-      } else {
-        words[x] = make_uint4(0, 0, 0, 0);
-      }
-    }
-  };
-  load(first, 0);  // in flight while B is staged
-  stage_b<kWidth>(b_rows, g, k, k, 0);
+  uint4 words[Side::kLoads];
+  Side::load(words, g, k, first, 0, lane);  // in flight while B is staged
+  stage_b<kWidth>(b_rows, g, k, deep, 0);
   __syncthreads();  // B is written before it is read
   for (int pass = 0; pass < g.passes; ++pass) {
-    Acc sums[kRows][kParts][V] = {};
-    for (int k0 = 0; k0 < k; k0 += kWords * V) {
+    Acc sums[Side::kRows][kParts][V] = {};
+    for (int k0 = 0; k0 < k; k0 += Side::kDeep) {
       __syncwarp();  // the last tile is read before this one overwrites it
-#pragma unroll
-      for (int x = 0; x < kLoads; ++x)
-        tile[(load_row + x * (32 / kWords)) * kPitch + load_word] = words[x];
+      Side::keep(tile, words, lane);
       __syncwarp();  // the tile is written before it is read
-      if (k0 + kWords * V < k) {
-        load(first, k0 + kWords * V);
+      if (k0 + Side::kDeep < k) {
+        Side::load(words, g, k, first, k0 + Side::kDeep, lane);
       } else if (pass + 1 < g.passes) {
-        load(first + pass_rows, 0);
+        Side::load(words, g, k, first + pass_rows, 0, lane);
       }
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) {
+      for (int w = 0; w < kShape.words; ++w) {
         if (k0 + w * V >= k) break;
-        Element values[kRows][V];
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          device::load_wide(
-              values[r], reinterpret_cast<const Element*>(tile + (lane / 4 + 8 * r) * kPitch + w));
+        Element values[Side::kRows][V];
+        Side::read(values, tile, w, lane);
 #pragma unroll
         for (int e = 0; e < V; ++e) {
 #pragma unroll
           for (int h = 0; h < kParts; ++h) {
             Acc column[V];
-            device::load_words(column, b_rows + (k0 + w * V + e) * kWidth + (h * 4 + lane % 4) * V);
+            device::load_words(
+                column, b_rows + (k0 + w * V + e) * kWidth + (h * 4 + Side::column_lane(lane)) * V);
 #pragma unroll
-            for (int r = 0; r < kRows; ++r) {
-              const Acc value = device::widen(values[r][e]);
+            for (int r = 0; r < Side::kRows; ++r) {
+              const Acc value = device::conjugate_if(g.conj_a, device::widen(values[r][e]));
 #pragma unroll
               for (int q = 0; q < V; ++q)
                 sums[r][h][q] = fma(value, column[q], sums[r][h][q]);
@@ -92,17 +199,7 @@ __global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOu
         }
       }
     }
-    const std::int64_t ld = device::opaque(g.c_strides.row);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const std::int64_t i = first + lane / 4 + 8 * r;
-      if (i >= g.m) break;
-#pragma unroll
-      for (int h = 0; h < kParts; ++h) {
-        const int j = (h * 4 + lane % 4) * V;
-        if (j < g.n) finish(g.c + i * ld + j, sums[r][h], factors);
-      }
-    }
+    Side::store(sums, g, factors, first, lane);
     first += pass_rows;
   }
 }
