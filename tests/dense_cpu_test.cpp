@@ -21,16 +21,16 @@ template <class R>
 std::vector<const RegisterTiles<R>*> all_tiles() {
   std::vector<const RegisterTiles<R>*> tiles;
   if constexpr (std::is_same_v<R, double>) {
-    tiles = {&baseline::kTilesF64};
+    tiles = {&baseline::tiles_f64};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::kTilesF64);
-    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::kTilesF64);
+    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::tiles_f64);
+    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::tiles_f64);
 #endif
   } else {
-    tiles = {&baseline::kTilesF32};
+    tiles = {&baseline::tiles_f32};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::kTilesF32);
-    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::kTilesF32);
+    if (__builtin_cpu_supports("avx2")) tiles.push_back(&avx2::tiles_f32);
+    if (__builtin_cpu_supports("avx512f")) tiles.push_back(&avx512::tiles_f32);
 #endif
   }
   return tiles;

@@ -46,7 +46,7 @@ constexpr std::string_view kModernCores[] = {"Haswell", "Zen", "SkylakeX", "Coop
 /// The processor for which OpenBLAS takes this one, where that is one without its vectors; ""
 /// otherwise.
 std::string outdated_core() {
-  const bool vectors = register_tiles<double>().width > baseline::kTilesF64.width;
+  const bool vectors = register_tiles<double>().width > baseline::tiles_f64.width;
   if (!vectors || openblas().core_name == nullptr) return "";
   const std::string_view core = openblas().core_name();
   const bool modern =
@@ -57,7 +57,7 @@ std::string outdated_core() {
 }  // namespace
 
 std::string openblas_drawback(const Problem& problem) {
-  const std::string absence = openblas_absence(problem);
+  std::string absence = openblas_absence(problem);
   if (!absence.empty()) return absence;
   const std::string core = outdated_core();
   return core.empty() ? "" : concat("OpenBLAS takes this processor for ", core);

@@ -38,27 +38,27 @@ Isa isa() {
 #if LANKY_X86_64
 template <>
 const RegisterTiles<double>& register_tiles() {
-  return isa() == Isa::avx512 ? avx512::kTilesF64
-         : isa() == Isa::avx2 ? avx2::kTilesF64
-                              : baseline::kTilesF64;
+  return isa() == Isa::avx512 ? avx512::tiles_f64
+         : isa() == Isa::avx2 ? avx2::tiles_f64
+                              : baseline::tiles_f64;
 }
 template <>
 const RegisterTiles<float>& register_tiles() {
-  return isa() == Isa::avx512 ? avx512::kTilesF32
-         : isa() == Isa::avx2 ? avx2::kTilesF32
-                              : baseline::kTilesF32;
+  return isa() == Isa::avx512 ? avx512::tiles_f32
+         : isa() == Isa::avx2 ? avx2::tiles_f32
+                              : baseline::tiles_f32;
 }
 const HalfConversion& half_conversion() {
-  return isa() == Isa::baseline ? kPlainConversion : avx2::kHalfConversion;
+  return isa() == Isa::baseline ? kPlainConversion : avx2::f16c_conversion;
 }
 #else
 template <>
 const RegisterTiles<double>& register_tiles() {
-  return baseline::kTilesF64;
+  return baseline::tiles_f64;
 }
 template <>
 const RegisterTiles<float>& register_tiles() {
-  return baseline::kTilesF32;
+  return baseline::tiles_f32;
 }
 const HalfConversion& half_conversion() {
   return kPlainConversion;

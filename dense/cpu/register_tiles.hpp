@@ -87,17 +87,17 @@ const HalfConversion& half_conversion();
 
 // One for each instruction set; only those of the processor may be called.
 namespace baseline {
-extern const RegisterTiles<double> kTilesF64;
-extern const RegisterTiles<float> kTilesF32;
+extern const RegisterTiles<double> tiles_f64;
+extern const RegisterTiles<float> tiles_f32;
 }  // namespace baseline
 namespace avx2 {
-extern const RegisterTiles<double> kTilesF64;
-extern const RegisterTiles<float> kTilesF32;
-extern const HalfConversion kHalfConversion;
+extern const RegisterTiles<double> tiles_f64;
+extern const RegisterTiles<float> tiles_f32;
+extern const HalfConversion f16c_conversion;
 }  // namespace avx2
 namespace avx512 {
-extern const RegisterTiles<double> kTilesF64;
-extern const RegisterTiles<float> kTilesF32;
+extern const RegisterTiles<double> tiles_f64;
+extern const RegisterTiles<float> tiles_f32;
 }  // namespace avx512
 
 }  // namespace lanky::dense::cpu

@@ -37,8 +37,8 @@ void stream_end() {
 
 namespace lanky::dense::cpu::avx2 {
 
-const RegisterTiles<double> kTilesF64 = kTiles<double>;
-const RegisterTiles<float> kTilesF32 = kTiles<float>;
+const RegisterTiles<double> tiles_f64 = kTiles<double>;
+const RegisterTiles<float> tiles_f32 = kTiles<float>;
 
 namespace {
 
@@ -59,11 +59,12 @@ void narrow(const float* source, std::uint16_t* target, std::int64_t count) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), bits);
   }
   for (; i < count; ++i)
-    target[i] = _cvtss_sh(source[i], _MM_FROUND_TO_NEAREST_INT);
+    target[i] = static_cast<std::uint16_t>(
+        _mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(source[i]), _MM_FROUND_TO_NEAREST_INT), 0));
 }
 
 }  // namespace
 
-const HalfConversion kHalfConversion = {widen, narrow};
+const HalfConversion f16c_conversion = {widen, narrow};
 
 }  // namespace lanky::dense::cpu::avx2

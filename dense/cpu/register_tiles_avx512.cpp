@@ -34,7 +34,7 @@ void stream_end() {
 
 namespace lanky::dense::cpu::avx512 {
 
-const RegisterTiles<double> kTilesF64 = kTiles<double>;
-const RegisterTiles<float> kTilesF32 = kTiles<float>;
+const RegisterTiles<double> tiles_f64 = kTiles<double>;
+const RegisterTiles<float> tiles_f32 = kTiles<float>;
 
 }  // namespace lanky::dense::cpu::avx512

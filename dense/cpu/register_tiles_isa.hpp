@@ -2,6 +2,8 @@
 // kVectorBytes, the columns of tiles, store_part() and stream_vector() before they include this
 // file. Nothing with external linkage is called from here: an inline function of a header, compiled
 // for AVX-512, could be the one that the linker keeps for every processor.
+#include <utility>
+
 #include "dense/cpu/register_tiles.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
@@ -206,24 +208,23 @@ void pack(const Real* source, std::int64_t column, int rows, int depth, Real* st
   }
 }
 
-/// Lanes rotated by kBy.
+/// Lanes whose numbers differ by the bit kBy, exchanged.
+template <int kBy, class Real, int... kLanes>
+inline Vector<Real> exchanged(Vector<Real> value, std::integer_sequence<int, kLanes...> /*all*/) {
+  return __builtin_shufflevector(value, value, (kLanes ^ kBy)...);
+}
 template <int kBy, class Real>
-inline Vector<Real> rotated(Vector<Real> value) {
-  using Index = decltype(value > value);
-  Index lanes;
-#pragma GCC unroll 16
-  for (int i = 0; i < kWidth<Real>; ++i)
-    lanes[i] = (i + kBy) % kWidth<Real>;
-  return __builtin_shuffle(value, lanes);
+inline Vector<Real> exchanged(Vector<Real> value) {
+  return exchanged<kBy, Real>(value, std::make_integer_sequence<int, kWidth<Real>>());
 }
 
 /// The sum of all lanes, added pairwise.
 template <class Real>
 inline Real sum_of_lanes(Vector<Real> value) {
-  if constexpr (kWidth<Real> >= 16) value += rotated<8, Real>(value);
-  if constexpr (kWidth<Real> >= 8) value += rotated<4, Real>(value);
-  if constexpr (kWidth<Real> >= 4) value += rotated<2, Real>(value);
-  value += rotated<1, Real>(value);
+  if constexpr (kWidth<Real> >= 16) value += exchanged<8, Real>(value);
+  if constexpr (kWidth<Real> >= 8) value += exchanged<4, Real>(value);
+  if constexpr (kWidth<Real> >= 4) value += exchanged<2, Real>(value);
+  value += exchanged<1, Real>(value);
   return value[0];
 }
 
