@@ -153,6 +153,15 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   return {};
 }
 
+bool vendor_beats_gram(const Problem& problem, DType type) noexcept {
+  const bool row_major = problem.a.col != 1;
+  if (problem.m > 64) return true;
+  if (problem.m > 32 && problem.n == 1) return row_major && problem.k > 50'000;
+  if (type == DType::c64 || type == DType::c128) return problem.n > gram_widest(type);
+  if (problem.m <= 32) return false;
+  return row_major || (type == DType::f32 && problem.math == Math::ieee && problem.n > 8);
+}
+
 std::string describe(const GramConfiguration& c) {
   return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
                 c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,

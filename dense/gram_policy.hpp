@@ -40,6 +40,11 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);
 
+/// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
+/// m = 128 .03 to .99; m = n = 64 row-major .2 to .7, IEEE float .3 to .6; one row-major column
+/// against 64 .8 to .9 from k = 1e6 on.
+bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
+
 /// One line of explain().
 std::string describe(const GramConfiguration& configuration);
 

@@ -85,4 +85,26 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
   return best;
 }
 
+bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
+  const bool large = problem.m * problem.k > 50'000'000;
+  const bool deep = problem.k > 2048;
+  if (problem.n == 1 && !large) return true;
+  const auto ld = static_cast<std::size_t>(problem.a.row == 1 ? problem.a.col : problem.a.row);
+  const bool unaligned = ld * size_of(in) % 16 != 0;
+  if (unaligned && (in != DType::f32 || problem.n == 1)) return true;
+  switch (in) {
+    case DType::f32:
+      if (problem.math == Math::tf32x3) return problem.n > 64;
+      if (problem.math == Math::tf32)
+        return problem.n > 32 || !deep || problem.m * problem.k < 300'000'000;
+      return problem.n > 32 || (problem.n > 16 && !large);
+    case DType::f64:
+      return problem.n > 8 || !deep;
+    case DType::c64:
+      return problem.n > 16;
+    default:  // c128 and the half types
+      return problem.n > 4 || !deep || !large;
+  }
+}
+
 }  // namespace lanky::dense

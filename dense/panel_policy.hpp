@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <lanky/device.hpp>
+#include <lanky/dtype.hpp>
 #include <string>
 
 #include "dense/problem.hpp"
@@ -70,5 +71,11 @@ int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
 /// The plan for chunks of one kind; none (0 blocks) where the problem is beyond the kernel.
 PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
                      const DeviceProperties& device) noexcept;
+
+/// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
+/// all n > 64; f64 n = 16 .81 to 1.0, n = 24 .68 to .96; float n = 48 .31 to .43; halves .70 to 1.0
+/// but for few columns of a large A; small A (4096 squared) n = 1 .74 to .94; c64 n = 24 .25;
+/// leading dimensions that rule out 16-byte accesses f64 .45 to .86, n = 1 .75.
+bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 
 }  // namespace lanky::dense

@@ -1,6 +1,8 @@
 #include "dense/policy.hpp"
 
 #include "core/text.hpp"
+#include "dense/gram_policy.hpp"
+#include "dense/panel_policy.hpp"
 #include "dense/update_policy.hpp"
 
 namespace lanky {
@@ -49,10 +51,17 @@ Machine machine(Device device, const DeviceProperties& properties) {
 }  // namespace
 
 bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcept {
-  if (family == GemmFamily::regular) return true;
-  if (family == GemmFamily::update) return vendor_beats_update(problem, in);
-  if (in == DType::c64 || in == DType::c128) return true;
-  return problem.n > 32 || problem.math != Math::ieee;
+  switch (family) {
+    case GemmFamily::panel:
+      return vendor_beats_panel(problem, in);
+    case GemmFamily::update:
+      return vendor_beats_update(problem, in);
+    case GemmFamily::gram:
+      return vendor_beats_gram(problem, in);
+    case GemmFamily::regular:
+      break;
+  }
+  return true;
 }
 
 Bound predict(const Problem& problem, DType in, DType out, Device device,

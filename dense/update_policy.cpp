@@ -206,6 +206,12 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 }
 
 bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+  const bool half = in == DType::f16 || in == DType::bf16;
+  const bool row_major = problem.a.row != 1;
+  if (half && row_major && (problem.k > 32 ? problem.n < 8 : problem.k < 16 && problem.n > 16))
+    return true;
+  if (problem.k > 64 && (in == DType::f64 || (half && !row_major))) return true;
+  if (in == DType::f64 && row_major && problem.n > 16 && problem.m > 500'000) return true;
   if (problem.n <= 8) return false;
   // The type of C and the number of multiprocessors do not decide about wide accesses to A.
   if (kComplexes.has(in) || choose_update(problem, in, in, 1).kernel == UpdateKernel::staged)

@@ -141,7 +141,9 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6, 2026-11-20; lanky's speed as a
 /// multiple): n = 64 f64 .93, f16 .92, f32 .74; complex n = 32 .89 and .52, n = 8 2.3 and 1.2; tf32
-/// n = 32 .83; strides that allow no wide accesses n = 16 .58 to .77, n = 7 1.3 to 2.4.
+/// n = 32 .83; strides that allow no wide accesses n = 16 .58 to .77, n = 7 1.3 to 2.4; row-major
+/// halves k = 64, n = 4 .37 and k = 8, n = 32 .49; k = 128, n = 16 f64 .16 to .35, halves by
+/// columns .69 to .74; row-major f64 n = 32 .95.
 bool vendor_beats_update(const Problem& problem, DType in) noexcept;
 
 /// The kernel for operands that allow no wide accesses.
