@@ -29,7 +29,8 @@ class Chooser {
       if (kComplexes.has(type_)) return direct();
       if (type_ == DType::f32) return p_.n > 8 && p_.n <= 32 ? tile(true) : direct();
       // A long reduction pays for padding n to 8.
-      return p_.n <= 4 && p_.k <= 8 ? direct() : mma_columns();
+      const auto fragments = p_.n <= 4 && p_.k <= 8 ? std::nullopt : mma_columns();
+      return fragments || p_.n > 4 ? fragments : direct();
     }
     if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
     for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
@@ -206,9 +207,13 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 }
 
 bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+  if (kHalves.has(in) && problem.k > 64) return true;
   if (problem.n <= 8) return false;
   // The type of C and the number of multiprocessors do not decide about wide accesses to A.
   if (kComplexes.has(in) || choose_update(problem, in, in, 1).kernel == UpdateKernel::staged)
+    return true;
+  const bool by_rows = problem.a.row != 1;
+  if (in == DType::f64 && by_rows && std::min(problem.n, problem.k) > 24 && problem.m > 500'000)
     return true;
   return problem.n > (problem.math == Math::tf32 ? 16 : 32);
 }
