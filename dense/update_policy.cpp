@@ -29,7 +29,8 @@ class Chooser {
       if (kComplexes.has(type_)) return direct();
       if (type_ == DType::f32) return p_.n > 8 && p_.n <= 32 ? tile(true) : direct();
       // A long reduction pays for padding n to 8.
-      return p_.n <= 4 && p_.k <= 8 ? direct() : mma_columns();
+      const auto fragments = p_.n <= 4 && p_.k <= 8 ? std::nullopt : mma_columns();
+      return fragments || p_.n > 4 ? fragments : direct();
     }
     if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
     for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
@@ -206,15 +207,14 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 }
 
 bool vendor_beats_update(const Problem& problem, DType in) noexcept {
-  const bool half = in == DType::f16 || in == DType::bf16;
-  const bool row_major = problem.a.row != 1;
-  if (half && row_major && (problem.k > 32 ? problem.n < 8 : problem.k < 16 && problem.n > 16))
+  const bool by_rows = problem.a.row != 1;
+  if (kHalves.has(in) && (problem.k > 64 || (by_rows && problem.k > 32 && problem.n < 8)))
     return true;
-  if (problem.k > 64 && (in == DType::f64 || (half && !row_major))) return true;
-  if (in == DType::f64 && row_major && problem.n > 16 && problem.m > 500'000) return true;
   if (problem.n <= 8) return false;
   // The type of C and the number of multiprocessors do not decide about wide accesses to A.
   if (kComplexes.has(in) || choose_update(problem, in, in, 1).kernel == UpdateKernel::staged)
+    return true;
+  if (in == DType::f64 && by_rows && std::min(problem.n, problem.k) > 24 && problem.m > 500'000)
     return true;
   return problem.n > (problem.math == Math::tf32 ? 16 : 32);
 }

@@ -113,9 +113,10 @@ inline constexpr UpdateMma kUpdateMmaColumns[] = {
 inline constexpr UpdateMma kUpdateMmaRows[] = {
     {2, 1, 1, 1, false, 4, 1, DType::f64}, {2, 2, 2, 1, true, 4, 1, DType::f64},
     {2, 4, 1, 1, false, 8, 4, DType::f64}, {2, 8, 1, 1, false, 8, 4, DType::f64},
-    {2, 1, 1, 4, false, 4, 2, kHalves},    {4, 1, 2, 2, false, 4, 2, kHalves},
-    {8, 1, 4, 2, false, 4, 1, kHalves},    {8, 2, 4, 1, false, 8, 4, kHalves},
-    {8, 4, 4, 1, false, 8, 4, kHalves},    {4, 2, 2, 1, false, 4, 2, kHalves}};
+    {2, 1, 4, 2, false, 4, 1, kHalves},    {2, 1, 1, 4, false, 4, 2, kHalves},
+    {4, 1, 2, 2, false, 4, 2, kHalves},    {8, 1, 4, 2, false, 4, 1, kHalves},
+    {8, 2, 4, 1, false, 8, 4, kHalves},    {8, 4, 4, 1, false, 8, 4, kHalves},
+    {4, 2, 2, 1, false, 4, 2, kHalves}};
 
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
 inline constexpr int kStagedBlockRows = 256;
@@ -141,9 +142,9 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6, 2026-11-20; lanky's speed as a
 /// multiple): n = 64 f64 .93, f16 .92, f32 .74; complex n = 32 .89 and .52, n = 8 2.3 and 1.2; tf32
-/// n = 32 .83; strides that allow no wide accesses n = 16 .58 to .77, n = 7 1.3 to 2.4; row-major
-/// halves k = 64, n = 4 .37 and k = 8, n = 32 .49; k = 128, n = 16 f64 .16 to .35, halves by
-/// columns .69 to .74; row-major f64 n = 32 .95.
+/// n = 32 .83; half types k = 128 .75, by rows k = 64,
+/// n = 4 .37; f64 by rows n = 32 .95; strides that allow no wide accesses
+/// n = 16 .58 to .77, n = 7 1.3 to 2.4.
 bool vendor_beats_update(const Problem& problem, DType in) noexcept;
 
 /// The kernel for operands that allow no wide accesses.

@@ -187,6 +187,8 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64), is(UpdateKernel::staged));
   EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::staged));
+  EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
+  EXPECT_EQ(kernel(problem(kLong, 128, 4, Layout::col), DType::f64), is(UpdateKernel::direct));
 }
 
 TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
