@@ -31,7 +31,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
   constexpr int kParts = kSide / 8;
   __shared__ union {
     Acc warps[kGramDirectWarps][kSide][kSide];
-    Acc slices[kGramSumSlices][64];
+    GramTotal<T> slices[kGramSumSlices][64];
   } shared;
 
   device::let_next_kernel_start();

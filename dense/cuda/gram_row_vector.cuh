@@ -56,7 +56,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
   constexpr int kElements = kSums > 8 ? kSums : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kSums];
-    Acc slices[kGramSumSlices][kElements];
+    GramTotal<T> slices[kGramSumSlices][kElements];
   } shared;
 
   device::let_next_kernel_start();

@@ -40,7 +40,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   constexpr int kElements = kM * kN > 8 ? kM * kN : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kM * kN];
-    Acc slices[kGramSumSlices][kElements];
+    GramTotal<T> slices[kGramSumSlices][kElements];
   } shared;
 
   device::let_next_kernel_start();
