@@ -427,7 +427,7 @@ class CublasSyrk final : public CublasProduct {
 };
 
 /// cublasLtMatmul with the algorithm, of those that its heuristic proposes, that is fastest on the
-/// case's own operands. Reductions are whatever the heuristic likes.
+/// case's own operands. Reductions are in the compute type.
 class CublasLtBest final : public VendorGemmProduct {
  public:
   CublasLtBest(VendorStream stream, const GemmCall& gemm, std::span<const GemmOperands> sets)
@@ -532,6 +532,10 @@ class CublasLtBest final : public VendorGemmProduct {
     check_cublas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
     cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                          &workspace, sizeof workspace);
+    // Partial sums rounded to a half type can leave the bound of their products (seen in f16).
+    const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                         &reductions, sizeof reductions);
     std::vector<cublasLtMatmulHeuristicResult_t> all(kMost);
     int found = 0;
     const cublasStatus_t status =
