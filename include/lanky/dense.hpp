@@ -1,7 +1,7 @@
 // Dense products with a skinny side: C = alpha op(A) op(B) + beta C, op(A) [m, k], op(B) [k, n],
 // C [m, n]. Three families have kernels of their own (panel and update: TSM2, Chen et al., ICS '19,
 // and TSM2X; gram: tall-skinny transposed times tall-skinny, Ernst et al.); products without a
-// skinny side go to the vendor's library.
+// skinny side go to the vendor's library, as do skinny ones that it computes faster.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct GemmShape {
   std::int64_t lda = 0;         // of A as stored: [m, k], or [k, m] where op_a transposes
   std::int64_t ldb = 0;
   std::int64_t ldc = 0;
-  Math math = Math::ieee;  // tf32 and tf32x3: of float only, and computed in ieee where that is
-                           // as fast
+  Math math = Math::ieee;  // tf32 and tf32x3: of float only, and computed in ieee by kernels
+                           // that do not have them
 };
 
 /// Which equation of docs/design.md a shape is computed by.
@@ -42,7 +42,7 @@ class GemmTuning;
 
 struct GemmOptions {
   Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
-  /// Measured choices (lanky/tuning.hpp) that go before the plan's model, where they know such a
+  /// Measured choices (lanky/tuning.hpp) that go before the plan's own, where they know such a
   /// product; needed by the constructor only.
   const GemmTuning* tuning = nullptr;
 };
@@ -90,9 +90,9 @@ class GemmPlan {
   Device device() const noexcept;
   /// Device memory that one run of the plan works in.
   std::int64_t workspace_bytes() const noexcept;
-  /// Family, kernel, tiles, split, bytes and bound. Two plans that explain themselves alike give
-  /// equal bits for equal input (for regular shapes: at equal alignment of the pointers to 16
-  /// bytes).
+  /// Family, kernel (the vendor's where it computes), tiles, split, bytes and bound. Two plans that
+  /// explain themselves alike give equal bits for equal input at equal alignment of the pointers to
+  /// 16 bytes.
   std::string explain() const;
 
  private:

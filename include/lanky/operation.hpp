@@ -6,11 +6,12 @@
 
 namespace lanky {
 
-/// op(A) is A, its transpose, or its conjugate transpose.
+/// op(A) is A, its transpose, or its conjugate transpose (of real types: the transpose).
 enum class Op : std::uint8_t { none, trans, conj_trans };
 
-/// Arithmetic of float products. ieee never lowers precision; tf32 rounds the factors to 11
-/// significand bits; tf32x3 recovers float accuracy from three tf32 products. Both by request only.
+/// Arithmetic of dense products of float. ieee never lowers precision; tf32 rounds the factors to
+/// 11 significand bits; tf32x3 recovers float accuracy from three tf32 products. Both by request
+/// only.
 enum class Math : std::uint8_t { ieee, tf32, tf32x3 };
 
 /// alpha or beta: a value known to the host, or one in device memory that is read when the work
