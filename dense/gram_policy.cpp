@@ -43,7 +43,8 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
   const bool f32 = type == DType::f32;
   GramConfiguration c{.row_major = true};
   const std::int64_t narrow = gram_row_vector_widest(type);
-  if (b_row_major && p.m == p.n && p.m <= narrow && (tight || (f32 && p.a.col % vector != 0))) {
+  if (b_row_major && p.m == p.n && p.m > 1 && p.m <= narrow &&
+      (tight || (f32 && p.a.col % vector != 0))) {
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(p.m);
     c.vectors = tight;

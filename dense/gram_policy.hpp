@@ -42,7 +42,7 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// m = 128 .03 to .99; m = n = 64 row-major .2 to .7, IEEE float .3 to .6; one row-major column
-/// against 64 .8 to .9 from k = 1e6 on.
+/// against 64 .8 to .9 from k = 1e6 on (.96 at 1e5).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
 
 /// One line of explain().

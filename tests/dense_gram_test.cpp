@@ -187,6 +187,12 @@ TEST(GramPolicy, WideRowsBeginAtUnits) {
   EXPECT_EQ(chosen(gram(8, 8, 100'000, Layout::row), DType::f64).packed, 2);
 }
 
+TEST(GramPolicy, OneStridedColumnIsNoRowVector) {
+  GemmShape strided = gram(1, 1, 100'000, Layout::row);
+  strided.lda = strided.ldb = 3;
+  EXPECT_EQ(chosen(strided, DType::f32).kernel, dense::GramKernel::none);
+}
+
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {
   EXPECT_EQ(chosen(gram(2, 2, 200, Layout::col), DType::f64).blocks, 1);
   EXPECT_EQ(chosen(gram(32, 32, 320, Layout::col), DType::f64).blocks, 10);

@@ -80,7 +80,10 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const bool near = original.a.col * elements.real_bytes <= kNearBytes;
   if (blocking.form == Form::outer && real && near && original.k >= kFoldLeast) {
     blocking.fold = choose_fold(original, width);
-    blocking.spare = blocking.fold * original.m % width == 0 ? 0 : 1;
+    const std::int64_t rows = blocking.fold * original.m;
+    const std::int64_t beyond = (width - rows % width) % width;  // numbers read past a row's end
+    const std::int64_t step = blocking.fold * original.a.col;
+    blocking.spare = static_cast<int>((beyond + step - 1) / step);
   }
   const Problem problem = folded(original, blocking);
   blocking.columns = static_cast<int>(std::clamp<std::int64_t>(problem.n, 1, kMostColumns / parts));

@@ -37,7 +37,7 @@ struct Blocking {
   /// same memory, fill vectors, and C is the sum of the diagonal blocks of A'^T B'.
   int fold = 1;
   /// Rows of A' at its end that are left to the reduction, so that the last vector of every other
-  /// row may be read beyond it: 1 where rows fill no whole vectors, 0 otherwise.
+  /// row may be read beyond it: as many as that vector reaches, none where rows fill vectors.
   int spare = 0;
   int rows = 0;     // of C at a time
   int columns = 0;  // of C at a time

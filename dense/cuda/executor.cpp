@@ -16,8 +16,6 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
                                        GemmFamily family, std::string reason) {
   if (family == GemmFamily::update)
     return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
-  if constexpr (kDType<T> != DType::c64 && kDType<T> != DType::c128) {
-  }
   if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
     return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
   if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
