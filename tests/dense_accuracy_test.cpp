@@ -18,12 +18,7 @@ using testing::HostMatrix;
 using testing::multiply;
 
 template <class Case>
-class DenseAccuracy : public ::testing::Test {
- public:
-  using Element = typename Case::Element;
-  using Result = typename Case::Result;
-  static constexpr DeviceKind kKind = Case::kDeviceKind;
-};
+class DenseAccuracy : public ::testing::Test {};
 TYPED_TEST_SUITE(DenseAccuracy, testing::RealCases, testing::OnName);
 
 constexpr GemmShape kShapes[] = {
@@ -68,10 +63,7 @@ template <class T>
 constexpr int kMostScale = kDType<T> == DType::f16 ? 3 : 40;
 
 TYPED_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
-  using T = typename TestFixture::Element;
-  using TOut = typename TestFixture::Result;
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind);
-  const Stream stream(device);
+  LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -89,10 +81,7 @@ TYPED_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
 }
 
 TYPED_TEST(DenseAccuracy, TermsOfDifferentScale) {
-  using T = typename TestFixture::Element;
-  using TOut = typename TestFixture::Result;
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind);
-  const Stream stream(device);
+  LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -103,10 +92,7 @@ TYPED_TEST(DenseAccuracy, TermsOfDifferentScale) {
 }
 
 TYPED_TEST(DenseAccuracy, TermsOfOneSign) {
-  using T = typename TestFixture::Element;
-  using TOut = typename TestFixture::Result;
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind);
-  const Stream stream(device);
+  LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
     DenseCase<T, TOut> dense(shape, Data::random, 43);

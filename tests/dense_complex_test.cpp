@@ -18,20 +18,16 @@ using testing::On;
 using Wide = std::complex<long double>;
 
 template <class Case>
-class DenseComplex : public ::testing::Test {
- public:
-  using Element = typename Case::Element;
-  static constexpr DeviceKind kKind = Case::kDeviceKind;
-};
+class DenseComplex : public ::testing::Test {};
 using Cases = ::testing::Types<
     On<DeviceKind::cpu, std::complex<float>>, On<DeviceKind::cpu, std::complex<double>>,
     On<DeviceKind::cuda, std::complex<float>>, On<DeviceKind::cuda, std::complex<double>>>;
 TYPED_TEST_SUITE(DenseComplex, Cases, testing::OnName);
 
 #define LANKY_COMPLEX_BODY()                            \
-  using T = typename TestFixture::Element;              \
+  using T = typename TypeParam::Element;                \
   using Real [[maybe_unused]] = typename T::value_type; \
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind);     \
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind); \
   const Stream stream(device)
 
 constexpr GemmShape kShapes[] = {

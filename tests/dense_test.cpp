@@ -28,21 +28,8 @@ using testing::multiply;
 using testing::same_bits;
 
 template <class Case>
-class Dense : public ::testing::Test {
- public:
-  using Element = typename Case::Element;
-  using Result = typename Case::Result;
-  static constexpr DeviceKind kKind = Case::kDeviceKind;
-};
+class Dense : public ::testing::Test {};
 TYPED_TEST_SUITE(Dense, testing::RealCases, testing::OnName);
-
-/// The types of a test body, and its device; ends the test where there is no such device.
-#define LANKY_DENSE_BODY()                          \
-  using T = typename TestFixture::Element;          \
-  using TOut = typename TestFixture::Result;        \
-  using Acc [[maybe_unused]] = Accumulator<T>;      \
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind); \
-  const Stream stream(device)
 
 /// One shape of each path: panel split and not, update, gram (one tile, and a tall one), tiny,
 /// regular; and the same with the skinny side first.

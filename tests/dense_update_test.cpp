@@ -31,19 +31,8 @@ constexpr Sides kSides[] = {{1, 1},  {2, 2},  {3, 3},   {4, 4},   {5, 5},    {7,
                             {8, 32}, {16, 3}, {40, 40}, {64, 4},  {100, 12}, {128, 16}, {20, 128}};
 
 template <class Case>
-class DenseUpdate : public ::testing::Test {
- public:
-  using Element = typename Case::Element;
-  using Result = typename Case::Result;
-  static constexpr DeviceKind kKind = Case::kDeviceKind;
-};
+class DenseUpdate : public ::testing::Test {};
 TYPED_TEST_SUITE(DenseUpdate, testing::RealCases, testing::OnName);
-
-#define LANKY_UPDATE_BODY()                         \
-  using T = typename TestFixture::Element;          \
-  using TOut = typename TestFixture::Result;        \
-  LANKY_DEVICE_OR_SKIP(device, TestFixture::kKind); \
-  const Stream stream(device)
 
 std::string text(const GemmShape& s, std::int64_t padding) {
   return concat(s.m, " x ", s.n, " x ", s.k, s.layout == Layout::col ? " col" : " row", " op ",
@@ -51,7 +40,7 @@ std::string text(const GemmShape& s, std::int64_t padding) {
 }
 
 TYPED_TEST(DenseUpdate, ShortExactForEverySize) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       for (const std::int64_t padding : {0, 3, 8}) {
@@ -65,7 +54,7 @@ TYPED_TEST(DenseUpdate, ShortExactForEverySize) {
 }
 
 TYPED_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const std::int64_t m : {1040, 1037}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
@@ -83,7 +72,7 @@ TYPED_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
 }
 
 TYPED_TEST(DenseUpdate, RandomDataKeepsTheBound) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape{.m = 520, .n = n, .k = k, .layout = layout};
@@ -97,7 +86,7 @@ TYPED_TEST(DenseUpdate, RandomDataKeepsTheBound) {
 }
 
 TYPED_TEST(DenseUpdate, UnalignedPointers) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   for (const auto& [k, n] : {Sides{4, 4}, {5, 5}, {16, 16}, {32, 8}}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape{.m = 304, .n = n, .k = k, .layout = layout};
@@ -111,7 +100,7 @@ TYPED_TEST(DenseUpdate, UnalignedPointers) {
 /// NaN and Inf reach the elements of C whose row of A or column of B holds them, and no others,
 /// although rows share words, lanes and fragments with their neighbours.
 TYPED_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape{.m = 264, .n = n, .k = k, .layout = layout};
@@ -137,7 +126,7 @@ TYPED_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
 
 /// Long enough that blocks make several passes.
 TYPED_TEST(DenseUpdate, ManyPasses) {
-  LANKY_UPDATE_BODY();
+  LANKY_DENSE_BODY();
   if (!device.is_cuda()) GTEST_SKIP() << "passes are the GPU's";
   for (const auto& [k, n] : {Sides{16, 16}, {32, 32}}) {
     for (const Layout layout : {Layout::col, Layout::row}) {

@@ -8,7 +8,7 @@
 
 #include "bench/gpu.hpp"
 #include "core/cuda_check.hpp"
-#include "device/mma_f64.cuh"
+#include "device/mma.cuh"
 
 namespace lanky::bench::gpu {
 

@@ -197,6 +197,51 @@ struct Half {
   }
 };
 
+// Fragments of C that a lane holds: c[16,8] of each of kProducts products and kTiles x 8 columns.
+
+template <class Acc, int kProducts, int kTiles>
+__device__ void clear_fragments(Acc (&c)[kProducts][kTiles][4]) {
+#pragma unroll
+  for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        c[i][j][e] = 0;
+    }
+  }
+}
+
+template <class Acc, int kProducts, int kTiles>
+__device__ void add_fragments(Acc (&c)[kProducts][kTiles][4],
+                              const Acc (&part)[kProducts][kTiles][4]) {
+#pragma unroll
+  for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        c[i][j][e] += part[i][j][e];
+    }
+  }
+}
+
+/// target[j][row]: kSlice columns from `slice` on.
+template <class Fragments, int kSlice, class Sums, class Acc>
+__device__ void store_fragments(const Sums& c, int slice, Acc* target, int pitch, int lane) {
+#pragma unroll
+  for (int i = 0; i < Fragments::kProducts; ++i) {
+#pragma unroll
+    for (int j = 0; j < kSlice / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
+            c[i][slice / 8 + j][e];
+      }
+    }
+  }
+}
+
 /// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
 /// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
 /// products: 2e-7 in place of 3e-6 of sum |a||b|).
@@ -232,22 +277,14 @@ struct MmaProduct {
     const int word = Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
     return word * kWord + p % kWord;
   }
-  __device__ void clear(bool /*conjugated*/) { clear(sums); }
+  __device__ void clear(bool /*conjugated*/) { clear_fragments(sums); }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
     if constexpr (std::is_same_v<Acc, float>) {
       Sums part;
-      clear(part);
+      clear_fragments(part);
       add(part, a, b, lane);
-#pragma unroll
-      for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-        for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            sums[i][j][e] += part[i][j][e];
-        }
-      }
+      add_fragments(sums, part);
     } else {
       add(sums, a, b, lane);
     }
@@ -257,32 +294,10 @@ struct MmaProduct {
 
   /// target[j][row]: the columns from `slice` on.
   __device__ void store(int slice, Acc* target, int pitch, int lane) const {
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kSlice / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
-              sums[i][slice / 8 + j][e];
-        }
-      }
-    }
+    store_fragments<Fragments, kSlice>(sums, slice, target, pitch, lane);
   }
 
  private:
-  static __device__ void clear(Sums& c) {
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          c[i][j][e] = 0;
-      }
-    }
-  }
-
   static __device__ void add(Sums& c, const char* a, const char* b, int lane) {
     struct alignas(2 * sizeof(Word)) Pair {
       Word words[2];
@@ -370,15 +385,7 @@ struct WgmmaProduct {
   }
 
   __device__ void clear(bool /*conjugated*/) {
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          sums[i][j][e] = 0;
-      }
-    }
+    clear_fragments(sums);
   }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
@@ -413,31 +420,13 @@ struct WgmmaProduct {
       if (s + 1 < Fragments::kSteps) device::wgmma_wait<1>();
     }
     device::wgmma_wait<0>();
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          sums[i][j][e] += part[i][j][e];
-      }
-    }
+    add_fragments(sums, part);
   }
 
   __device__ void combine_lanes(int /*lane*/) {}
 
   __device__ void store(int slice, float* target, int pitch, int lane) const {
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kSlice / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
-              sums[i][slice / 8 + j][e];
-        }
-      }
-    }
+    store_fragments<Fragments, kSlice>(sums, slice, target, pitch, lane);
   }
 };
 

@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+#include "support/executor.hpp"
+
 namespace lanky::testing {
 
 /// A matrix as a caller stores it, `offset` elements into its allocation, with padding between
@@ -215,3 +217,12 @@ HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense)
 }
 
 }  // namespace lanky::testing
+
+/// The types of a test body over On<kind, T, TOut>, and a stream of its device; ends the test where
+/// there is no such device.
+#define LANKY_DENSE_BODY()                                  \
+  using T [[maybe_unused]] = typename TypeParam::Element;   \
+  using TOut [[maybe_unused]] = typename TypeParam::Result; \
+  using Acc [[maybe_unused]] = ::lanky::Accumulator<T>;     \
+  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);     \
+  const ::lanky::Stream stream(device)
