@@ -9,6 +9,7 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
+#include "dense/model.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 
@@ -223,17 +224,20 @@ std::string GemmPlan<T, TOut>::explain() const {
   const GemmShape& s = impl_->shape;
   const dense::Problem& p = impl_->problem;
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
-  const auto bound =
-      dense::predict(p, kDType<T>, kDType<TOut>, impl_->device, impl_->device.properties());
+  const Device device = impl_->device;
+  const auto bound = dense::predict(p, kDType<T>, kDType<TOut>, device.kind(), device.properties());
+  const std::string kernel = impl_->executor->explain();
+  const dense::KernelModel* model =
+      device.is_cuda() ? dense::find_model(kernel, impl_->family, kDType<T>, s.math) : nullptr;
   return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
-                impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
+                device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
                 s.math == Math::ieee ? "" : concat(", ", name(s.math), " asked for"),
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->tuning,
-                "kernel: ", impl_->executor->explain(), "\nworkspace: ", impl_->workspace_bytes(),
-                " bytes\n", dense::describe(bound), "\n");
+                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->tuning, "kernel: ", kernel,
+                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound), "\n",
+                dense::describe_time(model, p, bound));
 }
 
 template <class T, class TOut>

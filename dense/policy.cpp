@@ -39,8 +39,8 @@ struct Machine {
 };
 
 /// Data sheet figures of the CUDA cores of H200 and A100; a CPU core is taken as 10 GB/s.
-Machine machine(Device device, const DeviceProperties& properties) {
-  if (!device.is_cuda()) {
+Machine machine(DeviceKind device, const DeviceProperties& properties) {
+  if (device == DeviceKind::cpu) {
     const double cores = properties.multiprocessors;
     return {10e9 * cores, 16e9 * cores, 32e9 * cores};
   }
@@ -64,7 +64,7 @@ bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcep
   return true;
 }
 
-Bound predict(const Problem& problem, DType in, DType out, Device device,
+Bound predict(const Problem& problem, DType in, DType out, DeviceKind device,
               const DeviceProperties& properties) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);

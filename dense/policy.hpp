@@ -1,6 +1,7 @@
-// What is chosen for a product, and why: its family, the tile of a block, the split of the
-// reduction, and the bound max(bytes / bandwidth, flops / peak), in the spirit of TSM2's model
-// (Chen et al., ICS '19). Everything here is a function of the shape and the device alone.
+// What is chosen for a product, and why: its family, the vendor or lanky's own kernels, the tile of
+// a block, the split of the reduction, and the bound max(bytes / bandwidth, flops / peak).
+// Functions of the shape and the device alone; those that prefer the vendor know the H200 and ask
+// for no device.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +94,7 @@ struct Bound {
   bool memory_bound() const noexcept { return bytes / bandwidth >= flops / peak; }
 };
 
-Bound predict(const Problem& problem, DType in, DType out, Device device,
+Bound predict(const Problem& problem, DType in, DType out, DeviceKind device,
               const DeviceProperties& properties);
 
 /// One line of explain(): bytes, flops and the bound that they set.

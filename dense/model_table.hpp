@@ -1,0 +1,87 @@
+// Written by bench/fit_model.py from bench/results/h200/gemm_*.jsonl:
+// NVIDIA H200, CUDA 13.0, commit 9d0c153a55b9.
+// Not edited by hand: run the script again after a new run.
+#pragma once
+
+#include "dense/model.hpp"
+
+namespace lanky::dense {
+
+// clang-format off
+inline constexpr KernelModel kKernelModels[] = {
+    // kernel, family, arithmetic, start in us, shares of bandwidth and peak, granule
+    {"", GemmFamily::gram, "", 5.14, 0.85, 3.7, 1},
+    {"", GemmFamily::panel, "", 9.97, 0.9, 0.6, 8},
+    {"", GemmFamily::update, "", 3.04, 0.81, 0.92, 1},
+    {"cuBLASLt", GemmFamily::gram, "c128", 17, 0.84, 1.6, 16},
+    {"cuBLASLt", GemmFamily::gram, "c64", 24.4, 0.9, 0.66, 32},
+    {"cuBLASLt", GemmFamily::gram, "f32", 11.9, 0.87, 0.6, 1},
+    {"cuBLASLt", GemmFamily::gram, "f64", 10.6, 0.87, 1.3, 1},
+    {"cuBLASLt", GemmFamily::gram, "half", 8.57, 0.92, 5.9, 1},
+    {"cuBLASLt", GemmFamily::gram, "tf32", 9.22, 0.81, 2, 1},
+    {"cuBLASLt", GemmFamily::gram, "tf32x3", 14.3, 0.9, 0.53, 64},
+    {"cuBLASLt", GemmFamily::panel, "", 8.91, 0.86, 3.6, 64},
+    {"cuBLASLt", GemmFamily::panel, "c128", 4.76, 0.92, 1.5, 16},
+    {"cuBLASLt", GemmFamily::panel, "c64", 17.8, 0.9, 0.77, 32},
+    {"cuBLASLt", GemmFamily::panel, "f32", 3.01, 0.9, 0.68, 64},
+    {"cuBLASLt", GemmFamily::panel, "f64", 8.72, 0.89, 1.4, 32},
+    {"cuBLASLt", GemmFamily::panel, "half", 6.6, 0.88, 8.1, 128},
+    {"cuBLASLt", GemmFamily::panel, "tf32x3", 5.88, 1, 0.61, 16},
+    {"cuBLASLt", GemmFamily::update, "", 5.39, 0.7, 1.6, 1},
+    {"cuBLASLt", GemmFamily::update, "c128", 5.32, 0.73, 1.2, 1},
+    {"cuBLASLt", GemmFamily::update, "c64", 6.76, 0.47, 0.69, 32},
+    {"cuBLASLt", GemmFamily::update, "f32", 5.77, 0.43, 0.56, 1},
+    {"cuBLASLt", GemmFamily::update, "f64", 5.55, 0.81, 1.2, 1},
+    {"cuBLASLt", GemmFamily::update, "half", 5.5, 0.84, 3.4, 64},
+    {"cuBLASLt", GemmFamily::update, "tf32x3", 5.81, 0.66, 0.52, 1},
+    {"gemm_tile_kernel", GemmFamily::gram, "", 18, 0.9, 0.049, 8},
+    {"gemm_tile_kernel", GemmFamily::gram, "f32", 15.1, 0.099, 0.46, 32},
+    {"gemm_tile_kernel", GemmFamily::gram, "f64", 17.1, 0.9, 0.17, 16},
+    {"gemm_tile_kernel", GemmFamily::gram, "half", 17.3, 0.9, 0.083, 16},
+    {"gemm_tile_kernel", GemmFamily::gram, "tf32", 10, 0.1, 1.5, 64},
+    {"gemm_tile_kernel", GemmFamily::gram, "tf32x3", 12.8, 0.9, 0.094, 16},
+    {"gram_direct_kernel", GemmFamily::gram, "", 5.45, 0.92, 1.1, 1},
+    {"gram_row_strip_kernel", GemmFamily::gram, "", 5.19, 0.79, 1.3, 16},
+    {"gram_row_strip_kernel", GemmFamily::gram, "c64", 5.68, 0.4, 0.52, 8},
+    {"gram_row_strip_kernel", GemmFamily::gram, "f32", 5.34, 0.84, 0.7, 1},
+    {"gram_row_strip_kernel", GemmFamily::gram, "f64", 4.65, 0.9, 1.3, 64},
+    {"gram_row_strip_kernel", GemmFamily::gram, "half", 5.73, 1, 0.08, 1},
+    {"gram_row_vector_kernel", GemmFamily::gram, "", 5.01, 0.79, 1.6, 8},
+    {"gram_row_vector_kernel", GemmFamily::gram, "f64", 3.95, 0.71, 0.78, 8},
+    {"gram_rows_kernel", GemmFamily::gram, "f64", 6.38, 0.92, 0.7, 1},
+    {"gram_rows_kernel", GemmFamily::gram, "half", 8.37, 0.87, 1.8, 1},
+    {"gram_staged_kernel", GemmFamily::gram, "f32", 6.45, 0.86, 0.43, 1},
+    {"gram_staged_kernel", GemmFamily::gram, "f64", 7.16, 0.94, 1.4, 1},
+    {"gram_staged_kernel", GemmFamily::gram, "half", 6.61, 0.91, 3.9, 1},
+    {"gram_staged_kernel", GemmFamily::gram, "tf32", 6.75, 0.91, 1.5, 32},
+    {"gram_staged_kernel", GemmFamily::gram, "tf32x3", 6.95, 0.83, 0.81, 1},
+    {"gram_vector_kernel", GemmFamily::gram, "", 4.87, 0.9, 0.7, 1},
+    {"gram_vector_kernel", GemmFamily::gram, "c128", 5.13, 0.89, 0.7, 1},
+    {"gram_vector_kernel", GemmFamily::gram, "c64", 5, 0.89, 0.7, 1},
+    {"gram_vector_kernel", GemmFamily::gram, "f64", 4.61, 0.93, 0.7, 1},
+    {"gram_vector_kernel", GemmFamily::gram, "half", 4.77, 0.9, 0.24, 1},
+    {"panel_ring_kernel<fma", GemmFamily::panel, "", 10.5, 0.94, 0.49, 1},
+    {"panel_ring_kernel<fma along k", GemmFamily::panel, "", 8.7, 0.94, 0.39, 1},
+    {"panel_ring_kernel<mma", GemmFamily::panel, "", 11.8, 0.9, 0.97, 16},
+    {"panel_ring_kernel<mma", GemmFamily::panel, "half", 8.45, 0.94, 1.1, 16},
+    {"panel_ring_kernel<mma along k", GemmFamily::panel, "", 8.33, 0.85, 0.93, 16},
+    {"panel_ring_kernel<wgmma", GemmFamily::panel, "", 18.9, 0.7, 1.1, 32},
+    {"panel_ring_kernel<wgmma along k", GemmFamily::panel, "", 18.9, 0.89, 0.78, 1},
+    {"update_direct_kernel", GemmFamily::update, "", 2.95, 0.89, 0.49, 16},
+    {"update_direct_kernel", GemmFamily::update, "c128", 3.19, 0.86, 0.19, 2},
+    {"update_lanes_kernel", GemmFamily::update, "", 2.92, 0.87, 0.7, 1},
+    {"update_lanes_kernel", GemmFamily::update, "half", 2.88, 0.66, 0.7, 1},
+    {"update_mma_kernel by columns", GemmFamily::update, "", 3.08, 0.81, 0.86, 1},
+    {"update_mma_kernel by rows", GemmFamily::update, "", 2.82, 0.84, 0.98, 32},
+    {"update_packed_kernel", GemmFamily::update, "", 2.94, 0.9, 1, 32},
+    {"update_staged_kernel", GemmFamily::update, "", 4.22, 0.29, 0.7, 1},
+    {"update_staged_kernel", GemmFamily::update, "c128", 58.7, 0.56, 1, 32},
+    {"update_staged_kernel", GemmFamily::update, "c64", 4.45, 0.37, 0.7, 1},
+    {"update_staged_kernel", GemmFamily::update, "half", 5.46, 0.21, 0.7, 1},
+    {"update_staged_kernel", GemmFamily::update, "tf32", 3.78, 0.29, 0.7, 4},
+    {"update_tile_kernel", GemmFamily::update, "", 3.49, 0.76, 0.66, 32},
+    {"update_tile_kernel", GemmFamily::update, "tf32", 2.86, 0.8, 0.71, 32},
+};
+// clang-format on
+
+}  // namespace lanky::dense
