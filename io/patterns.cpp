@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace lanky::io {
 
@@ -184,8 +185,8 @@ Pattern make_diagonal(Values v) {
 Pattern make_dense(Values v) {
   const std::int64_t cols = or_equal(v[1], v[0]);
   return {v[0], cols, [cols](std::int64_t /*row*/, RowRandom& /*random*/, Columns& columns) {
-            for (std::int64_t j = 0; j < cols; ++j)
-              append(columns, j);
+            columns.resize(static_cast<std::size_t>(cols));
+            std::iota(columns.begin(), columns.end(), 0);
           }};
 }
 

@@ -350,7 +350,7 @@ TEST_F(Cli, WhatFitsNoMemoryExitsWithFive) {
   EXPECT_EQ(product.exit_code, 5) << product.err;
   EXPECT_NE(product.err.find("4611686018427387904 x 4 elements fits no memory"), std::string::npos)
       << product.err;
-  const Ran matrix = lanky("spmv --device cpu --quick --generate dense:1000000");
+  const Ran matrix = lanky("spmv --device cpu --quick --generate uniform:1099511627776:1:1");
   EXPECT_EQ(matrix.exit_code, 5) << matrix.err;
   EXPECT_NE(matrix.err.find("this machine has"), std::string::npos) << matrix.err;
 }

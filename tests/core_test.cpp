@@ -152,8 +152,7 @@ using Executors =
     ::testing::Types<testing::On<DeviceKind::cpu, double>, testing::On<DeviceKind::cuda, double>>;
 TYPED_TEST_SUITE(OnExecutor, Executors, testing::OnName);
 
-TYPED_TEST(OnExecutor, BuffersHoldWhatWasCopiedIn) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, BuffersHoldWhatWasCopiedIn) {
   const Stream stream(device);
   const std::vector<double> values = {1.0, -2.5, 3.25};
   Buffer<double> buffer = Buffer<double>::from(stream, values);
@@ -173,8 +172,7 @@ TYPED_TEST(OnExecutor, BuffersHoldWhatWasCopiedIn) {
   EXPECT_EQ(Buffer<double>(stream, 0).to_host().size(), 0U);
 }
 
-TYPED_TEST(OnExecutor, BuffersRefuseWhatCannotFit) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, BuffersRefuseWhatCannotFit) {
   const Stream stream(device);
   expect_error([&] { Buffer<double>(stream, -1); }, ErrorCode::invalid_argument, {"-1"});
   expect_error([&] { Buffer<double>(stream, std::int64_t{1} << 61); }, ErrorCode::out_of_memory,
@@ -188,8 +186,7 @@ TYPED_TEST(OnExecutor, BuffersRefuseWhatCannotFit) {
   EXPECT_EQ(Buffer<double>::from(stream, three).to_host(), three);  // an error leaves no trace
 }
 
-TYPED_TEST(OnExecutor, MatricesKnowTheirLayout) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, MatricesKnowTheirLayout) {
   const Stream stream(device);
   Matrix<float> tight(stream, 5, 3);
   EXPECT_EQ(tight.view().ld, 5);
@@ -203,8 +200,7 @@ TYPED_TEST(OnExecutor, MatricesKnowTheirLayout) {
   EXPECT_EQ(empty.buffer().size(), 0);
 }
 
-TYPED_TEST(OnExecutor, MatricesRefuseExtentsThatMakeNoSense) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, MatricesRefuseExtentsThatMakeNoSense) {
   const Stream stream(device);
   expect_error([&] { Matrix<float>(stream, -2, -3); }, ErrorCode::invalid_argument, {"-2 x -3"});
   expect_error([&] { Matrix<float>(stream, 5, 3, Layout::col, 4); }, ErrorCode::invalid_argument,
@@ -216,8 +212,7 @@ TYPED_TEST(OnExecutor, MatricesRefuseExtentsThatMakeNoSense) {
                ErrorCode::out_of_memory, {"4294967296 x 4294967296"});
 }
 
-TYPED_TEST(OnExecutor, ACallersAllocatorGetsEveryRequestAndEveryReturn) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, ACallersAllocatorGetsEveryRequestAndEveryReturn) {
   const Stream stream(device);
   testing::CountingAllocator allocator;
   {
@@ -232,8 +227,7 @@ TYPED_TEST(OnExecutor, ACallersAllocatorGetsEveryRequestAndEveryReturn) {
   EXPECT_EQ(allocator.returned_wrong(), 0);
 }
 
-TYPED_TEST(OnExecutor, EventsOrderAndTimeTheWorkOfStreams) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, EventsOrderAndTimeTheWorkOfStreams) {
   const Stream first(device);
   const Stream second(device);
   Event start(device);
@@ -249,8 +243,7 @@ TYPED_TEST(OnExecutor, EventsOrderAndTimeTheWorkOfStreams) {
   EXPECT_LT(Event::elapsed_ms(start, end), 10'000.0);
 }
 
-TYPED_TEST(OnExecutor, PointersOnTheWrongSideAreNamed) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(OnExecutor, PointersOnTheWrongSideAreNamed) {
   const Stream stream(device);
   const Buffer<double> here(stream, 4);
   const std::vector<double> host(4);

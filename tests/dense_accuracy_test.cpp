@@ -62,7 +62,7 @@ void rescale(HostMatrix<E>& matrix, Scale scale) {
 template <class T>
 constexpr int kMostScale = kDType<T> == DType::f16 ? 3 : 40;
 
-TYPED_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
+EXECUTOR_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
   LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
   for (const GemmShape& shape : kShapes) {
@@ -80,7 +80,7 @@ TYPED_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
   }
 }
 
-TYPED_TEST(DenseAccuracy, TermsOfDifferentScale) {
+EXECUTOR_TEST(DenseAccuracy, TermsOfDifferentScale) {
   LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
   for (const GemmShape& shape : kShapes) {
@@ -91,7 +91,7 @@ TYPED_TEST(DenseAccuracy, TermsOfDifferentScale) {
   }
 }
 
-TYPED_TEST(DenseAccuracy, TermsOfOneSign) {
+EXECUTOR_TEST(DenseAccuracy, TermsOfOneSign) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));

@@ -34,7 +34,7 @@ GemmShape gram(std::int64_t m, std::int64_t n, std::int64_t k, Layout layout) {
 }
 
 // Sides at and beside the tiles of every kernel; k short of one step, and odd.
-TYPED_TEST(DenseGram, ShortExactForEverySide) {
+EXECUTOR_TEST(DenseGram, ShortExactForEverySide) {
   LANKY_DENSE_BODY();
   constexpr std::int64_t kSides[][2] = {{1, 1},  {2, 1},   {3, 3},   {5, 4},   {7, 7},
                                         {8, 8},  {9, 2},   {13, 13}, {16, 16}, {24, 17},
@@ -50,7 +50,7 @@ TYPED_TEST(DenseGram, ShortExactForEverySide) {
 }
 
 // Padding of 16 bytes, of one element, and pointers off by one; k a multiple of all steps, and not.
-TYPED_TEST(DenseGram, ExactForEveryAlignment) {
+EXECUTOR_TEST(DenseGram, ExactForEveryAlignment) {
   LANKY_DENSE_BODY();
   for (const std::int64_t side : {2, 4, 7, 16, 32}) {
     for (const std::int64_t k : {4096, 5003}) {
@@ -78,7 +78,7 @@ HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, T
 }
 
 // k is long enough for several loads of every lane, on a GPU, to be in flight at once.
-TYPED_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
+EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
   LANKY_DENSE_BODY();
   const std::int64_t k = device.is_cuda() ? 400'013 : 5003;
   for (const std::int64_t side : {1, 2, 3, 4, 5, 8, 12, 16, 32, 64}) {
@@ -97,7 +97,7 @@ TYPED_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
 
 // What is padded along k multiplies zeros by zeros: a NaN in the last row or a step before it
 // reaches its own row of C alone.
-TYPED_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
+EXECUTOR_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
   LANKY_DENSE_BODY();
   for (const std::int64_t side : {3, 8, 16, 32}) {
     for (const std::int64_t k : {300, 1025}) {
@@ -118,7 +118,7 @@ TYPED_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
   }
 }
 
-TYPED_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
+EXECUTOR_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
   LANKY_DENSE_BODY();
   for (const std::int64_t side : {2, 8, 32}) {
     const GemmShape shape = gram(side, side, 20'000, Layout::col);

@@ -104,10 +104,9 @@ constexpr GemmShape kPanels[] = {
     {.m = 300, .n = 40, .k = 200}, {.m = 200, .n = 100, .k = 150}, {.m = 9000, .n = 5, .k = 200},
     {.m = 2000, .n = 29, .k = 131}};
 
-TYPED_TEST(DensePanel, ShortIntegersAreExact) {
+EXECUTOR_TEST(DensePanel, ShortIntegersAreExact) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
-  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Stream stream(device);
   for (const GemmShape& base : kPanels) {
     for (const auto& [layout, op] :

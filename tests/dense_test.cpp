@@ -49,7 +49,7 @@ std::uint64_t seed_of_run() {
   return value != nullptr ? std::strtoull(value, nullptr, 10) : std::random_device{}();
 }
 
-TYPED_TEST(Dense, ShortExactInEveryOrientation) {
+EXECUTOR_TEST(Dense, ShortExactInEveryOrientation) {
   LANKY_DENSE_BODY();
   for (const GemmShape& base :
        {GemmShape{.m = 140, .n = 9, .k = 131}, GemmShape{.m = 9, .n = 5, .k = 300},
@@ -70,7 +70,7 @@ TYPED_TEST(Dense, ShortExactInEveryOrientation) {
   }
 }
 
-TYPED_TEST(Dense, ExactInEveryOrientation) {
+EXECUTOR_TEST(Dense, ExactInEveryOrientation) {
   LANKY_DENSE_BODY();
   for (const GemmShape& base : kShapes) {
     for (const Op op_a : {Op::none, Op::trans}) {
@@ -91,7 +91,7 @@ TYPED_TEST(Dense, ExactInEveryOrientation) {
   }
 }
 
-TYPED_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
+EXECUTOR_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
   LANKY_DENSE_BODY();
   using Scalar = lanky::Scalar<Acc>;
   for (const GemmShape& shape : kShapes) {
@@ -116,7 +116,7 @@ TYPED_TEST(Dense, AlphaAndBetaFromHostOrDevice) {
   }
 }
 
-TYPED_TEST(Dense, RandomShapesKeepTheBound) {
+EXECUTOR_TEST(Dense, RandomShapesKeepTheBound) {
   LANKY_DENSE_BODY();
   const std::uint64_t seed = seed_of_run();
   SCOPED_TRACE(concat("LANKY_SEED=", seed));
@@ -141,7 +141,7 @@ TYPED_TEST(Dense, RandomShapesKeepTheBound) {
   }
 }
 
-TYPED_TEST(Dense, EmptySides) {
+EXECUTOR_TEST(Dense, EmptySides) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape :
        {GemmShape{.m = 0, .n = 3, .k = 4}, GemmShape{.m = 3, .n = 0, .k = 4},
@@ -159,7 +159,7 @@ TYPED_TEST(Dense, EmptySides) {
   }
 }
 
-TYPED_TEST(Dense, NoTermsMeansThatAlphaIsNotUsed) {
+EXECUTOR_TEST(Dense, NoTermsMeansThatAlphaIsNotUsed) {
   LANKY_DENSE_BODY();
   DenseCase<T, TOut> dense({.m = 4, .n = 3, .k = 0}, Data::integers, 4, 1, 2);
   const HostMatrix<TOut> finite = multiply(stream, dense);
@@ -167,7 +167,7 @@ TYPED_TEST(Dense, NoTermsMeansThatAlphaIsNotUsed) {
   EXPECT_TRUE(same_bits(multiply(stream, dense).data, finite.data));
 }
 
-TYPED_TEST(Dense, OneTermAndOneElement) {
+EXECUTOR_TEST(Dense, OneTermAndOneElement) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape :
        {GemmShape{.m = 1, .n = 1, .k = 1}, GemmShape{.m = 1000, .n = 4, .k = 1},
@@ -187,7 +187,7 @@ TYPED_TEST(Dense, OneTermAndOneElement) {
   }
 }
 
-TYPED_TEST(Dense, NanAndInfReachTheirRowAndColumnOnly) {
+EXECUTOR_TEST(Dense, NanAndInfReachTheirRowAndColumnOnly) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -210,7 +210,7 @@ TYPED_TEST(Dense, NanAndInfReachTheirRowAndColumnOnly) {
   }
 }
 
-TYPED_TEST(Dense, AlphaZeroReadsNeitherAnorB) {
+EXECUTOR_TEST(Dense, AlphaZeroReadsNeitherAnorB) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -223,7 +223,7 @@ TYPED_TEST(Dense, AlphaZeroReadsNeitherAnorB) {
   }
 }
 
-TYPED_TEST(Dense, UnalignedPointers) {
+EXECUTOR_TEST(Dense, UnalignedPointers) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     for (const std::int64_t padding : {0, 3}) {
@@ -234,7 +234,7 @@ TYPED_TEST(Dense, UnalignedPointers) {
   }
 }
 
-TYPED_TEST(Dense, NanForAScalarReachesAllOfC) {
+EXECUTOR_TEST(Dense, NanForAScalarReachesAllOfC) {
   LANKY_DENSE_BODY();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const GemmShape& shape : kShapes) {
@@ -251,7 +251,7 @@ TYPED_TEST(Dense, NanForAScalarReachesAllOfC) {
 
 // One term counts: the least number of T times 1 is not flushed to 0, and twice the greatest
 // overflows where the type of C does.
-TYPED_TEST(Dense, KeepsSubnormalsAndOverflowsToInf) {
+EXECUTOR_TEST(Dense, KeepsSubnormalsAndOverflowsToInf) {
   LANKY_DENSE_BODY();
   T least{};
   reinterpret_cast<unsigned char*>(&least)[0] = 1;  // little-endian: the bits of integer 1
@@ -278,7 +278,7 @@ TYPED_TEST(Dense, KeepsSubnormalsAndOverflowsToInf) {
   }
 }
 
-TYPED_TEST(Dense, EqualPlansGiveEqualBits) {
+EXECUTOR_TEST(Dense, EqualPlansGiveEqualBits) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -291,7 +291,7 @@ TYPED_TEST(Dense, EqualPlansGiveEqualBits) {
   }
 }
 
-TYPED_TEST(Dense, LentWorkspace) {
+EXECUTOR_TEST(Dense, LentWorkspace) {
   LANKY_DENSE_BODY();
   const DenseCase<T, TOut> dense({.m = 6, .n = 5, .k = 40000, .op_a = Op::trans}, Data::random, 10);
   const GemmPlan<T, TOut> plan(stream, dense.shape);
@@ -313,7 +313,7 @@ TYPED_TEST(Dense, LentWorkspace) {
       {std::to_string(plan.workspace_bytes()), std::to_string(plan.workspace_bytes() - 1)});
 }
 
-TYPED_TEST(Dense, LentWorkspaceMustBeAligned) {
+EXECUTOR_TEST(Dense, LentWorkspaceMustBeAligned) {
   LANKY_DENSE_BODY();
   const DenseCase<T, TOut> dense({.m = 6, .n = 5, .k = 40000, .op_a = Op::trans}, Data::integers,
                                  10);
@@ -327,7 +327,7 @@ TYPED_TEST(Dense, LentWorkspaceMustBeAligned) {
                ErrorCode::invalid_argument, {"workspace", "16", "256"});
 }
 
-TYPED_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
+EXECUTOR_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
   LANKY_DENSE_BODY();
   const DenseCase<T, TOut> dense({.m = 9, .n = 8, .k = 30000, .op_a = Op::trans}, Data::random, 11);
   const HostMatrix<TOut> expected = multiply(stream, dense);
@@ -350,7 +350,7 @@ TYPED_TEST(Dense, RunsOverlapOnTwoStreamsAndTwoThreads) {
   EXPECT_TRUE(same_bits(results[1], expected.data));
 }
 
-TYPED_TEST(Dense, LongSumsLoseLittle) {
+EXECUTOR_TEST(Dense, LongSumsLoseLittle) {
   LANKY_DENSE_BODY();
   constexpr std::int64_t kLong = 1 << 20;
   for (const GemmShape& shape :
@@ -368,7 +368,7 @@ TYPED_TEST(Dense, LongSumsLoseLittle) {
   }
 }
 
-TYPED_TEST(Dense, GemmTakesItsShapeFromTheViews) {
+EXECUTOR_TEST(Dense, GemmTakesItsShapeFromTheViews) {
   LANKY_DENSE_BODY();
   const GemmShape shape{.m = 40, .n = 7, .k = 30, .op_a = Op::trans, .layout = Layout::row};
   const DenseCase<T, TOut> dense(shape, Data::integers, 13, 2, -1, 2);
@@ -401,7 +401,7 @@ TEST(DenseOnCpu, GivesEqualBitsForAnyNumberOfThreads) {
   omp_set_num_threads(threads);
 }
 
-TYPED_TEST(Dense, HoldsItsMemoryInTheCallersAllocator) {
+EXECUTOR_TEST(Dense, HoldsItsMemoryInTheCallersAllocator) {
   LANKY_DENSE_BODY();
   for (const GemmShape& shape : kShapes) {
     SCOPED_TRACE(text(shape));
@@ -421,7 +421,7 @@ TYPED_TEST(Dense, HoldsItsMemoryInTheCallersAllocator) {
   }
 }
 
-TYPED_TEST(Dense, ErrorsNameOperandAndValues) {
+EXECUTOR_TEST(Dense, ErrorsNameOperandAndValues) {
   LANKY_DENSE_BODY();
   using Plan = GemmPlan<T, TOut>;
   const auto make = [&](const GemmShape& shape) { return [&, shape] { Plan(stream, shape); }; };
@@ -476,7 +476,7 @@ TYPED_TEST(Dense, ErrorsNameOperandAndValues) {
   }
 }
 
-TYPED_TEST(Dense, ExplainTellsFamilyKernelAndBound) {
+EXECUTOR_TEST(Dense, ExplainTellsFamilyKernelAndBound) {
   LANKY_DENSE_BODY();
   const auto explain = [&](const GemmShape& shape) {
     return GemmPlan<T, TOut>(stream, shape).explain();

@@ -39,7 +39,7 @@ std::string text(const GemmShape& s, std::int64_t padding) {
                 static_cast<int>(s.op_a), static_cast<int>(s.op_b), " padding ", padding);
 }
 
-TYPED_TEST(DenseUpdate, ShortExactForEverySize) {
+EXECUTOR_TEST(DenseUpdate, ShortExactForEverySize) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
@@ -53,7 +53,7 @@ TYPED_TEST(DenseUpdate, ShortExactForEverySize) {
   }
 }
 
-TYPED_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
+EXECUTOR_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const std::int64_t m : {1040, 1037}) {
@@ -71,7 +71,7 @@ TYPED_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
   }
 }
 
-TYPED_TEST(DenseUpdate, RandomDataKeepsTheBound) {
+EXECUTOR_TEST(DenseUpdate, RandomDataKeepsTheBound) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
@@ -85,7 +85,7 @@ TYPED_TEST(DenseUpdate, RandomDataKeepsTheBound) {
   }
 }
 
-TYPED_TEST(DenseUpdate, UnalignedPointers) {
+EXECUTOR_TEST(DenseUpdate, UnalignedPointers) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : {Sides{4, 4}, {5, 5}, {16, 16}, {32, 8}}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
@@ -99,7 +99,7 @@ TYPED_TEST(DenseUpdate, UnalignedPointers) {
 
 /// NaN and Inf reach the elements of C whose row of A or column of B holds them, and no others,
 /// although rows share words, lanes and fragments with their neighbours.
-TYPED_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
+EXECUTOR_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
@@ -125,7 +125,7 @@ TYPED_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
 }
 
 /// Long enough that blocks make several passes.
-TYPED_TEST(DenseUpdate, ManyPasses) {
+EXECUTOR_TEST(DenseUpdate, ManyPasses) {
   LANKY_DENSE_BODY();
   if (!device.is_cuda()) GTEST_SKIP() << "passes are the GPU's";
   for (const auto& [k, n] : {Sides{16, 16}, {32, 32}}) {

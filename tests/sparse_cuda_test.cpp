@@ -36,7 +36,7 @@ TYPED_TEST_SUITE(SparseCuda, CudaCases, OnName);
 
 // A captured run allocates and synchronizes nothing (capture would fail), and reads x, y, alpha and
 // beta when it is replayed.
-TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
+EXECUTOR_TEST(SparseCuda, RunIsCapturedInAGraph) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   using Sum = Accumulator<T>;
@@ -74,7 +74,7 @@ TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
 }
 
 // One plan on two streams at once, each with a workspace, an x and a y of its own.
-TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
+EXECUTOR_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   Example<T> example(2);
@@ -106,7 +106,7 @@ TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
     expect_exact(example.a, lane.operands, lane.y.to_host());
 }
 
-TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
+EXECUTOR_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   const Example<T> example(3);
@@ -121,7 +121,7 @@ TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
 }
 
 // What the caller did wrong before is not reported as a failure of run.
-TYPED_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
+EXECUTOR_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   const Example<T> example(6);
@@ -132,7 +132,7 @@ TYPED_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
   expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
 }
 
-TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
+EXECUTOR_TEST(SparseCuda, ExplainNamesTheKernels) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   const Example<T> example(5);

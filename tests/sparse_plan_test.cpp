@@ -17,8 +17,7 @@ template <class Case>
 class SparsePlan : public ::testing::Test {};
 TYPED_TEST_SUITE(SparsePlan, RealCases, OnName);
 
-TYPED_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(1);
@@ -42,8 +41,7 @@ TYPED_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   }
 }
 
-TYPED_TEST(SparsePlan, MovesWithItsMatrix) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparsePlan, MovesWithItsMatrix) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(2);
@@ -59,8 +57,7 @@ TYPED_TEST(SparsePlan, MovesWithItsMatrix) {
   expect_exact(a, operands, run_plan(stream, third, operands));
 }
 
-TYPED_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(3);
@@ -76,8 +73,7 @@ TYPED_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
 
 // Whichever request for memory fails, the constructor gives back what it had, and throws that
 // error.
-TYPED_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(3);
@@ -97,8 +93,7 @@ TYPED_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
 }
 
 // Two threads, each with its own stream and plan.
-TYPED_TEST(SparsePlan, ThreadsMayMakeAndRunPlansOfTheirOwn) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparsePlan, ThreadsMayMakeAndRunPlansOfTheirOwn) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   std::vector<std::string> failures(2);

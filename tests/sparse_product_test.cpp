@@ -39,16 +39,14 @@ class SparseProduct : public ::testing::Test {
 };
 TYPED_TEST_SUITE(SparseProduct, RealCases, OnName);
 
-TYPED_TEST(SparseProduct, ShortRunOfEveryClassIsExact) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunOfEveryClassIsExact) {
   using T = typename TypeParam::Element;
   Random random(1);
   const auto a = matrix_of<T>(boundary_lengths(), 300, random, small_integer<T>);
   TestFixture::expect_exact_on(device, a, TestFixture::integer_operands(a, random));
 }
 
-TYPED_TEST(SparseProduct, ShortRunWithAlphaAndBetaIsExact) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunWithAlphaAndBetaIsExact) {
   using T = typename TypeParam::Element;
   Random random(2);
   const auto a = matrix_of<T>(boundary_lengths(), 77, random, small_integer<T>);
@@ -63,8 +61,7 @@ TYPED_TEST(SparseProduct, ShortRunWithAlphaAndBetaIsExact) {
   }
 }
 
-TYPED_TEST(SparseProduct, RandomDataStaysWithinItsBound) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, RandomDataStaysWithinItsBound) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   const std::uint64_t seed = seed_or(3);
@@ -80,8 +77,7 @@ TYPED_TEST(SparseProduct, RandomDataStaysWithinItsBound) {
                 [&](const std::vector<TOut>& y) { expect_within_bound(a, operands, y); });
 }
 
-TYPED_TEST(SparseProduct, RandomShapesAreExact) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, RandomShapesAreExact) {
   using T = typename TypeParam::Element;
   const std::uint64_t seed = seed_or(4);
   for (std::uint64_t round = 0; round < 60; ++round) {
@@ -99,12 +95,11 @@ TYPED_TEST(SparseProduct, RandomShapesAreExact) {
     auto operands = TestFixture::integer_operands(a, random);
     operands.beta = static_cast<Accumulator<T>>(random_int(random, -1, 1));
     TestFixture::expect_exact_on(device, a, operands);
-    if (this->HasFatalFailure()) return;
+    if (TestFixture::HasFatalFailure()) return;
   }
 }
 
-TYPED_TEST(SparseProduct, ShapesWithoutEntriesScaleY) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShapesWithoutEntriesScaleY) {
   using T = typename TypeParam::Element;
   Random random(5);
   for (const std::int64_t rows : {0, 1, 7, 1000}) {
@@ -122,8 +117,7 @@ TYPED_TEST(SparseProduct, ShapesWithoutEntriesScaleY) {
   }
 }
 
-TYPED_TEST(SparseProduct, OneRowOfTenMillionEntries) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, OneRowOfTenMillionEntries) {
   using T = typename TypeParam::Element;
   Random random(6);
   const auto sign = [](Random& r) { return element<T>(static_cast<double>(r() % 3) - 1.0); };
@@ -134,8 +128,7 @@ TYPED_TEST(SparseProduct, OneRowOfTenMillionEntries) {
   TestFixture::expect_exact_on(device, a, operands);
 }
 
-TYPED_TEST(SparseProduct, TenMillionRowsOfOneEntry) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, TenMillionRowsOfOneEntry) {
   using T = typename TypeParam::Element;
   Random random(7);
   const std::vector<std::int64_t> lengths(10'000'000, 1);
@@ -144,8 +137,7 @@ TYPED_TEST(SparseProduct, TenMillionRowsOfOneEntry) {
 }
 
 // Long rows in numbers: split rows that a warp finishes, and ones that a block finishes.
-TYPED_TEST(SparseProduct, ManySplitRowsAndFewHugeOnes) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ManySplitRowsAndFewHugeOnes) {
   using T = typename TypeParam::Element;
   Random random(8);
   std::vector<std::int64_t> many;
@@ -157,8 +149,7 @@ TYPED_TEST(SparseProduct, ManySplitRowsAndFewHugeOnes) {
   TestFixture::expect_exact_on(device, b, TestFixture::integer_operands(b, random));
 }
 
-TYPED_TEST(SparseProduct, ShortRunOverwritesNanInYWhereBetaIsZero) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunOverwritesNanInYWhereBetaIsZero) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(9);
@@ -170,8 +161,7 @@ TYPED_TEST(SparseProduct, ShortRunOverwritesNanInYWhereBetaIsZero) {
 }
 
 // Each row in turn gets a NaN or Inf among its values; no other row may notice.
-TYPED_TEST(SparseProduct, ShortRunKeepsNanAndInfOfAInTheirRow) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunKeepsNanAndInfOfAInTheirRow) {
   using T = typename TypeParam::Element;
   Random random(10);
   auto a = matrix_of<T>({1, 1, 3, 2, 4, 3, 1, 2, 0, 1, 6, 12, 9, 5, 300, 1100, 270, 2, 3}, 30,
@@ -188,14 +178,13 @@ TYPED_TEST(SparseProduct, ShortRunKeepsNanAndInfOfAInTheirRow) {
     const T kept = value;
     value = element<T>(special[row % 3]);
     TestFixture::expect_exact_on(device, a, operands);
-    if (this->HasFatalFailure()) return;
+    if (TestFixture::HasFatalFailure()) return;
     value = kept;
   }
 }
 
 // NaN and Inf in x reach exactly the rows with an entry in that column, explicit zeros included.
-TYPED_TEST(SparseProduct, ShortRunTakesNanAndInfOfXWhereIeeeSays) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunTakesNanAndInfOfXWhereIeeeSays) {
   using T = typename TypeParam::Element;
   Random random(11);
   const auto a = matrix_of<T>(boundary_lengths(), 2000, random, small_integer<T>);
@@ -214,8 +203,7 @@ TYPED_TEST(SparseProduct, ShortRunTakesNanAndInfOfXWhereIeeeSays) {
   TestFixture::expect_exact_on(device, a, operands);
 }
 
-TYPED_TEST(SparseProduct, ShortRunWithNanForAScalarReachesEveryRow) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunWithNanForAScalarReachesEveryRow) {
   using T = typename TypeParam::Element;
   using Sum = Accumulator<T>;
   Random random(19);
@@ -230,8 +218,7 @@ TYPED_TEST(SparseProduct, ShortRunWithNanForAScalarReachesEveryRow) {
 
 // One entry a row counts, times 1: the least number of T is not flushed to 0, and twice the
 // greatest overflows where the result's type does.
-TYPED_TEST(SparseProduct, ShortRunKeepsSubnormalsAndOverflowsToInf) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunKeepsSubnormalsAndOverflowsToInf) {
   using T = typename TypeParam::Element;
   Random random(20);
   auto a = matrix_of<T>(boundary_lengths(), 60, random, [](Random&) { return T{}; });
@@ -254,8 +241,7 @@ TYPED_TEST(SparseProduct, ShortRunKeepsSubnormalsAndOverflowsToInf) {
   run_with(element<T>(greatest), 2.0);
 }
 
-TYPED_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(21);
@@ -280,8 +266,7 @@ TYPED_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
   }
 }
 
-TYPED_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(12);
@@ -305,8 +290,7 @@ TYPED_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
   }
 }
 
-TYPED_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(13);
@@ -323,8 +307,7 @@ TYPED_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
   expect_exact(a, operands, run_plan(stream, plan, operands));
 }
 
-TYPED_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(14);
@@ -339,8 +322,7 @@ TYPED_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
   expect_exact(a, operands, run_plan(stream, SpmvPlan<T, TOut>(stream, view), operands));
 }
 
-TYPED_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   using Sum = Accumulator<T>;
@@ -361,8 +343,7 @@ TYPED_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
   }
 }
 
-TYPED_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(16);
@@ -379,8 +360,7 @@ TYPED_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
   expect_exact(a, operands, y.to_host());
 }
 
-TYPED_TEST(SparseProduct, ShortRunOfTheOneLineConvenience) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ShortRunOfTheOneLineConvenience) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(17);
@@ -396,8 +376,7 @@ TYPED_TEST(SparseProduct, ShortRunOfTheOneLineConvenience) {
 }
 
 // Equal explain(), equal bits: over runs of one plan, and over plans.
-TYPED_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);
+EXECUTOR_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(18);

@@ -41,6 +41,24 @@ struct HostMatrix {
   }
 };
 
+/// Elements of a row or a column: element p at first[p * step].
+template <class T>
+struct Strided {
+  const T* first;
+  std::int64_t step;
+};
+
+template <class T>
+Strided<T> row_of(const HostMatrix<T>& matrix, std::int64_t i) {
+  const bool col = matrix.layout == Layout::col;
+  return {matrix.data.data() + matrix.offset + i * (col ? 1 : matrix.ld), col ? matrix.ld : 1};
+}
+template <class T>
+Strided<T> column_of(const HostMatrix<T>& matrix, std::int64_t j) {
+  const bool col = matrix.layout == Layout::col;
+  return {matrix.data.data() + matrix.offset + j * (col ? matrix.ld : 1), col ? 1 : matrix.ld};
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
   return x.size() == y.size() &&
@@ -129,13 +147,6 @@ struct DenseCase {
     }
   }
 
-  double op_a(std::int64_t i, std::int64_t p) const {
-    return static_cast<double>(shape.op_a == Op::none ? a.at(i, p) : a.at(p, i));
-  }
-  double op_b(std::int64_t p, std::int64_t j) const {
-    return static_cast<double>(shape.op_b == Op::none ? b.at(p, j) : b.at(j, p));
-  }
-
   /// Element (i, j) of the exact result, and the sum of the absolute values of its terms.
   struct Exact {
     long double value = 0;
@@ -143,10 +154,15 @@ struct DenseCase {
   };
   Exact exact(std::int64_t i, std::int64_t j) const {
     Exact sum;
-    for (std::int64_t p = 0; p < shape.k && alpha != 0; ++p) {
-      const long double term = static_cast<long double>(op_a(i, p)) * op_b(p, j);
-      sum.value += term;
-      sum.magnitude += std::fabs(term);
+    if (alpha != 0) {
+      const auto [x, step_x] = shape.op_a == Op::none ? row_of(a, i) : column_of(a, i);
+      const auto [y, step_y] = shape.op_b == Op::none ? column_of(b, j) : row_of(b, j);
+      for (std::int64_t p = 0; p < shape.k; ++p) {
+        const long double term = static_cast<long double>(static_cast<double>(x[p * step_x])) *
+                                 static_cast<double>(y[p * step_y]);
+        sum.value += term;
+        sum.magnitude += std::fabs(term);
+      }
     }
     sum.value *= alpha;
     sum.magnitude *= std::fabs(alpha);
@@ -218,11 +234,9 @@ HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense)
 
 }  // namespace lanky::testing
 
-/// The types of a test body over On<kind, T, TOut>, and a stream of its device; ends the test where
-/// there is no such device.
+/// The types of the body of an EXECUTOR_TEST, and a stream of its device.
 #define LANKY_DENSE_BODY()                                  \
   using T [[maybe_unused]] = typename TypeParam::Element;   \
   using TOut [[maybe_unused]] = typename TypeParam::Result; \
   using Acc [[maybe_unused]] = ::lanky::Accumulator<T>;     \
-  LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);     \
   const ::lanky::Stream stream(device)

@@ -1,5 +1,5 @@
-// One test body for every executor and type: TYPED_TEST over On<kind, T>. A test for a GPU that is
-// not there is skipped with the reason, or fails where LANKY_REQUIRE_GPU=1.
+// One test body for every executor and type: EXECUTOR_TEST over On<kind, T>. A test for a GPU that
+// is not there is skipped with the reason, or fails where LANKY_REQUIRE_GPU=1.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,12 +17,18 @@ inline bool gpu_required() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// A combination of executor, type of the operands, and type of the result.
-template <DeviceKind kKind, class T, class TOut = T>
-struct On {
-  static constexpr DeviceKind kDeviceKind = kKind;
+/// The type of the operands and the type of the result.
+template <class T, class TOut>
+struct ElementTypes {
   using Element = T;
   using Result = TOut;
+};
+
+/// A combination of executor and types.
+template <DeviceKind kKind, class T, class TOut = T>
+struct On : ElementTypes<T, TOut> {
+  static constexpr DeviceKind kDeviceKind = kKind;
+  using TypesAlone = ElementTypes<T, TOut>;
 };
 
 /// Names a combination in the test's name: "cpu_f64", "cuda_f16_f32".
@@ -59,3 +65,19 @@ using RealCases =
   }                                                                                \
   const ::lanky::Device device =                                                   \
       (kind) == ::lanky::DeviceKind::cuda ? ::lanky::Device::cuda(0) : ::lanky::Device::cpu()
+
+/// EXECUTOR_TEST(Suite, Name) { body }: a TYPED_TEST over On<kind, T, TOut>. In the body `device`
+/// is the executor's device and TypeParam is ElementTypes<T, TOut>: executors share its code, which
+/// takes longer to compile than anything else in the tests.
+#define EXECUTOR_TEST(Suite, Name)                                      \
+  template <class TypeParam>                                            \
+  struct Suite##_##Name##_Body : Suite<TypeParam> {                     \
+    using TestFixture = Suite<TypeParam>;                               \
+    static void run(const ::lanky::Device& device);                     \
+  };                                                                    \
+  TYPED_TEST(Suite, Name) {                                             \
+    LANKY_DEVICE_OR_SKIP(device, TypeParam::kDeviceKind);               \
+    Suite##_##Name##_Body<typename TypeParam::TypesAlone>::run(device); \
+  }                                                                     \
+  template <class TypeParam>                                            \
+  void Suite##_##Name##_Body<TypeParam>::run([[maybe_unused]] const ::lanky::Device& device)
