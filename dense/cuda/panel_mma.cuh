@@ -138,6 +138,7 @@ struct Tf32x3 {
   using Acc = float;
   using Sum = float;
   using Factor = SplitFloat;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 3;
 
   static __device__ void multiply(float (&c)[4], const SplitFloat (&a)[4], const SplitFloat (&b)[2],
@@ -164,6 +165,7 @@ struct Tf32 {
   using Acc = float;
   using Sum = float;
   using Factor = RoundedFloat;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(float (&c)[4], const RoundedFloat (&a)[4],
@@ -180,6 +182,7 @@ struct FloatByDouble {
   using Acc = float;
   using Sum = double;
   using Factor = double;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
@@ -194,6 +197,7 @@ struct Float64 {
   using Acc = double;
   using Sum = double;
   using Factor = double;
+  static constexpr int kInFlight = 4;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
@@ -210,6 +214,7 @@ struct Half {
   using Acc = float;
   using Sum = float;
   using Factor = std::uint32_t;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4],
@@ -288,7 +293,8 @@ struct MmaProduct {
   static constexpr int kColumnPitch = 8 * kWord;
   static constexpr int kTiles = kColumns / 8;
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
-  static constexpr int kTogether = kTiles < 8 / kProducts ? kTiles : 8 / kProducts;  // in flight
+  static constexpr int kInFlight = Arithmetic::kInFlight / kProducts;  // tiles
+  static constexpr int kTogether = kTiles < kInFlight ? kTiles : kInFlight;
   static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Element));
 
   using Sums = typename Arithmetic::Sum[kProducts][kTiles][4];
@@ -312,12 +318,13 @@ struct MmaProduct {
   /// behind a branch B is loaded late (H200, float, 20480 squared, 24 of 32 columns: .73, .84 of
   /// the floor).
   __device__ void multiply(const char* a, const char* b, int lane) {
-    constexpr int kThreeQuarters = kTiles % 4 == 0 ? kTiles / 4 * 3 : kTiles;
-    if (tiles <= kThreeQuarters) {
-      multiply_tiles<kThreeQuarters>(a, b, lane);
-    } else {
-      multiply_tiles<kTiles>(a, b, lane);
+    if constexpr (kTiles % 4 == 0) {
+      if (tiles <= kTiles / 4 * 3) {
+        multiply_tiles<kTiles / 4 * 3>(a, b, lane);
+        return;
+      }
     }
+    multiply_tiles<kTiles>(a, b, lane);
   }
 
   __device__ void combine_lanes(int /*lane*/) {}
