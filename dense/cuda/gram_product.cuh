@@ -308,9 +308,9 @@ class WarpProduct<float, Math::ieee, 16, 16> {
   }
 
  private:
-  /// Long sums lose accuracy: after 256 terms a chain is added to a total, row lane % 8 of the
+  /// Long sums lose accuracy: after 64 terms a chain is added to a total, row lane % 8 of the
   /// tile.
-  static constexpr int kSegmentsPerFlush = 64;
+  static constexpr int kSegmentsPerFlush = 16;
 
   __device__ void flush() {
     device::scatter_sums<8>(sums_);
