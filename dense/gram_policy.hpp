@@ -16,9 +16,12 @@ enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_v
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;
-  int tile = 0;             // index into the kernel's tiles; row_vector: m = n
-  bool row_major = false;   // the m elements of a row of A^T are adjacent, not the k of a column
-  bool vectors = false;     // leading dimensions allow loads of 16 bytes
+  int tile = 0;            // index into the kernel's tiles; row_vector: m = n
+  bool row_major = false;  // the m elements of a row of A^T are adjacent, not the k of a column
+  bool vectors = false;    // leading dimensions allow loads of 16 bytes
+  bool a_vectors = false;  // rows: those of A do
+  bool a_turned = false;   // rows: A's k is adjacent, and loaded so
+  bool b_turned = false;
   Math math = Math::ieee;   // staged: what float is multiplied in
   int strips = 1;           // of rows of A, side by side in the grid
   int blocks = 0;           // of each strip; each leaves partial sums
@@ -30,7 +33,7 @@ struct GramConfiguration {
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
 constexpr int gram_widest(DType type) noexcept {
-  return type == DType::f32 || type == DType::f64 || type == DType::c64 ? 8 : 4;
+  return type == DType::f32 || type == DType::c64 ? 8 : 4;
 }
 /// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
 constexpr int gram_row_vector_widest(DType type) noexcept {
@@ -39,6 +42,15 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);
+
+/// For strides and pointers of any alignment; not as fast.
+GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
+                                             int multiprocessors);
+
+/// Whether pointers must be aligned to 16 bytes.
+constexpr bool needs_alignment(GramKernel kernel) noexcept {
+  return kernel == GramKernel::staged || kernel == GramKernel::row_strip;
+}
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// m = 128 .03 to .99; m = n = 64 row-major .2 to .7, IEEE float .3 to .6; one row-major column

@@ -204,19 +204,34 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
           column_map(b, g.n, g.b_stride, g.k, segments, true)};
 }
 
+template <class T>
+void load_gram_kernel(const GramConfiguration& configuration, const Problem& problem) {
+  const GramLaunch<T> launch = launch_of<T>(configuration, problem);
+  check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(launch.shared_bytes)),
+             "cudaFuncSetAttribute");
+}
+
+/// The configuration for pointers off 16 bytes.
+template <class T>
+GramConfiguration unaligned_configuration(const GramConfiguration& aligned, const Problem& problem,
+                                          const DeviceProperties& properties) {
+  if (!needs_alignment(aligned.kernel)) return aligned;
+  return choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
+}
+
 template <class T, class TOut>
 GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
     : problem_(problem),
       configuration_(configuration(stream.device(), problem)),
-      arrivals_(stream, configuration_.one_launch ? 1 : 0),
+      unaligned_(unaligned_configuration<T>(configuration_, problem, stream.device().properties())),
+      arrivals_(stream, configuration_.one_launch || unaligned_.one_launch ? 1 : 0),
       misaligned_(stream, problem, "") {
   arrivals_.fill_zero();
   device::load_kernels(stream, &gram_sum_kernel<T>);
-  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
   const DeviceGuard guard(stream.device().index());
-  check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(launch.shared_bytes)),
-             "cudaFuncSetAttribute");
+  load_gram_kernel<T>(configuration_, problem_);
+  if (unaligned_.kernel != GramKernel::none) load_gram_kernel<T>(unaligned_, problem_);
 }
 
 /// The counter of arriving blocks belongs to the first workspace that the plan sees, which serves
@@ -232,65 +247,75 @@ unsigned* GramExecutor<T, TOut>::arrivals_of(void* workspace) const noexcept {
 
 template <class T, class TOut>
 std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return std::max<std::int64_t>(misaligned_.workspace_bytes(),
-                                configuration_.blocks * problem_.m * problem_.n *
-                                    static_cast<std::int64_t>(sizeof(Accumulator<T>)));
+  const std::int64_t partials = std::max(configuration_.blocks, unaligned_.blocks) * problem_.m *
+                                problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  return unaligned_.kernel != GramKernel::none ? partials
+                                               : std::max(partials, misaligned_.workspace_bytes());
 }
 
 template <class T, class TOut>
 std::string GramExecutor<T, TOut>::explain() const {
-  return describe(configuration_);
+  if (!needs_alignment(configuration_.kernel)) return describe(configuration_);
+  return concat(
+      describe(configuration_), "; for pointers off 16 bytes: ",
+      unaligned_.kernel != GramKernel::none ? describe(unaligned_) : misaligned_.explain());
 }
 
 template <class T, class TOut>
 void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  using Acc = Accumulator<T>;
-  const bool row_major = configuration_.row_major;
-  const std::int64_t a_stride = row_major ? problem_.a.col : problem_.a.row;
-  const std::int64_t b_stride = row_major ? problem_.b.row : problem_.b.col;
-  const auto aligned = [](const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+  const auto off = [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
   };
+  if (!off(operands.a) && !off(operands.b)) return launch(stream, operands, configuration_, true);
+  if (unaligned_.kernel != GramKernel::none) return launch(stream, operands, unaligned_, false);
+  misaligned_.run(stream, operands);
+}
+
+template <class T, class TOut>
+void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>& operands,
+                                   const GramConfiguration& configuration, bool aligned) const {
+  using Acc = Accumulator<T>;
+  const bool row_major = configuration.row_major;
   const GramArguments<T> arguments{
       .m = static_cast<int>(problem_.m),
       .n = static_cast<int>(problem_.n),
       .k = problem_.k,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
-      .a_stride = a_stride,
-      .b_stride = b_stride,
-      .b_column_stride = problem_.b.col,
+      .a_stride = row_major ? problem_.a.col : problem_.a.row,
+      .b_stride = row_major ? problem_.b.row : problem_.b.col,
+      .a_strides = problem_.a,
+      .b_strides = problem_.b,
       .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
-                   a_stride == b_stride,
+                   problem_.a == problem_.b.transposed(),
       .conj_a = problem_.conj_a,
       .conj_b = problem_.conj_b,
-      .vectors = configuration_.vectors && aligned(operands.a) && aligned(operands.b),
-      .strips = configuration_.strips,
-      .spread = configuration_.spread,
-      .packed = configuration_.packed,
-      .walkers = configuration_.blocks,
-      .run_log2 = configuration_.run_log2,
+      .vectors = configuration.vectors && aligned,
+      .a_vectors = configuration.a_vectors && aligned,
+      .a_turned = configuration.a_turned,
+      .b_turned = configuration.b_turned,
+      .strips = configuration.strips,
+      .spread = configuration.spread,
+      .packed = configuration.packed,
+      .walkers = configuration.blocks,
+      .run_log2 = configuration.run_log2,
       .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
-      .arrivals = arrivals_of(operands.workspace),
+      .arrivals = configuration.one_launch ? arrivals_of(operands.workspace) : nullptr,
       .c = operands.c,
       .c_strides = problem_.c,
       .c_is_wide = std::is_same_v<TOut, Acc>,
       .alpha = device::DeviceScalar<Acc>(operands.alpha),
       .beta = device::DeviceScalar<Acc>(operands.beta)};
-  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
-  const bool needs_vectors =
-      launch.staged != nullptr || configuration_.kernel == GramKernel::row_strip;
-  if (needs_vectors && !arguments.vectors) return misaligned_.run(stream, operands);
+  const GramLaunch<T> kernel = launch_of<T>(configuration, problem_);
   const device::LaunchScope scope(stream);
-  const device::LaunchSize size{
-      static_cast<unsigned>(configuration_.blocks * configuration_.strips), launch.threads,
-      launch.shared_bytes};
-  if (launch.plain != nullptr) {
-    device::launch_dependent(stream, launch.plain, size, arguments);
+  const device::LaunchSize size{static_cast<unsigned>(configuration.blocks * configuration.strips),
+                                kernel.threads, kernel.shared_bytes};
+  if (kernel.plain != nullptr) {
+    device::launch_dependent(stream, kernel.plain, size, arguments);
   } else if constexpr (!kIsComplex<T>) {
-    device::launch_dependent(stream, launch.staged, size,
+    device::launch_dependent(stream, kernel.staged, size,
                              maps_of(arguments, operands.a, operands.b, row_major,
-                                     static_cast<unsigned>(launch.segments)),
+                                     static_cast<unsigned>(kernel.segments)),
                              arguments);
   }
   if (arguments.arrivals != nullptr) return;

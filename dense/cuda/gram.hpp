@@ -31,9 +31,12 @@ class GramExecutor final : public Executor<T, TOut> {
                        properties.compute_capability);
   }
   unsigned* arrivals_of(void* workspace) const noexcept;
+  void launch(const Stream& stream, const Operands<T, TOut>& operands,
+              const GramConfiguration& configuration, bool aligned) const;
 
   Problem problem_;
   GramConfiguration configuration_;
+  GramConfiguration unaligned_;                 // for pointers off 16 bytes; none: misaligned_
   mutable Buffer<unsigned> arrivals_;           // of blocks, zero between runs; one or none
   mutable std::atomic<void*> owner_ = nullptr;  // the workspace that arrivals_ belongs to
   TiledExecutor<T, TOut> misaligned_;

@@ -67,9 +67,8 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
-  constexpr bool kInBlocks = kSums <= 16;  // as in gram_vector_kernel
-  Acc sums[kSums] = {};
-  const auto add = [&](Acc(&to)[kSums], const Bundle& x_bundle, const Bundle& y_bundle) {
+  WarpSums<Acc, kSums> of_lane;
+  const auto add = [&](const Bundle& x_bundle, const Bundle& y_bundle) {
     E x[Bundle::kRows][kN];
     E y[Bundle::kRows][kN];
     memcpy(x, x_bundle.words, sizeof(x));
@@ -80,9 +79,9 @@ __global__ __launch_bounds__(kGramVectorWarps *
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kN; ++i)
-          to[j * kN + i] =
+          of_lane.sums[j * kN + i] =
               fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
-                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), to[j * kN + i]);
+                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), of_lane.sums[j * kN + i]);
       }
     }
   };
@@ -90,8 +89,6 @@ __global__ __launch_bounds__(kGramVectorWarps *
   for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
     Bundle x[kUnroll];
     Bundle y[kUnroll];
-    Acc fresh[kSums] = {};
-    auto& to = select_sums<kInBlocks>(fresh, sums);
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const std::int64_t row = (step + u * stride) * kStep + lane * Bundle::kRows;
@@ -104,9 +101,9 @@ __global__ __launch_bounds__(kGramVectorWarps *
 #pragma unroll
       for (int w = 0; w < Bundle::kWords; ++w)
         y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
-      add(to, x[u], y[u]);
+      add(x[u], y[u]);
     }
-    if constexpr (kInBlocks) add_elements(sums, fresh);
+    of_lane.added(kUnroll * Bundle::kRows);
   }
   for (std::int64_t step = whole_steps + first; step * kStep < k; step += stride) {
     Bundle x;
@@ -114,15 +111,11 @@ __global__ __launch_bounds__(kGramVectorWarps *
     const std::int64_t row = step * kStep + lane * Bundle::kRows;
     x.load_partly(g.a + row * g.a_stride, g.a_stride, k - row);
     y.load_partly(g.b + row * g.b_stride, g.b_stride, k - row);
-    add(sums, x, y);
+    add(x, y);
+    of_lane.added(Bundle::kRows);
   }
 
-  device::scatter_sums<32>(sums);
-  constexpr int kPerLane = kSums >= 32 ? kSums / 32 : 1;
-  constexpr int kLanesPerSum = kSums >= 32 ? 1 : 32 / kSums;
-#pragma unroll
-  for (int r = 0; r < kPerLane; ++r)
-    if (lane % kLanesPerSum == 0) shared.warps[warp][lane / kLanesPerSum * kPerLane + r] = sums[r];
+  of_lane.store(shared.warps[warp]);
   __syncthreads();  // every warp's sums are written before they are read
   if (threadIdx.x < kN * kN) {
     Acc sum = 0;
