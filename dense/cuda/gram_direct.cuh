@@ -6,10 +6,36 @@
 #include "dense/cuda/gram_product.cuh"
 #include "dense/cuda/gram_sum.cuh"
 #include "dense/cuda/gram_vector.cuh"
+#include "device/memory.cuh"
 
 namespace lanky::dense::cuda {
 
 inline constexpr int kGramDirectWarps = 8;
+
+/// The two aligned words that hold the 16 bytes at `source`; neither is outside of an allocation
+/// where the last byte of the second is not.
+struct AlignedPair {
+  uint4 low;
+  uint4 high;
+
+  template <class E>
+  __device__ static unsigned offset(const E* source) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(source)) % 16;
+  }
+  template <class E>
+  __device__ void load(const E* source) {
+    const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(source);
+    const uint4* const words = reinterpret_cast<const uint4*>(bytes - offset(source));
+    low = __ldg(words);
+    high = low;
+    if (offset(source) != 0) high = __ldg(words + 1);
+  }
+  /// What was loaded from `source`, or a whole number of words beyond it.
+  template <class E>
+  __device__ uint4 unit(const E* source) const {
+    return device::realigned<E>(low, high, offset(source));
+  }
+};
 
 /// Lane g * 4 + t holds 16 bytes (unit t of the 64 that a window has) of row g of A, of row g + 8,
 /// and of columns g and g + 8 of B: in which order the k of a window stand in the fragments does
@@ -79,15 +105,50 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       add(x[u], y[u]);
     }
   };
+  // The same from the aligned words that hold a window: two of each operand's, half as many
+  // windows.
+  const auto add_unaligned_windows = [&](std::int64_t p) {
+    constexpr int kWindows = kUnroll / 2;
+    AlignedPair x[kWindows][kParts];
+    AlignedPair y[kWindows][kParts];
+#pragma unroll
+    for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+      for (int r = 0; r < kParts; ++r) {
+        x[u][r].load(a[r] + p + u * kWindow);
+        y[u][r].load(b[r] + p + u * kWindow);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kWindows; ++u) {
+      uint4 left[kParts];
+      uint4 right[kParts];
+#pragma unroll
+      for (int r = 0; r < kParts; ++r) {
+        left[r] = x[u][r].unit(a[r]);
+        right[r] = y[u][r].unit(b[r]);
+      }
+      add(left, right);
+    }
+  };
   const std::int64_t warps = std::int64_t{gridDim.x} * kGramDirectWarps;
   const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
-  const std::int64_t whole = g.vectors ? k - k % kStep : 0;
-  const std::int64_t spans = g.spread ? 0 : whole / kSpan;
-  for (std::int64_t span = own; span < spans; span += warps)
-    add_windows(span * kSpan, std::integral_constant<int, kUnroll>());
-  std::int64_t p = spans * kSpan + own * kStep;
-  for (; p < whole; p += warps * kStep)
-    add_windows(p, std::integral_constant<int, 2>());
+  std::int64_t whole = 0;
+  std::int64_t p = 0;
+  if (g.vectors) {
+    whole = k - k % kStep;
+    const std::int64_t spans = g.spread ? 0 : whole / kSpan;
+    for (std::int64_t span = own; span < spans; span += warps)
+      add_windows(span * kSpan, std::integral_constant<int, kUnroll>());
+    for (p = spans * kSpan + own * kStep; p < whole; p += warps * kStep)
+      add_windows(p, std::integral_constant<int, 2>());
+  } else {
+    // The word behind the last window begins within the column.
+    constexpr int kShort = kSpan / 2;
+    whole = (k - kVector) / kShort * kShort;
+    for (p = own * kShort; p < whole; p += warps * kShort)
+      add_unaligned_windows(p);
+  }
   for (p = whole + own * kWindow; p < k; p += warps * kWindow) {
     const std::int64_t count = k - p - lane % 4 * kVector;
     uint4 x[kParts];

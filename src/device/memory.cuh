@@ -115,6 +115,26 @@ __device__ Word load_word(const void* source, bool exists) {
   return word;
 }
 
+/// The 16 bytes from byte `offset` (a multiple of E's size below 16) of two neighbouring words on.
+template <class E>
+__device__ uint4 realigned(uint4 low, uint4 high, unsigned offset) {
+  std::uint32_t w[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+  for (int i = 0; i < 6; ++i)
+    w[i] = (offset & 8U) != 0 ? w[i + 2] : w[i];
+  if constexpr (sizeof(E) <= 4) {
+#pragma unroll
+    for (int i = 0; i < 5; ++i)
+      w[i] = (offset & 4U) != 0 ? w[i + 1] : w[i];
+  }
+  if constexpr (sizeof(E) == 2) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      w[i] = __funnelshift_r(w[i], w[i + 1], (offset & 2U) * 8);
+  }
+  return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
 /// yes ? a : b. Copying whole arrays of words under a condition loses some of them (nvcc 13.0.88).
 __device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
   return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);
