@@ -42,8 +42,8 @@ GramConfiguration vector_configuration(const Problem& p, DType type, int multipr
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const int widest = gram_widest(type);
   GramConfiguration c{.kernel = GramKernel::vector};
-  c.vectors =
-      p.a.col == 1 && p.b.row == 1 && p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0;
+  c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
+              (p.n == 1 || p.b.col * bytes % 16 == 0);
   c.tile = p.m == 1 ? 0 : p.n == 1 ? 4 : p.m <= 2 ? 1 : p.m <= 4 || widest == 4 ? 2 : 3;
   const int rows[] = {1, 2, 4, widest, 8};  // of a tile
   const int columns[] = {1, 2, 4, widest, 1};
@@ -89,8 +89,8 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     return c;
   }
   const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
-  const bool mixed = !b_row_major || !real;
-  if (a_in_units && (p.n == 1 || (p.n <= 8 && (mixed || (f32 && p.m >= 2 * p.n))))) {
+  if (a_in_units &&
+      (p.n == 1 || (p.n <= 8 && (!real || (f32 && (!b_row_major || p.m >= 2 * p.n)))))) {
     c.kernel = GramKernel::row_strip;
     c.tile = p.n == 1 ? 0 : 1;
     c.vectors = true;
@@ -110,7 +110,7 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
     if (packed == 0) continue;
     c = rows_configuration(p, type, multiprocessors, packed);
-    c.vectors = c.a_vectors = true;
+    c.vectors = true;
     return c;
   }
   return {};
@@ -143,6 +143,17 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   const std::int64_t slot_k = 128 / bytes * (c.tile == 0 ? 4 : c.tile == 1 ? 2 : 1);
   c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
   c.blocks = blocks_for(p.k, slot_k, multiprocessors);
+  return c;
+}
+
+/// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
+GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors) {
+  const Problem turned = p.a.col == 1 ? p : exchanged(p);
+  const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
+  if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
+  GramConfiguration c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
+  c.tile = p.m <= 16 ? 0 : 1;
+  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
   return c;
 }
 
@@ -179,6 +190,8 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   } else if (problem.a.row == 1) {
     c = choose_row_major(problem, type, multiprocessors);
   }
+  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
+    c = choose_mixed(problem, type, multiprocessors);
   return c.kernel != GramKernel::none ? c
                                       : choose_gram_of_any_strides(problem, type, multiprocessors);
 }
@@ -189,14 +202,16 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
     return vector_configuration(p, type, multiprocessors);
   const std::int64_t unit = rows_unit(type);
-  if (no_mma || p.m > 16 * unit) return {};
+  if (no_mma || p.m > 32) return {};
   GramConfiguration c = rows_configuration(p, type, multiprocessors, 1);
-  const bool a_rows = p.a.row == 1 && p.m % unit == 0 && p.a.col % unit == 0;
-  const bool b_rows = p.b.col == 1 && p.n % unit == 0 && p.b.row % unit == 0;
-  c.a_turned = !a_rows && p.a.col == 1 && p.a.row % unit == 0;
-  c.b_turned = !b_rows && p.b.row == 1 && p.b.col % unit == 0;
-  c.a_vectors = a_rows || c.a_turned;
-  c.vectors = c.a_vectors && (b_rows || c.b_turned);
+  c.any = true;
+  c.a_turned = p.a.row != 1;
+  c.b_turned = p.b.col != 1;
+  const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
+    return stride % unit == 0 && (turned || width % unit == 0);
+  };
+  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
+              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
   return c;
 }
 
@@ -216,12 +231,13 @@ bool vendor_beats_gram(const Problem& problem, DType type) noexcept {
 std::string describe(const GramConfiguration& c) {
   return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
                 c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
-                c.row_major ? ", row-major" : "", ", k in ", c.blocks, " chunks of every ",
-                c.blocks, "th step", c.strips > 1 ? ", " : "",
+                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "", ", k in ",
+                c.blocks, " chunks of every ", c.blocks, "th step", c.strips > 1 ? ", " : "",
                 c.strips > 1 ? concat(c.strips, " strips of m") : "",
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
-                c.vectors ? "" : ", single loads", c.a_turned ? ", A turned" : "",
-                c.b_turned ? ", B turned" : "", c.spread ? ", loads spread" : "",
+                c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
+                c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
+                c.spread ? ", loads spread" : "",
                 c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 

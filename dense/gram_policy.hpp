@@ -19,9 +19,10 @@ struct GramConfiguration {
   int tile = 0;            // index into the kernel's tiles; row_vector: m = n
   bool row_major = false;  // the m elements of a row of A^T are adjacent, not the k of a column
   bool vectors = false;    // leading dimensions allow loads of 16 bytes
-  bool a_vectors = false;  // rows: those of A do
-  bool a_turned = false;   // rows: A's k is adjacent, and loaded so
+  bool any = false;        // rows: any strides
+  bool a_turned = false;   // then: A's k is adjacent
   bool b_turned = false;
+  bool mixed = false;       // staged: one operand by columns, the other by rows
   Math math = Math::ieee;   // staged: what float is multiplied in
   int strips = 1;           // of rows of A, side by side in the grid
   int blocks = 0;           // of each strip; each leaves partial sums

@@ -29,9 +29,8 @@ struct GramArguments {
   bool symmetric;  // A and B are the same memory: it is loaded once
   bool conj_a;     // complex: A is conjugated
   bool conj_b;
-  bool vectors;    // 16-byte loads are possible
-  bool a_vectors;  // rows: of A
-  bool a_turned;   // rows: of A, along k
+  bool vectors;   // 16-byte loads are possible
+  bool a_turned;  // rows: of A, along k
   bool b_turned;
   int strips;          // of C, side by side in the grid
   bool spread;         // direct: the loads that a warp has in flight are far apart

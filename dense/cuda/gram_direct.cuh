@@ -12,31 +12,6 @@ namespace lanky::dense::cuda {
 
 inline constexpr int kGramDirectWarps = 8;
 
-/// The two aligned words that hold the 16 bytes at `source`; neither is outside of an allocation
-/// where the last byte of the second is not.
-struct AlignedPair {
-  uint4 low;
-  uint4 high;
-
-  template <class E>
-  __device__ static unsigned offset(const E* source) {
-    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(source)) % 16;
-  }
-  template <class E>
-  __device__ void load(const E* source) {
-    const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(source);
-    const uint4* const words = reinterpret_cast<const uint4*>(bytes - offset(source));
-    low = __ldg(words);
-    high = low;
-    if (offset(source) != 0) high = __ldg(words + 1);
-  }
-  /// What was loaded from `source`, or a whole number of words beyond it.
-  template <class E>
-  __device__ uint4 unit(const E* source) const {
-    return device::realigned<E>(low, high, offset(source));
-  }
-};
-
 /// Lane g * 4 + t holds 16 bytes (unit t of the 64 that a window has) of row g of A, of row g + 8,
 /// and of columns g and g + 8 of B: in which order the k of a window stand in the fragments does
 /// not matter, as long as it is the same on both sides (gram_product.cuh). kSide is 8 or 16. Warp:
@@ -45,7 +20,7 @@ struct AlignedPair {
 /// element, of what remains of k, and of operands off 16 bytes. Rows beyond m repeat the last one.
 /// The loads of a span are neighbours: f64 n = 16, k = 1e7 took .77 of the floor with spans spread
 /// over the grid, .98 so.
-template <class T, int kSide, int kUnroll>
+template <class T, int kSide, int kUnroll, bool kAligned>
 __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
   using E = device::DeviceElement<T>;
@@ -79,7 +54,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     for (int j = 0; j < kParts; ++j)
       multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
   };
-  const auto add_windows = [&](std::int64_t p, auto count) {
+  [[maybe_unused]] const auto add_windows = [&](std::int64_t p, auto count) {
     constexpr int kWindows = decltype(count)::value;
     uint4 x[kWindows][kParts];
     uint4 y[kWindows][kParts] = {};
@@ -107,10 +82,10 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
   };
   // The same from the aligned words that hold a window: two of each operand's, half as many
   // windows.
-  const auto add_unaligned_windows = [&](std::int64_t p) {
+  [[maybe_unused]] const auto add_unaligned_windows = [&](std::int64_t p) {
     constexpr int kWindows = kUnroll / 2;
-    AlignedPair x[kWindows][kParts];
-    AlignedPair y[kWindows][kParts];
+    device::UnalignedUnit<uint4> x[kWindows][kParts];
+    device::UnalignedUnit<uint4> y[kWindows][kParts];
 #pragma unroll
     for (int u = 0; u < kWindows; ++u) {
 #pragma unroll
@@ -135,7 +110,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
   const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
   std::int64_t whole = 0;
   std::int64_t p = 0;
-  if (g.vectors) {
+  if constexpr (kAligned) {
     whole = k - k % kStep;
     const std::int64_t spans = g.spread ? 0 : whole / kSpan;
     for (std::int64_t span = own; span < spans; span += warps)

@@ -67,7 +67,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
-  WarpSums<Acc, kSums> of_lane;
+  WarpSums<E, kSums> of_lane;
   const auto add = [&](const Bundle& x_bundle, const Bundle& y_bundle) {
     E x[Bundle::kRows][kN];
     E y[Bundle::kRows][kN];

@@ -67,67 +67,122 @@ __device__ void multiply_entries(double (&c)[4], const RowFragment<E>& a, const 
   device::mma_m16n8k8(c, a.x[0], a.x[1], a.x[2], a.x[3], b.x[kOdd], b.x[kOdd + 2]);
 }
 
-/// What a lane loads of one operand [k][width]: of wide row r (k = r packed and more) elements
-/// first(u) + {0 .. kRows - 1}, in kRows units either along the row or, `turned`, along k.
-///
-/// Lane g * 4 + t has unit g of the rows t, t + 4, ..., or, where an operand is turned
-/// (g.adjacent_rows), of kRows neighbouring ones: the same for both operands.
+/// A lane's units of one operand: where they begin, and which of them exist.
 template <class E, int kUnits>
 struct RowUnits {
   using Unit = typename RowFragment<E>::Unit;
   static constexpr int kRows = RowFragment<E>::kRows;
-  static_assert(kRows * sizeof(E) == sizeof(Unit));
 
   const E* source;
-  Strides stride;  // row: from one k to the next; col: along a row
-  int width;       // elements of a row
-  int packed;      // rows in a wide row; 1 where not all units are loaded as such
-  int lane_row;    // the first row of the lane, beyond that of the warp
-  int next_row;    // from one row of the lane to the next
+  std::int64_t stride;  // elements from one row to the next
+  int width;            // elements of a row
+  int packed;           // rows in a wide row
+  std::int64_t offset[kUnits];
+
+  __device__ int element(int u) const {
+    return (u * 8 + static_cast<int>(threadIdx.x) % 32 / 4) * kRows;
+  }
+  __device__ RowUnits(const E* data, std::int64_t row_stride, int row_width, int rows)
+      : source(data), stride(row_stride), width(row_width), packed(rows) {
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const int first = element(u);
+      offset[u] = first < width * packed ? first / width * stride + first % width : -1;
+    }
+  }
+  /// Unit u of wide row `row`; zeros beyond the wide row's end, and where the row does not exist.
+  __device__ Unit load(int u, std::int64_t row, bool exists) const {
+    return device::load_word<Unit>(source + row * packed * stride + offset[u],
+                                   exists && offset[u] >= 0);
+  }
+  /// The same element by element, with zeros from row k on.
+  __device__ Unit load_partly(int u, std::int64_t row, std::int64_t k) const {
+    E elements[kRows];
+#pragma unroll
+    for (int v = 0; v < kRows; ++v) {
+      const int e = element(u) + v;
+      const std::int64_t p = row * packed + e / width;
+      elements[v] =
+          e < width * packed && p < k ? source[p * stride + e % width] : device::narrow<E>(0.0F);
+    }
+    Unit word;
+    memcpy(&word, elements, sizeof(word));
+    return word;
+  }
+};
+
+/// The same of an operand [k][width] of any strides and alignment: of rows r + {0 .. kRows - 1},
+/// kRows neighbouring ones, elements first(u) + {0 .. kRows - 1}, along the row or, `turned`, along
+/// k.
+template <class E, int kUnits>
+struct AnyUnits {
+  using Unit = typename RowFragment<E>::Unit;
+  static constexpr int kRows = RowFragment<E>::kRows;
+  static_assert(kRows * sizeof(E) == sizeof(Unit));
+
+  const E* source;  // the lane's first row
+  Strides stride;   // row: from one k to the next; col: along a row
+  int width;
   bool turned;
-  std::int64_t offset[kUnits];  // of the lane's first units
 
   __device__ static int first(int u) {
     return (u * 8 + static_cast<int>(threadIdx.x) % 32 / 4) * kRows;
   }
-  __device__ RowUnits(const E* data, Strides strides, int row_width, int rows, bool adjacent_rows,
-                      bool is_turned)
-      : source(data), stride(strides), width(row_width), packed(rows), turned(is_turned) {
-    const int t = static_cast<int>(threadIdx.x) % 4;
-    lane_row = adjacent_rows ? t * kRows : t;
-    next_row = adjacent_rows ? 1 : 4;
-#pragma unroll
-    for (int u = 0; u < kUnits; ++u) {
-      const int in_row = packed > 1 ? first(u) % width : first(u);
-      const int p = lane_row * packed + (packed > 1 ? first(u) / width : 0);
-      offset[u] = p * stride.row + in_row * stride.col;
-    }
+  __device__ AnyUnits(const E* data, Strides strides, int row_width, bool is_turned)
+      : source(data + threadIdx.x % 4 * kRows * strides.row),
+        stride(strides),
+        width(row_width),
+        turned(is_turned) {}
+  /// Unit i of block u, for the warp's rows from `row` on: where it begins, and how many of its
+  /// elements are those of the matrix.
+  __device__ const E* place(int u, int i, std::int64_t row) const {
+    return source +
+           (turned ? row + (first(u) + i) * stride.col : (row + i) * stride.row + first(u));
   }
-  /// Unit i of block u of the warp's rows from `row` on; zeros beyond the wide row's end, and where
-  /// the row does not exist.
-  __device__ Unit load(int u, int i, std::int64_t row, bool exists) const {
-    const std::int64_t next = turned ? stride.col : next_row * packed * stride.row;
-    return device::load_word<Unit>(source + row * packed * stride.row + offset[u] + i * next,
-                                   exists && first(u) + (turned ? i : 0) < width * packed);
+  __device__ int count(int u, int i) const {
+    const int within = width - first(u);
+    return turned ? (i < within ? kRows : 0) : min(kRows, within);
   }
-  /// Element v of row i of block u, by its strides; zero from k on.
-  __device__ E load_element(int u, int i, int v, std::int64_t row, std::int64_t k) const {
-    int e = first(u) + v;
-    std::int64_t p = (row + lane_row + i * next_row) * packed;
-    const bool exists = e < width * packed;
-    if (packed > 1) {
-      p += e / width;
-      e %= width;
-    }
-    return exists && p < k ? source[p * stride.row + e * stride.col] : device::narrow<E>(0.0F);
+  __device__ E element(int u, int i, int v, std::int64_t row, std::int64_t rows) const {
+    const bool exists = first(u) + v < width && i < rows;
+    return exists ? source[(row + i) * stride.row + (first(u) + v) * stride.col]
+                  : device::narrow<E>(0.0F);
   }
 };
 
-/// g.packed rows of A (m elements) and of B (n) make a wide row of up to kUnits x 128 bytes. Warp:
-/// of the steps of 4 kRows wide rows every (8 gridDim.x)-th, kUnroll of them in flight. Then,
-/// element by element, what remains of k, or all of it, where units are not aligned (then A alone
-/// may still be loaded in units). Shared memory: [warps][wide][wide] sums.
-template <class T, int kUnits, int kUnroll>
+/// Warp: kWide x kWide sums as fragments, in the registers of the caller.
+template <class E, int kEntries, class Acc>
+__device__ void multiply_units(
+    Acc (&sums)[kEntries][kEntries * 2][4],
+    const typename RowFragment<E>::Unit (
+        &left)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
+    const typename RowFragment<E>::Unit (
+        &right)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
+    bool a_turned, bool b_turned) {
+  constexpr int kOfUnit = RowFragment<E>::kEntries;
+  RowFragment<E> x[kEntries];
+#pragma unroll
+  for (int h = 0; h < kEntries; ++h)
+    x[h].take(left[h / kOfUnit], h % kOfUnit, a_turned);
+#pragma unroll
+  for (int j = 0; j < kEntries; ++j) {
+    RowFragment<E> y;
+    y.take(right[j / kOfUnit], j % kOfUnit, b_turned);
+#pragma unroll
+    for (int i = 0; i < kEntries; ++i) {
+      multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
+      multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+    }
+  }
+}
+
+/// A wide row has up to kUnits x 128 bytes (halves: 64). !kAny: g.packed rows of A (m elements) and
+/// of B (n) make a wide row; warp: of the steps of 4 kRows wide rows every (8 gridDim.x)-th,
+/// kUnroll of them in flight. kAny: a wide row is a row, operands have any strides; warp: spans of
+/// kUnroll neighbouring steps; units that are not aligned are put together from the aligned words
+/// that hold them, half as many steps in flight. What remains of k goes element by element. Shared
+/// memory: [warps][wide][wide] sums.
+template <class T, int kUnits, int kUnroll, bool kAny>
 __global__ __launch_bounds__(kGramRowsWarps * 32,
                              kUnits == 1 ? 2 : 1) void gram_rows_kernel(GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
@@ -146,39 +201,86 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const bool adjacent_rows = g.a_turned || g.b_turned;
-  const RowUnits<E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m, g.packed, adjacent_rows,
-                              g.a_turned);
-  const RowUnits<E, kUnits> b(g.b, g.b_strides, g.n, g.packed, adjacent_rows, g.b_turned);
+  const std::int64_t warps = std::int64_t{gridDim.x} * kGramRowsWarps;
+  const std::int64_t own_warp = std::int64_t{blockIdx.x} * kGramRowsWarps + warp;
 
   Acc sums[kEntries][kEntries * 2][4] = {};
-  const auto add = [&](const Unit(&left)[kUnits][kRows], const Unit(&right)[kUnits][kRows],
-                       bool a_turned, bool b_turned) {
-    Fragment x[kEntries];
+  if constexpr (kAny) {
+    const AnyUnits<E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m, g.a_turned);
+    const AnyUnits<E, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
+    const auto add_steps = [&](std::int64_t row, auto steps, auto word) {
+      constexpr int kSteps = decltype(steps)::value;
+      using Word = decltype(word);
+      Word left[kSteps][kUnits][kRows];
+      Word right[kSteps][kUnits][kRows];
 #pragma unroll
-    for (int h = 0; h < kEntries; ++h)
-      x[h].take(left[h / Fragment::kEntries], h % Fragment::kEntries, a_turned);
+      for (int s = 0; s < kSteps; ++s) {
 #pragma unroll
-    for (int j = 0; j < kEntries; ++j) {
-      Fragment y;
-      y.take(right[j / Fragment::kEntries], j % Fragment::kEntries, b_turned);
+        for (int u = 0; u < kUnits; ++u) {
 #pragma unroll
-      for (int i = 0; i < kEntries; ++i) {
-        multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
-        multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+          for (int i = 0; i < kRows; ++i) {
+            left[s][u][i].load(a.place(u, i, row + s * kStep), a.count(u, i));
+            right[s][u][i].load(b.place(u, i, row + s * kStep), b.count(u, i));
+          }
+        }
       }
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+        Unit x[kUnits][kRows];
+        Unit y[kUnits][kRows];
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+            x[u][i] = left[s][u][i].unit(a.place(u, i, row));
+            y[u][i] = right[s][u][i].unit(b.place(u, i, row));
+          }
+        }
+        multiply_units<E, kEntries>(sums, x, y, g.a_turned, g.b_turned);
+      }
+    };
+    // At least 16 bytes of each operand are left: words that hold a unit's end are in the operand.
+    const std::int64_t most = k > kStep ? k - kStep : 0;
+    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+    const std::int64_t span = (g.vectors ? kUnroll : kFew) * kStep;
+    const std::int64_t whole = most / span * span;
+    if (g.vectors) {
+      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
+        add_steps(row, std::integral_constant<int, kUnroll>(), device::AlignedUnit<Unit>());
+    } else {
+      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
+        add_steps(row, std::integral_constant<int, kFew>(), device::UnalignedUnit<Unit>());
     }
-  };
-  const std::int64_t stride = std::int64_t{gridDim.x} * kGramRowsWarps * kStep;
-  const std::int64_t own = (std::int64_t{blockIdx.x} * kGramRowsWarps + warp) * kStep;
-  const std::int64_t whole = k / g.packed / kStep * kStep;
-  std::int64_t row = own;
-  // Of A alone where B is the same: nearly twice as many steps in flight.
-  constexpr int kOfOne = 2 * kUnroll > 4 ? kUnroll + 2 : 2 * kUnroll;
-  const auto add_steps = [&](auto steps, auto same) {
-    constexpr int kSteps = decltype(steps)::value;
-    constexpr bool kSame = decltype(same)::value;
-    for (; row < whole; row += kSteps * stride) {
+    for (std::int64_t row = whole + own_warp * kStep; row < k; row += warps * kStep) {
+      E x[kUnits][kRows][kRows];
+      E y[kUnits][kRows][kRows];
+      const std::int64_t rows = k - row - lane % 4 * kRows;
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) {
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+          for (int v = 0; v < kRows; ++v) {
+            x[u][i][v] = a.element(u, i, v, row, rows);
+            y[u][i][v] = b.element(u, i, v, row, rows);
+          }
+        }
+      }
+      Unit left[kUnits][kRows];
+      Unit right[kUnits][kRows];
+      memcpy(left, x, sizeof(left));
+      memcpy(right, y, sizeof(right));
+      multiply_units<E, kEntries>(sums, left, right, false, false);
+    }
+  } else {
+    const RowUnits<E, kUnits> a(g.a, g.a_stride, g.m, g.packed);
+    const RowUnits<E, kUnits> b(g.b, g.b_stride, g.n, g.packed);
+    const std::int64_t stride = warps * kStep;
+    const std::int64_t own = own_warp * kStep + lane % 4;
+    const std::int64_t whole = g.vectors ? k / g.packed / kStep * kStep : 0;
+    const auto add_steps = [&](std::int64_t row, auto steps, auto same) {
+      constexpr int kSteps = decltype(steps)::value;
+      constexpr bool kSame = decltype(same)::value;
       Unit left[kSteps][kUnits][kRows];
       Unit right[kSame ? 1 : kSteps][kUnits][kRows];
 #pragma unroll
@@ -188,62 +290,49 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
 #pragma unroll
           for (int u = 0; u < kUnits; ++u) {
             const bool exists = s == 0 || row + s * stride < whole;
-            left[s][u][i] = a.load(u, i, row + s * stride, exists);
-            if constexpr (!kSame) right[s][u][i] = b.load(u, i, row + s * stride, exists);
+            left[s][u][i] = a.load(u, row + s * stride + i * 4, exists);
+            if constexpr (!kSame)
+              right[s][u][i] = b.load(u, row + s * stride + i * 4, exists && !g.symmetric);
           }
         }
       }
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        add(left[s], kSame ? left[s] : right[kSame ? 0 : s], g.a_turned, g.b_turned);
-    }
-    row = whole + own;
-  };
-  if (g.vectors) {
-    if (g.symmetric) {
-      add_steps(std::integral_constant<int, kOfOne>(), std::true_type());
-    } else {
-      add_steps(std::integral_constant<int, kUnroll>(), std::false_type());
-    }
-  }
-  for (; row * g.packed < k; row += stride) {
-    E x[kUnits][kRows][kRows];
-    E y[kUnits][kRows][kRows];
+      for (int s = 0; s < kSteps; ++s) {
+        if constexpr (!kSame) {
 #pragma unroll
-    for (int u = 0; u < kUnits; ++u) {
+          for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+            for (int u = 0; u < kUnits; ++u)
+              right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
+          }
+        }
+        multiply_units<E, kEntries>(sums, left[s], kSame ? left[s] : right[kSame ? 0 : s], false,
+                                    false);
+      }
+    };
+    // f64 n = 32 from one operand has too few loads in flight otherwise (H200, k = 1e7: .70 of the
+    // floor, with twice as many .84).
+    constexpr bool kApart = sizeof(E) == 8 && kUnits == 2;
+    if (kApart && g.symmetric) {
+      for (std::int64_t row = own; row < whole; row += 2 * kUnroll * stride)
+        add_steps(row, std::integral_constant<int, 2 * kUnroll>(), std::bool_constant<kApart>());
+    } else {
+      for (std::int64_t row = own; row < whole; row += kUnroll * stride)
+        add_steps(row, std::integral_constant<int, kUnroll>(), std::false_type());
+    }
+    for (std::int64_t row = whole + own; (row - lane % 4) * g.packed < k; row += stride) {
+      Unit left[kUnits][kRows];
+      Unit right[kUnits][kRows];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-        for (int v = 0; v < kRows; ++v)
-          y[u][i][v] = b.load_element(u, i, v, row, k);
-      }
-    }
-    const bool in_units = g.a_vectors && row < whole;
-    if (in_units) {
-#pragma unroll
-      for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-          const Unit unit = a.load(u, i, row, true);
-          memcpy(x[u][i], &unit, sizeof(unit));
+        for (int u = 0; u < kUnits; ++u) {
+          left[u][i] = a.load_partly(u, row + i * 4, k);
+          right[u][i] = b.load_partly(u, row + i * 4, k);
         }
       }
-    } else {
-#pragma unroll
-      for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-          for (int v = 0; v < kRows; ++v)
-            x[u][i][v] = a.load_element(u, i, v, row, k);
-        }
-      }
+      multiply_units<E, kEntries>(sums, left, right, false, false);
     }
-    Unit left[kUnits][kRows];
-    Unit right[kUnits][kRows];
-    memcpy(left, x, sizeof(left));
-    memcpy(right, y, sizeof(right));
-    add(left, right, in_units && g.a_turned, false);
   }
 
   Acc* const wide = reinterpret_cast<Acc*>(dynamic_shared);  // [warps][of B][of A]

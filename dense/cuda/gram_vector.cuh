@@ -30,8 +30,10 @@ __device__ uint4 load_partly(const E* source, std::int64_t count) {
 /// kCount sums of every lane. Long chains of floats lose accuracy: after kLongest terms the lanes'
 /// sums are added to totals, scattered over the warp (k = 1e7, 4 zero-mean columns of float: chains
 /// of 148 terms err 1.5 to 1.9 times as much as pairwise summation).
-template <class Acc, int kCount>
+template <class E, int kCount>
 struct WarpSums {
+  using Acc = decltype(device::widen(E()));
+  static constexpr bool kFlushes = std::is_same_v<E, float>;
   static constexpr int kLongest = 32;
   static constexpr int kPerLane = kCount >= 32 ? kCount / 32 : 1;
   static constexpr int kLanesPerSum = kCount >= 32 ? 1 : 32 / kCount;
@@ -42,7 +44,7 @@ struct WarpSums {
 
   /// All lanes have added `count` terms to each sum.
   __device__ void added(int count) {
-    if constexpr (std::is_same_v<Acc, float>) {
+    if constexpr (kFlushes) {
       terms += count;
       if (terms >= kLongest) flush();
     }
@@ -100,7 +102,6 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   const int j0 = strip / strips_m * kN;
   const int walker = static_cast<int>(blockIdx.x) / g.strips;
   const bool same = g.symmetric && i0 == j0;
-  const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
   const std::int64_t walkers = std::int64_t{g.walkers} * kGramVectorWarps;
   const std::int64_t own = std::int64_t{walker} * kGramVectorWarps + warp;
 
@@ -113,18 +114,36 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   for (int j = 0; j < kN; ++j)
     b[j] = g.b + min(j0 + j, g.n - 1) * g.b_strides.col;
 
-  WarpSums<Acc, kM * kN> of_lane;
+  WarpSums<E, kM * kN> of_lane;
   const auto add = [&](E x, E y, Acc& sum) {
     sum = fma(device::conjugate_if(g.conj_a, device::widen(x)),
               device::conjugate_if(g.conj_b, device::widen(y)), sum);
   };
+  const auto add_words = [&](const uint4(&x)[kM], const uint4(&y)[kN]) {
+    E left[kM][kVector];
+    E right[kN][kVector];
+    memcpy(left, x, sizeof(left));
+    memcpy(right, y, sizeof(right));
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          add(left[i][v], right[j][v], of_lane.sums[j * kM + i]);
+      }
+    }
+  };
+  // The last step may have words for some lanes alone; less than a word is left to the end.
+  std::int64_t whole = g.vectors ? k - k % kVector : 0;
+  const std::int64_t whole_steps = (whole + kStep - 1) / kStep;
   for (std::int64_t step = own; step < whole_steps; step += kUnroll * walkers) {
     uint4 x[kUnroll][kM];
     uint4 y[kUnroll][kN];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const std::int64_t p = (step + u * walkers) * kStep + lane * kVector;
-      const bool exists = u == 0 || step + u * walkers < whole_steps;
+      const bool exists = p < whole;
 #pragma unroll
       for (int i = 0; i < kM; ++i)
         x[u][i] = device::load_word<uint4>(a[i] + p, exists);
@@ -134,29 +153,49 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      E left[kM][kVector];
-      E right[kN][kVector];
       if constexpr (kM == kN) {
 #pragma unroll
         for (int j = 0; j < kN; ++j)
           y[u][j] = device::select(same, x[u][j], y[u][j]);
       }
-      memcpy(left, x[u], sizeof(left));
-      memcpy(right, y[u], sizeof(right));
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) {
-#pragma unroll
-        for (int j = 0; j < kN; ++j) {
-#pragma unroll
-          for (int i = 0; i < kM; ++i)
-            add(left[i][v], right[j][v], of_lane.sums[j * kM + i]);
-        }
-      }
+      add_words(x[u], y[u]);
     }
     of_lane.added(kUnroll * kVector);
   }
+  if (sizeof(E) <= 4 && !g.vectors && g.a_strides.col == 1 && g.b_strides.row == 1) {
+    // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
+    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+    constexpr int kSpan = kFew * kStep;
+    whole = (k - kVector) / kSpan * kSpan;
+    for (std::int64_t p = own * kSpan + lane * kVector; p < whole; p += walkers * kSpan) {
+      device::UnalignedUnit<uint4> x[kFew][kM];
+      device::UnalignedUnit<uint4> y[kFew][kN];
+#pragma unroll
+      for (int u = 0; u < kFew; ++u) {
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          x[u][i].load(a[i] + p + u * kStep);
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          y[u][j].load(b[j] + p + u * kStep);
+      }
+#pragma unroll
+      for (int u = 0; u < kFew; ++u) {
+        uint4 left[kM];
+        uint4 right[kN];
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          left[i] = x[u][i].unit(a[i]);
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          right[j] = y[u][j].unit(b[j]);
+        add_words(left, right);
+      }
+      of_lane.added(kFew * kVector);
+    }
+  }
   constexpr int kSingleStep = 32 * kSingles;
-  std::int64_t p = whole_steps * kStep + own * kSingleStep + lane;
+  std::int64_t p = whole + own * kSingleStep + lane;
   for (; p - lane < k; p += walkers * kSingleStep) {
     E x[kSingles][kM];
     E y[kSingles][kN];
