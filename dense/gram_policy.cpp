@@ -215,17 +215,25 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   return c;
 }
 
-bool vendor_beats_gram(const Problem& problem, DType type) noexcept {
-  const bool row_major = problem.a.col != 1;
+bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   constexpr int kMultiprocessors = 132;
-  if (problem.k < std::int64_t{1} << 31 &&
-      choose_gram(problem, type, kMultiprocessors, 90).kernel == GramKernel::none)
-    return true;
-  if (problem.m > 64) return true;
-  if (problem.m > 32 && problem.n == 1) return row_major && problem.k > 50'000;
-  if (type == DType::c64 || type == DType::c128) return problem.n > gram_widest(type);
-  if (problem.m <= 32) return false;
-  return row_major || (type == DType::f32 && problem.math == Math::ieee && problem.n > 8);
+  const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);
+  if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
+  const bool a_by_columns = p.a.col == 1;
+  const bool b_by_columns = p.b.row == 1;
+  if (p.m > 64) return true;
+  if (p.m > 32 && p.n == 1) return !a_by_columns && p.k > 50'000;
+  if (is_complex(type)) return p.n > gram_widest(type);
+  const bool f32 = type == DType::f32;
+  if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);
+  if (p.m <= 8 || p.n == 1) return false;
+  if (a_by_columns != b_by_columns) {
+    if (f32) return !c.vectors || (p.math == Math::tf32 && p.m > 16);
+    return type != DType::f64 && c.vectors && p.m > 16;
+  }
+  if (c.vectors || (type != DType::f64 && !f32)) return false;
+  if (a_by_columns) return type == DType::f64 && p.m > 16;
+  return f32 ? p.n > 8 : p.m > 16 && p.n <= 8;
 }
 
 std::string describe(const GramConfiguration& c) {
