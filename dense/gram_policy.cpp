@@ -227,13 +227,15 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   const bool f32 = type == DType::f32;
   if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);
   if (p.m <= 8 || p.n == 1) return false;
-  if (a_by_columns != b_by_columns) {
-    if (f32) return !c.vectors || (p.math == Math::tf32 && p.m > 16);
-    return type != DType::f64 && c.vectors && p.m > 16;
+  const bool long_k = p.k > 2'000'000;
+  if (type == DType::f64)
+    return !c.vectors && p.m > 16 && (a_by_columns || b_by_columns || p.n <= 8);
+  if (f32) {
+    if (a_by_columns && b_by_columns) return false;
+    if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
+    return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
   }
-  if (c.vectors || (type != DType::f64 && !f32)) return false;
-  if (a_by_columns) return type == DType::f64 && p.m > 16;
-  return f32 ? p.n > 8 : p.m > 16 && p.n <= 8;
+  return a_by_columns != b_by_columns && c.vectors && (p.m > 16 || long_k);
 }
 
 std::string describe(const GramConfiguration& c) {

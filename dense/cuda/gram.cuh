@@ -243,9 +243,11 @@ GramConfiguration unaligned_configuration(const GramConfiguration& aligned, cons
 
 template <class T, class TOut>
 GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
-    : problem_(problem),
-      configuration_(configuration(stream.device(), problem)),
-      unaligned_(unaligned_configuration<T>(configuration_, problem, stream.device().properties())),
+    : configuration_(configuration(stream.device(), problem)),
+      exchanged_(configuration_.mixed && problem.a.col != 1),
+      problem_(exchanged_ ? exchanged(problem) : problem),
+      unaligned_(
+          unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
       arrivals_(stream, configuration_.one_launch || unaligned_.one_launch ? 1 : 0),
       misaligned_(stream, problem_, "") {
   arrivals_.fill_zero();
