@@ -420,7 +420,7 @@ std::unique_ptr<Workload> make_workload(Session& session, const GemmCase& gemm, 
   return std::make_unique<GemmWorkload>(session, named, vendors, std::move(choices));
 }
 
-/// A vendor's algorithm must be this much faster to be chosen: less is noise.
+/// Another way must be this much faster than a plan's own to be chosen: less is noise.
 constexpr double kWorthChoosing = 0.98;
 
 }  // namespace
@@ -436,13 +436,16 @@ TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
   const std::vector<GemmChoice> choices = gemm_choices(tuned.query);
   tuned.report = run_workload(session, *make_workload(session, gemm, false, choices));
   double least_us = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < choices.size(); ++i) {  // lanky's own kernels come first
+  double own_us = least_us;  // of a plan that nothing was measured for
+  for (std::size_t i = 0; i < choices.size(); ++i) {
     const Outcome& outcome = tuned.report.outcomes[i];
     if (outcome.status != Status::ok || !outcome.timing) continue;
     const double us = outcome.timing->warm.median_us;
+    if (i == 0) own_us = us;
     if (us >= least_us) continue;
-    least_us = choices[i].vendor ? us : kWorthChoosing * us;
+    least_us = i == 0 ? kWorthChoosing * us : us;
     tuned.fastest = choices[i];
+    tuned.gain = own_us / us;
   }
   return tuned;
 }

@@ -47,7 +47,7 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
                                         const GemmChoice* choice = nullptr);
 
-/// Codes of what OpenBLAS has for a product: "" for its one way, or nothing.
+/// Names of what OpenBLAS has for a product: "" for its one way, or nothing.
 std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out);
 }  // namespace cpu
 
@@ -56,17 +56,10 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, const GemmChoice* choice = nullptr);
 
-/// Codes of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
+/// Names of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
 /// library.
 std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
                                            DType out, int most);
-/// "cublaslt 130100", or "" without the library.
-std::string vendor_library();
 }  // namespace cuda
-
-/// The vendor's library that serves a device, with its version where choices depend on it.
-inline std::string vendor_library(Device device) {
-  return device.is_cuda() ? cuda::vendor_library() : "openblas";
-}
 
 }  // namespace lanky::dense

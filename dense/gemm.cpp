@@ -133,18 +133,29 @@ struct GemmPlan<T, TOut>::Impl {
     stream.synchronize();  // the workspace is ready for every stream, not only for this one
   }
 
-  const GemmChoice* choice(const GemmTuning* measured) const {
-    if (measured == nullptr) return nullptr;
-    return measured->find({device, shape, kDType<T>, kDType<TOut>});
+  const GemmChoice* choice_of(const GemmTuning& measured) const {
+    return measured.find({device, shape, kDType<T>, kDType<TOut>});
   }
 
-  /// A line of explain(); "" for a plan that follows no tuning.
+  const GemmChoice* choice(const GemmTuning* measured) const {
+    const GemmChoice* known = measured == nullptr ? nullptr : choice_of(*measured);
+    return known != nullptr ? known : choice_of(GemmTuning::of_lanky());
+  }
+
+  /// Lines of explain(); "" for a plan that follows its rules alone.
   std::string note_on(const GemmTuning* measured) const {
-    if (measured == nullptr) return "";
-    if (!measured->note().empty()) return concat("tuning: ", measured->note(), "\n");
-    const GemmChoice* known = choice(measured);
-    if (known == nullptr) return "tuning: knows no such product\n";
-    return concat("tuning: measured fastest is ", known->vendor ? "the vendor" : "lanky", "\n");
+    const auto fastest = [](const GemmChoice& known) {
+      return concat("measured fastest is ", known.vendor ? "the vendor" : "lanky", "\n");
+    };
+    std::string note;
+    if (measured != nullptr) {
+      if (const GemmChoice* known = choice_of(*measured)) return "tuning: " + fastest(*known);
+      note = concat(
+          "tuning: ", measured->note().empty() ? "knows no such product" : measured->note(), "\n");
+    }
+    if (const GemmChoice* known = choice_of(GemmTuning::of_lanky()))
+      note += "lanky's own tuning: " + fastest(*known);
+    return note;
   }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }

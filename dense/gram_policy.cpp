@@ -34,26 +34,63 @@ int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
   return 0;
 }
 
+bool is_complex(DType type) {
+  return type == DType::c64 || type == DType::c128;
+}
+
+GramConfiguration vector_configuration(const Problem& p, DType type, int multiprocessors) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const int widest = gram_widest(type);
+  GramConfiguration c{.kernel = GramKernel::vector};
+  c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
+              (p.n == 1 || p.b.col * bytes % 16 == 0);
+  c.tile = p.m == 1 ? 0 : p.n == 1 ? 4 : p.m <= 2 ? 1 : p.m <= 4 || widest == 4 ? 2 : 3;
+  const int rows[] = {1, 2, 4, widest, 8};  // of a tile
+  const int columns[] = {1, 2, 4, widest, 1};
+  c.strips = static_cast<int>(ceil_div(p.m, rows[c.tile]) * ceil_div(p.n, columns[c.tile]));
+  const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
+  c.blocks =
+      blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
+  c.one_launch = c.strips == 1 && p.m * p.n <= kMostSumsOfOneLaunch;
+  return c;
+}
+
+/// Elements that gram_rows_kernel loads at once.
+std::int64_t rows_unit(DType type) {
+  return type == DType::f64 ? 2 : 4;
+}
+
+/// Wide rows of `packed` rows each.
+GramConfiguration rows_configuration(const Problem& p, DType type, int multiprocessors,
+                                     int packed) {
+  const std::int64_t unit = rows_unit(type);
+  GramConfiguration c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
+  c.tile = packed * p.m <= 8 * unit ? 0 : 1;
+  const std::int64_t step = 8 * 4 * unit * packed;
+  c.blocks = blocks_for(p.k, step, multiprocessors * (c.tile == 0 ? 2 : 1));
+  return c;
+}
+
 /// A's rows are adjacent; B's where `b_row_major`.
 GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const bool b_row_major = p.b.col == 1;
   const bool tight = b_row_major && p.a.col == p.m && p.b.row == p.n;
-  const bool real = type != DType::c64 && type != DType::c128;
+  const bool real = !is_complex(type);
   const bool f32 = type == DType::f32;
   GramConfiguration c{.row_major = true};
   const std::int64_t narrow = gram_row_vector_widest(type);
-  if (b_row_major && p.m == p.n && p.m > 1 && p.m <= narrow &&
-      (tight || (f32 && p.a.col % vector != 0))) {
+  if (tight && p.m == p.n && p.m > 1 && p.m <= narrow) {
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(p.m);
-    c.vectors = tight;
+    c.vectors = true;
     c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
     c.one_launch = p.m * p.n <= kMostSumsOfOneLaunch;
     return c;
   }
   const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
-  if (a_in_units && (p.n == 1 || (p.n <= 8 && (p.m >= 2 * p.n || !real)))) {
+  if (a_in_units &&
+      (p.n == 1 || (p.n <= 8 && (!real || (f32 && (!b_row_major || p.m >= 2 * p.n)))))) {
     c.kernel = GramKernel::row_strip;
     c.tile = p.n == 1 ? 0 : 1;
     c.vectors = true;
@@ -69,14 +106,11 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     return c;
   }
   if (f32) return {};
-  const std::int64_t unit = type == DType::f64 ? 2 : 4;
-  for (c.tile = 0; c.tile < 2; ++c.tile) {
-    c.packed = packed_rows(p, unit, 8 * unit * (c.tile + 1));
-    if (c.packed == 0) continue;
-    c.kernel = GramKernel::rows;
+  for (const std::int64_t units : {8, 16}) {
+    const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
+    if (packed == 0) continue;
+    c = rows_configuration(p, type, multiprocessors, packed);
     c.vectors = true;
-    const std::int64_t step = 8 * (type == DType::f64 ? 8 : 16) * c.packed;
-    c.blocks = blocks_for(p.k, step, multiprocessors * (c.tile == 0 ? 2 : 1));
     return c;
   }
   return {};
@@ -85,23 +119,14 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
 GramConfiguration choose_column_major(const Problem& p, DType type, int multiprocessors) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const bool f32 = type == DType::f32;
-  const bool complex = type == DType::c64 || type == DType::c128;
+  const bool complex = is_complex(type);
   GramConfiguration c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
   const std::int64_t widest = gram_widest(type);
   // f64 beyond four columns is faster on tensor cores; IEEE float and complex go there not at all.
   const bool no_mma = f32 || complex;
   if (p.n == 1 || p.m <= (no_mma ? widest : 4) ||
-      (no_mma && p.n <= widest && (complex || p.m > 16))) {
-    c.kernel = GramKernel::vector;
-    c.tile = p.m == 1 ? 0 : p.n == 1 ? 4 : p.m <= 2 ? 1 : p.m <= 4 || widest == 4 ? 2 : 3;
-    constexpr int kRows[] = {1, 2, 4, 8, 8};  // of a tile
-    c.strips = static_cast<int>(ceil_div(p.m, kRows[c.tile]));
-    const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
-    c.blocks =
-        blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
-    c.one_launch = c.strips == 1 && p.m * p.n <= kMostSumsOfOneLaunch;
-    return c;
-  }
+      (no_mma && p.n <= widest && (complex || p.m > 16)))
+    return vector_configuration(p, type, multiprocessors);
   if (complex) return {};
   if (!f32 && p.m <= 16) {
     c.kernel = GramKernel::direct;
@@ -118,6 +143,17 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   const std::int64_t slot_k = 128 / bytes * (c.tile == 0 ? 4 : c.tile == 1 ? 2 : 1);
   c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
   c.blocks = blocks_for(p.k, slot_k, multiprocessors);
+  return c;
+}
+
+/// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
+GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors) {
+  const Problem turned = p.a.col == 1 ? p : exchanged(p);
+  const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
+  if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
+  GramConfiguration c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
+  c.tile = p.m <= 16 ? 0 : 1;
+  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
   return c;
 }
 
@@ -148,28 +184,69 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   const bool served = compute_capability >= 90 && problem.n > 0 && problem.k > 128 &&
                       problem.k < std::int64_t{1} << 31;
   if (!served) return {};
-  if (problem.a.col == 1 && problem.b.row == 1)
-    return choose_column_major(problem, type, multiprocessors);
-  if (problem.a.row == 1) return choose_row_major(problem, type, multiprocessors);
-  return {};
+  GramConfiguration c;
+  if (problem.a.col == 1 && problem.b.row == 1) {
+    c = choose_column_major(problem, type, multiprocessors);
+  } else if (problem.a.row == 1) {
+    c = choose_row_major(problem, type, multiprocessors);
+  }
+  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
+    c = choose_mixed(problem, type, multiprocessors);
+  return c.kernel != GramKernel::none ? c
+                                      : choose_gram_of_any_strides(problem, type, multiprocessors);
 }
 
-bool vendor_beats_gram(const Problem& problem, DType type) noexcept {
-  const bool row_major = problem.a.col != 1;
-  if (problem.m > 64) return true;
-  if (problem.m > 32 && problem.n == 1) return row_major && problem.k > 50'000;
-  if (type == DType::c64 || type == DType::c128) return problem.n > gram_widest(type);
-  if (problem.m <= 32) return false;
-  return row_major || (type == DType::f32 && problem.math == Math::ieee && problem.n > 8);
+GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
+  const bool no_mma = type == DType::f32 || is_complex(type);
+  const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
+  if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
+    return vector_configuration(p, type, multiprocessors);
+  const std::int64_t unit = rows_unit(type);
+  if (no_mma || p.m > 32) return {};
+  GramConfiguration c = rows_configuration(p, type, multiprocessors, 1);
+  c.any = true;
+  c.a_turned = p.a.row != 1;
+  c.b_turned = p.b.col != 1;
+  const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
+    return stride % unit == 0 && (turned || width % unit == 0);
+  };
+  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
+              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
+  return c;
+}
+
+bool vendor_beats_gram(const Problem& p, DType type) noexcept {
+  constexpr int kMultiprocessors = 132;
+  const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);
+  if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
+  const bool a_by_columns = p.a.col == 1;
+  const bool b_by_columns = p.b.row == 1;
+  if (p.m > 64) return true;
+  if (p.m > 32 && p.n == 1) return !a_by_columns && p.k > 50'000;
+  if (is_complex(type)) return p.n > gram_widest(type);
+  const bool f32 = type == DType::f32;
+  if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);
+  if (p.m <= 8 || p.n == 1) return false;
+  const bool long_k = p.k > 2'000'000;
+  if (type == DType::f64)
+    return !c.vectors && p.m > 16 && (a_by_columns || b_by_columns || p.n <= 8);
+  if (f32) {
+    if (a_by_columns && b_by_columns) return false;
+    if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
+    return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
+  }
+  return a_by_columns != b_by_columns && c.vectors && (p.m > 16 || long_k);
 }
 
 std::string describe(const GramConfiguration& c) {
   return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
                 c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
-                c.row_major ? ", row-major" : "", ", k in ", c.blocks, " chunks of every ",
-                c.blocks, "th step", c.strips > 1 ? ", " : "",
+                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "", ", k in ",
+                c.blocks, " chunks of every ", c.blocks, "th step", c.strips > 1 ? ", " : "",
                 c.strips > 1 ? concat(c.strips, " strips of m") : "",
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
+                c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
+                c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
                 c.spread ? ", loads spread" : "",
                 c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }

@@ -16,9 +16,13 @@ enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_v
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;
-  int tile = 0;             // index into the kernel's tiles; row_vector: m = n
-  bool row_major = false;   // the m elements of a row of A^T are adjacent, not the k of a column
-  bool vectors = false;     // leading dimensions allow loads of 16 bytes
+  int tile = 0;            // index into the kernel's tiles; row_vector: m = n
+  bool row_major = false;  // the m elements of a row of A^T are adjacent, not the k of a column
+  bool vectors = false;    // leading dimensions allow loads of 16 bytes
+  bool any = false;        // rows: any strides
+  bool a_turned = false;   // then: A's k is adjacent
+  bool b_turned = false;
+  bool mixed = false;       // staged: one operand by columns, the other by rows
   Math math = Math::ieee;   // staged: what float is multiplied in
   int strips = 1;           // of rows of A, side by side in the grid
   int blocks = 0;           // of each strip; each leaves partial sums
@@ -30,7 +34,7 @@ struct GramConfiguration {
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
 constexpr int gram_widest(DType type) noexcept {
-  return type == DType::f32 || type == DType::f64 || type == DType::c64 ? 8 : 4;
+  return type == DType::f32 || type == DType::c64 ? 8 : 4;
 }
 /// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
 constexpr int gram_row_vector_widest(DType type) noexcept {
@@ -40,9 +44,21 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);
 
+/// For strides and pointers of any alignment; not as fast.
+GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
+                                             int multiprocessors);
+
+/// Whether pointers must be aligned to 16 bytes.
+constexpr bool needs_alignment(GramKernel kernel) noexcept {
+  return kernel == GramKernel::staged || kernel == GramKernel::row_strip;
+}
+
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// m = 128 .03 to .99; m = n = 64 row-major .2 to .7, IEEE float .3 to .6; one row-major column
-/// against 64 .8 to .9 from k = 1e6 on (.96 at 1e5).
+/// against 64 .96 at k = 1e5, .8 to .9 from 1e6 on. Mixed layouts: halves of 32 columns .8 to .9
+/// (16 columns 1.02); 17 and more by tf32. Off 16 bytes, by rows: f64 32 x 5 .64, float of 13
+/// columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1; 16 columns 1.1
+/// to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
 
 /// One line of explain().

@@ -17,10 +17,27 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// As many threads for 16 bytes of C as one wave of blocks has, but no more than there are partial
+/// sums.
+void plan_sum(PanelPlan& plan, const Problem& problem, const PanelChunk& chunk,
+              const DeviceProperties& device) {
+  constexpr int kThreads = 1024;  // of a multiprocessor
+  constexpr int kMostParts = 8;
+  const std::int64_t of_tile = problem.n * plan.tile_rows * chunk.bytes_sum / 16;
+  const std::int64_t vectors = plan.tiles * of_tile;
+  while (plan.sum_parts < kMostParts && plan.sum_parts * plan.tiles < plan.blocks &&
+         2 * plan.sum_parts * vectors <= std::int64_t{kThreads} * device.multiprocessors)
+    plan.sum_parts *= 2;
+  plan.sum_pieces = static_cast<int>(ceil_div(of_tile * plan.sum_parts, kPanelSumThreads));
+}
+
 PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m, int groups,
                     const DeviceProperties& device) {
   PanelPlan plan;
   plan.warps_n = groups;
+  // Equal groups of whole tiles of 8 columns.
+  plan.group_columns = static_cast<int>(
+      std::min<std::int64_t>(chunk.columns, ceil_div(ceil_div(problem.n, groups), 8) * 8));
   plan.warps_m = warps_m;
   plan.warps_k = kPanelConsumerWarps / groups / warps_m;
   plan.tile_rows = warps_m * chunk.rows;
@@ -32,12 +49,13 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.slot_bytes = warps_m * plan.warps_k * kPanelChunkBytes;
   plan.small_bytes = plan.warps_k * groups * chunk.bytes_b;
   plan.small_width = static_cast<int>(std::bit_ceil(static_cast<unsigned>(problem.n)));
-  plan.sum_bytes = plan.warps_k * groups * chunk.slice * plan.tile_rows * chunk.bytes_sum;
+  plan.sum_bytes = plan.warps_k * groups * chunk.slice * (plan.tile_rows * chunk.bytes_sum + 16);
   const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
   const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
   plan.stages = std::min(kMostStages, ring / slot);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
   if (plan.stages < kPanelProducers) plan.blocks = 0;
+  plan_sum(plan, problem, chunk, device);
   return plan;
 }
 
@@ -86,24 +104,29 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
 }
 
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
+  const std::int64_t n = problem.n;
   const bool large = problem.m * problem.k > 50'000'000;
   const bool deep = problem.k > 2048;
-  if (problem.n == 1 && !large) return true;
+  if (n == 1 && !large) return true;
   const auto ld = static_cast<std::size_t>(problem.a.row == 1 ? problem.a.col : problem.a.row);
   const bool unaligned = ld * size_of(in) % 16 != 0;
-  if (unaligned && (in != DType::f32 || problem.n == 1)) return true;
+  if (unaligned && (in != DType::f32 || n == 1)) return true;
+  const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
   switch (in) {
     case DType::f32:
-      if (problem.math == Math::tf32x3) return problem.n > 64;
-      if (problem.math == Math::tf32)
-        return problem.n > 32 || !deep || problem.m * problem.k < 300'000'000;
-      return problem.n > 32 || (problem.n > 16 && !large);
+      if (problem.math == Math::tf32x3) return n > 64;
+      if (problem.math == Math::tf32) return n > 64 || !deep || problem.m * problem.k < 300'000'000;
+      return (!deep && n > 96) || (!large && (within(48, 64) || n > 96));
     case DType::f64:
-      return problem.n > 8 || !deep;
+      if (n <= 8) return !deep;
+      return !large || !(within(32, 48) || within(64, 96));
     case DType::c64:
-      return problem.n > 16;
-    default:  // c128 and the half types
-      return problem.n > 4 || !deep || !large;
+      return n > 64;
+    case DType::c128:
+      if (n <= 4) return !deep || !large;
+      return !large || !within(16, 48);
+    default:  // the half types
+      return n > 4 || !deep || !large;
   }
 }
 

@@ -25,6 +25,7 @@ inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers
 /// 8 x 216 + 4 x 72 = 12 x 168: what 384 threads start with.
 inline constexpr int kPanelConsumerRegisters = 216;
 inline constexpr int kPanelProducerRegisters = 72;
+inline constexpr int kPanelSumThreads = 256;
 inline constexpr int kPanelChunkBytes = 4096;  // of A, what one warp multiplies at a time
 
 /// The work of one warp and one slot, as the kernel of an element type fixes it.
@@ -39,10 +40,11 @@ struct PanelChunk {
 };
 
 struct PanelPlan {
-  int warps_m = 0;  // chunks of a slot along the rows
-  int warps_k = 0;  // and along k
-  int warps_n = 0;  // groups of columns; warps_m * warps_k * warps_n warps work
-  int stages = 0;   // slots of the ring, at least one for each producer
+  int warps_m = 0;        // chunks of a slot along the rows
+  int warps_k = 0;        // and along k
+  int warps_n = 0;        // groups of columns; warps_m * warps_k * warps_n warps work
+  int group_columns = 0;  // of B, in a group
+  int stages = 0;         // slots of the ring, at least one for each producer
   int blocks = 0;
   int tile_rows = 0;
   int step = 0;   // of k, in a slot
@@ -53,6 +55,8 @@ struct PanelPlan {
   int small_width = 0;  // n rounded up to a power of two
   int sum_bytes = 0;    // of the sums of a slice
   int shared_bytes = 0;
+  int sum_parts = 1;   // threads that share out the partial sums of 16 bytes of C
+  int sum_pieces = 0;  // blocks that add up a tile
 
   /// Whether any tile is worked at by several blocks.
   constexpr bool shared_tiles() const noexcept { return tiles % blocks != 0; }

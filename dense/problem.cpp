@@ -50,11 +50,14 @@ Problem canonical(const GemmShape& shape) noexcept {
   const Strides c = strides_of(Op::none, shape.layout, shape.ldc);
   const bool conj_a = shape.op_a == Op::conj_trans;
   const bool conj_b = shape.op_b == Op::conj_trans;
-  if (shape.m >= shape.n) {
-    return {shape.m, shape.n, shape.k, a, b, c, false, conj_a, conj_b, shape.math};
-  }
-  return {shape.n,        shape.m, shape.k, b.transposed(), a.transposed(),
-          c.transposed(), true,    conj_b,  conj_a,         shape.math};
+  const Problem problem{shape.m, shape.n, shape.k, a, b, c, false, conj_a, conj_b, shape.math};
+  return shape.m >= shape.n ? problem : exchanged(problem);
+}
+
+Problem exchanged(const Problem& p) noexcept {
+  return {
+      p.n,      p.m,      p.k,   p.b.transposed(), p.a.transposed(), p.c.transposed(), !p.swapped,
+      p.conj_b, p.conj_a, p.math};
 }
 
 BlasCall blas_call(const Problem& problem) noexcept {

@@ -47,6 +47,9 @@ GemmShape with_leading_dimensions(GemmShape shape) noexcept;
 /// The canonical form of a shape whose leading dimensions are given (not 0).
 Problem canonical(const GemmShape& shape) noexcept;
 
+/// C^T = B^T A^T: the operands change places.
+Problem exchanged(const Problem& problem) noexcept;
+
 /// A problem in the terms of column-major BLAS.
 struct BlasCall {
   bool exchanged = false;  // C^T = B^T A^T: b is passed first, m and n are exchanged

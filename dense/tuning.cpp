@@ -1,15 +1,19 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <lanky/tuning.hpp>
+#include <numbers>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "core/text.hpp"
 #include "dense/backend.hpp"
+#include "dense/measured_choices.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 
@@ -19,12 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFormat[] = "lanky gemm tuning 1";
+constexpr char kFormat[] = "lanky gemm tuning 2";
 
-/// Short sides as they are, long ones by their power of two.
+/// Short sides as they are, above 16 rounded up to a multiple of 8; long ones by half a power of
+/// two.
 std::string class_of_side(std::int64_t side) {
-  if (side <= dense::kSkinny) return concat(side);
-  return concat("2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+  if (side <= 16) return concat(side);
+  if (side <= dense::kSkinny) return concat((side + 7) / 8 * 8);
+  const int power = std::bit_width(static_cast<std::uint64_t>(side)) - 1;
+  const bool upper = static_cast<double>(side) >= std::numbers::sqrt2 * std::exp2(power);
+  return concat("2^", power, upper ? ".5" : "");
 }
 
 /// The contiguous side of an operand, and whether its lines keep 16 bytes alignment.
@@ -43,10 +51,9 @@ std::string class_of(const GemmQuery& query) {
   const bool complex = query.in == DType::c64 || query.in == DType::c128;
   const std::string conjugated =
       concat(complex && p.conj_a ? " conj A" : "", complex && p.conj_b ? " conj B" : "");
-  return concat(card, ", ", dense::vendor_library(query.device), ": ", name(query.in), " to ",
-                name(query.out), " ", math, ", m ", class_of_side(p.m), " n ", class_of_side(p.n),
-                " k ", class_of_side(p.k), ", A along ",
-                class_of_strides(p.a, size_of(query.in), "mk"), ", B along ",
+  return concat(card, ": ", name(query.in), " to ", name(query.out), " ", math, ", m ",
+                class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k),
+                ", A along ", class_of_strides(p.a, size_of(query.in), "mk"), ", B along ",
                 class_of_strides(p.b, size_of(query.in), "kn"), ", C along ",
                 class_of_strides(p.c, size_of(query.out), "mn"), conjugated);
 }
@@ -106,17 +113,40 @@ std::optional<std::pair<std::string, GemmChoice>> choice_of(const std::string& l
   throw Error(code, concat(path.string(), ": ", what));
 }
 
+/// JSON lines as write() makes them. `from` names their source in errors.
+std::map<std::string, GemmChoice> parse(std::istream& lines, const std::string& from) {
+  std::map<std::string, GemmChoice> choices;
+  std::string line;
+  std::getline(lines, line);
+  const auto head = parse_line(line);
+  if (!head || head->count("format") == 0 || head->at("format") != kFormat)
+    throw Error(
+        ErrorCode::parse,
+        concat(from, ": is no file of lanky tune: line 1 is not {\"format\": \"", kFormat, "\"}"));
+  for (int number = 2; std::getline(lines, line); ++number) {
+    auto choice = choice_of(line);
+    if (!choice)
+      throw Error(ErrorCode::parse, concat(from, ": line ", number, " is no choice of lanky tune"));
+    choices.insert_or_assign(std::move(choice->first), std::move(choice->second));
+  }
+  return choices;
+}
+
 }  // namespace
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(query.shape));
-  std::vector<GemmChoice> choices = {{}};
   const std::vector<std::string> algorithms =
       query.device.is_cuda() ? dense::cuda::vendor_algorithms(query.device, problem, query.in,
                                                               query.out, most_algorithms)
                              : dense::cpu::vendor_algorithms(problem, query.in, query.out);
+  std::vector<GemmChoice> choices = {{}};
   for (const std::string& algorithm : algorithms)
     choices.push_back({true, algorithm});
+  const GemmFamily family = gemm_family(query.shape.m, query.shape.n, query.shape.k);
+  const bool to_vendor = query.device.is_cuda() ? dense::prefers_vendor(problem, family, query.in)
+                                                : family == GemmFamily::regular;
+  if (to_vendor && choices.size() > 1) std::swap(choices[0], choices[1]);
   return choices;
 }
 
@@ -125,20 +155,21 @@ GemmTuning GemmTuning::read(const fs::path& path) {
   std::error_code unknown;
   if (!fs::exists(path, unknown)) return tuning;
   std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) fail(ErrorCode::io, path, "cannot be read");
-  const auto head = parse_line(line);
-  if (!head || head->count("format") == 0 || head->at("format") != kFormat)
-    fail(ErrorCode::parse, path,
-         concat("is no file of lanky tune: line 1 is not {\"format\": \"", kFormat, "\"}"));
-  for (int number = 2; std::getline(file, line); ++number) {
-    auto choice = choice_of(line);
-    if (!choice)
-      fail(ErrorCode::parse, path, concat("line ", number, " is no choice of lanky tune"));
-    tuning.choices_.insert_or_assign(std::move(choice->first), std::move(choice->second));
-  }
+  if (!file || file.peek() == std::ifstream::traits_type::eof())
+    fail(ErrorCode::io, path, "cannot be read");
+  tuning.choices_ = parse(file, path.string());
   if (file.bad()) fail(ErrorCode::io, path, "cannot be read to its end");
   return tuning;
+}
+
+const GemmTuning& GemmTuning::of_lanky() {
+  static const GemmTuning instance = [] {
+    std::istringstream lines{std::string(dense::kMeasuredChoices)};
+    GemmTuning tuning;
+    tuning.choices_ = parse(lines, "choices compiled in");
+    return tuning;
+  }();
+  return instance;
 }
 
 fs::path GemmTuning::default_path() {

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <lanky/lanky.hpp>
+#include <set>
+#include <string>
 
 #include "dense/cuda/cublaslt.hpp"
 #include "support/dense_oracle.hpp"
@@ -88,12 +90,14 @@ void run_vendor_algorithms(const GemmShape& shape) {
   const auto own = [&] {
     return dense::cuda::make<T, T>(stream, problem, gemm_family(shape.m, shape.n, shape.k));
   };
-  auto algorithms = dense::cuda::cublaslt_algorithms(device, problem, kDType<T>, kDType<T>, 8);
-  EXPECT_FALSE(algorithms.empty());
-  algorithms.emplace_back();  // no algorithm at all: the heuristic's choice takes its place
-  for (const dense::cuda::CublasltAlgorithm& algorithm : algorithms) {
+  auto names = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<T>, 8);
+  EXPECT_FALSE(names.empty());
+  EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "names tell them apart";
+  names.emplace_back("none of these");  // the heuristic's choice takes its place
+  for (const std::string& algorithm : names) {
     const dense::cuda::CublasltExecutor<T, T> executor(stream, problem, own(), algorithm);
     SCOPED_TRACE(executor.explain());
+    EXPECT_EQ(executor.explain().find(algorithm) != std::string::npos, algorithm != names.back());
     dense.expect_exact(run_on<T>(executor, stream, dense, problem.swapped));
   }
 }

@@ -67,6 +67,27 @@ EXECUTOR_TEST(DenseGram, ExactForEveryAlignment) {
   }
 }
 
+// One operand's k adjacent, the other's rows; both strided (one column of a padded row); each short
+// of 16 bytes, or off them.
+TYPED_TEST(DenseGram, ShortExactForMixedLayouts) {
+  LANKY_DENSE_BODY();
+  constexpr std::int64_t kSides[][2] = {{1, 1},   {2, 2},   {4, 3},   {8, 8},  {7, 5}, {16, 16},
+                                        {24, 17}, {13, 13}, {32, 32}, {32, 5}, {64, 1}};
+  for (const auto& [m, n] : kSides) {
+    for (const Op op : {Op::none, Op::trans}) {  // of both: A by rows, then B
+      for (const auto& [padding, offset] :
+           {std::pair<std::int64_t, std::int64_t>{0, 0}, {8, 0}, {1, 0}, {0, 1}}) {
+        GemmShape shape = gram(m, n, 1025, Layout::col);
+        shape.op_a = shape.op_b = op;
+        SCOPED_TRACE(concat(text(shape), op == Op::none ? " nn" : " tt", " padding ", padding,
+                            " offset ", offset));
+        const DenseCase<T, TOut> dense(shape, Data::integers, 6, 1, 0, padding, offset);
+        dense.expect_exact(multiply(stream, dense));
+      }
+    }
+  }
+}
+
 /// A^T A from one copy of A, where the case has two equal ones.
 template <class T, class TOut>
 HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, TOut>& dense) {
@@ -171,14 +192,30 @@ TEST(GramPolicy, WideRowsBeginAtUnits) {
   EXPECT_EQ(chosen(gram(7, 7, 100'000, Layout::row), DType::f16).packed, 4);
   GemmShape padded = gram(7, 7, 100'000, Layout::row);
   padded.lda = padded.ldb = 8;
-  EXPECT_EQ(chosen(padded, DType::f16).kernel, dense::GramKernel::none);
+  EXPECT_EQ(chosen(padded, DType::f16).packed, 1);
+  EXPECT_FALSE(chosen(padded, DType::f16).vectors);
   EXPECT_EQ(chosen(gram(8, 8, 100'000, Layout::row), DType::f64).packed, 2);
 }
 
-TEST(GramPolicy, OneStridedColumnIsNoRowVector) {
+TEST(GramPolicy, AnyStridesAreServed) {
+  using dense::GramKernel;
   GemmShape strided = gram(1, 1, 100'000, Layout::row);
   strided.lda = strided.ldb = 3;
-  EXPECT_EQ(chosen(strided, DType::f32).kernel, dense::GramKernel::none);
+  EXPECT_EQ(chosen(strided, DType::f32).kernel, GramKernel::vector);
+  EXPECT_FALSE(chosen(strided, DType::f32).vectors);
+
+  GemmShape mixed = gram(16, 16, 100'000, Layout::row);
+  mixed.op_b = Op::trans;
+  mixed.ldb = mixed.k;
+  EXPECT_EQ(chosen(mixed, DType::f16).kernel, GramKernel::rows);
+  EXPECT_TRUE(chosen(mixed, DType::f16).vectors);
+  EXPECT_TRUE(chosen(mixed, DType::f16).b_turned);
+  EXPECT_FALSE(chosen(mixed, DType::f16).a_turned);
+  EXPECT_EQ(chosen(mixed, DType::f32).kernel, GramKernel::vector);
+
+  GemmShape odd = gram(32, 32, 100'001, Layout::col);
+  EXPECT_EQ(chosen(odd, DType::f64).kernel, GramKernel::rows);
+  EXPECT_FALSE(chosen(odd, DType::f64).vectors);
 }
 
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {

@@ -17,10 +17,6 @@ std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*p
   return {};
 }
 
-std::string vendor_library() {
-  return "";
-}
-
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, const GemmChoice*);

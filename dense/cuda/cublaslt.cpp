@@ -3,10 +3,9 @@
 #include <cublasLt.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/cuda_check.hpp"
@@ -21,6 +20,9 @@ namespace {
 /// More than the heuristic ever asks for on Hopper.
 constexpr std::uint64_t kMaxWorkspaceBytes = 32U << 20;
 
+/// Algorithms that the heuristic is asked for, to find one by its name; 13.1 offers up to 8.
+constexpr int kMost = 16;
+
 #define LANKY_CUBLASLT_FUNCTION(name) \
   decltype(::name)* name = library.function<decltype(::name)>(#name)
 
@@ -30,7 +32,6 @@ struct Api {
   LANKY_CUBLASLT_FUNCTION(cublasLtGetStatusString);
   LANKY_CUBLASLT_FUNCTION(cublasLtGetVersion);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmul);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoCheck);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoGetHeuristic);
   LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescCreate);
@@ -44,12 +45,11 @@ struct Api {
 
   bool complete() const noexcept {
     return cublasLtCreate && cublasLtGetStatusString && cublasLtGetVersion && cublasLtMatmul &&
-           cublasLtMatmulAlgoCheck && cublasLtMatmulAlgoConfigGetAttribute &&
-           cublasLtMatmulAlgoGetHeuristic && cublasLtMatmulDescCreate &&
-           cublasLtMatmulDescDestroy && cublasLtMatmulDescSetAttribute &&
-           cublasLtMatmulPreferenceCreate && cublasLtMatmulPreferenceDestroy &&
-           cublasLtMatmulPreferenceSetAttribute && cublasLtMatrixLayoutCreate &&
-           cublasLtMatrixLayoutDestroy;
+           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmulAlgoGetHeuristic &&
+           cublasLtMatmulDescCreate && cublasLtMatmulDescDestroy &&
+           cublasLtMatmulDescSetAttribute && cublasLtMatmulPreferenceCreate &&
+           cublasLtMatmulPreferenceDestroy && cublasLtMatmulPreferenceSetAttribute &&
+           cublasLtMatrixLayoutCreate && cublasLtMatrixLayoutDestroy;
   }
 };
 #undef LANKY_CUBLASLT_FUNCTION
@@ -214,15 +214,35 @@ bool aligned(std::initializer_list<const void*> pointers) {
   });
 }
 
-using Choice = std::optional<CublasltAlgorithm>;
-static_assert(sizeof(CublasltAlgorithm::code) == sizeof(cublasLtMatmulAlgo_t));
+struct Algorithm {
+  cublasLtMatmulAlgo_t code;
+  std::int64_t workspace_bytes;
+};
 
-const cublasLtMatmulAlgo_t* native(const CublasltAlgorithm& algorithm) {
-  return reinterpret_cast<const cublasLtMatmulAlgo_t*>(algorithm.code.data());
+/// Name of an algorithm, "24 tile 20 stages 7 split 1 ...": all that the library tells of it, which
+/// tells those that it offers for one product apart.
+std::string describe(const Algorithm& algorithm) {
+  const auto attribute = [&](cublasLtMatmulAlgoConfigAttributes_t which, auto value) {
+    std::size_t written = 0;
+    api().cublasLtMatmulAlgoConfigGetAttribute(&algorithm.code, which, &value, sizeof value,
+                                               &written);
+    return value;
+  };
+  const auto word = [&](auto which) { return attribute(which, std::int32_t{}); };
+  const auto half = [&](auto which) { return attribute(which, std::uint16_t{}); };
+  return concat(word(CUBLASLT_ALGO_CONFIG_ID), " tile ", word(CUBLASLT_ALGO_CONFIG_TILE_ID),
+                " stages ", word(CUBLASLT_ALGO_CONFIG_STAGES_ID), " split ",
+                word(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), " swizzle ",
+                word(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), " custom ",
+                word(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION), " inner ",
+                half(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID), " cluster ",
+                half(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
 }
 
+using Choice = std::optional<Algorithm>;
+
 std::string describe(const Choice& choice) {
-  return choice ? cuda::describe(*choice) : "none";
+  return choice ? describe(*choice) : "none";
 }
 
 /// Operands and arithmetic of a product.
@@ -235,35 +255,20 @@ struct Matmul {
         c(out, {call.m, call.n}, call.ldc) {}
 
   /// Up to `most` algorithms that the heuristic offers, the best first.
-  std::vector<CublasltAlgorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
-                                         const Preference& preference, int most) const {
+  std::vector<Algorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
+                                 const Preference& preference, int most) const {
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
     int found = 0;
     const cublasStatus_t status = api().cublasLtMatmulAlgoGetHeuristic(
         handle, operations[scalars_on_device].get(), a.get(), b.get(), c.get(), c.get(),
         preference.get(), most, results.data(), &found);
-    std::vector<CublasltAlgorithm> algorithms;
+    std::vector<Algorithm> algorithms;
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < found; ++i) {
       const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
       if (result.state != CUBLAS_STATUS_SUCCESS) continue;
-      CublasltAlgorithm& algorithm = algorithms.emplace_back();
-      std::memcpy(algorithm.code.data(), &result.algo, sizeof result.algo);
-      algorithm.workspace_bytes = static_cast<std::int64_t>(result.workspaceSize);
+      algorithms.push_back({result.algo, static_cast<std::int64_t>(result.workspaceSize)});
     }
     return algorithms;
-  }
-
-  /// The algorithm with the workspace that it needs here; nothing where the library refuses it.
-  Choice accepted(cublasLtHandle_t handle, bool scalars_on_device,
-                  const CublasltAlgorithm& algorithm) const {
-    cublasLtMatmulHeuristicResult_t result{};
-    const cublasStatus_t status =
-        api().cublasLtMatmulAlgoCheck(handle, operations[scalars_on_device].get(), a.get(), b.get(),
-                                      c.get(), c.get(), native(algorithm), &result);
-    if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMaxWorkspaceBytes) {
-      return std::nullopt;
-    }
-    return CublasltAlgorithm{algorithm.code, static_cast<std::int64_t>(result.workspaceSize)};
   }
 
   std::array<Operation, 2> operations;  // scalars in host memory, in device memory
@@ -285,70 +290,20 @@ std::string cublaslt_absence(const Problem& problem, DType in) {
   return api().complete() ? "" : "cuBLASLt lacks a function";
 }
 
-std::size_t cublaslt_version() {
-  return api().cublasLtGetVersion();
-}
-
-std::string describe(const CublasltAlgorithm& algorithm) {
-  const auto attribute = [&](cublasLtMatmulAlgoConfigAttributes_t which) {
-    std::uint32_t value = 0;
-    std::size_t written = 0;
-    api().cublasLtMatmulAlgoConfigGetAttribute(native(algorithm), which, &value, sizeof value,
-                                               &written);
-    return value;
-  };
-  return concat(attribute(CUBLASLT_ALGO_CONFIG_ID), " tile ",
-                attribute(CUBLASLT_ALGO_CONFIG_TILE_ID), " stages ",
-                attribute(CUBLASLT_ALGO_CONFIG_STAGES_ID), " split ",
-                attribute(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), " swizzle ",
-                attribute(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), " custom ",
-                attribute(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
-}
-
-std::string code_text(const CublasltAlgorithm& algorithm) {
-  std::string text;
-  for (const std::uint64_t word : algorithm.code) {
-    for (int shift = 60; shift >= 0; shift -= 4)
-      text += "0123456789abcdef"[word >> shift & 15];
-  }
-  return text;
-}
-
-std::optional<CublasltAlgorithm> parse_algorithm(std::string_view text) {
-  constexpr std::size_t kDigits = 16;  // of a word
-  CublasltAlgorithm algorithm;
-  if (text.size() != kDigits * algorithm.code.size()) return std::nullopt;
-  for (std::uint64_t& word : algorithm.code) {
-    const char* end = text.data() + kDigits;
-    const auto [stop, error] = std::from_chars(text.data(), end, word, 16);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    text.remove_prefix(kDigits);
-  }
-  return algorithm;
-}
-
 std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
                                            DType out, int most) {
-  std::vector<std::string> codes;
-  if (!cublaslt_absence(problem, in).empty()) return codes;
-  for (const CublasltAlgorithm& algorithm : cublaslt_algorithms(device, problem, in, out, most))
-    codes.push_back(code_text(algorithm));
-  return codes;
-}
-
-std::string vendor_library() {
-  return api().library.loaded() && api().complete() ? concat("cublaslt ", cublaslt_version()) : "";
-}
-
-std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,
-                                                   DType out, int most) {
+  std::vector<std::string> names;
+  if (!cublaslt_absence(problem, in).empty()) return names;
   const Matmul matmul(blas_call(problem), in, out, problem.math);
   const DeviceGuard guard(device.index());
-  return matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most);
+  for (const Algorithm& algorithm :
+       matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most))
+    names.push_back(describe(algorithm));
+  return names;
 }
 
 struct CublasltMatmul::State {
-  State(Device device, const Problem& problem, DType in, DType out, const Choice& chosen)
+  State(Device device, const Problem& problem, DType in, DType out, std::string_view chosen)
       : handle(handle_of(device)),
         exchanged(blas_call(problem).exchanged),
         matmul(blas_call(problem), in, out, problem.math) {
@@ -357,16 +312,20 @@ struct CublasltMatmul::State {
     const Preference narrow(size_of(in), size_of(out));
     for (const bool on_device : {false, true}) {
       auto& [unaligned, aligned] = algorithms[on_device];
-      unaligned = best(on_device, narrow);
-      if (chosen) aligned = matmul.accepted(handle, on_device, *chosen);
-      if (!aligned) aligned = best(on_device, wide);
+      unaligned = best(on_device, narrow, "");
+      aligned = best(on_device, wide, chosen);
       if (!aligned) aligned = unaligned;
     }
   }
 
-  Choice best(bool on_device, const Preference& preference) const {
-    const auto offered = matmul.offered(handle, on_device, preference, 1);
-    return offered.empty() ? Choice() : offered.front();
+  /// The algorithm of that name, or else the heuristic's first.
+  Choice best(bool on_device, const Preference& preference, std::string_view named) const {
+    const auto offered = matmul.offered(handle, on_device, preference, named.empty() ? 1 : kMost);
+    if (offered.empty()) return std::nullopt;
+    const auto found = std::find_if(offered.begin(), offered.end(), [&](const auto& algorithm) {
+      return describe(algorithm) == named;
+    });
+    return found == offered.end() ? offered.front() : *found;
   }
 
   cublasLtHandle_t handle;
@@ -376,7 +335,7 @@ struct CublasltMatmul::State {
 };
 
 CublasltMatmul::CublasltMatmul(Device device, const Problem& problem, DType in, DType out,
-                               const Choice& chosen)
+                               std::string_view chosen)
     : state_(std::make_unique<State>(device, problem, in, out, chosen)) {}
 CublasltMatmul::~CublasltMatmul() = default;
 
@@ -403,14 +362,14 @@ void CublasltMatmul::run(const Stream& stream, bool scalars_on_device, const voi
   const DeviceGuard guard(stream.device().index());
   check(api().cublasLtMatmul(s.handle, matmul.operations[scalars_on_device].get(), alpha, a,
                              matmul.a.get(), b, matmul.b.get(), beta, c, matmul.c.get(), c,
-                             matmul.c.get(), native(*algorithm), workspace,
+                             matmul.c.get(), &algorithm->code, workspace,
                              static_cast<std::size_t>(algorithm->workspace_bytes), stream.native()),
         "cublasLtMatmul");
 }
 
 std::string CublasltMatmul::explain() const {
   const auto& algorithms = state_->algorithms;
-  return concat("cuBLASLt ", cublaslt_version(), ", algorithm ", describe(algorithms[0][1]),
+  return concat("cuBLASLt ", api().cublasLtGetVersion(), ", algorithm ", describe(algorithms[0][1]),
                 ", unaligned ", describe(algorithms[0][0]), "; scalars in device memory ",
                 describe(algorithms[1][1]), ", unaligned ", describe(algorithms[1][0]));
 }

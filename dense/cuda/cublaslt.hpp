@@ -3,9 +3,7 @@
 // so that equal plans give equal bits.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,35 +16,14 @@ namespace lanky::dense::cuda {
 /// no word for); "" where it can.
 std::string cublaslt_absence(const Problem& problem, DType in);
 
-/// The version of the library, which must be there.
-std::size_t cublaslt_version();
-
-/// An algorithm with its configuration, in the library's own code: good for the version that it
-/// came from, on the kind of card that it was made for.
-struct CublasltAlgorithm {
-  std::array<std::uint64_t, 8> code{};
-  std::int64_t workspace_bytes = 0;
-};
-
-/// Up to `most` algorithms that the heuristic knows for pointers aligned to 16 bytes and scalars in
-/// host memory, the one that it takes for the fastest first. None of them is run.
-std::vector<CublasltAlgorithm> cublaslt_algorithms(Device device, const Problem& problem, DType in,
-                                                   DType out, int most);
-
-/// The code as hexadecimal text, and back; nothing for other text, "" included.
-std::string code_text(const CublasltAlgorithm& algorithm);
-std::optional<CublasltAlgorithm> parse_algorithm(std::string_view text);
-
-/// "24 tile 20 stages 7 split 1 ...": what the library tells of an algorithm.
-std::string describe(const CublasltAlgorithm& algorithm);
-
 /// One product in cuBLASLt's terms; owns its descriptors.
 class CublasltMatmul {
  public:
-  /// `chosen` computes where pointers are aligned to 16 bytes and the library accepts it; what the
-  /// heuristic takes for the fastest otherwise.
+  /// The algorithm of the name `chosen` (of vendor_algorithms()) computes where pointers are
+  /// aligned to 16 bytes and the heuristic offers it; what the heuristic takes for the fastest
+  /// otherwise.
   CublasltMatmul(Device device, const Problem& problem, DType in, DType out,
-                 const std::optional<CublasltAlgorithm>& chosen);
+                 std::string_view chosen);
   CublasltMatmul(const CublasltMatmul&) = delete;
   CublasltMatmul& operator=(const CublasltMatmul&) = delete;
   ~CublasltMatmul();
@@ -72,8 +49,7 @@ class CublasltExecutor final : public Executor<T, TOut> {
  public:
   /// cublaslt_absence(problem, kDType<T>) is "".
   CublasltExecutor(const Stream& stream, const Problem& problem,
-                   std::unique_ptr<Executor<T, TOut>> fallback,
-                   const std::optional<CublasltAlgorithm>& chosen = std::nullopt)
+                   std::unique_ptr<Executor<T, TOut>> fallback, std::string_view chosen)
       : fallback_(std::move(fallback)),
         matmul_(stream.device(), problem, kDType<T>, kDType<TOut>, chosen) {}
 

@@ -36,7 +36,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
   return std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
       own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
-      choice != nullptr ? parse_algorithm(choice->algorithm) : std::nullopt);
+      choice != nullptr ? choice->algorithm : "");
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

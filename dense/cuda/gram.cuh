@@ -70,31 +70,37 @@ GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
 
 /// Tile 0 for sides up to 8, 1 for 16.
 template <class T>
-GramLaunch<T> direct_launch(int tile) {
-  return {tile == 0 ? &gram_direct_kernel<T, 8, 8> : &gram_direct_kernel<T, 16, 4>, nullptr,
-          kGramDirectWarps * 32, 0, 0};
+GramLaunch<T> direct_launch(int tile, bool aligned) {
+  static constexpr GramKernelPointer<T> kKernels[2][2] = {
+      {&gram_direct_kernel<T, 8, 8, false>, &gram_direct_kernel<T, 16, 4, false>},
+      {&gram_direct_kernel<T, 8, 8, true>, &gram_direct_kernel<T, 16, 4, true>}};
+  return {kKernels[aligned ? 1 : 0][tile], nullptr, kGramDirectWarps * 32, 0, 0};
 }
 
 /// Tile 0 for wide rows of 8 units, 1 for 16.
 template <class T>
-GramLaunch<T> rows_launch(int tile) {
+GramLaunch<T> rows_launch(int tile, bool any) {
   using Unit = typename RowFragment<device::DeviceElement<T>>::Unit;
-  constexpr int kUnroll = sizeof(T) == 2 ? 1 : 2;  // of the larger
+  constexpr bool kHalf = sizeof(T) == 2;
+  constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
   const std::size_t wide = (tile + 1) * 8 * sizeof(Unit) / sizeof(T);
-  const GramKernelPointer<T> kernel =
-      tile == 0 ? &gram_rows_kernel<T, 1, 4> : &gram_rows_kernel<T, 2, kUnroll>;
+  static constexpr GramKernelPointer<T> kKernels[2][2] = {
+      {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
+      {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
+       true > }};
+  const GramKernelPointer<T> kernel = kKernels[any ? 1 : 0][tile];
   return {kernel, nullptr, kGramRowsWarps * 32,
           kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
 }
 
-template <class T, Math kMath, int kIndex, bool kRowMajor>
+template <class T, Math kMath, int kIndex, GramLayout kLayout>
 GramLaunch<T> staged_launch_of() {
   constexpr GramTile kTile = kGramTile<T, kMath, kIndex>;
   constexpr std::size_t kSums =
       static_cast<std::size_t>(kTile.groups * kTile.m * kTile.n) * sizeof(Accumulator<T>);
   constexpr std::size_t kRing = static_cast<std::size_t>(kGramSlots) * kTile.slot_bytes();
   constexpr std::size_t kAlignment = 1024;
-  return {nullptr, &gram_staged_kernel<T, kMath, kIndex, kRowMajor>,
+  return {nullptr, &gram_staged_kernel<T, kMath, kIndex, kLayout>,
           static_cast<unsigned>(kTile.threads()), std::max(kSums, kRing) + kAlignment,
           kTile.segments};
 }
@@ -102,8 +108,14 @@ GramLaunch<T> staged_launch_of() {
 /// Tile 1 for sides up to 32, 2 for 64.
 template <class T, Math kMath>
 GramLaunch<T> staged_launch_of_large(int tile) {
-  return tile == 1 ? staged_launch_of<T, kMath, 1, false>()
-                   : staged_launch_of<T, kMath, 2, false>();
+  return tile == 1 ? staged_launch_of<T, kMath, 1, GramLayout::columns>()
+                   : staged_launch_of<T, kMath, 2, GramLayout::columns>();
+}
+
+template <class T, GramLayout kLayout>
+GramLaunch<T> ieee_staged_launch(int tile) {
+  return tile == 0 ? staged_launch_of<T, Math::ieee, 0, kLayout>()
+                   : staged_launch_of<T, Math::ieee, 1, kLayout>();
 }
 
 template <class T>
@@ -112,12 +124,9 @@ GramLaunch<T> staged_launch(const GramConfiguration& c) {
   if constexpr (std::is_same_v<T, float>) {
     if (c.math == Math::tf32) return staged_launch_of_large<T, Math::tf32>(c.tile);
     if (c.math == Math::tf32x3) return staged_launch_of_large<T, Math::tf32x3>(c.tile);
-    if (c.row_major) {
-      return c.tile == 0 ? staged_launch_of<T, kIeee, 0, true>()
-                         : staged_launch_of<T, kIeee, 1, true>();
-    }
-    return c.tile == 0 ? staged_launch_of<T, kIeee, 0, false>()
-                       : staged_launch_of<T, kIeee, 1, false>();
+    if (c.mixed) return ieee_staged_launch<T, GramLayout::mixed>(c.tile);
+    return c.row_major ? ieee_staged_launch<T, GramLayout::rows>(c.tile)
+                       : ieee_staged_launch<T, GramLayout::columns>(c.tile);
   } else {
     return staged_launch_of_large<T, kIeee>(c.tile);
   }
@@ -139,11 +148,11 @@ GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& p
       break;
     case GramKernel::direct:
       if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
-        return direct_launch<T>(configuration.tile);
+        return direct_launch<T>(configuration.tile, configuration.vectors);
       break;
     case GramKernel::rows:
       if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
-        return rows_launch<T>(configuration.tile);
+        return rows_launch<T>(configuration.tile, configuration.any);
       break;
     case GramKernel::none:
       break;
@@ -191,8 +200,17 @@ CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, st
 }
 
 template <class T>
-GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major,
+GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major, bool mixed,
                  unsigned segments) {
+  if (mixed) {
+    const std::int64_t whole = g.k - g.k % (kSegmentBytes / static_cast<std::int64_t>(sizeof(T)));
+    const T* const rest = b + whole * g.b_strides.row;
+    return {column_map(a, g.m, g.a_stride, g.k, segments, false),
+            row_map(b, g.n, g.b_strides.row, whole, segments),
+            column_map(a, g.m, g.a_stride, g.k, segments, true),
+            row_map(whole < g.k ? rest : b, g.n, g.b_strides.row, whole < g.k ? g.k - whole : whole,
+                    segments)};
+  }
   if (row_major) {
     const CUtensorMap a_map = row_map(a, g.m, g.a_stride, g.k, segments);
     const CUtensorMap b_map = row_map(b, g.n, g.b_stride, g.k, segments);
@@ -204,19 +222,39 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
           column_map(b, g.n, g.b_stride, g.k, segments, true)};
 }
 
-template <class T, class TOut>
-GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
-    : problem_(problem),
-      configuration_(configuration(stream.device(), problem)),
-      arrivals_(stream, configuration_.one_launch ? 1 : 0),
-      misaligned_(stream, problem, "") {
-  arrivals_.fill_zero();
-  device::load_kernels(stream, &gram_sum_kernel<T>);
-  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
-  const DeviceGuard guard(stream.device().index());
+template <class T>
+void load_gram_kernel(const GramConfiguration& configuration, const Problem& problem) {
+  const GramLaunch<T> launch = launch_of<T>(configuration, problem);
   check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(launch.shared_bytes)),
              "cudaFuncSetAttribute");
+}
+
+/// The configuration for pointers off 16 bytes.
+template <class T>
+GramConfiguration unaligned_configuration(const GramConfiguration& aligned, const Problem& problem,
+                                          const DeviceProperties& properties) {
+  if (needs_alignment(aligned.kernel))
+    return choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
+  GramConfiguration c = aligned;
+  c.vectors = false;
+  return c;
+}
+
+template <class T, class TOut>
+GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
+    : configuration_(configuration(stream.device(), problem)),
+      exchanged_(configuration_.mixed && problem.a.col != 1),
+      problem_(exchanged_ ? exchanged(problem) : problem),
+      unaligned_(
+          unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
+      arrivals_(stream, configuration_.one_launch || unaligned_.one_launch ? 1 : 0),
+      misaligned_(stream, problem_, "") {
+  arrivals_.fill_zero();
+  device::load_kernels(stream, &gram_sum_kernel<T>);
+  const DeviceGuard guard(stream.device().index());
+  load_gram_kernel<T>(configuration_, problem_);
+  if (unaligned_.kernel != GramKernel::none) load_gram_kernel<T>(unaligned_, problem_);
 }
 
 /// The counter of arriving blocks belongs to the first workspace that the plan sees, which serves
@@ -232,65 +270,76 @@ unsigned* GramExecutor<T, TOut>::arrivals_of(void* workspace) const noexcept {
 
 template <class T, class TOut>
 std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return std::max<std::int64_t>(misaligned_.workspace_bytes(),
-                                configuration_.blocks * problem_.m * problem_.n *
-                                    static_cast<std::int64_t>(sizeof(Accumulator<T>)));
+  const std::int64_t partials = std::max(configuration_.blocks, unaligned_.blocks) * problem_.m *
+                                problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  return unaligned_.kernel != GramKernel::none ? partials
+                                               : std::max(partials, misaligned_.workspace_bytes());
 }
 
 template <class T, class TOut>
 std::string GramExecutor<T, TOut>::explain() const {
-  return describe(configuration_);
+  if (!needs_alignment(configuration_.kernel)) return describe(configuration_);
+  return concat(
+      describe(configuration_), "; for pointers off 16 bytes: ",
+      unaligned_.kernel != GramKernel::none ? describe(unaligned_) : misaligned_.explain());
 }
 
 template <class T, class TOut>
-void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  using Acc = Accumulator<T>;
-  const bool row_major = configuration_.row_major;
-  const std::int64_t a_stride = row_major ? problem_.a.col : problem_.a.row;
-  const std::int64_t b_stride = row_major ? problem_.b.row : problem_.b.col;
-  const auto aligned = [](const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& given) const {
+  Operands<T, TOut> operands = given;
+  if (exchanged_) std::swap(operands.a, operands.b);
+  const auto off = [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
   };
+  if (!off(operands.a) && !off(operands.b)) return launch(stream, operands, configuration_);
+  if (unaligned_.kernel != GramKernel::none) return launch(stream, operands, unaligned_);
+  misaligned_.run(stream, operands);
+}
+
+template <class T, class TOut>
+void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>& operands,
+                                   const GramConfiguration& configuration) const {
+  using Acc = Accumulator<T>;
+  const bool row_major = configuration.row_major;
   const GramArguments<T> arguments{
       .m = static_cast<int>(problem_.m),
       .n = static_cast<int>(problem_.n),
       .k = problem_.k,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
-      .a_stride = a_stride,
-      .b_stride = b_stride,
-      .b_column_stride = problem_.b.col,
+      .a_stride = row_major ? problem_.a.col : problem_.a.row,
+      .b_stride = row_major ? problem_.b.row : problem_.b.col,
+      .a_strides = problem_.a,
+      .b_strides = problem_.b,
       .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
-                   a_stride == b_stride,
+                   problem_.a == problem_.b.transposed(),
       .conj_a = problem_.conj_a,
       .conj_b = problem_.conj_b,
-      .vectors = configuration_.vectors && aligned(operands.a) && aligned(operands.b),
-      .strips = configuration_.strips,
-      .spread = configuration_.spread,
-      .packed = configuration_.packed,
-      .walkers = configuration_.blocks,
-      .run_log2 = configuration_.run_log2,
+      .vectors = configuration.vectors,
+      .a_turned = configuration.a_turned,
+      .b_turned = configuration.b_turned,
+      .strips = configuration.strips,
+      .spread = configuration.spread,
+      .packed = configuration.packed,
+      .walkers = configuration.blocks,
+      .run_log2 = configuration.run_log2,
       .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
-      .arrivals = arrivals_of(operands.workspace),
+      .arrivals = configuration.one_launch ? arrivals_of(operands.workspace) : nullptr,
       .c = operands.c,
       .c_strides = problem_.c,
       .c_is_wide = std::is_same_v<TOut, Acc>,
       .alpha = device::DeviceScalar<Acc>(operands.alpha),
       .beta = device::DeviceScalar<Acc>(operands.beta)};
-  const GramLaunch<T> launch = launch_of<T>(configuration_, problem_);
-  const bool needs_vectors =
-      launch.staged != nullptr || configuration_.kernel == GramKernel::row_strip;
-  if (needs_vectors && !arguments.vectors) return misaligned_.run(stream, operands);
+  const GramLaunch<T> kernel = launch_of<T>(configuration, problem_);
   const device::LaunchScope scope(stream);
-  const device::LaunchSize size{
-      static_cast<unsigned>(configuration_.blocks * configuration_.strips), launch.threads,
-      launch.shared_bytes};
-  if (launch.plain != nullptr) {
-    device::launch_dependent(stream, launch.plain, size, arguments);
+  const device::LaunchSize size{static_cast<unsigned>(configuration.blocks * configuration.strips),
+                                kernel.threads, kernel.shared_bytes};
+  if (kernel.plain != nullptr) {
+    device::launch_dependent(stream, kernel.plain, size, arguments);
   } else if constexpr (!kIsComplex<T>) {
-    device::launch_dependent(stream, launch.staged, size,
+    device::launch_dependent(stream, kernel.staged, size,
                              maps_of(arguments, operands.a, operands.b, row_major,
-                                     static_cast<unsigned>(launch.segments)),
+                                     configuration.mixed, static_cast<unsigned>(kernel.segments)),
                              arguments);
   }
   if (arguments.arrivals != nullptr) return;

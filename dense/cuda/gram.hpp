@@ -31,9 +31,13 @@ class GramExecutor final : public Executor<T, TOut> {
                        properties.compute_capability);
   }
   unsigned* arrivals_of(void* workspace) const noexcept;
+  void launch(const Stream& stream, const Operands<T, TOut>& operands,
+              const GramConfiguration& configuration) const;
 
-  Problem problem_;
   GramConfiguration configuration_;
+  bool exchanged_;  // C^T = B^T A^T is computed
+  Problem problem_;
+  GramConfiguration unaligned_;                 // for pointers off 16 bytes; none: misaligned_
   mutable Buffer<unsigned> arrivals_;           // of blocks, zero between runs; one or none
   mutable std::atomic<void*> owner_ = nullptr;  // the workspace that arrivals_ belongs to
   TiledExecutor<T, TOut> misaligned_;

@@ -23,13 +23,16 @@ struct GramArguments {
   const Element* b;  // [k, n]
   std::int64_t
       a_stride;  // elements from one row of A to the next; row-major: from one k to the next
-  std::int64_t b_stride;         // of B likewise, columns for rows
-  std::int64_t b_column_stride;  // row strips: elements from one column of B to the next
-  bool symmetric;                // A and B are the same memory: it is loaded once
-  bool conj_a;                   // complex: A is conjugated
+  std::int64_t b_stride;  // of B likewise, columns for rows
+  Strides a_strides;
+  Strides b_strides;
+  bool symmetric;  // A and B are the same memory: it is loaded once
+  bool conj_a;     // complex: A is conjugated
   bool conj_b;
-  bool vectors;        // 16-byte loads are possible
-  int strips;          // of kTile.m rows of A, side by side in the grid
+  bool vectors;   // 16-byte loads are possible
+  bool a_turned;  // rows: of A, along k
+  bool b_turned;
+  int strips;          // of C, side by side in the grid
   bool spread;         // direct: the loads that a warp has in flight are far apart
   int packed;          // row-major: rows that make a wide row
   int walkers;         // that share out k

@@ -6,6 +6,7 @@
 #include "dense/cuda/gram_product.cuh"
 #include "dense/cuda/gram_sum.cuh"
 #include "dense/cuda/gram_vector.cuh"
+#include "device/memory.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -19,7 +20,7 @@ inline constexpr int kGramDirectWarps = 8;
 /// element, of what remains of k, and of operands off 16 bytes. Rows beyond m repeat the last one.
 /// The loads of a span are neighbours: f64 n = 16, k = 1e7 took .77 of the floor with spans spread
 /// over the grid, .98 so.
-template <class T, int kSide, int kUnroll>
+template <class T, int kSide, int kUnroll, bool kAligned>
 __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
   using E = device::DeviceElement<T>;
@@ -53,7 +54,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     for (int j = 0; j < kParts; ++j)
       multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
   };
-  const auto add_windows = [&](std::int64_t p, auto count) {
+  [[maybe_unused]] const auto add_windows = [&](std::int64_t p, auto count) {
     constexpr int kWindows = decltype(count)::value;
     uint4 x[kWindows][kParts];
     uint4 y[kWindows][kParts] = {};
@@ -79,15 +80,50 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       add(x[u], y[u]);
     }
   };
+  // The same from the aligned words that hold a window: two of each operand's, half as many
+  // windows.
+  [[maybe_unused]] const auto add_unaligned_windows = [&](std::int64_t p) {
+    constexpr int kWindows = kUnroll / 2;
+    device::UnalignedUnit<uint4> x[kWindows][kParts];
+    device::UnalignedUnit<uint4> y[kWindows][kParts];
+#pragma unroll
+    for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+      for (int r = 0; r < kParts; ++r) {
+        x[u][r].load(a[r] + p + u * kWindow);
+        y[u][r].load(b[r] + p + u * kWindow);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kWindows; ++u) {
+      uint4 left[kParts];
+      uint4 right[kParts];
+#pragma unroll
+      for (int r = 0; r < kParts; ++r) {
+        left[r] = x[u][r].unit(a[r]);
+        right[r] = y[u][r].unit(b[r]);
+      }
+      add(left, right);
+    }
+  };
   const std::int64_t warps = std::int64_t{gridDim.x} * kGramDirectWarps;
   const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
-  const std::int64_t whole = g.vectors ? k - k % kStep : 0;
-  const std::int64_t spans = g.spread ? 0 : whole / kSpan;
-  for (std::int64_t span = own; span < spans; span += warps)
-    add_windows(span * kSpan, std::integral_constant<int, kUnroll>());
-  std::int64_t p = spans * kSpan + own * kStep;
-  for (; p < whole; p += warps * kStep)
-    add_windows(p, std::integral_constant<int, 2>());
+  std::int64_t whole = 0;
+  std::int64_t p = 0;
+  if constexpr (kAligned) {
+    whole = k - k % kStep;
+    const std::int64_t spans = g.spread ? 0 : whole / kSpan;
+    for (std::int64_t span = own; span < spans; span += warps)
+      add_windows(span * kSpan, std::integral_constant<int, kUnroll>());
+    for (p = spans * kSpan + own * kStep; p < whole; p += warps * kStep)
+      add_windows(p, std::integral_constant<int, 2>());
+  } else {
+    // The word behind the last window begins within the column.
+    constexpr int kShort = kSpan / 2;
+    whole = (k - kVector) / kShort * kShort;
+    for (p = own * kShort; p < whole; p += warps * kShort)
+      add_unaligned_windows(p);
+  }
   for (p = whole + own * kWindow; p < k; p += warps * kWindow) {
     const std::int64_t count = k - p - lane % 4 * kVector;
     uint4 x[kParts];

@@ -135,9 +135,10 @@ __device__ inline void multiply_tf32(float (&c)[4], const uint4& a_low, const ui
 }
 
 /// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
-/// ones (tf32x3). Tensor cores cut the sums that they carry: for tf32x3 those of a segment start at
-/// zero and are added in IEEE arithmetic (sums kept in the mma: errors of 2e-6 to 7e-6 instead of
-/// 2e-7 to 9e-7).
+/// ones (tf32x3). Tensor cores cut the sums that they carry, always towards zero: for tf32x3 the
+/// large products of each mma start at zero and are added in IEEE arithmetic (H200, 32 x 32 x
+/// 30,000, one sign: with four of them in a row errors of 1.6e-7 where IEEE has 4e-8). Those with a
+/// low part are 2^-11 of them, and stay in the mma.
 template <Math kMath, int kWarpM, int kWarpN>
 class WarpProduct<float, kMath, kWarpM, kWarpN> {
  public:
@@ -153,6 +154,17 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 
   template <class Store>
   __device__ void finish(Store store) {
+    if constexpr (kSplit) {
+#pragma unroll
+      for (int i = 0; i < kWarpM / 16; ++i) {
+#pragma unroll
+        for (int j = 0; j < kWarpN / 8; ++j) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e)  // where a factor is Inf, the large products know all
+            sums_[i][j][e] += isfinite(sums_[i][j][e]) ? small_[i][j][e] : 0.0F;
+        }
+      }
+    }
     store_fragments(sums_, store);
   }
 
@@ -188,38 +200,40 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
   }
 
   __device__ void add_split(const unsigned char* a, const unsigned char* b) {
-    uint4 high[2][kWarpM / 8];
-    uint4 low[2][kWarpM / 8];
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
+      uint4 high[kWarpM / 8];
+      uint4 low[kWarpM / 8];
 #pragma unroll
       for (int r = 0; r < kWarpM / 8; ++r) {
         const SplitUnit left(load(a, r, s));
-        high[s][r] = left.high;
-        low[s][r] = left.low;
+        high[r] = left.high;
+        low[r] = left.low;
       }
-    }
 #pragma unroll
-    for (int j = 0; j < kWarpN / 8; ++j) {
-      const SplitUnit right[] = {SplitUnit(load(b, j, 0)), SplitUnit(load(b, j, 1))};
+      for (int j = 0; j < kWarpN / 8; ++j) {
+        const SplitUnit right(load(b, j, s));
 #pragma unroll
-      for (int i = 0; i < kWarpM / 16; ++i) {
-        float large[4] = {};
-        float small[4] = {};
+        for (int i = 0; i < kWarpM / 16; ++i) {
+          multiply_tf32(small_[i][j], low[2 * i], low[2 * i + 1], right.high);
+          multiply_tf32(small_[i][j], high[2 * i], high[2 * i + 1], right.low);
+          float large[2][4] = {};
+          const uint4& upper = high[2 * i];
+          const uint4& lower = high[2 * i + 1];
+          device::mma_m16n8k8_tf32(large[0], upper.x, lower.x, upper.y, lower.y, right.high.x,
+                                   right.high.y);
+          device::mma_m16n8k8_tf32(large[1], upper.z, lower.z, upper.w, lower.w, right.high.z,
+                                   right.high.w);
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          multiply_tf32(small, low[s][2 * i], low[s][2 * i + 1], right[s].high);
-          multiply_tf32(small, high[s][2 * i], high[s][2 * i + 1], right[s].low);
-          multiply_tf32(large, high[s][2 * i], high[s][2 * i + 1], right[s].high);
+          for (int e = 0; e < 4; ++e)
+            sums_[i][j][e] += large[0][e] + large[1][e];
         }
-        // Where a factor is Inf, `large` knows all and `small` is NaN.
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          sums_[i][j][e] += large[e] + (isfinite(large[e]) ? small[e] : 0.0F);
       }
     }
   }
 
+  static constexpr bool kSplit = kMath == Math::tf32x3;
+  float small_[kSplit ? kWarpM / 16 : 1][kSplit ? kWarpN / 8 : 1][4] = {};
   float sums_[kWarpM / 16][kWarpN / 8][4] = {};
 };
 
@@ -298,6 +312,40 @@ class WarpProduct<float, Math::ieee, 16, 16> {
     if (++segments_ == kSegmentsPerFlush) flush();
   }
 
+  /// A's k adjacent, B row-major. Lane: k = 4 unit + (q + unit / 2) % 4 in step q, so that the rows
+  /// of B that 8 lanes read have all 8 remainders by 8, and meet all banks.
+  __device__ void add_mixed(const unsigned char* a, const RowSegment& b) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int unit = lane % 8;
+    const int turn = unit / 2;
+    const int j0 = lane / 8 % 2 * 8;
+    a += lane / 16 * 8 * kSegmentBytes;
+    float left[8][4];
+#pragma unroll
+    for (int r = 0; r < 8; ++r) {
+      const float4 word = *reinterpret_cast<const float4*>(a + r * kSegmentBytes + (unit ^ r) * 16);
+      const float once[] = {turn % 2 == 0 ? word.x : word.y, turn % 2 == 0 ? word.y : word.z,
+                            turn % 2 == 0 ? word.z : word.w, turn % 2 == 0 ? word.w : word.x};
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        left[r][q] = turn < 2 ? once[q] : once[(q + 2) % 4];
+    }
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      const int k = unit * 4 + (q + turn) % 4;
+      const float4 units[] = {b.unit(k, j0), b.unit(k, j0 + 4)};
+      const float right[] = {units[0].x, units[0].y, units[0].z, units[0].w,
+                             units[1].x, units[1].y, units[1].z, units[1].w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+          sums_[i * 8 + j] = fmaf(left[i][q], right[j], sums_[i * 8 + j]);
+      }
+    }
+    if (++segments_ == kSegmentsPerFlush) flush();
+  }
+
   template <class Store>
   __device__ void finish(Store store) {
     flush();
@@ -308,9 +356,9 @@ class WarpProduct<float, Math::ieee, 16, 16> {
   }
 
  private:
-  /// Long sums lose accuracy: after 256 terms a chain is added to a total, row lane % 8 of the
+  /// Long sums lose accuracy: after 64 terms a chain is added to a total, row lane % 8 of the
   /// tile.
-  static constexpr int kSegmentsPerFlush = 64;
+  static constexpr int kSegmentsPerFlush = 16;
 
   __device__ void flush() {
     device::scatter_sums<8>(sums_);

@@ -35,7 +35,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32) void gram_row_strip_kernel(G
   const E* right_columns[kN];
 #pragma unroll
   for (int j = 0; j < kN; ++j)
-    right_columns[j] = g.b + min(j, g.n - 1) * g.b_column_stride;
+    right_columns[j] = g.b + min(j, g.n - 1) * g.b_strides.col;
 
   Acc sums[kN][kVector] = {};
   const auto add_steps = [&](std::int64_t p, auto count) {

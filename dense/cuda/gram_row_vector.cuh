@@ -67,7 +67,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
-  Acc sums[kSums] = {};
+  WarpSums<E, kSums> of_lane;
   const auto add = [&](const Bundle& x_bundle, const Bundle& y_bundle) {
     E x[Bundle::kRows][kN];
     E y[Bundle::kRows][kN];
@@ -79,9 +79,9 @@ __global__ __launch_bounds__(kGramVectorWarps *
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kN; ++i)
-          sums[j * kN + i] =
+          of_lane.sums[j * kN + i] =
               fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
-                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), sums[j * kN + i]);
+                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), of_lane.sums[j * kN + i]);
       }
     }
   };
@@ -103,6 +103,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
         y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
       add(x[u], y[u]);
     }
+    of_lane.added(kUnroll * Bundle::kRows);
   }
   for (std::int64_t step = whole_steps + first; step * kStep < k; step += stride) {
     Bundle x;
@@ -111,14 +112,10 @@ __global__ __launch_bounds__(kGramVectorWarps *
     x.load_partly(g.a + row * g.a_stride, g.a_stride, k - row);
     y.load_partly(g.b + row * g.b_stride, g.b_stride, k - row);
     add(x, y);
+    of_lane.added(Bundle::kRows);
   }
 
-  device::scatter_sums<32>(sums);
-  constexpr int kPerLane = kSums >= 32 ? kSums / 32 : 1;
-  constexpr int kLanesPerSum = kSums >= 32 ? 1 : 32 / kSums;
-#pragma unroll
-  for (int r = 0; r < kPerLane; ++r)
-    if (lane % kLanesPerSum == 0) shared.warps[warp][lane / kLanesPerSum * kPerLane + r] = sums[r];
+  of_lane.store(shared.warps[warp]);
   __syncthreads();  // every warp's sums are written before they are read
   if (threadIdx.x < kN * kN) {
     Acc sum = 0;

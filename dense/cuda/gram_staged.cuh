@@ -59,6 +59,10 @@ inline constexpr GramTile kGramTile = GramTiles<T, kMath>::kTiles[kIndex];
 /// that skipped a phase of a barrier would take the one before for the one after.
 inline constexpr int kGramSlots = 12;
 
+/// How the operands lie in memory: columns have k adjacent, rows the elements of one k; mixed: A by
+/// columns, B by rows.
+enum class GramLayout { columns, rows, mixed };
+
 /// The operands as segments, and the k beyond the last whole segment.
 struct GramMaps {
   CUtensorMap a;
@@ -109,9 +113,9 @@ struct SlotSequence {
 /// Block: writes [n][m] sums. The last warp copies (a warp that multiplies as well copied too late:
 /// f32 n = 32 at .49 of the floor instead of .79); group g multiplies segments g, g + groups, ...
 /// of the block's. Shared memory: ring of slots [A, B][segment][row][128 bytes] or, row-major, [A,
-/// B][k][row_pitch], swizzled (device/tensor_map.cuh); at the end the groups' sums in the same
-/// place.
-template <class T, Math kMath, int kIndex, bool kRowMajor>
+/// B][k][row_pitch] (mixed: one each), swizzled (device/tensor_map.cuh); at the end the groups'
+/// sums in the same place.
+template <class T, Math kMath, int kIndex, GramLayout kLayout>
 __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
                              1) void gram_staged_kernel(const __grid_constant__ GramMaps maps,
                                                         GramArguments<T> g) {
@@ -120,6 +124,7 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
   static_assert(kGramSlots * kTile.segments % kTile.groups == 0);
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
+  constexpr bool kRowMajor = kLayout == GramLayout::rows;
   constexpr int kSegmentK = kSegmentBytes / sizeof(E);
   constexpr int kSlotK = kSegmentK * kTile.segments;
   constexpr int kOperandB = kTile.m * kTile.segments * kSegmentBytes;  // its place in a slot
@@ -165,17 +170,17 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
       device::mbarrier_wait(&empty[place.slot], place.parity);  // what it held is multiplied
       int bytes = row_pitch(g.m) * kSlotK;
       int b_bytes = row_pitch(g.n) * kSlotK;
-      device::BoxPlace box{0, s * kSlotK, 0};
-      if constexpr (!kRowMajor) {
-        bytes = box_rows(g.m) * kSegmentBytes * (rest ? 1 : kTile.segments);
+      const device::BoxPlace rows{0, rest ? 0 : s * kSlotK, 0};
+      const device::BoxPlace columns{0, 0, rest ? 0 : s * kTile.segments};
+      if constexpr (!kRowMajor) bytes = box_rows(g.m) * kSegmentBytes * (rest ? 1 : kTile.segments);
+      if constexpr (kLayout == GramLayout::columns)
         b_bytes = box_rows(g.n) * kSegmentBytes * (rest ? 1 : kTile.segments);
-        box = {0, 0, rest ? 0 : s * kTile.segments};
-      }
       if (!g.symmetric) bytes += b_bytes;
       device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
-      device::copy_box(a, rest ? &maps.a_rest : &maps.a, box, arrived);
+      device::copy_box(a, rest ? &maps.a_rest : &maps.a, kRowMajor ? rows : columns, arrived);
       if (!g.symmetric)
-        device::copy_box(a + kOperandB, rest ? &maps.b_rest : &maps.b, box, arrived);
+        device::copy_box(a + kOperandB, rest ? &maps.b_rest : &maps.b,
+                         kLayout == GramLayout::columns ? columns : rows, arrived);
       place.advance(1);
     }
     __syncwarp();
@@ -193,8 +198,12 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
         product.add_rows({source, row_pitch(g.m), within * kSegmentK, i0},
                          {source + b_offset, row_pitch(g.n), within * kSegmentK, j0});
       } else if (useful && (sequence.at(index) < sequence.whole || within == 0)) {
-        product.add(source + (within * box_rows(g.m) + i0) * kSegmentBytes,
-                    source + b_offset + (within * box_rows(g.n) + j0) * kSegmentBytes);
+        const unsigned char* const columns = source + (within * box_rows(g.m) + i0) * kSegmentBytes;
+        if constexpr (kLayout == GramLayout::mixed) {
+          product.add_mixed(columns, {source + b_offset, row_pitch(g.n), within * kSegmentK, j0});
+        } else {
+          product.add(columns, source + b_offset + (within * box_rows(g.n) + j0) * kSegmentBytes);
+        }
       }
       __syncwarp();  // every lane has read the segment before the slot is given back
       if (lane == 0) device::mbarrier_arrive(&empty[place.slot]);

@@ -128,11 +128,12 @@ __device__ void sum_walkers(const GramArguments<T>& g, int first,
   }
   __syncthreads();  // all slices are written before they are added
   if (!takes_part || thread >= kElements) return;
-  GramTotal<T> sum = 0;
+  constexpr int kChains = 4;  // one alone would wait 32 times for the sum before
+  GramTotal<T> sums[kChains] = {};
 #pragma unroll
   for (int s = 0; s < kGramSumSlices; ++s)
-    sum += slices[s][column];
-  store_element(g, element, rounded_total<Acc>(sum));
+    sums[s % kChains] += slices[s][column];
+  store_element(g, element, rounded_total<Acc>((sums[0] + sums[1]) + (sums[2] + sums[3])));
 }
 
 /// Block: 8 neighbouring elements of [n][m].

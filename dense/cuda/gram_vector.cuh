@@ -1,9 +1,10 @@
-// Gram products of few columns on CUDA cores: C[i, j] = sum over k of A[i, k] B[k, j], k adjacent
-// in memory. Lanes share out k, each holds all sums; nothing passes through shared memory but the
-// sums at the end.
+// Gram products of few columns on CUDA cores: C[i, j] = sum over k of A[i, k] B[k, j], fast where k
+// is adjacent in memory, right for any strides. Lanes share out k, each holds all sums; nothing
+// passes through shared memory but the sums at the end.
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "dense/cuda/gram_sum.cuh"
 #include "device/memory.cuh"
@@ -26,10 +27,55 @@ __device__ uint4 load_partly(const E* source, std::int64_t count) {
   return word;
 }
 
-/// Block: strip blockIdx % strips of kM rows of A. Warp: of the steps along k every (8
-/// g.walkers)-th, kUnroll of them in flight; the last step, where it is not whole, is one warp's.
-/// Lane: 16 bytes of each column a step, kM x kN sums. Columns beyond m and n repeat the last one:
-/// their loads hit the cache, their sums are not stored.
+/// kCount sums of every lane. Long chains of floats lose accuracy: after kLongest terms the lanes'
+/// sums are added to totals, scattered over the warp (k = 1e7, 4 zero-mean columns of float: chains
+/// of 148 terms err 1.5 to 1.9 times as much as pairwise summation).
+template <class E, int kCount>
+struct WarpSums {
+  using Acc = decltype(device::widen(E()));
+  static constexpr bool kFlushes = std::is_same_v<E, float>;
+  static constexpr int kLongest = 32;
+  static constexpr int kPerLane = kCount >= 32 ? kCount / 32 : 1;
+  static constexpr int kLanesPerSum = kCount >= 32 ? 1 : 32 / kCount;
+
+  Acc sums[kCount] = {};
+  Acc totals[kPerLane] = {};
+  int terms = 0;
+
+  /// All lanes have added `count` terms to each sum.
+  __device__ void added(int count) {
+    if constexpr (kFlushes) {
+      terms += count;
+      if (terms >= kLongest) flush();
+    }
+  }
+  /// target[s] = the warp's sum s.
+  __device__ void store(Acc (&target)[kCount]) {
+    flush();
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int r = 0; r < kPerLane; ++r)
+      if (lane % kLanesPerSum == 0) target[lane / kLanesPerSum * kPerLane + r] = totals[r];
+  }
+
+ private:
+  __device__ void flush() {
+    device::scatter_sums<32>(sums);
+#pragma unroll
+    for (int r = 0; r < kPerLane; ++r)
+      totals[r] += sums[r];
+#pragma unroll
+    for (Acc& sum : sums)
+      sum = 0;
+    terms = 0;
+  }
+};
+
+/// Block: strip blockIdx % strips of kM rows of A and kN columns of B. Warp: of the steps along k
+/// every (8 g.walkers)-th, kUnroll of them in flight. Lane: 16 bytes of each column a step, kM x kN
+/// sums. Then, element by element with neighbouring k in neighbouring lanes, what remains of k, or
+/// all of it, where k is not adjacent or columns are off 16 bytes. Columns beyond m and n repeat
+/// the last one: their loads hit the cache, their sums are not stored.
 template <class T, int kM, int kN, int kUnroll>
 __global__ __launch_bounds__(kGramVectorWarps * 32,
                              kM* kN > 16 ? 1 : 2) void gram_vector_kernel(GramArguments<T> g) {
@@ -37,6 +83,8 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   using Acc = device::DeviceAccumulator<T>;
   constexpr int kVector = 16 / sizeof(E);
   constexpr int kStep = 32 * kVector;  // elements of k that a warp takes at once
+  constexpr int kLoads = sizeof(E) <= 4 ? 32 : 128 / static_cast<int>(sizeof(E));  // single ones
+  constexpr int kSingles = kLoads > kM + kN ? kLoads / (kM + kN) : 1;              // of each column
   constexpr int kElements = kM * kN > 8 ? kM * kN : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kM * kN];
@@ -48,86 +96,136 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int i0 = static_cast<int>(blockIdx.x) % g.strips * kM;
+  const int strip = static_cast<int>(blockIdx.x) % g.strips;
+  const int strips_m = (g.m + kM - 1) / kM;
+  const int i0 = strip % strips_m * kM;
+  const int j0 = strip / strips_m * kN;
   const int walker = static_cast<int>(blockIdx.x) / g.strips;
-  const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
-  const std::int64_t stride = std::int64_t{g.walkers} * kGramVectorWarps;
+  const bool same = g.symmetric && i0 == j0;
+  const std::int64_t walkers = std::int64_t{g.walkers} * kGramVectorWarps;
+  const std::int64_t own = std::int64_t{walker} * kGramVectorWarps + warp;
 
   const E* a[kM];
   const E* b[kN];
 #pragma unroll
   for (int i = 0; i < kM; ++i)
-    a[i] = g.a + min(i0 + i, g.m - 1) * g.a_stride;
+    a[i] = g.a + min(i0 + i, g.m - 1) * g.a_strides.row;
 #pragma unroll
   for (int j = 0; j < kN; ++j)
-    b[j] = g.b + min(j, g.n - 1) * g.b_stride;
+    b[j] = g.b + min(j0 + j, g.n - 1) * g.b_strides.col;
 
-  Acc sums[kM * kN] = {};
-  const auto add = [&](const uint4(&x_words)[kM], const uint4(&y_words)[kN]) {
-    E x[kM][kVector];
-    E y[kN][kVector];
-    memcpy(x, x_words, sizeof(x));
-    memcpy(y, y_words, sizeof(y));
+  WarpSums<E, kM * kN> of_lane;
+  const auto add = [&](E x, E y, Acc& sum) {
+    sum = fma(device::conjugate_if(g.conj_a, device::widen(x)),
+              device::conjugate_if(g.conj_b, device::widen(y)), sum);
+  };
+  const auto add_words = [&](const uint4(&x)[kM], const uint4(&y)[kN]) {
+    E left[kM][kVector];
+    E right[kN][kVector];
+    memcpy(left, x, sizeof(left));
+    memcpy(right, y, sizeof(right));
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kM; ++i)
-          sums[j * kM + i] =
-              fma(device::conjugate_if(g.conj_a, device::widen(x[i][v])),
-                  device::conjugate_if(g.conj_b, device::widen(y[j][v])), sums[j * kM + i]);
+          add(left[i][v], right[j][v], of_lane.sums[j * kM + i]);
       }
     }
   };
-  const std::int64_t first = std::int64_t{walker} * kGramVectorWarps + warp;
-  for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
+  // The last step may have words for some lanes alone; less than a word is left to the end.
+  std::int64_t whole = g.vectors ? k - k % kVector : 0;
+  const std::int64_t whole_steps = (whole + kStep - 1) / kStep;
+  for (std::int64_t step = own; step < whole_steps; step += kUnroll * walkers) {
     uint4 x[kUnroll][kM];
     uint4 y[kUnroll][kN];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      const std::int64_t p = (step + u * stride) * kStep + lane * kVector;
-      const bool exists = u == 0 || step + u * stride < whole_steps;
+      const std::int64_t p = (step + u * walkers) * kStep + lane * kVector;
+      const bool exists = p < whole;
 #pragma unroll
       for (int i = 0; i < kM; ++i)
         x[u][i] = device::load_word<uint4>(a[i] + p, exists);
 #pragma unroll
       for (int j = 0; j < kN; ++j)
-        y[u][j] = device::load_word<uint4>(b[j] + p, exists && !g.symmetric);
+        y[u][j] = device::load_word<uint4>(b[j] + p, exists && !same);
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       if constexpr (kM == kN) {
 #pragma unroll
         for (int j = 0; j < kN; ++j)
-          y[u][j] = device::select(g.symmetric, x[u][j], y[u][j]);
+          y[u][j] = device::select(same, x[u][j], y[u][j]);
       }
-      add(x[u], y[u]);
+      add_words(x[u], y[u]);
+    }
+    of_lane.added(kUnroll * kVector);
+  }
+  if (sizeof(E) <= 4 && !g.vectors && g.a_strides.col == 1 && g.b_strides.row == 1) {
+    // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
+    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+    constexpr int kSpan = kFew * kStep;
+    whole = (k - kVector) / kSpan * kSpan;
+    for (std::int64_t p = own * kSpan + lane * kVector; p < whole; p += walkers * kSpan) {
+      device::UnalignedUnit<uint4> x[kFew][kM];
+      device::UnalignedUnit<uint4> y[kFew][kN];
+#pragma unroll
+      for (int u = 0; u < kFew; ++u) {
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          x[u][i].load(a[i] + p + u * kStep);
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          y[u][j].load(b[j] + p + u * kStep);
+      }
+#pragma unroll
+      for (int u = 0; u < kFew; ++u) {
+        uint4 left[kM];
+        uint4 right[kN];
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          left[i] = x[u][i].unit(a[i]);
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          right[j] = y[u][j].unit(b[j]);
+        add_words(left, right);
+      }
+      of_lane.added(kFew * kVector);
     }
   }
-  for (std::int64_t step = whole_steps + first; step * kStep < k; step += stride) {
-    uint4 x[kM];
-    uint4 y[kN];
-    const std::int64_t p = step * kStep + lane * kVector;
+  constexpr int kSingleStep = 32 * kSingles;
+  std::int64_t p = whole + own * kSingleStep + lane;
+  for (; p - lane < k; p += walkers * kSingleStep) {
+    E x[kSingles][kM];
+    E y[kSingles][kN];
 #pragma unroll
-    for (int i = 0; i < kM; ++i)
-      x[i] = load_partly(a[i] + p, k - p);
+    for (int v = 0; v < kSingles; ++v) {
+      const std::int64_t q = p + v * 32;
 #pragma unroll
-    for (int j = 0; j < kN; ++j)
-      y[j] = load_partly(b[j] + p, k - p);
-    add(x, y);
+      for (int i = 0; i < kM; ++i)
+        x[v][i] = q < k ? a[i][q * g.a_strides.col] : device::narrow<E>(0.0F);
+#pragma unroll
+      for (int j = 0; j < kN; ++j)
+        y[v][j] = q < k ? b[j][q * g.b_strides.row] : device::narrow<E>(0.0F);
+    }
+#pragma unroll
+    for (int v = 0; v < kSingles; ++v) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          add(x[v][i], y[v][j], of_lane.sums[j * kM + i]);
+      }
+    }
+    of_lane.added(kSingles);
   }
 
-  device::scatter_sums<32>(sums);
-  constexpr int kPerLane = kM * kN >= 32 ? kM * kN / 32 : 1;
-  constexpr int kLanesPerSum = kM * kN >= 32 ? 1 : 32 / (kM * kN);
-#pragma unroll
-  for (int r = 0; r < kPerLane; ++r)
-    if (lane % kLanesPerSum == 0) shared.warps[warp][lane / kLanesPerSum * kPerLane + r] = sums[r];
+  of_lane.store(shared.warps[warp]);
   __syncthreads();  // every warp's sums are written before they are read
   for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kGramVectorWarps * 32) {
     const int i = i0 + s % kM;
-    const int j = s / kM;
+    const int j = j0 + s / kM;
     if (i >= g.m || j >= g.n) continue;
     Acc sum = 0;
 #pragma unroll

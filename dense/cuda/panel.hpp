@@ -1,5 +1,5 @@
-// The cuda executor of panel products on sm_90: panel_ring_kernel, and panel_sum_kernel for the
-// tiles that several blocks share.
+// The cuda executor of panel products on sm_90: panel_ring_kernel, ahead of it panel_pack_kernel
+// for many columns, behind it panel_sum_kernel for the tiles that several blocks share.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,12 @@ class PanelExecutor final : public Executor<T, TOut> {
   std::string explain() const override;
 
  private:
+  /// Where in the workspace B lies as slots take it, behind the partial sums.
+  std::int64_t packed_at() const noexcept;
+
+  /// Whether panel_pack_kernel puts B in order, whatever its pointer.
+  bool must_pack() const noexcept;
+
   Problem problem_;
   const PanelVariant<T>* variant_;
   PanelPlan plan_;

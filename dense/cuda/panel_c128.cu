@@ -2,6 +2,7 @@
 
 #include "dense/cuda/panel.cuh"
 #include "dense/cuda/panel_fma.cuh"
+#include "dense/cuda/panel_mma.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -10,11 +11,16 @@ std::span<const PanelVariant<std::complex<double>>> panel_variants<std::complex<
   static constexpr PanelVariant<std::complex<double>> kVariants[] = {
       panel_variant<FmaColumns<device::Complex<double>, 1>, std::complex<double>>("fma, 1 column"),
       panel_variant<FmaColumns<device::Complex<double>, 4>, std::complex<double>>("fma, 4 columns"),
-      panel_variant<FmaColumns<device::Complex<double>, 8>, std::complex<double>>("fma, 8 columns"),
+      panel_variant<ComplexMmaProduct<Float64, 16, false>, std::complex<double>>("mma, 16 columns"),
+      panel_variant<ComplexMmaProduct<Float64, 32, false>, std::complex<double>>("mma, 32 columns"),
       panel_variant<FmaRows<device::Complex<double>, 1>, std::complex<double>>(
           "fma along k, 1 column"),
       panel_variant<FmaRows<device::Complex<double>, 4>, std::complex<double>>(
-          "fma along k, 4 columns")};
+          "fma along k, 4 columns"),
+      panel_variant<ComplexMmaProduct<Float64, 16, true>, std::complex<double>>(
+          "mma along k, 16 columns"),
+      panel_variant<ComplexMmaProduct<Float64, 32, true>, std::complex<double>>(
+          "mma along k, 32 columns")};
   return kVariants;
 }
 

@@ -2,6 +2,7 @@
 
 #include "dense/cuda/panel.cuh"
 #include "dense/cuda/panel_fma.cuh"
+#include "dense/cuda/panel_mma.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -11,12 +12,20 @@ std::span<const PanelVariant<std::complex<float>>> panel_variants<std::complex<f
       panel_variant<FmaColumns<device::Complex<float>, 1>, std::complex<float>>("fma, 1 column"),
       panel_variant<FmaColumns<device::Complex<float>, 4>, std::complex<float>>("fma, 4 columns"),
       panel_variant<FmaColumns<device::Complex<float>, 8>, std::complex<float>>("fma, 8 columns"),
+      panel_variant<ComplexMmaProduct<FloatByDouble, 16, false>, std::complex<float>>(
+          "mma of doubles, 16 columns"),
+      panel_variant<ComplexMmaProduct<FloatByDouble, 32, false, 1>, std::complex<float>>(
+          "mma of doubles, 32 columns"),
       panel_variant<FmaRows<device::Complex<float>, 1>, std::complex<float>>(
           "fma along k, 1 column"),
       panel_variant<FmaRows<device::Complex<float>, 4>, std::complex<float>>(
           "fma along k, 4 columns"),
       panel_variant<FmaRows<device::Complex<float>, 8>, std::complex<float>>(
-          "fma along k, 8 columns")};
+          "fma along k, 8 columns"),
+      panel_variant<ComplexMmaProduct<FloatByDouble, 16, true>, std::complex<float>>(
+          "mma of doubles along k, 16 columns"),
+      panel_variant<ComplexMmaProduct<FloatByDouble, 32, true>, std::complex<float>>(
+          "mma of doubles along k, 32 columns")};
   return kVariants;
 }
 

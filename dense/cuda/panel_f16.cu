@@ -7,10 +7,8 @@ template <>
 std::span<const PanelVariant<half>> panel_variants<half>() {
   static constexpr PanelVariant<half> kVariants[] = {
       panel_variant<MmaProduct<Half<__half>, 8, false>, half>("mma, 8 columns"),
-      panel_variant<MmaProduct<Half<__half>, 16, false>, half>("mma, 16 columns"),
       panel_variant<MmaProduct<Half<__half>, 32, false>, half>("mma, 32 columns"),
       panel_variant<MmaProduct<Half<__half>, 8, true>, half>("mma along k, 8 columns"),
-      panel_variant<MmaProduct<Half<__half>, 16, true>, half>("mma along k, 16 columns"),
       panel_variant<MmaProduct<Half<__half>, 32, true>, half>("mma along k, 32 columns")};
   return kVariants;
 }

@@ -10,13 +10,13 @@ std::span<const PanelVariant<double>> panel_variants<double>() {
       panel_variant<FmaColumns<double, 1>, double>("fma, 1 column"),
       panel_variant<FmaColumns<double, 4>, double>("fma, 4 columns"),
       panel_variant<MmaProduct<Float64, 8, false>, double>("mma, 8 columns"),
-      panel_variant<MmaProduct<Float64, 16, false>, double>("mma, 16 columns"),
       panel_variant<MmaProduct<Float64, 32, false>, double>("mma, 32 columns"),
+      panel_variant<MmaProduct<Float64, 64, false>, double>("mma, 64 columns"),
       panel_variant<FmaRows<double, 1>, double>("fma along k, 1 column"),
       panel_variant<FmaRows<double, 4>, double>("fma along k, 4 columns"),
       panel_variant<MmaProduct<Float64, 8, true>, double>("mma along k, 8 columns"),
-      panel_variant<MmaProduct<Float64, 16, true>, double>("mma along k, 16 columns"),
-      panel_variant<MmaProduct<Float64, 32, true>, double>("mma along k, 32 columns")};
+      panel_variant<MmaProduct<Float64, 32, true>, double>("mma along k, 32 columns"),
+      panel_variant<MmaProduct<Float64, 64, true>, double>("mma along k, 64 columns")};
   return kVariants;
 }
 

@@ -15,15 +15,18 @@ struct FmaSums {
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kColumns = kColumnCount;
   static constexpr int kColumnPitch = 1;
-  static constexpr bool kPreparesB = false;
+  static constexpr bool kAlwaysPacked = false;
+  static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 1;
-  static constexpr int kSlice = kColumns < 4 ? kColumns : 4;
+  // With 4 columns their sums would take the place of a slot of the ring (H200, 20480 squared,
+  // n = 8: .90 of the floor with five slots).
+  static constexpr int kSlice = kColumns < 2 ? kColumns : 2;
 
   E sums[kLaneRows][kColumns];
   bool conjugated;
 
   /// From here on; conjugated: b^* in place of b.
-  __device__ void clear(bool conjugate) {
+  __device__ void clear(bool conjugate, int /*columns*/) {
     conjugated = conjugate;
 #pragma unroll
     for (int i = 0; i < kLaneRows; ++i) {
@@ -77,6 +80,9 @@ struct FmaColumns : FmaSums<E, 2 * (16 / sizeof(E)), kColumnCount> {
 
   static __device__ int place_a(int line, int byte) { return line * kLineBytes + byte; }
   static __device__ int place_k(int p) { return p * kColumns; }
+  static __device__ void pack(char* small, int p, int j, E value) {
+    reinterpret_cast<E*>(small)[place_k(p) + j] = value;
+  }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
     const auto* const units = reinterpret_cast<const uint4*>(a) + lane;
@@ -136,6 +142,9 @@ struct FmaRows : FmaSums<E, 8, kColumnCount> {
     return line * kLineBytes + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
   }
   static __device__ int place_k(int p) { return p * kColumns + p / kVector * kPad; }
+  static __device__ void pack(char* small, int p, int j, E value) {
+    reinterpret_cast<E*>(small)[place_k(p) + j] = value;
+  }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
     const int r = lane % 4;

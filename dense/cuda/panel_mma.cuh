@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "device/element.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/mma.cuh"
 #include "device/wgmma.cuh"
@@ -75,8 +76,8 @@ struct MmaFragments {
 ///   column-major, 64 rows x 32 k: rows 8 g + 2 i + {0, 1}, k = 16 s + 2 t + {0, 1} + {0, 8}
 ///   along k, 32 rows x 64 k:      as above, in words
 /// Pairs along k of column-major A are put together from two lines.
-template <bool kLongK>
-struct MmaFragments<std::uint32_t, kLongK> {
+template <bool kLongK, int kRowBoxes>
+struct MmaFragments<std::uint32_t, kLongK, kRowBoxes> {
   static constexpr int kBoxes = 1;
   static constexpr int kProducts = kLongK ? 2 : 4;
   static constexpr int kRows = 16 * kProducts;
@@ -135,7 +136,9 @@ struct Tf32x3 {
   using Element = float;
   using Word = float;
   using Acc = float;
+  using Sum = float;
   using Factor = SplitFloat;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 3;
 
   static __device__ void multiply(float (&c)[4], const SplitFloat (&a)[4], const SplitFloat (&b)[2],
@@ -160,7 +163,9 @@ struct Tf32 {
   using Element = float;
   using Word = float;
   using Acc = float;
+  using Sum = float;
   using Factor = RoundedFloat;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(float (&c)[4], const RoundedFloat (&a)[4],
@@ -169,11 +174,30 @@ struct Tf32 {
   }
 };
 
+/// float in the arithmetic of double, in which products are exact: the tensor cores of sm_90 are as
+/// fast at it as the CUDA cores at fma of floats, and wait for fewer operands.
+struct FloatByDouble {
+  using Element = float;
+  using Word = float;
+  using Acc = float;
+  using Sum = double;
+  using Factor = double;
+  static constexpr int kInFlight = 8;  // products
+  static constexpr int kPasses = 1;
+
+  static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
+                                  int /*pass*/) {
+    device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b[0], b[1]);
+  }
+};
+
 struct Float64 {
   using Element = double;
   using Word = double;
   using Acc = double;
+  using Sum = double;
   using Factor = double;
+  static constexpr int kInFlight = 4;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
@@ -188,7 +212,9 @@ struct Half {
   using Element = E;
   using Word = std::uint32_t;
   using Acc = float;
+  using Sum = float;
   using Factor = std::uint32_t;
+  static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4],
@@ -199,8 +225,8 @@ struct Half {
 
 // Fragments of C that a lane holds: c[16,8] of each of kProducts products and kTiles x 8 columns.
 
-template <class Acc, int kProducts, int kTiles>
-__device__ void clear_fragments(Acc (&c)[kProducts][kTiles][4]) {
+template <class Sum, int kProducts, int kTiles>
+__device__ void clear_fragments(Sum (&c)[kProducts][kTiles][4]) {
 #pragma unroll
   for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
@@ -212,9 +238,9 @@ __device__ void clear_fragments(Acc (&c)[kProducts][kTiles][4]) {
   }
 }
 
-template <class Acc, int kProducts, int kTiles>
-__device__ void add_fragments(Acc (&c)[kProducts][kTiles][4],
-                              const Acc (&part)[kProducts][kTiles][4]) {
+template <class Sum, int kProducts, int kTiles>
+__device__ void add_fragments(Sum (&c)[kProducts][kTiles][4],
+                              const Sum (&part)[kProducts][kTiles][4]) {
 #pragma unroll
   for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
@@ -236,7 +262,7 @@ __device__ void store_fragments(const Sums& c, int slice, Acc* target, int pitch
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
-            c[i][slice / 8 + j][e];
+            static_cast<Acc>(c[i][slice / 8 + j][e]);
       }
     }
   }
@@ -245,12 +271,12 @@ __device__ void store_fragments(const Sums& c, int slice, Acc* target, int pitch
 /// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
 /// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
 /// products: 2e-7 in place of 3e-6 of sum |a||b|).
-template <class Arithmetic, int kColumnCount, bool kLongK>
+template <class Arithmetic, int kColumnCount, bool kLongK, int kRowBoxes = 2>
 struct MmaProduct {
   using Element = typename Arithmetic::Element;
   using Word = typename Arithmetic::Word;
   using Acc = typename Arithmetic::Acc;
-  using Fragments = MmaFragments<Word, kLongK>;
+  using Fragments = MmaFragments<Word, kLongK, kRowBoxes>;
   using Factor = typename Arithmetic::Factor;
   static constexpr bool kAlongK = kLongK;
   static constexpr bool kSwizzled = true;
@@ -260,34 +286,45 @@ struct MmaProduct {
   static constexpr int kDepth = Fragments::kDepth;
   static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumns = kColumnCount;
-  static constexpr bool kPreparesB = false;
+  static constexpr bool kAlwaysPacked = kColumns > 16;
+  static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 1;
   static constexpr int kWord = sizeof(Word) / sizeof(Element);
   static constexpr int kColumnPitch = 8 * kWord;
   static constexpr int kTiles = kColumns / 8;
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
-  static constexpr int kTogether = kTiles < 8 / kProducts ? kTiles : 8 / kProducts;  // in flight
+  static constexpr int kInFlight = Arithmetic::kInFlight / kProducts;  // tiles
+  static constexpr int kTogether = kTiles < kInFlight ? kTiles : kInFlight;
   static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Element));
 
-  using Sums = Acc[kProducts][kTiles][4];
+  using Sums = typename Arithmetic::Sum[kProducts][kTiles][4];
   Sums sums;
+  int tiles;  // of 8 columns that exist
 
   static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ int place_k(int p) {
     const int word = Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
     return word * kWord + p % kWord;
   }
-  __device__ void clear(bool /*conjugated*/) { clear_fragments(sums); }
+  static __device__ void pack(char* small, int p, int j, Element value) {
+    reinterpret_cast<Element*>(small)[place_k(p) + j * kColumnPitch] = value;
+  }
+  __device__ void clear(bool /*conjugated*/, int columns) {
+    tiles = (columns + 7) / 8;
+    clear_fragments(sums);
+  }
 
+  /// Two loops, not a condition in one: products that a predicate switches off take their time, and
+  /// behind a branch B is loaded late (H200, float, 20480 squared, 24 of 32 columns: .73, .84 of
+  /// the floor).
   __device__ void multiply(const char* a, const char* b, int lane) {
-    if constexpr (std::is_same_v<Acc, float>) {
-      Sums part;
-      clear_fragments(part);
-      add(part, a, b, lane);
-      add_fragments(sums, part);
-    } else {
-      add(sums, a, b, lane);
+    if constexpr (kTiles % 4 == 0) {
+      if (tiles <= kTiles / 4 * 3) {
+        multiply_tiles<kTiles / 4 * 3>(a, b, lane);
+        return;
+      }
     }
+    multiply_tiles<kTiles>(a, b, lane);
   }
 
   __device__ void combine_lanes(int /*lane*/) {}
@@ -298,6 +335,20 @@ struct MmaProduct {
   }
 
  private:
+  template <int kCount>
+  __device__ void multiply_tiles(const char* a, const char* b, int lane) {
+    if constexpr (std::is_same_v<typename Arithmetic::Sum, float>) {
+      Sums part;
+      clear_fragments(part);
+      add<kCount>(part, a, b, lane);
+      add_fragments(sums, part);
+    } else {
+      add<kCount>(sums, a, b, lane);
+    }
+  }
+
+  /// The first kCount tiles of c.
+  template <int kCount>
   static __device__ void add(Sums& c, const char* a, const char* b, int lane) {
     struct alignas(2 * sizeof(Word)) Pair {
       Word words[2];
@@ -316,10 +367,10 @@ struct MmaProduct {
           factors[i][e] = Factor(fragments.get(i, e, s));
       }
 #pragma unroll
-      for (int first = 0; first < kTiles; first += kTogether) {
+      for (int first = 0; first < kCount; first += kTogether) {
         Factor columns[kTogether][2];
 #pragma unroll
-        for (int j = 0; j < kTogether; ++j) {
+        for (int j = 0; j < kTogether && first + j < kCount; ++j) {
           const Pair pair = pairs[(s * kTiles + first + j) * 32];
           columns[j][0] = Factor(pair.words[0]);
           columns[j][1] = Factor(pair.words[1]);
@@ -327,7 +378,7 @@ struct MmaProduct {
 #pragma unroll
         for (int pass = 0; pass < Arithmetic::kPasses; ++pass) {
 #pragma unroll
-          for (int j = 0; j < kTogether; ++j) {
+          for (int j = 0; j < kTogether && first + j < kCount; ++j) {
 #pragma unroll
             for (int i = 0; i < kProducts; ++i)
               Arithmetic::multiply(c[i][first + j], factors[i], columns[j], pass);
@@ -338,10 +389,73 @@ struct MmaProduct {
   }
 };
 
-/// Three tf32 products of four warps each, whose rows of A are fragments in registers as above and
-/// whose B both as it is (the tensor core cuts it off) and what that leaves lie in shared memory,
-/// as [high, low][s][2 of k][columns][4 of k].
-template <int kColumnCount, bool kLongK>
+/// Complex elements as the real ones that lie side by side in memory; Re and Im of a column of C
+/// are neighbours in a lane's fragments.
+///   along k:       A's k are re, im, re, ..; B(p, j) is the 2 x 2 block (re, im; -im, re), and
+///   each
+///                  lane's pairs of sums are elements of C
+///   column-major:  A's rows are re, im, re, ..; B(p, j) is (re, im), and a lane holds the four
+///                  products of the parts, of which C = (c0 - c3, c1 + c2)
+template <class Arithmetic, int kColumnCount, bool kLongK, int kRowBoxes = 2>
+struct ComplexMmaProduct {
+  using Parts = MmaProduct<Arithmetic, 2 * kColumnCount, kLongK, kRowBoxes>;
+  using Fragments = typename Parts::Fragments;
+  using Part = typename Arithmetic::Element;
+  using Element = device::Complex<Part>;
+  using Acc = Element;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr bool kSwizzled = true;
+  static constexpr int kLineBytes = Parts::kLineBytes;
+  static constexpr int kBoxes = Parts::kBoxes;
+  static constexpr int kRows = kLongK ? Parts::kRows : Parts::kRows / 2;
+  static constexpr int kDepth = kLongK ? Parts::kDepth / 2 : Parts::kDepth;
+  static constexpr int kColumns = kColumnCount;
+  static constexpr int kSlice = 4;
+  static constexpr bool kAlwaysPacked = true;
+  static constexpr bool kPacksConjugate = true;
+  static constexpr int kWarpsTogether = 1;
+  static constexpr int kBytesB = Parts::kBytesB;
+
+  Parts parts;
+
+  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
+  static __device__ void pack(char* small, int p, int j, Element value) {
+    if constexpr (kLongK) {
+      Parts::pack(small, 2 * p, 2 * j, value.re);
+      Parts::pack(small, 2 * p, 2 * j + 1, value.im);
+      Parts::pack(small, 2 * p + 1, 2 * j, -value.im);
+      Parts::pack(small, 2 * p + 1, 2 * j + 1, value.re);
+    } else {
+      Parts::pack(small, p, 2 * j, value.re);
+      Parts::pack(small, p, 2 * j + 1, value.im);
+    }
+  }
+  __device__ void clear(bool conjugated, int columns) { parts.clear(conjugated, 2 * columns); }
+  __device__ void multiply(const char* a, const char* b, int lane) { parts.multiply(a, b, lane); }
+  __device__ void combine_lanes(int /*lane*/) {}
+
+  /// target[j][row]: kSlice columns from `slice` on, those of one tile of 8 columns of parts.
+  __device__ void store(int slice, Acc* target, int pitch, int lane) const {
+#pragma unroll
+    for (int i = 0; i < Parts::kProducts; ++i) {
+      const auto& c = parts.sums[i][slice / kSlice];
+      Acc* const column = target + lane % 4 * pitch;
+      if constexpr (kLongK) {
+        column[Fragments::row(i, 0, lane / 4)] = {static_cast<Part>(c[0]), static_cast<Part>(c[1])};
+        column[Fragments::row(i, 1, lane / 4)] = {static_cast<Part>(c[2]), static_cast<Part>(c[3])};
+      } else {
+        column[Fragments::row(i, 0, lane / 4) / 2] = {static_cast<Part>(c[0] - c[3]),
+                                                      static_cast<Part>(c[1] + c[2])};
+      }
+    }
+  }
+};
+
+/// Products of four warps each, whose rows of A are fragments in registers as above: one of factors
+/// rounded to tf32, or three, of which B's high part lies in shared memory as it is (the tensor
+/// core cuts it off) and its low part is what that leaves. B lies as [high, low][s][2 of
+/// k][columns][4 of k].
+template <int kColumnCount, bool kLongK, int kPasses>
 struct WgmmaProduct {
   using Element = float;
   using Acc = float;
@@ -356,10 +470,11 @@ struct WgmmaProduct {
   static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumnPitch = 4;
   static constexpr int kTiles = kColumns / 8;
-  static constexpr int kSlice = 16;
+  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kPlane = kDepth * kColumns;  // floats
-  static constexpr int kBytesB = 2 * kPlane * 4;
-  static constexpr bool kPreparesB = true;
+  static constexpr int kBytesB = (kPasses == 3 ? 2 : 1) * kPlane * 4;
+  static constexpr bool kAlwaysPacked = true;
+  static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 4;
 
   float sums[kProducts][kTiles][4];
@@ -369,24 +484,19 @@ struct WgmmaProduct {
     const int in_step = Fragments::place_in_step(p);  // 2 t + second
     return (Fragments::step_of(p) * 2 + in_step % 2) * kColumns * 4 + in_step / 2;
   }
-  /// What the tensor core cuts off of B, rounded where it cuts again.
-  static __device__ void prepare_b(char* small, int lane) {
-    auto* const high = reinterpret_cast<const float4*>(small);
-    auto* const low = reinterpret_cast<float4*>(small) + kPlane / 4;
-    const auto rest = [](float b) {
-      const float cut = __uint_as_float(__float_as_uint(b) & 0xffffe000U);
-      return __uint_as_float(__float_as_uint(b - cut) + 0x1000U);
-    };
-#pragma unroll 2
-    for (int e = lane; e < kPlane / 4; e += 32) {
-      const float4 b = high[e];
-      low[e] = make_float4(rest(b.x), rest(b.y), rest(b.z), rest(b.w));
+  static __device__ void pack(char* small, int p, int j, float value) {
+    const int place = place_k(p) + j * kColumnPitch;
+    auto* const planes = reinterpret_cast<std::uint32_t*>(small);
+    if constexpr (kPasses == 1) {
+      planes[place] = device::round_to_tf32(value);
+    } else {
+      const float cut = __uint_as_float(__float_as_uint(value) & 0xffffe000U);
+      planes[place] = __float_as_uint(value);
+      planes[place + kPlane] = __float_as_uint(value - cut) + 0x1000U;  // rounded where it is cut
     }
   }
 
-  __device__ void clear(bool /*conjugated*/) {
-    clear_fragments(sums);
-  }
+  __device__ void clear(bool /*conjugated*/, int /*columns*/) { clear_fragments(sums); }
 
   __device__ void multiply(const char* a, const char* b, int lane) {
     float part[kProducts][kTiles][4];
@@ -401,20 +511,26 @@ struct WgmmaProduct {
       for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const SplitFloat split(fragments.get(i, e, s));
-          high[i][e] = split.high;
-          low[i][e] = split.low;
+          if constexpr (kPasses == 1) {
+            high[i][e] = device::round_to_tf32(fragments.get(i, e, s));
+          } else {
+            const SplitFloat split(fragments.get(i, e, s));
+            high[i][e] = split.high;
+            low[i][e] = split.low;
+          }
         }
       }
       const std::uint64_t b_high = device::wgmma_tf32_columns<kColumns>(b + s * kColumns * 32);
-      const std::uint64_t b_low =
-          device::wgmma_tf32_columns<kColumns>(b + kPlane * 4 + s * kColumns * 32);
       device::wgmma_fence();
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        device::wgmma_tf32(part[i], low[i], b_high, s > 0);
-        device::wgmma_tf32(part[i], high[i], b_low, true);
-        device::wgmma_tf32(part[i], high[i], b_high, true);
+        if constexpr (kPasses == 3) {
+          const std::uint64_t b_low =
+              device::wgmma_tf32_columns<kColumns>(b + kPlane * 4 + s * kColumns * 32);
+          device::wgmma_tf32(part[i], low[i], b_high, s > 0);
+          device::wgmma_tf32(part[i], high[i], b_low, true);
+        }
+        device::wgmma_tf32(part[i], high[i], b_high, kPasses == 3 || s > 0);
       }
       device::wgmma_commit();
       if (s + 1 < Fragments::kSteps) device::wgmma_wait<1>();

@@ -30,6 +30,7 @@ struct PanelArguments {
   const Element* b;  // [k, n], problem.b
   void* c;           // [m, n], problem.c, of T or, where wide_c, of Acc
   Acc* partials;     // [block][2][n][tile rows]: of a block's first tile, and of its last
+  char* packed;      // [step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
   bool mapped;  // A comes through the tensor map, else element by element
   device::DeviceScalar<Accumulator<T>> alpha;
@@ -39,7 +40,7 @@ struct PanelArguments {
 /// What a block has in shared memory, from a multiple of 1024 bytes on:
 ///   slots   [stages][chunk kg * warps_m + wm][4096]  A
 ///   small   [stages][kg][group of columns][bytes_b]  B, in the order of the product
-///   sums    [kg][columns of a slice][tile rows]
+///   sums    [kg][columns of a slice][tile rows, and 16 bytes more]
 ///   full, empty [stages]
 template <class Product>
 struct PanelRing {
@@ -100,16 +101,9 @@ __device__ void copy_or_zero(E* target, const E* source, bool valid) {
   }
 }
 
-/// Whether B can be copied by pairs of 16-bit elements, adjacent along k.
-template <class T>
-__device__ bool has_pairs(const PanelArguments<T>& g) {
-  return sizeof(T) == 2 && g.problem.b.row == 1 && g.problem.b.col % 2 == 0 &&
-         reinterpret_cast<std::uintptr_t>(g.b) % 4 == 0;
-}
-
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
 /// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
-/// memory, along k or along the columns.
+/// memory, along k or along the columns; elements of 16 bits are taken by pairs along k.
 template <class Product, class T>
 __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t k0, int lane) {
   using Element = typename Product::Element;
@@ -118,36 +112,12 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   const int n = static_cast<int>(g.problem.n);
   const int depth = static_cast<int>(min(std::int64_t{plan.step}, g.problem.k - k0));
   const Element* const source = g.b + k0 * b.row;
-  constexpr bool kPairs = sizeof(Element) == 2;  // adjacent along k in shared memory
   const auto target = [&](int p, int j) {
-    const int group = p / Product::kDepth * plan.warps_n + j / Product::kColumns;
+    const int group = p / Product::kDepth * plan.warps_n + j / plan.group_columns;
     return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
-           Product::place_k(p % Product::kDepth) + j % Product::kColumns * Product::kColumnPitch;
+           Product::place_k(p % Product::kDepth) + j % plan.group_columns * Product::kColumnPitch;
   };
-  if (kPairs && !has_pairs(g)) {
-    constexpr int kBatch = 8;  // loads of a lane that are in flight
-    const bool along_k = b.row == 1;
-    const int width = along_k ? plan.step : plan.small_width;
-    const int elements = plan.step * plan.small_width;
-    for (int first = lane; first < elements; first += 32 * kBatch) {
-      Element values[kBatch];
-#pragma unroll
-      for (int e = 0; e < kBatch; ++e) {
-        const int index = first + 32 * e;
-        const int p = along_k ? index & (width - 1) : index / width;
-        const int j = along_k ? index / width : index & (width - 1);
-        const bool valid = index < elements && j < n && p < depth;
-        values[e] = valid ? source[p * b.row + j * b.col] : Element(0.0F);
-      }
-#pragma unroll
-      for (int e = 0; e < kBatch; ++e) {
-        const int index = first + 32 * e;
-        const int p = along_k ? index & (width - 1) : index / width;
-        const int j = along_k ? index / width : index & (width - 1);
-        if (index < elements && j < n) *target(p, j) = values[e];
-      }
-    }
-  } else if (kPairs) {
+  if constexpr (sizeof(Element) == 2) {
     const int width = min(32, plan.step / 2);
     for (int p = lane % width * 2; p < plan.step; p += 64) {
       const int bytes = max(0, min(2, depth - p)) * 2;
@@ -231,9 +201,11 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     char* const slot = ring.slots + place.slot * plan.slot_bytes;
     const std::int64_t i0 = piece.tile * plan.tile_rows;
     const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
+    const int bytes =
+        (g.mapped ? plan.slot_bytes : 0) + (g.packed != nullptr ? plan.small_bytes : 0);
+    if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
+    __syncwarp();  // announced before the first byte comes
     if (g.mapped) {
-      if (lane == 0) device::mbarrier_arrive_expecting(full, plan.slot_bytes);
-      __syncwarp();  // announced before the first byte comes
       if (lane < chunks * Product::kBoxes) {
         constexpr int kBoxRows = Product::kRows / Product::kBoxes;
         constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
@@ -251,19 +223,18 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
                             i0 + chunk % plan.warps_m * Product::kRows,
                             k0 + chunk / plan.warps_m * Product::kDepth, lane);
       }
-      if (lane == 0) device::mbarrier_arrive(full);
     }
-    copy_small<Product>(g, ring.small + place.slot * plan.small_bytes, k0, lane);
-    if constexpr (Product::kPreparesB) {
-      device::wait_for_copies();
-      __syncwarp();  // all lanes' elements have come
-      for (int part = 0; part < plan.warps_k * plan.warps_n; ++part) {
-        Product::prepare_b(ring.small + place.slot * plan.small_bytes + part * Product::kBytesB,
-                           lane);
+    char* const small = ring.small + place.slot * plan.small_bytes;
+    if (g.packed != nullptr) {
+      device::wait_for_kernel_ahead();  // B is packed
+      if (lane == 0) {
+        device::copy_bytes(small, g.packed + std::int64_t{piece.step} * plan.small_bytes,
+                           plan.small_bytes, full);
       }
-      device::fence_for_async_reads();
-      device::mbarrier_arrive(full);
-    } else if (sizeof(typename Product::Element) == 2 && !(g.mapped && has_pairs(g))) {
+    } else if constexpr (!Product::kAlwaysPacked) {
+      copy_small<Product>(g, small, k0, lane);
+    }
+    if (sizeof(typename Product::Element) == 2 && !g.mapped) {
       device::wait_for_copies();
       device::mbarrier_arrive(full);  // after the lane's own stores
     } else {
@@ -358,37 +329,61 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   const int rows =
       static_cast<int>(min(std::int64_t{plan.tile_rows}, g.problem.m - tile * plan.tile_rows));
   constexpr int kVector = SumVector<Acc>::kCount;
-  const auto* const vectors = reinterpret_cast<const SumVector<Acc>*>(ring.sums);
-  const int slice_elements = plan.warps_n * Product::kSlice * plan.tile_rows;
+  const int pitch = plan.tile_rows + kVector;  // of columns, so that 8 of them lie in all banks
+  const int parts = plan.warps_n * Product::kSlice;
+  // Neighbouring threads take neighbours in C.
+  const bool by_rows = g.problem.c.col == 1 && n > 1;
+  const int bits = __ffs(by_rows ? parts : plan.tile_rows) - 1;
   product.combine_lanes(thread % 32);
-#pragma unroll
-  for (int slice = 0; slice < Product::kColumns; slice += Product::kSlice) {
-    if (slice >= n) break;
+  Acc* const own_sums = ring.sums + (kg * parts + group * Product::kSlice) * pitch +
+                        chunk % plan.warps_m * Product::kRows;
+  // One loop for all slices: code that runs once a tile is not in the instruction cache.
+#pragma unroll 1
+  for (int slice = 0; slice < min(plan.group_columns, n); slice += Product::kSlice) {
     device::warps_barrier(1, kPanelConsumerThreads);  // the slice before has been read
     if (warp < plan.warps_m * plan.warps_k * plan.warps_n) {
-      product.store(slice,
-                    ring.sums + kg * slice_elements + group * Product::kSlice * plan.tile_rows +
-                        chunk % plan.warps_m * Product::kRows,
-                    plan.tile_rows, thread % 32);
+#pragma unroll
+      for (int s = 0; s < Product::kColumns; s += Product::kSlice) {  // in registers
+        if (s == slice) product.store(s, own_sums, pitch, thread % 32);
+      }
     }
     device::warps_barrier(1, kPanelConsumerThreads);  // all sums of the slice are there
-    // Neighbouring threads take neighbouring vectors of 16 bytes of a column.
-    for (int v = thread; v < slice_elements / kVector; v += kPanelConsumerThreads) {
-      const int part = v / (plan.tile_rows / kVector);
-      const int r = v * kVector - part * plan.tile_rows;
-      const int j = part / Product::kSlice * Product::kColumns + slice + part % Product::kSlice;
-      if (j >= n || r >= rows) continue;
-      auto sum = vectors[v];
+    const auto column = [&](int part) {
+      const int in_group = slice + part % Product::kSlice;
+      const int j = part / Product::kSlice * plan.group_columns + in_group;
+      return in_group < plan.group_columns ? j : n;  // n: there is none
+    };
+    if (whole) {
+#pragma unroll 1
+      for (int e = thread; e < parts * plan.tile_rows; e += kPanelConsumerThreads) {
+        const int minor = e & ((1 << bits) - 1);
+        const int part = by_rows ? minor : e >> bits;
+        const int r = by_rows ? e >> bits : minor;
+        const int j = column(part);
+        if (j >= n || r >= rows) continue;
+        const Acc* const place = ring.sums + part * pitch + r;
+        Acc sum = place[0];
 #pragma unroll
-      for (int q = 1; q < kPanelConsumerWarps; ++q) {
-        if (q < plan.warps_k) sum += vectors[v + q * (slice_elements / kVector)];
-      }
-      if (whole) {
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          if (r + e < rows) finish.store(tile * plan.tile_rows + r + e, j, sum.values[e]);
+        for (int q = 1; q < kPanelConsumerWarps; ++q) {
+          if (q < plan.warps_k) sum += place[q * parts * pitch];
         }
-      } else {
+        finish.store(tile * plan.tile_rows + r, j, sum);
+      }
+    } else {
+      const int count = plan.tile_rows / kVector;
+#pragma unroll 1
+      for (int v = thread; v < parts * count; v += kPanelConsumerThreads) {
+        const int part = v / count;
+        const int r = (v - part * count) * kVector;
+        const int j = column(part);
+        if (j >= n) continue;
+        const Acc* const place = ring.sums + part * pitch + r;
+        auto sum = *reinterpret_cast<const SumVector<Acc>*>(place);
+#pragma unroll
+        for (int q = 1; q < kPanelConsumerWarps; ++q) {
+          if (q < plan.warps_k)
+            sum += *reinterpret_cast<const SumVector<Acc>*>(place + q * parts * pitch);
+        }
         *reinterpret_cast<SumVector<Acc>*>(partials + j * plan.tile_rows + r) = sum;
       }
     }
@@ -417,7 +412,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   }
   __syncthreads();  // barriers are initialized
   device::let_next_kernel_start();
-  device::wait_for_kernel_ahead();
+  if (g.packed == nullptr) device::wait_for_kernel_ahead();
   const PanelFinish<T> finish(g);
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
@@ -434,7 +429,9 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   while (piece.left > 0) {
     const int steps = static_cast<int>(min(std::int64_t{plan.steps - piece.step}, piece.left));
     Product product;
-    product.clear(g.problem.conj_a != g.problem.conj_b);
+    product.clear(g.problem.conj_a != g.problem.conj_b,
+                  min(plan.group_columns,
+                      static_cast<int>(g.problem.n) - warp % plan.warps_n * plan.group_columns));
     if (warp < working) {
       for (int step = 0; step < steps; ++step) {
         device::mbarrier_wait(ring.full + place.slot, place.parity);
@@ -455,27 +452,70 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
 #endif
 }
 
-inline constexpr int kPanelSumThreads = 256;
+inline constexpr int kPanelPackThreads = 256;
+inline constexpr int kPanelPackBlocks = 264;
+
+/// Writes B as slots of the ring take it, zeros beyond k and n. Thread: elements a grid apart, with
+/// neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
+/// starts, so that panel_ring_kernel may read A at once.
+template <class Product, class T>
+__global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
+    const __grid_constant__ PanelArguments<T> g) {
+  using Element = typename Product::Element;
+  device::wait_for_kernel_ahead();
+  device::let_next_kernel_start();
+  const PanelFinish<T> finish(g);
+  if (finish.skips_product()) return;
+  const PanelPlan& plan = g.plan;
+  const Strides b = g.problem.b;
+  const auto depth = static_cast<unsigned>(plan.steps * plan.step);
+  const auto columns = static_cast<unsigned>(plan.warps_n * plan.group_columns);
+  const bool along_k = b.row == 1;
+  const unsigned inner = along_k ? depth : columns;
+#pragma unroll 4
+  for (unsigned e = blockIdx.x * kPanelPackThreads + threadIdx.x; e < depth * columns;
+       e += gridDim.x * kPanelPackThreads) {
+    const unsigned outer = e / inner;
+    const unsigned p = along_k ? e - outer * inner : outer;
+    const unsigned j = along_k ? outer : e - outer * inner;
+    Element value(0.0F);
+    if (p < g.problem.k && j < g.problem.n) value = g.b[p * b.row + j * b.col];
+    if constexpr (Product::kPacksConjugate)
+      value = device::conjugate_if(g.problem.conj_a != g.problem.conj_b, value);
+    const unsigned step = p / plan.step;
+    const unsigned in_step = p - step * plan.step;
+    const unsigned part = in_step / Product::kDepth * plan.warps_n + j / plan.group_columns;
+    Product::pack(g.packed + std::int64_t{step} * plan.small_bytes + part * Product::kBytesB,
+                  static_cast<int>(in_step % Product::kDepth),
+                  static_cast<int>(j % plan.group_columns), value);
+  }
+}
 
 /// Tiles of C that several blocks of panel_ring_kernel have worked at, or none (alpha = 0).
-/// Block: 32 vectors of 16 bytes along the rows of one column; warp w adds the partial sums of
-/// every eighth block from w on, then the first warp those of the warps.
+/// Block: vectors of 16 bytes along the rows of a tile's columns, each with plan.sum_parts threads;
+/// thread t of them adds the partial sums of every sum_parts-th block from t on, then the first of
+/// them those of the others.
 template <class T>
 __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
     const __grid_constant__ PanelArguments<T> g) {
   using Acc = device::DeviceAccumulator<T>;
   using Vector = SumVector<Acc>;
   constexpr int kVector = Vector::kCount;
-  constexpr int kWarps = kPanelSumThreads / 32;
-  __shared__ Vector vectors[kWarps][32];
+  __shared__ Vector vectors[kPanelSumThreads];
   device::let_next_kernel_start();
   const PanelPlan& plan = g.plan;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int pieces = (plan.tile_rows + 32 * kVector - 1) / (32 * kVector);
-  const std::int64_t tile = blockIdx.x / pieces;
-  const int row = (static_cast<int>(blockIdx.x % pieces) * 32 + lane) * kVector;
-  const int j = static_cast<int>(blockIdx.y);
+  const int width = kPanelSumThreads / plan.sum_parts;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int part = thread / width;
+  const std::int64_t tile = blockIdx.x / plan.sum_pieces;
+  const int vector = static_cast<int>(blockIdx.x % plan.sum_pieces) * width + thread % width;
+  const int n = static_cast<int>(g.problem.n);
+  // Neighbouring threads take neighbours in C.
+  const int count = plan.tile_rows / kVector;
+  const bool by_rows = g.problem.c.col == 1;
+  const int j = by_rows ? vector % n : vector / count;
+  const int row = (by_rows ? vector / n : vector % count) * kVector;
+  const bool exists = j < n && row < plan.tile_rows;
   const std::int64_t unit = tile * plan.steps;
   const int from = plan.block_of(unit);
   const int to = plan.block_of(unit + plan.steps - 1);
@@ -485,25 +525,24 @@ __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
   const PanelFinish<T> finish(g);
   if (from == to && !finish.skips_product()) return;
   Vector sum{};
-  if (!finish.skips_product() && row < plan.tile_rows) {
-    const std::int64_t pitch = 2 * g.problem.n * plan.tile_rows;
+  if (!finish.skips_product() && exists) {
+    const std::int64_t pitch = 2 * std::int64_t{n} * plan.tile_rows;
     const Acc* const source = g.partials + j * std::int64_t{plan.tile_rows} + row;
 #pragma unroll 4
-    for (int block = from + warp; block <= to; block += kWarps) {
+    for (int block = from + part; block <= to; block += plan.sum_parts) {
       const bool last = second && block == from;
       sum += *reinterpret_cast<const Vector*>(source + block * pitch + (last ? pitch / 2 : 0));
     }
   }
-  vectors[warp][lane] = sum;
-  __syncthreads();  // all warps' sums are there
-  if (warp != 0) return;
-#pragma unroll
-  for (int other = 1; other < kWarps; ++other)
-    sum += vectors[other][lane];
+  vectors[thread] = sum;
+  __syncthreads();  // all parts' sums are there
+  if (part != 0 || !exists) return;
+  for (int other = 1; other < plan.sum_parts; ++other)
+    sum += vectors[thread + other * width];
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
     const std::int64_t i = tile * plan.tile_rows + row + v;
-    if (row + v < plan.tile_rows && i < g.problem.m) finish.store(i, j, sum.values[v]);
+    if (i < g.problem.m) finish.store(i, j, sum.values[v]);
   }
 }
 

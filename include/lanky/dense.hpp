@@ -43,7 +43,7 @@ class GemmTuning;
 struct GemmOptions {
   Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
   /// Measured choices (lanky/tuning.hpp) that go before the plan's own, where they know such a
-  /// product; needed by the constructor only.
+  /// product; needed by the constructor only. Without them GemmTuning::of_lanky() is followed.
   const GemmTuning* tuning = nullptr;
 };
 

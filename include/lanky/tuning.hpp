@@ -1,6 +1,6 @@
 // What `lanky tune` has measured on this machine: for a class of dense products, whether lanky's
 // own kernels or the vendor's library computed it faster, and by which of the library's algorithms.
-// Plans follow it only where GemmOptions says so; nothing here is read behind the caller's back.
+// Plans follow a file only where GemmOptions says so; nothing is read behind the caller's back.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,15 @@ namespace lanky {
 /// A way to compute a dense product.
 struct GemmChoice {
   bool vendor = false;      // cuBLASLt or OpenBLAS; lanky's kernels otherwise
-  std::string algorithm{};  // of the vendor, in the library's own code; "" for its heuristic's
+  std::string algorithm{};  // of the vendor, as explain() names it; "" for its heuristic's
 
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
 };
 
-/// A product that choices are made for. They hold for its class: the same card, library version,
-/// types, arithmetic, orientation and short sides, and long sides (above 128) of the same power of
-/// two.
+/// A product that choices are made for. They hold for its class: the same card, types, arithmetic,
+/// orientation and alignment, short sides that are equal (above 16: that round up to the same
+/// multiple of 8), and long sides (above 128) of the same half power of two. An algorithm that the
+/// installed library does not offer for a product gives way to its heuristic's.
 struct GemmQuery {
   Device device;
   GemmShape shape;
@@ -30,9 +31,10 @@ struct GemmQuery {
   DType out = DType::f64;
 };
 
-/// All ways to compute a product on its device, lanky's own kernels first; the vendor's algorithms
-/// in the order of its heuristic, at most `most_algorithms` of them. Throws Error as a plan does.
-std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 8);
+/// All ways to compute a product on its device, first the one that a plan takes where nothing is
+/// measured: lanky's own kernels, and the vendor's algorithms in the order of its heuristic, at
+/// most `most_algorithms` of them. Throws Error as a plan does.
+std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
 
 /// Choices by class of product.
 class GemmTuning {
@@ -46,6 +48,10 @@ class GemmTuning {
   /// default_path(), read once per process. A file that cannot be used counts as empty, and note()
   /// says why.
   static const GemmTuning& of_this_user();
+
+  /// What lanky's developers measured, on an NVIDIA H200; plans follow it where no tuning of their
+  /// own knows better.
+  static const GemmTuning& of_lanky();
 
   /// JSON lines, in a new file that then takes the place of `path`: other processes read the old
   /// one or the new one. Throws Error(io).

@@ -128,7 +128,7 @@ class Batch {
       set_current_task("tuning " + name + " " + std::string(dtype));
       bench::TunedGemm tuned = bench::tune_gemm(session_, gemm);
       report(tuned.report);
-      if (!tuned.fastest) return;
+      if (!tuned.fastest || tuned.gain < options_.least_gain) return;
       tuning.set(tuned.query, *std::move(tuned.fastest));
       tuning.write(options_.tuning);
     });

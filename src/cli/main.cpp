@@ -246,6 +246,10 @@ int run(CLI::App& app, int argc, char** argv) {
       "--file", options.tuning,
       "where the choices are kept (default: $LANKY_TUNE_CACHE, or lanky/gemm.jsonl in\n"
       "$XDG_CACHE_HOME or ~/.cache)");
+  tune->add_option("--least-gain", options.least_gain,
+                   "keep a choice only where a plan without it takes so many times as long");
+  tune->add_option("--seconds", options.seconds, "begin no product after so many seconds")
+      ->check(CLI::PositiveNumber, "");
   add_run_options(*tune, options, dense_types());
 
   if (argc == 1) {

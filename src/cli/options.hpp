@@ -20,9 +20,10 @@ struct RunOptions {
   bool quick = false;
   bool explain = false;
   std::string json;
-  bool resume = false;  // leave out the dense products that the JSON lines hold already
-  double seconds = 0;   // begin no dense product after so many; 0: no limit
-  std::string tuning;   // measure every way to compute dense products, and keep the fastest here
+  bool resume = false;    // leave out the dense products that the JSON lines hold already
+  double seconds = 0;     // begin no dense product after so many; 0: no limit
+  std::string tuning;     // measure every way to compute dense products, and keep the fastest here
+  double least_gain = 0;  // of choices that are kept: the time of a plan's own over theirs
   std::vector<std::string> argv;
 };
 

@@ -2,6 +2,8 @@
 #include <cuda_runtime_api.h>
 
 #include <lanky/error.hpp>
+#include <map>
+#include <mutex>
 
 #include "core/cuda_check.hpp"
 #include "core/runtime.hpp"
@@ -26,14 +28,19 @@ const DeviceCount& device_count() noexcept {
 }
 
 DeviceProperties properties(int device) {
+  static std::mutex mutex;
+  static std::map<int, DeviceProperties> known;  // every plan asks, and the driver takes its time
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
   cudaDeviceProp p{};
   check_cuda(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
-  return {.name = p.name,
-          .multiprocessors = p.multiProcessorCount,
-          .compute_capability = p.major * 10 + p.minor,
-          .memory_bytes = p.totalGlobalMem,
-          .l2_bytes = static_cast<std::size_t>(p.l2CacheSize),
-          .shared_bytes_per_block = p.sharedMemPerBlockOptin};
+  return known[device] = {.name = p.name,
+                          .multiprocessors = p.multiProcessorCount,
+                          .compute_capability = p.major * 10 + p.minor,
+                          .memory_bytes = p.totalGlobalMem,
+                          .l2_bytes = static_cast<std::size_t>(p.l2CacheSize),
+                          .shared_bytes_per_block = p.sharedMemPerBlockOptin};
 }
 
 CUstream_st* create_stream(int device) {

@@ -56,6 +56,16 @@ __device__ inline void copy_box(void* target, const CUtensorMap* map, int elemen
       : "memory");
 }
 
+/// Starts the copy of `bytes` adjacent bytes; addresses and `bytes` are multiples of 16. They are
+/// credited to `barrier`. One thread.
+__device__ inline void copy_bytes(void* target, const void* source, int bytes, Mbarrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+      "[%3];" ::"r"(shared_address(target)),
+      "l"(source), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
 /// Copies kBytes (4, 8 or 16), or writes zeros where they are not `valid`; `source` is an address
 /// that exists all the same. mbarrier_arrive_after_copies() tells when it has come.
 template <int kBytes>

@@ -115,6 +115,71 @@ __device__ Word load_word(const void* source, bool exists) {
   return word;
 }
 
+/// sizeof(Word) bytes, from byte `offset` (a multiple of E's size) of two neighbouring words on.
+template <class E, class Word>
+__device__ Word realigned(Word low, Word high, unsigned offset) {
+  constexpr int kWords = sizeof(Word) / 4;
+  std::uint32_t w[2 * kWords];
+  memcpy(w, &low, sizeof(Word));
+  memcpy(w + kWords, &high, sizeof(Word));
+#pragma unroll
+  for (int by = kWords / 2; by > 0 && by * 4 >= static_cast<int>(sizeof(E)); by /= 2) {
+#pragma unroll
+    for (int i = 0; i + by < 2 * kWords; ++i)
+      w[i] = (offset & (by * 4U)) != 0 ? w[i + by] : w[i];
+  }
+  if constexpr (sizeof(E) == 2) {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i)
+      w[i] = __funnelshift_r(w[i], w[i + 1], (offset & 2U) * 8);
+  }
+  Word word;
+  memcpy(&word, w, sizeof(word));
+  return word;
+}
+
+/// The elements that fill a word, from an aligned address on: the first `count` of them, at least.
+template <class Word>
+struct AlignedUnit {
+  Word word{};
+
+  template <class E>
+  __device__ void load(const E* source, int count = 1) {
+    if (count > 0) word = __ldg(reinterpret_cast<const Word*>(source));
+  }
+  template <class E>
+  __device__ Word unit(const E* /*source*/) const {
+    return word;
+  }
+};
+
+/// The same from any address, put together from the aligned words that hold one of the `count`
+/// elements. They may reach beyond what was allocated if the elements are its last ones.
+template <class Word>
+struct UnalignedUnit {
+  Word low{};
+  Word high{};
+
+  template <class E>
+  __device__ static unsigned offset(const E* source) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(source)) % sizeof(Word);
+  }
+  template <class E>
+  __device__ void load(const E* source, int count = sizeof(Word) / sizeof(E)) {
+    const auto* const words = reinterpret_cast<const Word*>(
+        reinterpret_cast<const unsigned char*>(source) - offset(source));
+    if (count > 0) low = __ldg(words);
+    if (static_cast<int>(offset(source)) + count * static_cast<int>(sizeof(E)) >
+        static_cast<int>(sizeof(Word)))
+      high = __ldg(words + 1);
+  }
+  /// `source`, or one that is whole words away from it.
+  template <class E>
+  __device__ Word unit(const E* source) const {
+    return realigned<E>(low, high, offset(source));
+  }
+};
+
 /// yes ? a : b. Copying whole arrays of words under a condition loses some of them (nvcc 13.0.88).
 __device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
   return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);

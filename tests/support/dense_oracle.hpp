@@ -221,9 +221,10 @@ struct DenseCase {
 
 /// One run of a plan of the case's shape, host scalars.
 template <class T, class TOut>
-HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense) {
+HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense,
+                          const GemmOptions& options = {}) {
   using Acc = Accumulator<T>;
-  const GemmPlan<T, TOut> plan(stream, dense.shape);
+  const GemmPlan<T, TOut> plan(stream, dense.shape, options);
   DeviceMatrix<T> a(stream, dense.a);
   DeviceMatrix<T> b(stream, dense.b);
   DeviceMatrix<TOut> c(stream, dense.c);
