@@ -174,7 +174,7 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   // f64 beyond four columns is faster on tensor cores; IEEE float and complex go there not at all.
   const bool no_mma = f32 || complex;
   if (p.n == 1 || p.m <= (no_mma ? widest : 4) ||
-      (no_mma && p.n <= widest && (complex || p.m > 16)))
+      (no_mma && p.n <= widest && (complex || p.m > 16) && (p.m <= 64 || type == DType::c128)))
     return vector_configuration(p, type, multiprocessors);
   // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
   const bool ieee_f32 =
