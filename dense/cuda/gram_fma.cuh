@@ -152,10 +152,11 @@ class FmaSquare {
 
  private:
   static constexpr int kVector = 16 / sizeof(E);
-  /// Long sums of floats lose accuracy: after at most 512 terms a chain is added to a total.
+  /// Long sums of floats lose accuracy: after 64 terms a chain is added to a total.
   static constexpr bool kShortChains =
       std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>;
-  static constexpr int kSegmentsPerFlush = 16;
+  static constexpr int kSegmentsPerFlush =
+      64 * static_cast<int>(sizeof(E)) * kTile.lanes_k() / kSegmentBytes;
 
   template <int kAhead>
   __device__ static constexpr bool needed(int i, int j) {
