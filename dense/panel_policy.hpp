@@ -1,6 +1,6 @@
-// How a panel product is cut up: tiles of rows of C and steps of k to the blocks, which share a tile where
-// that is needed to give each the same work, and both to the warps of a block. A pure function of the
-// shape and the device.
+// How a panel product is cut up: tiles of rows of C and steps of k to the blocks, which share a
+// tile where that gives each the same work, and both to the warps of a block. A pure function of
+// the shape and the device.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ EXECUTOR_TEST(DenseGram, ExactForEveryAlignment) {
 
 // One operand's k adjacent, the other's rows; both strided (one column of a padded row); each short
 // of 16 bytes, or off them.
-TYPED_TEST(DenseGram, ShortExactForMixedLayouts) {
+EXECUTOR_TEST(DenseGram, ShortExactForMixedLayouts) {
   LANKY_DENSE_BODY();
   constexpr std::int64_t kSides[][2] = {{1, 1},   {2, 2},   {4, 3},   {8, 8},  {7, 5}, {16, 16},
                                         {24, 17}, {13, 13}, {32, 32}, {32, 5}, {64, 1}};
