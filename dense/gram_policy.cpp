@@ -222,7 +222,7 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   const bool a_by_columns = p.a.col == 1;
   const bool b_by_columns = p.b.row == 1;
   if (p.m > 64) return true;
-  if (p.m > 32 && p.n == 1) return !a_by_columns && p.k > 50'000;
+  if (p.m > 32 && p.n == 1) return (!a_by_columns || !b_by_columns) && p.k > 50'000;
   if (is_complex(type)) return p.n > gram_widest(type);
   const bool f32 = type == DType::f32;
   if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);

@@ -17,25 +17,34 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 /// A problem in the terms of the conditions below.
 class Chooser {
  public:
-  Chooser(const Problem& problem, DType in, DType out, int multiprocessors)
+  Chooser(const Problem& problem, DType in, DType out, int multiprocessors, bool rings)
       : p_(problem),
         type_(in),
         in_(static_cast<int>(size_of(in))),
         out_(static_cast<int>(size_of(out))),
-        multiprocessors_(multiprocessors) {}
+        sum_(std::max(4, in_)),
+        multiprocessors_(multiprocessors),
+        rings_(rings) {}
 
   std::optional<UpdateConfig> choose() const {
+    if (prefers_ring()) {
+      if (const auto config = ring(true)) return config;
+    }
     if (columns_are_wide()) {
-      if (kComplexes.has(type_)) return direct();
-      if (type_ == DType::f32) return p_.n > 8 && p_.n <= 32 ? tile(true) : direct();
+      if (p_.n <= 8 && type_ == DType::f32) return direct();
+      if (p_.n <= 4 && kComplexes.has(type_)) return direct();
+      if (p_.n <= 32 && type_ == DType::f32) return tile(true);
       // A long reduction pays for padding n to 8.
       const auto fragments = p_.n <= 4 && p_.k <= 8 ? std::nullopt : mma_columns();
-      return fragments || p_.n > 4 ? fragments : direct();
+      if (fragments || p_.n <= 4) return fragments ? fragments : direct();
+    } else if (p_.a.col == 1 && p_.c.col == 1) {
+      if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
+        if (const auto config = mma_rows()) return config;
+      }
+      for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
+        if (choice) return choice;
     }
-    if (p_.a.col != 1 || p_.c.col != 1) return std::nullopt;
-    for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
-      if (choice) return choice;
-    return std::nullopt;
+    return prefers_staged() ? std::nullopt : ring(true);
   }
 
  private:
@@ -51,6 +60,29 @@ class Chooser {
     return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
   }
 
+  /// Whether the ring is faster although other kernels serve.
+  bool prefers_ring() const {
+    const bool by_columns = p_.a.row == 1;
+    const bool few_rows = p_.m <= 300'000;
+    if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
+    if (type_ != DType::f32) return false;
+    if (!by_columns)
+      return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : std::max(p_.n, p_.k) > 64;
+    if (p_.n > 32) return true;
+    if (p_.n <= 8) return p_.k >= 32 && few_rows;
+    return p_.n <= 16 ? p_.k > 32 : !few_rows;
+  }
+
+ public:
+  /// Whether the staged kernel is faster than the ring, where no other serves: H200, 1e6 rows, f32
+  /// mixed layouts n = 4 23.8 us against 60.7, odd leading dimensions n = 7 37.9 against 39.3, 13
+  /// 97.1 against 64.8.
+  bool prefers_staged() const {
+    if (p_.a.row == 1 && maps_a() && writes_wide()) return p_.n <= 2;
+    return p_.n <= (type_ == DType::f32 ? 8 : 4);
+  }
+
+ private:
   /// Several passes over the rows of a block pay for B, as long as enough blocks are left.
   int passes(std::int64_t rows, int most) const {
     constexpr std::int64_t kBlocksPerMultiprocessor = 12;
@@ -62,19 +94,13 @@ class Chooser {
   std::optional<UpdateConfig> direct() const {
     for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
       const UpdateDirect& shape = kUpdateDirect[v];
-      const bool widest = v + 1 == std::ssize(kUpdateDirect);
-      if (!shape.types.has(type_) || (p_.n > shape.columns && !widest)) continue;
-      const int parts = static_cast<int>(ceil_div(p_.n, shape.columns));
-      const int threads = widest ? std::max(32, 128 / parts / 32 * 32) : 128;
-      const int rows = threads * (16 / in_);
-      return UpdateConfig{
-          .kernel = UpdateKernel::direct,
-          .variant = v,
-          .threads = threads,
-          .parts = parts,
-          .passes = widest ? passes(rows, parts == 1 ? 2 : 4) : 1,
-          .rows = rows,
-          .shared_bytes = static_cast<int>(p_.k) * parts * shape.columns * std::max(in_, 4)};
+      if (!shape.types.has(type_) || p_.n > shape.columns) continue;
+      constexpr int kThreads = 128;
+      return UpdateConfig{.kernel = UpdateKernel::direct,
+                          .variant = v,
+                          .threads = kThreads,
+                          .rows = kThreads * (16 / in_),
+                          .shared_bytes = static_cast<int>(p_.k) * shape.columns * sum_};
     }
     return std::nullopt;
   }
@@ -133,13 +159,13 @@ class Chooser {
     const int rows = shape.warps * group * shape.groups;
     const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
     // A fragment of B takes 4 * span elements of each lane's 8 columns.
-    const int fragment_span = std::max(shape.span, in_ == 8 ? 2 : 4);
+    const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
     return {.kernel = kernel,
             .variant = variant,
             .threads = 32 * shape.warps,
             .passes = passes(rows, shape.passes),
             .rows = rows,
-            .shared_bytes = tiles * shape.steps * 32 * fragment_span * in_};
+            .shared_bytes = tiles * shape.steps * 32 * fragment};
   }
 
   std::optional<UpdateConfig> mma_columns() const {
@@ -161,11 +187,112 @@ class Chooser {
     return std::nullopt;
   }
 
+  /// Whether a tensor map can describe A.
+  bool maps_a() const {
+    const std::int64_t stride = p_.a.row == 1 ? p_.a.col : p_.a.row;
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    return stride * in_ % 16 == 0 && stride < kMost && p_.m < kMost;
+  }
+  bool writes_wide() const {
+    if (p_.c.row == 1) return p_.c.col * out_ % 16 == 0;
+    return p_.c.col == 1 && p_.c.row * out_ % 16 == 0 && p_.n * out_ % 16 == 0;
+  }
+
+ public:
+  /// `aligned`: the pointers to A and C are multiples of 16 bytes.
+  std::optional<UpdateConfig> ring(bool aligned) const {
+    const bool by_columns = p_.a.row == 1;
+    if (!rings_ || (!by_columns && p_.a.col != 1)) return std::nullopt;
+    const bool wide = aligned && maps_a() && writes_wide();
+    if (kHalves.has(type_) && !wide) return std::nullopt;
+    constexpr int kColumnsOfBlock = 64;
+    const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
+    const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
+    int best = -1;
+    double best_cost = 0;
+    for (int v = 0; v < std::ssize(kUpdateRing); ++v) {
+      const UpdateRing& shape = kUpdateRing[v];
+      const auto warps = static_cast<int>(ceil_div(columns, 4 * shape.columns));
+      if (!shape.types.has(type_) || shape.by_columns != by_columns || warps > kUpdateRingWarps)
+        continue;
+      // Small squares read more of shared memory for a product, large ones take longer over it.
+      const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * multiprocessors_;
+      const double cost =
+          warps * shape.columns *
+          (few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_));
+      if (best >= 0 && cost >= best_cost) continue;
+      best = v;
+      best_cost = cost;
+    }
+    if (best < 0) return std::nullopt;
+    return ring_of(best, aligned, column_blocks, columns);
+  }
+
+ private:
+  UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
+    constexpr int kSlotBytes = 16 << 10;
+    constexpr int kSharedBytes = 227 << 10;  // of a multiprocessor; each block takes 1 KiB more
+    constexpr int kSlack = 2 << 10;          // of a block: that KiB, alignment and barriers
+    const UpdateRing& shape = kUpdateRing[variant];
+    const int word = 16 / in_;
+    const auto k = static_cast<int>(ceil_div(p_.k, word)) * word;
+    UpdateRingPlan plan;
+    plan.mapped = aligned && maps_a();
+    plan.wide_c = aligned && writes_wide();
+    if (shape.by_columns) plan.mapped = plan.wide_c = plan.mapped && plan.wide_c;
+    plan.warps_n = static_cast<int>(ceil_div(columns, 4 * shape.columns));
+    plan.b_pitch = plan.warps_n * 4 * shape.columns + 16 / sum_;
+    const auto tile_rows = [&] { return 8 * shape.rows * plan.warps_m; };
+    const auto tiles = [&] { return ceil_div(p_.m, tile_rows()); };
+    plan.warps_m = kUpdateRingWarps / plan.warps_n;
+    const int line = shape.by_columns ? std::min(k, word) * in_ : 128;  // least bytes of a row
+    while (plan.warps_m > 1 &&
+           (tile_rows() * line > kSlotBytes || tiles() * column_blocks < 2 * multiprocessors_)) {
+      --plan.warps_m;
+    }
+    plan.depth = 128 / in_;
+    if (shape.by_columns) {
+      const int deepest = kSlotBytes / (tile_rows() * in_) / word * word;
+      plan.depth = std::clamp(deepest, word, std::max(word, k));
+    }
+    // Few rows: warps share out k.
+    const int idle = kUpdateRingWarps / (plan.warps_m * plan.warps_n);
+    if (tiles() * column_blocks < 4 * multiprocessors_ && idle > 1 && k > word * 2) {
+      if (shape.by_columns)
+        plan.depth = std::min(plan.depth, static_cast<int>(ceil_div(k, word * idle)) * word);
+      plan.warps_k = std::min(idle, static_cast<int>(ceil_div(k, plan.depth)));
+    }
+    plan.slot_bytes = tile_rows() * plan.depth * in_;
+    const auto threads = [&] { return 32 * (plan.warps_m * plan.warps_n * plan.warps_k + 1); };
+    const int b_bytes = k * plan.b_pitch * sum_;
+    int resident = shape.resident(sum_) * 32 * (kUpdateRingWarps + 1) / threads() + 1;
+    do {
+      --resident;
+      plan.stages = std::min(8, (kSharedBytes / resident - kSlack - b_bytes) / plan.slot_bytes);
+    } while (plan.stages < std::max(3, plan.warps_k) && resident > 1);
+    const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
+    plan.ring_bytes =
+        std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
+    const std::int64_t most = std::max(1, resident * multiprocessors_ / column_blocks);
+    plan.row_tiles = static_cast<int>(std::min(tiles(), most));
+    if (plan.row_tiles < tiles()) plan.warps_k = 1;
+    return {.kernel = shape.by_columns ? UpdateKernel::ring_columns : UpdateKernel::ring_rows,
+            .variant = variant,
+            .threads = threads(),
+            .rows = tile_rows(),
+            .column_blocks = column_blocks,
+            .shared_bytes = plan.ring_bytes + b_bytes + kSlack,
+            .alignment = plan.mapped || plan.wide_c ? 16 : 1,
+            .ring = plan};
+  }
+
   const Problem& p_;
   DType type_;  // of A and B
-  int in_;      // bytes of an element of A and B, and of C
+  int in_;      // bytes of an element of A and B, of C, and of a sum
   int out_;
+  int sum_;
   int multiprocessors_;
+  bool rings_;
 };
 
 const char* name(UpdateKernel kernel) {
@@ -182,6 +309,10 @@ const char* name(UpdateKernel kernel) {
       return "update_mma_kernel by columns";
     case UpdateKernel::mma_rows:
       return "update_mma_kernel by rows";
+    case UpdateKernel::ring_columns:
+      return "update_ring_kernel by columns";
+    case UpdateKernel::ring_rows:
+      return "update_ring_kernel by rows";
     case UpdateKernel::staged:
       return "update_staged_kernel";
   }
@@ -190,7 +321,23 @@ const char* name(UpdateKernel kernel) {
 
 }  // namespace
 
-UpdateConfig staged_update(const Problem& problem, DType in) {
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                           bool rings) {
+  constexpr int kSharedBytes = 200 << 10;  // that a block may have
+  std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors, rings).choose();
+  if (!config) return unaligned_update(problem, in, out, multiprocessors, rings);
+  if (config->ring.stages > 0) return *config;
+  if (config->shared_bytes > kSharedBytes)
+    return unaligned_update(problem, in, out, multiprocessors, rings);
+  config->alignment = 16;
+  return *config;
+}
+
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                              bool rings) {
+  const Chooser chooser(problem, in, out, multiprocessors, rings);
+  auto ring = chooser.prefers_staged() ? std::nullopt : chooser.ring(false);
+  if (ring) return *ring;
   const int sum = std::max(4, static_cast<int>(size_of(in)));  // bytes
   return {.kernel = UpdateKernel::staged,
           .rows = kStagedBlockRows,
@@ -198,30 +345,48 @@ UpdateConfig staged_update(const Problem& problem, DType in) {
           .shared_bytes = static_cast<int>(problem.k) * kStagedColumns * sum};
 }
 
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors) {
-  constexpr int kSharedBytes = 200 << 10;  // that a block may have
-  std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors).choose();
-  if (!config || config->shared_bytes > kSharedBytes) return staged_update(problem, in);
-  config->alignment = 16;
-  return *config;
-}
-
 bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+  const std::int64_t n = problem.n;
+  const std::int64_t k = problem.k;
   const bool by_rows = problem.a.row != 1;
-  if (kHalves.has(in) && (problem.k > 64 || (by_rows && problem.k > 32 && problem.n < 8)))
-    return true;
-  if (problem.n <= 8) return false;
-  // The type of C and the number of multiprocessors do not decide about wide accesses to A.
-  if (kComplexes.has(in) || choose_update(problem, in, in, 1).kernel == UpdateKernel::staged)
-    return true;
-  if (in == DType::f64 && by_rows && std::min(problem.n, problem.k) > 24 && problem.m > 500'000)
-    return true;
-  return problem.n > (problem.math == Math::tf32 ? 16 : 32);
+  const bool few_rows = problem.m <= 30'000;
+  const bool many_rows = problem.m > 300'000;
+  if (kHalves.has(in) && (k > 64 || (by_rows && k > 32 && n < 8))) return true;
+  if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
+  if (n <= 8) return false;
+  // The type of C does not decide about wide accesses to A.
+  const UpdateConfig config = choose_update(problem, in, in, 132);
+  const bool ring = config.ring.stages > 0;
+  const bool mixed = by_rows != (problem.c.row != 1);
+  const bool narrow = ring && (mixed || !config.ring.mapped || !config.ring.wide_c);
+  if (config.kernel == UpdateKernel::staged) return true;
+  switch (in) {
+    case DType::c64:
+      return n > 48 || (n > 16 && k > 16 && (few_rows || narrow));
+    case DType::c128:
+      return n > 32 || n * k > 256;
+    case DType::f64:
+      if (by_rows && std::min(n, k) > 24 && many_rows) return true;
+      return n > (narrow ? 24 : 32);
+    case DType::f32:
+      if (problem.math == Math::tf32 && n > 16 && k > 8) return true;
+      if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
+      return n > 32 && (n > 64 || !many_rows || (by_rows && k > 64));
+    default:
+      return narrow || n > 32;
+  }
 }
 
 std::string describe(const UpdateConfig& config) {
-  return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads, " x ",
-                config.parts, " threads for ", config.rows, " rows, ", config.passes,
+  if (const UpdateRingPlan& ring = config.ring; ring.stages > 0) {
+    return concat(name(config.kernel), ", variant ", config.variant, ", ",
+                  ring.row_tiles * config.column_blocks, " blocks of ", ring.warps_m, " x ",
+                  ring.warps_n, " x ", ring.warps_k, " warps, tiles of ", config.rows, " rows, ",
+                  ring.stages, " slots of ", ring.depth, " k", ring.mapped ? "" : ", A by elements",
+                  ring.wide_c ? "" : ", C by elements");
+  }
+  return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads,
+                " threads for ", config.rows, " rows, ", config.passes,
                 config.passes == 1 ? " pass" : " passes");
 }
 

@@ -10,7 +10,8 @@
 
 namespace lanky::dense {
 
-/// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are two sides of update_mma.cuh.
+/// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are sides of
+/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh.
 enum class UpdateKernel : std::uint8_t {
   direct,
   lanes,
@@ -18,6 +19,8 @@ enum class UpdateKernel : std::uint8_t {
   tile,
   mma_columns,
   mma_rows,
+  ring_columns,
+  ring_rows,
   staged
 };
 
@@ -47,10 +50,8 @@ struct UpdateDirect {
   int depth;
   TypeSet types;
 };
-inline constexpr UpdateDirect kUpdateDirect[] = {{2, 2, kReals | kComplexes},
-                                                 {4, 4, kReals | kComplexes},
-                                                 {8, 8, DType::f32},
-                                                 {16, 4, TypeSet(DType::f32) | kComplexes}};
+inline constexpr UpdateDirect kUpdateDirect[] = {
+    {2, 2, kReals | kComplexes}, {4, 4, kReals | kComplexes}, {8, 8, DType::f32}};
 
 /// k = n = `side`, rows without gaps.
 struct UpdatePacked {
@@ -116,29 +117,75 @@ inline constexpr UpdateMma kUpdateMmaRows[] = {
     {2, 1, 4, 2, false, 4, 1, kHalves},    {2, 1, 1, 4, false, 4, 2, kHalves},
     {4, 1, 2, 2, false, 4, 2, kHalves},    {8, 1, 4, 2, false, 4, 1, kHalves},
     {8, 2, 4, 1, false, 8, 4, kHalves},    {8, 4, 4, 1, false, 8, 4, kHalves},
-    {4, 2, 2, 1, false, 4, 2, kHalves}};
+    {4, 2, 2, 1, false, 4, 2, kHalves},    {4, 2, 4, 2, false, 4, 2, DType::f32},
+    {4, 4, 4, 2, false, 4, 2, DType::f32}};
+
+/// Computing warps of a block of the ring kernel, at most; one more copies.
+inline constexpr int kUpdateRingWarps = 4;
+/// A lane holds `rows` x `columns` sums, a warp 8 x 4 lanes.
+struct UpdateRing {
+  bool by_columns;
+  int rows;
+  int columns;
+  TypeSet types;
+
+  /// Blocks of five warps on a multiprocessor, as far as registers go.
+  constexpr int resident(int sum_bytes) const noexcept {
+    return rows * columns * sum_bytes <= 128 ? 4 : 3;
+  }
+};
+inline constexpr UpdateRing kUpdateRing[] = {{true, 8, 4, kHalves | TypeSet(DType::f32)},
+                                             {true, 8, 8, kHalves | TypeSet(DType::f32)},
+                                             {true, 4, 2, kComplexes},
+                                             {true, 4, 4, kComplexes | TypeSet(DType::f64)},
+                                             {true, 4, 8, {DType::c64, DType::f64}},
+                                             {false, 8, 4, DType::f32},
+                                             {false, 8, 8, DType::f32},
+                                             {false, 4, 2, kComplexes},
+                                             {false, 4, 4, kComplexes | TypeSet(DType::f64)},
+                                             {false, 4, 8, {DType::c64, DType::f64}}};
+
+/// How blocks of the ring kernel work: warps_m x warps_n x warps_k warps compute, one more copies A
+/// through `stages` slots of `depth` columns each. Blocks take tiles of rows in turn.
+struct UpdateRingPlan {
+  int warps_m = 0;
+  int warps_n = 0;
+  int warps_k = 1;  // take slots in turn; more than 1 where every block has one tile
+  int depth = 0;
+  int stages = 0;
+  int slot_bytes = 0;
+  int ring_bytes = 0;   // of all slots, and enough for the sums of warps that share out k
+  int b_pitch = 0;      // elements from one row of B to the next, in shared memory
+  int row_tiles = 0;    // blocks that share out the rows; times the column blocks
+  bool mapped = false;  // A by a tensor map, else element by element
+  bool wide_c = false;  // C by words of 16 bytes
+
+  friend bool operator==(const UpdateRingPlan&, const UpdateRingPlan&) = default;
+};
 
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
 
-/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of threads x parts threads.
+/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads.
 struct UpdateConfig {
   UpdateKernel kernel = UpdateKernel::staged;
   int variant = 0;  // index into the kernel's table
   int threads = 128;
-  int parts = 1;   // threads along y
   int passes = 1;  // over the rows of a block, one after the other
   int rows = 0;    // of C that a block computes in a pass
   int column_blocks = 1;
   int shared_bytes = 0;
   int alignment = 1;  // bytes, of the pointers to A and C
+  UpdateRingPlan ring{};
 
   friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
 };
 
 /// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors);
+/// `rings`: the device has bulk copies (sm_90).
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                           bool rings = true);
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6, 2026-11-20; lanky's speed as a
 /// multiple): n = 64 f64 .93, f16 .92, f32 .74; complex n = 32 .89 and .52, n = 8 2.3 and 1.2; tf32
@@ -148,7 +195,8 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 bool vendor_beats_update(const Problem& problem, DType in) noexcept;
 
 /// The kernel for operands that allow no wide accesses.
-UpdateConfig staged_update(const Problem& problem, DType in);
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                              bool rings = true);
 
 std::string describe(const UpdateConfig& config);
 

@@ -30,10 +30,12 @@ TYPED_TEST_SUITE(DenseComplex, Cases, testing::OnName);
   const Stream stream(device)
 
 constexpr GemmShape kShapes[] = {
-    {.m = 300, .n = 5, .k = 137},  {.m = 3, .n = 160, .k = 300}, {.m = 517, .n = 17, .k = 3},
-    {.m = 4, .n = 7, .k = 2100},   {.m = 16, .n = 16, .k = 700}, {.m = 40, .n = 30, .k = 900},
-    {.m = 2, .n = 3, .k = 4},      {.m = 1, .n = 1, .k = 1},     {.m = 140, .n = 133, .k = 65},
-    {.m = 150, .n = 12, .k = 140}, {.m = 140, .n = 34, .k = 130}};
+    {.m = 300, .n = 5, .k = 137},  {.m = 3, .n = 160, .k = 300},  {.m = 517, .n = 17, .k = 3},
+    {.m = 4, .n = 7, .k = 2100},   {.m = 16, .n = 16, .k = 700},  {.m = 40, .n = 30, .k = 900},
+    {.m = 2, .n = 3, .k = 4},      {.m = 1, .n = 1, .k = 1},      {.m = 140, .n = 133, .k = 65},
+    {.m = 150, .n = 12, .k = 140}, {.m = 140, .n = 34, .k = 130}, {.m = 296, .n = 13, .k = 16},
+    {.m = 300, .n = 64, .k = 40},  {.m = 261, .n = 32, .k = 8},   {.m = 272, .n = 8, .k = 32},
+    {.m = 200, .n = 4, .k = 64},   {.m = 72, .n = 70, .k = 100}};
 constexpr Op kOps[] = {Op::none, Op::trans, Op::conj_trans};
 
 std::string text(const GemmShape& s) {

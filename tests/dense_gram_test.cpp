@@ -211,11 +211,36 @@ TEST(GramPolicy, AnyStridesAreServed) {
   EXPECT_TRUE(chosen(mixed, DType::f16).vectors);
   EXPECT_TRUE(chosen(mixed, DType::f16).b_turned);
   EXPECT_FALSE(chosen(mixed, DType::f16).a_turned);
-  EXPECT_EQ(chosen(mixed, DType::f32).kernel, GramKernel::vector);
+  EXPECT_EQ(chosen(mixed, DType::f32).kernel, GramKernel::staged);
+  EXPECT_TRUE(chosen(mixed, DType::f32).mixed);
 
   GemmShape odd = gram(32, 32, 100'001, Layout::col);
   EXPECT_EQ(chosen(odd, DType::f64).kernel, GramKernel::rows);
   EXPECT_FALSE(chosen(odd, DType::f64).vectors);
+}
+
+TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
+  const auto vendor = [](GemmShape shape, DType type) {
+    return dense::vendor_beats_gram(dense::canonical(dense::with_leading_dimensions(shape)), type);
+  };
+  GemmShape mixed = gram(16, 16, 100'000, Layout::row);
+  mixed.op_b = Op::trans;
+  EXPECT_FALSE(vendor(mixed, DType::f16));
+  EXPECT_FALSE(vendor(mixed, DType::f32));
+  mixed.m = mixed.n = 32;
+  EXPECT_TRUE(vendor(mixed, DType::f16));
+  EXPECT_FALSE(vendor(mixed, DType::f32));
+  EXPECT_FALSE(vendor(mixed, DType::f64));
+  mixed.math = Math::tf32;
+  EXPECT_TRUE(vendor(mixed, DType::f32));
+
+  EXPECT_FALSE(vendor(gram(16, 16, 3'000'001, Layout::col), DType::f64));
+  EXPECT_TRUE(vendor(gram(32, 32, 3'000'001, Layout::col), DType::f64));
+  EXPECT_FALSE(vendor(gram(32, 32, 3'000'001, Layout::col), DType::f32));
+  EXPECT_TRUE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f64));
+  EXPECT_FALSE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f16));
+  EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f64));
+  EXPECT_TRUE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f32));
 }
 
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {

@@ -26,9 +26,10 @@ struct Sides {
   std::int64_t k;
   std::int64_t n;
 };
-constexpr Sides kSides[] = {{1, 1},  {2, 2},  {3, 3},   {4, 4},   {5, 5},    {7, 7},    {8, 8},
-                            {6, 4},  {4, 6},  {13, 13}, {16, 16}, {24, 24},  {32, 32},  {32, 8},
-                            {8, 32}, {16, 3}, {40, 40}, {64, 4},  {100, 12}, {128, 16}, {20, 128}};
+constexpr Sides kSides[] = {{1, 1},    {2, 2},    {3, 3},    {4, 4},   {5, 5},    {7, 7},
+                            {8, 8},    {6, 4},    {4, 6},    {13, 13}, {16, 16},  {24, 24},
+                            {32, 32},  {32, 8},   {8, 32},   {16, 3},  {40, 40},  {64, 4},
+                            {100, 12}, {128, 16}, {20, 128}, {64, 64}, {100, 100}};
 
 template <class Case>
 class DenseUpdate : public ::testing::Test {};
@@ -56,7 +57,7 @@ EXECUTOR_TEST(DenseUpdate, ShortExactForEverySize) {
 EXECUTOR_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
-    for (const std::int64_t m : {1040, 1037}) {
+    for (const std::int64_t m : {520, 517}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
         for (const auto& [op_a, op_b] :
              {std::pair{Op::none, Op::none}, {Op::none, Op::trans}, {Op::trans, Op::none}}) {
@@ -168,16 +169,40 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   constexpr std::int64_t kLong = 1'000'000;
   EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32),
+            is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 5, 5, Layout::row), DType::f16), is(UpdateKernel::packed));
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
-  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::mma_rows));
+  EXPECT_EQ(kernel(problem(kLong, 16, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64), is(UpdateKernel::staged));
-  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::staged));
+  EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::col), DType::c64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64),
+            is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::ring_rows));
+  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f16), is(UpdateKernel::staged));
   EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
+  EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f32), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(10'000, 64, 4, Layout::col), DType::f32),
+            is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 128, 4, Layout::col), DType::f64), is(UpdateKernel::direct));
+  constexpr bool kNoRings = false;
+  EXPECT_EQ(is(dense::choose_update(problem(kLong, 8, 8, Layout::col), DType::c64, DType::c64,
+                                    kMultiprocessors, kNoRings)
+                   .kernel),
+            is(UpdateKernel::staged));
+}
+
+/// Where rows are few, warps of the ring share out k; a block has one tile then.
+TEST(UpdatePolicy, WarpsShareOutALongReductionOfFewRows) {
+  const auto ring = [](std::int64_t m) {
+    return dense::choose_update(problem(m, 64, 4, Layout::col), DType::c64, DType::c64, 132).ring;
+  };
+  EXPECT_EQ(ring(10'000).warps_k, 4);
+  EXPECT_EQ(ring(10'000).row_tiles, 313);
+  EXPECT_EQ(ring(100'000).warps_k, 1);
 }
 
 TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
@@ -189,18 +214,23 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   };
   EXPECT_FALSE(vendor(kLong, 32, DType::f64));
   EXPECT_TRUE(vendor(kLong, 64, DType::f64));
-  EXPECT_FALSE(vendor(kLong + 1, 8, DType::f32));
-  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f32));
+  EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
+  EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
+  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f16));
   EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
   EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
-  EXPECT_FALSE(vendor(kLong, 8, DType::c128));
-  EXPECT_TRUE(vendor(kLong, 32, DType::c64));
+  EXPECT_FALSE(vendor(kLong, 64, DType::f32));
+  EXPECT_TRUE(vendor(10'000, 64, DType::f32));
+  EXPECT_FALSE(vendor(kLong, 16, DType::c128));
+  EXPECT_TRUE(vendor(kLong, 32, DType::c128));
+  EXPECT_FALSE(vendor(kLong, 32, DType::c64));
+  EXPECT_TRUE(vendor(kLong, 64, DType::c64));
 }
 
 TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
   const auto passes = [&](std::int64_t m) {
-    return dense::choose_update(problem(m, 32, 32, Layout::row), DType::f32, DType::f32, 132)
+    return dense::choose_update(problem(m, 16, 32, Layout::row), DType::f32, DType::f32, 132)
         .passes;
   };
   EXPECT_EQ(passes(10'000), 1);
@@ -217,10 +247,14 @@ TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
         for (std::int64_t n = 1; n <= 128; ++n) {
           for (const std::int64_t m : {10'000, 1'000'001}) {
             const auto config = dense::choose_update(problem(m, k, n, layout), type, type, 132);
-            EXPECT_LE(config.threads * config.parts, 256);
+            EXPECT_LE(config.threads, 256);
             EXPECT_EQ(config.threads % 32, 0);
             EXPECT_GT(config.rows, 0);
             EXPECT_LE(config.shared_bytes, 227 << 10) << m << " " << n << " " << k;
+            if (config.ring.row_tiles == 0) continue;
+            EXPECT_GE(config.ring.stages, config.ring.warps_k) << m << " " << n << " " << k;
+            EXPECT_LE(config.ring.warps_k > 1 ? m : 0,
+                      std::int64_t{config.ring.row_tiles} * config.rows);
           }
         }
       }

@@ -58,13 +58,14 @@ GramLaunch<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...
   return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
-/// Tile 0 for one column of B, 1 for up to 8.
+/// Tile 0 for one column of B, 1 for up to 8 (those that tensor cores do not serve).
 template <class T>
 GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
   constexpr std::int64_t kVector = 16 / sizeof(T);
   const std::int64_t parts = kGramVectorWarps * (32 / (m / kVector));
   const auto sums = static_cast<std::size_t>(parts * m * n);
-  return {tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, 8>, nullptr,
+  constexpr int kColumns = std::is_same_v<T, float> || kIsComplex<T> ? 8 : 1;
+  return {tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>, nullptr,
           kGramVectorWarps * 32, sums * sizeof(Accumulator<T>), 0};
 }
 
@@ -234,9 +235,9 @@ void load_gram_kernel(const GramConfiguration& configuration, const Problem& pro
 template <class T>
 GramConfiguration unaligned_configuration(const GramConfiguration& aligned, const Problem& problem,
                                           const DeviceProperties& properties) {
-  if (needs_alignment(aligned.kernel))
-    return choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
   GramConfiguration c = aligned;
+  if (needs_alignment(aligned.kernel))
+    c = choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
   c.vectors = false;
   return c;
 }

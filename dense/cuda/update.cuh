@@ -10,6 +10,7 @@
 #include "dense/cuda/update_lanes.cuh"
 #include "dense/cuda/update_mma.cuh"
 #include "dense/cuda/update_packed.cuh"
+#include "dense/cuda/update_ring.cuh"
 #include "dense/cuda/update_staged.cuh"
 #include "dense/cuda/update_tile.cuh"
 #include "device/grid_dependency.cuh"
@@ -77,15 +78,62 @@ UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config) {
 }
 
 template <class T, class TOut>
+using UpdateRingFunction = void (*)(CUtensorMap, UpdateArguments<T, TOut>, UpdateRingPlan);
+
+/// The ring kernel of variant kIndex; null where it is not compiled for T.
+template <int kIndex, class T, class TOut>
+constexpr UpdateRingFunction<T, TOut> update_ring_variant() {
+  if constexpr (kUpdateRing[kIndex].types.has(kDType<T>))
+    return &update_ring_kernel<kIndex, T, TOut>;
+  return nullptr;
+}
+
+template <class T, class TOut>
+UpdateRingFunction<T, TOut> update_ring(int variant) {
+  return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
+    const UpdateRingFunction<T, TOut> kernels[] = {update_ring_variant<kIndices, T, TOut>()...};
+    return kernels[variant];
+  }
+  (std::make_integer_sequence<int, std::size(kUpdateRing)>());
+}
+
+/// The map of A, [k][m] by columns and [m][k] by rows, complex<double> as pairs of doubles.
+template <class T>
+CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, const T* a) {
+  constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
+  const bool by_columns = config.kernel == UpdateKernel::ring_columns;
+  const std::int64_t stride = by_columns ? problem.a.col : problem.a.row;
+  const device::MatrixLines lines{a,
+                                  sizeof(T) == 2   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                  : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+                                  (by_columns ? problem.m : problem.k) * kPerElement,
+                                  by_columns ? problem.k : problem.m,
+                                  stride * static_cast<std::int64_t>(sizeof(T))};
+  const int line = by_columns ? config.rows : config.ring.depth;
+  const int count = by_columns ? config.ring.depth : config.rows;
+  return device::make_line_map(lines, {.line_elements = static_cast<unsigned>(line * kPerElement),
+                                       .lines = static_cast<unsigned>(count),
+                                       .swizzled = !by_columns});
+}
+
+template <class T, class TOut>
 UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& problem)
-    : problem_(problem),
-      config_(choose_update(problem, kDType<T>, kDType<TOut>,
-                            stream.device().properties().multiprocessors)),
-      unaligned_(staged_update(problem, kDType<T>)) {
+    : problem_(problem) {
+  const DeviceProperties device = stream.device().properties();
+  const bool rings = device.compute_capability >= 90;
+  config_ = choose_update(problem, kDType<T>, kDType<TOut>, device.multiprocessors, rings);
+  unaligned_ = unaligned_update(problem, kDType<T>, kDType<TOut>, device.multiprocessors, rings);
   for (const UpdateConfig& config : {config_, unaligned_}) {
-    const auto kernel = update_kernel<T, TOut>(config);
-    device::load_kernels(stream, kernel);
-    device::allow_shared_memory(stream, kernel, config.shared_bytes);
+    const auto prepare = [&](auto kernel) {
+      device::load_kernels(stream, kernel);
+      device::allow_shared_memory(stream, kernel, config.shared_bytes);
+    };
+    if (config.ring.stages > 0) {
+      prepare(update_ring<T, TOut>(config.variant));
+    } else {
+      prepare(update_kernel<T, TOut>(config));
+    }
   }
 }
 
@@ -124,15 +172,23 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
       .c = device::device_pointer(operands.c),
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
-  const std::int64_t blocks =
-      device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
-      config.column_blocks;
   const device::LaunchScope scope(stream);
-  device::launch_dependent(stream, update_kernel<T, TOut>(config),
-                           {.blocks = dim3(static_cast<unsigned>(blocks)),
-                            .threads = dim3(config.threads, config.parts),
-                            .shared_bytes = static_cast<std::size_t>(config.shared_bytes)},
-                           arguments);
+  device::LaunchSize size{
+      .blocks = dim3(static_cast<unsigned>(config.ring.row_tiles) * config.column_blocks),
+      .threads = dim3(config.threads),
+      .shared_bytes = static_cast<std::size_t>(config.shared_bytes)};
+  if (config.ring.stages > 0) {
+    const CUtensorMap map = config.ring.mapped && problem_.k > 0
+                                ? make_update_map(problem_, config, operands.a)
+                                : CUtensorMap{};
+    device::launch_dependent(stream, update_ring<T, TOut>(config.variant), size, map, arguments,
+                             config.ring);
+    return;
+  }
+  size.blocks = dim3(static_cast<unsigned>(
+      device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
+      config.column_blocks));
+  device::launch_dependent(stream, update_kernel<T, TOut>(config), size, arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -47,8 +47,7 @@ struct Fragment {  // half types, m16n8k16
     }
   }
 };
-template <>
-struct Fragment<double> {  // m16n8k8
+struct DoubleFragment {  // m16n8k8
   static constexpr int kSpan = 2;
   using A = double[4];
   struct alignas(16) B {
@@ -58,16 +57,16 @@ struct Fragment<double> {  // m16n8k8
   static __device__ void multiply(double (&c)[4], const A& a, const B& b) {
     device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b.e[0], b.e[1]);
   }
-  template <int kCount, int kRows>
-  static __device__ void from_columns(A& a, const double (&columns)[kCount][kRows], int r) {
+  template <int kCount, int kRows, class Element>
+  static __device__ void from_columns(A& a, const Element (&columns)[kCount][kRows], int r) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       a[2 * e] = e < kCount ? columns[e % kCount][r] : 0;
       a[2 * e + 1] = e < kCount ? columns[e % kCount][r + 1] : 0;
     }
   }
-  template <int kCount>
-  static __device__ void from_rows(A& a, const double (&rows)[2][kCount], int p) {
+  template <int kCount, class Element>
+  static __device__ void from_rows(A& a, const Element (&rows)[2][kCount], int p) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       a[2 * e] = e < kCount ? rows[0][(p + e) % kCount] : 0;
@@ -75,6 +74,12 @@ struct Fragment<double> {  // m16n8k8
     }
   }
 };
+template <>
+struct Fragment<double> : DoubleFragment {};
+/// Products and sums of floats in double are exact products and better sums; the tensor cores do
+/// them in half the time that the CUDA cores take.
+template <>
+struct Fragment<float> : DoubleFragment {};
 
 /// n-tiles whose columns are interleaved, so that a lane's results in them are adjacent: 16 bytes
 /// of Result.
@@ -85,6 +90,35 @@ inline constexpr int kInterleaved = kWide<Result> / 2 < kTiles ? kWide<Result> /
 template <int kTogether>
 __device__ constexpr int column_of(int j, int c) {
   return j / kTogether * (8 * kTogether) + c / 2 * (2 * kTogether) + j % kTogether * 2 + c % 2;
+}
+
+/// Products along k of a step, each of kSpan elements a lane.
+template <class F>
+__device__ constexpr int parts_of(UpdateMma shape) {
+  return shape.span <= F::kSpan ? 1 : shape.span / F::kSpan;
+}
+
+/// Fragment [n-tile][step][part of the step] of B, whose columns are interleaved in n-tiles.
+template <class Side>
+__device__ typename Side::F::B fragment_of_b(
+    const UpdateArguments<typename Side::In, typename Side::Out>& g, int k, int fragment,
+    int lane) {
+  using F = typename Side::F;
+  using Element = typename Side::Element;
+  constexpr UpdateMma kShape = Side::kShape;
+  constexpr int kParts = parts_of<F>(kShape);
+  const int part = fragment % kParts;
+  const int step = fragment / kParts % kShape.steps;
+  const int tile = fragment / kParts / kShape.steps;
+  const int j = column_of<Side::kTogether>(tile, lane / 4);
+  const int p = (step * 4 + lane % 4) * kShape.span + part * F::kSpan;
+  const Element* const source = g.b + p * g.b_strides.row + j * g.b_strides.col;
+  typename F::B b;
+#pragma unroll
+  for (int e = 0; e < F::kSpan; ++e)
+    b.e[e] = e < kShape.span / kParts && p + e < k && j < g.n ? source[e * g.b_strides.row]
+                                                              : Element(0.f);
+  return b;
 }
 
 /// A and C column-major. One group of rows is 8 lanes x 16 bytes: 16 rows of double (one product),
@@ -104,6 +138,7 @@ struct UpdateColumns {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
   using Result = device::DeviceElement<TOut>;
+  using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
   static constexpr UpdateMma kShape = kUpdateMmaColumns[kVariant];
   static constexpr int kRows = kWide<Element>;  // of a lane and group
@@ -161,7 +196,7 @@ struct UpdateColumns {
                                   int group, int product) {
     F::from_columns(a, values[step][group], 2 * product);
   }
-  static __device__ void store(const Acc (&sums)[kShape.tiles][kShape.groups][kProducts][4],
+  static __device__ void store(const Sum (&sums)[kShape.tiles][kShape.groups][kProducts][4],
                                const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
                                std::int64_t first, int n0, int lane) {
     const std::int64_t i0 = first + row_of(lane) * kRows;
@@ -181,14 +216,14 @@ struct UpdateColumns {
           if constexpr (kExchanged) device::exchange(column, lane % 4 * 8 + lane / 4);
 #pragma unroll
           for (int r = 0; r < kRows; ++r)
-            column[r] =
-                device::narrow<Result>(factors.alpha * sums[q / 2][s][r / 2][r % 2 * 2 + q % 2] +
-                                       factors.beta * device::widen(column[r]));
+            column[r] = device::narrow<Result>(factors.alpha *
+                                                   Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]) +
+                                               factors.beta * device::widen(column[r]));
         } else {
 #pragma unroll
           for (int r = 0; r < kRows; ++r)
-            column[r] =
-                device::narrow<Result>(factors.alpha * sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]);
+            column[r] = device::narrow<Result>(factors.alpha *
+                                               Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]));
         }
         if constexpr (kExchanged) device::exchange(column, lane % 8 * 4 + lane / 8);
         if (there) device::store_words(target, column);
@@ -206,6 +241,7 @@ struct UpdateRows {
   using Out = TOut;
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
+  using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
   static constexpr UpdateMma kShape = kUpdateMmaRows[kVariant];
   static constexpr int kGroupRows = 16;
@@ -241,7 +277,7 @@ struct UpdateRows {
                                   int group, int /*product*/) {
     F::from_rows(a, values[step][group], part * F::kSpan);
   }
-  static __device__ void store(const Acc (&sums)[kShape.tiles][kShape.groups][1][4],
+  static __device__ void store(const Sum (&sums)[kShape.tiles][kShape.groups][1][4],
                                const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
                                std::int64_t first, int n0, int lane) {
     const std::int64_t i0 = first + lane / 4;
@@ -260,7 +296,7 @@ struct UpdateRows {
           Acc sum[2 * kTogether];
 #pragma unroll
           for (int q = 0; q < 2 * kTogether; ++q)
-            sum[q] = sums[j + q / 2][s][0][r * 2 + q % 2];
+            sum[q] = Acc(sums[j + q / 2][s][0][r * 2 + q % 2]);
           finish(c + row * ld + j * 8, sum, factors);
         }
       }
@@ -278,9 +314,7 @@ __global__ void __launch_bounds__(256)
   using Element = typename Side::Element;
   using F = typename Side::F;
   constexpr UpdateMma kShape = Side::kShape;
-  constexpr int kParts =
-      kShape.span <= F::kSpan ? 1 : kShape.span / F::kSpan;  // products along k, of a step
-  constexpr int kOfPart = kShape.span / kParts;
+  constexpr int kParts = parts_of<F>(kShape);
   constexpr int kAlongK = kShape.steps * kParts;
   constexpr int kPassRows = Side::kGroupRows * kShape.groups;
   extern __shared__ __align__(16) char staged[];
@@ -297,26 +331,11 @@ __global__ void __launch_bounds__(256)
 
   typename Side::Values values;
   Side::load(values, g, k, first, lane);  // in flight while B is staged
-  const int p0 = lane % 4 * kShape.span;
-  const int j0 = column_of<Side::kTogether>(0, lane / 4);
-  const Element* const b_lane = g.b + p0 * g.b_strides.row + j0 * g.b_strides.col;
-  const auto load_b = [&](int fragment) {
-    const int part = fragment % kParts;
-    const int step = fragment / kParts % kShape.steps;
-    const int j = column_of<Side::kTogether>(fragment / kAlongK, 0);
-    const int p = step * 4 * kShape.span + part * F::kSpan;
-    typename F::B b;
-#pragma unroll
-    for (int e = 0; e < F::kSpan; ++e) {
-      b.e[e] = e < kOfPart && p0 + p + e < k && j0 + j < g.n
-                   ? b_lane[(p + e) * g.b_strides.row + j * g.b_strides.col]
-                   : Element(0.f);
-    }
-    return b;
-  };
+  const auto load_b = [&](int fragment) { return fragment_of_b<Side>(g, k, fragment, lane); };
   constexpr int kBatch =
       kShape.steps * kShape.tiles >= 8 ? 4 : 2;  // fragments whose loads are in flight at once
-  const int fragments = (g.n + 8 * kShape.tiles - 1) / (8 * kShape.tiles) * kShape.tiles * kAlongK;
+  constexpr int kColumns = 8 * kShape.tiles;     // of C at once
+  const int fragments = (g.n + kColumns - 1) / kColumns * kShape.tiles * kAlongK;
   for (int f0 = warp; f0 < fragments; f0 += warps * kBatch) {
     typename F::B b[kBatch];
 #pragma unroll
@@ -334,9 +353,9 @@ __global__ void __launch_bounds__(256)
     }
     Side::arrange(values, lane);
     const typename F::B* b_tile = b_shared + lane;
-    for (int n0 = 0; n0 < g.n; n0 += 8 * kShape.tiles) {
+    for (int n0 = 0; n0 < g.n; n0 += kColumns) {
       __syncwarp();  // keeps the fragments of B in shared memory: the compiler would hold them
-      Acc sums[kShape.tiles][kShape.groups][Side::kProducts][4] = {};
+      typename Side::Sum sums[kShape.tiles][kShape.groups][Side::kProducts][4] = {};
 #pragma unroll
       for (int d = 0; d < kShape.steps; ++d) {
 #pragma unroll
