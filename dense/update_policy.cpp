@@ -229,6 +229,52 @@ class Chooser {
   }
 
  private:
+  /// Floats and complex floats, A and C of one layout, both wide (RingChunk).
+  std::optional<UpdateConfig> ring_mma() const {
+    const bool by_columns = p_.a.row == 1;
+    if (!rings_ || (type_ != DType::f32 && type_ != DType::c64) || !maps_a() || !writes_wide() ||
+        by_columns != (p_.c.row == 1)) {
+      return std::nullopt;
+    }
+    constexpr int kChunkBytes = 4096;
+    constexpr int kMostBytesOfB = 68 << 10;
+    const int parts = type_ == DType::c64 ? 2 : 1;
+    const int tiles = by_columns && parts == 2 ? 1 : 2;  // of 16 rows, of a warp
+    const int columns = 64 / tiles / parts;              // of a warp
+    const int depth = by_columns ? 32 : 32 / parts;
+    const auto steps = static_cast<int>(ceil_div(p_.k, depth)) * depth * parts / 16;
+    const int b_bytes = 8 / tiles * steps * 1024;  // of a warp's columns
+    const auto warps = static_cast<int>(ceil_div(p_.n, columns));
+    UpdateRingPlan plan;
+    const int most_warps = std::clamp(kMostBytesOfB / b_bytes, 1, kUpdateRingWarps);
+    const auto column_blocks = static_cast<int>(ceil_div(warps, most_warps));
+    plan.warps_n = static_cast<int>(ceil_div(warps, column_blocks));
+    plan.warps_m = kUpdateRingWarps / plan.warps_n;
+    plan.depth = depth;
+    plan.slot_bytes = plan.warps_m * kChunkBytes;
+    plan.mapped = plan.wide_c = true;
+    constexpr int kSharedBytes = 227 << 10;
+    constexpr int kSlack = 2 << 10;
+    int resident = 4;
+    do {
+      --resident;
+      plan.stages = std::min(
+          6, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
+    } while (plan.stages < 3 && resident > 1);
+    plan.ring_bytes = plan.stages * plan.slot_bytes;
+    const int rows = plan.warps_m * 16 * tiles;
+    plan.row_tiles = static_cast<int>(std::min<std::int64_t>(
+        ceil_div(p_.m, rows), std::max(1, resident * multiprocessors_ / column_blocks)));
+    return UpdateConfig{
+        .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
+        .threads = 32 * (plan.warps_m * plan.warps_n + 1),
+        .rows = rows,
+        .column_blocks = column_blocks,
+        .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
+        .alignment = 16,
+        .ring = plan};
+  }
+
   UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
     constexpr int kSlotBytes = 16 << 10;
     constexpr int kSharedBytes = 227 << 10;  // of a multiprocessor; each block takes 1 KiB more
@@ -313,6 +359,10 @@ const char* name(UpdateKernel kernel) {
       return "update_ring_kernel by columns";
     case UpdateKernel::ring_rows:
       return "update_ring_kernel by rows";
+    case UpdateKernel::ring_mma_columns:
+      return "update_ring_mma_kernel by columns";
+    case UpdateKernel::ring_mma_rows:
+      return "update_ring_mma_kernel by rows";
     case UpdateKernel::staged:
       return "update_staged_kernel";
   }
@@ -366,7 +416,7 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
     case DType::c128:
       return n > 32 || n * k > 256;
     case DType::f64:
-      if (by_rows && std::min(n, k) > 24 && many_rows) return true;
+      if ((by_rows && std::min(n, k) > 24 && many_rows) || (ring && k > 64)) return true;
       return n > (narrow ? 24 : 32);
     case DType::f32:
       if (problem.math == Math::tf32 && n > 16 && k > 8) return true;

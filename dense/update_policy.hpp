@@ -11,7 +11,8 @@
 namespace lanky::dense {
 
 /// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are sides of
-/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh.
+/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh, ring_mma_* of
+/// update_ring_mma.cuh.
 enum class UpdateKernel : std::uint8_t {
   direct,
   lanes,
@@ -21,6 +22,8 @@ enum class UpdateKernel : std::uint8_t {
   mma_rows,
   ring_columns,
   ring_rows,
+  ring_mma_columns,
+  ring_mma_rows,
   staged
 };
 
