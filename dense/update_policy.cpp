@@ -27,6 +27,9 @@ class Chooser {
         rings_(rings) {}
 
   std::optional<UpdateConfig> choose() const {
+    if (type_ == DType::f32 && p_.n > 48 && p_.k > 32) {
+      if (const auto config = ring_mma()) return config;
+    }
     if (prefers_ring()) {
       if (const auto config = ring(true)) return config;
     }
@@ -66,8 +69,7 @@ class Chooser {
     const bool few_rows = p_.m <= 300'000;
     if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
     if (type_ != DType::f32) return false;
-    if (!by_columns)
-      return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : std::max(p_.n, p_.k) > 64;
+    if (!by_columns) return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : p_.n > 32;
     if (p_.n > 32) return true;
     if (p_.n <= 8) return p_.k >= 32 && few_rows;
     return p_.n <= 16 ? p_.k > 32 : !few_rows;
@@ -229,28 +231,24 @@ class Chooser {
   }
 
  private:
-  /// Floats and complex floats, A and C of one layout, both wide (RingChunk).
+  /// Floats, A and C of one layout, both wide (RingChunk).
   std::optional<UpdateConfig> ring_mma() const {
     const bool by_columns = p_.a.row == 1;
-    if (!rings_ || (type_ != DType::f32 && type_ != DType::c64) || !maps_a() || !writes_wide() ||
+    if (!rings_ || type_ != DType::f32 || !maps_a() || !writes_wide() ||
         by_columns != (p_.c.row == 1)) {
       return std::nullopt;
     }
     constexpr int kChunkBytes = 4096;
     constexpr int kMostBytesOfB = 68 << 10;
-    const int parts = type_ == DType::c64 ? 2 : 1;
-    const int tiles = by_columns && parts == 2 ? 1 : 2;  // of 16 rows, of a warp
-    const int columns = 64 / tiles / parts;              // of a warp
-    const int depth = by_columns ? 32 : 32 / parts;
-    const auto steps = static_cast<int>(ceil_div(p_.k, depth)) * depth * parts / 16;
-    const int b_bytes = 8 / tiles * steps * 1024;  // of a warp's columns
-    const auto warps = static_cast<int>(ceil_div(p_.n, columns));
+    constexpr int kSide = 32;  // of a warp: rows, columns, and depth of a slot
+    const auto warps = static_cast<int>(ceil_div(p_.n, kSide));
+    const auto b_bytes = static_cast<int>(ceil_div(p_.k, kSide)) * kSide * kSide * 8;  // of a warp
     UpdateRingPlan plan;
-    const int most_warps = std::clamp(kMostBytesOfB / b_bytes, 1, kUpdateRingWarps);
+    const int most_warps = std::clamp(kMostBytesOfB / std::max(1, b_bytes), 1, kUpdateRingWarps);
     const auto column_blocks = static_cast<int>(ceil_div(warps, most_warps));
     plan.warps_n = static_cast<int>(ceil_div(warps, column_blocks));
     plan.warps_m = kUpdateRingWarps / plan.warps_n;
-    plan.depth = depth;
+    plan.depth = kSide;
     plan.slot_bytes = plan.warps_m * kChunkBytes;
     plan.mapped = plan.wide_c = true;
     constexpr int kSharedBytes = 227 << 10;
@@ -262,7 +260,7 @@ class Chooser {
           6, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
     } while (plan.stages < 3 && resident > 1);
     plan.ring_bytes = plan.stages * plan.slot_bytes;
-    const int rows = plan.warps_m * 16 * tiles;
+    const int rows = plan.warps_m * kSide;
     plan.row_tiles = static_cast<int>(std::min<std::int64_t>(
         ceil_div(p_.m, rows), std::max(1, resident * multiprocessors_ / column_blocks)));
     return UpdateConfig{
@@ -421,7 +419,12 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
     case DType::f32:
       if (problem.math == Math::tf32 && n > 16 && k > 8) return true;
       if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
-      return n > 32 && (n > 64 || !many_rows || (by_rows && k > 64));
+      if (n <= 32) return false;
+      if (config.kernel == UpdateKernel::ring_mma_columns ||
+          config.kernel == UpdateKernel::ring_mma_rows) {
+        return few_rows || (n > 64 && (n <= 112 || by_rows || !many_rows));
+      }
+      return !many_rows || by_rows || n > 48;
     default:
       return narrow || n > 32;
   }

@@ -91,9 +91,9 @@ constexpr UpdateRingFunction<T, TOut> update_ring_variant() {
 
 template <class T, class TOut>
 UpdateRingFunction<T, TOut> update_ring(const UpdateConfig& config) {
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<true, T>;
-    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<false, T>;
+  if constexpr (std::is_same_v<T, float>) {
+    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<true>;
+    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<false>;
   }
   return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
     const UpdateRingFunction<T, TOut> kernels[] = {update_ring_variant<kIndices, T, TOut>()...};

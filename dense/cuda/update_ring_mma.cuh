@@ -1,7 +1,6 @@
-// C[m, n] = alpha A[m, k] B[k, n] + beta C of floats and complex floats on the f64 tensor cores,
-// long m: products of floats are exact in double, and twice as fast as on CUDA cores. A passes
-// through the ring of update_ring.cuh. A complex product is a real one, [re | im] of A times
-// [[re, im], [-im, re]] of B.
+// C[m, n] = alpha A[m, k] B[k, n] + beta C of floats on the f64 tensor cores, long m: products of
+// floats are exact in double, sums better, and faster than on CUDA cores (H200, 1e7 x 64 x 64: 46
+// TFLOP/s against 40). A passes through a ring of slots as in update_ring.cuh.
 #pragma once
 
 #include "dense/cuda/update_ring.cuh"
@@ -11,111 +10,78 @@ namespace lanky::dense::cuda {
 
 /// A chunk of A, 4 KiB, is what a warp multiplies at once: 32 lines of 128 bytes, unit u (16 bytes)
 /// of line l at u ^ l % 8. By rows a line is a row, by columns a column. Lane (g, t) = (lane / 4,
-/// lane % 4) holds A for rows g and g + 8 of kTiles m-tiles in a step of 16 along k (parts of
-/// complex elements count):
+/// lane % 4) holds A for rows g and g + 8 of two m-tiles in a step of 16 along k:
 ///
 ///   by rows     unit 4 s + t of rows g' and g' + 8 of each m-tile
-///   by columns  unit g' of columns 16 s + 4 i + t: 4 rows, those of lane g in two m-tiles;
-///               complex: of columns 8 s + t and 8 s + 4 + t: 2 rows, those of lane g in one m-tile
+///   by columns  unit g' of columns 16 s + 4 i + t: 4 rows, those of lane g in both m-tiles
 ///
 /// with g' = 4 (g % 2) + g / 2, so that eight lanes read all banks. B's rows are permuted alike.
-template <bool kByColumns, class T>
+template <bool kByColumns>
 struct RingChunk {
-  using Element = device::DeviceElement<T>;
-  using Acc = Element;
-  static constexpr bool kComplex = !std::is_arithmetic_v<Element>;
-  static constexpr int kParts = kComplex ? 2 : 1;  // floats of an element
   static constexpr int kBytes = 4096;
-  static constexpr int kLine = 128 / static_cast<int>(sizeof(Element));
-  static constexpr int kTiles = kByColumns && kComplex ? 1 : 2;  // of 16 rows
-  static constexpr int kColumnTiles = 8 / kTiles;                // of 8 columns
+  static constexpr int kTiles = 2;        // of 16 rows
+  static constexpr int kColumnTiles = 4;  // of 8 columns
   static constexpr int kRows = 16 * kTiles;
-  static constexpr int kColumns = 8 * kColumnTiles / kParts;
-  static constexpr int kDepth = kByColumns ? 32 : kLine;
-  static constexpr int kSteps = kDepth * kParts / 16;
+  static constexpr int kColumns = 8 * kColumnTiles;
+  static constexpr int kDepth = 32;
+  static constexpr int kSteps = kDepth / 16;
   using Sums = double[kTiles][kColumnTiles][4];
 
-  static __device__ int group() { return static_cast<int>(threadIdx.x) % 32 / 4; }
-  static __device__ int place() { return group() % 2 * 4 + group() / 2; }  // g'
+  static __device__ int place() {  // g'
+    const int g = static_cast<int>(threadIdx.x) % 32 / 4;
+    return g % 2 * 4 + g / 2;
+  }
   static __device__ int in_group() { return static_cast<int>(threadIdx.x) % 4; }
-
   static __device__ float4 word(const char* chunk, int line, int unit) {
     return *reinterpret_cast<const float4*>(chunk + line * 128 + ((unit ^ line % 8) << 4));
   }
   static __device__ void read(double (&a)[kTiles][8], const char* chunk, int step) {
-    const int g = place();
-    const int t = in_group();
-    if constexpr (!kByColumns) {
 #pragma unroll
-      for (int x = 0; x < 2 * kTiles; ++x) {
-        const float4 w = word(chunk, g + 8 * x, 4 * step + t);
+    for (int x = 0; x < 4; ++x) {
+      if constexpr (kByColumns) {
+        const float4 w = word(chunk, 16 * step + 4 * x + in_group(), place());
+        a[0][2 * x] = w.x;
+        a[0][2 * x + 1] = w.y;
+        a[1][2 * x] = w.z;
+        a[1][2 * x + 1] = w.w;
+      } else {
+        const float4 w = word(chunk, place() + 8 * x, 4 * step + in_group());
         double* const to = a[x / 2] + x % 2;
         to[0] = w.x;
         to[2] = w.y;
         to[4] = w.z;
         to[6] = w.w;
       }
-    } else if constexpr (kComplex) {
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
-        const float4 w = word(chunk, 8 * step + 4 * x + t, g);
-        double* const to = a[0] + 4 * x;
-        to[0] = w.x;
-        to[2] = w.y;
-        to[1] = w.z;
-        to[3] = w.w;
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float4 w = word(chunk, 16 * step + 4 * i + t, g);
-        a[0][2 * i] = w.x;
-        a[0][2 * i + 1] = w.y;
-        a[kTiles - 1][2 * i] = w.z;
-        a[kTiles - 1][2 * i + 1] = w.w;
-      }
     }
   }
-  /// The float along k that is element i of lane t's fragment in a step.
+  /// The column of A that is element i of lane t's fragment in a step.
   static __device__ int along_k(int step, int t, int i) {
-    if constexpr (!kByColumns) return 16 * step + 4 * t + i;
-    if constexpr (kComplex) return 2 * (8 * step + i / 2 * 4 + t) + i % 2;
-    return 16 * step + 4 * i + t;
+    return 16 * step + (kByColumns ? 4 * i + t : 4 * t + i);
   }
-  /// Pairs of n-tiles are interleaved, so that a lane's results are 4 adjacent floats of a row: the
-  /// float of the warp's columns that stands in column c of n-tile j.
+  /// Pairs of n-tiles are interleaved, so that a lane's results are 4 adjacent elements of a row:
+  /// the warp's column that stands in column c of n-tile j.
   static __device__ int along_n(int j, int c) {
     return j / 2 * 16 + c / 2 * 4 + j % 2 * 2 + c % 2;
   }
 };
 
-/// b[tile][step][half][lane]: B's fragments, zero from k and n on, conjugated where one of the
-/// factors is. By `threads` threads.
-template <class Chunk, class T>
-__device__ void stage_fragments(double2* b, const UpdateArguments<T, T>& g, int k, int j0,
-                                int tiles, int steps, int threads) {
-  const bool conjugated = g.conj_a != g.conj_b;
+using RingMmaArguments = UpdateArguments<float, float>;
+
+/// b[tile][step][half][lane]: B's fragments, zero from k and n on. By `threads` threads.
+template <class Chunk>
+__device__ void stage_fragments(double2* b, const RingMmaArguments& g, int k, int j0, int tiles,
+                                int steps, int threads) {
   for (int slot = static_cast<int>(threadIdx.x); slot < tiles * steps * 32; slot += threads) {
     const int lane = slot % 32;
     const int step = slot / 32 % steps;
     const int tile = slot / 32 / steps;
-    const int warp_tile = tile % Chunk::kColumnTiles;
-    const int column =
-        tile / Chunk::kColumnTiles * Chunk::kColumnTiles * 8 + Chunk::along_n(warp_tile, lane / 4);
-    const int j = j0 + column / Chunk::kParts;
-    double values[4];
+    const int j = j0 + tile / Chunk::kColumnTiles * Chunk::kColumns +
+                  Chunk::along_n(tile % Chunk::kColumnTiles, lane / 4);
+    float values[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int row = Chunk::along_k(step, lane % 4, i);
-      const int p = row / Chunk::kParts;
-      typename Chunk::Element value(0);
-      if (p < k && j < g.n) value = g.b[p * g.b_strides.row + j * g.b_strides.col];
-      if constexpr (Chunk::kComplex) {
-        value = device::conjugate_if(conjugated, value);
-        values[i] = row % 2 == column % 2 ? value.re : row % 2 == 0 ? value.im : -value.im;
-      } else {
-        values[i] = value;
-      }
+      const int p = Chunk::along_k(step, lane % 4, i);
+      values[i] = p < k && j < g.n ? g.b[p * g.b_strides.row + j * g.b_strides.col] : 0;
     }
     double2* const to = b + (tile * steps + step) * 64 + lane;
     to[0] = make_double2(values[0], values[1]);
@@ -123,67 +89,58 @@ __device__ void stage_fragments(double2* b, const UpdateArguments<T, T>& g, int 
   }
 }
 
+/// Leaves a word of C, of which the first `count` elements exist.
+__device__ inline void leave_word(float* target, const double (&sums)[4], int count,
+                                  const Factors<float>& factors) {
+  float word[4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+    word[e] = static_cast<float>(sums[e]);
+  if (count >= 4) {
+    finish(target, word, factors);
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < 3; ++e) {
+    const float single[1] = {word[e]};
+    if (e < count) finish(target + e, single, factors);
+  }
+}
+
 /// C = alpha sums + beta C for a warp's rows from i0 on and its columns from j0 on.
-template <bool kByColumns, class T>
-__device__ void leave_fragments(const typename RingChunk<kByColumns, T>::Sums& sums,
-                                const UpdateArguments<T, T>& g,
-                                const Factors<device::DeviceElement<T>>& factors, std::int64_t i0,
-                                int j0) {
-  using Chunk = RingChunk<kByColumns, T>;
-  using Element = typename Chunk::Element;
-  constexpr int kWord = kWide<Element>;
+template <bool kByColumns>
+__device__ void leave_fragments(const typename RingChunk<kByColumns>::Sums& sums,
+                                const RingMmaArguments& g, const Factors<float>& factors,
+                                std::int64_t i0, int j0) {
+  using Chunk = RingChunk<kByColumns>;
   const std::int64_t row_stride = device::opaque(g.c_strides.row);
   const std::int64_t column_stride = device::opaque(g.c_strides.col);
   const int t = Chunk::in_group();
-  const auto leave = [&](Element* target, std::int64_t step, int count, const float4& floats) {
-    Element word[kWord];
-    memcpy(word, &floats, sizeof(word));
+  if constexpr (kByColumns) {
+    const std::int64_t i = i0 + Chunk::place() * 4;
+    const auto rows = static_cast<int>(min(std::int64_t{4}, g.m - i));
+    if (rows <= 0) return;
 #pragma unroll
-    for (Element& element : word)
-      element = device::conjugate_if(g.conj_a, element);
-    if (count >= kWord) {
-      finish(target, word, factors);
-    } else {
-#pragma unroll
-      for (int e = 0; e < kWord; ++e) {
-        const Element single[1] = {word[e]};
-        if (e < count) finish(target + e * step, single, factors);
-      }
-    }
-  };
-#pragma unroll
-  for (int j = 0; j < Chunk::kColumnTiles; ++j) {
-    if constexpr (kByColumns) {
-      const std::int64_t i = i0 + Chunk::place() * kWord;
-      const auto left = static_cast<int>(min(std::int64_t{kWord}, g.m - i));
+    for (int j = 0; j < Chunk::kColumnTiles; ++j) {
 #pragma unroll
       for (int b = 0; b < 2; ++b) {
-        if (Chunk::kComplex && b == 1) break;
-        const int column = j0 + Chunk::along_n(j, 2 * t + b) / Chunk::kParts;
-        const auto& low = sums[0][j];
-        const auto& high = sums[Chunk::kTiles - 1][j];
-        const double words[4] = {low[b], Chunk::kComplex ? low[1] : low[2 + b],
-                                 Chunk::kComplex ? low[2] : high[b],
-                                 Chunk::kComplex ? low[3] : high[2 + b]};
-        if (column < g.n && left > 0) {
-          leave(g.c + i + column * column_stride, 1, left,
-                make_float4(static_cast<float>(words[0]), static_cast<float>(words[1]),
-                            static_cast<float>(words[2]), static_cast<float>(words[3])));
-        }
+        const int column = j0 + Chunk::along_n(j, 2 * t + b);
+        const double word[4] = {sums[0][j][b], sums[0][j][2 + b], sums[1][j][b], sums[1][j][2 + b]};
+        if (column < g.n) leave_word(g.c + i + column * column_stride, word, rows, factors);
       }
-    } else if (j % 2 == 0) {
-      const int column = j0 + Chunk::along_n(j, 2 * t) / Chunk::kParts;
+    }
+  } else {
 #pragma unroll
-      for (int x = 0; x < 2 * Chunk::kTiles; ++x) {
+    for (int j = 0; j < Chunk::kColumnTiles; j += 2) {
+      const int column = j0 + Chunk::along_n(j, 2 * t);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
         const std::int64_t i = i0 + Chunk::place() + 8 * x;
-        const auto& left = sums[x / 2][j];
-        const auto& right = sums[x / 2][j + 1];
         const int r = x % 2 * 2;
-        if (i < g.m && column < g.n) {
-          leave(g.c + i * row_stride + column, 1, g.n - column,
-                make_float4(static_cast<float>(left[r]), static_cast<float>(left[r + 1]),
-                            static_cast<float>(right[r]), static_cast<float>(right[r + 1])));
-        }
+        const double word[4] = {sums[x / 2][j][r], sums[x / 2][j][r + 1], sums[x / 2][j + 1][r],
+                                sums[x / 2][j + 1][r + 1]};
+        if (i < g.m && column < g.n)
+          leave_word(g.c + i * row_stride + column, word, g.n - column, factors);
       }
     }
   }
@@ -192,13 +149,13 @@ __device__ void leave_fragments(const typename RingChunk<kByColumns, T>::Sums& s
 /// Block: as update_ring_kernel's, with one of warps_k. Computing warp: RingChunk's rows x columns
 /// of each tile. A and C of one layout, both wide. Shared memory: slots [warps_m][chunk], B's
 /// fragments, barriers.
-template <bool kByColumns, class T>
+template <bool kByColumns>
 __global__ void __launch_bounds__(kRingThreads, 3)
     update_ring_mma_kernel(const __grid_constant__ CUtensorMap map,
-                           const __grid_constant__ UpdateArguments<T, T> g,
+                           const __grid_constant__ RingMmaArguments g,
                            const __grid_constant__ UpdateRingPlan plan) {
 #if __CUDA_ARCH__ >= 900  // bulk copies
-  using Chunk = RingChunk<kByColumns, T>;
+  using Chunk = RingChunk<kByColumns>;
   extern __shared__ __align__(16) char staged[];
   const int steps = (g.k + Chunk::kDepth - 1) / Chunk::kDepth * Chunk::kSteps;
   const int tiles = plan.warps_n * Chunk::kColumnTiles;
@@ -225,7 +182,7 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   }
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();
-  const Factors<typename Chunk::Acc> factors(g);
+  const Factors<float> factors(g);
   const int k = factors.k;
   RingTurn turn;
   if (warp == consumers) {
@@ -274,8 +231,8 @@ __global__ void __launch_bounds__(kRingThreads, 3)
       if (lane == 0) device::mbarrier_arrive(empty + turn.slot);
       turn.advance(1, plan.stages);
     }
-    leave_fragments<kByColumns, T>(sums, g, factors, i0 + warp_m * Chunk::kRows,
-                                   j0 + warp_n * Chunk::kColumns);
+    leave_fragments<kByColumns>(sums, g, factors, i0 + warp_m * Chunk::kRows,
+                                j0 + warp_n * Chunk::kColumns);
   }
 #endif
 }
