@@ -1,6 +1,7 @@
 #include "dense/gram_policy.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "core/text.hpp"
@@ -36,6 +37,54 @@ int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
 
 bool is_complex(DType type) {
   return type == DType::c64 || type == DType::c128;
+}
+
+/// As kFmaTile in dense/cuda/gram_fma_tile.cuh.
+struct FmaShape {
+  std::int64_t m;
+  std::int64_t n;
+  int segments;
+  bool wide = false;  // column-major alone
+};
+constexpr FmaShape kFmaFloat[] = {{32, 32, 2}, {128, 16, 1}, {64, 64, 1}, {64, 64, 1, true}};
+constexpr FmaShape kFmaComplexFloat[] = {{16, 16, 4},      {32, 32, 2},       {128, 16, 1},
+                                         {64, 64, 1},      {32, 32, 2, true}, {128, 16, 1, true},
+                                         {64, 64, 1, true}};
+constexpr FmaShape kFmaComplexDouble[] = {
+    {8, 8, 8}, {16, 16, 4}, {32, 32, 2, true}, {64, 64, 1, true}};
+
+std::span<const FmaShape> fma_shapes(DType type) {
+  if (type == DType::f32) return kFmaFloat;
+  if (type == DType::c64) return kFmaComplexFloat;
+  return kFmaComplexDouble;
+}
+
+/// A tile of C per block: the first that holds it, or 64 x 64 side by side; wide where there is one
+/// of that size.
+GramConfiguration choose_fma(const Problem& p, DType type, int multiprocessors) {
+  const bool row_major = p.a.col != 1;
+  const std::span<const FmaShape> shapes = fma_shapes(type);
+  const FmaShape* chosen = nullptr;
+  for (const FmaShape& shape : shapes) {
+    if (shape.wide && row_major) continue;
+    const bool holds = (p.m <= shape.m && p.n <= shape.n) || shape.n == 64;
+    const bool fits_better = chosen == nullptr || (shape.wide && shape.m == chosen->m);
+    if (holds && fits_better) chosen = &shape;
+  }
+  if (chosen == nullptr) return {};
+  const FmaShape& tile = *chosen;
+  GramConfiguration c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
+  c.tile = static_cast<int>(chosen - shapes.data());
+  if (!c.row_major) c.run_log2 = 1;
+  c.strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
+  const std::int64_t slot_k = 128 / static_cast<std::int64_t>(size_of(type)) * tile.segments;
+  c.blocks = blocks_for(p.k, slot_k, multiprocessors / c.strips);
+  if (p.m == p.n && c.strips == 4) {
+    // A tile on the diagonal has .6 of the work of one below it.
+    c.below_blocks = blocks_for(p.k, slot_k, multiprocessors * 5 / 11);
+    c.diagonal_blocks = blocks_for(p.k, slot_k, multiprocessors * 3 / 11);
+  }
+  return c;
 }
 
 GramConfiguration vector_configuration(const Problem& p, DType type, int multiprocessors) {
@@ -97,15 +146,15 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)), 2 * multiprocessors);
     return c;
   }
-  if (!b_row_major || !real) return {};
-  if (f32 && p.m <= 32 && p.a.col % vector == 0 && p.b.row % vector == 0) {
+  if (!b_row_major) return {};
+  if (f32 || !real) {
+    if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
+    if (!real || p.m > 16) return choose_fma(p, type, multiprocessors);
     c.kernel = GramKernel::staged;
     c.vectors = true;
-    c.tile = p.m <= 16 ? 0 : 1;
-    c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
+    c.blocks = blocks_for(p.k, 128, multiprocessors);
     return c;
   }
-  if (f32) return {};
   for (const std::int64_t units : {8, 16}) {
     const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
     if (packed == 0) continue;
@@ -125,9 +174,14 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   // f64 beyond four columns is faster on tensor cores; IEEE float and complex go there not at all.
   const bool no_mma = f32 || complex;
   if (p.n == 1 || p.m <= (no_mma ? widest : 4) ||
-      (no_mma && p.n <= widest && (complex || p.m > 16)))
+      (no_mma && p.n <= widest && (complex || p.m > 16) && (p.m <= 64 || type == DType::c128)))
     return vector_configuration(p, type, multiprocessors);
-  if (complex) return {};
+  // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
+  const bool ieee_f32 =
+      f32 && (p.math == Math::ieee || p.m <= 16 || (p.math == Math::tf32x3 && p.m > 64));
+  if (complex || (ieee_f32 && p.m > 16)) {
+    return c.vectors ? choose_fma(p, type, multiprocessors) : GramConfiguration{};
+  }
   if (!f32 && p.m <= 16) {
     c.kernel = GramKernel::direct;
     c.tile = p.m <= 8 ? 0 : 1;
@@ -167,6 +221,8 @@ std::string_view name(GramKernel kernel) {
       return "gram_direct_kernel";
     case GramKernel::staged:
       return "gram_staged_kernel";
+    case GramKernel::fma:
+      return "gram_fma_kernel";
     case GramKernel::rows:
       return "gram_rows_kernel";
     case GramKernel::row_vector:
@@ -221,6 +277,11 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
   const bool a_by_columns = p.a.col == 1;
   const bool b_by_columns = p.b.row == 1;
+  if (c.kernel == GramKernel::fma) {
+    if (type == DType::c128) return p.m > 32;
+    const bool tf32 = p.math == Math::tf32;
+    return c.row_major && p.m > (tf32 ? 32 : 64) && (tf32 || p.n > 16);
+  }
   if (p.m > 64) return true;
   if (p.m > 32 && p.n == 1) return (!a_by_columns || !b_by_columns) && p.k > 50'000;
   if (is_complex(type)) return p.n > gram_widest(type);
@@ -243,7 +304,12 @@ std::string describe(const GramConfiguration& c) {
                 c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
                 c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "", ", k in ",
                 c.blocks, " chunks of every ", c.blocks, "th step", c.strips > 1 ? ", " : "",
-                c.strips > 1 ? concat(c.strips, " strips of m") : "",
+                c.strips > 1
+                    ? concat(c.strips, c.kernel == GramKernel::fma ? " tiles of C" : " strips of m")
+                    : "",
+                c.below_blocks > 0 ? concat(", where A is B ", c.below_blocks, " below and ",
+                                            c.diagonal_blocks, " on the diagonal")
+                                   : "",
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
                 c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
                 c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",

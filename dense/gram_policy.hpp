@@ -12,7 +12,16 @@ namespace lanky::dense {
 
 /// The kernels of dense/cuda/gram_<name>.cuh, which say what they are for; none where the product
 /// goes elsewhere.
-enum class GramKernel : std::uint8_t { none, vector, direct, staged, rows, row_vector, row_strip };
+enum class GramKernel : std::uint8_t {
+  none,
+  vector,
+  direct,
+  staged,
+  fma,
+  rows,
+  row_vector,
+  row_strip
+};
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;
@@ -24,12 +33,14 @@ struct GramConfiguration {
   bool b_turned = false;
   bool mixed = false;       // staged: one operand by columns, the other by rows
   Math math = Math::ieee;   // staged: what float is multiplied in
-  int strips = 1;           // of rows of A, side by side in the grid
+  int strips = 1;           // of rows of A (fma: tiles of C), side by side in the grid
   int blocks = 0;           // of each strip; each leaves partial sums
+  int below_blocks = 0;     // fma, 2 x 2 tiles, where A is B: of the tile below the diagonal
+  int diagonal_blocks = 0;  // and of each on it
   bool one_launch = false;  // the last block adds the partial sums
   bool spread = false;      // direct: the loads that a warp has in flight are far apart
-  int run_log2 = 0;         // staged: 2^run_log2 neighbouring slots' worth of k go to one block
-  int packed = 1;           // rows: rows that make a wide row
+  int run_log2 = 0;  // staged, fma: 2^run_log2 neighbouring slots' worth of k go to one block
+  int packed = 1;    // rows: rows that make a wide row
 };
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
@@ -50,15 +61,16 @@ GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
 
 /// Whether pointers must be aligned to 16 bytes.
 constexpr bool needs_alignment(GramKernel kernel) noexcept {
-  return kernel == GramKernel::staged || kernel == GramKernel::row_strip;
+  return kernel == GramKernel::staged || kernel == GramKernel::fma ||
+         kernel == GramKernel::row_strip;
 }
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
-/// m = 128 .03 to .99; m = n = 64 row-major .2 to .7, IEEE float .3 to .6; one row-major column
-/// against 64 .96 at k = 1e5, .8 to .9 from 1e6 on. Mixed layouts: halves of 32 columns .8 to .9
-/// (16 columns 1.02); 17 and more by tf32. Off 16 bytes, by rows: f64 32 x 5 .64, float of 13
-/// columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1; 16 columns 1.1
-/// to 2.4).
+/// m = 128 without the fma kernel .03 to .99, row-major float with it .7; m = n = 64 row-major .2
+/// to .7, IEEE float .3 to .6; one row-major column against 64 .96 at k = 1e5, .8 to .9 from 1e6
+/// on. Mixed layouts: halves of 32 columns .8 to .9 (16 columns 1.02); 17 and more by tf32. Off 16
+/// bytes, by rows: f64 32 x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74
+/// (float 1.3, halves 1.1; 16 columns 1.1 to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
 
 /// One line of explain().

@@ -35,7 +35,8 @@ constexpr GemmShape kShapes[] = {
     {.m = 2, .n = 3, .k = 4},      {.m = 1, .n = 1, .k = 1},      {.m = 140, .n = 133, .k = 65},
     {.m = 150, .n = 12, .k = 140}, {.m = 140, .n = 34, .k = 130}, {.m = 296, .n = 13, .k = 16},
     {.m = 300, .n = 64, .k = 40},  {.m = 261, .n = 32, .k = 8},   {.m = 272, .n = 8, .k = 32},
-    {.m = 200, .n = 4, .k = 64},   {.m = 72, .n = 70, .k = 100}};
+    {.m = 200, .n = 4, .k = 64},   {.m = 72, .n = 70, .k = 100},  {.m = 70, .n = 9, .k = 260},
+    {.m = 66, .n = 40, .k = 290}};
 constexpr Op kOps[] = {Op::none, Op::trans, Op::conj_trans};
 
 std::string text(const GemmShape& s) {
@@ -186,6 +187,26 @@ EXECUTOR_TEST(DenseComplex, ScalarsFromTheDevice) {
     plan.run(stream, Scalar::on_device(scalars.data()), a.view(), b.view(),
              Scalar::on_device(scalars.data() + 1), c.view());
     complex.expect(c.download(), values[0], values[1], 0);
+  }
+}
+
+// On a GPU, A and B may be loaded once, and C computed below its diagonal alone.
+EXECUTOR_TEST(DenseComplex, ProductOfAMatrixWithItself) {
+  LANKY_COMPLEX_BODY();
+  for (const std::int64_t side : {3, 8, 12, 16, 20, 50, 70}) {
+    for (const Op op : {Op::trans, Op::conj_trans}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const GemmShape shape{.m = side, .n = side, .k = 1030, .op_a = op, .layout = layout};
+        SCOPED_TRACE(text(shape));
+        ComplexCase<T> complex(shape, true, 0, 0);
+        complex.b = complex.a;
+        const GemmPlan<T> plan(stream, complex.shape);
+        DeviceMatrix<T> a(stream, complex.a);
+        DeviceMatrix<T> c(stream, complex.c);
+        plan.run(stream, T(1), a.view(), a.view(), T(0), c.view());
+        complex.expect(c.download(), T(1), T(0), 0);
+      }
+    }
   }
 }
 

@@ -36,9 +36,10 @@ GemmShape gram(std::int64_t m, std::int64_t n, std::int64_t k, Layout layout) {
 // Sides at and beside the tiles of every kernel; k short of one step, and odd.
 EXECUTOR_TEST(DenseGram, ShortExactForEverySide) {
   LANKY_DENSE_BODY();
-  constexpr std::int64_t kSides[][2] = {{1, 1},  {2, 1},   {3, 3},   {5, 4},   {7, 7},
-                                        {8, 8},  {9, 2},   {13, 13}, {16, 16}, {24, 17},
-                                        {32, 5}, {32, 32}, {40, 33}, {64, 1},  {64, 64}};
+  constexpr std::int64_t kSides[][2] = {{1, 1},  {2, 1},    {3, 3},    {5, 4},    {7, 7},
+                                        {8, 8},  {9, 2},    {13, 13},  {16, 16},  {24, 17},
+                                        {32, 5}, {32, 32},  {40, 33},  {64, 1},   {64, 64},
+                                        {72, 9}, {100, 70}, {128, 16}, {128, 128}};
   for (const auto& [m, n] : kSides) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape = gram(m, n, 257, layout);
@@ -52,7 +53,7 @@ EXECUTOR_TEST(DenseGram, ShortExactForEverySide) {
 // Padding of 16 bytes, of one element, and pointers off by one; k a multiple of all steps, and not.
 EXECUTOR_TEST(DenseGram, ExactForEveryAlignment) {
   LANKY_DENSE_BODY();
-  for (const std::int64_t side : {2, 4, 7, 16, 32}) {
+  for (const std::int64_t side : {2, 4, 7, 16, 32, 44}) {
     for (const std::int64_t k : {4096, 5003}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
         for (const auto& [padding, offset] :
@@ -102,7 +103,7 @@ HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, T
 EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
   LANKY_DENSE_BODY();
   const std::int64_t k = device.is_cuda() ? 400'013 : 5003;
-  for (const std::int64_t side : {1, 2, 3, 4, 5, 8, 12, 16, 32, 64}) {
+  for (const std::int64_t side : {1, 2, 3, 4, 5, 8, 12, 16, 20, 32, 50, 64}) {
     if (side > 16 && !device.is_cuda()) continue;
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape = gram(side, side, side > 16 ? 60'013 : k, layout);
@@ -120,7 +121,7 @@ EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
 // reaches its own row of C alone.
 EXECUTOR_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
   LANKY_DENSE_BODY();
-  for (const std::int64_t side : {3, 8, 16, 32}) {
+  for (const std::int64_t side : {3, 8, 16, 32, 66}) {
     for (const std::int64_t k : {300, 1025}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
         const GemmShape shape = gram(side, side, k, layout);
@@ -135,6 +136,20 @@ EXECUTOR_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
           }
         }
       }
+    }
+  }
+}
+
+// So long that every ring of slots goes round several times.
+EXECUTOR_TEST(DenseGram, ExactOverLongSums) {
+  LANKY_DENSE_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "the ring is a GPU's";
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{36, 20}, {80, 10}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape = gram(m, n, 100'003, layout);
+      SCOPED_TRACE(text(shape));
+      const DenseCase<T, TOut> dense(shape, Data::integers, 6, 0.25);
+      dense.expect_exact(multiply(stream, dense));
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "dense/cuda/gram.hpp"
 #include "dense/cuda/gram_direct.cuh"
+#include "dense/cuda/gram_fma.cuh"
 #include "dense/cuda/gram_row_strip.cuh"
 #include "dense/cuda/gram_row_vector.cuh"
 #include "dense/cuda/gram_rows.cuh"
@@ -24,6 +25,10 @@ using GramStagedPointer = void (*)(GramMaps, GramArguments<T>);
 template <class T>
 inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
 
+/// What a tensor map takes for an element: complex ones are two.
+template <class T>
+using MapElement = device::RealPart<device::DeviceElement<T>>;
+
 /// A kernel and what its launch takes beside the grid.
 template <class T>
 struct GramLaunch {
@@ -32,6 +37,9 @@ struct GramLaunch {
   unsigned threads;
   std::size_t shared_bytes;  // dynamic
   int segments;              // staged: of a slot
+  int tile_m = 128;          // staged: rows of A and columns of B that pass at once
+  int tile_n = 128;
+  bool panels = false;  // staged: row-major rows are cut into pieces of 128 bytes
 
   const void* kernel() const {
     return plain != nullptr ? reinterpret_cast<const void*>(plain)
@@ -39,16 +47,20 @@ struct GramLaunch {
   }
 };
 
-/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column. Loads in
-/// flight: 16 to 18 a lane.
-template <class T>
-GramLaunch<T> vector_launch(int tile) {
+/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column.
+template <class T, bool kAny>
+GramLaunch<T> vector_launch_of(int tile) {
   constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
-      &gram_vector_kernel<T, 1, 1, 8>, &gram_vector_kernel<T, 2, 2, 4>,
-      &gram_vector_kernel<T, 4, 4, 2>, &gram_vector_kernel<T, kWidest, kWidest, 8 / kWidest>,
-      &gram_vector_kernel<T, 8, 1, 2>};
+      &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
+      &gram_vector_kernel<T, 4, 4, kAny>, &gram_vector_kernel<T, kWidest, kWidest, kAny>,
+      &gram_vector_kernel<T, 8, 1, kAny>};
   return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
+}
+
+template <class T>
+GramLaunch<T> vector_launch(const GramConfiguration& c) {
+  return c.vectors ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
 }
 
 /// m = n = `columns`, from 2 on.
@@ -91,7 +103,7 @@ GramLaunch<T> rows_launch(int tile, bool any) {
        true > }};
   const GramKernelPointer<T> kernel = kKernels[any ? 1 : 0][tile];
   return {kernel, nullptr, kGramRowsWarps * 32,
-          kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
+          kGramRowsWarps * wide * (wide + 1) * sizeof(Accumulator<T>), 0};
 }
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
@@ -133,11 +145,42 @@ GramLaunch<T> staged_launch(const GramConfiguration& c) {
   }
 }
 
+/// Where IEEE arithmetic on CUDA cores may bind.
+template <class T>
+inline constexpr bool kHasFma = std::is_same_v<T, float> || kIsComplex<T>;
+
+template <class T, int kIndex, bool kRowMajor>
+GramLaunch<T> fma_launch_of() {
+  constexpr FmaTile kTile = kFmaTile<T, kIndex>;
+  constexpr bool kRows = kRowMajor && !kTile.wide;
+  constexpr std::size_t kTotals =
+      static_cast<std::size_t>(kTile.workers() * kTile.sums()) *
+      (kTile.wide ? sizeof(T) / sizeof(MapElement<T>) * sizeof(double) : sizeof(T));
+  constexpr std::size_t kRing =
+      static_cast<std::size_t>(kTile.slots) * kTile.template slot_bytes<T>(kRows);
+  constexpr std::size_t kAlignment = 1024;
+  static_assert(kRing + kTotals + kAlignment <= 227U << 10);
+  return {nullptr,
+          &gram_fma_kernel<T, kIndex, kRows>,
+          static_cast<unsigned>(kTile.threads()),
+          kRing + kTotals + kAlignment,
+          kTile.segments,
+          kTile.m,
+          kTile.n,
+          true};
+}
+
+template <class T, bool kRowMajor, int... kIndices>
+GramLaunch<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/) {
+  static constexpr GramLaunch<T> (*kLaunches[])() = {&fma_launch_of<T, kIndices, kRowMajor>...};
+  return kLaunches[tile]();
+}
+
 template <class T>
 GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
   switch (configuration.kernel) {
     case GramKernel::vector:
-      return vector_launch<T>(configuration.tile);
+      return vector_launch<T>(configuration);
     case GramKernel::row_vector:
       return row_vector_launch<T>(
           configuration.tile,
@@ -146,6 +189,14 @@ GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& p
       return row_strip_launch<T>(configuration.tile, problem.m, problem.n);
     case GramKernel::staged:
       if constexpr (!kIsComplex<T>) return staged_launch<T>(configuration);
+      break;
+    case GramKernel::fma:
+      if constexpr (kHasFma<T>) {
+        constexpr int kTiles = static_cast<int>(std::size(FmaTiles<T>::kTiles));
+        const std::make_integer_sequence<int, kTiles> all;
+        return configuration.row_major ? fma_launch<T, true>(configuration.tile, all)
+                                       : fma_launch<T, false>(configuration.tile, all);
+      }
       break;
     case GramKernel::direct:
       if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
@@ -163,64 +214,74 @@ GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& p
 
 template <class T>
 constexpr CUtensorMapDataType tensor_type() {
-  if constexpr (std::is_same_v<T, double>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-  if constexpr (std::is_same_v<T, float>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  if constexpr (std::is_same_v<T, half>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  using Real = MapElement<T>;
+  if constexpr (std::is_same_v<Real, double>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+  if constexpr (std::is_same_v<Real, float>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  if constexpr (std::is_same_v<Real, __half>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-/// `rows` rows of k adjacent elements: their whole segments, or what remains of k (`rest`).
+/// `rows` rows of k adjacent elements: their whole segments, or what remains of k (`rest`); up to
+/// `tile` of the rows at once.
 template <class T>
 CUtensorMap column_map(const T* data, std::int64_t rows, std::int64_t stride, std::int64_t k,
-                       unsigned segments, bool rest) {
+                       unsigned segments, int tile, bool rest) {
+  using Real = MapElement<T>;
+  constexpr std::int64_t kParts = sizeof(T) / sizeof(Real);
+  constexpr unsigned kSegmentReals = kSegmentBytes / sizeof(Real);
   constexpr std::int64_t kSegmentK = kSegmentBytes / sizeof(T);
   const std::int64_t whole = k / kSegmentK;
   const std::int64_t remaining = k % kSegmentK;
-  const unsigned box = static_cast<unsigned>(box_rows(static_cast<int>(rows)));
+  const unsigned box = static_cast<unsigned>(box_rows(std::min(static_cast<int>(rows), tile)));
   const std::int64_t row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
   if (!rest || remaining == 0) {
     return device::make_tensor_map(
-        {data, tensor_type<T>(), sizeof(T), kSegmentK, rows, row_bytes, whole},
-        {kSegmentK, box, segments});
+        {data, tensor_type<T>(), sizeof(Real), kSegmentReals, rows, row_bytes, whole},
+        {kSegmentReals, box, segments});
   }
-  return device::make_tensor_map(
-      {data + whole * kSegmentK, tensor_type<T>(), sizeof(T), remaining, rows, row_bytes, 1},
-      {kSegmentK, box, 1});
+  return device::make_tensor_map({data + whole * kSegmentK, tensor_type<T>(), sizeof(Real),
+                                  remaining * kParts, rows, row_bytes, 1},
+                                 {kSegmentReals, box, 1});
 }
 
-/// k rows of `columns` adjacent elements.
+/// k rows of `columns` adjacent elements, copied in pieces of `pitch` bytes.
 template <class T>
 CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, std::int64_t k,
-                    unsigned segments) {
+                    unsigned segments, int pitch) {
+  using Real = MapElement<T>;
+  constexpr std::int64_t kParts = sizeof(T) / sizeof(Real);
   constexpr unsigned kSegmentK = kSegmentBytes / sizeof(T);
-  const unsigned inner = static_cast<unsigned>(row_pitch(static_cast<int>(columns))) /
-                         static_cast<unsigned>(sizeof(T));
-  return device::make_tensor_map({data, tensor_type<T>(), sizeof(T), columns, k,
+  const unsigned inner = static_cast<unsigned>(pitch) / static_cast<unsigned>(sizeof(Real));
+  return device::make_tensor_map({data, tensor_type<T>(), sizeof(Real), columns * kParts, k,
                                   stride * static_cast<std::int64_t>(sizeof(T)), 1},
                                  {inner, kSegmentK * segments, 1});
 }
 
 template <class T>
 GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major, bool mixed,
-                 unsigned segments) {
+                 const GramLaunch<T>& launch) {
+  const auto segments = static_cast<unsigned>(launch.segments);
+  const auto pitch = [&](int columns) {
+    return launch.panels ? kSegmentBytes : row_pitch(columns);
+  };
   if (mixed) {
     const std::int64_t whole = g.k - g.k % (kSegmentBytes / static_cast<std::int64_t>(sizeof(T)));
     const T* const rest = b + whole * g.b_strides.row;
-    return {column_map(a, g.m, g.a_stride, g.k, segments, false),
-            row_map(b, g.n, g.b_strides.row, whole, segments),
-            column_map(a, g.m, g.a_stride, g.k, segments, true),
+    return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
+            row_map(b, g.n, g.b_strides.row, whole, segments, pitch(g.n)),
+            column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, true),
             row_map(whole < g.k ? rest : b, g.n, g.b_strides.row, whole < g.k ? g.k - whole : whole,
-                    segments)};
+                    segments, pitch(g.n))};
   }
   if (row_major) {
-    const CUtensorMap a_map = row_map(a, g.m, g.a_stride, g.k, segments);
-    const CUtensorMap b_map = row_map(b, g.n, g.b_stride, g.k, segments);
+    const CUtensorMap a_map = row_map(a, g.m, g.a_stride, g.k, segments, pitch(g.m));
+    const CUtensorMap b_map = row_map(b, g.n, g.b_stride, g.k, segments, pitch(g.n));
     return {a_map, b_map, a_map, b_map};
   }
-  return {column_map(a, g.m, g.a_stride, g.k, segments, false),
-          column_map(b, g.n, g.b_stride, g.k, segments, false),
-          column_map(a, g.m, g.a_stride, g.k, segments, true),
-          column_map(b, g.n, g.b_stride, g.k, segments, true)};
+  return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
+          column_map(b, g.n, g.b_stride, g.k, segments, launch.tile_n, false),
+          column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, true),
+          column_map(b, g.n, g.b_stride, g.k, segments, launch.tile_n, true)};
 }
 
 template <class T>
@@ -271,8 +332,10 @@ unsigned* GramExecutor<T, TOut>::arrivals_of(void* workspace) const noexcept {
 
 template <class T, class TOut>
 std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const std::int64_t partials = std::max(configuration_.blocks, unaligned_.blocks) * problem_.m *
-                                problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  const int blocks =
+      std::max({configuration_.blocks, configuration_.below_blocks, unaligned_.blocks});
+  const std::int64_t partials =
+      blocks * problem_.m * problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
   return unaligned_.kernel != GramKernel::none ? partials
                                                : std::max(partials, misaligned_.workspace_bytes());
 }
@@ -302,7 +365,7 @@ void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>
                                    const GramConfiguration& configuration) const {
   using Acc = Accumulator<T>;
   const bool row_major = configuration.row_major;
-  const GramArguments<T> arguments{
+  GramArguments<T> arguments{
       .m = static_cast<int>(problem_.m),
       .n = static_cast<int>(problem_.n),
       .k = problem_.k,
@@ -323,6 +386,7 @@ void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>
       .spread = configuration.spread,
       .packed = configuration.packed,
       .walkers = configuration.blocks,
+      .diagonal_walkers = 0,
       .run_log2 = configuration.run_log2,
       .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
       .arrivals = configuration.one_launch ? arrivals_of(operands.workspace) : nullptr,
@@ -332,21 +396,26 @@ void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>
       .alpha = device::DeviceScalar<Acc>(operands.alpha),
       .beta = device::DeviceScalar<Acc>(operands.beta)};
   const GramLaunch<T> kernel = launch_of<T>(configuration, problem_);
+  int blocks = configuration.blocks * configuration.strips;
+  if (arguments.symmetric && configuration.below_blocks > 0) {
+    arguments.walkers = configuration.below_blocks;
+    arguments.diagonal_walkers = configuration.diagonal_blocks;
+    blocks = arguments.walkers + 2 * arguments.diagonal_walkers;
+  }
   const device::LaunchScope scope(stream);
-  const device::LaunchSize size{static_cast<unsigned>(configuration.blocks * configuration.strips),
-                                kernel.threads, kernel.shared_bytes};
+  const device::LaunchSize size{static_cast<unsigned>(blocks), kernel.threads, kernel.shared_bytes};
   if (kernel.plain != nullptr) {
     device::launch_dependent(stream, kernel.plain, size, arguments);
-  } else if constexpr (!kIsComplex<T>) {
-    device::launch_dependent(stream, kernel.staged, size,
-                             maps_of(arguments, operands.a, operands.b, row_major,
-                                     configuration.mixed, static_cast<unsigned>(kernel.segments)),
-                             arguments);
+  } else {
+    device::launch_dependent(
+        stream, kernel.staged, size,
+        maps_of(arguments, operands.a, operands.b, row_major, configuration.mixed, kernel),
+        arguments);
   }
   if (arguments.arrivals != nullptr) return;
-  const int blocks = device::ceil_div(arguments.m * arguments.n, kGramSumElements);
+  const int sum_blocks = device::ceil_div(arguments.m * arguments.n, kGramSumElements);
   device::launch_dependent(stream, &gram_sum_kernel<T>,
-                           {static_cast<unsigned>(blocks), kGramSumThreads}, arguments);
+                           {static_cast<unsigned>(sum_blocks), kGramSumThreads}, arguments);
 }
 
 }  // namespace lanky::dense::cuda

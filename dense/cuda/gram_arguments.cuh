@@ -32,14 +32,16 @@ struct GramArguments {
   bool vectors;   // 16-byte loads are possible
   bool a_turned;  // rows: of A, along k
   bool b_turned;
-  int strips;          // of C, side by side in the grid
-  bool spread;         // direct: the loads that a warp has in flight are far apart
-  int packed;          // row-major: rows that make a wide row
-  int walkers;         // that share out k
-  int run_log2;        // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
-  Acc* partials;       // [walkers][n][m]
-  unsigned* arrivals;  // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
-  void* c;             // [m, n], of T, or of float where c_is_wide
+  int strips;            // of C, side by side in the grid
+  bool spread;           // direct: the loads that a warp has in flight are far apart
+  int packed;            // row-major: rows that make a wide row
+  int walkers;           // that share out k
+  int diagonal_walkers;  // fma, symmetric, 2 x 2 tiles: of each tile on the diagonal, at least half
+                         // of `walkers`, which are those of the tile below; 0: all have as many
+  int run_log2;          // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
+  Acc* partials;         // [walkers][n][m]
+  unsigned* arrivals;    // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
+  void* c;               // [m, n], of T, or of float where c_is_wide
   Strides c_strides;
   bool c_is_wide;
   device::DeviceScalar<Accumulator<T>> alpha;

@@ -53,6 +53,18 @@ struct DeviceElementOf<std::complex<Real>> {
   using Type = Complex<Real>;
 };
 
+/// Of a complex element, the type of its parts; E itself otherwise.
+template <class E>
+struct RealPartOf {
+  using Type = E;
+};
+template <class Real>
+struct RealPartOf<Complex<Real>> {
+  using Type = Real;
+};
+template <class E>
+using RealPart = typename RealPartOf<E>::Type;
+
 /// __half for lanky::half, __nv_bfloat16 for lanky::bfloat16, Complex for std::complex, T itself
 /// otherwise; same bits.
 template <class T>

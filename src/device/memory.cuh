@@ -185,6 +185,16 @@ struct UnalignedUnit {
   }
 };
 
+/// 16 bytes at an address in shared memory (shared_address()), a multiple of 16. Stays behind the
+/// waits for barriers that stand before it.
+__device__ inline uint4 load_shared(std::uint32_t address) {
+  uint4 word;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "r"(address));
+  return word;
+}
+
 /// yes ? a : b. Copying whole arrays of words under a condition loses some of them (nvcc 13.0.88).
 __device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
   return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);
