@@ -131,7 +131,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       return (!deep && n > 96) || (!large && (within(48, 64) || n > 96));
     case DType::f64:
       if (n <= 8) return !deep;
-      return !large || !(within(32, 48) || within(64, 96));
+      return !large || !(within(32, 48) || within(64, columns ? 128 : 96));
     case DType::c64:
       return n > 64;
     case DType::c128:
