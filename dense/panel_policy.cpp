@@ -107,11 +107,23 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const std::int64_t n = problem.n;
   const bool large = problem.m * problem.k > 50'000'000;
   const bool deep = problem.k > 2048;
-  if (n == 1 && !large) return true;
-  const auto ld = static_cast<std::size_t>(problem.a.row == 1 ? problem.a.col : problem.a.row);
-  const bool unaligned = ld * size_of(in) % 16 != 0;
-  if (unaligned && (in != DType::f32 || n == 1)) return true;
+  const bool columns = problem.a.row == 1;  // A's
+  const bool halves = in == DType::f16 || in == DType::bf16;
+  const auto aligned = [in](Strides s) {
+    const std::int64_t ld = s.row == 1 ? s.col : s.row;
+    return ld == 1 || static_cast<std::size_t>(ld) * size_of(in) % 16 == 0;  // 1: of one column
+  };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
+  if (!aligned(problem.a)) {
+    const std::int64_t most = in == DType::f32 && problem.math == Math::ieee ? (columns ? 16 : 8)
+                              : in == DType::c64 && columns                  ? 8
+                              : in == DType::f64 && columns                  ? 4
+                                                                             : 0;
+    return n == 1 || n > most;
+  }
+  if ((halves || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
+    return n > (in == DType::f32 && problem.math == Math::ieee ? 128 : 64);
+  if (n == 1 && !large) return true;
   switch (in) {
     case DType::f32:
       if (problem.math == Math::tf32x3) return n > 64;
@@ -119,7 +131,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       return (!deep && n > 96) || (!large && (within(48, 64) || n > 96));
     case DType::f64:
       if (n <= 8) return !deep;
-      return !large || !(within(32, 48) || within(64, 96));
+      return !large || !(within(32, 48) || within(64, columns ? 128 : 96));
     case DType::c64:
       return n > 64;
     case DType::c128:

@@ -1,6 +1,6 @@
-// How a panel product is cut up: tiles of rows of C and steps of k to the blocks, which share a tile where
-// that is needed to give each the same work, and both to the warps of a block. A pure function of the
-// shape and the device.
+// How a panel product is cut up: tiles of rows of C and steps of k to the blocks, which share a
+// tile where that is needed to give each the same work, and both to the warps of a block. A pure
+// function of the shape and the device.
 #pragma once
 
 #include <cstdint>
@@ -78,9 +78,11 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
                      const DeviceProperties& device) noexcept;
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
-/// all n > 64; f64 n = 16 .81 to 1.0, n = 24 .68 to .96; float n = 48 .31 to .43; halves .70 to 1.0
-/// but for few columns of a large A; small A (4096 squared) n = 1 .74 to .94; c64 n = 24 .25;
-/// leading dimensions that rule out 16-byte accesses f64 .45 to .86, n = 1 .75.
+/// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05
+/// to 1.24); IEEE float beyond 96 columns of a small or flat A .92 to .98 (else 1.1 to 2); halves
+/// n = 16 .92 to .97, n = 32 .75 to .92; c128 n = 8, 16 .97, n = 64 .94 to 1.0; small A (4096
+/// squared) n = 1 .88 to .9. Where A allows 16-byte accesses and B or C do not, lanky was 1.3
+/// (f64) to 3.5 (halves) times as fast; where A does not .4 to .9 but for the few columns left out.
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 
 }  // namespace lanky::dense

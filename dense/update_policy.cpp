@@ -27,6 +27,9 @@ class Chooser {
         rings_(rings) {}
 
   std::optional<UpdateConfig> choose() const {
+    if (type_ == DType::f32 && p_.n > 48 && p_.k > 32) {
+      if (const auto config = ring_mma()) return config;
+    }
     if (prefers_ring()) {
       if (const auto config = ring(true)) return config;
     }
@@ -60,14 +63,15 @@ class Chooser {
     return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
   }
 
-  /// Whether the ring is faster although other kernels serve.
+  /// Whether the ring is faster although other kernels serve. H200: f32 n = 32 76 us against 81 at
+  /// 1e6 rows, 13.2 as well as 13.0 at 1e5; (128, 16) 147 against 165; (64, 4) 5.8 against 12.8 at
+  /// 1e4, 74 against 67 at 1e6; by rows (32, 8) 49 against 53, n = 32 95 against 81.
   bool prefers_ring() const {
     const bool by_columns = p_.a.row == 1;
     const bool few_rows = p_.m <= 300'000;
     if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
     if (type_ != DType::f32) return false;
-    if (!by_columns)
-      return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : std::max(p_.n, p_.k) > 64;
+    if (!by_columns) return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : p_.n > 32;
     if (p_.n > 32) return true;
     if (p_.n <= 8) return p_.k >= 32 && few_rows;
     return p_.n <= 16 ? p_.k > 32 : !few_rows;
@@ -229,6 +233,48 @@ class Chooser {
   }
 
  private:
+  /// Floats, A and C of one layout, both wide (RingChunk).
+  std::optional<UpdateConfig> ring_mma() const {
+    const bool by_columns = p_.a.row == 1;
+    if (!rings_ || type_ != DType::f32 || !maps_a() || !writes_wide() ||
+        by_columns != (p_.c.row == 1)) {
+      return std::nullopt;
+    }
+    constexpr int kChunkBytes = 4096;
+    constexpr int kMostBytesOfB = 68 << 10;
+    constexpr int kSide = 32;  // of a warp: rows, columns, and depth of a slot
+    const auto warps = static_cast<int>(ceil_div(p_.n, kSide));
+    const auto b_bytes = static_cast<int>(ceil_div(p_.k, kSide)) * kSide * kSide * 8;  // of a warp
+    UpdateRingPlan plan;
+    const int most_warps = std::clamp(kMostBytesOfB / std::max(1, b_bytes), 1, kUpdateRingWarps);
+    const auto column_blocks = static_cast<int>(ceil_div(warps, most_warps));
+    plan.warps_n = static_cast<int>(ceil_div(warps, column_blocks));
+    plan.warps_m = kUpdateRingWarps / plan.warps_n;
+    plan.depth = kSide;
+    plan.slot_bytes = plan.warps_m * kChunkBytes;
+    plan.mapped = plan.wide_c = true;
+    constexpr int kSharedBytes = 227 << 10;
+    constexpr int kSlack = 2 << 10;
+    int resident = 4;
+    do {
+      --resident;
+      plan.stages = std::min(
+          6, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
+    } while (plan.stages < 3 && resident > 1);
+    plan.ring_bytes = plan.stages * plan.slot_bytes;
+    const int rows = plan.warps_m * kSide;
+    plan.row_tiles = static_cast<int>(std::min<std::int64_t>(
+        ceil_div(p_.m, rows), std::max(1, resident * multiprocessors_ / column_blocks)));
+    return UpdateConfig{
+        .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
+        .threads = 32 * (plan.warps_m * plan.warps_n + 1),
+        .rows = rows,
+        .column_blocks = column_blocks,
+        .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
+        .alignment = 16,
+        .ring = plan};
+  }
+
   UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
     constexpr int kSlotBytes = 16 << 10;
     constexpr int kSharedBytes = 227 << 10;  // of a multiprocessor; each block takes 1 KiB more
@@ -313,6 +359,10 @@ const char* name(UpdateKernel kernel) {
       return "update_ring_kernel by columns";
     case UpdateKernel::ring_rows:
       return "update_ring_kernel by rows";
+    case UpdateKernel::ring_mma_columns:
+      return "update_ring_mma_kernel by columns";
+    case UpdateKernel::ring_mma_rows:
+      return "update_ring_mma_kernel by rows";
     case UpdateKernel::staged:
       return "update_staged_kernel";
   }
@@ -366,12 +416,17 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
     case DType::c128:
       return n > 32 || n * k > 256;
     case DType::f64:
-      if (by_rows && std::min(n, k) > 24 && many_rows) return true;
+      if ((by_rows && std::min(n, k) > 24 && many_rows) || (ring && k > 64)) return true;
       return n > (narrow ? 24 : 32);
     case DType::f32:
       if (problem.math == Math::tf32 && n > 16 && k > 8) return true;
       if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
-      return n > 32 && (n > 64 || !many_rows || (by_rows && k > 64));
+      if (n <= 32) return false;
+      if (config.kernel == UpdateKernel::ring_mma_columns ||
+          config.kernel == UpdateKernel::ring_mma_rows) {
+        return few_rows || (n > 64 && (n <= 112 || by_rows || !many_rows));
+      }
+      return !many_rows || by_rows || n > 48;
     default:
       return narrow || n > 32;
   }

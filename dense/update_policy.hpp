@@ -11,7 +11,8 @@
 namespace lanky::dense {
 
 /// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are sides of
-/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh.
+/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh, ring_mma_* of
+/// update_ring_mma.cuh.
 enum class UpdateKernel : std::uint8_t {
   direct,
   lanes,
@@ -21,6 +22,8 @@ enum class UpdateKernel : std::uint8_t {
   mma_rows,
   ring_columns,
   ring_rows,
+  ring_mma_columns,
+  ring_mma_rows,
   staged
 };
 
@@ -187,11 +190,11 @@ struct UpdateConfig {
 UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
                            bool rings = true);
 
-/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6, 2026-11-20; lanky's speed as a
-/// multiple): n = 64 f64 .93, f16 .92, f32 .74; complex n = 32 .89 and .52, n = 8 2.3 and 1.2; tf32
-/// n = 32 .83; half types k = 128 .75, by rows k = 64,
-/// n = 4 .37; f64 by rows n = 32 .95; strides that allow no wide accesses
-/// n = 16 .58 to .77, n = 7 1.3 to 2.4.
+/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-20; lanky's
+/// speed as a multiple): f64 n = 64 .93, by rows n = 32 .95; f16 n = 64 .92, k = 128 .75, by rows
+/// (64, 4) .37; f32 n = 100 .93, by rows 128 1.00, 1e4 x 64 .65; tf32 n = 32 .83; c64 n = 64 .82,
+/// 1e4 x 32 .92; c128 n = 32 .76, (128, 16) .66; strides that allow no wide accesses, n = 32: f32
+/// .60, f64 .77, c64 .78.
 bool vendor_beats_update(const Problem& problem, DType in) noexcept;
 
 /// The kernel for operands that allow no wide accesses.

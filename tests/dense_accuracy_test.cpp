@@ -204,8 +204,9 @@ double worst_error_of_pairwise(const DenseCase<float, float>& dense) {
   for (std::int64_t i = 0; i < sums.rows; ++i) {
     for (std::int64_t j = 0; j < sums.cols; ++j) {
       for (std::int64_t p = 0; p < dense.shape.k; ++p) {
-        const float x = dense.shape.op_a == Op::none ? dense.a.at(i, p) : dense.a.at(p, i);
-        terms[static_cast<std::size_t>(p)] = x * dense.b.at(p, j);
+        const float a = dense.shape.op_a == Op::none ? dense.a.at(i, p) : dense.a.at(p, i);
+        const float b = dense.shape.op_b == Op::none ? dense.b.at(p, j) : dense.b.at(j, p);
+        terms[static_cast<std::size_t>(p)] = a * b;
       }
       sums.at(i, j) = pairwise_sum(terms, 0, terms.size());
     }

@@ -172,6 +172,10 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32),
             is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong, 64, 64, Layout::col), DType::f32),
+            is(UpdateKernel::ring_mma_columns));
+  EXPECT_EQ(kernel(problem(kLong, 64, 128, Layout::row), DType::f32),
+            is(UpdateKernel::ring_mma_rows));
   EXPECT_EQ(kernel(problem(kLong, 5, 5, Layout::row), DType::f16), is(UpdateKernel::packed));
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::mma_rows));
@@ -221,6 +225,7 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 64, DType::f32));
+  EXPECT_FALSE(vendor(kLong, 128, DType::f32));
   EXPECT_TRUE(vendor(10'000, 64, DType::f32));
   EXPECT_FALSE(vendor(kLong, 16, DType::c128));
   EXPECT_TRUE(vendor(kLong, 32, DType::c128));

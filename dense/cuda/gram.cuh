@@ -47,16 +47,20 @@ struct GramLaunch {
   }
 };
 
-/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column. Loads in
-/// flight: 16 to 18 a lane.
-template <class T>
-GramLaunch<T> vector_launch(int tile) {
+/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column.
+template <class T, bool kAny>
+GramLaunch<T> vector_launch_of(int tile) {
   constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
-      &gram_vector_kernel<T, 1, 1, 8>, &gram_vector_kernel<T, 2, 2, 4>,
-      &gram_vector_kernel<T, 4, 4, 2>, &gram_vector_kernel<T, kWidest, kWidest, 8 / kWidest>,
-      &gram_vector_kernel<T, 8, 1, 2>};
+      &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
+      &gram_vector_kernel<T, 4, 4, kAny>, &gram_vector_kernel<T, kWidest, kWidest, kAny>,
+      &gram_vector_kernel<T, 8, 1, kAny>};
   return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
+}
+
+template <class T>
+GramLaunch<T> vector_launch(const GramConfiguration& c) {
+  return c.vectors ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
 }
 
 /// m = n = `columns`, from 2 on.
@@ -99,7 +103,7 @@ GramLaunch<T> rows_launch(int tile, bool any) {
        true > }};
   const GramKernelPointer<T> kernel = kKernels[any ? 1 : 0][tile];
   return {kernel, nullptr, kGramRowsWarps * 32,
-          kGramRowsWarps * wide * wide * sizeof(Accumulator<T>), 0};
+          kGramRowsWarps * wide * (wide + 1) * sizeof(Accumulator<T>), 0};
 }
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
@@ -176,7 +180,7 @@ template <class T>
 GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
   switch (configuration.kernel) {
     case GramKernel::vector:
-      return vector_launch<T>(configuration.tile);
+      return vector_launch<T>(configuration);
     case GramKernel::row_vector:
       return row_vector_launch<T>(
           configuration.tile,

@@ -335,17 +335,15 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
     }
   }
 
-  // Of the wide sums those of rows of the same number are C's: r packed rows, r m + i and r n + j.
-  Acc* const wide = reinterpret_cast<Acc*>(dynamic_shared);  // [warps][of B][of A], A's rotated so
-  const auto place = [](int column, int row) {               // that lanes meet different banks
-    return column * kWide + (row + column / (2 * kRows)) % kWide;
+  // [warps][of B][of A], columns shifted so that lanes meet different banks.
+  Acc* const wide = reinterpret_cast<Acc*>(dynamic_shared) + warp * kWide * (kWide + 1);
+  const auto place = [](int column, int row) {
+    return column * kWide + row + column / (2 * kRows);
   };
   const auto wide_element = [&](int entry, int unit_lane, int odd) {
     return (entry / Fragment::kEntries * 8 + unit_lane) * kRows + entry % Fragment::kEntries * 2 +
            odd;
   };
-  const int per_row = kAny || g.packed == 1 ? 0 : 65536 / g.m + 1;  // element / m by a product
-  const int per_column = kAny || g.packed == 1 ? 0 : 65536 / g.n + 1;
 #pragma unroll
   for (int i = 0; i < kEntries; ++i) {
 #pragma unroll
@@ -354,19 +352,19 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
       for (int e = 0; e < 4; ++e) {
         const int row = wide_element(i, lane / 4, e / 2);
         const int column = wide_element(j / 2, lane % 4 * 2 + e % 2, j % 2);
-        if (row * per_row >> 16 == column * per_column >> 16)
-          wide[warp * kWide * kWide + place(column, row)] = sums[i][j][e];
+        wide[place(column, row)] = sums[i][j][e];
       }
     }
   }
   __syncthreads();  // the wide sums are written before they are added
+  const Acc* const all = reinterpret_cast<const Acc*>(dynamic_shared);
   for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramRowsWarps * 32) {
     const int i = s % g.m;
     const int j = s / g.m;
     Acc sum = 0;
     for (int w = 0; w < kGramRowsWarps; ++w) {
-      for (int r = 0; r < (kAny ? 1 : g.packed); ++r)
-        sum += wide[w * kWide * kWide + place(r * g.n + j, r * g.m + i)];
+      for (int r = 0; r < g.packed; ++r)
+        sum += all[w * kWide * (kWide + 1) + place(r * g.n + j, r * g.m + i)];
     }
     g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] = sum;
   }

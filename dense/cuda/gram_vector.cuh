@@ -71,20 +71,27 @@ struct WarpSums {
   }
 };
 
+/// Steps whose loads a warp of gram_vector_kernel has in flight: 16 to 18 loads a lane.
+__host__ __device__ constexpr int gram_vector_unroll(int m, int n) {
+  return m == 1 ? 8 : 18 / (m + n);
+}
+
 /// Block: strip blockIdx % strips of kM rows of A and kN columns of B. Warp: of the steps along k
-/// every (8 g.walkers)-th, kUnroll of them in flight. Lane: 16 bytes of each column a step, kM x kN
-/// sums. Then, element by element with neighbouring k in neighbouring lanes, what remains of k, or
-/// all of it, where k is not adjacent or columns are off 16 bytes. Columns beyond m and n repeat
-/// the last one: their loads hit the cache, their sums are not stored.
-template <class T, int kM, int kN, int kUnroll>
+/// every (8 g.walkers)-th, several of them in flight. Lane: 16 bytes of each column a step, kM x kN
+/// sums; less than 16 bytes may remain of k. kAny: columns off 16 bytes, put together from aligned
+/// words, half as many steps in flight; then, element by element with neighbouring k in
+/// neighbouring lanes, what remains of k, or all of it, where k is not adjacent (or elements have 8
+/// bytes). In one kernel with the rest they cost that .3 us at n = 1, k = 1e6 (code to be fetched).
+/// Columns beyond m and n repeat the last one: their loads hit the cache, their sums are not
+/// stored.
+template <class T, int kM, int kN, bool kAny>
 __global__ __launch_bounds__(kGramVectorWarps * 32,
                              kM* kN > 16 ? 1 : 2) void gram_vector_kernel(GramArguments<T> g) {
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   constexpr int kVector = 16 / sizeof(E);
+  constexpr int kUnroll = gram_vector_unroll(kM, kN);
   constexpr int kStep = 32 * kVector;  // elements of k that a warp takes at once
-  constexpr int kLoads = sizeof(E) <= 4 ? 32 : 128 / static_cast<int>(sizeof(E));  // single ones
-  constexpr int kSingles = kLoads > kM + kN ? kLoads / (kM + kN) : 1;              // of each column
   constexpr int kElements = kM * kN > 8 ? kM * kN : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kM * kN];
@@ -134,16 +141,11 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       }
     }
   };
-  // The last step may have words for some lanes alone; less than a word is left to the end.
-  std::int64_t whole = g.vectors ? k - k % kVector : 0;
-  const std::int64_t whole_steps = (whole + kStep - 1) / kStep;
-  // A loop of its own between two flushes: with the question in it n = 8 took 5 % longer.
-  constexpr int kSteps = WarpSums<E, kM * kN>::kLongest / (kUnroll * kVector);
-  const std::int64_t between =
-      WarpSums<E, kM * kN>::kFlushes ? (kSteps > 1 ? kSteps : 1) * kUnroll * walkers : whole_steps;
-  for (std::int64_t first = own; first < whole_steps; first += between) {
-    const std::int64_t end = min(first + between, whole_steps);
-    for (std::int64_t step = first; step < end; step += kUnroll * walkers) {
+  if constexpr (!kAny) {
+    // The last step may have words for some lanes alone.
+    const std::int64_t whole = k - k % kVector;
+    const std::int64_t whole_steps = (whole + kStep - 1) / kStep;
+    for (std::int64_t step = own; step < whole_steps; step += kUnroll * walkers) {
       uint4 x[kUnroll][kM];
       uint4 y[kUnroll][kN];
 #pragma unroll
@@ -166,66 +168,86 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
         }
         add_words(x[u], y[u]);
       }
+      of_lane.added(kUnroll * kVector);
     }
-    of_lane.added(WarpSums<E, kM * kN>::kLongest);
-  }
-  if (sizeof(E) <= 4 && !g.vectors && g.a_strides.col == 1 && g.b_strides.row == 1) [[unlikely]] {
-    // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
-    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
-    constexpr int kSpan = kFew * kStep;
-    whole = (k - kVector) / kSpan * kSpan;
-    for (std::int64_t p = own * kSpan + lane * kVector; p < whole; p += walkers * kSpan) {
-      device::UnalignedUnit<uint4> x[kFew][kM];
-      device::UnalignedUnit<uint4> y[kFew][kN];
-#pragma unroll
-      for (int u = 0; u < kFew; ++u) {
-#pragma unroll
-        for (int i = 0; i < kM; ++i)
-          x[u][i].load(a[i] + p + u * kStep);
-#pragma unroll
-        for (int j = 0; j < kN; ++j)
-          y[u][j].load(b[j] + p + u * kStep);
-      }
-#pragma unroll
-      for (int u = 0; u < kFew; ++u) {
-        uint4 left[kM];
-        uint4 right[kN];
-#pragma unroll
-        for (int i = 0; i < kM; ++i)
-          left[i] = x[u][i].unit(a[i]);
-#pragma unroll
-        for (int j = 0; j < kN; ++j)
-          right[j] = y[u][j].unit(b[j]);
-        add_words(left, right);
-      }
-      of_lane.added(kFew * kVector);
-    }
-  }
-  constexpr int kSingleStep = 32 * kSingles;
-  std::int64_t p = whole + own * kSingleStep + lane;
-  for (; p - lane < k; p += walkers * kSingleStep) {
-    E x[kSingles][kM];
-    E y[kSingles][kN];
-#pragma unroll
-    for (int v = 0; v < kSingles; ++v) {
-      const std::int64_t q = p + v * 32;
+    if (own == 0 && whole + lane < k) {  // fewer than kVector elements
+      E x[kM];
+      E y[kN];
 #pragma unroll
       for (int i = 0; i < kM; ++i)
-        x[v][i] = q < k ? a[i][q * g.a_strides.col] : device::narrow<E>(0.0F);
+        x[i] = a[i][whole + lane];
 #pragma unroll
       for (int j = 0; j < kN; ++j)
-        y[v][j] = q < k ? b[j][q * g.b_strides.row] : device::narrow<E>(0.0F);
-    }
-#pragma unroll
-    for (int v = 0; v < kSingles; ++v) {
+        y[j] = b[j][whole + lane];
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int i = 0; i < kM; ++i)
-          add(x[v][i], y[v][j], of_lane.sums[j * kM + i]);
+          add(x[i], y[j], of_lane.sums[j * kM + i]);
       }
     }
-    of_lane.added(kSingles);
+  } else {
+    std::int64_t whole = 0;
+    if (sizeof(E) <= 4 && g.a_strides.col == 1 && g.b_strides.row == 1) {
+      // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
+      constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+      constexpr int kSpan = kFew * kStep;
+      whole = (k - kVector) / kSpan * kSpan;
+      for (std::int64_t p = own * kSpan + lane * kVector; p < whole; p += walkers * kSpan) {
+        device::UnalignedUnit<uint4> x[kFew][kM];
+        device::UnalignedUnit<uint4> y[kFew][kN];
+#pragma unroll
+        for (int u = 0; u < kFew; ++u) {
+#pragma unroll
+          for (int i = 0; i < kM; ++i)
+            x[u][i].load(a[i] + p + u * kStep);
+#pragma unroll
+          for (int j = 0; j < kN; ++j)
+            y[u][j].load(b[j] + p + u * kStep);
+        }
+#pragma unroll
+        for (int u = 0; u < kFew; ++u) {
+          uint4 left[kM];
+          uint4 right[kN];
+#pragma unroll
+          for (int i = 0; i < kM; ++i)
+            left[i] = x[u][i].unit(a[i]);
+#pragma unroll
+          for (int j = 0; j < kN; ++j)
+            right[j] = y[u][j].unit(b[j]);
+          add_words(left, right);
+        }
+        of_lane.added(kFew * kVector);
+      }
+    }
+    constexpr int kLoads = sizeof(E) <= 4 ? 32 : 128 / static_cast<int>(sizeof(E));
+    constexpr int kSingles = kLoads > kM + kN ? kLoads / (kM + kN) : 1;  // of each column
+    constexpr int kSingleStep = 32 * kSingles;
+    std::int64_t p = whole + own * kSingleStep + lane;
+    for (; p - lane < k; p += walkers * kSingleStep) {
+      E x[kSingles][kM];
+      E y[kSingles][kN];
+#pragma unroll
+      for (int v = 0; v < kSingles; ++v) {
+        const std::int64_t q = p + v * 32;
+#pragma unroll
+        for (int i = 0; i < kM; ++i)
+          x[v][i] = q < k ? a[i][q * g.a_strides.col] : device::narrow<E>(0.0F);
+#pragma unroll
+        for (int j = 0; j < kN; ++j)
+          y[v][j] = q < k ? b[j][q * g.b_strides.row] : device::narrow<E>(0.0F);
+      }
+#pragma unroll
+      for (int v = 0; v < kSingles; ++v) {
+#pragma unroll
+        for (int j = 0; j < kN; ++j) {
+#pragma unroll
+          for (int i = 0; i < kM; ++i)
+            add(x[v][i], y[v][j], of_lane.sums[j * kM + i]);
+        }
+      }
+      of_lane.added(kSingles);
+    }
   }
 
   of_lane.store(shared.warps[warp]);

@@ -124,10 +124,10 @@ std::int64_t PanelExecutor<T, TOut>::workspace_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string PanelExecutor<T, TOut>::explain() const {
-  return concat(must_pack() ? "panel_pack_kernel; panel_ring_kernel<" : "panel_ring_kernel<",
-                variant_->name, ">, ", plan_.blocks, " blocks, tiles of ", plan_.tile_rows,
-                " rows, slots of ", plan_.step, " k, warps ", plan_.warps_m, " x ", plan_.warps_k,
-                " x ", plan_.warps_n, ", ", plan_.stages, " stages",
+  return concat("panel_ring_kernel<", variant_->name, ">, ", plan_.blocks, " blocks, tiles of ",
+                plan_.tile_rows, " rows, slots of ", plan_.step, " k, warps ", plan_.warps_m, " x ",
+                plan_.warps_k, " x ", plan_.warps_n, ", ", plan_.stages, " stages",
+                must_pack() ? "; panel_pack_kernel" : "",
                 plan_.shared_tiles() ? "; panel_sum_kernel" : "");
 }
 

@@ -11,6 +11,7 @@
 #include "dense/cuda/update_mma.cuh"
 #include "dense/cuda/update_packed.cuh"
 #include "dense/cuda/update_ring.cuh"
+#include "dense/cuda/update_ring_mma.cuh"
 #include "dense/cuda/update_staged.cuh"
 #include "dense/cuda/update_tile.cuh"
 #include "device/grid_dependency.cuh"
@@ -89,10 +90,14 @@ constexpr UpdateRingFunction<T, TOut> update_ring_variant() {
 }
 
 template <class T, class TOut>
-UpdateRingFunction<T, TOut> update_ring(int variant) {
+UpdateRingFunction<T, TOut> update_ring(const UpdateConfig& config) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<true>;
+    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<false>;
+  }
   return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
     const UpdateRingFunction<T, TOut> kernels[] = {update_ring_variant<kIndices, T, TOut>()...};
-    return kernels[variant];
+    return kernels[config.variant];
   }
   (std::make_integer_sequence<int, std::size(kUpdateRing)>());
 }
@@ -101,7 +106,7 @@ UpdateRingFunction<T, TOut> update_ring(int variant) {
 template <class T>
 CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, const T* a) {
   constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
-  const bool by_columns = config.kernel == UpdateKernel::ring_columns;
+  const bool by_columns = problem.a.row == 1;
   const std::int64_t stride = by_columns ? problem.a.col : problem.a.row;
   const device::MatrixLines lines{a,
                                   sizeof(T) == 2   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
@@ -110,6 +115,11 @@ CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, 
                                   (by_columns ? problem.m : problem.k) * kPerElement,
                                   by_columns ? problem.k : problem.m,
                                   stride * static_cast<std::int64_t>(sizeof(T))};
+  if (config.kernel == UpdateKernel::ring_mma_columns ||
+      config.kernel == UpdateKernel::ring_mma_rows) {
+    return device::make_line_map(lines,
+                                 {.line_elements = 128 / sizeof(T), .lines = 32, .swizzled = true});
+  }
   const int line = by_columns ? config.rows : config.ring.depth;
   const int count = by_columns ? config.ring.depth : config.rows;
   return device::make_line_map(lines, {.line_elements = static_cast<unsigned>(line * kPerElement),
@@ -130,7 +140,7 @@ UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& pro
       device::allow_shared_memory(stream, kernel, config.shared_bytes);
     };
     if (config.ring.stages > 0) {
-      prepare(update_ring<T, TOut>(config.variant));
+      prepare(update_ring<T, TOut>(config));
     } else {
       prepare(update_kernel<T, TOut>(config));
     }
@@ -181,7 +191,7 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
     const CUtensorMap map = config.ring.mapped && problem_.k > 0
                                 ? make_update_map(problem_, config, operands.a)
                                 : CUtensorMap{};
-    device::launch_dependent(stream, update_ring<T, TOut>(config.variant), size, map, arguments,
+    device::launch_dependent(stream, update_ring<T, TOut>(config), size, map, arguments,
                              config.ring);
     return;
   }
