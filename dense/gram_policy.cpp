@@ -279,8 +279,9 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   const bool b_by_columns = p.b.row == 1;
   if (c.kernel == GramKernel::fma) {
     if (type == DType::c128) return p.m > 32;
-    const bool tf32 = p.math == Math::tf32;
-    return c.row_major && p.m > (tf32 ? 32 : 64) && (tf32 || p.n > 16);
+    if (!c.row_major || p.m <= 32) return false;
+    const bool own_tile = p.m > 56 && p.m <= 64 && p.k > 50'000;  // whole tiles of 64 x 64
+    return p.math == Math::tf32 || (p.n > 16 && !own_tile);
   }
   if (p.m > 64) return true;
   if (p.m > 32 && p.n == 1) return (!a_by_columns || !b_by_columns) && p.k > 50'000;
