@@ -280,7 +280,8 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   if (c.kernel == GramKernel::fma) {
     if (type == DType::c128) return p.m > 32;
     if (!c.row_major || p.m <= 32) return false;
-    const bool own_tile = p.m > 56 && p.m <= 64 && p.k > 50'000;  // whole tiles of 64 x 64
+    // Whole tiles of 64 x 64: 1.0, and 1.3 where A is B.
+    const bool own_tile = type == DType::f32 && p.m > 56 && p.m <= 64 && p.k > 50'000;
     return p.math == Math::tf32 || (p.n > 16 && !own_tile);
   }
   if (p.m > 64) return true;

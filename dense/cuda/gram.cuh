@@ -149,25 +149,37 @@ GramLaunch<T> staged_launch(const GramConfiguration& c) {
 template <class T>
 inline constexpr bool kHasFma = std::is_same_v<T, float> || kIsComplex<T>;
 
+/// Wide tiles are for columns alone, and take the place of others of their size there.
+template <class T>
+constexpr bool fma_serves(const FmaTile& tile, bool row_major) {
+  if (row_major || tile.wide) return row_major != tile.wide;
+  for (const FmaTile& other : FmaTiles<T>::kTiles)
+    if (other.wide && other.m == tile.m) return false;
+  return true;
+}
+
 template <class T, int kIndex, bool kRowMajor>
 GramLaunch<T> fma_launch_of() {
   constexpr FmaTile kTile = kFmaTile<T, kIndex>;
-  constexpr bool kRows = kRowMajor && !kTile.wide;
-  constexpr std::size_t kTotals =
-      static_cast<std::size_t>(kTile.workers() * kTile.sums()) *
-      (kTile.wide ? sizeof(T) / sizeof(MapElement<T>) * sizeof(double) : sizeof(T));
-  constexpr std::size_t kRing =
-      static_cast<std::size_t>(kTile.slots) * kTile.template slot_bytes<T>(kRows);
-  constexpr std::size_t kAlignment = 1024;
-  static_assert(kRing + kTotals + kAlignment <= 227U << 10);
-  return {nullptr,
-          &gram_fma_kernel<T, kIndex, kRows>,
-          static_cast<unsigned>(kTile.threads()),
-          kRing + kTotals + kAlignment,
-          kTile.segments,
-          kTile.m,
-          kTile.n,
-          true};
+  if constexpr (!fma_serves<T>(kTile, kRowMajor)) {
+    return {};
+  } else {
+    constexpr std::size_t kTotals =
+        static_cast<std::size_t>(kTile.workers() * kTile.sums()) *
+        (kTile.wide ? sizeof(T) / sizeof(MapElement<T>) * sizeof(double) : sizeof(T));
+    constexpr std::size_t kRing =
+        static_cast<std::size_t>(kTile.slots) * kTile.template slot_bytes<T>(kRowMajor);
+    constexpr std::size_t kAlignment = 1024;
+    static_assert(kRing + kTotals + kAlignment <= 227U << 10);
+    return {nullptr,
+            &gram_fma_kernel<T, kIndex, kRowMajor>,
+            static_cast<unsigned>(kTile.threads()),
+            kRing + kTotals + kAlignment,
+            kTile.segments,
+            kTile.m,
+            kTile.n,
+            true};
+  }
 }
 
 template <class T, bool kRowMajor, int... kIndices>
