@@ -46,10 +46,11 @@ struct FmaShape {
   int segments;
   bool wide = false;  // column-major alone
 };
-constexpr FmaShape kFmaFloat[] = {{32, 32, 2}, {128, 16, 1}, {64, 64, 1}, {64, 64, 1, true}};
-constexpr FmaShape kFmaComplexFloat[] = {{16, 16, 4},      {32, 32, 2},       {128, 16, 1},
-                                         {64, 64, 1},      {32, 32, 2, true}, {128, 16, 1, true},
-                                         {64, 64, 1, true}};
+constexpr FmaShape kFmaFloat[] = {{32, 32, 2},       {128, 16, 1},      {64, 64, 1},
+                                  {64, 64, 1, true}, {32, 32, 2, true}, {128, 16, 1, true}};
+constexpr FmaShape kFmaComplexFloat[] = {{16, 16, 4},       {32, 32, 2},       {128, 16, 1},
+                                         {64, 64, 1},       {32, 32, 2, true}, {128, 16, 1, true},
+                                         {64, 64, 1, true}, {16, 16, 4, true}};
 constexpr FmaShape kFmaComplexDouble[] = {
     {8, 8, 8}, {16, 16, 4}, {32, 32, 2, true}, {64, 64, 1, true}};
 
