@@ -100,11 +100,13 @@ class Chooser {
       const UpdateDirect& shape = kUpdateDirect[v];
       if (!shape.types.has(type_) || p_.n > shape.columns) continue;
       constexpr int kThreads = 128;
+      // nvcc merges the loads of rows of B that may or may not be needed into one.
+      const int rows_of_b = static_cast<int>(ceil_div(p_.k, shape.depth)) * shape.depth;
       return UpdateConfig{.kernel = UpdateKernel::direct,
                           .variant = v,
                           .threads = kThreads,
                           .rows = kThreads * (16 / in_),
-                          .shared_bytes = static_cast<int>(p_.k) * shape.columns * sum_};
+                          .shared_bytes = rows_of_b * shape.columns * sum_};
     }
     return std::nullopt;
   }

@@ -29,7 +29,7 @@ __device__ void stage_b(device::DeviceAccumulator<T>* b_rows, const UpdateArgume
 
 /// A and C column-major and wide; m a multiple of the rows of a thread. Block: blockDim.x times 16
 /// bytes of rows. Thread: 16 bytes of adjacent rows x kColumns sums. Shared memory: B as
-/// [k][kColumns].
+/// [k rounded up to kDepth][kColumns].
 template <int kVariant, class T, class TOut>
 __global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
