@@ -28,6 +28,7 @@ class Point:
         self.peak = None
         self.rival = ""  # the best vendor's name
         self.own = None  # lanky's line, where it is ok
+        self.worst_error = 0.0  # of lanky and the vendors
         self.status = "missing"
 
     def add(self, line):
@@ -42,6 +43,7 @@ class Point:
             return
         self.floor = line["floor_us" if by_graph else "floor_batch_us"]
         self.peak = line.get("peak_us")
+        self.worst_error = max(self.worst_error, line.get("error") or 0.0)
         if lanky:
             self.lanky, self.own = time, line
         elif self.vendor is None or time < self.vendor:

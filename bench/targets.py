@@ -157,16 +157,18 @@ def vendor_targets(t):
 
 
 def accuracy_target(t):
+    """Sums of f32 in double, which some of lanky's kernels have, are no measure of IEEE arithmetic of
+    floats: that is the worst of lanky's and the vendors' f32 on the same data."""
     ieee = {(p.line["family"], p.line["case"]): p for p in t.core
             if p.line["dtype"] == "f32" and p.line["layout"] == "col"}
 
     def ratio(p):
         other = ieee.get((p.line["family"], p.line["case"]))
-        if not (p.own and other and other.own and p.own["error"] and other.own["error"]):
+        if not (p.own and other and p.own["error"] and other.worst_error):
             return None
-        return p.own["error"] / other.own["error"]
+        return p.own["error"] / other.worst_error
 
-    t.each("tf32x3's error over that of f32, same data: 3",
+    t.each("tf32x3's error over that of IEEE f32 (lanky or a vendor), same data: 3",
            [p for p in t.core if p.line["dtype"] == "tf32x3"], ratio, 3, above=False)
 
 
