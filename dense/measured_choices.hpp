@@ -5,6 +5,6 @@
 
 namespace lanky::dense {
 
-extern const std::string_view kMeasuredChoices;
+std::string_view measured_choices() noexcept;
 
 }  // namespace lanky::dense

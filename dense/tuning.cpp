@@ -164,7 +164,7 @@ GemmTuning GemmTuning::read(const fs::path& path) {
 
 const GemmTuning& GemmTuning::of_lanky() {
   static const GemmTuning instance = [] {
-    std::istringstream lines{std::string(dense::kMeasuredChoices)};
+    std::istringstream lines{std::string(dense::measured_choices())};
     GemmTuning tuning;
     tuning.choices_ = parse(lines, "choices compiled in");
     return tuning;

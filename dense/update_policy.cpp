@@ -403,13 +403,14 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   const bool by_rows = problem.a.row != 1;
   const bool few_rows = problem.m <= 30'000;
   const bool many_rows = problem.m > 300'000;
-  if (kHalves.has(in) && (k > 64 || (by_rows && k > 32 && n < 8))) return true;
+  const bool mixed = by_rows != (problem.c.row != 1);
+  const bool half = kHalves.has(in);
+  if (half && (k > 64 || ((by_rows || mixed) && k > 32 && n < 8))) return true;
   if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
-  if (n <= 8) return false;
+  if (n < 8 || (n == 8 && !half)) return false;
   // The type of C does not decide about wide accesses to A.
   const UpdateConfig config = choose_update(problem, in, in, 132);
   const bool ring = config.ring.stages > 0;
-  const bool mixed = by_rows != (problem.c.row != 1);
   const bool narrow = ring && (mixed || !config.ring.mapped || !config.ring.wide_c);
   if (config.kernel == UpdateKernel::staged) return true;
   switch (in) {
@@ -421,7 +422,7 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
       if ((by_rows && std::min(n, k) > 24 && many_rows) || (ring && k > 64)) return true;
       return n > (narrow ? 24 : 32);
     case DType::f32:
-      if (problem.math == Math::tf32 && n > 16 && k > 8) return true;
+      if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 16)) return true;
       if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
       if (n <= 32) return false;
       if (config.kernel == UpdateKernel::ring_mma_columns ||

@@ -256,6 +256,11 @@ TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
   EXPECT_FALSE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f16));
   EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f64));
   EXPECT_TRUE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f32));
+
+  GemmShape one = gram(64, 1, 100'000, Layout::row);
+  EXPECT_TRUE(vendor(one, DType::c128));
+  one.op_a = Op::conj_trans;
+  EXPECT_FALSE(vendor(one, DType::c128)) << "cuBLASLt takes 170 times as long";
 }
 
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {

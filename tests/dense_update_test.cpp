@@ -220,7 +220,8 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   EXPECT_TRUE(vendor(kLong, 64, DType::f64));
   EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
   EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
-  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f16));
+  EXPECT_TRUE(vendor(kLong + 1, 8, DType::f16));
+  EXPECT_FALSE(vendor(kLong, 8, DType::f16));
   EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
   EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
