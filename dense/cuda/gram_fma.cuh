@@ -331,20 +331,6 @@ __device__ FmaShare fma_share(const GramArguments<T>& g) {
   return share;
 }
 
-/// Where in a ring of kSlots slots a thread is: slot, and parity of the phase that it waits for.
-template <int kSlots>
-struct FmaRingPlace {
-  int slot;
-  unsigned parity;
-
-  __device__ void advance(int by) {
-    slot += by;
-    if (slot < kSlots) return;
-    slot -= kSlots;
-    parity ^= 1U;
-  }
-};
-
 /// What the copying warp brings of one operand: rows of C from `first` on, at `place` in a slot.
 struct FmaOperand {
   const CUtensorMap* map;
@@ -442,7 +428,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
                        min(kRowMajor ? g.m - share.i0 : g.m, kTile.m), 0};
     const FmaOperand b{&maps.b, &maps.b_rest, share.j0,
                        min(kRowMajor ? g.n - share.j0 : g.n, kTile.n), kOperandB};
-    FmaRingPlace<kTile.slots> place{0, 1};  // the first wait at each slot finds it empty
+    device::RingPlace place{0, 1};  // the first wait at each slot finds it empty
     for (int index = 0; threadIdx.x % 32 == 0 && share.has(index); ++index) {
       const int s = share.at(index);
       const bool rest = s == share.whole;
@@ -454,7 +440,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
       device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
       copy_operand<kTile, kRowMajor, E>(a, slot, s, rest, arrived);
       if (!diagonal) copy_operand<kTile, kRowMajor, E>(b, slot, s, rest, arrived);
-      place.advance(1);
+      place.advance(1, kTile.slots);
     }
     return;
   }
@@ -481,7 +467,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
                           j0 * (kRowMajor ? sizeof(E) * kSegmentK * kTile.segments : kSegmentBytes);
   const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g.m, kTile.m)));
   const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g.n, kTile.n)));
-  FmaRingPlace<kTile.slots> place{group / kTile.segments, 0};
+  device::RingPlace place{group / kTile.segments, 0};
   for (int segment = group;; segment += kTile.groups) {
     const int index = segment / kTile.segments;
     if (!share.has(index)) break;
@@ -492,7 +478,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
       square.add(a + slot + within * a_segment, b + slot + within * b_segment);
     __syncwarp();  // every lane has read the segment before the slot is given back
     if (threadIdx.x % 32 == 0) device::mbarrier_arrive(&empty[place.slot]);
-    place.advance((segment + kTile.groups) / kTile.segments - index);
+    place.advance((segment + kTile.groups) / kTile.segments - index, kTile.slots);
   }
   square.finish();
   device::warps_barrier(1, kTile.workers());  // all totals are written before they are added

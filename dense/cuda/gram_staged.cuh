@@ -81,19 +81,6 @@ __host__ __device__ constexpr int row_pitch(int columns) {
   return columns <= 8 ? 32 : columns <= 16 ? 64 : 128;
 }
 
-/// Where in the ring a thread is: slot, and parity of the phase that it waits for.
-struct RingPlace {
-  int slot;
-  unsigned parity;
-
-  __device__ void advance(int by) {
-    slot += by;
-    if (slot < kGramSlots) return;
-    slot -= kGramSlots;
-    parity ^= 1U;
-  }
-};
-
 /// The slots' worth of k that a block takes: runs of 2^run_log2 neighbours, interleaved over the
 /// grid; the last of all is what remains of k beyond whole segments.
 struct SlotSequence {
@@ -161,7 +148,7 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
   const int j0 = in_group / kTile.warps_m() * kTile.warp_n;
 
   if (group == kTile.groups) {
-    RingPlace place{0, 1};  // the first wait at each slot finds it empty
+    device::RingPlace place{0, 1};  // the first wait at each slot finds it empty
     for (int index = 0; lane == 0 && sequence.has(index); ++index) {
       const int s = sequence.at(index);
       const bool rest = s == sequence.whole;
@@ -181,13 +168,13 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
       if (!g.symmetric)
         device::copy_box(a + kOperandB, rest ? &maps.b_rest : &maps.b,
                          kLayout == GramLayout::columns ? columns : rows, arrived);
-      place.advance(1);
+      place.advance(1, kGramSlots);
     }
     __syncwarp();
   } else {
     const bool useful = i0 < g.m && j0 < g.n;
     const int b_offset = g.symmetric ? 0 : kOperandB;
-    RingPlace place{group / kTile.segments, 0};
+    device::RingPlace place{group / kTile.segments, 0};
     for (int segment = group;; segment += kTile.groups) {
       const int index = segment / kTile.segments;
       if (!sequence.has(index)) break;
@@ -207,7 +194,7 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
       }
       __syncwarp();  // every lane has read the segment before the slot is given back
       if (lane == 0) device::mbarrier_arrive(&empty[place.slot]);
-      place.advance((segment + kTile.groups) / kTile.segments - index);
+      place.advance((segment + kTile.groups) / kTile.segments - index, kGramSlots);
     }
   }
 

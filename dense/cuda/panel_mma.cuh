@@ -174,15 +174,17 @@ struct Tf32 {
   }
 };
 
-/// float in the arithmetic of double, in which products are exact: the tensor cores of sm_90 are as
-/// fast at it as the CUDA cores at fma of floats, and wait for fewer operands.
-struct FloatByDouble {
-  using Element = float;
-  using Word = float;
-  using Acc = float;
+/// E, double or float, in the arithmetic of double, in which products of floats are exact: the
+/// tensor cores of sm_90 are as fast at it as the CUDA cores at fma of floats, and wait for fewer
+/// operands.
+template <class E>
+struct InDouble {
+  using Element = E;
+  using Word = E;
+  using Acc = E;
   using Sum = double;
   using Factor = double;
-  static constexpr int kInFlight = 8;  // products
+  static constexpr int kInFlight = sizeof(E) == 8 ? 4 : 8;  // products
   static constexpr int kPasses = 1;
 
   static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
@@ -191,20 +193,8 @@ struct FloatByDouble {
   }
 };
 
-struct Float64 {
-  using Element = double;
-  using Word = double;
-  using Acc = double;
-  using Sum = double;
-  using Factor = double;
-  static constexpr int kInFlight = 4;  // products
-  static constexpr int kPasses = 1;
-
-  static __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2],
-                                  int /*pass*/) {
-    device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b[0], b[1]);
-  }
-};
+using FloatByDouble = InDouble<float>;
+using Float64 = InDouble<double>;
 
 /// 16-bit elements E.
 template <class E>
@@ -391,8 +381,7 @@ struct MmaProduct {
 
 /// Complex elements as the real ones that lie side by side in memory; Re and Im of a column of C
 /// are neighbours in a lane's fragments.
-///   along k:       A's k are re, im, re, ..; B(p, j) is the 2 x 2 block (re, im; -im, re), and
-///   each
+///   along k:       A's k are re, im, re, ..; B(p, j) is the 2 x 2 block (re, im; -im, re); a
 ///                  lane's pairs of sums are elements of C
 ///   column-major:  A's rows are re, im, re, ..; B(p, j) is (re, im), and a lane holds the four
 ///                  products of the parts, of which C = (c0 - c3, c1 + c2)

@@ -62,19 +62,6 @@ struct PanelRing {
   }
 };
 
-/// A slot of the ring, and the parity of its next phase.
-struct RingPlace {
-  int slot = 0;
-  unsigned parity = 0;
-  __device__ void advance(int by, int stages) {
-    slot += by;
-    if (slot >= stages) {  // by <= stages
-      slot -= stages;
-      parity ^= 1;
-    }
-  }
-};
-
 /// The pieces of work of a block: units from `first` on, unit = tile * steps + step. Units of block
 /// b begin at b * units / blocks.
 struct PanelPiece {
@@ -188,7 +175,7 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
   const PanelPlan& plan = g.plan;
   const int chunks = plan.warps_m * plan.warps_k;
-  RingPlace place;
+  device::RingPlace place;
   place.advance(producer, plan.stages);
   piece.step += producer;
   for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
@@ -423,7 +410,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   device::take_registers<kPanelConsumerRegisters>();
   const int chunk = warp / plan.warps_n;
   const int small = (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
-  RingPlace place;
+  device::RingPlace place;
   auto* partials = g.partials + 2 * std::int64_t{blockIdx.x} * g.problem.n * plan.tile_rows;
   bool first = true;
   while (piece.left > 0) {

@@ -9,6 +9,20 @@ namespace lanky::device {
 
 using Mbarrier = std::uint64_t;
 
+/// Where in a ring of slots a thread is: the slot, and the parity of the phase that it waits for.
+struct RingPlace {
+  int slot = 0;
+  unsigned parity = 0;
+
+  /// by <= slots.
+  __device__ void advance(int by, int slots) {
+    slot += by;
+    if (slot < slots) return;
+    slot -= slots;
+    parity ^= 1U;
+  }
+};
+
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
