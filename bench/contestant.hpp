@@ -24,7 +24,7 @@ struct Contestant {
   Product run;          // set where status is ok
   double setup_us = 0;  // from operands in device memory to the first product
   std::int64_t plan_bytes = 0;
-  std::string explanation;  // a plan's own account of itself
+  std::string explanation;  // a plan's own account of itself, the algorithm of a vendor
   bool triangle = false;    // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;
   std::string message;  // why status is not ok

@@ -51,6 +51,8 @@ class VendorGemmProduct {
   virtual ~VendorGemmProduct() = default;
   virtual void run(CUstream_st* stream, const GemmOperands& operands) = 0;
   virtual std::int64_t workspace_bytes() const = 0;
+  /// Of the library, where the routine chose one.
+  virtual std::string algorithm() const { return ""; }
 };
 
 /// Ways to compute a dense product with NVIDIA's libraries.

@@ -161,6 +161,23 @@ struct GemmPlan<T, TOut>::Impl {
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
   std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
 
+  /// In a workspace that needs no check.
+  void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
+           Scalar beta, MatrixView<TOut> c, void* in) const {
+    check_same_device(device, stream.device());
+    check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device,
+               "A");
+    check_view(b, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.ldb, shape, device,
+               "B");
+    check_view(c, {shape.m, shape.n}, shape.ldc, shape, device, "C");
+    check_scalar(alpha, device, "alpha");
+    check_scalar(beta, device, "beta");
+    if (empty()) return;
+    const bool swapped = problem.swapped;
+    executor->run(stream,
+                  {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta, c.data, in});
+  }
+
   Device device;
   GemmShape shape;
   dense::Problem problem;
@@ -190,27 +207,16 @@ void GemmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> a, MatrixV
 template <class T, class TOut>
 void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
                             MatrixView<const T> b, Scalar beta, MatrixView<TOut> c) const {
-  run(stream, alpha, a, b, beta, c, {impl_->workspace.data(), impl_->workspace.size()});
+  impl_->run(stream, alpha, a, b, beta, c, impl_->workspace.data());
 }
 
 template <class T, class TOut>
 void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
                             MatrixView<const T> b, Scalar beta, MatrixView<TOut> c,
                             Workspace workspace) const {
-  const GemmShape& shape = impl_->shape;
-  const Device device = impl_->device;
-  check_same_device(device, stream.device());
-  check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device, "A");
-  check_view(b, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.ldb, shape, device, "B");
-  check_view(c, {shape.m, shape.n}, shape.ldc, shape, device, "C");
-  check_scalar(alpha, device, "alpha");
-  check_scalar(beta, device, "beta");
-  check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), device);
+  check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), impl_->device);
   if (impl_->workspace_bytes() > 0) check_workspace_alignment(workspace.data);
-  if (impl_->empty()) return;
-  const bool swapped = impl_->problem.swapped;
-  impl_->executor->run(stream, {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta,
-                                c.data, workspace.data});
+  impl_->run(stream, alpha, a, b, beta, c, workspace.data);
 }
 
 template <class T, class TOut>

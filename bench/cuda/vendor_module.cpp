@@ -13,6 +13,7 @@
 #include <string>
 
 #include "bench/vendor.hpp"
+#include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
 
 namespace lanky::bench {
@@ -443,6 +444,9 @@ class CublasLtBest final : public VendorGemmProduct {
     check_cublas(multiply(stream, operands), "cublasLtMatmul");
   }
   std::int64_t workspace_bytes() const override { return kCublasWorkspace; }
+  std::string algorithm() const override {
+    return algorithm_name(algorithm_, cublasLtMatmulAlgoConfigGetAttribute);
+  }
 
  private:
   template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>

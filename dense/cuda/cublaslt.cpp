@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
 #include "core/plan_types.hpp"
 #include "core/shared_library.hpp"
@@ -219,24 +220,8 @@ struct Algorithm {
   std::int64_t workspace_bytes;
 };
 
-/// Name of an algorithm, "24 tile 20 stages 7 split 1 ...": all that the library tells of it, which
-/// tells those that it offers for one product apart.
 std::string describe(const Algorithm& algorithm) {
-  const auto attribute = [&](cublasLtMatmulAlgoConfigAttributes_t which, auto value) {
-    std::size_t written = 0;
-    api().cublasLtMatmulAlgoConfigGetAttribute(&algorithm.code, which, &value, sizeof value,
-                                               &written);
-    return value;
-  };
-  const auto word = [&](auto which) { return attribute(which, std::int32_t{}); };
-  const auto half = [&](auto which) { return attribute(which, std::uint16_t{}); };
-  return concat(word(CUBLASLT_ALGO_CONFIG_ID), " tile ", word(CUBLASLT_ALGO_CONFIG_TILE_ID),
-                " stages ", word(CUBLASLT_ALGO_CONFIG_STAGES_ID), " split ",
-                word(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), " swizzle ",
-                word(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), " custom ",
-                word(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION), " inner ",
-                half(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID), " cluster ",
-                half(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+  return algorithm_name(algorithm.code, api().cublasLtMatmulAlgoConfigGetAttribute);
 }
 
 using Choice = std::optional<Algorithm>;
