@@ -6,7 +6,8 @@
 One line a target: what it asks for, the worst measured value, how many points meet it, and the worst point. Shares
 are of the streaming floor, batch over batch. A share is asked for only where the product is bound by memory, that is
 where the floor takes longer than its flops at the measured arithmetic peak. Exits with 1 if a target is missed or
-nothing was measured for it. --below lists the points whose best vendor is faster than that, with lanky's kernel.
+nothing was measured for it. A mean is followed by what it would be if every product took the time of its floor or peak.
+--below lists the points whose best vendor is faster than that, with lanky's kernel.
 """
 
 import sys
@@ -66,8 +67,10 @@ class Targets:
             self.rows.append((name, "-", "0 of 0", "not measured", ""))
             return
         mean = geometric_mean(speedups)
+        ceiling = geometric_mean([p.vendor / p.limit() for p in points if p.vendor and p.limit()])
         self.rows.append((name, f"{mean:.2f} ({wanted:g})", f"{len(speedups)} points",
-                          "met" if mean >= wanted else "missed", ""))
+                          "met" if mean >= wanted else "missed",
+                          f"floor and peak themselves: {ceiling:.2f}"))
 
 
 def gram_targets(t):
