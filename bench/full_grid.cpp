@@ -150,6 +150,10 @@ std::vector<GemmCase> sample_grid(std::uint64_t seed, double share) {
   return drawn;
 }
 
+std::span<const GemmType> grid_types() {
+  return kTypes;
+}
+
 std::uint64_t draw_seed() {
   std::random_device source;
   return source();  // 32 bits: short enough to be typed again

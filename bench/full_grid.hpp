@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/case.hpp"
@@ -24,6 +25,9 @@ std::vector<GemmCase> core_grid();
 
 /// A share of what is not in the core, chosen by the seed alone.
 std::vector<GemmCase> sample_grid(std::uint64_t seed, double share);
+
+/// All types that the grid has.
+std::span<const GemmType> grid_types();
 
 /// Another seed at every call.
 std::uint64_t draw_seed();

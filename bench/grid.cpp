@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/full_grid.hpp"
+#include "bench/scattered_grid.hpp"
 
 namespace lanky::bench {
 
@@ -219,6 +220,10 @@ GridRun choose_cases(const GridChoice& choice) {
   } else if (choice.grid == "sample") {
     run.seed = choice.seed ? *choice.seed : draw_seed();
     run.cases = sample_grid(*run.seed, choice.share);
+  } else if (choice.grid == "scattered") {
+    constexpr std::size_t kScattered = 480;
+    run.seed = choice.seed ? *choice.seed : draw_seed();
+    run.cases = scattered_grid(*run.seed, kScattered);
   } else {
     run.cases = read_grid(choice.grid);
   }

@@ -25,10 +25,10 @@ std::vector<GemmCase> read_grid(const std::filesystem::path& path);
 
 /// Which part of which grid to run.
 struct GridChoice {
-  std::string grid;                     // "core", "sample", or a file
+  std::string grid;                     // "core", "sample", "scattered", or a file
   std::vector<std::string> families{};  // these alone; all where empty
   std::vector<std::string> types{};     // by name(GemmType); all where empty
-  std::optional<std::uint64_t> seed{};  // of "sample"; drawn where absent
+  std::optional<std::uint64_t> seed{};  // of "sample", "scattered"; drawn where absent
   double share = 0.05;                  // of "sample"
   std::size_t shard = 0;                // every `shards`-th case, beginning with this one
   std::size_t shards = 1;
@@ -36,7 +36,7 @@ struct GridChoice {
 
 struct GridRun {
   std::vector<GemmCase> cases;
-  std::optional<std::uint64_t> seed;  // that "sample" was drawn with
+  std::optional<std::uint64_t> seed;  // that "sample" or "scattered" was drawn with
 };
 
 /// Throws as read_grid does.

@@ -24,6 +24,7 @@
 #include "bench/oracle.hpp"
 #include "bench/random.hpp"
 #include "bench/record.hpp"
+#include "bench/scattered_grid.hpp"
 #include "bench/statistics.hpp"
 #include "bench/stopwatch.hpp"
 #include "bench/table.hpp"
@@ -930,6 +931,26 @@ TEST(Grid, TheSampleFollowsFromItsSeed) {
     EXPECT_EQ(first.count(each), 0U) << each;
   EXPECT_EQ(sample_grid(1, 1).size(), others);
   EXPECT_TRUE(sample_grid(1, 0).empty());
+}
+
+TEST(Grid, ScatteredCasesFollowFromTheirSeed) {
+  const std::vector<GemmCase> cases = scattered_grid(5, 400);
+  EXPECT_EQ(described(cases), described(scattered_grid(5, 400)));
+  EXPECT_NE(described(cases), described(scattered_grid(6, 400)));
+  std::map<std::string, int> families;
+  std::set<std::string> types;
+  for (const GemmCase& gemm : cases) {
+    ++families[family_name(gemm)];
+    types.emplace(name(gemm.type));
+    EXPECT_GT(std::min({gemm.m, gemm.n, gemm.k}), 0);
+    const auto most = static_cast<double>(std::max(gemm.m * gemm.k, gemm.k * gemm.n));
+    EXPECT_LT(most * static_cast<double>(size_of(gemm.type.in)), 1.2e9) << gemm_case_name(gemm);
+    EXPECT_TRUE(!gemm.symmetric ||
+                (gemm.m == gemm.n && (gemm.op_a == Op::none) != (gemm.op_b == Op::none)));
+  }
+  for (const char* family : {"panel", "update", "gram", "syrk", "regular"})
+    EXPECT_GT(families[family], 5) << family;
+  EXPECT_EQ(types.size(), 8U);
 }
 
 TEST(Grid, ShardsTogetherAreTheWhole) {

@@ -203,7 +203,9 @@ int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
 /// The named grids have thousands of cases: each gets less time.
 bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
   if (options.quick) return bench::MeasureOptions::quick();
-  if (work.grid.grid == "core" || work.grid.grid == "sample") return bench::MeasureOptions::grid();
+  for (const char* named : {"core", "sample", "scattered"}) {
+    if (work.grid.grid == named) return bench::MeasureOptions::grid();
+  }
   return {};
 }
 

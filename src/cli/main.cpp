@@ -163,14 +163,15 @@ std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string
 void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
   command
       .add_option("--gemm", grid.grid,
-                  "dense products: core, sample (docs/measuring.md), or a file such as\n"
+                  "dense products: core, sample, scattered (docs/measuring.md), or a file such as\n"
                   "bench/grids/small.json, which names its own types")
       ->type_name("GRID");
   add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
       ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");
   add_list(command, "--type", grid.types, "of the grid: these element types alone")
       ->check(CLI::IsMember(dense_types()), "");
-  command.add_option("--seed", grid.seed, "that the sample is drawn with (default: a new one)");
+  command.add_option("--seed", grid.seed,
+                     "that sample or scattered is drawn with (default: a new one)");
   command.add_option("--share", grid.share, "of all combinations beyond the core, in the sample")
       ->check(CLI::Range(0.0, 1.0), "")
       ->capture_default_str();
