@@ -149,19 +149,10 @@ GramLaunch<T> staged_launch(const GramConfiguration& c) {
 template <class T>
 inline constexpr bool kHasFma = std::is_same_v<T, float> || kIsComplex<T>;
 
-/// Wide tiles are for columns alone, and take the place of others of their size there.
-template <class T>
-constexpr bool fma_serves(const FmaTile& tile, bool row_major) {
-  if (row_major || tile.wide) return row_major != tile.wide;
-  for (const FmaTile& other : FmaTiles<T>::kTiles)
-    if (other.wide && other.m == tile.m) return false;
-  return true;
-}
-
 template <class T, int kIndex, bool kRowMajor>
 GramLaunch<T> fma_launch_of() {
   constexpr FmaTile kTile = kFmaTile<T, kIndex>;
-  if constexpr (!fma_serves<T>(kTile, kRowMajor)) {
+  if constexpr (kTile.wide == kRowMajor) {  // wide tiles are for columns alone, others for rows
     return {};
   } else {
     constexpr std::size_t kTotals =

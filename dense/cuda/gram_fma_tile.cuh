@@ -64,7 +64,8 @@ struct FmaTiles<std::complex<double>> {
   static constexpr FmaTile kTiles[] = {{8, 8, 4, 4, 2, 2, 12, 8, 6},
                                        {16, 16, 4, 4, 4, 4, 12, 4, 6},
                                        {32, 32, 4, 2, 4, 8, 2, 2, 8, true},
-                                       {64, 64, 4, 4, 4, 8, 1, 1, 8, true}};
+                                       {64, 64, 4, 4, 4, 8, 1, 1, 8, true},
+                                       {16, 16, 4, 2, 4, 8, 8, 4, 8, true}};
 };
 template <class T, int kIndex>
 inline constexpr FmaTile kFmaTile = FmaTiles<T>::kTiles[kIndex];
