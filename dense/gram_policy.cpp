@@ -18,10 +18,6 @@ int blocks_for(std::int64_t k, std::int64_t step, std::int64_t most) {
   return static_cast<int>(std::max<std::int64_t>(1, std::min(ceil_div(k, step), most)));
 }
 
-/// Sums that the last block adds faster than a second launch would (H200, k = 1e5: 16 sums take 5.7
-/// us either way, 64 take 9.0 instead of 7.4).
-constexpr std::int64_t kMostSumsOfOneLaunch = 8;
-
 /// Rows of A and B that make a wide row of at most `wide` elements, so that units of `unit`
 /// elements are aligned and none spans a gap; 0 where there are none.
 int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
@@ -99,7 +95,6 @@ GramConfiguration vector_configuration(const Problem& p, DType type, int multipr
   const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
   c.blocks =
       blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
-  c.one_launch = c.strips == 1 && p.m * p.n <= kMostSumsOfOneLaunch;
   return c;
 }
 
@@ -133,7 +128,6 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.tile = static_cast<int>(p.m);
     c.vectors = true;
     c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
-    c.one_launch = p.m * p.n <= kMostSumsOfOneLaunch;
     return c;
   }
   const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
@@ -211,6 +205,34 @@ GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors
   return c;
 }
 
+/// How the blocks' sums come together, and whether blocks prefetch. A second launch costs the host
+/// 2.5 us (H200). The last block has 9 loads a thread in flight at once, a round; where it must not
+/// have more than three, or two where it is not for few bytes, there may be fewer blocks for it.
+GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
+  constexpr std::int64_t kThreads = 256;
+  constexpr std::int64_t kRound = 9;
+  const auto bytes = static_cast<double>(size_of(type)) * static_cast<double>(p.k) *
+                     static_cast<double>(p.m + p.n);
+  const std::int64_t sums = p.m * p.n;
+  // H200: prefetches beyond what the threads load at once are as slow as none.
+  const bool direct = c.kernel == GramKernel::vector || c.kernel == GramKernel::direct ||
+                      c.kernel == GramKernel::row_vector || c.kernel == GramKernel::rows;
+  c.prefetch = direct && c.vectors && !c.any && c.strips == 1 && bytes / c.blocks <= 72 << 10;
+  if (c.strips > 1 || c.kernel == GramKernel::row_strip || sums > kThreads) return c;
+  int log2 = 3;
+  while (1 << log2 < sums)
+    ++log2;
+  const std::int64_t round = kRound * (kThreads >> log2);  // blocks
+  const bool few_bytes = bytes < 4e6;
+  const std::int64_t blocks = std::min<std::int64_t>(c.blocks, (few_bytes ? 3 : 2) * round);
+  const bool enough = blocks == c.blocks || bytes / static_cast<double>(blocks) <= 48 << 10;
+  if (!(sums <= 16 && blocks == c.blocks) && !(few_bytes && enough)) return c;
+  c.one_launch = true;
+  c.sum_columns_log2 = log2;
+  c.blocks = static_cast<int>(blocks);
+  return c;
+}
+
 std::string_view name(GramKernel kernel) {
   switch (kernel) {
     case GramKernel::none:
@@ -248,15 +270,15 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   }
   if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
     c = choose_mixed(problem, type, multiprocessors);
-  return c.kernel != GramKernel::none ? c
-                                      : choose_gram_of_any_strides(problem, type, multiprocessors);
+  if (c.kernel != GramKernel::none) return ended(c, problem, type);
+  return choose_gram_of_any_strides(problem, type, multiprocessors);
 }
 
 GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
   const bool no_mma = type == DType::f32 || is_complex(type);
   const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
   if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
-    return vector_configuration(p, type, multiprocessors);
+    return ended(vector_configuration(p, type, multiprocessors), p, type);
   const std::int64_t unit = rows_unit(type);
   if (no_mma || p.m > 32) return {};
   GramConfiguration c = rows_configuration(p, type, multiprocessors, 1);
@@ -268,7 +290,7 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   };
   c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
               aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
-  return c;
+  return ended(c, p, type);
 }
 
 bool vendor_beats_gram(const Problem& p, DType type) noexcept {
@@ -317,7 +339,7 @@ std::string describe(const GramConfiguration& c) {
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
                 c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
                 c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
-                c.spread ? ", loads spread" : "",
+                c.spread ? ", loads spread" : "", c.prefetch ? ", prefetched" : "",
                 c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 

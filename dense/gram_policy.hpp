@@ -31,14 +31,16 @@ struct GramConfiguration {
   bool any = false;        // rows: any strides
   bool a_turned = false;   // then: A's k is adjacent
   bool b_turned = false;
-  bool mixed = false;       // staged: one operand by columns, the other by rows
-  Math math = Math::ieee;   // staged: what float is multiplied in
-  int strips = 1;           // of rows of A (fma: tiles of C), side by side in the grid
-  int blocks = 0;           // of each strip; each leaves partial sums
-  int below_blocks = 0;     // fma, 2 x 2 tiles, where A is B: of the tile below the diagonal
-  int diagonal_blocks = 0;  // and of each on it
-  bool one_launch = false;  // the last block adds the partial sums
-  bool spread = false;      // direct: the loads that a warp has in flight are far apart
+  bool mixed = false;        // staged: one operand by columns, the other by rows
+  Math math = Math::ieee;    // staged: what float is multiplied in
+  int strips = 1;            // of rows of A (fma: tiles of C), side by side in the grid
+  int blocks = 0;            // of each strip; each leaves partial sums
+  int below_blocks = 0;      // fma, 2 x 2 tiles, where A is B: of the tile below the diagonal
+  int diagonal_blocks = 0;   // and of each on it
+  int sum_columns_log2 = 3;  // 2^sum_columns_log2 elements of C are added by one block
+  bool prefetch = false;     // what is read first, while the kernel ahead still runs
+  bool one_launch = false;   // the last block adds the partial sums
+  bool spread = false;       // direct: the loads that a warp has in flight are far apart
   int run_log2 = 0;  // staged, fma: 2^run_log2 neighbouring slots' worth of k go to one block
   int packed = 1;    // rows: rows that make a wide row
 };

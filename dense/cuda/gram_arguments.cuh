@@ -40,6 +40,8 @@ struct GramArguments {
                          // of `walkers`, which are those of the tile below; 0: all have as many
   int run_log2;          // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
   Acc* partials;         // [walkers][n][m]
+  int sum_columns_log2;  // elements of C that a block adds at the end
+  bool prefetch;         // the L2 is to fetch what is read first
   unsigned* arrivals;    // zero; the last block to arrive adds the partials. Null: gram_sum_kernel
   void* c;               // [m, n], of T, or of float where c_is_wide
   Strides c_strides;

@@ -32,12 +32,10 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
   constexpr int kParts = kSide / 8;
   __shared__ union {
     Acc warps[kGramDirectWarps][kSide][kSide];
-    GramTotal<T> slices[kGramSumSlices][64];
+    GramWarpTotals<T> totals;
   } shared;
 
   device::let_next_kernel_start();
-  device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const E* a[kParts];
@@ -47,6 +45,17 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_stride + lane % 4 * kVector;
     b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_stride + lane % 4 * kVector;
   }
+
+  if (kAligned && g.prefetch) {
+    constexpr int kBytes = kGramDirectWarps * static_cast<int>(sizeof(E));
+    if (g.spread) {
+      prefetch_columns<2>(g, kStep * kBytes);
+    } else {
+      prefetch_columns<1>(g, kSpan * kBytes);
+    }
+  }
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
 
   Acc sums[kParts][4] = {};
   const auto add = [&](const uint4(&x)[kParts], const uint4(&y)[kParts]) {
@@ -124,7 +133,8 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     for (p = own * kShort; p < whole; p += warps * kShort)
       add_unaligned_windows(p);
   }
-  for (p = whole + own * kWindow; p < k; p += warps * kWindow) {
+  // Whoever has the least to do takes what remains.
+  for (p = whole + (warps - 1 - own) * kWindow; p < k; p += warps * kWindow) {
     const std::int64_t count = k - p - lane % 4 * kVector;
     uint4 x[kParts];
     uint4 y[kParts];
@@ -153,7 +163,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       sum += shared.warps[w][j][i];
     g.partials[(std::int64_t{blockIdx.x} * g.n + j) * g.m + i] = sum;
   }
-  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+  sum_in_last_block(g, shared.totals);
 #endif
 }
 

@@ -500,6 +500,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
       partials[(g.diagonal_walkers * g.n + j) * g.m + i] = Acc(0);
     }
   }
+  sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(ring));
 #endif
 }
 

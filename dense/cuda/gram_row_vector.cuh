@@ -53,13 +53,13 @@ __global__ __launch_bounds__(kGramVectorWarps *
   constexpr int kUnroll = Bundle::kUnroll;
   constexpr int kStep = 32 * Bundle::kRows;  // rows that a warp takes at once
   constexpr int kSums = power_of_two_from(kN * kN);
-  constexpr int kElements = kSums > 8 ? kSums : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kSums];
-    GramTotal<T> slices[kGramSumSlices][kElements];
+    GramWarpTotals<T> totals;
   } shared;
 
   device::let_next_kernel_start();
+  if (g.prefetch) prefetch_rows<kUnroll>(g, kGramVectorWarps * kStep);
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -98,6 +98,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
+      if (step + u * stride >= whole_steps) break;
 #pragma unroll
       for (int w = 0; w < Bundle::kWords; ++w)
         y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
@@ -124,7 +125,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
       sum += shared.warps[w][threadIdx.x];
     g.partials[std::int64_t{blockIdx.x} * kN * kN + threadIdx.x] = sum;
   }
-  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+  sum_in_last_block(g, shared.totals);
 }
 
 }  // namespace lanky::dense::cuda

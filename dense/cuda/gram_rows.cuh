@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "dense/cuda/gram_prefetch.cuh"
 #include "dense/cuda/gram_sum.cuh"
 #include "device/memory.cuh"
 #include "device/mma.cuh"
@@ -197,6 +198,7 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   extern __shared__ unsigned char dynamic_shared[];
 
   device::let_next_kernel_start();
+  if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * kStep * g.packed);
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -368,6 +370,7 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
     }
     g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] = sum;
   }
+  sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(dynamic_shared));
 #endif
 }
 

@@ -216,6 +216,7 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
       sum += group_sums[other * kTile.m * kTile.n + s];
     g.partials[(std::int64_t{blockIdx.x} * g.n + j) * g.m + i] = sum;
   }
+  sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(ring));
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "dense/cuda/gram_prefetch.cuh"
 #include "dense/cuda/gram_sum.cuh"
 #include "device/memory.cuh"
 #include "device/warp_sum.cuh"
@@ -92,15 +93,12 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   constexpr int kVector = 16 / sizeof(E);
   constexpr int kUnroll = gram_vector_unroll(kM, kN);
   constexpr int kStep = 32 * kVector;  // elements of k that a warp takes at once
-  constexpr int kElements = kM * kN > 8 ? kM * kN : 8;
   __shared__ union {
     Acc warps[kGramVectorWarps][kM * kN];
-    GramTotal<T> slices[kGramSumSlices][kElements];
+    GramWarpTotals<T> totals;
   } shared;
 
   device::let_next_kernel_start();
-  device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int strip = static_cast<int>(blockIdx.x) % g.strips;
@@ -120,6 +118,13 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
 #pragma unroll
   for (int j = 0; j < kN; ++j)
     b[j] = g.b + min(j0 + j, g.n - 1) * g.b_strides.col;
+
+  if constexpr (!kAny) {
+    if (g.prefetch)
+      prefetch_columns<kUnroll>(g, kGramVectorWarps * kStep * static_cast<int>(sizeof(E)));
+  }
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
 
   WarpSums<E, kM * kN> of_lane;
   const auto add = [&](E x, E y, Acc& sum) {
@@ -161,6 +166,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
+        if (step + u * walkers >= whole_steps) break;  // zeros take time where k is short
         if constexpr (kM == kN) {
 #pragma unroll
           for (int j = 0; j < kN; ++j)
@@ -262,7 +268,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       sum += shared.warps[w][s];
     g.partials[(std::int64_t{walker} * g.n + j) * g.m + i] = sum;
   }
-  if (g.arrivals != nullptr && is_last_block(g.arrivals)) sum_walkers(g, 0, shared.slices);
+  sum_in_last_block(g, shared.totals);
 }
 
 }  // namespace lanky::dense::cuda
