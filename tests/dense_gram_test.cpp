@@ -172,6 +172,36 @@ EXECUTOR_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
   }
 }
 
+// The first workspace that a plan sees has the sum in the last block, where that is chosen; others
+// leave it to a second kernel. Every repeat adds to C, which takes what is in it from the run
+// before.
+EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
+  LANKY_DENSE_BODY();
+  using Acc = Accumulator<T>;
+  for (const std::int64_t side : {1, 3, 4, 7, 8, 16}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape = gram(side, side, 9'999, layout);
+      SCOPED_TRACE(text(shape));
+      const DenseCase<T, TOut> dense(shape, Data::random, 8, 0.01);
+      const GemmPlan<T, TOut> plan(stream, dense.shape);
+      DeviceMatrix<T> a(stream, dense.a);
+      DeviceMatrix<T> b(stream, dense.b);
+      Buffer<std::byte> workspaces[] = {{stream, plan.workspace_bytes()},
+                                        {stream, plan.workspace_bytes()}};
+      std::vector<TOut> results[2];
+      for (std::vector<TOut>& result : results) {
+        DeviceMatrix<TOut> c(stream, dense.c);
+        Buffer<std::byte>& lent = workspaces[&result - results];
+        for (int repeat = 0; repeat < (device.is_cuda() ? 20 : 2); ++repeat)
+          plan.run(stream, Acc(0.01), a.view(), b.view(), Acc(repeat == 0 ? 0 : 0.5), c.view(),
+                   {lent.data(), lent.size()});
+        result = c.download().data;
+      }
+      EXPECT_TRUE(same_bits(results[0], results[1]));
+    }
+  }
+}
+
 dense::GramConfiguration chosen(const GemmShape& shape, DType type) {
   GemmShape s = shape;
   const bool col = s.layout == Layout::col;
@@ -194,6 +224,8 @@ TEST(GramPolicy, KernelsByShapeAndType) {
     EXPECT_EQ(kernel(64, 1, Layout::row, type), GramKernel::row_strip);
   }
   EXPECT_EQ(kernel(16, 16, Layout::col, DType::f64), GramKernel::direct);
+  EXPECT_EQ(kernel(8, 8, Layout::col, DType::c64), GramKernel::fma);
+  EXPECT_EQ(kernel(8, 8, Layout::col, DType::c128), GramKernel::fma);
   EXPECT_EQ(kernel(16, 16, Layout::col, DType::f32), GramKernel::staged);
   EXPECT_EQ(kernel(32, 32, Layout::col, DType::f16), GramKernel::staged);
   EXPECT_EQ(kernel(16, 16, Layout::row, DType::f16), GramKernel::rows);
@@ -210,6 +242,28 @@ TEST(GramPolicy, WideRowsBeginAtUnits) {
   EXPECT_EQ(chosen(padded, DType::f16).packed, 1);
   EXPECT_FALSE(chosen(padded, DType::f16).vectors);
   EXPECT_EQ(chosen(gram(8, 8, 100'000, Layout::row), DType::f64).packed, 2);
+}
+
+TEST(GramPolicy, TheLastBlockAddsFewPartialSums) {
+  const auto col = [](std::int64_t side, std::int64_t k, DType type) {
+    return chosen(gram(side, side, k, Layout::col), type);
+  };
+  EXPECT_TRUE(col(1, 10'000'000, DType::f64).one_launch);
+  EXPECT_TRUE(col(4, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(col(8, 10'000, DType::f64).one_launch);
+  EXPECT_TRUE(col(8, 100'000, DType::f16).one_launch);
+  EXPECT_LT(col(8, 100'000, DType::f16).blocks, 132);
+  EXPECT_FALSE(col(8, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(col(16, 10'000, DType::f16).one_launch);
+  EXPECT_FALSE(col(16, 100'000, DType::f64).one_launch);
+  EXPECT_FALSE(col(32, 10'000, DType::f16).one_launch);
+}
+
+TEST(GramPolicy, OnlyWhatIsReadAtOnceIsPrefetched) {
+  EXPECT_TRUE(chosen(gram(8, 8, 100'000, Layout::col), DType::f64).prefetch);
+  EXPECT_FALSE(chosen(gram(8, 8, 1'000'000, Layout::col), DType::f64).prefetch);
+  EXPECT_FALSE(chosen(gram(8, 8, 99'999, Layout::col), DType::f32).prefetch);  // off 16 bytes
+  EXPECT_FALSE(chosen(gram(32, 32, 100'000, Layout::col), DType::f64).prefetch);
 }
 
 TEST(GramPolicy, AnyStridesAreServed) {
