@@ -226,7 +226,8 @@ GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
   const bool few_bytes = bytes < 4e6;
   const std::int64_t blocks = std::min<std::int64_t>(c.blocks, (few_bytes ? 3 : 2) * round);
   const bool enough = blocks == c.blocks || bytes / static_cast<double>(blocks) <= 48 << 10;
-  if (!(sums <= 16 && blocks == c.blocks) && !(few_bytes && enough)) return c;
+  const bool few_sums = sums * static_cast<std::int64_t>(type == DType::c128 ? 16 : 8) <= 128;
+  if (!(few_sums && blocks == c.blocks) && !(few_bytes && enough)) return c;
   c.one_launch = true;
   c.sum_columns_log2 = log2;
   c.blocks = static_cast<int>(blocks);

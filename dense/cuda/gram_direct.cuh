@@ -55,7 +55,6 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
     }
   }
   device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
 
   Acc sums[kParts][4] = {};
   const auto add = [&](const uint4(&x)[kParts], const uint4(&y)[kParts]) {
@@ -115,6 +114,7 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       add(left, right);
     }
   };
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
   const std::int64_t warps = std::int64_t{gridDim.x} * kGramDirectWarps;
   const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
   std::int64_t whole = 0;
@@ -153,10 +153,10 @@ __global__ __launch_bounds__(kGramDirectWarps * 32, 2) void gram_direct_kernel(G
       shared.warps[warp][j * 8 + lane % 4 * 2 + e % 2][e / 2 * 8 + lane / 4] = sums[j][e];
   }
   __syncthreads();  // every warp's sums are written before they are read
-  for (int s = static_cast<int>(threadIdx.x); s < kSide * kSide; s += kGramDirectWarps * 32) {
-    const int i = s % kSide;
-    const int j = s / kSide;
-    if (i >= g.m || j >= g.n) continue;
+  const int s = static_cast<int>(threadIdx.x);
+  const int i = s % kSide;
+  const int j = s / kSide;
+  if (i < g.m && j < g.n) {  // a thread each: 256 is the most
     Acc sum = 0;
 #pragma unroll
     for (int w = 0; w < kGramDirectWarps; ++w)

@@ -20,7 +20,7 @@ struct RowBundle {
   __device__ void load(const E* source, bool exists) {
 #pragma unroll
     for (int w = 0; w < kWords; ++w)
-      words[w] = device::load_word<uint4>(reinterpret_cast<const uint4*>(source) + w, exists);
+      words[w] = device::load_word_if(reinterpret_cast<const uint4*>(source) + w, exists);
   }
   /// Element by element, from rows `stride` elements apart; zeros after the first `count` rows.
   __device__ void load_partly(const E* source, std::int64_t stride, std::int64_t count) {

@@ -171,7 +171,9 @@ __device__ inline bool is_last_block(unsigned* arrivals) {
 /// The end of a block that has left its partial sums.
 template <class T>
 __device__ void sum_in_last_block(const GramArguments<T>& g, GramWarpTotals<T>& shared) {
-  if (g.arrivals != nullptr && is_last_block(g.arrivals)) PartialSums<T>(g, 0).add(g, shared);
+  if (g.arrivals == nullptr) return;
+  PartialSums<T> sums(g, 0);
+  if (is_last_block(g.arrivals)) sums.add(g, shared);
 }
 
 }  // namespace lanky::dense::cuda

@@ -99,7 +99,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   } shared;
 
   device::let_next_kernel_start();
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const unsigned lane = threadIdx.x % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int strip = static_cast<int>(blockIdx.x) % g.strips;
   const int strips_m = (g.m + kM - 1) / kM;
@@ -119,12 +119,16 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   for (int j = 0; j < kN; ++j)
     b[j] = g.b + min(j0 + j, g.n - 1) * g.b_strides.col;
 
+  // k is below 2^31.
+  const unsigned whole = static_cast<unsigned>(g.k) / kVector * kVector;
+  const unsigned stride = static_cast<unsigned>(walkers) * kStep;
+  unsigned p = static_cast<unsigned>(own) * kStep + lane * kVector;
   if constexpr (!kAny) {
     if (g.prefetch)
       prefetch_columns<kUnroll>(g, kGramVectorWarps * kStep * static_cast<int>(sizeof(E)));
   }
   device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const bool multiplies = g.alpha.load() != Acc(0);
 
   WarpSums<E, kM * kN> of_lane;
   const auto add = [&](E x, E y, Acc& sum) {
@@ -148,25 +152,23 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   };
   if constexpr (!kAny) {
     // The last step may have words for some lanes alone.
-    const std::int64_t whole = k - k % kVector;
-    const std::int64_t whole_steps = (whole + kStep - 1) / kStep;
-    for (std::int64_t step = own; step < whole_steps; step += kUnroll * walkers) {
+#pragma unroll 1
+    for (; multiplies && p - lane * kVector < whole; p += kUnroll * stride) {
       uint4 x[kUnroll][kM];
       uint4 y[kUnroll][kN];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        const std::int64_t p = (step + u * walkers) * kStep + lane * kVector;
-        const bool exists = p < whole;
+        const unsigned q = p + u * stride;
 #pragma unroll
         for (int i = 0; i < kM; ++i)
-          x[u][i] = device::load_word<uint4>(a[i] + p, exists);
+          x[u][i] = device::load_word_if(a[i] + q, q < whole);
 #pragma unroll
         for (int j = 0; j < kN; ++j)
-          y[u][j] = device::load_word<uint4>(b[j] + p, exists && !same);
+          y[u][j] = device::load_word_if(b[j] + q, q < whole && !same);
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        if (step + u * walkers >= whole_steps) break;  // zeros take time where k is short
+        if (p + u * stride >= whole) break;
         if constexpr (kM == kN) {
 #pragma unroll
           for (int j = 0; j < kN; ++j)
@@ -176,7 +178,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       }
       of_lane.added(kUnroll * kVector);
     }
-    if (own == 0 && whole + lane < k) {  // fewer than kVector elements
+    if (own == 0 && multiplies && whole + lane < g.k) {  // fewer than kVector elements
       E x[kM];
       E y[kN];
 #pragma unroll
@@ -193,6 +195,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
       }
     }
   } else {
+    const std::int64_t k = multiplies ? g.k : 0;
     std::int64_t whole = 0;
     if (sizeof(E) <= 4 && g.a_strides.col == 1 && g.b_strides.row == 1) {
       // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
@@ -258,10 +261,10 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
 
   of_lane.store(shared.warps[warp]);
   __syncthreads();  // every warp's sums are written before they are read
-  for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kGramVectorWarps * 32) {
-    const int i = i0 + s % kM;
-    const int j = j0 + s / kM;
-    if (i >= g.m || j >= g.n) continue;
+  const int s = static_cast<int>(threadIdx.x);
+  const int i = i0 + s % kM;
+  const int j = j0 + s / kM;
+  if (s < kM * kN && i < g.m && j < g.n) {
     Acc sum = 0;
 #pragma unroll
     for (int w = 0; w < kGramVectorWarps; ++w)
