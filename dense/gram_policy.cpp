@@ -323,7 +323,9 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
     if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
     return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
   }
-  return a_by_columns != b_by_columns && c.vectors && (p.m > 16 || long_k);
+  const bool aligned =
+      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
+  return a_by_columns != b_by_columns && aligned && (p.m > 16 || long_k);
 }
 
 std::string describe(const GramConfiguration& c) {

@@ -70,9 +70,10 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// m = 128 without the fma kernel .03 to .99, row-major float with it .7; m = n = 64 row-major .2
 /// to .7, IEEE float .3 to .6; one row-major column against 64 .96 at k = 1e5, .8 to .9 from 1e6
-/// on. Mixed layouts: halves of 32 columns .8 to .9 (16 columns 1.02); 17 and more by tf32. Off 16
-/// bytes, by rows: f64 32 x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74
-/// (float 1.3, halves 1.1; 16 columns 1.1 to 2.4).
+/// on. Mixed layouts: halves of 32 columns .8 to .9 (16 columns 1.02; off 16 bytes 1.4 to 2.3,
+/// since lanky's loads of 8 bytes lose little); 17 and more by tf32. Off 16 bytes, by rows: f64 32
+/// x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1;
+/// 16 columns 1.1 to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
 
 /// One line of explain().

@@ -109,10 +109,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const bool deep = problem.k > 2048;
   const bool columns = problem.a.row == 1;  // A's
   const bool halves = in == DType::f16 || in == DType::bf16;
-  const auto aligned = [in](Strides s) {
-    const std::int64_t ld = s.row == 1 ? s.col : s.row;
-    return ld == 1 || static_cast<std::size_t>(ld) * size_of(in) % 16 == 0;  // 1: of one column
-  };
+  const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
   if (!aligned(problem.a)) {
     const std::int64_t most = in == DType::f32 && problem.math == Math::ieee ? (columns ? 16 : 8)

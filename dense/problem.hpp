@@ -2,6 +2,7 @@
 // makes n the skinnier side: C[m, n] = A[m, k] B[k, n] with m >= n is all that a kernel sees.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <lanky/dense.hpp>
 
@@ -15,6 +16,13 @@ struct Strides {
   constexpr Strides transposed() const noexcept { return {col, row}; }
   friend bool operator==(const Strides&, const Strides&) = default;
 };
+
+/// Whether all lines of adjacent elements of `bytes` bytes begin 16 bytes apart, or there is but
+/// one element in a line.
+constexpr bool has_aligned_lines(Strides s, std::size_t bytes) noexcept {
+  const std::int64_t ld = s.row == 1 ? s.col : s.row;
+  return ld == 1 || static_cast<std::size_t>(ld) * bytes % 16 == 0;
+}
 
 struct Problem {
   std::int64_t m = 0;

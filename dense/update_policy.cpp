@@ -405,14 +405,16 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   const bool many_rows = problem.m > 300'000;
   const bool mixed = by_rows != (problem.c.row != 1);
   const bool half = kHalves.has(in);
+  const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
+  // The type of C does not decide about wide accesses to A.
+  const UpdateConfig config = choose_update(problem, in, in, 132);
+  if (half && odd_b && config.kernel == UpdateKernel::mma_columns) return false;
   if (half && (k > 64 || ((by_rows || mixed) && k > 32 && n < 8))) return true;
   if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
   if (n < 8 || (n == 8 && !half)) return false;
-  // The type of C does not decide about wide accesses to A.
-  const UpdateConfig config = choose_update(problem, in, in, 132);
   const bool ring = config.ring.stages > 0;
   const bool narrow = ring && (mixed || !config.ring.mapped || !config.ring.wide_c);
-  if (config.kernel == UpdateKernel::staged) return true;
+  if (config.kernel == UpdateKernel::staged) return by_rows || mixed || n > 32 || n * k > 200;
   switch (in) {
     case DType::c64:
       return n > 48 || (n > 16 && k > 16 && (few_rows || narrow));
@@ -424,7 +426,7 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
     case DType::f32:
       if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 16)) return true;
       if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
-      if (n <= 32) return false;
+      if (n <= 32 || (odd_b && !by_rows && !few_rows && problem.math != Math::tf32)) return false;
       if (config.kernel == UpdateKernel::ring_mma_columns ||
           config.kernel == UpdateKernel::ring_mma_rows) {
         return few_rows || (n > 64 && (n <= 112 || by_rows || !many_rows));

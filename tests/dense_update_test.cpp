@@ -220,7 +220,12 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   EXPECT_TRUE(vendor(kLong, 64, DType::f64));
   EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
   EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
-  EXPECT_TRUE(vendor(kLong + 1, 8, DType::f16));
+  EXPECT_FALSE(vendor(kLong + 1, 8, DType::f16));
+  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f16));
+  EXPECT_FALSE(vendor(kLong, 63, DType::f16)) << "B is off 16 bytes, A and C are not";
+  EXPECT_TRUE(vendor(kLong, 72, DType::f16));
+  EXPECT_FALSE(vendor(200'000, 39, DType::f32)) << "likewise";
+  EXPECT_TRUE(vendor(200'000, 40, DType::f32));
   EXPECT_FALSE(vendor(kLong, 8, DType::f16));
   EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
   EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
