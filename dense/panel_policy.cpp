@@ -133,7 +133,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       return n > 64;
     case DType::c128:
       if (n <= 4) return !deep || !large;
-      return !large || !within(16, 48);
+      return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
     default:  // the half types
       return n > 4 || !deep || !large;
   }
