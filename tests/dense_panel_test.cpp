@@ -121,7 +121,9 @@ TYPED_TEST(DensePanel, ShortIntegersAreExact) {
   for (const GemmShape& base : kPanels) {
     for (const auto& [layout, op] :
          {std::pair{Layout::col, Op::none}, {Layout::row, Op::none}, {Layout::col, Op::trans}}) {
-      for (const std::int64_t padding : {0, 3}) {
+      // Lines at multiples of 16 bytes, of one element, of two (copied by pieces of these sizes).
+      for (const auto& [padding, offset] :
+           {std::pair<std::int64_t, std::int64_t>{0, 0}, {3, 1}, {2, 0}}) {
         GemmShape shape = base;
         shape.layout = layout;
         shape.op_a = op;
@@ -129,7 +131,7 @@ TYPED_TEST(DensePanel, ShortIntegersAreExact) {
                             static_cast<int>(layout), " op ", static_cast<int>(op), " padding ",
                             padding));
         const DenseCase<T, TOut> dense(shape, Data::integers, 21, 2, padding == 3 ? 0.5 : 0,
-                                       padding, padding == 3 ? 1 : 0);
+                                       padding, offset);
         dense.expect_exact(multiply_own(stream, dense));
       }
     }

@@ -81,9 +81,9 @@ bool panel_serves(const Stream& stream, const Problem& problem) {
   const DeviceProperties device = stream.device().properties();
   if (device.compute_capability != 90) return false;  // wgmma, setmaxnreg
   const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
-  // Elements of 16 bits are too small to be copied one by one in good time.
+  // Copied one by one, elements of 16 bits take too long.
   const std::int64_t stride = problem.a.row == 1 ? problem.a.col : problem.a.row;
-  if (sizeof(T) == 2 && stride % 8 != 0) return false;
+  if (sizeof(T) == 2 && stride % 2 != 0) return false;
   return variant != nullptr && plan_panel(problem, variant->chunk, device).blocks > 0;
 }
 
@@ -131,14 +131,22 @@ std::string PanelExecutor<T, TOut>::explain() const {
                 plan_.shared_tiles() ? "; panel_sum_kernel" : "");
 }
 
-/// The map of A, as far as it can have one: its address and its stride are multiples of 16 bytes.
+/// Bytes of A that its address and its stride allow to copy at a time: 16 (by a tensor map), twice
+/// an element, or one.
 template <class T>
-bool make_panel_map(const Problem& problem, const PanelVariant<T>& variant, const T* a,
-                    CUtensorMap& map) {
+int panel_piece(const Problem& problem, const PanelVariant<T>& variant, const T* a) {
+  const std::int64_t stride = variant.along_k ? problem.a.row : problem.a.col;
+  const auto all = reinterpret_cast<std::uintptr_t>(a) |
+                   static_cast<std::uintptr_t>(stride) * std::uintptr_t{sizeof(T)};
+  if (all % 16 == 0) return 16;
+  return static_cast<int>(sizeof(T)) * (sizeof(T) <= 4 && all % (2 * sizeof(T)) == 0 ? 2 : 1);
+}
+
+template <class T>
+CUtensorMap make_panel_map(const Problem& problem, const PanelVariant<T>& variant, const T* a) {
   using Map = MapElement<T>;
   const std::int64_t stride =
       (variant.along_k ? problem.a.row : problem.a.col) * static_cast<std::int64_t>(sizeof(T));
-  if (reinterpret_cast<std::uintptr_t>(a) % 16 != 0 || stride % 16 != 0) return false;
   const device::MatrixLines lines{a, Map::kType,
                                   (variant.along_k ? problem.k : problem.m) * Map::kPerElement,
                                   variant.along_k ? problem.m : problem.k, stride};
@@ -146,15 +154,15 @@ bool make_panel_map(const Problem& problem, const PanelVariant<T>& variant, cons
       static_cast<unsigned>(variant.line_bytes / Map::kBytes),
       static_cast<unsigned>(kPanelChunkBytes / variant.boxes / variant.line_bytes),
       variant.swizzled};
-  map = device::make_line_map(lines, box);
-  return true;
+  return device::make_line_map(lines, box);
 }
 
 template <class T, class TOut>
 void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  CUtensorMap map{};
   const bool packs = must_pack() || reinterpret_cast<std::uintptr_t>(operands.b) % 4 != 0;
-  const bool mapped = problem_.k > 0 && make_panel_map(problem_, *variant_, operands.a, map);
+  const int piece = panel_piece(problem_, *variant_, operands.a);
+  const bool mapped = piece == 16 && problem_.k > 0;
+  const CUtensorMap map = mapped ? make_panel_map(problem_, *variant_, operands.a) : CUtensorMap{};
   const PanelArguments<T> arguments{
       .problem = problem_,
       .plan = plan_,
@@ -164,7 +172,7 @@ void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
       .partials = static_cast<device::DeviceAccumulator<T>*>(operands.workspace),
       .packed = packs ? static_cast<char*>(operands.workspace) + packed_at() : nullptr,
       .wide_c = !std::is_same_v<T, TOut>,
-      .mapped = mapped,
+      .piece = piece,
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);

@@ -32,7 +32,7 @@ struct PanelArguments {
   Acc* partials;     // [block][2][n][tile rows]: of a block's first tile, and of its last
   char* packed;      // [step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
-  bool mapped;  // A comes through the tensor map, else element by element
+  int piece;  // bytes of A that are copied at a time; 16: boxes of its tensor map
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
 };
@@ -77,17 +77,6 @@ struct PanelPiece {
   }
 };
 
-/// Copies an element, or writes a zero in its place where it is not `valid`. Elements of 16 bits
-/// pass through the lane.
-template <class E>
-__device__ void copy_or_zero(E* target, const E* source, bool valid) {
-  if constexpr (sizeof(E) >= 4) {
-    device::copy_element<sizeof(E)>(target, source, valid);
-  } else {
-    *target = valid ? *source : E(0.0F);
-  }
-}
-
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
 /// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
 /// memory, along k or along the columns; elements of 16 bits are taken by pairs along k.
@@ -109,7 +98,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
     for (int p = lane % width * 2; p < plan.step; p += 64) {
       const int bytes = max(0, min(2, depth - p)) * 2;
       for (int j = lane / width; j < n; j += 32 / width)
-        device::copy_start(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
+        device::copy_part<4>(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
     }
   } else if (b.row == 1) {
     const int width = min(32, plan.step);
@@ -119,7 +108,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
       const std::int64_t from_step = valid ? 32 / width * b.col : 0;
 #pragma unroll 4
       for (int j = lane / width; j < n; j += 32 / width) {
-        copy_or_zero(target(p, j), from, valid);
+        device::copy_element<sizeof(Element)>(target(p, j), from, valid);
         from += from_step;
       }
     }
@@ -131,40 +120,86 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
 #pragma unroll 2
       for (int p = lane / width; p < plan.step; p += 32 / width) {
         const bool valid = p < depth;
-        copy_or_zero(target(p, j), valid ? from : g.b, valid);
+        device::copy_element<sizeof(Element)>(target(p, j), valid ? from : g.b, valid);
         from += from_step;
       }
     }
   }
 }
 
-/// A lane's part of copying a chunk of A element by element into the places where a tensor map
-/// would put it.
-template <class Product, class T>
+/// A lane's part of copying a chunk of A by pieces of kPiece bytes into the places where a tensor
+/// map would put them, zeros beyond k and nothing beyond the last row, whose sums nobody stores.
+/// Neighbouring lanes take neighbouring pieces of a line. Pieces of 2 bytes pass through the lane.
+/// What the producers' registers do not hold takes more time than the loops' conditions.
+template <class Product, int kPiece, class T>
 __device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
                            std::int64_t k0, int lane) {
-  using Element = typename Product::Element;
-  constexpr int kBytes = sizeof(Element);
-  constexpr int kLine = Product::kLineBytes / kBytes;
+  constexpr int kBytes = sizeof(typename Product::Element);
+  constexpr int kLine = Product::kLineBytes;
+  constexpr int kLines = kPanelChunkBytes / Product::kBoxes / kLine;
+  constexpr int kAcross = kLine / kPiece < 32 ? kLine / kPiece : 32;  // lanes side by side
+  constexpr int kDown = 32 / kAcross;                                 // lines at a time
+  constexpr int kWidth = kAcross * kPiece;
+  constexpr int kUnroll = kLine / kWidth > 1 ? 1 : 4;
   const Problem& problem = g.problem;
-  const std::int64_t lines_left = Product::kAlongK ? problem.m - i0 : problem.k - k0;
-  const std::int64_t line_left = Product::kAlongK ? problem.k - k0 : problem.m - i0;
-  const std::int64_t stride = Product::kAlongK ? problem.a.row : problem.a.col;
-  constexpr int kLines = kPanelChunkBytes / Product::kBoxes / Product::kLineBytes;
-  for (int box = 0; box < Product::kBoxes; ++box) {  // side by side along the rows
-    const int skipped = box * kLine;
-    const Element* source = g.a + i0 * problem.a.row + k0 * problem.a.col + skipped + lane;
-#pragma unroll 1
-    for (int line = 0; line < kLines; ++line, source += stride, chunk += Product::kLineBytes) {
+  const int rows = static_cast<int>(min(std::int64_t{Product::kRows}, problem.m - i0));
+  const int depth = static_cast<int>(min(std::int64_t{Product::kDepth}, problem.k - k0));
+  const std::int64_t stride = (Product::kAlongK ? problem.a.row : problem.a.col) * kBytes;
+  const int down = lane / kAcross;
+  const int byte = lane % kAcross * kPiece;
+  const char* source =
+      reinterpret_cast<const char*>(g.a + i0 * problem.a.row + k0 * problem.a.col) + down * stride +
+      byte;
+  if (rows == Product::kRows && depth == Product::kDepth) {
+    for (int box = 0; box < Product::kBoxes; ++box) {  // side by side along the rows
+#pragma unroll kUnroll
+      for (int line = 0; line < kLines; line += kDown) {
 #pragma unroll
-      for (int x = 0; x < kLine; x += 32) {
-        const bool valid = line < lines_left && skipped + x + lane < line_left;
-        if (kLine >= 32 || lane < kLine) {
-          copy_or_zero(reinterpret_cast<Element*>(chunk - line * Product::kLineBytes +
-                                                  Product::place_a(line, (x + lane) * kBytes)),
-                       valid ? source + x : g.a, valid);
+        for (int x = 0; x < kLine; x += kWidth)
+          device::copy_piece<kPiece>(chunk + Product::place_a(line + down, x + byte), source + x);
+        source += kDown * stride;
+      }
+      source += kLine - kLines * stride;
+      chunk += kPanelChunkBytes / Product::kBoxes;
+    }
+    return;
+  }
+  const int lines = (Product::kAlongK ? rows : depth) - down;
+  int left = (Product::kAlongK ? depth : rows) * kBytes - byte;  // bytes of the line, from here on
+  for (int box = 0; box < Product::kBoxes; ++box) {
+#pragma unroll 1
+    for (int line = 0; line < kLines; line += kDown) {
+#pragma unroll 1
+      for (int x = 0; x < kLine; x += kWidth) {
+        const int part = line < lines ? max(0, min(kPiece, left - x)) : 0;
+        if (Product::kAlongK ? line < lines : x < left) {
+          device::copy_part<kPiece>(chunk + Product::place_a(line + down, x + byte), source + x,
+                                    part);
         }
       }
+      source += kDown * stride;
+    }
+    source += kLine - kLines * stride;
+    left -= kLine;
+    chunk += kPanelChunkBytes / Product::kBoxes;
+  }
+}
+
+/// The same of a slot, by the largest pieces that address and stride of A allow.
+template <class Product, class T>
+__device__ void copy_slot(const PanelArguments<T>& g, char* slot, std::int64_t i0, std::int64_t k0,
+                          int lane) {
+  constexpr int kBytes = sizeof(typename Product::Element);
+  const int chunks = g.plan.warps_m * g.plan.warps_k;
+  for (int chunk = 0; chunk < chunks; ++chunk, slot += kPanelChunkBytes) {
+    const std::int64_t i = i0 + chunk % g.plan.warps_m * Product::kRows;
+    const std::int64_t k = k0 + chunk / g.plan.warps_m * Product::kDepth;
+    if constexpr (kBytes > 4) {
+      copy_chunk<Product, kBytes>(g, slot, i, k, lane);
+    } else if (g.piece == 2 * kBytes) {
+      copy_chunk<Product, 2 * kBytes>(g, slot, i, k, lane);
+    } else {
+      copy_chunk<Product, kBytes>(g, slot, i, k, lane);
     }
   }
 }
@@ -188,11 +223,11 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     char* const slot = ring.slots + place.slot * plan.slot_bytes;
     const std::int64_t i0 = piece.tile * plan.tile_rows;
     const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
-    const int bytes =
-        (g.mapped ? plan.slot_bytes : 0) + (g.packed != nullptr ? plan.small_bytes : 0);
+    const bool mapped = g.piece == 16;
+    const int bytes = (mapped ? plan.slot_bytes : 0) + (g.packed != nullptr ? plan.small_bytes : 0);
     if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
     __syncwarp();  // announced before the first byte comes
-    if (g.mapped) {
+    if (mapped) {
       if (lane < chunks * Product::kBoxes) {
         constexpr int kBoxRows = Product::kRows / Product::kBoxes;
         constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
@@ -205,11 +240,7 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
                          Product::kAlongK ? i : p, full);
       }
     } else {
-      for (int chunk = 0; chunk < chunks; ++chunk) {
-        copy_chunk<Product>(g, slot + chunk * kPanelChunkBytes,
-                            i0 + chunk % plan.warps_m * Product::kRows,
-                            k0 + chunk / plan.warps_m * Product::kDepth, lane);
-      }
+      copy_slot<Product>(g, slot, i0, k0, lane);
     }
     char* const small = ring.small + place.slot * plan.small_bytes;
     if (g.packed != nullptr) {
@@ -221,7 +252,7 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     } else if constexpr (!Product::kAlwaysPacked) {
       copy_small<Product>(g, small, k0, lane);
     }
-    if (sizeof(typename Product::Element) == 2 && !g.mapped) {
+    if (g.piece == 2) {
       device::wait_for_copies();
       device::mbarrier_arrive(full);  // after the lane's own stores
     } else {

@@ -66,20 +66,36 @@ __device__ inline void copy_bytes(void* target, const void* source, int bytes, M
       : "memory");
 }
 
-/// Copies kBytes (4, 8 or 16), or writes zeros where they are not `valid`; `source` is an address
-/// that exists all the same. mbarrier_arrive_after_copies() tells when it has come.
+/// Copies kBytes: 4, 8 or 16, and then mbarrier_arrive_after_copies() tells when they have come; or
+/// 2, at once.
 template <int kBytes>
-__device__ void copy_element(void* target, const void* source, bool valid) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(target)),
-               "l"(source), "n"(kBytes), "r"(valid ? kBytes : 0)
-               : "memory");
+__device__ void copy_piece(void* target, const void* source) {
+  if constexpr (kBytes == 2) {
+    *static_cast<std::uint16_t*>(target) = *static_cast<const std::uint16_t*>(source);
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(target)),
+                 "l"(source), "n"(kBytes)
+                 : "memory");
+  }
 }
 
-/// Copies 4 bytes, of which those from `bytes` on arrive as zeros.
-__device__ inline void copy_start(void* target, const void* source, int bytes) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(target)),
-               "l"(source), "r"(bytes)
-               : "memory");
+/// The same, but bytes from `bytes` on arrive as zeros, and none of them is read.
+template <int kBytes>
+__device__ void copy_part(void* target, const void* source, int bytes) {
+  if constexpr (kBytes == 2) {
+    *static_cast<std::uint16_t*>(target) =
+        bytes > 0 ? *static_cast<const std::uint16_t*>(source) : std::uint16_t{0};
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(target)),
+                 "l"(source), "n"(kBytes), "r"(bytes)
+                 : "memory");
+  }
+}
+
+/// All of it, or zeros where it is not `valid`.
+template <int kBytes>
+__device__ void copy_element(void* target, const void* source, bool valid) {
+  copy_part<kBytes>(target, source, valid ? kBytes : 0);
 }
 
 /// This thread arrives as soon as all element copies that it has started have come.
