@@ -69,31 +69,26 @@ __device__ constexpr int lane_at(LanePlace place) {
 template <class E>
 inline constexpr bool kIsComplexElement = sizeof(E) != sizeof(device::RealPart<E>);
 
-/// The sums of a lane: rows (i / kRun lanes_m + place.m) kRun + i % kRun of its warp's tile,
-/// columns likewise. kRun neighbours come from one 16-byte unit where those lie along m and n
-/// (row-major).
-template <class T, int kIndex, bool kRowMajor>
+/// Row-major operands (columns have WideSquare). The sums of a lane: rows (i / kRun lanes_m +
+/// place.m) kRun + i % kRun of its warp's tile, columns likewise: kRun neighbours come from one
+/// 16-byte unit.
+template <class T, int kIndex>
 class FmaSquare {
  public:
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
-  static constexpr int kRun = kRowMajor ? 16 / sizeof(E) : 1;
+  static constexpr int kRun = 16 / sizeof(E);
 
   /// `totals`: this thread's first, of one for each sum, kTile.workers() apart. `columns`: of C,
   /// from the first of the warp on.
   using Sum = Acc;
 
   __device__ FmaSquare(Acc* totals, FmaWarp warp, bool conjugate_b)
-      : totals_(totals + threadIdx.x),
-        warp_(warp),
-        conjugate_b_(conjugate_b),
-        never_(warp.columns < -kTile.n) {
+      : totals_(totals + threadIdx.x), warp_(warp), conjugate_b_(conjugate_b) {
     const LanePlace place = lane_place<kTile>(static_cast<int>(threadIdx.x) % 32);
-    const int a_row = kRowMajor ? place.k : place.m;
-    const int b_row = kRowMajor ? place.k : place.n;
-    a_place_ = a_row * kSegmentBytes + (place.k ^ place.m) * 16;
-    b_place_ = b_row * kSegmentBytes + (place.k ^ place.n) * 16;
+    a_place_ = place.k * kSegmentBytes + (place.k ^ place.m) * 16;
+    b_place_ = place.k * kSegmentBytes + (place.k ^ place.n) * 16;
 #pragma unroll
     for (int s = 0; s < kTile.sums(); ++s)
       totals_[s * kTile.workers()] = Acc(0);
@@ -151,7 +146,6 @@ class FmaSquare {
   }
 
  private:
-  static constexpr int kVector = 16 / sizeof(E);
   /// Long sums of floats lose accuracy: after 64 terms a chain is added to a total.
   static constexpr bool kShortChains =
       std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>;
@@ -165,48 +159,9 @@ class FmaSquare {
     return last_row + kAhead >= first_column;
   }
 
+  /// Eight rows of k, which the swizzle tells apart, at a time.
   template <int kAhead>
   __device__ void add_ahead(std::uint32_t a, std::uint32_t b) {
-    if constexpr (kRowMajor) {
-      add_rows<kAhead>(a, b);
-    } else {
-      add_columns<kAhead>(a, b);
-    }
-  }
-
-  /// Column-major. The rows of A in registers; columns of B one by one, the next being loaded. A
-  /// loop that is never repeated, of which the compiler does not know, keeps it from mixing the
-  /// products of neighbouring columns (H200, c64 n = 32, k = 1e7: 2.18 instead of 1.82 ms without).
-  template <int kAhead>
-  __device__ void add_columns(std::uint32_t a, std::uint32_t b) {
-    constexpr int kUnits = 8 / kTile.lanes_k();
-#pragma unroll 1
-    for (int q = 0; q < kUnits; ++q) {
-      E left[kTile.thread_m][kVector];
-      E right[2][kVector];
-      load(right[0], line(b, q, 0, kTile.lanes_n));
-#pragma unroll
-      for (int i = 0; i < kTile.thread_m; ++i)
-        load(left[i], line(a, q, i, kTile.lanes_m));
-#pragma unroll
-      for (int j = 0; j < kTile.thread_n; ++j) {
-        do {
-          if (j + 1 < kTile.thread_n) load(right[(j + 1) % 2], line(b, q, j + 1, kTile.lanes_n));
-#pragma unroll
-          for (int v = 0; v < kVector; ++v) {
-            add_column<kAhead>(
-                j, [&](int i) { return left[i][v]; },
-                device::conjugate_if(conjugate_b_, right[j % 2][v]), v % 2 != 0);
-          }
-          asm volatile("" : "+r"(never_));
-        } while (never_ != 0);
-      }
-    }
-  }
-
-  /// Row-major: eight rows of k, which the swizzle tells apart, at a time.
-  template <int kAhead>
-  __device__ void add_rows(std::uint32_t a, std::uint32_t b) {
     constexpr int kSteps = kSegmentBytes / sizeof(E) / kTile.lanes_k();
     constexpr int kOctet = 8 / kTile.lanes_k();  // steps of 8 rows
 #pragma unroll 1
@@ -255,13 +210,8 @@ class FmaSquare {
     }
   }
 
-  /// Address of the lane's q-th unit of k in its i-th row, as tensor copies swizzle; `first` is
+  /// Address of the lane's i-th unit in its q-th row of k, as tensor copies swizzle; `first` is
   /// that of its first unit in its first row.
-  __device__ static std::uint32_t line(std::uint32_t first, int q, int i, int lanes) {
-    const int unit = q * kTile.lanes_k() ^ i * lanes % 8;
-    return (first ^ static_cast<std::uint32_t>(unit * 16)) + i * lanes * kSegmentBytes;
-  }
-  /// Row-major: of its i-th unit in its q-th row of k.
   __device__ static std::uint32_t panel(std::uint32_t first, int q, int i, int lanes) {
     const int k = q * kTile.lanes_k();
     constexpr int kPanelBytes = kTile.segments * kSegmentBytes / sizeof(E) * kSegmentBytes;
@@ -269,7 +219,7 @@ class FmaSquare {
     return (first ^ static_cast<std::uint32_t>(unit * 16)) + k * kSegmentBytes +
            i * lanes / 8 * kPanelBytes;
   }
-  __device__ static void load(E (&elements)[kVector], std::uint32_t address) {
+  __device__ static void load(E (&elements)[kRun], std::uint32_t address) {
     const uint4 word = device::load_shared(address);
     memcpy(elements, &word, sizeof(word));
   }
@@ -278,7 +228,6 @@ class FmaSquare {
   Acc* totals_;
   FmaWarp warp_;
   bool conjugate_b_;
-  int never_;  // zero
   int a_place_;
   int b_place_;
   int segments_ = 0;
@@ -388,8 +337,7 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
   static_assert(kTile.slots * kTile.segments % kTile.groups == 0);
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
-  using Square =
-      std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex, kRowMajor>>;
+  using Square = std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex>>;
   using Sum = typename Square::Sum;
   constexpr int kOperandB = kTile.m * kTile.segments * kSegmentBytes;  // its place in a slot
   constexpr int kSlotBytes = kTile.slot_bytes<E>(kRowMajor);
