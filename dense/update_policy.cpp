@@ -30,12 +30,15 @@ class Chooser {
     if (type_ == DType::f32 && p_.n > 48 && p_.k > 32) {
       if (const auto config = ring_mma()) return config;
     }
+    if (p_.n <= 32) {
+      if (const auto config = mma_mixed()) return config;
+    }
     if (prefers_ring()) {
       if (const auto config = ring(true)) return config;
     }
     if (columns_are_wide()) {
       if (p_.n <= 8 && type_ == DType::f32) return direct();
-      if (p_.n <= 4 && kComplexes.has(type_)) return direct();
+      if (p_.n <= 8 && kComplexes.has(type_)) return direct();
       if (p_.n <= 32 && type_ == DType::f32) return tile(true);
       // A long reduction pays for padding n to 8.
       const auto fragments = p_.n <= 4 && p_.k <= 8 ? std::nullopt : mma_columns();
@@ -69,6 +72,7 @@ class Chooser {
   bool prefers_ring() const {
     const bool by_columns = p_.a.row == 1;
     const bool few_rows = p_.m <= 300'000;
+    if (kComplexes.has(type_) && columns_are_wide() && p_.n <= 8 && p_.k <= 16) return false;
     if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
     if (type_ != DType::f32) return false;
     if (!by_columns) return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : p_.n > 32;
@@ -189,6 +193,29 @@ class Chooser {
       const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
       if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
         return mma(UpdateKernel::mma_rows, v, shape, 16);
+    }
+    return std::nullopt;
+  }
+
+  /// A by rows and C by columns, or the other way round.
+  std::optional<UpdateConfig> mma_mixed() const {
+    const int rows = 16 / in_;
+    if (p_.m % rows != 0 || (type_ == DType::f64 && p_.k <= 2)) return std::nullopt;
+    if (p_.a.col == 1 && p_.c.row == 1 && p_.a.row != 1 && p_.c.col * out_ % 16 == 0) {
+      for (int v = 0; v < std::ssize(kUpdateMmaToColumns); ++v) {
+        const UpdateMma& shape = kUpdateMmaToColumns[v];
+        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, 1))
+          return mma(UpdateKernel::mma_to_columns, v, shape, 8 * rows);
+      }
+    }
+    if (p_.a.row == 1 && p_.c.col == 1 && p_.c.row != 1 && p_.a.col % rows == 0) {
+      for (int v = 0; v < std::ssize(kUpdateMmaToRows); ++v) {
+        const UpdateMma& shape = kUpdateMmaToRows[v];
+        const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
+        if (shape.tiles > 2 && p_.n <= 16) continue;              // products of nothing
+        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(1, columns))
+          return mma(UpdateKernel::mma_to_rows, v, shape, 8 * rows);
+      }
     }
     return std::nullopt;
   }
@@ -321,6 +348,8 @@ class Chooser {
     const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
     plan.ring_bytes =
         std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
+    plan.c_lag =
+        std::max(0, plan.stages / std::max(1, static_cast<int>(ceil_div(k, plan.depth))) - 1);
     const std::int64_t most = std::max(1, resident * multiprocessors_ / column_blocks);
     plan.row_tiles = static_cast<int>(std::min(tiles(), most));
     if (plan.row_tiles < tiles()) plan.warps_k = 1;
@@ -357,6 +386,10 @@ const char* name(UpdateKernel kernel) {
       return "update_mma_kernel by columns";
     case UpdateKernel::mma_rows:
       return "update_mma_kernel by rows";
+    case UpdateKernel::mma_to_columns:
+      return "update_mma_kernel from rows to columns";
+    case UpdateKernel::mma_to_rows:
+      return "update_mma_kernel from columns to rows";
     case UpdateKernel::ring_columns:
       return "update_ring_kernel by columns";
     case UpdateKernel::ring_rows:
@@ -408,8 +441,11 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
   // The type of C does not decide about wide accesses to A.
   const UpdateConfig config = choose_update(problem, in, in, 132);
+  const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
+  const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
   if (half && odd_b && config.kernel == UpdateKernel::mma_columns) return false;
-  if (half && (k > 64 || ((by_rows || mixed) && k > 32 && n < 8))) return true;
+  if (half && (k > 64 || ((by_rows || mixed) && !mixed_mma && k > 32 && n < 8))) return true;
+  if (in == DType::f64 && to_columns && (n > 24 || k > 32)) return true;
   if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
   if (n < 8 || (n == 8 && !half)) return false;
   const bool ring = config.ring.stages > 0;

@@ -10,9 +10,9 @@
 
 namespace lanky::dense {
 
-/// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are sides of
-/// update_mma.cuh, ring_columns and ring_rows of update_ring.cuh, ring_mma_* of
-/// update_ring_mma.cuh.
+/// See dense/cuda/update_<kernel>.cuh; mma_columns and mma_rows are sides of update_mma.cuh,
+/// mma_to_columns is for A by rows and C by columns, mma_to_rows the other way round;
+/// ring_columns and ring_rows are sides of update_ring.cuh, ring_mma_* of update_ring_mma.cuh.
 enum class UpdateKernel : std::uint8_t {
   direct,
   lanes,
@@ -20,6 +20,8 @@ enum class UpdateKernel : std::uint8_t {
   tile,
   mma_columns,
   mma_rows,
+  mma_to_columns,
+  mma_to_rows,
   ring_columns,
   ring_rows,
   ring_mma_columns,
@@ -53,8 +55,10 @@ struct UpdateDirect {
   int depth;
   TypeSet types;
 };
-inline constexpr UpdateDirect kUpdateDirect[] = {
-    {2, 2, kReals | kComplexes}, {4, 4, kReals | kComplexes}, {8, 8, DType::f32}};
+inline constexpr UpdateDirect kUpdateDirect[] = {{2, 2, kReals | kComplexes},
+                                                 {4, 4, kReals | kComplexes},
+                                                 {8, 8, {DType::f32, DType::c64}},
+                                                 {8, 4, DType::c128}};
 
 /// k = n = `side`, rows without gaps.
 struct UpdatePacked {
@@ -78,17 +82,19 @@ inline constexpr UpdateLanes kUpdateLanes[] = {
     {1, 4, 4, 2, kHalves | TypeSet(DType::f32)}, {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
 
 /// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; `words` words along k, or as
-/// many columns, at a time.
+/// many columns, at a time; `resident` blocks of 128 threads on a multiprocessor, as far as
+/// registers go.
 struct UpdateTile {
   bool by_columns;
   int parts;
   int words;
+  int resident;
   TypeSet types;
 };
-inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, DType::f32},
-                                             {false, 2, 4, DType::f32},
-                                             {true, 1, 4, DType::f32},
-                                             {true, 2, 4, DType::f32}};
+inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, 7, DType::f32},
+                                             {false, 2, 4, 5, DType::f32},
+                                             {true, 1, 4, 7, DType::f32},
+                                             {true, 2, 4, 6, DType::f32}};
 
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
 /// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
@@ -122,6 +128,47 @@ inline constexpr UpdateMma kUpdateMmaRows[] = {
     {8, 2, 4, 1, false, 8, 4, kHalves},    {8, 4, 4, 1, false, 8, 4, kHalves},
     {4, 2, 2, 1, false, 4, 2, kHalves},    {4, 2, 4, 2, false, 4, 2, DType::f32},
     {4, 4, 4, 2, false, 4, 2, DType::f32}};
+
+/// A by rows and C by columns, or the other way round. H200, 1e6 rows, to columns and to rows: f32
+/// n = 8 21.5 and 21.1 us (staged 38.9, ring 25.8), n = 32 78 and 72 (ring 158 and 86); f16 n = 8
+/// 10.8 and 17.7 (cuBLASLt 31), n = 32 36.9 and 35.5 (40 and 37; 38.4 with two n-tiles).
+inline constexpr UpdateMma kUpdateMmaToColumns[] = {
+    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 2, 2, 1, false, 4, 1, DType::f64},
+    {2, 4, 1, 1, false, 8, 4, DType::f64},
+    {2, 8, 1, 1, false, 8, 4, DType::f64},
+    {4, 1, 2, 1, false, 4, 1, DType::f32},
+    {4, 2, 2, 1, false, 4, 2, DType::f32},
+    {4, 4, 2, 1, false, 4, 2, DType::f32},
+    {2, 1, 1, 1, false, 4, 1, kHalves},
+    {4, 1, 1, 1, false, 4, 1, kHalves},
+    {8, 1, 1, 1, false, 4, 1, kHalves},
+    {8, 2, 1, 1, false, 4, 1, kHalves}};
+inline constexpr UpdateMma kUpdateMmaToRows[] = {
+    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 2, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 4, 2, 1, false, 4, 2, {DType::f64, DType::f32}},
+    {2, 8, 1, 1, false, 8, 2, DType::f64},
+    {2, 1, 4, 1, false, 4, 1, kHalves},
+    {4, 1, 4, 1, false, 4, 1, kHalves},
+    {4, 2, 4, 1, false, 4, 1, kHalves},
+    {2, 1, 2, 1, false, 4, 1, kHalves},
+    {4, 1, 2, 1, false, 4, 1, kHalves},
+    {4, 2, 2, 1, false, 4, 1, kHalves},
+    {4, 4, 2, 1, false, 4, 1, kHalves}};
+
+constexpr const UpdateMma* update_mma_table(UpdateKernel kernel) noexcept {
+  switch (kernel) {
+    case UpdateKernel::mma_columns:
+      return kUpdateMmaColumns;
+    case UpdateKernel::mma_rows:
+      return kUpdateMmaRows;
+    case UpdateKernel::mma_to_columns:
+      return kUpdateMmaToColumns;
+    default:
+      return kUpdateMmaToRows;
+  }
+}
 
 /// Computing warps of a block of the ring kernel, at most; one more copies.
 inline constexpr int kUpdateRingWarps = 4;
@@ -159,6 +206,7 @@ struct UpdateRingPlan {
   int slot_bytes = 0;
   int ring_bytes = 0;   // of all slots, and enough for the sums of warps that share out k
   int b_pitch = 0;      // elements from one row of B to the next, in shared memory
+  int c_lag = 0;        // tiles by which C's prefetch is behind A's copies
   int row_tiles = 0;    // blocks that share out the rows; times the column blocks
   bool mapped = false;  // A by a tensor map, else element by element
   bool wide_c = false;  // C by words of 16 bytes

@@ -36,7 +36,7 @@ constexpr GemmShape kShapes[] = {
     {.m = 150, .n = 12, .k = 140}, {.m = 140, .n = 34, .k = 130}, {.m = 131, .n = 13, .k = 16},
     {.m = 100, .n = 64, .k = 40},  {.m = 133, .n = 32, .k = 8},   {.m = 72, .n = 8, .k = 32},
     {.m = 72, .n = 4, .k = 64},    {.m = 72, .n = 70, .k = 100},  {.m = 70, .n = 9, .k = 260},
-    {.m = 66, .n = 40, .k = 290}};
+    {.m = 66, .n = 40, .k = 290},  {.m = 150, .n = 12, .k = 21},  {.m = 134, .n = 7, .k = 5}};
 constexpr Op kOps[] = {Op::none, Op::trans, Op::conj_trans};
 
 std::string text(const GemmShape& s) {

@@ -64,7 +64,8 @@ EXECUTOR_TEST(DenseUpdate, ExactForEverySizeAndOrientation) {
           const GemmShape shape{
               .m = m, .n = n, .k = k, .op_a = op_a, .op_b = op_b, .layout = layout};
           SCOPED_TRACE(text(shape, 0));
-          const DenseCase<T, TOut> dense(shape, Data::integers, 2);
+          const double beta = m % 2 == 0 && op_b == Op::none ? -1 : 0;
+          const DenseCase<T, TOut> dense(shape, Data::integers, 2, 1, beta);
           dense.expect_exact(multiply(stream, dense));
         }
       }
@@ -103,12 +104,18 @@ EXECUTOR_TEST(DenseUpdate, UnalignedPointers) {
 EXECUTOR_TEST(DenseUpdate, NanAndInfStayInTheirRowAndColumn) {
   LANKY_DENSE_BODY();
   for (const auto& [k, n] : kSides) {
-    for (const Layout layout : {Layout::col, Layout::row}) {
-      const GemmShape shape{.m = 264, .n = n, .k = k, .layout = layout};
+    for (const auto& [layout, op_a] : {std::pair{Layout::col, Op::none},
+                                       {Layout::row, Op::none},
+                                       {Layout::col, Op::trans},
+                                       {Layout::row, Op::trans}}) {
+      const GemmShape shape{.m = 264, .n = n, .k = k, .op_a = op_a, .layout = layout};
       SCOPED_TRACE(text(shape, 0));
       DenseCase<T, TOut> dense(shape, Data::integers, 5);
-      dense.a.at(77, k / 2) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
-      dense.a.at(130, k - 1) = static_cast<T>(std::numeric_limits<float>::infinity());
+      const auto a = [&](std::int64_t i, std::int64_t p) -> T& {
+        return op_a == Op::none ? dense.a.at(i, p) : dense.a.at(p, i);
+      };
+      a(77, k / 2) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+      a(130, k - 1) = static_cast<T>(std::numeric_limits<float>::infinity());
       dense.b.at(k - 1, n / 2) = static_cast<T>(-std::numeric_limits<float>::infinity());
       const HostMatrix<TOut> got = multiply(stream, dense);
       for (std::int64_t i = 0; i < shape.m; ++i) {
@@ -148,13 +155,14 @@ EXECUTOR_TEST(DenseUpdate, ManyPasses) {
 }
 
 dense::Problem problem(std::int64_t m, std::int64_t k, std::int64_t n, Layout layout,
-                       std::int64_t padding = 0) {
+                       std::int64_t padding = 0, Op op_a = Op::none) {
   const bool col = layout == Layout::col;
   return dense::canonical({.m = m,
                            .n = n,
                            .k = k,
+                           .op_a = op_a,
                            .layout = layout,
-                           .lda = (col ? m : k) + padding,
+                           .lda = (col == (op_a == Op::none) ? m : k) + padding,
                            .ldb = col ? k : n,
                            .ldc = (col ? m : n) + padding});
 }
@@ -182,7 +190,8 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 16, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::col), DType::c64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 32, 8, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64),
             is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::ring_rows));
@@ -193,10 +202,33 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
             is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 128, 4, Layout::col), DType::f64), is(UpdateKernel::direct));
   constexpr bool kNoRings = false;
-  EXPECT_EQ(is(dense::choose_update(problem(kLong, 8, 8, Layout::col), DType::c64, DType::c64,
+  EXPECT_EQ(is(dense::choose_update(problem(kLong, 8, 9, Layout::col), DType::c64, DType::c64,
                                     kMultiprocessors, kNoRings)
                    .kernel),
             is(UpdateKernel::staged));
+}
+
+/// A by rows and C by columns, or the other way round.
+TEST(UpdatePolicy, MixedLayouts) {
+  using dense::UpdateKernel;
+  const auto kernel = [](std::int64_t m, std::int64_t k, std::int64_t n, Layout layout, DType in) {
+    return static_cast<int>(
+        dense::choose_update(problem(m, k, n, layout, 0, Op::trans), in, in, 132).kernel);
+  };
+  const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
+  constexpr std::int64_t kLong = 1'000'000;
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    EXPECT_EQ(kernel(kLong, 32, 8, Layout::col, type), is(UpdateKernel::mma_to_columns));
+    EXPECT_EQ(kernel(kLong, 32, 8, Layout::row, type), is(UpdateKernel::mma_to_rows));
+    EXPECT_NE(kernel(kLong, 33, 8, Layout::col, type), is(UpdateKernel::mma_to_columns));
+    EXPECT_NE(kernel(kLong + 1, 32, 8, Layout::row, type), is(UpdateKernel::mma_to_rows));
+    const auto vendor = [&](std::int64_t n, Layout layout) {
+      return dense::vendor_beats_update(problem(kLong, n, n, layout, 0, Op::trans), type);
+    };
+    EXPECT_FALSE(vendor(16, Layout::col));
+    EXPECT_FALSE(vendor(32, Layout::row));
+    EXPECT_EQ(vendor(32, Layout::col), type == DType::f64);
+  }
 }
 
 /// Where rows are few, warps of the ring share out k; a block has one tile then.

@@ -37,12 +37,9 @@ constexpr UpdateFunction<T, TOut> update_variant() {
   } else if constexpr (kKernel == UpdateKernel::tile) {
     if constexpr (kUpdateTile[kIndex].types.has(kDType<T>))
       return &update_tile_kernel<kIndex, T, TOut>;
-  } else if constexpr (kKernel == UpdateKernel::mma_columns) {
-    if constexpr (kUpdateMmaColumns[kIndex].types.has(kDType<T>))
-      return &update_mma_kernel<UpdateColumns<kIndex, T, TOut>>;
   } else {
-    if constexpr (kUpdateMmaRows[kIndex].types.has(kDType<T>))
-      return &update_mma_kernel<UpdateRows<kIndex, T, TOut>>;
+    if constexpr (update_mma_table(kKernel)[kIndex].types.has(kDType<T>))
+      return &update_mma_kernel<UpdateMmaShape<kKernel, kIndex, T, TOut>>;
   }
   return nullptr;
 }
@@ -71,6 +68,11 @@ UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config) {
       return pick.template operator()<UpdateKernel::tile, std::size(kUpdateTile)>();
     case UpdateKernel::mma_columns:
       return pick.template operator()<UpdateKernel::mma_columns, std::size(kUpdateMmaColumns)>();
+    case UpdateKernel::mma_to_columns:
+      return pick
+          .template operator()<UpdateKernel::mma_to_columns, std::size(kUpdateMmaToColumns)>();
+    case UpdateKernel::mma_to_rows:
+      return pick.template operator()<UpdateKernel::mma_to_rows, std::size(kUpdateMmaToRows)>();
     case UpdateKernel::staged:
       return &update_staged_kernel<T, TOut>;
     default:

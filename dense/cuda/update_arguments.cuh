@@ -53,6 +53,35 @@ struct Factors {
         k(alpha == Acc(0) ? 0 : g.k) {}
 };
 
+/// Has the L2 fetch what will be read of so many rows and columns of C, from (i0, j0) on: nothing
+/// where i0 is negative. By a warp,
+/// early: where beta is not 0, C is read after all products, and nothing else hides its latency.
+template <class T, class TOut>
+__device__ void prefetch_c(const UpdateArguments<T, TOut>& g,
+                           const Factors<device::DeviceAccumulator<T>>& factors, std::int64_t i0,
+                           int rows, int j0, int columns) {
+  using Acc = device::DeviceAccumulator<T>;
+  const bool by_columns = g.c_strides.row == 1;
+  if (factors.beta == Acc(0) || i0 < 0 || i0 >= g.m || (!by_columns && g.c_strides.col != 1))
+    return;
+  rows = static_cast<int>(min(std::int64_t{rows}, g.m - i0));
+  columns = min(columns, g.n - j0);
+  constexpr int kSector = 32 / static_cast<int>(sizeof(*g.c));  // elements
+  const int lines = by_columns ? columns : rows;
+  const int sectors = ((by_columns ? rows : columns) + kSector - 1) / kSector;
+  const std::int64_t stride = by_columns ? g.c_strides.col : g.c_strides.row;
+  // The lanes of a line: a power of two.
+  const int width_bits = min(5, 32 - __clz(sectors - 1));
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int first_line = lane >> width_bits;
+  const int first_sector = lane & ((1 << width_bits) - 1);
+  const int line_step = 32 >> width_bits;
+  const auto* line = g.c + i0 * g.c_strides.row + j0 * g.c_strides.col + first_line * stride;
+  for (int l = first_line; l < lines; l += line_step, line += line_step * stride)
+    for (int s = first_sector; s < sectors; s += 1 << width_bits)
+      device::prefetch(line + s * kSector);
+}
+
 /// target[e] = alpha sums[e] + beta target[e] for adjacent elements, in words of at most 16 bytes
 /// to whose size target is aligned.
 template <int kCount, class Acc, class Result>

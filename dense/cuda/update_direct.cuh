@@ -56,6 +56,7 @@ __global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, T
       if (p0 + p < k) device::load_constant(values[p], a + (p0 + p) * ld);
   };
   load(0);  // in flight while B is staged
+  prefetch_c(g, factors, i0 - static_cast<int>(threadIdx.x) % 32 * kRows, 32 * kRows, 0, g.n);
   stage_b<kColumns>(b_rows, g, k, k, 0);
   __syncthreads();  // B is written before it is read
   if (i0 >= g.m) return;

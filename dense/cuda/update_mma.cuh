@@ -121,18 +121,13 @@ __device__ typename Side::F::B fragment_of_b(
   return b;
 }
 
-/// A and C column-major. One group of rows is 8 lanes x 16 bytes: 16 rows of double (one product),
-/// 64 of the half types (4 products). Lane (g, t) = (lane / 4, lane % 4) has rows R g ... R g + R
-/// - 1 (R = 16 bytes of elements) of columns (s * 4 + t) * kSpan + {0 ...} in step s. Product i
-/// takes rows R g + 2 i and R g + 2 i + 1 for rows g and g + 8 of its fragment, and the lane's
-/// columns for those that the fragment wants of it: B's rows are permuted alike. So a lane's
-/// results are R adjacent rows of two columns, two stores of 16 bytes for each 8 columns of C.
-///
-///   double: rows of C    fragment row       lane's word of a column
-///           2g           g                  [2g | 2g + 1]
-///           2g + 1       g + 8
-template <int kVariant, class T, class TOut>
-struct UpdateColumns {
+/// What a warp and its lanes do of variant kVariant of kKernel's table; A and C by columns or by
+/// rows. Lane (g, t) = (lane / 4, lane % 4) holds kRows rows of each group of 8 kRows rows, two for
+/// each of kProducts products of 16 rows: rows g and g + 8 of the product's fragment. Where A or C
+/// is by columns, those are 16 bytes of adjacent rows; where both are by rows, rows of neighbouring
+/// lanes are adjacent.
+template <UpdateKernel kKernel, int kVariant, class T, class TOut>
+struct UpdateMmaShape {
   using In = T;
   using Out = TOut;
   using Acc = device::DeviceAccumulator<T>;
@@ -140,26 +135,50 @@ struct UpdateColumns {
   using Result = device::DeviceElement<TOut>;
   using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
-  static constexpr UpdateMma kShape = kUpdateMmaColumns[kVariant];
-  static constexpr int kRows = kWide<Element>;  // of a lane and group
+  static constexpr UpdateMma kShape = update_mma_table(kKernel)[kVariant];
+  static constexpr bool kColumnsOfA =
+      kKernel == UpdateKernel::mma_columns || kKernel == UpdateKernel::mma_to_rows;
+  static constexpr bool kColumnsOfC =
+      kKernel == UpdateKernel::mma_columns || kKernel == UpdateKernel::mma_to_columns;
+  static constexpr int kRows = kColumnsOfA || kColumnsOfC ? kWide<Element> : 2;
+  static constexpr int kProducts = kRows / 2;
   static constexpr int kGroupRows = 8 * kRows;
-  static constexpr int kProducts = kRows / 2;  // of 16 rows, in a group
-  static constexpr int kTogether = 1;
-  using Values = Element[kShape.steps][kShape.groups][kShape.span][kRows];
+  static constexpr int kTogether = kColumnsOfC ? 1 : kInterleaved<Result, kShape.tiles>;
+  using Sums = Sum[kShape.tiles][kShape.groups][kProducts][4];
 
-  /// Doubles: lanes 8 t ... 8 t + 7 read the 128 adjacent bytes of a column and exchange them for
-  /// those of the fragment; where lane (g, t) reads its own, every quarter of a warp touches four
-  /// columns, which keeps the L1 busy four times as long (H200, 1e6 x 16 x 16: .957 of the floor
-  /// against .92). The half types lose by it (1e6 x 32 x 32: .81 against .92).
+  /// The row of its group that is row g + 8 `half` of the fragment of a product.
+  static __device__ int row(int g, int product, int half) {
+    return kColumnsOfA || kColumnsOfC ? g * kRows + product * 2 + half : g + half * 8;
+  }
+  /// Doubles by columns: lanes 8 t ... 8 t + 7 access the 128 adjacent bytes of a column and
+  /// exchange them with those whose fragments hold them; where lane (g, t) accesses its own, every
+  /// quarter of a warp touches four columns, which keeps the L1 busy four times as long (H200, 1e6
+  /// x 16 x 16: .957 of the floor against .92). The half types lose by it (1e6 x 32 x 32: .81
+  /// against .92).
   static constexpr bool kExchanged = sizeof(Element) == 8;
-  /// Group of rows and of columns of a lane, as it accesses memory.
+  /// Group of rows and of columns of a lane, as it accesses columns in memory.
   static __device__ int row_of(int lane) { return kExchanged ? lane % 8 : lane / 4; }
   static __device__ int column_of_lane(int lane) { return kExchanged ? lane / 8 : lane % 4; }
+};
 
-  static __device__ void load(Values& values, const UpdateArguments<T, TOut>& g, int k,
-                              std::int64_t first, int lane) {
-    const std::int64_t i0 = first + row_of(lane) * kRows;
-    const int p0 = column_of_lane(lane) * kShape.span;
+/// A column-major: a lane has its rows of columns (s * 4 + t) * kSpan + {0 ...} in step s. Product
+/// i takes rows 2 i and 2 i + 1 of the lane's, and its columns for those that the fragment wants of
+/// it: B's rows are permuted alike.
+///
+///   double: rows of C    fragment row       lane's word of a column
+///           2g           g                  [2g | 2g + 1]
+///           2g + 1       g + 8
+template <class Shape>
+struct UpdateColumnsOfA {
+  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
+  using Element = typename Shape::Element;
+  static constexpr UpdateMma kShape = Shape::kShape;
+  using Values = Element[kShape.steps][kShape.groups][kShape.span][Shape::kRows];
+
+  static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
+                              int lane) {
+    const std::int64_t i0 = first + Shape::row_of(lane) * Shape::kRows;
+    const int p0 = Shape::column_of_lane(lane) * kShape.span;
     const std::int64_t ld = device::opaque(g.a_strides.col);
     const Element* const a = g.a + i0 + p0 * ld;
 #pragma unroll
@@ -169,8 +188,8 @@ struct UpdateColumns {
         const int p = 4 * d * kShape.span + e;
 #pragma unroll
         for (int s = 0; s < kShape.groups; ++s) {
-          if (p0 + p < k && i0 + s * kGroupRows < g.m) {
-            device::load_constant(values[d][s][e], a + p * ld + s * kGroupRows);
+          if (p0 + p < k && i0 + s * Shape::kGroupRows < g.m) {
+            device::load_constant(values[d][s][e], a + p * ld + s * Shape::kGroupRows);
           } else {
             memset(values[d][s][e], 0, 16);
           }
@@ -180,7 +199,7 @@ struct UpdateColumns {
   }
   /// Lane (g, t) gets what lane 8 t + g has read.
   static __device__ void arrange(Values& values, int lane) {
-    if constexpr (kExchanged) {
+    if constexpr (Shape::kExchanged) {
 #pragma unroll
       for (int d = 0; d < kShape.steps; ++d) {
 #pragma unroll
@@ -192,15 +211,93 @@ struct UpdateColumns {
       }
     }
   }
-  static __device__ void fragment(typename F::A& a, const Values& values, int step, int /*part*/,
-                                  int group, int product) {
-    F::from_columns(a, values[step][group], 2 * product);
+  static __device__ void fragment(typename Shape::F::A& a, const Values& values, int step,
+                                  int /*part*/, int group, int product) {
+    Shape::F::from_columns(a, values[step][group], 2 * product);
   }
-  static __device__ void store(const Sum (&sums)[kShape.tiles][kShape.groups][kProducts][4],
-                               const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
-                               std::int64_t first, int n0, int lane) {
-    const std::int64_t i0 = first + row_of(lane) * kRows;
-    const int j0 = n0 + column_of_lane(lane) * 2;
+};
+
+/// A row-major: a lane loads elements (s * 4 + t) * kSpan + {0 ...} of its rows in step s; B's rows
+/// are permuted alike.
+template <class Shape>
+struct UpdateRowsOfA {
+  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
+  using Element = typename Shape::Element;
+  static constexpr UpdateMma kShape = Shape::kShape;
+  using Values = Element[kShape.steps][kShape.groups][Shape::kProducts][2][kShape.span];
+
+  static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
+                              int lane) {
+    const std::int64_t i0 = first + Shape::row(lane / 4, 0, 0);
+    const int p0 = lane % 4 * kShape.span;
+    const std::int64_t ld = device::opaque(g.a_strides.row);
+    const Element* const a = g.a + i0 * ld + p0;
+#pragma unroll
+    for (int s = 0; s < kShape.groups; ++s) {
+#pragma unroll
+      for (int r = 0; r < Shape::kRows; ++r) {
+        const int row = s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2);
+#pragma unroll
+        for (int d = 0; d < kShape.steps; ++d) {
+          const int p = 4 * d * kShape.span;
+          auto& span = values[d][s][r / 2][r % 2];
+          if (p0 + p < k && i0 + row < g.m) {
+            device::load_constant(span, a + row * ld + p);
+          } else {
+            memset(span, 0, sizeof(span));
+          }
+        }
+      }
+    }
+  }
+  static __device__ void arrange(Values& /*values*/, int /*lane*/) {}
+  static __device__ void fragment(typename Shape::F::A& a, const Values& values, int step, int part,
+                                  int group, int product) {
+    Shape::F::from_rows(a, values[step][group][product], part * Shape::F::kSpan);
+  }
+};
+
+/// C column-major: a lane's results are kRows adjacent rows of two columns, two stores of 16 bytes
+/// for each 8 columns of C. Floats of half types are 32 bytes: lanes g and g + 1 exchange halves,
+/// so that a store of both fills whole sectors.
+///
+///   rows of C    8g ..      8g + 4 ..     8g + 8 ..     8g + 12 ..     (g even)
+///   computed by  g          g             g + 1         g + 1
+///   stored by    g, first   g + 1, first  g, second     g + 1, second
+template <class Shape>
+struct UpdateColumnsOfC {
+  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
+  using Acc = typename Shape::Acc;
+  using Result = typename Shape::Result;
+  static constexpr UpdateMma kShape = Shape::kShape;
+  static constexpr int kRows = Shape::kRows;
+  static constexpr int kWord = kRows < kWide<Result> ? kRows : kWide<Result>;
+  static constexpr int kWords = kRows / kWord;  // stores of a lane and column
+  using Column = Result[kWords][kWord];
+
+  /// From the words that a lane accesses to its rows, or back.
+  static __device__ void exchange(Column& column, int lane, bool to_rows) {
+    if constexpr (Shape::kExchanged) {
+      device::exchange(column[0], to_rows ? lane % 4 * 8 + lane / 4 : lane % 8 * 4 + lane / 8);
+    } else if constexpr (kWords == 2) {
+      const bool second = lane / 4 % 2 != 0;
+#pragma unroll
+      for (int e = 0; e < kWord; ++e) {
+        const Result other = device::shuffle_xor(second ? column[0][e] : column[1][e], 4);
+        if (second) {
+          column[0][e] = other;
+        } else {
+          column[1][e] = other;
+        }
+      }
+    }
+  }
+  static __device__ void store(const typename Shape::Sums& sums, const Arguments& g,
+                               const Factors<Acc>& factors, std::int64_t first, int n0, int lane) {
+    const int group = Shape::row_of(lane);
+    const std::int64_t i0 =
+        first + (kWords == 1 ? group * kRows : group / 2 * (2 * kRows) + group % 2 * kWord);
+    const int j0 = n0 + Shape::column_of_lane(lane) * 2;
     const std::int64_t ld = device::opaque(g.c_strides.col);
     auto* const c = g.c + i0 + j0 * ld;
 #pragma unroll
@@ -208,87 +305,59 @@ struct UpdateColumns {
 #pragma unroll
       for (int q = 0; q < 2 * kShape.tiles; ++q) {
         const int j = q / 2 * 8 + q % 2;
-        const bool there = i0 + s * kGroupRows < g.m && j0 + j < g.n;
-        auto* const target = c + j * ld + s * kGroupRows;
-        Result column[kRows];
+        /// The lane's word w of the column; m is a multiple of kRows.
+        const auto there = [&](int w) {
+          return i0 + s * Shape::kGroupRows + w * kRows < g.m && j0 + j < g.n;
+        };
+        auto* const target = c + j * ld + s * Shape::kGroupRows;
+        Column column;
         if (factors.beta != Acc(0)) {
-          if (there) device::load_words(column, target);
-          if constexpr (kExchanged) device::exchange(column, lane % 4 * 8 + lane / 4);
 #pragma unroll
-          for (int r = 0; r < kRows; ++r)
-            column[r] = device::narrow<Result>(factors.alpha *
-                                                   Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]) +
-                                               factors.beta * device::widen(column[r]));
+          for (int w = 0; w < kWords; ++w)
+            if (there(w)) device::load_wide(column[w], target + w * kRows);
+          exchange(column, lane, true);
+#pragma unroll
+          for (int r = 0; r < kRows; ++r) {
+            Result& element = column[r / kWord][r % kWord];
+            element = device::narrow<Result>(factors.alpha *
+                                                 Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]) +
+                                             factors.beta * device::widen(element));
+          }
         } else {
 #pragma unroll
           for (int r = 0; r < kRows; ++r)
-            column[r] = device::narrow<Result>(factors.alpha *
-                                               Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]));
+            column[r / kWord][r % kWord] = device::narrow<Result>(
+                factors.alpha * Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]));
         }
-        if constexpr (kExchanged) device::exchange(column, lane % 8 * 4 + lane / 8);
-        if (there) device::store_words(target, column);
+        exchange(column, lane, false);
+#pragma unroll
+        for (int w = 0; w < kWords; ++w)
+          if (there(w)) device::store_streaming(target + w * kRows, column[w]);
       }
     }
   }
 };
 
-/// A and C row-major. One group of rows: one product of 16. Lane (g, t) loads elements (s * 4 + t)
-/// * kSpan + {0 ...} of rows g and g + 8 in step s; B's rows are permuted alike. Columns of
-/// kTogether n-tiles are interleaved (column_of), so that a lane's results are adjacent.
-template <int kVariant, class T, class TOut>
-struct UpdateRows {
-  using In = T;
-  using Out = TOut;
-  using Acc = device::DeviceAccumulator<T>;
-  using Element = device::DeviceElement<T>;
-  using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
-  using F = Fragment<Element>;
-  static constexpr UpdateMma kShape = kUpdateMmaRows[kVariant];
-  static constexpr int kGroupRows = 16;
-  static constexpr int kProducts = 1;
-  static constexpr int kTogether = kInterleaved<device::DeviceElement<TOut>, kShape.tiles>;
-  using Values = Element[kShape.steps][kShape.groups][2][kShape.span];
+/// C row-major: columns of kTogether n-tiles are interleaved (column_of), so that a lane's results
+/// in a row are adjacent.
+template <class Shape>
+struct UpdateRowsOfC {
+  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
+  using Acc = typename Shape::Acc;
+  static constexpr UpdateMma kShape = Shape::kShape;
 
-  static __device__ void load(Values& values, const UpdateArguments<T, TOut>& g, int k,
-                              std::int64_t first, int lane) {
-    const std::int64_t i0 = first + lane / 4;
-    const int p0 = lane % 4 * kShape.span;
-    const std::int64_t ld = device::opaque(g.a_strides.row);
-    const Element* const a = g.a + i0 * ld + p0;
-#pragma unroll
-    for (int s = 0; s < kShape.groups; ++s) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = s * 16 + r * 8;
-#pragma unroll
-        for (int d = 0; d < kShape.steps; ++d) {
-          const int p = 4 * d * kShape.span;
-          if (p0 + p < k && i0 + row < g.m) {
-            device::load_constant(values[d][s][r], a + row * ld + p);
-          } else {
-            memset(values[d][s][r], 0, sizeof(values[d][s][r]));
-          }
-        }
-      }
-    }
-  }
-  static __device__ void arrange(Values& /*values*/, int /*lane*/) {}
-  static __device__ void fragment(typename F::A& a, const Values& values, int step, int part,
-                                  int group, int /*product*/) {
-    F::from_rows(a, values[step][group], part * F::kSpan);
-  }
-  static __device__ void store(const Sum (&sums)[kShape.tiles][kShape.groups][1][4],
-                               const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
-                               std::int64_t first, int n0, int lane) {
-    const std::int64_t i0 = first + lane / 4;
+  static __device__ void store(const typename Shape::Sums& sums, const Arguments& g,
+                               const Factors<Acc>& factors, std::int64_t first, int n0, int lane) {
+    constexpr int kTogether = Shape::kTogether;
+    const std::int64_t i0 = first + Shape::row(lane / 4, 0, 0);
     const int j0 = n0 + lane % 4 * (2 * kTogether);
     const std::int64_t ld = device::opaque(g.c_strides.row);
     auto* const c = g.c + i0 * ld + j0;
 #pragma unroll
     for (int s = 0; s < kShape.groups; ++s) {
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = s * 16 + r * 8;
+      for (int r = 0; r < Shape::kRows; ++r) {
+        const int row = s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2);
         if (i0 + row >= g.m) break;
 #pragma unroll
         for (int j = 0; j < kShape.tiles; j += kTogether) {
@@ -296,7 +365,7 @@ struct UpdateRows {
           Acc sum[2 * kTogether];
 #pragma unroll
           for (int q = 0; q < 2 * kTogether; ++q)
-            sum[q] = Acc(sums[j + q / 2][s][0][r * 2 + q % 2]);
+            sum[q] = Acc(sums[j + q / 2][s][r / 2][r % 2 * 2 + q % 2]);
           finish(c + row * ld + j * 8, sum, factors);
         }
       }
@@ -304,12 +373,23 @@ struct UpdateRows {
   }
 };
 
+template <class Shape>
+struct UpdateMmaSide
+    : Shape,
+      std::conditional_t<Shape::kColumnsOfA, UpdateColumnsOfA<Shape>, UpdateRowsOfA<Shape>>,
+      std::conditional_t<Shape::kColumnsOfC, UpdateColumnsOfC<Shape>, UpdateRowsOfC<Shape>> {
+  using Acc = typename Shape::Acc;
+  using Element = typename Shape::Element;
+  static constexpr UpdateMma kShape = Shape::kShape;
+};
+
 /// Block: `passes` times its warps' rows, adjacent in C. Warp and pass: kShape.groups groups of
 /// rows x all columns of C, kShape.tiles n-tiles at a time; its part of A (all of k) is in
 /// registers. Shared memory: B as fragments [n-tile][step][part of the step][lane].
-template <class Side>
+template <class Shape>
 __global__ void __launch_bounds__(256)
-    update_mma_kernel(UpdateArguments<typename Side::In, typename Side::Out> g) {
+    update_mma_kernel(UpdateArguments<typename Shape::In, typename Shape::Out> g) {
+  using Side = UpdateMmaSide<Shape>;
   using Acc = typename Side::Acc;
   using Element = typename Side::Element;
   using F = typename Side::F;
@@ -331,6 +411,7 @@ __global__ void __launch_bounds__(256)
 
   typename Side::Values values;
   Side::load(values, g, k, first, lane);  // in flight while B is staged
+  prefetch_c(g, factors, first, kPassRows, 0, g.n);
   const auto load_b = [&](int fragment) { return fragment_of_b<Side>(g, k, fragment, lane); };
   constexpr int kBatch =
       kShape.steps * kShape.tiles >= 8 ? 4 : 2;  // fragments whose loads are in flight at once
@@ -355,7 +436,7 @@ __global__ void __launch_bounds__(256)
     const typename F::B* b_tile = b_shared + lane;
     for (int n0 = 0; n0 < g.n; n0 += kColumns) {
       __syncwarp();  // keeps the fragments of B in shared memory: the compiler would hold them
-      typename Side::Sum sums[kShape.tiles][kShape.groups][Side::kProducts][4] = {};
+      typename Side::Sums sums = {};
 #pragma unroll
       for (int d = 0; d < kShape.steps; ++d) {
 #pragma unroll
@@ -384,6 +465,7 @@ __global__ void __launch_bounds__(256)
     } else {
       if (pass + 1 < g.passes) Side::load(values, g, k, first, lane);
     }
+    if (pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   }
 }
 

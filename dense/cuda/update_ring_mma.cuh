@@ -184,18 +184,20 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   device::wait_for_kernel_ahead();
   const Factors<float> factors(g);
   const int k = factors.k;
-  RingTurn turn;
+  device::RingPlace turn;
   if (warp == consumers) {
-    if (lane != 0) return;
     for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
       for (int k0 = 0; k0 < k; k0 += Chunk::kDepth) {
         char* const slot = slots + turn.slot * plan.slot_bytes;
         device::mbarrier_wait(empty + turn.slot, turn.parity ^ 1);
-        device::mbarrier_arrive_expecting(full + turn.slot, static_cast<unsigned>(plan.slot_bytes));
-        for (int w = 0; w < plan.warps_m; ++w) {
-          const int i = static_cast<int>(i0) + w * Chunk::kRows;
-          device::copy_box(slot + w * Chunk::kBytes, &map, kByColumns ? i : k0, kByColumns ? k0 : i,
-                           full + turn.slot);
+        if (lane == 0) {
+          device::mbarrier_arrive_expecting(full + turn.slot,
+                                            static_cast<unsigned>(plan.slot_bytes));
+          for (int w = 0; w < plan.warps_m; ++w) {
+            const int i = static_cast<int>(i0) + w * Chunk::kRows;
+            device::copy_box(slot + w * Chunk::kBytes, &map, kByColumns ? i : k0,
+                             kByColumns ? k0 : i, full + turn.slot);
+          }
         }
         turn.advance(1, plan.stages);
       }
@@ -208,6 +210,9 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   const int warp_n = warp / plan.warps_m;
   const double2* const b_warp = b + warp_n * Chunk::kColumnTiles * steps * 64 + lane;
   for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
+    const std::int64_t warp_i0 = i0 + warp_m * Chunk::kRows;
+    const int warp_j0 = j0 + warp_n * Chunk::kColumns;
+    prefetch_c(g, factors, warp_i0, Chunk::kRows, warp_j0, Chunk::kColumns);
     typename Chunk::Sums sums = {};
     const double2* b_step = b_warp;
     for (int k0 = 0; k0 < k; k0 += Chunk::kDepth) {
@@ -231,8 +236,7 @@ __global__ void __launch_bounds__(kRingThreads, 3)
       if (lane == 0) device::mbarrier_arrive(empty + turn.slot);
       turn.advance(1, plan.stages);
     }
-    leave_fragments<kByColumns>(sums, g, factors, i0 + warp_m * Chunk::kRows,
-                                j0 + warp_n * Chunk::kColumns);
+    leave_fragments<kByColumns>(sums, g, factors, warp_i0, warp_j0);
   }
 #endif
 }

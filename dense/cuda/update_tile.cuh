@@ -140,7 +140,8 @@ struct UpdateTileSide<T, TOut, true, kWords> {
 /// column lane c. The next tile of A is on its way in registers while this one is multiplied.
 /// Shared memory: B as [k rounded up to the depth of a tile][4 V kParts], a tile for each warp.
 template <int kVariant, class T, class TOut>
-__global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOut> g) {
+__global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
+    update_tile_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
   constexpr UpdateTile kShape = kUpdateTile[kVariant];
@@ -166,6 +167,7 @@ __global__ void __launch_bounds__(128) update_tile_kernel(UpdateArguments<T, TOu
   stage_b<kWidth>(b_rows, g, k, deep, 0);
   __syncthreads();  // B is written before it is read
   for (int pass = 0; pass < g.passes; ++pass) {
+    prefetch_c(g, factors, first, 32, 0, g.n);
     Acc sums[Side::kRows][kParts][V] = {};
     for (int k0 = 0; k0 < k; k0 += Side::kDeep) {
       __syncwarp();  // the last tile is read before this one overwrites it
