@@ -348,8 +348,6 @@ class Chooser {
     const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
     plan.ring_bytes =
         std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
-    plan.c_lag =
-        std::max(0, plan.stages / std::max(1, static_cast<int>(ceil_div(k, plan.depth))) - 1);
     const std::int64_t most = std::max(1, resident * multiprocessors_ / column_blocks);
     plan.row_tiles = static_cast<int>(std::min(tiles(), most));
     if (plan.row_tiles < tiles()) plan.warps_k = 1;

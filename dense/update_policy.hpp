@@ -206,7 +206,6 @@ struct UpdateRingPlan {
   int slot_bytes = 0;
   int ring_bytes = 0;   // of all slots, and enough for the sums of warps that share out k
   int b_pitch = 0;      // elements from one row of B to the next, in shared memory
-  int c_lag = 0;        // tiles by which C's prefetch is behind A's copies
   int row_tiles = 0;    // blocks that share out the rows; times the column blocks
   bool mapped = false;  // A by a tensor map, else element by element
   bool wide_c = false;  // C by words of 16 bytes

@@ -146,9 +146,11 @@ __device__ void copy_slot(char* slot, const UpdateArguments<T, TOut>& g, const U
 }
 
 /// What the copying warp does: all slots of all tiles of the block, one after the other. Where C is
-/// read (its columns begin at j0), the L2 is told of a tile while the one before it is multiplied,
-/// plan.c_lag tiles behind A: with all that the ring is ahead, C would leave the L2 again (H200,
-/// c64 1e6 x 32 x 32: 438 us, as without; 326 so).
+/// read (its columns begin at j0), it has the L2 fetch a tile of C when that tile is being
+/// multiplied, as many tiles behind A as the ring holds: in the time of a tile, what all blocks
+/// read and write is more than the L2 keeps (H200, c64 1e6 x 32 x 32: 438 us with C as early as A,
+/// as without; 427 a tile ahead, 365 so. The computing warps would do it in 325, but they need the
+/// registers: c128 1e6 x 16 x 16 without beta 148 to 166 us).
 template <class Ring, class T, class TOut>
 __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>& g,
                           const UpdateRingPlan& plan,
@@ -158,7 +160,9 @@ __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int tile_rows = plan.warps_m * Ring::kWarpRows;
   const std::int64_t stride = std::int64_t{plan.row_tiles} * tile_rows;
-  const std::int64_t lag = factors.beta == typename Ring::Acc(0) ? 0 : plan.c_lag * stride;
+  const int slots_of_tile = max(1, device::ceil_div(factors.k, plan.depth));
+  const std::int64_t lag =
+      factors.beta == typename Ring::Acc(0) ? 0 : plan.stages / slots_of_tile * stride;
   device::RingPlace turn;
   for (std::int64_t i0 = tile * tile_rows; i0 < g.m + lag; i0 += stride) {
     prefetch_c(g, factors, i0 - lag, tile_rows, j0, plan.warps_n * Ring::kWarpColumns);
