@@ -68,7 +68,8 @@ class Chooser {
 
   /// Whether the ring is faster although other kernels serve. H200: f32 n = 32 76 us against 81 at
   /// 1e6 rows, 13.2 as well as 13.0 at 1e5; (128, 16) 147 against 165; (64, 4) 5.8 against 12.8 at
-  /// 1e4, 74 against 67 at 1e6; by rows (32, 8) 49 against 53, n = 32 95 against 81.
+  /// 1e4, 74 against 67 at 1e6; by rows (32, 8) 49 against 53, n = 32 95 against 81; c64
+  /// 1e6 rows n = 8 39.5 against 36.4 (direct), n = 16 76 against 86, (32, 8) 85 against 90.
   bool prefers_ring() const {
     const bool by_columns = p_.a.row == 1;
     const bool few_rows = p_.m <= 300'000;
