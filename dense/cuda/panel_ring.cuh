@@ -127,20 +127,38 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   }
 }
 
-/// A lane's part of copying a chunk of A by pieces of kPiece bytes into the places where a tensor
-/// map would put them, zeros beyond k and nothing beyond the last row, whose sums nobody stores.
-/// Neighbouring lanes take neighbouring pieces of a line. Pieces of 2 bytes pass through the lane.
-/// What the producers' registers do not hold takes more time than the loops' conditions.
+/// A lane's part of copying a chunk of A, whose lines are its columns, element by element.
+template <class Product, class T>
+__device__ void copy_columns(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
+                             std::int64_t k0, int lane) {
+  using Element = typename Product::Element;
+  constexpr int kLine = Product::kLineBytes / sizeof(Element);
+  const std::int64_t rows = g.problem.m - i0;
+  const std::int64_t depth = g.problem.k - k0;
+  const Element* source = g.a + i0 + k0 * g.problem.a.col + lane;
+  auto* target = reinterpret_cast<Element*>(chunk) + lane;
+#pragma unroll 1
+  for (int line = 0; line < Product::kDepth; ++line, source += g.problem.a.col, target += kLine) {
+#pragma unroll
+    for (int x = 0; x < kLine; x += 32) {
+      const bool valid = line < depth && x + lane < rows;
+      device::copy_element<sizeof(Element)>(target + x, valid ? source + x : g.a, valid);
+    }
+  }
+}
+
+/// The same of a chunk of swizzled lines, by pieces of kPiece bytes: zeros beyond k, nothing beyond
+/// the last row, whose sums nobody stores. Neighbouring lanes take neighbouring pieces of a line.
+/// Pieces of 2 bytes pass through the lane.
 template <class Product, int kPiece, class T>
-__device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
-                           std::int64_t k0, int lane) {
+__device__ void copy_pieces(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
+                            std::int64_t k0, int lane) {
   constexpr int kBytes = sizeof(typename Product::Element);
   constexpr int kLine = Product::kLineBytes;
   constexpr int kLines = kPanelChunkBytes / Product::kBoxes / kLine;
   constexpr int kAcross = kLine / kPiece < 32 ? kLine / kPiece : 32;  // lanes side by side
   constexpr int kDown = 32 / kAcross;                                 // lines at a time
   constexpr int kWidth = kAcross * kPiece;
-  constexpr int kUnroll = kLine / kWidth > 1 ? 1 : 4;
   const Problem& problem = g.problem;
   const int rows = static_cast<int>(min(std::int64_t{Product::kRows}, problem.m - i0));
   const int depth = static_cast<int>(min(std::int64_t{Product::kDepth}, problem.k - k0));
@@ -150,9 +168,13 @@ __device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t
   const char* source =
       reinterpret_cast<const char*>(g.a + i0 * problem.a.row + k0 * problem.a.col) + down * stride +
       byte;
-  if (rows == Product::kRows && depth == Product::kDepth) {
-    for (int box = 0; box < Product::kBoxes; ++box) {  // side by side along the rows
-#pragma unroll kUnroll
+  const bool whole = rows == Product::kRows && depth == Product::kDepth;
+  const int lines = Product::kAlongK ? rows : depth;
+  int left = (Product::kAlongK ? depth : rows) * kBytes - byte;  // bytes of the line, from here on
+  for (int box = 0; box < Product::kBoxes; ++box) {              // side by side along the rows
+    if (whole) {
+      // Unrolled further, the addresses of all paths are more than a producer has registers for.
+#pragma unroll 4
       for (int line = 0; line < kLines; line += kDown) {
 #pragma unroll
         for (int x = 0; x < kLine; x += kWidth)
@@ -160,27 +182,19 @@ __device__ void copy_chunk(const PanelArguments<T>& g, char* chunk, std::int64_t
         source += kDown * stride;
       }
       source += kLine - kLines * stride;
-      chunk += kPanelChunkBytes / Product::kBoxes;
-    }
-    return;
-  }
-  const int lines = (Product::kAlongK ? rows : depth) - down;
-  int left = (Product::kAlongK ? depth : rows) * kBytes - byte;  // bytes of the line, from here on
-  for (int box = 0; box < Product::kBoxes; ++box) {
+    } else {
+      const char* from = source + box * kLine;
 #pragma unroll 1
-    for (int line = 0; line < kLines; line += kDown) {
+      for (int line = down; line < (Product::kAlongK ? lines : kLines); line += kDown) {
 #pragma unroll 1
-      for (int x = 0; x < kLine; x += kWidth) {
-        const int part = line < lines ? max(0, min(kPiece, left - x)) : 0;
-        if (Product::kAlongK ? line < lines : x < left) {
-          device::copy_part<kPiece>(chunk + Product::place_a(line + down, x + byte), source + x,
-                                    part);
+        for (int x = 0; x < (Product::kAlongK ? kLine : min(kLine, left)); x += kWidth) {
+          const int part = line < lines ? max(0, min(kPiece, left - x)) : 0;
+          device::copy_part<kPiece>(chunk + Product::place_a(line, x + byte), from + x, part);
         }
+        from += kDown * stride;
       }
-      source += kDown * stride;
+      left -= kLine;
     }
-    source += kLine - kLines * stride;
-    left -= kLine;
     chunk += kPanelChunkBytes / Product::kBoxes;
   }
 }
@@ -194,12 +208,14 @@ __device__ void copy_slot(const PanelArguments<T>& g, char* slot, std::int64_t i
   for (int chunk = 0; chunk < chunks; ++chunk, slot += kPanelChunkBytes) {
     const std::int64_t i = i0 + chunk % g.plan.warps_m * Product::kRows;
     const std::int64_t k = k0 + chunk / g.plan.warps_m * Product::kDepth;
-    if constexpr (kBytes > 4) {
-      copy_chunk<Product, kBytes>(g, slot, i, k, lane);
+    if constexpr (!Product::kSwizzled) {
+      copy_columns<Product>(g, slot, i, k, lane);
+    } else if constexpr (kBytes > 4) {
+      copy_pieces<Product, kBytes>(g, slot, i, k, lane);
     } else if (g.piece == 2 * kBytes) {
-      copy_chunk<Product, 2 * kBytes>(g, slot, i, k, lane);
+      copy_pieces<Product, 2 * kBytes>(g, slot, i, k, lane);
     } else {
-      copy_chunk<Product, kBytes>(g, slot, i, k, lane);
+      copy_pieces<Product, kBytes>(g, slot, i, k, lane);
     }
   }
 }
