@@ -112,10 +112,11 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
   if (!aligned(problem.a)) {
-    const std::int64_t most = in == DType::f32 && problem.math == Math::ieee ? (columns ? 16 : 8)
-                              : in == DType::c64 && columns                  ? 8
-                              : in == DType::f64 && columns                  ? 4
-                                                                             : 0;
+    std::int64_t most = 0;
+    if (in == DType::f64 && columns) most = 4;
+    if (in == DType::c64) most = columns ? (large ? 32 : 8) : (large ? 16 : 0);
+    if (in == DType::f32 && problem.math == Math::ieee) most = columns ? 16 : large ? 32 : 8;
+    if (in == DType::f32 && problem.math == Math::tf32x3 && !columns && large) most = 32;
     return n == 1 || n > most;
   }
   if ((halves || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
