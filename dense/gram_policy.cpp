@@ -31,6 +31,12 @@ int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
   return 0;
 }
 
+/// Each block reads more than it fetches before its turn (ended() below).
+bool is_long(const Problem& p, DType type, std::int64_t blocks) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  return (p.m + p.n) * p.k * bytes > blocks * (72 << 10);
+}
+
 bool is_complex(DType type) {
   return type == DType::c64 || type == DType::c128;
 }
@@ -128,6 +134,9 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.tile = static_cast<int>(p.m);
     c.vectors = true;
     c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
+    // Blocks of the next run, launched early, gather on multiprocessors that have room for more
+    // than their share (H200, k = 1e7: .74 of the floor, so .91 to .97).
+    c.resident = p.m <= 4 && is_long(p, type, c.blocks) ? 2 : 0;
     return c;
   }
   const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
@@ -136,7 +145,9 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.kernel = GramKernel::row_strip;
     c.tile = p.n == 1 ? 0 : 1;
     c.vectors = true;
-    c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)), 2 * multiprocessors);
+    c.resident = p.n == 1 ? 4 : 0;
+    c.blocks =
+        blocks_for(p.k, 8 * (32 / (p.m / vector)), (p.n == 1 ? c.resident : 2) * multiprocessors);
     return c;
   }
   if (!b_row_major) return {};
@@ -168,19 +179,26 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   const std::int64_t widest = complex && c.vectors ? 4 : gram_widest(type);
   const bool no_mma = f32 || complex;
   if (p.n == 1 || p.m <= widest ||
-      (no_mma && p.n <= widest && (complex || p.m > 16) && (p.m <= 64 || type == DType::c128)))
+      (no_mma && p.n <= widest && (complex || (p.m > 16 && !c.vectors)) &&
+       (p.m <= 64 || type == DType::c128)))
     return vector_configuration(p, type, multiprocessors);
   // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
-  const bool ieee_f32 =
-      f32 && (p.math == Math::ieee || p.m <= 16 || (p.math == Math::tf32x3 && p.m > 64));
+  const bool ieee_f32 = f32 && (p.math == Math::ieee || p.m <= 16 || p.n <= widest ||
+                                (p.math == Math::tf32x3 && p.m > 64));
   if (complex || (ieee_f32 && p.m > 16)) {
     return c.vectors ? choose_fma(p, type, multiprocessors) : GramConfiguration{};
   }
   if (!f32 && p.m <= 16) {
     c.kernel = GramKernel::direct;
     c.tile = p.m <= 8 ? 0 : 1;
+    // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
+    // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
     const std::int64_t step = 8 * 128 / bytes;
     c.blocks = blocks_for(p.k, step, multiprocessors * 2);
+    if (c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
+      c.resident = 1;
+      c.blocks = multiprocessors;
+    }
     c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
     return c;
   }
@@ -252,11 +270,44 @@ std::string_view name(GramKernel kernel) {
       return "gram_row_vector_kernel";
     case GramKernel::row_strip:
       return "gram_row_strip_kernel";
+    case GramKernel::wgmma:
+      return "gram_wgmma_kernel";
+    case GramKernel::triangle:
+      return "gram_triangle_kernel";
   }
   return "unknown";
 }
 
 }  // namespace
+
+/// Groups of 8 columns that gram_triangle_kernel has sums for; 0 where others are faster: f32 of 8
+/// columns below k = 2e6, tf32 of 32, f64 by columns up to 32.
+int triangle_groups(const Problem& p, DType type) {
+  const bool row_major = p.a.col != 1;
+  const int groups = p.m <= 8 ? 1 : p.m <= 16 ? 2 : p.m <= 32 ? 4 : p.m <= 64 ? 8 : 0;
+  if (type == DType::f64) return groups == 8 || (groups == 4 && row_major) ? groups : 0;
+  if (type != DType::f32 || row_major || p.m <= 4) return 0;
+  if (groups == 1) return p.k >= 2'000'000 ? groups : 0;
+  if (groups == 2 && p.k * p.m < 500'000) return 0;  // the last block adds where staged computes
+  if (groups == 4) return p.math != Math::tf32 ? groups : 0;
+  return groups == 2 || p.math == Math::tf32 ? groups : 0;
+}
+
+/// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
+GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
+  const bool row_major = p.a.col != 1;
+  const std::int64_t strides[] = {row_major ? p.a.col : p.a.row, row_major ? p.b.row : p.b.col};
+  GramConfiguration c{.row_major = row_major,
+                      .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
+  // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
+  // (.94), 24 x 9 .76 (.95).
+  const bool wide_enough = row_major ? p.m > 32 && p.n > 1 : p.m + p.n >= 56 && p.n > 1;
+  if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
+  c.kernel = GramKernel::wgmma;
+  c.tile = p.m <= 64 ? 1 : 2;
+  c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
+  return c;
+}
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability) {
@@ -264,6 +315,12 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
                       problem.k < std::int64_t{1} << 31;
   if (!served) return {};
   GramConfiguration c;
+  const bool alike =
+      (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
+  if (alike && compute_capability == 90 && (type == DType::f16 || type == DType::bf16)) {
+    c = choose_wgmma(problem, multiprocessors);
+    if (c.kernel != GramKernel::none) return c;
+  }
   if (problem.a.col == 1 && problem.b.row == 1) {
     c = choose_column_major(problem, type, multiprocessors);
   } else if (problem.a.row == 1) {
@@ -273,6 +330,39 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
     c = choose_mixed(problem, type, multiprocessors);
   if (c.kernel != GramKernel::none) return ended(c, problem, type);
   return choose_gram_of_any_strides(problem, type, multiprocessors);
+}
+
+GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multiprocessors,
+                                        int compute_capability) {
+  const bool row_major = p.a.row == 1 && p.b.col == 1;
+  const bool column_major = p.a.col == 1 && p.b.row == 1;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t stride = row_major ? p.a.col : p.a.row;
+  if (compute_capability != 90 || p.m != p.n || p.a != p.b.transposed() ||
+      !(row_major || column_major) || stride * bytes % 16 != 0 || p.k <= 128 ||
+      p.k >= std::int64_t{1} << 31)
+    return {};
+  const bool half = bytes == 2;
+  if ((half || type == DType::f64) && column_major && p.m > 8 && p.m <= 16) {
+    // Half as many loads of a block: two blocks again (H200, k = 1e7: f16 .835 to .928, f64 .85 to
+    // .95 of the floor).
+    GramConfiguration c = choose_column_major(p, type, multiprocessors);
+    c.resident = 0;
+    c.blocks = blocks_for(p.k, 8 * 128 / bytes, multiprocessors * 2);
+    return ended(c, p, type);
+  }
+  GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
+  if (half && p.m > 32) {
+    c.kernel = GramKernel::wgmma;
+    c.tile = p.m <= 64 ? 1 : 2;
+    c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
+  } else if (const int groups = triangle_groups(p, type); groups > 0) {
+    c.kernel = GramKernel::triangle;
+    c.tile = groups;
+    if (type == DType::f32 && p.m > 16) c.math = p.math;
+    c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
+  }
+  return c.kernel != GramKernel::none ? c : GramConfiguration{};
 }
 
 GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
@@ -307,10 +397,19 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
     const bool own_tile = type == DType::f32 && p.m > 56 && p.m <= 64 && p.k > 50'000;
     return p.math == Math::tf32 || (p.n > 16 && !own_tile);
   }
+  if (c.kernel == GramKernel::wgmma)  // H200, 64 x 8 by rows: 1.09 at 1e6, .94 at 1e7
+    return c.row_major && p.k > 3'000'000 && p.n <= 32 && (p.m <= 64 || p.n > 16);
   if (p.m > 64) return true;
+  // H200, f32 by rows: 64 x 3 5.4, 64 x 8 2.9.
+  if (c.kernel == GramKernel::row_strip && p.n > 1 && type == DType::f32) return false;
   // H200, c128 1e5 x 64 x 1, A by rows: cuBLASLt needs 35 us, 6000 with a conjugated operand.
-  if (p.m > 32 && p.n == 1)
-    return (!a_by_columns || !b_by_columns) && p.k > 50'000 && !p.conj_a && !p.conj_b;
+  if (p.m > 32 && p.n == 1) {
+    const std::int64_t shortest = is_complex(type)      ? 50'000
+                                  : type == DType::f64  ? 300'000
+                                  : size_of(type) == 2u ? 3'000'000
+                                                        : p.k;
+    return (!a_by_columns || !b_by_columns) && p.k > shortest && !p.conj_a && !p.conj_b;
+  }
   if (is_complex(type)) return p.n > gram_widest(type);
   const bool f32 = type == DType::f32;
   if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);

@@ -20,12 +20,15 @@ enum class GramKernel : std::uint8_t {
   fma,
   rows,
   row_vector,
-  row_strip
+  row_strip,
+  wgmma,
+  triangle
 };
 
 struct GramConfiguration {
   GramKernel kernel = GramKernel::none;
-  int tile = 0;            // index into the kernel's tiles; row_vector: m = n
+  int tile = 0;            // index into the kernel's tiles; row_vector: m = n; wgmma: of 64 rows;
+                           // triangle: of 8 rows
   bool row_major = false;  // the m elements of a row of A^T are adjacent, not the k of a column
   bool vectors = false;    // leading dimensions allow loads of 16 bytes
   bool any = false;        // rows: any strides
@@ -41,8 +44,11 @@ struct GramConfiguration {
   bool prefetch = false;     // what is read first, while the kernel ahead still runs
   bool one_launch = false;   // the last block adds the partial sums
   bool spread = false;       // direct: the loads that a warp has in flight are far apart
-  int run_log2 = 0;  // staged, fma: 2^run_log2 neighbouring slots' worth of k go to one block
+  int run_log2 =
+      0;  // staged, fma, wgmma, triangle: 2^run_log2 neighbouring slots' worth of k go to one block
+  int resident = 0;  // blocks of a multiprocessor at once; 0: as many as registers allow
   int packed = 1;    // rows: rows that make a wide row
+  int resident = 0;  // blocks of a multiprocessor at once; 0: as many as registers allow
 };
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
@@ -57,6 +63,10 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);
 
+/// Where A and B are the same memory (A^T = B), if it is another kernel than that of two operands.
+GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, int multiprocessors,
+                                        int compute_capability);
+
 /// For strides and pointers of any alignment; not as fast.
 GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
                                              int multiprocessors);
@@ -64,7 +74,8 @@ GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
 /// Whether pointers must be aligned to 16 bytes.
 constexpr bool needs_alignment(GramKernel kernel) noexcept {
   return kernel == GramKernel::staged || kernel == GramKernel::fma ||
-         kernel == GramKernel::row_strip;
+         kernel == GramKernel::row_strip || kernel == GramKernel::wgmma ||
+         kernel == GramKernel::triangle;
 }
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):

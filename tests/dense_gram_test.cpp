@@ -99,20 +99,76 @@ HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, T
   return c.download();
 }
 
+/// Where A and B are the same memory, another kernel computes.
+template <class T, class TOut>
+bool has_symmetric_kernel(const Stream& stream, const GemmShape& shape) {
+  const std::string text = GemmPlan<T, TOut>(stream, shape).explain();
+  return text.find("where A is B gram_") != std::string::npos;
+}
+
+template <class TOut>
+void expect_symmetric(const HostMatrix<TOut>& c, std::int64_t side) {
+  for (std::int64_t i = 0; i < side; ++i) {
+    for (std::int64_t j = 0; j < i; ++j)
+      ASSERT_EQ(static_cast<double>(c.at(i, j)), static_cast<double>(c.at(j, i))) << i << ", " << j;
+  }
+}
+
 // k is long enough for several loads of every lane, on a GPU, to be in flight at once.
-EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
+EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopiesOrASymmetricProduct) {
   LANKY_DENSE_BODY();
-  const std::int64_t k = device.is_cuda() ? 400'013 : 5003;
+  const std::int64_t k = device.is_cuda() ? 400'016 : 5003;
   for (const std::int64_t side : {1, 2, 3, 4, 5, 8, 12, 16, 20, 32, 50, 64}) {
     if (side > 16 && !device.is_cuda()) continue;
     for (const Layout layout : {Layout::col, Layout::row}) {
-      const GemmShape shape = gram(side, side, side > 16 ? 60'013 : k, layout);
+      const GemmShape shape = gram(side, side, side > 16 ? 60'016 : k, layout);
       SCOPED_TRACE(text(shape));
       DenseCase<T, TOut> dense(shape, Data::random, 3, 0.25);  // sums of squares that a half holds
       dense.b = dense.a;
-      const HostMatrix<TOut> two_copies = multiply(stream, dense);
-      EXPECT_TRUE(same_bits(multiply_with_itself(stream, dense).data, two_copies.data));
-      if (side <= 3) dense.expect_within_bound(two_copies);
+      const HostMatrix<TOut> itself = multiply_with_itself(stream, dense);
+      if (has_symmetric_kernel<T, TOut>(stream, shape)) {
+        dense.expect_within_bound(itself);
+        expect_symmetric(itself, side);
+      } else {
+        const HostMatrix<TOut> two_copies = multiply(stream, dense);
+        EXPECT_TRUE(same_bits(itself.data, two_copies.data));
+        if (side <= 3) dense.expect_within_bound(two_copies);
+      }
+    }
+  }
+}
+
+// Sides at and beside the tiles of kernels for A = B; k ends within a segment, and with one.
+EXECUTOR_TEST(DenseGram, ShortExactWhereAIsB) {
+  LANKY_DENSE_BODY();
+  for (const std::int64_t side : {5, 8, 12, 16, 20, 32, 36, 48, 64, 68, 96, 104, 128}) {
+    for (const std::int64_t k : {264, 1024}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const GemmShape shape = gram(side, side, k, layout);
+        SCOPED_TRACE(text(shape));
+        DenseCase<T, TOut> dense(shape, Data::integers, 7, 2);
+        dense.b = dense.a;
+        dense.expect_exact(multiply_with_itself(stream, dense));
+      }
+    }
+  }
+}
+
+// So long that every ring goes round several times, with an odd end where rows allow it.
+EXECUTOR_TEST(DenseGram, ExactOverLongSumsWhereAIsB) {
+  LANKY_DENSE_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "the ring is a GPU's";
+  for (const auto& [side, k] : {std::pair<std::int64_t, std::int64_t>{8, 2'000'016},
+                                {16, 150'024},
+                                {40, 100'008},
+                                {72, 50'008}}) {
+    if (side == 8 && !std::is_same_v<T, float>) continue;  // others are not served so narrow
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      const GemmShape shape = gram(side, side, layout == Layout::col ? k : k + 3, layout);
+      SCOPED_TRACE(text(shape));
+      DenseCase<T, TOut> dense(shape, Data::integers, 8, 1.0 / 1024);
+      dense.b = dense.a;
+      dense.expect_exact(multiply_with_itself(stream, dense));
     }
   }
 }
@@ -122,17 +178,19 @@ EXECUTOR_TEST(DenseGram, ItselfGivesTheBitsOfTwoCopies) {
 EXECUTOR_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
   LANKY_DENSE_BODY();
   for (const std::int64_t side : {3, 8, 16, 32, 66}) {
-    for (const std::int64_t k : {300, 1025}) {
+    for (const std::int64_t k : {300, 1025, 1032}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
         const GemmShape shape = gram(side, side, k, layout);
         SCOPED_TRACE(text(shape));
         DenseCase<T, TOut> dense(shape, Data::integers, 4);
         dense.a.at(k - 1, 1) = DenseCase<T, TOut>::template nan<T>();
         const HostMatrix<TOut> got = multiply(stream, dense);
+        const HostMatrix<TOut> itself = multiply_with_itself(stream, dense);
         for (std::int64_t i = 0; i < side; ++i) {
           for (std::int64_t j = 0; j < side; ++j) {
-            const auto value = static_cast<double>(got.at(i, j));
-            ASSERT_EQ(std::isnan(value), i == 1) << i << ", " << j;
+            ASSERT_EQ(std::isnan(static_cast<double>(got.at(i, j))), i == 1) << i << ", " << j;
+            ASSERT_EQ(std::isnan(static_cast<double>(itself.at(i, j))), i == 1 || j == 1)
+                << i << ", " << j << ", A is B";
           }
         }
       }
@@ -227,11 +285,38 @@ TEST(GramPolicy, KernelsByShapeAndType) {
   EXPECT_EQ(kernel(8, 8, Layout::col, DType::c64), GramKernel::fma);
   EXPECT_EQ(kernel(8, 8, Layout::col, DType::c128), GramKernel::fma);
   EXPECT_EQ(kernel(16, 16, Layout::col, DType::f32), GramKernel::staged);
-  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f16), GramKernel::staged);
+  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f16), GramKernel::wgmma);
+  EXPECT_EQ(kernel(64, 64, Layout::row, DType::f16), GramKernel::wgmma);
+  EXPECT_EQ(kernel(128, 16, Layout::row, DType::bf16), GramKernel::wgmma);
+  EXPECT_EQ(kernel(128, 128, Layout::row, DType::bf16), GramKernel::none);
+  EXPECT_EQ(kernel(32, 5, Layout::col, DType::f32), GramKernel::fma);
+  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f64), GramKernel::staged);
   EXPECT_EQ(kernel(16, 16, Layout::row, DType::f16), GramKernel::rows);
   EXPECT_EQ(kernel(16, 16, Layout::row, DType::f32), GramKernel::staged);
   EXPECT_EQ(kernel(128, 128, Layout::col, DType::f64), GramKernel::none);
   EXPECT_EQ(kernel(0, 0, Layout::row, DType::f64), GramKernel::none);
+}
+
+TEST(GramPolicy, KernelsWhereAIsB) {
+  using dense::GramKernel;
+  const auto kernel = [](const GemmShape& shape, DType type) {
+    const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
+    return dense::choose_symmetric_gram(problem, type, 132, 90).kernel;
+  };
+  constexpr std::int64_t kLong = 1'000'000;
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    EXPECT_EQ(kernel(gram(64, 64, kLong, layout), DType::f16), GramKernel::wgmma);
+    EXPECT_EQ(kernel(gram(128, 128, kLong, layout), DType::bf16), GramKernel::wgmma);
+    EXPECT_EQ(kernel(gram(64, 64, kLong, layout), DType::f64), GramKernel::triangle);
+    EXPECT_EQ(kernel(gram(64, 48, kLong, layout), DType::f64), GramKernel::none);
+    EXPECT_EQ(kernel(gram(128, 128, kLong, layout), DType::c64), GramKernel::none);
+  }
+  EXPECT_EQ(kernel(gram(16, 16, kLong, Layout::col), DType::f32), GramKernel::triangle);
+  EXPECT_EQ(kernel(gram(16, 16, kLong + 1, Layout::col), DType::f32), GramKernel::none);
+  GemmShape padded = gram(64, 64, kLong, Layout::row);
+  padded.lda = 72;
+  padded.ldb = 80;
+  EXPECT_EQ(kernel(padded, DType::f16), GramKernel::none) << "the strides differ";
 }
 
 TEST(GramPolicy, WideRowsBeginAtUnits) {

@@ -1,5 +1,8 @@
 // Which cuda executor computes a product.
+#include <algorithm>
+
 #include "core/plan_types.hpp"
+#include "core/text.hpp"
 #include "dense/cuda/cublaslt.hpp"
 #include "dense/cuda/gram.hpp"
 #include "dense/cuda/panel.hpp"
@@ -23,6 +26,30 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
   return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
 }
 
+/// Products that the vendor computes unless A and B are the same memory, which only a run knows.
+template <class T, class TOut>
+class SymmetricExecutor final : public Executor<T, TOut> {
+ public:
+  SymmetricExecutor(const Stream& stream, const Problem& problem,
+                    std::unique_ptr<Executor<T, TOut>> general)
+      : same_(stream, problem), general_(std::move(general)) {}
+
+  void run(const Stream& stream, const Operands<T, TOut>& operands) const override {
+    if (same_.runs_as_same(operands)) return same_.run(stream, operands);
+    general_->run(stream, operands);
+  }
+  std::int64_t workspace_bytes() const noexcept override {
+    return std::max(same_.workspace_bytes(), general_->workspace_bytes());
+  }
+  std::string explain() const override {
+    return concat(general_->explain(), "; where A is B ", same_.explain_same());
+  }
+
+ private:
+  GramExecutor<T, TOut> same_;
+  std::unique_ptr<Executor<T, TOut>> general_;
+};
+
 }  // namespace
 
 template <class T, class TOut>
@@ -33,10 +60,13 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
   if (!vendor) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
-  return std::make_unique<CublasltExecutor<T, TOut>>(
+  auto by_vendor = std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
       own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
       choice != nullptr ? choice->algorithm : "");
+  if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves_same(stream.device(), problem))
+    return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(by_vendor));
+  return by_vendor;
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

@@ -13,7 +13,9 @@
 #include "dense/cuda/gram_row_vector.cuh"
 #include "dense/cuda/gram_rows.cuh"
 #include "dense/cuda/gram_staged.cuh"
+#include "dense/cuda/gram_triangle.cuh"
 #include "dense/cuda/gram_vector.cuh"
+#include "dense/cuda/gram_wgmma.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -179,8 +181,53 @@ GramLaunch<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all
   return kLaunches[tile]();
 }
 
+template <class T, int kTiles, bool kRowMajor>
+GramLaunch<T> wgmma_launch_of() {
+  using Tile = WgmmaTile<kTiles>;
+  constexpr std::size_t kAlignment = 1024;
+  return {nullptr,         &gram_wgmma_kernel<T, kTiles, kRowMajor>,
+          Tile::kThreads,  Tile::kRingBytes + kAlignment,
+          Tile::kSegments, Tile::kSide,
+          Tile::kSide,     true};
+}
+
 template <class T>
-GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
+GramLaunch<T> wgmma_launch(const GramConfiguration& c) {
+  if (c.row_major)
+    return c.tile == 1 ? wgmma_launch_of<T, 1, true>() : wgmma_launch_of<T, 2, true>();
+  return c.tile == 1 ? wgmma_launch_of<T, 1, false>() : wgmma_launch_of<T, 2, false>();
+}
+
+template <class T, Math kMath, int kGroups, bool kRowMajor = false>
+GramLaunch<T> triangle_launch_of() {
+  using Tile = TriangleTile<kGroups>;
+  using Acc = typename TriangleProduct<device::DeviceElement<T>, kMath, kGroups, kRowMajor>::Acc;
+  constexpr std::size_t kSums = Tile::kWarps * Tile::kTiles * 128 * sizeof(Acc);
+  constexpr std::size_t kRing = static_cast<std::size_t>(kTriangleSlots) * Tile::kSlotBytes;
+  constexpr std::size_t kAlignment = 1024;
+  return {nullptr,         &gram_triangle_kernel<T, kMath, kGroups, kRowMajor>,
+          Tile::kThreads,  std::max(kSums, kRing) + kAlignment,
+          Tile::kSegments, Tile::kSide,
+          Tile::kSide,     true};
+}
+
+template <class T>
+GramLaunch<T> triangle_launch(const GramConfiguration& c) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (!c.row_major) return triangle_launch_of<T, Math::ieee, 8>();
+    return c.tile == 4 ? triangle_launch_of<T, Math::ieee, 4, true>()
+                       : triangle_launch_of<T, Math::ieee, 8, true>();
+  } else {
+    if (c.math == Math::tf32) return triangle_launch_of<T, Math::tf32, 8>();
+    if (c.math == Math::tf32x3) return triangle_launch_of<T, Math::tf32x3, 4>();
+    return c.tile == 1   ? triangle_launch_of<T, Math::ieee, 1>()
+           : c.tile == 2 ? triangle_launch_of<T, Math::ieee, 2>()
+                         : triangle_launch_of<T, Math::ieee, 4>();
+  }
+}
+
+template <class T>
+GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const Problem& problem) {
   switch (configuration.kernel) {
     case GramKernel::vector:
       return vector_launch<T>(configuration);
@@ -209,10 +256,29 @@ GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& p
       if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
         return rows_launch<T>(configuration.tile, configuration.any);
       break;
+    case GramKernel::wgmma:
+      if constexpr (sizeof(T) == 2) return wgmma_launch<T>(configuration);
+      break;
+    case GramKernel::triangle:
+      if constexpr (sizeof(T) > 2 && !kIsComplex<T>) return triangle_launch<T>(configuration);
+      break;
     case GramKernel::none:
       break;
   }
   return {};
+}
+
+/// No more blocks than configuration.resident have room for their shared memory.
+template <class T>
+GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
+  GramLaunch<T> launch = unlimited_launch_of<T>(configuration, problem);
+  constexpr std::size_t kOfMultiprocessor = 228U << 10;
+  constexpr std::size_t kOfSystem = 1U << 10;  // in every block
+  if (configuration.resident > 0) {
+    launch.shared_bytes = std::max(
+        launch.shared_bytes, kOfMultiprocessor / (configuration.resident + 1) - kOfSystem + 16);
+  }
+  return launch;
 }
 
 template <class T>
@@ -290,6 +356,10 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
 template <class T>
 void load_gram_kernel(const GramConfiguration& configuration, const Problem& problem) {
   const GramLaunch<T> launch = launch_of<T>(configuration, problem);
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, launch.kernel()), "cudaFuncGetAttributes");
+  constexpr std::size_t kOfEveryKernel = 48U << 10;  // beyond, a kernel has one size in all plans
+  if (launch.shared_bytes <= kOfEveryKernel) return;
   check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(launch.shared_bytes)),
              "cudaFuncSetAttribute");
@@ -304,6 +374,10 @@ GramConfiguration unaligned_configuration(const GramConfiguration& aligned, cons
     c = choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
   c.vectors = false;
   c.prefetch = false;
+  if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
+    c.resident = 0;
+    c.blocks *= 2;
+  }
   return c;
 }
 
@@ -312,15 +386,18 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
     : configuration_(configuration(stream.device(), problem)),
       exchanged_(configuration_.mixed && problem.a.col != 1),
       problem_(exchanged_ ? exchanged(problem) : problem),
+      symmetric_(symmetric_configuration(stream.device(), problem)),
       unaligned_(
           unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
-      arrivals_(stream, configuration_.one_launch || unaligned_.one_launch ? 1 : 0),
+      arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
+                            ? 1
+                            : 0),
       misaligned_(stream, problem_, "") {
   arrivals_.fill_zero();
   device::load_kernels(stream, &gram_sum_kernel<T>);
   const DeviceGuard guard(stream.device().index());
-  load_gram_kernel<T>(configuration_, problem_);
-  if (unaligned_.kernel != GramKernel::none) load_gram_kernel<T>(unaligned_, problem_);
+  for (const GramConfiguration& c : {configuration_, symmetric_, unaligned_})
+    if (c.kernel != GramKernel::none) load_gram_kernel<T>(c, problem_);
   // As much of the first cache as there is: where the kernel ahead fills the shared memory, the sum
   // ends .7 to 1.1 us earlier than as the driver chooses (H200, 16 and 32 columns, k = 1e5).
   check_cuda(
@@ -342,8 +419,8 @@ unsigned* GramExecutor<T, TOut>::arrivals_of(void* workspace) const noexcept {
 
 template <class T, class TOut>
 std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const int blocks =
-      std::max({configuration_.blocks, configuration_.below_blocks, unaligned_.blocks});
+  const int blocks = std::max(
+      {configuration_.blocks, configuration_.below_blocks, symmetric_.blocks, unaligned_.blocks});
   const std::int64_t partials =
       blocks * problem_.m * problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
   return unaligned_.kernel != GramKernel::none ? partials
@@ -351,21 +428,46 @@ std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
 }
 
 template <class T, class TOut>
+std::string GramExecutor<T, TOut>::explain_same() const {
+  return describe(symmetric_);
+}
+
+template <class T, class TOut>
 std::string GramExecutor<T, TOut>::explain() const {
-  if (!needs_alignment(configuration_.kernel)) return describe(configuration_);
-  return concat(
-      describe(configuration_), "; for pointers off 16 bytes: ",
-      unaligned_.kernel != GramKernel::none ? describe(unaligned_) : misaligned_.explain());
+  std::string text = describe(configuration_);
+  if (symmetric_.kernel != GramKernel::none) text += concat("; where A is B ", explain_same());
+  if (needs_alignment(configuration_.kernel)) {
+    text += concat("; for pointers off 16 bytes: ", unaligned_.kernel != GramKernel::none
+                                                        ? describe(unaligned_)
+                                                        : misaligned_.explain());
+  }
+  return text;
+}
+
+template <class T, class TOut>
+bool GramExecutor<T, TOut>::same(const Operands<T, TOut>& operands) const noexcept {
+  return operands.a == operands.b && problem_.m == problem_.n &&
+         problem_.a == problem_.b.transposed();
+}
+
+template <class T>
+bool is_off(const T* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
+}
+
+template <class T, class TOut>
+bool GramExecutor<T, TOut>::runs_as_same(const Operands<T, TOut>& operands) const noexcept {
+  return symmetric_.kernel != GramKernel::none && same(operands) && !is_off(operands.a);
 }
 
 template <class T, class TOut>
 void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& given) const {
   Operands<T, TOut> operands = given;
   if (exchanged_) std::swap(operands.a, operands.b);
-  const auto off = [](const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
-  };
-  if (!off(operands.a) && !off(operands.b)) return launch(stream, operands, configuration_);
+  if (runs_as_same(operands)) return launch(stream, operands, symmetric_);
+  const bool fits = !is_off(operands.a) && !is_off(operands.b);
+  if (fits && configuration_.kernel != GramKernel::none)
+    return launch(stream, operands, configuration_);
   if (unaligned_.kernel != GramKernel::none) return launch(stream, operands, unaligned_);
   misaligned_.run(stream, operands);
 }
@@ -385,8 +487,7 @@ void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>
       .b_stride = row_major ? problem_.b.row : problem_.b.col,
       .a_strides = problem_.a,
       .b_strides = problem_.b,
-      .symmetric = static_cast<const void*>(operands.a) == operands.b && problem_.m == problem_.n &&
-                   problem_.a == problem_.b.transposed(),
+      .symmetric = same(operands),
       .conj_a = problem_.conj_a,
       .conj_b = problem_.conj_b,
       .vectors = configuration.vectors,

@@ -92,7 +92,7 @@ class GemmPlan {
   std::int64_t workspace_bytes() const noexcept;
   /// Family, kernel (the vendor's where it computes), tiles, split, bytes and bound. Two plans that
   /// explain themselves alike give equal bits for equal input at equal alignment of the pointers to
-  /// 16 bytes.
+  /// 16 bytes, and if A and B are the same memory in both or in neither.
   std::string explain() const;
 
  private:
