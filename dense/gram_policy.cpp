@@ -353,7 +353,7 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multip
   }
   // gram_wgmma_kernel would waste three quarters of its products (f16 n = 32: .76, staged .94).
   if (half && column_major && p.m > 16 && p.m <= 32)
-    return choose_column_major(p, type, multiprocessors);
+    return ended(choose_column_major(p, type, multiprocessors), p, type);
   GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
   if (half && p.m > 32) {
     c.kernel = GramKernel::wgmma;

@@ -46,7 +46,6 @@ struct GramConfiguration {
   bool spread = false;       // direct: the loads that a warp has in flight are far apart
   int run_log2 =
       0;  // staged, fma, wgmma, triangle: 2^run_log2 neighbouring slots' worth of k go to one block
-  int resident = 0;  // blocks of a multiprocessor at once; 0: as many as registers allow
   int packed = 1;    // rows: rows that make a wide row
   int resident = 0;  // blocks of a multiprocessor at once; 0: as many as registers allow
 };
