@@ -59,6 +59,7 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
   return type == DType::f32 ? 8 : type == DType::f64 ? 2 : 4;
 }
 
+/// Of a `problem` whose C has elements.
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability);
 

@@ -262,8 +262,9 @@ std::vector<std::string> expected_kernels(DType type) {
          {"update_ring_kernel by columns", "update_ring_kernel by rows", "gram_fma_kernel"})
       kernels.emplace_back(kernel);
   } else {
-    for (const char* kernel : {"update_mma_kernel by columns", "update_mma_kernel by rows",
-                               "gram_direct_kernel", "gram_staged_kernel", "gram_rows_kernel"})
+    for (const char* kernel :
+         {"update_mma_kernel by columns", "update_mma_kernel by rows", "gram_direct_kernel",
+          "gram_rows_kernel", type == DType::f64 ? "gram_staged_kernel" : "gram_wgmma_kernel"})
       kernels.emplace_back(kernel);
   }
   return kernels;
