@@ -126,11 +126,15 @@ struct GemmPlan<T, TOut>::Impl {
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
         tuning(note_on(options.tuning)),
-        executor(device.is_cuda()
-                     ? dense::cuda::make<T, TOut>(stream, problem, family, choice(options.tuning))
-                     : dense::cpu::make<T, TOut>(problem, family, choice(options.tuning))),
+        executor(empty() ? nullptr : make(stream, options.tuning)),
         workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
     stream.synchronize();  // the workspace is ready for every stream, not only for this one
+  }
+
+  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream,
+                                                 const GemmTuning* measured) const {
+    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, choice(measured))
+                            : dense::cpu::make<T, TOut>(problem, family, choice(measured));
   }
 
   const GemmChoice* choice_of(const GemmTuning& measured) const {
@@ -183,7 +187,7 @@ struct GemmPlan<T, TOut>::Impl {
   dense::Problem problem;
   GemmFamily family;
   std::string tuning;
-  std::unique_ptr<dense::Executor<T, TOut>> executor;
+  std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
   Buffer<std::byte> workspace;
 };
 
@@ -243,7 +247,7 @@ std::string GemmPlan<T, TOut>::explain() const {
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
   const Device device = impl_->device;
   const auto bound = dense::predict(p, kDType<T>, kDType<TOut>, device.kind(), device.properties());
-  const std::string kernel = impl_->executor->explain();
+  const std::string kernel = impl_->empty() ? "none, C is empty" : impl_->executor->explain();
   const dense::KernelModel* model =
       device.is_cuda() ? dense::find_model(kernel, impl_->family, kDType<T>, s.math) : nullptr;
   return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",

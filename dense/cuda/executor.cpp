@@ -55,8 +55,6 @@ class SymmetricExecutor final : public Executor<T, TOut> {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, const GemmChoice* choice) {
-  if (problem.m == 0 || problem.n == 0)  // no shape to choose for
-    return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, "C is empty");
   const bool vendor =
       choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
   if (!vendor) return own<T, TOut>(stream, problem, family, "");
