@@ -387,6 +387,10 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   return ended(c, p, type);
 }
 
+bool vendor_beats_symmetric_gram(const Problem& p, DType type) noexcept {
+  return size_of(type) == 2 && p.m > 64 && p.k < 500'000;
+}
+
 bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   constexpr int kMultiprocessors = 132;
   const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);

@@ -87,6 +87,10 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
 /// 16 columns 1.1 to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
 
+/// Where that holds with A = B, too, of choose_symmetric_gram()'s kernel: halves of 128 columns at
+/// k = 1e4 .85, 1e5 .72 (few blocks whose sums take long); at 1e6 1.17 by columns, .94 by rows.
+bool vendor_beats_symmetric_gram(const Problem& problem, DType type) noexcept;
+
 /// One line of explain().
 std::string describe(const GramConfiguration& configuration);
 

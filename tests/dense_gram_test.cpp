@@ -89,14 +89,23 @@ EXECUTOR_TEST(DenseGram, ShortExactForMixedLayouts) {
   }
 }
 
-/// A^T A from one copy of A, where the case has two equal ones.
+/// A^T A from one copy of A, where the case has two equal ones; `tuning` as GemmOptions has it.
 template <class T, class TOut>
-HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, TOut>& dense) {
-  const GemmPlan<T, TOut> plan(stream, dense.shape);
+HostMatrix<TOut> multiply_with_itself(const Stream& stream, const DenseCase<T, TOut>& dense,
+                                      const GemmTuning* tuning = nullptr) {
+  const GemmPlan<T, TOut> plan(stream, dense.shape, {.tuning = tuning});
   DeviceMatrix<T> a(stream, dense.a);
   DeviceMatrix<TOut> c(stream, dense.c);
   plan.run(stream, static_cast<Accumulator<T>>(dense.alpha), a.view(), a.view(), 0, c.view());
   return c.download();
+}
+
+/// The same by lanky's own kernels, also where the vendor's are faster.
+template <class T, class TOut>
+HostMatrix<TOut> own_with_itself(const Stream& stream, const DenseCase<T, TOut>& dense) {
+  GemmTuning own;
+  own.set({stream.device(), dense.shape, kDType<T>, kDType<TOut>}, {.vendor = false});
+  return multiply_with_itself(stream, dense, &own);
 }
 
 /// Where A and B are the same memory, another kernel computes.
@@ -149,7 +158,7 @@ EXECUTOR_TEST(DenseGram, ShortExactWhereAIsB) {
         SCOPED_TRACE(text(shape));
         DenseCase<T, TOut> dense(shape, Data::integers, 7, 2);
         dense.b = dense.a;
-        dense.expect_exact(multiply_with_itself(stream, dense));
+        dense.expect_exact(own_with_itself(stream, dense));
       }
     }
   }
@@ -169,7 +178,7 @@ EXECUTOR_TEST(DenseGram, ExactOverLongSumsWhereAIsB) {
       SCOPED_TRACE(text(shape));
       DenseCase<T, TOut> dense(shape, Data::integers, 8, 1.0 / 1024);
       dense.b = dense.a;
-      dense.expect_exact(multiply_with_itself(stream, dense));
+      dense.expect_exact(own_with_itself(stream, dense));
     }
   }
 }
@@ -320,6 +329,17 @@ TEST(GramPolicy, KernelsWhereAIsB) {
   padded.lda = 72;
   padded.ldb = 80;
   EXPECT_EQ(kernel(padded, DType::f16), GramKernel::none) << "the strides differ";
+}
+
+TEST(GramPolicy, TheVendorTakesShortProductsOfManyHalvesWithThemselves) {
+  const auto to_vendor = [](std::int64_t side, std::int64_t k, DType type) {
+    return dense::vendor_beats_symmetric_gram(
+        dense::canonical(dense::with_leading_dimensions(gram(side, side, k, Layout::col))), type);
+  };
+  EXPECT_TRUE(to_vendor(128, 100'000, DType::f16));
+  EXPECT_FALSE(to_vendor(128, 1'000'000, DType::f16));
+  EXPECT_FALSE(to_vendor(64, 100'000, DType::bf16));
+  EXPECT_FALSE(to_vendor(128, 100'000, DType::f64));
 }
 
 TEST(GramPolicy, WideRowsBeginAtUnits) {

@@ -26,7 +26,8 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
   return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
 }
 
-/// Products that the vendor computes unless A and B are the same memory, which only a run knows.
+/// Grams whose kernel for A and B in the same memory, which only a run knows, is lanky's, while
+/// another executor computes all others.
 template <class T, class TOut>
 class SymmetricExecutor final : public Executor<T, TOut> {
  public:
@@ -57,16 +58,27 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
                                         GemmFamily family, const GemmChoice* choice) {
   const bool vendor =
       choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
-  if (!vendor) return own<T, TOut>(stream, problem, family, "");
+  const bool symmetric =
+      family == GemmFamily::gram && GramExecutor<T, TOut>::serves_same(stream.device(), problem);
+  const auto with_symmetric = [&](std::unique_ptr<Executor<T, TOut>> general) {
+    return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(general));
+  };
+  const auto lankys = [&](std::string reason) -> std::unique_ptr<Executor<T, TOut>> {
+    auto general = own<T, TOut>(stream, problem, family, std::move(reason));
+    const bool both = GramExecutor<T, TOut>::serves(stream.device(), problem);
+    if (symmetric && !both) return with_symmetric(std::move(general));
+    return general;
+  };
+  if (!vendor) return lankys("");
   std::string reason = cublaslt_absence(problem, kDType<T>);
-  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
-  auto by_vendor = std::make_unique<CublasltExecutor<T, TOut>>(
+  if (!reason.empty()) return lankys(std::move(reason));
+  auto general = std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
       own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
       choice != nullptr ? choice->algorithm : "");
-  if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves_same(stream.device(), problem))
-    return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(by_vendor));
-  return by_vendor;
+  if (symmetric && !vendor_beats_symmetric_gram(problem, kDType<T>))
+    return with_symmetric(std::move(general));
+  return general;
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
