@@ -6,9 +6,10 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is spmv-summary, spmv, spmv-paths, gemm, gemm-overview, gemm-worst, gemm-sample or gemm-grid:FAMILY. FILE
-may be a pattern such as gemm_*.jsonl. The plots are those of plots.py. Without arguments all tables and
-plots are written anew; --check changes nothing and fails where a text differs from its files.
+KIND is spmv-summary, spmv, spmv-paths, gemm, gemm-overview, gemm-worst, gemm-sample, gemm-targets or
+gemm-grid:FAMILY. FILE may be a pattern such as gemm_*.jsonl. The plots are those of plots.py. Without
+arguments all tables and plots are written anew; --check changes nothing and fails where a text differs
+from its files.
 """
 
 import difflib
@@ -17,11 +18,12 @@ import statistics
 import sys
 
 import plots
+import targets
 from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
                    points_of, read_lines, wide)
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
-GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-grid")
+GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
 SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths")
 
 
@@ -214,6 +216,8 @@ MEANING = {
     "gemm-worst": "speed-up: the best vendor's time over lanky's, smallest first",
     "gemm-sample": "combinations beyond the core, drawn with the seed in the file; speed-up and of limit: "
                    "geometric means",
+    "gemm-targets": "by bench/targets.py: shares are of the floor, times in microseconds, speed-ups over the "
+                    "best vendor",
 }
 
 
@@ -233,6 +237,7 @@ def make_table(kind, name):
              "gemm-overview": lambda: overview_table(points),
              "gemm-worst": lambda: worst_table(points),
              "gemm-sample": lambda: sample_table(points),
+             "gemm-targets": lambda: targets.judged(points).table(),
              "gemm-grid": lambda: grid_table(points, family)}.get(
                  kind, lambda: case_table(cases, subject))()
     return "\n" + table + source(environments, name, subject, MEANING[kind]) + "\n"

@@ -72,6 +72,11 @@ class Targets:
                           "met" if mean >= wanted else "missed",
                           f"floor and peak themselves: {ceiling:.2f}"))
 
+    def table(self):
+        rows = ["| " + " | ".join(row) + " |\n" for row in self.rows]
+        return ("| target | worst (wanted) | met by | | worst point |\n"
+                "| --- | ---: | ---: | --- | --- |\n" + "".join(rows))
+
 
 def gram_targets(t):
     def gram(k, sizes, chosen=lambda line: True):
@@ -182,6 +187,15 @@ def list_below(points, bar):
               f"{p.name()}: {p.own.get('kernel', '')}")
 
 
+def judged(points):
+    """All targets, held against the points."""
+    targets = Targets(points)
+    for judge in (gram_targets, symmetric_target, update_targets, panel_targets, vendor_targets,
+                  accuracy_target):
+        judge(targets)
+    return targets
+
+
 def main(arguments):
     below = None
     if arguments[:1] == ["--below"]:
@@ -196,15 +210,11 @@ def main(arguments):
     if below is not None:
         list_below(all_points(lines), below)
         return 0
-    targets = Targets(all_points(lines))
-    for judge in (gram_targets, symmetric_target, update_targets, panel_targets, vendor_targets,
-                  accuracy_target):
-        judge(targets)
-    print("| target | worst (wanted) | met by | | worst point |\n| --- | ---: | ---: | --- | --- |")
-    for row in targets.rows:
-        print("| " + " | ".join(row) + " |")
-    not_ok = [p for p in targets.points if p.status != "ok"]
-    print(f"\n{len(targets.points)} points, {len(not_ok)} not ok"
+    points = all_points(lines)
+    targets = judged(points)
+    print(targets.table(), end="")
+    not_ok = [p for p in points if p.status != "ok"]
+    print(f"\n{len(points)} points, {len(not_ok)} not ok"
           + "".join(f"\n  {p.name()}: {p.status}" for p in not_ok[:20]))
     return 0 if all(row[3] == "met" for row in targets.rows) and not not_ok else 1
 
