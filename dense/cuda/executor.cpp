@@ -13,19 +13,6 @@ namespace lanky::dense::cuda {
 
 namespace {
 
-/// The kernels of a family where it serves the problem, the tile kernel otherwise.
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
-                                       GemmFamily family, std::string reason) {
-  if (family == GemmFamily::update)
-    return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
-  if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
-    return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
-  if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
-    return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
-  return std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
-}
-
 /// Grams whose kernel for A and B in the same memory, which only a run knows, is lanky's, while
 /// another executor computes all others.
 template <class T, class TOut>
@@ -51,6 +38,31 @@ class SymmetricExecutor final : public Executor<T, TOut> {
   std::unique_ptr<Executor<T, TOut>> general_;
 };
 
+/// `general`, and lanky's kernel for A = B where there is one.
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Problem& problem,
+                                                  GemmFamily family,
+                                                  std::unique_ptr<Executor<T, TOut>> general) {
+  if (family != GemmFamily::gram || !GramExecutor<T, TOut>::serves_same(stream.device(), problem))
+    return general;
+  return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(general));
+}
+
+/// The kernels of a family where it serves the problem, the tile kernel otherwise.
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
+                                       GemmFamily family, std::string reason) {
+  if (family == GemmFamily::update)
+    return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
+  if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
+    return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
+  if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
+    return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
+  return with_symmetric<T, TOut>(
+      stream, problem, family,
+      std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason)));
+}
+
 }  // namespace
 
 template <class T, class TOut>
@@ -58,27 +70,15 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
                                         GemmFamily family, const GemmChoice* choice) {
   const bool vendor =
       choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
-  const bool symmetric =
-      family == GemmFamily::gram && GramExecutor<T, TOut>::serves_same(stream.device(), problem);
-  const auto with_symmetric = [&](std::unique_ptr<Executor<T, TOut>> general) {
-    return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(general));
-  };
-  const auto lankys = [&](std::string reason) -> std::unique_ptr<Executor<T, TOut>> {
-    auto general = own<T, TOut>(stream, problem, family, std::move(reason));
-    const bool both = GramExecutor<T, TOut>::serves(stream.device(), problem);
-    if (symmetric && !both) return with_symmetric(std::move(general));
-    return general;
-  };
-  if (!vendor) return lankys("");
+  if (!vendor) return own<T, TOut>(stream, problem, family, "");
   std::string reason = cublaslt_absence(problem, kDType<T>);
-  if (!reason.empty()) return lankys(std::move(reason));
-  auto general = std::make_unique<CublasltExecutor<T, TOut>>(
+  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
+  auto by_vendor = std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
       own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
       choice != nullptr ? choice->algorithm : "");
-  if (symmetric && !vendor_beats_symmetric_gram(problem, kDType<T>))
-    return with_symmetric(std::move(general));
-  return general;
+  if (vendor_beats_symmetric_gram(problem, kDType<T>)) return by_vendor;
+  return with_symmetric<T, TOut>(stream, problem, family, std::move(by_vendor));
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

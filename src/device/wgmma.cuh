@@ -38,6 +38,19 @@ __device__ std::uint64_t wgmma_tf32_columns(const void* b) {
   return (shared_address(b) & 0x3ffffU) >> 4 | kNextK << 16 | kNextColumns << 32;
 }
 
+// The sums of 8 columns as operands of asm, and their places in its text.
+#define LANKY_SUMS(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+#define LANKY_SUMS_32(i) LANKY_SUMS(i), LANKY_SUMS(i + 1), LANKY_SUMS(i + 2), LANKY_SUMS(i + 3)
+#define LANKY_SUMS_64(i) LANKY_SUMS_32(i), LANKY_SUMS_32(i + 4)
+#define LANKY_PLACES_32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define LANKY_PLACES_64                                                                           \
+  LANKY_PLACES_32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, " \
+                  "%31"
+#define LANKY_PLACES_128                                                                         \
+  LANKY_PLACES_64                                                                                \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, " \
+  "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
 /// c[64,kColumns] = a[64,8] b[8,kColumns] + (accumulate ? c : 0); each warp has 16 of the rows, in
 /// fragments as of mma_m16n8k8_tf32: c[j] is that of columns 8 j to 8 j + 7.
 __device__ inline void wgmma_tf32(float (&c)[4][4], const std::uint32_t (&a)[4], std::uint64_t b,
@@ -46,13 +59,10 @@ __device__ inline void wgmma_tf32(float (&c)[4][4], const std::uint32_t (&a)[4],
       "{\n"
       ".reg .pred accumulate;\n"
       "setp.ne.b32 accumulate, %21, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-      "{%16, %17, %18, %19}, %20, accumulate, 1, 1;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {" LANKY_PLACES_32
+      "}, {%16, %17, %18, %19}, %20, accumulate, 1, 1;\n"
       "}\n"
-      : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-        "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-        "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3])
+      : LANKY_SUMS_32(0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
@@ -62,17 +72,10 @@ __device__ inline void wgmma_tf32(float (&c)[8][4], const std::uint32_t (&a)[4],
       "{\n"
       ".reg .pred accumulate;\n"
       "setp.ne.b32 accumulate, %37, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "{%32, %33, %34, %35}, %36, accumulate, 1, 1;\n"
+      "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" LANKY_PLACES_64
+      "}, {%32, %33, %34, %35}, %36, accumulate, 1, 1;\n"
       "}\n"
-      : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-        "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-        "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
-        "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-        "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-        "+f"(c[7][2]), "+f"(c[7][3])
+      : LANKY_SUMS_64(0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
@@ -99,100 +102,51 @@ __device__ void keep_in_order(float (&c)[kTiles][4]) {
   }
 }
 
-// c[64,64 or 128] = a[64,16] b[16,64 or 128] + (accumulate ? c : 0), both in shared memory
-// (wgmma_swizzled); fragments as those of wgmma_tf32.
+#define LANKY_WGMMA_64(type)                                                           \
+  asm volatile(                                                                        \
+      "{\n"                                                                            \
+      ".reg .pred accumulate;\n"                                                       \
+      "setp.ne.b32 accumulate, %34, 0;\n"                                              \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" LANKY_PLACES_64 \
+      "}, %32, %33, accumulate, 1, 1, %35, %35;\n"                                     \
+      "}\n"                                                                            \
+      : LANKY_SUMS_64(0)                                                               \
+      : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0))
+#define LANKY_WGMMA_128(type)                                                            \
+  asm volatile(                                                                          \
+      "{\n"                                                                              \
+      ".reg .pred accumulate;\n"                                                         \
+      "setp.ne.b32 accumulate, %66, 0;\n"                                                \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" LANKY_PLACES_128 \
+      "}, %64, %65, accumulate, 1, 1, %67, %67;\n"                                       \
+      "}\n"                                                                              \
+      : LANKY_SUMS_64(0), LANKY_SUMS_64(8)                                               \
+      : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0))
+
+/// c[64,64 or 128] = a[64,16] b[16,64 or 128] + (accumulate ? c : 0), both in shared memory
+/// (wgmma_swizzled); fragments as those of wgmma_tf32. E: __half or __nv_bfloat16.
 template <class E, bool kRowMajor>
 __device__ void wgmma(float (&c)[8][4], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  if constexpr (std::is_same_v<E, __half>) {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %34, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-        "%32, %33, accumulate, 1, 1, %35, %35;\n"
-        "}\n"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
-          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-          "+f"(c[7][2]), "+f"(c[7][3])
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0));
-  } else {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %34, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-        "%32, %33, accumulate, 1, 1, %35, %35;\n"
-        "}\n"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
-          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-          "+f"(c[7][2]), "+f"(c[7][3])
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0));
-  }
+  if constexpr (std::is_same_v<E, __half>)
+    LANKY_WGMMA_64("f16");
+  else
+    LANKY_WGMMA_64("bf16");
 }
-
 template <class E, bool kRowMajor>
 __device__ void wgmma(float (&c)[16][4], std::uint64_t a, std::uint64_t b, bool accumulate) {
-  if constexpr (std::is_same_v<E, __half>) {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "%64, %65, accumulate, 1, 1, %67, %67;\n"
-        "}\n"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
-          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-          "+f"(c[7][2]), "+f"(c[7][3]), "+f"(c[8][0]), "+f"(c[8][1]), "+f"(c[8][2]), "+f"(c[8][3]),
-          "+f"(c[9][0]), "+f"(c[9][1]), "+f"(c[9][2]), "+f"(c[9][3]), "+f"(c[10][0]),
-          "+f"(c[10][1]), "+f"(c[10][2]), "+f"(c[10][3]), "+f"(c[11][0]), "+f"(c[11][1]),
-          "+f"(c[11][2]), "+f"(c[11][3]), "+f"(c[12][0]), "+f"(c[12][1]), "+f"(c[12][2]),
-          "+f"(c[12][3]), "+f"(c[13][0]), "+f"(c[13][1]), "+f"(c[13][2]), "+f"(c[13][3]),
-          "+f"(c[14][0]), "+f"(c[14][1]), "+f"(c[14][2]), "+f"(c[14][3]), "+f"(c[15][0]),
-          "+f"(c[15][1]), "+f"(c[15][2]), "+f"(c[15][3])
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0));
-  } else {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "%64, %65, accumulate, 1, 1, %67, %67;\n"
-        "}\n"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
-          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
-          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
-          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
-          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-          "+f"(c[7][2]), "+f"(c[7][3]), "+f"(c[8][0]), "+f"(c[8][1]), "+f"(c[8][2]), "+f"(c[8][3]),
-          "+f"(c[9][0]), "+f"(c[9][1]), "+f"(c[9][2]), "+f"(c[9][3]), "+f"(c[10][0]),
-          "+f"(c[10][1]), "+f"(c[10][2]), "+f"(c[10][3]), "+f"(c[11][0]), "+f"(c[11][1]),
-          "+f"(c[11][2]), "+f"(c[11][3]), "+f"(c[12][0]), "+f"(c[12][1]), "+f"(c[12][2]),
-          "+f"(c[12][3]), "+f"(c[13][0]), "+f"(c[13][1]), "+f"(c[13][2]), "+f"(c[13][3]),
-          "+f"(c[14][0]), "+f"(c[14][1]), "+f"(c[14][2]), "+f"(c[14][3]), "+f"(c[15][0]),
-          "+f"(c[15][1]), "+f"(c[15][2]), "+f"(c[15][3])
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowMajor ? 1 : 0));
-  }
+  if constexpr (std::is_same_v<E, __half>)
+    LANKY_WGMMA_128("f16");
+  else
+    LANKY_WGMMA_128("bf16");
 }
+
+#undef LANKY_WGMMA_128
+#undef LANKY_WGMMA_64
+#undef LANKY_PLACES_128
+#undef LANKY_PLACES_64
+#undef LANKY_PLACES_32
+#undef LANKY_SUMS_64
+#undef LANKY_SUMS_32
+#undef LANKY_SUMS
 
 }  // namespace lanky::device
