@@ -43,9 +43,10 @@ __device__ std::uint64_t wgmma_tf32_columns(const void* b) {
 #define LANKY_SUMS_32(i) LANKY_SUMS(i), LANKY_SUMS(i + 1), LANKY_SUMS(i + 2), LANKY_SUMS(i + 3)
 #define LANKY_SUMS_64(i) LANKY_SUMS_32(i), LANKY_SUMS_32(i + 4)
 #define LANKY_PLACES_32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-#define LANKY_PLACES_64                                                                           \
-  LANKY_PLACES_32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, " \
-                  "%31"
+#define LANKY_PLACES_64                        \
+  LANKY_PLACES_32                              \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, " \
+  "%24, %25, %26, %27, %28, %29, %30, %31"
 #define LANKY_PLACES_128                                                                         \
   LANKY_PLACES_64                                                                                \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, " \
