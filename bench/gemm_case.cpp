@@ -309,7 +309,7 @@ class GemmWorkload final : public Workload {
   void bind(Contestant& contestant, std::shared_ptr<VendorGemmProduct> product) {
     contestant.plan_bytes = product->workspace_bytes();
     if (const std::string algorithm = product->algorithm(); !algorithm.empty())
-      contestant.explanation = "chosen by timing all\nkernel: algorithm " + algorithm;
+      contestant.explanation = "kernel: algorithm " + algorithm;
     contestant.run = [this, product = std::move(product)](const Stream& stream, int slot) {
       product->run(stream.native(), sets_[static_cast<std::size_t>(slot)]);
     };

@@ -69,10 +69,11 @@ void add_quality(Json& line, const Timing& timing) {
 
 /// The rest of the line of `text` that begins with `head`; "" where there is none.
 std::string rest_of_line(const std::string& text, const std::string& head) {
-  const std::size_t start = text.find("\n" + head);
+  const std::string lines = "\n" + text;
+  const std::size_t start = lines.find("\n" + head);
   if (start == std::string::npos) return "";
   const std::size_t first = start + 1 + head.size();
-  return text.substr(first, text.find('\n', first) - first);
+  return lines.substr(first, lines.find('\n', first) - first);
 }
 
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {

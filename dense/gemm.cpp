@@ -165,9 +165,9 @@ struct GemmPlan<T, TOut>::Impl {
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
   std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
 
-  /// In a workspace that needs no check.
+  /// In the memory of a workspace that needs no check.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
-           Scalar beta, MatrixView<TOut> c, void* in) const {
+           Scalar beta, MatrixView<TOut> c, void* memory) const {
     check_same_device(device, stream.device());
     check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device,
                "A");
@@ -178,8 +178,8 @@ struct GemmPlan<T, TOut>::Impl {
     check_scalar(beta, device, "beta");
     if (empty()) return;
     const bool swapped = problem.swapped;
-    executor->run(stream,
-                  {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta, c.data, in});
+    executor->run(stream, {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta,
+                           c.data, memory});
   }
 
   Device device;

@@ -278,8 +278,6 @@ std::string_view name(GramKernel kernel) {
   return "unknown";
 }
 
-}  // namespace
-
 /// Groups of 8 columns that gram_triangle_kernel has sums for; 0 where others are faster: f32 of 8
 /// columns below k = 2e6, tf32 of 32, f64 by columns up to 32.
 int triangle_groups(const Problem& p, DType type) {
@@ -293,6 +291,14 @@ int triangle_groups(const Problem& p, DType type) {
   return groups == 2 || p.math == Math::tf32 ? groups : 0;
 }
 
+/// `c` with the tiles and blocks of gram_wgmma_kernel.
+GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, int multiprocessors) {
+  c.kernel = GramKernel::wgmma;
+  c.tile = p.m <= 64 ? 1 : 2;
+  c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
+  return c;
+}
+
 /// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
 GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
   const bool row_major = p.a.col != 1;
@@ -303,11 +309,10 @@ GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
   // (.94), 24 x 9 .76 (.95).
   const bool wide_enough = row_major ? p.m > 32 && p.n > 1 : p.m + p.n >= 56 && p.n > 1;
   if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
-  c.kernel = GramKernel::wgmma;
-  c.tile = p.m <= 64 ? 1 : 2;
-  c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
-  return c;
+  return by_wgmma(c, p, multiprocessors);
 }
+
+}  // namespace
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability) {
@@ -355,17 +360,14 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multip
   if (half && column_major && p.m > 16 && p.m <= 32)
     return ended(choose_column_major(p, type, multiprocessors), p, type);
   GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
-  if (half && p.m > 32) {
-    c.kernel = GramKernel::wgmma;
-    c.tile = p.m <= 64 ? 1 : 2;
-    c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
-  } else if (const int groups = triangle_groups(p, type); groups > 0) {
-    c.kernel = GramKernel::triangle;
-    c.tile = groups;
-    if (type == DType::f32 && p.m > 16) c.math = p.math;
-    c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
-  }
-  return c.kernel != GramKernel::none ? c : GramConfiguration{};
+  if (half && p.m > 32) return by_wgmma(c, p, multiprocessors);
+  const int groups = triangle_groups(p, type);
+  if (groups == 0) return {};
+  c.kernel = GramKernel::triangle;
+  c.tile = groups;
+  if (type == DType::f32 && p.m > 16) c.math = p.math;
+  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
+  return c;
 }
 
 GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {

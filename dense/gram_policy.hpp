@@ -44,10 +44,9 @@ struct GramConfiguration {
   bool prefetch = false;     // what is read first, while the kernel ahead still runs
   bool one_launch = false;   // the last block adds the partial sums
   bool spread = false;       // direct: the loads that a warp has in flight are far apart
-  int run_log2 =
-      0;  // staged, fma, wgmma, triangle: 2^run_log2 neighbouring slots' worth of k go to one block
-  int packed = 1;    // rows: rows that make a wide row
-  int resident = 0;  // blocks of a multiprocessor at once; 0: as many as registers allow
+  int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block
+  int packed = 1;            // rows: rows that make a wide row
+  int resident = 0;          // blocks of a multiprocessor at once; 0: as many as registers allow
 };
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.

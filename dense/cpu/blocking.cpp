@@ -111,7 +111,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
       break;
     }
   }
-  blocking.rows = static_cast<int>(std::clamp<std::int64_t>(problem.m, 1, most_rows));
+  blocking.rows = static_cast<int>(std::min(problem.m, most_rows));
   const std::int64_t blocks = ceil_div(problem.m, blocking.rows);
   if (problem.k <= depth) {  // B is packed once a task
     blocking.blocks =
@@ -119,8 +119,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   }
   // The sums of a chunk are far smaller than what it reads.
   const std::int64_t least =
-      problem.m == 0 ? kChunkLeast
-                     : std::max(kChunkLeast, 32 * problem.m * problem.n / (problem.m + problem.n));
+      std::max(kChunkLeast, 32 * problem.m * problem.n / (problem.m + problem.n));
   blocking.split =
       choose_split(ceil_div(blocks, blocking.blocks), problem.k, kWantedTasks, 64, least);
   blocking.depth = static_cast<int>(

@@ -354,15 +354,12 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
 }
 
 template <class T>
-void load_gram_kernel(const GramConfiguration& configuration, const Problem& problem) {
+void load_gram_kernel(const Stream& stream, const GramConfiguration& configuration,
+                      const Problem& problem) {
   const GramLaunch<T> launch = launch_of<T>(configuration, problem);
-  cudaFuncAttributes attributes{};
-  check_cuda(cudaFuncGetAttributes(&attributes, launch.kernel()), "cudaFuncGetAttributes");
-  constexpr std::size_t kOfEveryKernel = 48U << 10;  // beyond, a kernel has one size in all plans
-  if (launch.shared_bytes <= kOfEveryKernel) return;
-  check_cuda(cudaFuncSetAttribute(launch.kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(launch.shared_bytes)),
-             "cudaFuncSetAttribute");
+  device::load_kernels(stream, launch.kernel());
+  // Beyond what every kernel may have, a kernel has one size in all plans.
+  device::allow_shared_memory(stream, launch.kernel(), static_cast<int>(launch.shared_bytes));
 }
 
 /// The configuration for pointers off 16 bytes.
@@ -395,9 +392,9 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       misaligned_(stream, problem_, "") {
   arrivals_.fill_zero();
   device::load_kernels(stream, &gram_sum_kernel<T>);
-  const DeviceGuard guard(stream.device().index());
   for (const GramConfiguration& c : {configuration_, symmetric_, unaligned_})
-    if (c.kernel != GramKernel::none) load_gram_kernel<T>(c, problem_);
+    if (c.kernel != GramKernel::none) load_gram_kernel<T>(stream, c, problem_);
+  const DeviceGuard guard(stream.device().index());
   // As much of the first cache as there is: where the kernel ahead fills the shared memory, the sum
   // ends .7 to 1.1 us earlier than as the driver chooses (H200, 16 and 32 columns, k = 1e5).
   check_cuda(

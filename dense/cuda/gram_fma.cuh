@@ -345,18 +345,13 @@ __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
   extern __shared__ unsigned char dynamic_shared[];
   __shared__ device::Mbarrier full[kTile.slots];
   __shared__ device::Mbarrier empty[kTile.slots];
-  unsigned char* const ring =
-      dynamic_shared + (1024 - device::shared_address(dynamic_shared) % 1024) % 1024;
+  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
   Sum* const totals = reinterpret_cast<Sum*>(ring + kTile.slots * kSlotBytes);
   const int warp = static_cast<int>(threadIdx.x) / 32;
 
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kTile.slots; ++s) {
-      device::mbarrier_init(&full[s], 1);
-      device::mbarrier_init(&empty[s], kTile.segments * kTile.group_warps());
-    }
-    device::mbarrier_init_done();
+    device::init_ring(full, empty, kTile.slots, 1, kTile.segments * kTile.group_warps());
     device::prefetch_tensor_map(&maps.a);
     device::prefetch_tensor_map(&maps.b);
   }

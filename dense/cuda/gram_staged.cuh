@@ -97,6 +97,16 @@ struct SlotSequence {
   __device__ bool has(int index) const { return at(index) < count; }
 };
 
+/// Those of all k: `segments` segments of segment_k each make a slot. Row-major, the last segment
+/// goes beyond k instead of leaving a rest.
+template <bool kRowMajor>
+__device__ SlotSequence slots_of(int run_log2, std::int64_t k, int segment_k, int segments) {
+  const std::int64_t all = kRowMajor ? (k + segment_k - 1) / segment_k : k / segment_k;
+  const int whole = static_cast<int>((all + segments - 1) / segments);
+  const bool has_rest = !kRowMajor && k % segment_k != 0;
+  return {run_log2, whole + (has_rest ? 1 : 0), whole};
+}
+
 /// Block: writes [n][m] sums. The last warp copies (a warp that multiplies as well copied too late:
 /// f32 n = 32 at .49 of the floor instead of .79); group g multiplies segments g, g + groups, ...
 /// of the block's. Shared memory: ring of slots [A, B][segment][row][128 bytes] or, row-major, [A,
@@ -118,28 +128,20 @@ __global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
   extern __shared__ unsigned char dynamic_shared[];
   __shared__ device::Mbarrier full[kGramSlots];
   __shared__ device::Mbarrier empty[kGramSlots];
-  unsigned char* const ring =
-      dynamic_shared + (1024 - device::shared_address(dynamic_shared) % 1024) % 1024;
+  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kGramSlots; ++s) {
-      device::mbarrier_init(&full[s], 1);
-      device::mbarrier_init(&empty[s], kTile.segments * kTile.group_warps());
-    }
-    device::mbarrier_init_done();
+    device::init_ring(full, empty, kGramSlots, 1, kTile.segments * kTile.group_warps());
     device::prefetch_tensor_map(&maps.a);
     device::prefetch_tensor_map(&maps.b);
   }
   __syncthreads();  // barriers are initialized before anyone waits at them
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const std::int64_t segments = kRowMajor ? (k + kSegmentK - 1) / kSegmentK : k / kSegmentK;
-  const int whole_slots = static_cast<int>((segments + kTile.segments - 1) / kTile.segments);
-  const bool has_rest = !kRowMajor && k % kSegmentK != 0;
-  const SlotSequence sequence{g.run_log2, whole_slots + (has_rest ? 1 : 0), whole_slots};
+  const auto sequence = slots_of<kRowMajor>(g.run_log2, k, kSegmentK, kTile.segments);
 
   WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n> product;
   const int group = warp / kTile.group_warps();

@@ -206,27 +206,19 @@ __global__ __launch_bounds__(TriangleTile<kGroups>::kThreads,
   extern __shared__ unsigned char dynamic_shared[];
   __shared__ device::Mbarrier full[kTriangleSlots];
   __shared__ device::Mbarrier empty[kTriangleSlots];
-  unsigned char* const ring =
-      dynamic_shared + (1024 - device::shared_address(dynamic_shared) % 1024) % 1024;
+  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kTriangleSlots; ++s) {
-      device::mbarrier_init(&full[s], 1);
-      device::mbarrier_init(&empty[s], Tile::kSegments);
-    }
-    device::mbarrier_init_done();
+    device::init_ring(full, empty, kTriangleSlots, 1, Tile::kSegments);
     device::prefetch_tensor_map(&maps.a);
   }
   __syncthreads();  // barriers are initialized before anyone waits at them
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == device::DeviceAccumulator<T>(0) ? 0 : g.k;
-  const std::int64_t segments = kRowMajor ? (k + kSegmentK - 1) / kSegmentK : k / kSegmentK;
-  const int whole_slots = static_cast<int>((segments + Tile::kSegments - 1) / Tile::kSegments);
-  const bool has_rest = !kRowMajor && k % kSegmentK != 0;
-  const SlotSequence sequence{g.run_log2, whole_slots + (has_rest ? 1 : 0), whole_slots};
+  const auto sequence = slots_of<kRowMajor>(g.run_log2, k, kSegmentK, Tile::kSegments);
 
   if (warp >= Tile::kWarps) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // setmaxnreg exists on no other architecture

@@ -116,8 +116,7 @@ __global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
   extern __shared__ unsigned char dynamic_shared[];
   __shared__ device::Mbarrier full[Tile::kMostSlots];
   __shared__ device::Mbarrier empty[Tile::kMostSlots];
-  unsigned char* const ring =
-      dynamic_shared + (1024 - device::shared_address(dynamic_shared) % 1024) % 1024;
+  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto operand_bytes = [](int rows) {
@@ -133,22 +132,14 @@ __global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
 
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < Tile::kMostSlots; ++s) {
-      device::mbarrier_init(&full[s], 1);
-      device::mbarrier_init(&empty[s], 4 * kTiles);
-    }
-    device::mbarrier_init_done();
+    device::init_ring(full, empty, Tile::kMostSlots, 1, 4 * kTiles);
     device::prefetch_tensor_map(&maps.a);
     device::prefetch_tensor_map(&maps.b);
   }
   __syncthreads();  // barriers are initialized before anyone waits at them
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == 0.0F ? 0 : g.k;
-  const std::int64_t segments =
-      kRowMajor ? (k + Tile::kSegmentK - 1) / Tile::kSegmentK : k / Tile::kSegmentK;
-  const int whole_slots = static_cast<int>((segments + Tile::kSegments - 1) / Tile::kSegments);
-  const bool has_rest = !kRowMajor && k % Tile::kSegmentK != 0;
-  const SlotSequence sequence{g.run_log2, whole_slots + (has_rest ? 1 : 0), whole_slots};
+  const auto sequence = slots_of<kRowMajor>(g.run_log2, k, Tile::kSegmentK, Tile::kSegments);
 
   if (warp == 4 * kTiles) {
     if (lane != 0) return;

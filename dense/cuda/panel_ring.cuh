@@ -438,11 +438,8 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int working = plan.warps_m * plan.warps_k * plan.warps_n;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < plan.stages; ++s) {
-      device::mbarrier_init(ring.full + s, 33);  // 32 lanes' elements, and the boxes
-      device::mbarrier_init(ring.empty + s, working);
-    }
-    device::mbarrier_init_done();
+    // A slot is filled by 32 lanes' elements, and the boxes.
+    device::init_ring(ring.full, ring.empty, plan.stages, 33, working);
   }
   __syncthreads();  // barriers are initialized
   device::let_next_kernel_start();

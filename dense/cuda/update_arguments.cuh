@@ -54,8 +54,8 @@ struct Factors {
 };
 
 /// Has the L2 fetch what will be read of so many rows and columns of C, from (i0, j0) on: nothing
-/// where i0 is negative. By a warp,
-/// early: where beta is not 0, C is read after all products, and nothing else hides its latency.
+/// where i0 is negative. By a warp, early: where beta is not 0, C is read after all products, and
+/// nothing else hides its latency.
 template <class T, class TOut>
 __device__ void prefetch_c(const UpdateArguments<T, TOut>& g,
                            const Factors<device::DeviceAccumulator<T>>& factors, std::int64_t i0,

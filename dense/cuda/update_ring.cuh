@@ -381,11 +381,8 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
       static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Ring::kWarpColumns;
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < plan.stages; ++s) {
-      device::mbarrier_init(ring.full + s, plan.mapped ? 1 : 32);
-      device::mbarrier_init(ring.empty + s, static_cast<unsigned>(plan.warps_m * plan.warps_n));
-    }
-    device::mbarrier_init_done();
+    device::init_ring(ring.full, ring.empty, plan.stages, plan.mapped ? 1 : 32,
+                      plan.warps_m * plan.warps_n);
   }
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();

@@ -174,11 +174,7 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   const int j0 = static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Chunk::kColumns;
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    for (int s = 0; s < plan.stages; ++s) {
-      device::mbarrier_init(full + s, 1);
-      device::mbarrier_init(empty + s, static_cast<unsigned>(consumers));
-    }
-    device::mbarrier_init_done();
+    device::init_ring(full, empty, plan.stages, 1, consumers);
   }
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();

@@ -33,8 +33,14 @@ __device__ inline void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
                : "memory");
 }
 
-/// Makes initialized barriers visible to bulk copies; a block-wide barrier must follow.
-__device__ inline void mbarrier_init_done() {
+/// The barriers of a ring, by one thread: so many arrivals fill a slot, so many empty it. Bulk
+/// copies see them; for other threads a block-wide barrier must follow.
+__device__ inline void init_ring(Mbarrier* full, Mbarrier* empty, int slots, int fills,
+                                 int empties) {
+  for (int s = 0; s < slots; ++s) {
+    mbarrier_init(full + s, static_cast<unsigned>(fills));
+    mbarrier_init(empty + s, static_cast<unsigned>(empties));
+  }
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 

@@ -48,6 +48,11 @@ struct TensorMapBox {
   unsigned segments;
 };
 
+/// The first multiple of 1024 bytes in shared memory from `shared` on.
+__device__ inline unsigned char* swizzle_aligned(unsigned char* shared) {
+  return shared + (1024 - shared_address(shared) % 1024) % 1024;
+}
+
 inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox shape) {
   CUtensorMap map;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(source.inner),
