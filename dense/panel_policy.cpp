@@ -31,9 +31,11 @@ void plan_sum(PanelPlan& plan, const Problem& problem, const PanelChunk& chunk,
   plan.sum_pieces = static_cast<int>(ceil_div(of_tile * plan.sum_parts, kPanelSumThreads));
 }
 
+/// `problem`: of a class.
 PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m, int groups,
-                    const DeviceProperties& device) {
+                    PanelClasses classes, const DeviceProperties& device) {
   PanelPlan plan;
+  plan.classes = classes;
   plan.warps_n = groups;
   // Equal groups of whole tiles of 8 columns.
   plan.group_columns = static_cast<int>(
@@ -42,7 +44,7 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.warps_k = kPanelConsumerWarps / groups / warps_m;
   plan.tile_rows = warps_m * chunk.rows;
   plan.step = plan.warps_k * chunk.depth;
-  plan.tiles = ceil_div(problem.m, plan.tile_rows);
+  plan.tiles = ceil_div(problem.m, plan.tile_rows) << classes.log2;
   plan.steps = static_cast<int>(std::max<std::int64_t>(1, ceil_div(problem.k, plan.step)));
   plan.blocks =
       static_cast<int>(std::min<std::int64_t>(device.multiprocessors, plan.tiles * plan.steps));
@@ -55,6 +57,8 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.stages = std::min(kMostStages, ring / slot);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
   if (plan.stages < kPanelProducers) plan.blocks = 0;
+  if (classes.of_k && plan.blocks > 0)
+    plan.kept = static_cast<int>(ceil_div(plan.tiles * plan.steps, plan.blocks) / plan.steps) + 2;
   plan_sum(plan, problem, chunk, device);
   return plan;
 }
@@ -66,12 +70,30 @@ double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelP
   const double element = static_cast<double>(kPanelChunkBytes) / (chunk.rows * chunk.depth);
   const double small =
       static_cast<double>(plan.tiles) * static_cast<double>(problem.k) * n * element;
-  const double shared =
-      plan.shared_tiles() ? 3.0 * plan.blocks * plan.tile_rows * n * chunk.bytes_sum : 0;
+  const double left = plan.classes.of_k           ? static_cast<double>(plan.blocks + plan.tiles)
+                      : plan.shared_tiles() ? plan.blocks
+                                            : 0.0;
+  const double shared = 3.0 * left * plan.tile_rows * n * chunk.bytes_sum;
   // Boxes side by side along k: at 128 bytes a row, an H200 lost .045 of its bandwidth.
   const bool narrow = chunk.depth > chunk.rows / 8 && problem.a.col == 1 && plan.warps_k == 1;
   const double a = static_cast<double>(problem.m) * static_cast<double>(problem.k) * element;
-  return small + shared + (narrow ? 0.045 * a : 0);
+  // Classes are short: rows beyond the last take their time.
+  const double rows = static_cast<double>(plan.tiles >> plan.classes.log2) * plan.tile_rows;
+  const double beyond =
+      plan.classes.room > 0 ? rows / static_cast<double>(problem.m) - 1 : 0;  // share of A
+  return small + shared + (narrow ? 0.045 * a : 0) + beyond * (a * (1 << plan.classes.log2));
+}
+
+/// One class of A's lines as a product of its own, the longest of all.
+Problem of_class(const Problem& problem, PanelClasses classes) {
+  Problem one = problem;
+  if (classes.of_k) {
+    one.m += classes.room;
+    one.k = ceil_div(one.k, std::int64_t{1} << classes.log2);
+  } else {
+    one.m = ceil_div(one.m, std::int64_t{1} << classes.log2);
+  }
+  return one;
 }
 
 }  // namespace
@@ -84,17 +106,29 @@ int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept {
   return 0;
 }
 
+PanelClasses panel_classes(const Problem& problem, int bytes) noexcept {
+  const bool along_k = problem.a.col == 1 && problem.a.row != 1;
+  const std::int64_t stride = (along_k ? problem.a.row : problem.a.col) * bytes;
+  PanelClasses classes{.of_k = !along_k, .room = 16 / bytes - 1};
+  while ((stride << classes.log2) % 16 != 0)
+    ++classes.log2;
+  return classes;
+}
+
 PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
-                     const DeviceProperties& device) noexcept {
+                     const DeviceProperties& device, PanelClasses classes) noexcept {
   constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;  // tensor maps count in 32 bits
   const int groups = panel_column_groups(problem.n, chunk);
   if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
+  // Each class has a B of its own, where it does not have a part of it.
+  if (classes.log2 > 0 && !classes.of_k && problem.n << classes.log2 > problem.m) return {};
+  const Problem one = of_class(problem, classes);
   PanelPlan best;
   double best_bytes = std::numeric_limits<double>::infinity();
   for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
-    const PanelPlan plan = plan_with(problem, chunk, warps_m, groups, device);
+    const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, device);
     if (plan.blocks == 0) continue;
-    const double bytes = extra_bytes(problem, chunk, plan);
+    const double bytes = extra_bytes(one, chunk, plan);
     if (bytes < best_bytes) {
       best = plan;
       best_bytes = bytes;

@@ -39,6 +39,16 @@ struct PanelChunk {
   int together;   // warps that must share a part of B
 };
 
+/// Lines of A (columns, or rows where k is adjacent) off 16 bytes: line q is of class q % count, and
+/// lines of a class are a multiple of 16 bytes apart. Each class is a product of its own, from an
+/// aligned address on: rows lie up to `room` elements further down, or up to as many of the first k
+/// are left out, to be added when sums go to C.
+struct PanelClasses {
+  int log2 = 0;       // of count, a power of two
+  bool of_k = false;  // of columns: the products of all classes are added up
+  int room = 0;       // 0: all lines begin at multiples of 16 bytes
+};
+
 struct PanelPlan {
   int warps_m = 0;        // chunks of a slot along the rows
   int warps_k = 0;        // and along k
@@ -57,9 +67,22 @@ struct PanelPlan {
   int shared_bytes = 0;
   int sum_parts = 1;   // threads that share out the partial sums of 16 bytes of C
   int sum_pieces = 0;  // blocks that add up a tile
+  PanelClasses classes;
+  int kept = 2;  // tiles that a block leaves partial sums of, at most
 
   /// Whether any tile is worked at by several blocks.
   constexpr bool shared_tiles() const noexcept { return tiles % blocks != 0; }
+  /// Tile t is tile t / count of class t % count: the class, and the first row, of those of a class.
+  LANKY_PANEL_CALL constexpr int class_of(std::int64_t tile) const noexcept {
+    return static_cast<int>(tile & ((1 << classes.log2) - 1));
+  }
+  LANKY_PANEL_CALL constexpr std::int64_t first_row(std::int64_t tile) const noexcept {
+    return (tile >> classes.log2) * tile_rows;
+  }
+  /// The row of C that is row `row` of a tile; not for classes of k.
+  LANKY_PANEL_CALL constexpr std::int64_t row_of_c(std::int64_t tile, int row) const noexcept {
+    return ((first_row(tile) + row) << classes.log2) + class_of(tile);
+  }
   /// Where the work of a block begins.
   LANKY_PANEL_CALL constexpr std::int64_t first_unit(int block) const noexcept {
     return tiles * steps * block / blocks;
@@ -73,9 +96,12 @@ struct PanelPlan {
 /// Groups of columns that cover n, each a warp's; 0 where there are not warps enough.
 int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
 
+/// The classes of A's lines where its address is any multiple of an element's `bytes`.
+PanelClasses panel_classes(const Problem& problem, int bytes) noexcept;
+
 /// The plan for chunks of one kind; none (0 blocks) where the problem is beyond the kernel.
 PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
-                     const DeviceProperties& device) noexcept;
+                     const DeviceProperties& device, PanelClasses classes = {}) noexcept;
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05

@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "dense/cuda/panel.hpp"
+#include "dense/cuda/panel_class_sum.cuh"
 #include "dense/cuda/panel_ring.cuh"
 #include "device/launch.cuh"
 
@@ -21,7 +22,7 @@ struct PanelVariant {
   bool swizzled;
   bool always_packed;
   const char* name;
-  void (*kernel)(CUtensorMap, PanelArguments<T>);
+  void (*kernel)(PanelMaps<T>, PanelArguments<T>);
   void (*pack)(PanelArguments<T>);
 };
 
@@ -76,31 +77,47 @@ const PanelVariant<T>* find_panel_variant(const Problem& problem) {
   return of_two;
 }
 
+/// The plans for an A at a multiple of 16 bytes, and elsewhere.
+template <class T>
+struct PanelPlans {
+  PanelPlan aligned;
+  PanelPlan off;
+
+  PanelPlans(const Problem& problem, const PanelVariant<T>& variant,
+             const DeviceProperties& device) {
+    constexpr int kBytes = static_cast<int>(sizeof(T));
+    const PanelClasses classes = panel_classes(problem, kBytes);
+    if (classes.log2 == 0) aligned = plan_panel(problem, variant.chunk, device);
+    if (kBytes < 16) off = plan_panel(problem, variant.chunk, device, classes);
+  }
+  bool exist() const { return (sizeof(T) < 16 ? off : aligned).blocks > 0; }
+};
+
 template <class T>
 bool panel_serves(const Stream& stream, const Problem& problem) {
   const DeviceProperties device = stream.device().properties();
   if (device.compute_capability != 90) return false;  // wgmma, setmaxnreg
   const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
-  // Copied one by one, elements of 16 bits take too long.
-  const std::int64_t stride = problem.a.row == 1 ? problem.a.col : problem.a.row;
-  if (sizeof(T) == 2 && stride % 2 != 0) return false;
-  return variant != nullptr && plan_panel(problem, variant->chunk, device).blocks > 0;
+  return variant != nullptr && PanelPlans<T>(problem, *variant, device).exist();
 }
 
 template <class T, class TOut>
 PanelExecutor<T, TOut>::PanelExecutor(const Stream& stream, const Problem& problem)
-    : problem_(problem),
-      variant_(find_panel_variant<T>(problem)),
-      plan_(plan_panel(problem, variant_->chunk, stream.device().properties())) {
-  device::load_kernels(stream, variant_->kernel, variant_->pack, &panel_sum_kernel<T>);
-  device::allow_shared_memory(stream, variant_->kernel, plan_.shared_bytes);
+    : problem_(problem), variant_(find_panel_variant<T>(problem)) {
+  const PanelPlans<T> plans(problem, *variant_, stream.device().properties());
+  aligned_ = plans.aligned;
+  off_ = plans.off;
+  device::load_kernels(stream, variant_->kernel, variant_->pack, &panel_sum_kernel<T>,
+                       &panel_class_sum_kernel<T>);
+  device::allow_shared_memory(stream, variant_->kernel,
+                              std::max(aligned_.shared_bytes, off_.shared_bytes));
 }
 
 template <class T, class TOut>
-std::int64_t PanelExecutor<T, TOut>::packed_at() const noexcept {
+std::int64_t PanelExecutor<T, TOut>::packed_at(const PanelPlan& plan) const noexcept {
   constexpr std::int64_t kAlignment = 256;
-  if (!plan_.shared_tiles()) return 0;
-  return device::ceil_div(2 * std::int64_t{plan_.blocks} * problem_.n * plan_.tile_rows *
+  if (!plan.shared_tiles() && !plan.classes.of_k) return 0;
+  return device::ceil_div(std::int64_t{plan.kept} * plan.blocks * problem_.n * plan.tile_rows *
                               variant_->chunk.bytes_sum,
                           kAlignment) *
          kAlignment;
@@ -110,84 +127,110 @@ std::int64_t PanelExecutor<T, TOut>::packed_at() const noexcept {
 /// that is level, for 16 row-major ones .74 of the floor against .85 (H200, float, 20480 squared).
 /// Elements of 16 bits they can only copy by pairs along k, as far as the pointer allows it.
 template <class T, class TOut>
-bool PanelExecutor<T, TOut>::must_pack() const noexcept {
+bool PanelExecutor<T, TOut>::must_pack(const PanelPlan& plan) const noexcept {
   constexpr std::int64_t kFewColumns = 8;
   const bool pairs = problem_.b.row == 1 && (problem_.b.col % 2 == 0 || problem_.n == 1);
-  return variant_->always_packed || problem_.n > kFewColumns || (sizeof(T) == 2 && !pairs);
+  return variant_->always_packed || problem_.n > kFewColumns || (sizeof(T) == 2 && !pairs) ||
+         plan.classes.room > 0;
+}
+
+template <class T, class TOut>
+std::int64_t PanelExecutor<T, TOut>::workspace_bytes(const PanelPlan& plan) const noexcept {
+  if (plan.blocks == 0) return 0;
+  const std::int64_t steps = std::int64_t{plan.steps} << plan.classes.log2;
+  return packed_at(plan) + (must_pack(plan) || sizeof(T) == 2 ? steps * plan.small_bytes : 0);
 }
 
 template <class T, class TOut>
 std::int64_t PanelExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return packed_at() +
-         (must_pack() || sizeof(T) == 2 ? std::int64_t{plan_.steps} * plan_.small_bytes : 0);
+  return std::max(workspace_bytes(aligned_), workspace_bytes(off_));
+}
+
+template <class T, class TOut>
+std::string PanelExecutor<T, TOut>::describe(const PanelPlan& plan) const {
+  return concat("panel_ring_kernel<", variant_->name, ">, ", plan.blocks, " blocks, tiles of ",
+                plan.tile_rows, " rows, slots of ", plan.step, " k, warps ", plan.warps_m, " x ",
+                plan.warps_k, " x ", plan.warps_n, ", ", plan.stages, " stages",
+                plan.classes.log2 > 0 ? concat(", ", 1 << plan.classes.log2,
+                                               plan.classes.of_k ? " classes of k" : " of rows")
+                                      : "",
+                must_pack(plan) ? "; panel_pack_kernel" : "",
+                plan.classes.of_k          ? "; panel_class_sum_kernel"
+                : plan.shared_tiles() ? "; panel_sum_kernel"
+                                      : "");
 }
 
 template <class T, class TOut>
 std::string PanelExecutor<T, TOut>::explain() const {
-  return concat("panel_ring_kernel<", variant_->name, ">, ", plan_.blocks, " blocks, tiles of ",
-                plan_.tile_rows, " rows, slots of ", plan_.step, " k, warps ", plan_.warps_m, " x ",
-                plan_.warps_k, " x ", plan_.warps_n, ", ", plan_.stages, " stages",
-                must_pack() ? "; panel_pack_kernel" : "",
-                plan_.shared_tiles() ? "; panel_sum_kernel" : "");
+  if (aligned_.blocks == 0) return describe(off_);
+  if (off_.blocks == 0) return describe(aligned_);
+  return concat(describe(aligned_), "; for an A off 16 bytes ", describe(off_));
 }
 
-/// Bytes of A that its address and its stride allow to copy at a time: 16 (by a tensor map), twice
-/// an element, or one.
+/// The map of one class of A's lines, from a multiple of 16 bytes on.
 template <class T>
-int panel_piece(const Problem& problem, const PanelVariant<T>& variant, const T* a) {
-  const std::int64_t stride = variant.along_k ? problem.a.row : problem.a.col;
-  const auto all = reinterpret_cast<std::uintptr_t>(a) |
-                   static_cast<std::uintptr_t>(stride) * std::uintptr_t{sizeof(T)};
-  if (all % 16 == 0) return 16;
-  return static_cast<int>(sizeof(T)) * (sizeof(T) <= 4 && all % (2 * sizeof(T)) == 0 ? 2 : 1);
-}
-
-template <class T>
-CUtensorMap make_panel_map(const Problem& problem, const PanelVariant<T>& variant, const T* a) {
+CUtensorMap make_panel_map(const PanelArguments<T>& g, const PanelVariant<T>& variant, int c) {
   using Map = MapElement<T>;
-  const std::int64_t stride =
-      (variant.along_k ? problem.a.row : problem.a.col) * static_cast<std::int64_t>(sizeof(T));
-  const device::MatrixLines lines{a, Map::kType,
-                                  (variant.along_k ? problem.k : problem.m) * Map::kPerElement,
-                                  variant.along_k ? problem.m : problem.k, stride};
+  const Problem& problem = g.problem;
+  const std::int64_t stride = variant.along_k ? problem.a.row : problem.a.col;
+  const std::int64_t lines = variant.along_k ? problem.m : problem.k;
+  const std::int64_t length = variant.along_k ? problem.k : problem.m;
+  const int shift = g.plan.classes.of_k ? -g.past_multiple(c) : g.left_out(c);
+  const int log2 = g.plan.classes.log2;
+  const device::MatrixLines of_class{
+      g.a + c * stride + shift, Map::kType, (length - shift) * Map::kPerElement,
+      ((lines - 1 - c) >> log2) + 1, (stride << log2) * static_cast<std::int64_t>(sizeof(T))};
   const device::MatrixBox box{
       static_cast<unsigned>(variant.line_bytes / Map::kBytes),
       static_cast<unsigned>(kPanelChunkBytes / variant.boxes / variant.line_bytes),
       variant.swizzled};
-  return device::make_line_map(lines, box);
+  return device::make_line_map(of_class, box);
 }
 
 template <class T, class TOut>
 void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  const bool packs = must_pack() || reinterpret_cast<std::uintptr_t>(operands.b) % 4 != 0;
-  const int piece = panel_piece(problem_, *variant_, operands.a);
-  const bool mapped = piece == 16 && problem_.k > 0;
-  const CUtensorMap map = mapped ? make_panel_map(problem_, *variant_, operands.a) : CUtensorMap{};
+  const bool off = aligned_.blocks == 0 || reinterpret_cast<std::uintptr_t>(operands.a) % 16 != 0;
+  const PanelPlan& plan = off ? off_ : aligned_;
+  const bool packs = must_pack(plan) || reinterpret_cast<std::uintptr_t>(operands.b) % 4 != 0;
   const PanelArguments<T> arguments{
       .problem = problem_,
-      .plan = plan_,
+      .plan = plan,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
       .c = operands.c,
       .partials = static_cast<device::DeviceAccumulator<T>*>(operands.workspace),
-      .packed = packs ? static_cast<char*>(operands.workspace) + packed_at() : nullptr,
+      .packed = packs ? static_cast<char*>(operands.workspace) + packed_at(plan) : nullptr,
       .wide_c = !std::is_same_v<T, TOut>,
-      .piece = piece,
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
+  PanelMaps<T> maps{};
+  if (problem_.k > 0) {
+    for (int c = 0; c < 1 << plan.classes.log2; ++c)
+      maps.of[c] = make_panel_map(arguments, *variant_, c);
+  }
   const device::LaunchScope scope(stream);
   const Accumulator<T> zero(0);
   const bool surely_product =
       operands.alpha.pointer() == nullptr && operands.alpha.value() != zero && problem_.k > 0;
-  const device::LaunchSize ring{dim3(static_cast<unsigned>(plan_.blocks)), dim3(kPanelThreads),
-                                static_cast<std::size_t>(plan_.shared_bytes)};
+  const device::LaunchSize ring{dim3(static_cast<unsigned>(plan.blocks)), dim3(kPanelThreads),
+                                static_cast<std::size_t>(plan.shared_bytes)};
   if (packs) {
-    const device::LaunchSize pack{dim3(kPanelPackBlocks), dim3(kPanelPackThreads)};
+    const unsigned classes = 1U << plan.classes.log2;
+    const device::LaunchSize pack{dim3(kPanelPackBlocks / classes, classes),
+                                  dim3(kPanelPackThreads)};
     device::launch_dependent(stream, variant_->pack, pack, arguments);
   }
-  device::launch_dependent(stream, variant_->kernel, ring, map, arguments);
-  if (surely_product && !plan_.shared_tiles()) return;  // else C = beta C is the other's to do
-  const device::LaunchSize sum{dim3(static_cast<unsigned>(plan_.tiles * plan_.sum_pieces)),
+  device::launch_dependent(stream, variant_->kernel, ring, maps, arguments);
+  if (plan.classes.of_k) {
+    constexpr int kRows = 32;
+    const device::LaunchSize sum{
+        dim3(static_cast<unsigned>(device::ceil_div(problem_.m, std::int64_t{kRows}))),
+        dim3(32 * kPanelClassSumWarps)};
+    device::launch_dependent(stream, &panel_class_sum_kernel<T>, sum, arguments);
+    return;
+  }
+  if (surely_product && !plan.shared_tiles()) return;  // else C = beta C is the other's to do
+  const device::LaunchSize sum{dim3(static_cast<unsigned>(plan.tiles * plan.sum_pieces)),
                                dim3(kPanelSumThreads)};
   device::launch_dependent(stream, &panel_sum_kernel<T>, sum, arguments);
 }

@@ -29,12 +29,32 @@ struct PanelArguments {
   const Element* a;  // [m, k], problem.a
   const Element* b;  // [k, n], problem.b
   void* c;           // [m, n], problem.c, of T or, where wide_c, of Acc
-  Acc* partials;     // [block][2][n][tile rows]: of a block's first tile, and of its last
-  char* packed;      // [step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
+  Acc* partials;     // [block][plan.kept][n][tile rows]: of a block's first tile, and of its last;
+                     // of all its tiles where sums are apart
+  char* packed;      // [class][step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
-  int piece;  // bytes of A that are copied at a time; 16: boxes of its tensor map
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
+
+  /// Elements from a multiple of 16 bytes to the beginning of a line of A.
+  __host__ __device__ int past_multiple(std::int64_t line) const {
+    const std::int64_t stride = plan.classes.of_k ? problem.a.col : problem.a.row;
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(a + line * stride) % 16 /
+                            sizeof(Element));
+  }
+  /// Elements of k at the beginning of a row of A that its class leaves out.
+  __host__ __device__ int left_out(std::int64_t row) const {
+    if (plan.classes.room == 0 || plan.classes.of_k) return 0;
+    const int past = past_multiple(row);
+    return past == 0 ? 0 : plan.classes.room + 1 - past;
+  }
+};
+
+/// The tensor maps of A, one for each class of its lines.
+template <class T>
+struct PanelMaps {
+  static constexpr int kCount = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
+  CUtensorMap of[kCount];
 };
 
 /// What a block has in shared memory, from a multiple of 1024 bytes on:
@@ -127,102 +147,9 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   }
 }
 
-/// A lane's part of copying a chunk of A, whose lines are its columns, element by element.
-template <class Product, class T>
-__device__ void copy_columns(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
-                             std::int64_t k0, int lane) {
-  using Element = typename Product::Element;
-  constexpr int kLine = Product::kLineBytes / sizeof(Element);
-  const std::int64_t rows = g.problem.m - i0;
-  const std::int64_t depth = g.problem.k - k0;
-  const Element* source = g.a + i0 + k0 * g.problem.a.col + lane;
-  auto* target = reinterpret_cast<Element*>(chunk) + lane;
-#pragma unroll 1
-  for (int line = 0; line < Product::kDepth; ++line, source += g.problem.a.col, target += kLine) {
-#pragma unroll
-    for (int x = 0; x < kLine; x += 32) {
-      const bool valid = line < depth && x + lane < rows;
-      device::copy_element<sizeof(Element)>(target + x, valid ? source + x : g.a, valid);
-    }
-  }
-}
-
-/// The same of a chunk of swizzled lines, by pieces of kPiece bytes: zeros beyond k, nothing beyond
-/// the last row, whose sums nobody stores. Neighbouring lanes take neighbouring pieces of a line.
-/// Pieces of 2 bytes pass through the lane.
-template <class Product, int kPiece, class T>
-__device__ void copy_pieces(const PanelArguments<T>& g, char* chunk, std::int64_t i0,
-                            std::int64_t k0, int lane) {
-  constexpr int kBytes = sizeof(typename Product::Element);
-  constexpr int kLine = Product::kLineBytes;
-  constexpr int kLines = kPanelChunkBytes / Product::kBoxes / kLine;
-  constexpr int kAcross = kLine / kPiece < 32 ? kLine / kPiece : 32;  // lanes side by side
-  constexpr int kDown = 32 / kAcross;                                 // lines at a time
-  constexpr int kWidth = kAcross * kPiece;
-  const Problem& problem = g.problem;
-  const int rows = static_cast<int>(min(std::int64_t{Product::kRows}, problem.m - i0));
-  const int depth = static_cast<int>(min(std::int64_t{Product::kDepth}, problem.k - k0));
-  const std::int64_t stride = (Product::kAlongK ? problem.a.row : problem.a.col) * kBytes;
-  const int down = lane / kAcross;
-  const int byte = lane % kAcross * kPiece;
-  const char* source =
-      reinterpret_cast<const char*>(g.a + i0 * problem.a.row + k0 * problem.a.col) + down * stride +
-      byte;
-  const bool whole = rows == Product::kRows && depth == Product::kDepth;
-  const int lines = Product::kAlongK ? rows : depth;
-  int left = (Product::kAlongK ? depth : rows) * kBytes - byte;  // bytes of the line, from here on
-  for (int box = 0; box < Product::kBoxes; ++box) {              // side by side along the rows
-    if (whole) {
-      // Unrolled further, the addresses of all paths are more than a producer has registers for.
-#pragma unroll 4
-      for (int line = 0; line < kLines; line += kDown) {
-#pragma unroll
-        for (int x = 0; x < kLine; x += kWidth)
-          device::copy_piece<kPiece>(chunk + Product::place_a(line + down, x + byte), source + x);
-        source += kDown * stride;
-      }
-      source += kLine - kLines * stride;
-    } else {
-      const char* from = source + box * kLine;
-#pragma unroll 1
-      for (int line = down; line < (Product::kAlongK ? lines : kLines); line += kDown) {
-#pragma unroll 1
-        for (int x = 0; x < (Product::kAlongK ? kLine : min(kLine, left)); x += kWidth) {
-          const int part = line < lines ? max(0, min(kPiece, left - x)) : 0;
-          device::copy_part<kPiece>(chunk + Product::place_a(line, x + byte), from + x, part);
-        }
-        from += kDown * stride;
-      }
-      left -= kLine;
-    }
-    chunk += kPanelChunkBytes / Product::kBoxes;
-  }
-}
-
-/// The same of a slot, by the largest pieces that address and stride of A allow.
-template <class Product, class T>
-__device__ void copy_slot(const PanelArguments<T>& g, char* slot, std::int64_t i0, std::int64_t k0,
-                          int lane) {
-  constexpr int kBytes = sizeof(typename Product::Element);
-  const int chunks = g.plan.warps_m * g.plan.warps_k;
-  for (int chunk = 0; chunk < chunks; ++chunk, slot += kPanelChunkBytes) {
-    const std::int64_t i = i0 + chunk % g.plan.warps_m * Product::kRows;
-    const std::int64_t k = k0 + chunk / g.plan.warps_m * Product::kDepth;
-    if constexpr (!Product::kSwizzled) {
-      copy_columns<Product>(g, slot, i, k, lane);
-    } else if constexpr (kBytes > 4) {
-      copy_pieces<Product, kBytes>(g, slot, i, k, lane);
-    } else if (g.piece == 2 * kBytes) {
-      copy_pieces<Product, 2 * kBytes>(g, slot, i, k, lane);
-    } else {
-      copy_pieces<Product, kBytes>(g, slot, i, k, lane);
-    }
-  }
-}
-
 /// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
 template <class Product, class T>
-__device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
+__device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
   const PanelPlan& plan = g.plan;
   const int chunks = plan.warps_m * plan.warps_k;
@@ -237,43 +164,34 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     device::Mbarrier* const full = ring.full + place.slot;
     device::mbarrier_wait(ring.empty + place.slot, place.parity ^ 1);
     char* const slot = ring.slots + place.slot * plan.slot_bytes;
-    const std::int64_t i0 = piece.tile * plan.tile_rows;
+    const std::int64_t i0 = plan.first_row(piece.tile);
     const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
-    const bool mapped = g.piece == 16;
-    const int bytes = (mapped ? plan.slot_bytes : 0) + (g.packed != nullptr ? plan.small_bytes : 0);
+    const int of_class = plan.class_of(piece.tile);
+    const int bytes = plan.slot_bytes + (g.packed != nullptr ? plan.small_bytes : 0);
     if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
     __syncwarp();  // announced before the first byte comes
-    if (mapped) {
-      if (lane < chunks * Product::kBoxes) {
-        constexpr int kBoxRows = Product::kRows / Product::kBoxes;
-        constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
-        const int chunk = lane / Product::kBoxes;
-        constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
-        const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
-                      lane % Product::kBoxes * kBoxRows;
-        const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
-        device::copy_box(slot + lane * kBoxBytes, map, kPerElement * (Product::kAlongK ? p : i),
-                         Product::kAlongK ? i : p, full);
-      }
-    } else {
-      copy_slot<Product>(g, slot, i0, k0, lane);
+    if (lane < chunks * Product::kBoxes) {
+      constexpr int kBoxRows = Product::kRows / Product::kBoxes;
+      constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
+      const int chunk = lane / Product::kBoxes;
+      constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
+      const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
+                    lane % Product::kBoxes * kBoxRows;
+      const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
+      device::copy_box(slot + lane * kBoxBytes, maps.of + of_class,
+                       kPerElement * (Product::kAlongK ? p : i), Product::kAlongK ? i : p, full);
     }
     char* const small = ring.small + place.slot * plan.small_bytes;
     if (g.packed != nullptr) {
       device::wait_for_kernel_ahead();  // B is packed
       if (lane == 0) {
-        device::copy_bytes(small, g.packed + std::int64_t{piece.step} * plan.small_bytes,
-                           plan.small_bytes, full);
+        const std::int64_t step = std::int64_t{of_class} * plan.steps + piece.step;
+        device::copy_bytes(small, g.packed + step * plan.small_bytes, plan.small_bytes, full);
       }
     } else if constexpr (!Product::kAlwaysPacked) {
       copy_small<Product>(g, small, k0, lane);
     }
-    if (g.piece == 2) {
-      device::wait_for_copies();
-      device::mbarrier_arrive(full);  // after the lane's own stores
-    } else {
-      device::mbarrier_arrive_after_copies(full);
-    }
+    device::mbarrier_arrive_after_copies(full);
     place.advance(kPanelProducers, plan.stages);
     piece.step += kPanelProducers;
   }
@@ -298,7 +216,7 @@ struct PanelFinish {
     if (skips_product()) {
       sum = Acc(0);
     } else {
-      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
+      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, completed(i, j, sum)));
     }
     if (sizeof(Acc) != sizeof(Element) && g.wide_c) {
       store_as<Acc>(i, j, sum);
@@ -308,6 +226,21 @@ struct PanelFinish {
   }
 
  private:
+  /// With the products of the elements of A that the class of its row has left out.
+  __device__ Acc completed(std::int64_t i, int j, Acc sum) const {
+    const Problem& problem = g.problem;
+    const Element* const a = g.a + i * problem.a.row;
+    const Element* const b = g.b + j * problem.b.col;
+    const int count = g.left_out(i);
+#pragma unroll 1
+    for (int p = 0; p < count; ++p) {
+      const Acc factor = device::widen(b[p * problem.b.row]);
+      sum = fma(device::widen(a[p]),
+                device::conjugate_if(problem.conj_a != problem.conj_b, factor), sum);
+    }
+    return sum;
+  }
+
   /// A tf32x3 sum that is not finite is computed again in IEEE arithmetic: Inf times the zero low
   /// part of a factor has made NaN of it, or a factor near the largest float was rounded to Inf.
   __device__ Acc repaired(std::int64_t i, int j, Acc sum) const {
@@ -360,8 +293,6 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   const int chunk = warp / plan.warps_n;
   const int kg = chunk / plan.warps_m;
   const int n = static_cast<int>(g.problem.n);
-  const int rows =
-      static_cast<int>(min(std::int64_t{plan.tile_rows}, g.problem.m - tile * plan.tile_rows));
   constexpr int kVector = SumVector<Acc>::kCount;
   const int pitch = plan.tile_rows + kVector;  // of columns, so that 8 of them lie in all banks
   const int parts = plan.warps_n * Product::kSlice;
@@ -394,14 +325,15 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
         const int part = by_rows ? minor : e >> bits;
         const int r = by_rows ? e >> bits : minor;
         const int j = column(part);
-        if (j >= n || r >= rows) continue;
+        const std::int64_t i = plan.row_of_c(tile, r);
+        if (j >= n || i >= g.problem.m) continue;
         const Acc* const place = ring.sums + part * pitch + r;
         Acc sum = place[0];
 #pragma unroll
         for (int q = 1; q < kPanelConsumerWarps; ++q) {
           if (q < plan.warps_k) sum += place[q * parts * pitch];
         }
-        finish.store(tile * plan.tile_rows + r, j, sum);
+        finish.store(i, j, sum);
       }
     } else {
       const int count = plan.tile_rows / kVector;
@@ -429,7 +361,7 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
 /// columns of B, and four copy.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
-    const __grid_constant__ CUtensorMap map, const __grid_constant__ PanelArguments<T> g) {
+    const __grid_constant__ PanelMaps<T> maps, const __grid_constant__ PanelArguments<T> g) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma and setmaxnreg exist on no other architecture
   extern __shared__ char memory[];
   const PanelPlan& plan = g.plan;
@@ -448,15 +380,16 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
     device::keep_registers<kPanelProducerRegisters>();
-    produce<Product>(&map, g, ring, piece, warp - kPanelConsumerWarps, lane);
+    produce<Product>(maps, g, ring, piece, warp - kPanelConsumerWarps, lane);
     return;
   }
   device::take_registers<kPanelConsumerRegisters>();
   const int chunk = warp / plan.warps_n;
   const int small = (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
   device::RingPlace place;
-  auto* partials = g.partials + 2 * std::int64_t{blockIdx.x} * g.problem.n * plan.tile_rows;
-  bool first = true;
+  const std::int64_t kept = g.problem.n * plan.tile_rows;  // sums of a tile
+  auto* const partials = g.partials + std::int64_t{blockIdx.x} * plan.kept * kept;
+  int tiles = 0;
   while (piece.left > 0) {
     const int steps = static_cast<int>(min(std::int64_t{plan.steps - piece.step}, piece.left));
     Product product;
@@ -473,12 +406,12 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
         place.advance(1, plan.stages);
       }
     }
-    leave_tile(product, finish, ring, piece.tile, steps == plan.steps,
-               partials + (first ? 0 : g.problem.n * plan.tile_rows));
+    leave_tile(product, finish, ring, piece.tile, steps == plan.steps && !plan.classes.of_k,
+               partials + min(tiles, plan.kept - 1) * kept);
     piece.left -= steps;
     piece.step = 0;
     ++piece.tile;
-    first = false;
+    ++tiles;
   }
 #endif
 }
@@ -486,8 +419,9 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
 inline constexpr int kPanelPackThreads = 256;
 inline constexpr int kPanelPackBlocks = 264;
 
-/// Writes B as slots of the ring take it, zeros beyond k and n. Thread: elements a grid apart, with
-/// neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
+/// Writes B as slots of the ring take it, zeros beyond k and n, for each class of A's lines: every
+/// so many-th row of B, or all but those that meet what the class leaves out. Block (x, class).
+/// Thread: elements a grid apart, with neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
 /// starts, so that panel_ring_kernel may read A at once.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
@@ -503,6 +437,9 @@ __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
   const auto columns = static_cast<unsigned>(plan.warps_n * plan.group_columns);
   const bool along_k = b.row == 1;
   const unsigned inner = along_k ? depth : columns;
+  const unsigned apart = plan.classes.of_k ? plan.classes.log2 : 0;  // rows of B, 2^apart
+  const unsigned first = plan.classes.of_k ? blockIdx.y : g.left_out(blockIdx.y);
+  char* const packed = g.packed + std::int64_t{blockIdx.y} * plan.steps * plan.small_bytes;
 #pragma unroll 4
   for (unsigned e = blockIdx.x * kPanelPackThreads + threadIdx.x; e < depth * columns;
        e += gridDim.x * kPanelPackThreads) {
@@ -510,13 +447,14 @@ __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
     const unsigned p = along_k ? e - outer * inner : outer;
     const unsigned j = along_k ? outer : e - outer * inner;
     Element value(0.0F);
-    if (p < g.problem.k && j < g.problem.n) value = g.b[p * b.row + j * b.col];
+    const std::int64_t row = (std::int64_t{p} << apart) + first;
+    if (row < g.problem.k && j < g.problem.n) value = g.b[row * b.row + j * b.col];
     if constexpr (Product::kPacksConjugate)
       value = device::conjugate_if(g.problem.conj_a != g.problem.conj_b, value);
     const unsigned step = p / plan.step;
     const unsigned in_step = p - step * plan.step;
     const unsigned part = in_step / Product::kDepth * plan.warps_n + j / plan.group_columns;
-    Product::pack(g.packed + std::int64_t{step} * plan.small_bytes + part * Product::kBytesB,
+    Product::pack(packed + std::int64_t{step} * plan.small_bytes + part * Product::kBytesB,
                   static_cast<int>(in_step % Product::kDepth),
                   static_cast<int>(j % plan.group_columns), value);
   }
@@ -572,7 +510,7 @@ __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
     sum += vectors[thread + other * width];
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
-    const std::int64_t i = tile * plan.tile_rows + row + v;
+    const std::int64_t i = plan.row_of_c(tile, row + v);
     if (i < g.problem.m) finish.store(i, j, sum.values[v]);
   }
 }
