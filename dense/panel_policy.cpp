@@ -57,7 +57,7 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.stages = std::min(kMostStages, ring / slot);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
   if (plan.stages < kPanelProducers) plan.blocks = 0;
-  if (classes.of_k && plan.blocks > 0)
+  if (classes.room > 0 && plan.blocks > 0)
     plan.kept = static_cast<int>(ceil_div(plan.tiles * plan.steps, plan.blocks) / plan.steps) + 2;
   plan_sum(plan, problem, chunk, device);
   return plan;
@@ -70,7 +70,7 @@ double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelP
   const double element = static_cast<double>(kPanelChunkBytes) / (chunk.rows * chunk.depth);
   const double small =
       static_cast<double>(plan.tiles) * static_cast<double>(problem.k) * n * element;
-  const double left = plan.classes.of_k           ? static_cast<double>(plan.blocks + plan.tiles)
+  const double left = plan.classes.room > 0 ? static_cast<double>(plan.blocks + plan.tiles)
                       : plan.shared_tiles() ? plan.blocks
                                             : 0.0;
   const double shared = 3.0 * left * plan.tile_rows * n * chunk.bytes_sum;
@@ -81,7 +81,11 @@ double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelP
   const double rows = static_cast<double>(plan.tiles >> plan.classes.log2) * plan.tile_rows;
   const double beyond =
       plan.classes.room > 0 ? rows / static_cast<double>(problem.m) - 1 : 0;  // share of A
-  return small + shared + (narrow ? 0.045 * a : 0) + beyond * (a * (1 << plan.classes.log2));
+  // Pieces of columns meet in sectors, of which each fetches its own.
+  const double met =
+      plan.classes.of_k && plan.classes.room > 0 ? 32 / (plan.tile_rows * element) : 0;
+  return small + shared + (narrow ? 0.045 * a : 0) +
+         (beyond + met) * (a * (1 << plan.classes.log2));
 }
 
 /// One class of A's lines as a product of its own, the longest of all.

@@ -39,10 +39,10 @@ struct PanelChunk {
   int together;   // warps that must share a part of B
 };
 
-/// Lines of A (columns, or rows where k is adjacent) off 16 bytes: line q is of class q % count, and
-/// lines of a class are a multiple of 16 bytes apart. Each class is a product of its own, from an
-/// aligned address on: rows lie up to `room` elements further down, or up to as many of the first k
-/// are left out, to be added when sums go to C.
+/// Lines of A (columns, or rows where k is adjacent) off 16 bytes: line q is of class q % count,
+/// and lines of a class are a multiple of 16 bytes apart. Each class is a product of its own, from
+/// an aligned address on: rows lie up to `room` elements further down, or up to as many of the
+/// first k are left out, to be added when sums go to C.
 struct PanelClasses {
   int log2 = 0;       // of count, a power of two
   bool of_k = false;  // of columns: the products of all classes are added up
@@ -72,16 +72,13 @@ struct PanelPlan {
 
   /// Whether any tile is worked at by several blocks.
   constexpr bool shared_tiles() const noexcept { return tiles % blocks != 0; }
-  /// Tile t is tile t / count of class t % count: the class, and the first row, of those of a class.
+  /// Tile t is tile t / count of class t % count: the class, and the first row, of those of a
+  /// class.
   LANKY_PANEL_CALL constexpr int class_of(std::int64_t tile) const noexcept {
     return static_cast<int>(tile & ((1 << classes.log2) - 1));
   }
   LANKY_PANEL_CALL constexpr std::int64_t first_row(std::int64_t tile) const noexcept {
     return (tile >> classes.log2) * tile_rows;
-  }
-  /// The row of C that is row `row` of a tile; not for classes of k.
-  LANKY_PANEL_CALL constexpr std::int64_t row_of_c(std::int64_t tile, int row) const noexcept {
-    return ((first_row(tile) + row) << classes.log2) + class_of(tile);
   }
   /// Where the work of a block begins.
   LANKY_PANEL_CALL constexpr std::int64_t first_unit(int block) const noexcept {

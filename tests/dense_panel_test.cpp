@@ -87,6 +87,38 @@ TEST(DensePanelPlan, SlotsFitOrThereIsNoPlan) {
   EXPECT_EQ(dense::plan_panel(column_major(4096, 8, 4096), chunk, h200()).blocks, 0);
 }
 
+// Lines of A off 16 bytes: of each class, all rows (of_k: columns) that exist, on either side of
+// it.
+TEST(DensePanelPlan, ClassesHoldAllLines) {
+  for (const std::int64_t lda : {1000, 1001, 1002, 1004}) {
+    for (const bool along_k : {false, true}) {
+      SCOPED_TRACE(concat("stride ", lda, along_k ? ", along k" : ""));
+      const dense::Problem problem = dense::canonical({.m = along_k ? 5001 : 999,
+                                                       .n = 8,
+                                                       .k = along_k ? 999 : 5001,
+                                                       .op_a = along_k ? Op::trans : Op::none,
+                                                       .lda = lda,
+                                                       .ldb = 6000,
+                                                       .ldc = 6000});
+      const dense::PanelClasses classes = dense::panel_classes(problem, 2);
+      EXPECT_EQ(classes.of_k, !along_k);
+      EXPECT_EQ(classes.room, 7);
+      EXPECT_EQ((lda << classes.log2) % 8, 0);
+      EXPECT_TRUE(classes.log2 == 0 || (lda << (classes.log2 - 1)) % 8 != 0);
+      const dense::PanelPlan plan = dense::plan_panel(problem, kChunk, h200(), classes);
+      ASSERT_GT(plan.blocks, 0);
+      const std::int64_t tiles = plan.tiles >> classes.log2;
+      EXPECT_GE((tiles * plan.tile_rows) << (along_k ? classes.log2 : 0),
+                problem.m + (along_k ? 0 : 7));
+      EXPECT_GE((std::int64_t{plan.steps} * plan.step) << (along_k ? 0 : classes.log2), problem.k);
+      for (int block = 0; block < plan.blocks && !along_k; ++block) {
+        const std::int64_t first = plan.first_unit(block) / plan.steps;
+        EXPECT_LE((plan.first_unit(block + 1) - 1) / plan.steps - first + 1, plan.kept);
+      }
+    }
+  }
+}
+
 template <class Case>
 class DensePanel : public ::testing::Test {};
 using CudaCases =

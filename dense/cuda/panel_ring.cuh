@@ -30,8 +30,8 @@ struct PanelArguments {
   const Element* b;  // [k, n], problem.b
   void* c;           // [m, n], problem.c, of T or, where wide_c, of Acc
   Acc* partials;     // [block][plan.kept][n][tile rows]: of a block's first tile, and of its last;
-                     // of all its tiles where sums are apart
-  char* packed;      // [class][step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
+                     // of all its tiles where A has classes of lines
+  char* packed;  // [class][step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
@@ -44,7 +44,7 @@ struct PanelArguments {
   }
   /// Elements of k at the beginning of a row of A that its class leaves out.
   __host__ __device__ int left_out(std::int64_t row) const {
-    if (plan.classes.room == 0 || plan.classes.of_k) return 0;
+    if (plan.classes.of_k || plan.classes.room == 0) return 0;
     const int past = past_multiple(row);
     return past == 0 ? 0 : plan.classes.room + 1 - past;
   }
@@ -216,7 +216,7 @@ struct PanelFinish {
     if (skips_product()) {
       sum = Acc(0);
     } else {
-      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, completed(i, j, sum)));
+      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
     }
     if (sizeof(Acc) != sizeof(Element) && g.wide_c) {
       store_as<Acc>(i, j, sum);
@@ -226,21 +226,6 @@ struct PanelFinish {
   }
 
  private:
-  /// With the products of the elements of A that the class of its row has left out.
-  __device__ Acc completed(std::int64_t i, int j, Acc sum) const {
-    const Problem& problem = g.problem;
-    const Element* const a = g.a + i * problem.a.row;
-    const Element* const b = g.b + j * problem.b.col;
-    const int count = g.left_out(i);
-#pragma unroll 1
-    for (int p = 0; p < count; ++p) {
-      const Acc factor = device::widen(b[p * problem.b.row]);
-      sum = fma(device::widen(a[p]),
-                device::conjugate_if(problem.conj_a != problem.conj_b, factor), sum);
-    }
-    return sum;
-  }
-
   /// A tf32x3 sum that is not finite is computed again in IEEE arithmetic: Inf times the zero low
   /// part of a factor has made NaN of it, or a factor near the largest float was rounded to Inf.
   __device__ Acc repaired(std::int64_t i, int j, Acc sum) const {
@@ -293,6 +278,8 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   const int chunk = warp / plan.warps_n;
   const int kg = chunk / plan.warps_m;
   const int n = static_cast<int>(g.problem.n);
+  const int rows =
+      static_cast<int>(min(std::int64_t{plan.tile_rows}, g.problem.m - tile * plan.tile_rows));
   constexpr int kVector = SumVector<Acc>::kCount;
   const int pitch = plan.tile_rows + kVector;  // of columns, so that 8 of them lie in all banks
   const int parts = plan.warps_n * Product::kSlice;
@@ -325,15 +312,14 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
         const int part = by_rows ? minor : e >> bits;
         const int r = by_rows ? e >> bits : minor;
         const int j = column(part);
-        const std::int64_t i = plan.row_of_c(tile, r);
-        if (j >= n || i >= g.problem.m) continue;
+        if (j >= n || r >= rows) continue;
         const Acc* const place = ring.sums + part * pitch + r;
         Acc sum = place[0];
 #pragma unroll
         for (int q = 1; q < kPanelConsumerWarps; ++q) {
           if (q < plan.warps_k) sum += place[q * parts * pitch];
         }
-        finish.store(i, j, sum);
+        finish.store(tile * plan.tile_rows + r, j, sum);
       }
     } else {
       const int count = plan.tile_rows / kVector;
@@ -406,7 +392,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
         place.advance(1, plan.stages);
       }
     }
-    leave_tile(product, finish, ring, piece.tile, steps == plan.steps && !plan.classes.of_k,
+    leave_tile(product, finish, ring, piece.tile, steps == plan.steps && plan.classes.room == 0,
                partials + min(tiles, plan.kept - 1) * kept);
     piece.left -= steps;
     piece.step = 0;
@@ -421,8 +407,8 @@ inline constexpr int kPanelPackBlocks = 264;
 
 /// Writes B as slots of the ring take it, zeros beyond k and n, for each class of A's lines: every
 /// so many-th row of B, or all but those that meet what the class leaves out. Block (x, class).
-/// Thread: elements a grid apart, with neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
-/// starts, so that panel_ring_kernel may read A at once.
+/// Thread: elements a grid apart, with neighbours in memory for neighbours. Whatever runs ahead has
+/// ended before the next kernel starts, so that panel_ring_kernel may read A at once.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
     const __grid_constant__ PanelArguments<T> g) {
@@ -510,7 +496,7 @@ __global__ __launch_bounds__(kPanelSumThreads) void panel_sum_kernel(
     sum += vectors[thread + other * width];
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
-    const std::int64_t i = plan.row_of_c(tile, row + v);
+    const std::int64_t i = tile * plan.tile_rows + row + v;
     if (i < g.problem.m) finish.store(i, j, sum.values[v]);
   }
 }

@@ -23,20 +23,22 @@ struct MatrixBox {
   bool swizzled;  // lines of 128 bytes, unit u (16 bytes) of line l at unit u ^ (l % 8) of it
 };
 
-/// Lines are not fetched in larger pieces than asked for: on an H200, promotion to 256 bytes cost a
-/// panel of 20480 columns .06 of its speed.
-inline CUtensorMap make_line_map(const MatrixLines& matrix, MatrixBox shape) {
+/// The L2 fetches what is asked for, or whole cache lines (`promoted`), which pays where boxes meet
+/// in them: on an H200, promotion to 256 bytes cost a panel of 20480 columns .06 of its speed.
+inline CUtensorMap make_line_map(const MatrixLines& matrix, MatrixBox shape,
+                                 bool promoted = false) {
   CUtensorMap map;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(matrix.line_elements),
                                 static_cast<cuuint64_t>(matrix.lines)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(matrix.stride_bytes)};
   const cuuint32_t box[] = {shape.line_elements, shape.lines};
   const cuuint32_t steps[] = {1, 1};
-  const CUresult result =
-      tensor_map_encoder()(&map, matrix.type, 2, const_cast<void*>(matrix.data), extents, strides,
-                           box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                           shape.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                           CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = tensor_map_encoder()(
+      &map, matrix.type, 2, const_cast<void*>(matrix.data), extents, strides, box, steps,
+      CU_TENSOR_MAP_INTERLEAVE_NONE,
+      shape.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+      promoted ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw Error(ErrorCode::device,
                 concat("cuTensorMapEncodeTiled: error ", static_cast<int>(result)));
@@ -90,6 +92,25 @@ __device__ void copy_part(void* target, const void* source, int bytes) {
                  "l"(source), "n"(kBytes), "r"(bytes)
                  : "memory");
   }
+}
+
+/// Copies 16 bytes past the first cache; bytes from `bytes` on arrive as zeros, and none of them is
+/// read.
+__device__ inline void copy_word(void* target, const void* source, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(target)),
+               "l"(source), "r"(bytes)
+               : "memory");
+}
+
+/// Puts the element copies that this thread has started since into one group.
+__device__ inline void group_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Until no more than the last kGroups groups of this thread's copies are on their way.
+template <int kGroups>
+__device__ void wait_for_copy_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
 }
 
 /// All of it, or zeros where it is not `valid`.
