@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/text.hpp"
+#include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
@@ -33,7 +34,8 @@ class Chooser {
     if (p_.n <= 32) {
       if (const auto config = mma_mixed()) return config;
     }
-    if (prefers_ring()) {
+    const bool by_words = !(maps_a() && writes_wide()) && prefers_words();
+    if (prefers_ring() && !by_words) {
       if (const auto config = ring(true)) return config;
     }
     if (columns_are_wide()) {
@@ -50,6 +52,7 @@ class Chooser {
       for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
         if (choice) return choice;
     }
+    if (by_words) return words();
     return prefers_staged() ? std::nullopt : ring(true);
   }
 
@@ -233,6 +236,45 @@ class Chooser {
   }
 
  public:
+  /// Whether the words kernel is faster than staged and ring, where no other serves. H200, 1e6
+  /// rows: halves n = 2 25 us (staged 17.5), 8 25 (39), 13 36 (96), 32 71 (358), by rows 9 26 (72);
+  /// f32 n = 8 33 (41), 16 60 (ring 78), by rows 13 47 (79), 25 90 (163); f64 n = 13 86 (ring 82),
+  /// by rows 76 (108).
+  bool prefers_words() const {
+    const bool by_columns = p_.a.row == 1 && p_.c.row == 1;
+    if (kHalves.has(type_)) return p_.n > 2;
+    if (type_ == DType::f32) return p_.n > 4 && p_.n <= (by_columns ? 16 : 25);
+    return type_ == DType::f64 && !by_columns && p_.n > 4 && p_.n <= 24;
+  }
+  /// Not for complex elements; none where A's, B's and C's parts are too large.
+  std::optional<UpdateConfig> words() const {
+    constexpr int kThreads = 128;
+    const int step = in_ == 2 ? 16 : 8;
+    const auto b_bytes =
+        static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
+    const auto bytes = [&](int passes) {
+      const auto place = [&](Strides strides, std::int64_t columns, int element) {
+        return WordLinesPlan(strides, kThreads * passes, static_cast<int>(columns), element).bytes;
+      };
+      return b_bytes + place(p_.a, p_.k, in_) + place(p_.c, p_.n, out_);
+    };
+    // H200, 1e6 rows of halves: n = 8 24.6 us with up to 26 KiB a block, 26.6 with 52; n = 32 82.8,
+    // 72.1. 1e5 rows: n = 8 6.0 with 391 blocks, 7.5 with 196; n = 32 11.0 with 782, 14.8 with 391.
+    const bool much = p_.n * p_.k * in_ >= 256;
+    const int most = much ? 52 << 10 : 26 << 10;
+    const int blocks = (much ? 4 : 2) * multiprocessors_;
+    int passes = 16;
+    while (passes > 1 && (bytes(passes) > most || p_.m < std::int64_t{kThreads} * passes * blocks))
+      passes /= 2;
+    constexpr int kMostBytes = 200 << 10;
+    if (bytes(passes) > kMostBytes) return std::nullopt;
+    return UpdateConfig{.kernel = UpdateKernel::words,
+                        .threads = kThreads,
+                        .passes = passes,
+                        .rows = kThreads,
+                        .shared_bytes = bytes(passes)};
+  }
+
   /// `aligned`: the pointers to A and C are multiples of 16 bytes.
   std::optional<UpdateConfig> ring(bool aligned) const {
     const bool by_columns = p_.a.row == 1;
@@ -397,6 +439,8 @@ const char* name(UpdateKernel kernel) {
       return "update_ring_mma_kernel by columns";
     case UpdateKernel::ring_mma_rows:
       return "update_ring_mma_kernel by rows";
+    case UpdateKernel::words:
+      return "update_words_kernel";
     case UpdateKernel::staged:
       return "update_staged_kernel";
   }
@@ -410,7 +454,7 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
   constexpr int kSharedBytes = 200 << 10;  // that a block may have
   std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors, rings).choose();
   if (!config) return unaligned_update(problem, in, out, multiprocessors, rings);
-  if (config->ring.stages > 0) return *config;
+  if (config->ring.stages > 0 || config->kernel == UpdateKernel::words) return *config;
   if (config->shared_bytes > kSharedBytes)
     return unaligned_update(problem, in, out, multiprocessors, rings);
   config->alignment = 16;
@@ -420,6 +464,9 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
                               bool rings) {
   const Chooser chooser(problem, in, out, multiprocessors, rings);
+  if (chooser.prefers_words()) {
+    if (const auto words = chooser.words()) return *words;
+  }
   auto ring = chooser.prefers_staged() ? std::nullopt : chooser.ring(false);
   if (ring) return *ring;
   const int sum = std::max(4, static_cast<int>(size_of(in)));  // bytes
@@ -449,6 +496,7 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   if (n < 8 || (n == 8 && !half)) return false;
   const bool ring = config.ring.stages > 0;
   const bool narrow = ring && (mixed || !config.ring.mapped || !config.ring.wide_c);
+  if (config.kernel == UpdateKernel::words) return half && n > 48;
   if (config.kernel == UpdateKernel::staged) return by_rows || mixed || n > 32 || n * k > 200;
   switch (in) {
     case DType::c64:

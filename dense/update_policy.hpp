@@ -26,6 +26,7 @@ enum class UpdateKernel : std::uint8_t {
   ring_rows,
   ring_mma_columns,
   ring_mma_rows,
+  words,
   staged
 };
 

@@ -194,8 +194,10 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 32, 8, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64),
             is(UpdateKernel::ring_columns));
-  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::ring_rows));
-  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f16), is(UpdateKernel::staged));
+  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::words));
+  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::c64), is(UpdateKernel::ring_rows));
+  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f16), is(UpdateKernel::words));
+  EXPECT_EQ(kernel(problem(kLong + 1, 2, 2, Layout::col), DType::f16), is(UpdateKernel::staged));
   EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
   EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f32), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(10'000, 64, 4, Layout::col), DType::f32),
@@ -253,7 +255,8 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
   EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
   EXPECT_FALSE(vendor(kLong + 1, 8, DType::f16));
-  EXPECT_TRUE(vendor(kLong + 1, 16, DType::f16));
+  EXPECT_FALSE(vendor(kLong + 1, 48, DType::f16));
+  EXPECT_TRUE(vendor(kLong + 1, 64, DType::f16));
   EXPECT_FALSE(vendor(kLong, 63, DType::f16)) << "B is off 16 bytes, A and C are not";
   EXPECT_TRUE(vendor(kLong, 72, DType::f16));
   EXPECT_FALSE(vendor(200'000, 39, DType::f32)) << "likewise";
@@ -294,6 +297,9 @@ TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
             EXPECT_EQ(config.threads % 32, 0);
             EXPECT_GT(config.rows, 0);
             EXPECT_LE(config.shared_bytes, 227 << 10) << m << " " << n << " " << k;
+            if (config.kernel == dense::UpdateKernel::words) {
+              EXPECT_EQ(config.alignment, 1);
+            }
             if (config.ring.row_tiles == 0) continue;
             EXPECT_GE(config.ring.stages, config.ring.warps_k) << m << " " << n << " " << k;
             EXPECT_LE(config.ring.warps_k > 1 ? m : 0,

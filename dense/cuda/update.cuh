@@ -14,6 +14,7 @@
 #include "dense/cuda/update_ring_mma.cuh"
 #include "dense/cuda/update_staged.cuh"
 #include "dense/cuda/update_tile.cuh"
+#include "dense/cuda/update_words.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 
@@ -73,6 +74,9 @@ UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config) {
           .template operator()<UpdateKernel::mma_to_columns, std::size(kUpdateMmaToColumns)>();
     case UpdateKernel::mma_to_rows:
       return pick.template operator()<UpdateKernel::mma_to_rows, std::size(kUpdateMmaToRows)>();
+    case UpdateKernel::words:
+      if constexpr (!kComplexes.has(kDType<T>)) return &update_words_kernel<T, TOut>;
+      return nullptr;
     case UpdateKernel::staged:
       return &update_staged_kernel<T, TOut>;
     default:

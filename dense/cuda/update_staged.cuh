@@ -5,6 +5,7 @@
 
 #include "dense/cuda/update_arguments.cuh"
 #include "dense/cuda/update_direct.cuh"
+#include "dense/cuda/word_lines.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -14,24 +15,6 @@ template <class Element>
 inline constexpr int kStagedDepth = sizeof(Element) > 8 ? 8 : 16;
 inline constexpr int kStagedWarps = 4;
 static_assert(kStagedBlockRows == 32 * kStagedRows * kStagedWarps);
-
-/// index / divisor and the remainder for index < 2^16, by one multiplication.
-class SmallDivision {
- public:
-  __device__ explicit SmallDivision(unsigned divisor)
-      : divisor_(divisor), inverse_(0xffffffffU / divisor + 1) {}
-  __device__ int quotient(int index) const {
-    return divisor_ == 1 ? index
-                         : static_cast<int>(__umulhi(static_cast<unsigned>(index), inverse_));
-  }
-  __device__ int remainder(int index) const {
-    return index - quotient(index) * static_cast<int>(divisor_);
-  }
-
- private:
-  unsigned divisor_;
-  unsigned inverse_;
-};
 
 /// visit(row, column) for all of a warp's rows x columns; neighbouring lanes are neighbours along
 /// the columns (by_rows) or the rows. kBatch visits of a lane are loaded before the first is

@@ -1,0 +1,96 @@
+// Copies of lines off 16 bytes between global and shared memory, in the aligned words of 16 bytes
+// that hold them (WordLinesPlan).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "dense/word_lines.hpp"
+#include "device/matrix_copy.cuh"
+
+namespace lanky::dense::cuda {
+
+/// index / divisor and the remainder for index < 2^16, by one multiplication.
+class SmallDivision {
+ public:
+  __device__ explicit SmallDivision(unsigned divisor)
+      : divisor_(divisor), inverse_(0xffffffffU / divisor + 1) {}
+  __device__ int quotient(int index) const {
+    return divisor_ == 1 ? index
+                         : static_cast<int>(__umulhi(static_cast<unsigned>(index), inverse_));
+  }
+  __device__ int remainder(int index) const {
+    return index - quotient(index) * static_cast<int>(divisor_);
+  }
+
+ private:
+  unsigned divisor_;
+  unsigned inverse_;
+};
+
+/// Part of a strided matrix of E: lines of adjacent elements. In shared memory every element has
+/// the address, modulo 16, that it has in global memory: a line's words of 16 bytes stay words.
+template <class E>
+struct WordLines {
+  using Byte = std::conditional_t<std::is_const_v<E>, const char, char>;
+
+  E* global;            // its first element
+  std::int64_t stride;  // bytes, from line to line
+  int lines;
+  int bytes;     // of a line
+  char* shared;  // the first element
+  WordLinesPlan pitch;
+
+  /// Rows x columns from `first` on, in memory from `place`, a multiple of 16, on that is laid out
+  /// by `plan`.
+  __device__ WordLines(E* first, Strides strides, WordLinesPlan plan, int rows, int columns,
+                       char* place)
+      : global(first), pitch(plan) {
+    constexpr int kBytes = static_cast<int>(sizeof(E));
+    stride = (plan.by_columns ? strides.col : strides.row) * kBytes;
+    lines = plan.tight ? 1 : plan.by_columns ? columns : rows;
+    bytes = (plan.tight ? rows * columns : plan.by_columns ? rows : columns) * kBytes;
+    shared = place + reinterpret_cast<std::uintptr_t>(first) % 16;
+  }
+  __device__ E& at(int row, int column) const {
+    return *reinterpret_cast<E*>(shared + row * pitch.row + column * pitch.column);
+  }
+  /// visit(global address, shared address, first byte, last byte + 1) for each word of each line,
+  /// by the kThreads threads of the block; the bytes from first to last belong to the line.
+  template <int kThreads, class Visit>
+  __device__ void for_each_word(Visit visit) const {
+    if (lines <= 0 || bytes <= 0) return;
+    const int words = (bytes + 14) / 16 + 1;  // that a line touches at most
+    const SmallDivision division(static_cast<unsigned>(words));
+    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
+#pragma unroll 2
+    for (int e = static_cast<int>(threadIdx.x); e < lines * words; e += kThreads) {
+      const int line = division.quotient(e);
+      Byte* const begin = reinterpret_cast<Byte*>(global) + line * stride;
+      const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16);
+      const int byte = division.remainder(e) * 16 - past;  // of the line, where the word begins
+      if (byte >= bytes) continue;
+      visit(begin + byte, shared + line * line_pitch + byte, max(0, -byte), min(16, bytes - byte));
+    }
+  }
+  /// Starts copies into shared memory. Bytes ahead of a line in its first word are read, too.
+  template <int kThreads>
+  __device__ void fetch() const {
+    for_each_word<kThreads>(
+        [](Byte* from, char* to, int /*first*/, int last) { device::copy_word(to, from, last); });
+  }
+  /// Copies from shared memory.
+  template <int kThreads>
+  __device__ void leave() const {
+    for_each_word<kThreads>([](Byte* to, char* from, int first, int last) {
+      if (first == 0 && last == 16) {
+        __stcs(reinterpret_cast<uint4*>(to), *reinterpret_cast<const uint4*>(from));
+      } else {
+        for (int byte = first; byte < last; byte += static_cast<int>(sizeof(E)))
+          *reinterpret_cast<E*>(to + byte) = *reinterpret_cast<const E*>(from + byte);
+      }
+    });
+  }
+};
+
+}  // namespace lanky::dense::cuda

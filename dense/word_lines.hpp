@@ -1,0 +1,42 @@
+// Lines of adjacent elements off 16 bytes, as they pass through shared memory in the aligned words
+// of 16 bytes that hold them: where each element lies there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dense/problem.hpp"
+
+#ifdef __CUDACC__
+#define LANKY_WORD_LINES_CALL __host__ __device__
+#else
+#define LANKY_WORD_LINES_CALL
+#endif
+
+namespace lanky::dense {
+
+/// Of rows x columns of a matrix whose rows or columns are adjacent. Every element has the address,
+/// modulo 16, that it has in the matrix, and no two lines have a word in common.
+struct WordLinesPlan {
+  bool by_columns;
+  bool tight;  // rows without gaps: one line
+  int row;     // bytes, from row to row
+  int column;  // and from column to column
+  int bytes;   // of all, a multiple of 16
+
+  LANKY_WORD_LINES_CALL constexpr WordLinesPlan(Strides strides, int rows, int columns,
+                                                std::size_t element)
+      : by_columns(strides.row == 1 && strides.col != 1),
+        tight(!by_columns && strides.row == columns) {
+    const int of_element = static_cast<int>(element);
+    const int line = (by_columns ? rows : columns) * of_element;
+    const std::int64_t stride = (by_columns ? strides.col : strides.row) * of_element;
+    const int least = line + 15;
+    const int pitch = tight ? line : least + static_cast<int>((stride - least % 16 + 16) % 16);
+    row = by_columns ? of_element : pitch;
+    column = by_columns ? pitch : of_element;
+    bytes = ((by_columns ? columns : rows) * pitch + 47) / 16 * 16;
+  }
+};
+
+}  // namespace lanky::dense
