@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/text.hpp"
+#include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
@@ -274,6 +275,8 @@ std::string_view name(GramKernel kernel) {
       return "gram_wgmma_kernel";
     case GramKernel::triangle:
       return "gram_triangle_kernel";
+    case GramKernel::words:
+      return "gram_words_kernel";
   }
   return "unknown";
 }
@@ -312,7 +315,64 @@ GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
   return by_wgmma(c, p, multiprocessors);
 }
 
+/// k of a slot of gram_words_kernel.
+int gram_words_depth(const Problem& p, DType type, int run_log2) {
+  constexpr std::int64_t kSide = 32;
+  constexpr int kWarps = 8;
+  const int parts = is_complex(type) ? 2 : 1;
+  const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
+  return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
+}
+
+/// Whether gram_words_kernel is the fastest, cuBLASLt's included, where lines are off 16 bytes.
+/// H200, k = 3e6 (1e5), against the best of the others: f32 n = 13 1.20 (.87), 16 .99, 24 1.6,
+/// 32 1.8 (1.5), 64 1.8 (1.7), by rows 13 2.2, 25 2.7, 41 1.06; c64 n = 13 2.5, 16 2.0, 25 .97, 32
+/// .82 (1.6); halves n = 24 1.17, 32 .96 (1.3), 40 1.04, 64 .88 (1.14), by rows 25 1.0; f64 n = 24
+/// .82, 32 .61 (1.3), 64 (.82).
+bool prefers_words(const Problem& p, DType type) {
+  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
+  const bool aligned =
+      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
+  if (!lines || aligned || p.n <= 8) return false;
+  const bool by_columns = p.a.col == 1 && p.b.row == 1;
+  const bool short_k = p.k <= 300'000;
+  switch (type) {
+    case DType::f32:
+      if (p.math == Math::tf32 && p.m > 24) return false;
+      return p.m <= (by_columns ? 64 : 44) && (p.m > 16 || p.k > 1'000'000);
+    case DType::c64:
+      return p.m <= (short_k ? 32 : 16);
+    case DType::f64:
+      return by_columns && p.n > 16 && p.m <= 32 && short_k;
+    case DType::f16:
+    case DType::bf16:
+      if (p.n <= 16) return false;
+      return p.m <= 25 || (by_columns && (short_k ? p.m <= 64 : p.m > 32 && p.m <= 40));
+    default:
+      return false;
+  }
+}
+
+GramConfiguration choose_words(const Problem& p, DType type, int multiprocessors) {
+  constexpr int kMostBytes = 108 << 10;  // for two blocks of a multiprocessor
+  GramConfiguration c{.kernel = GramKernel::words, .run_log2 = 4};
+  while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > kMostBytes)
+    --c.run_log2;
+  c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * multiprocessors);
+  return c;
+}
+
 }  // namespace
+
+int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
+  constexpr int kSlots = 4;
+  constexpr int kSums = 8 * 32 * 32 * 8;
+  const int depth = gram_words_depth(p, type, run_log2);
+  const Strides a{p.a.col, p.a.row};
+  const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
+                   WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
+  return std::max(kSlots * slot, kSums);
+}
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
                               int compute_capability) {
@@ -372,6 +432,7 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multip
 
 GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
   const bool no_mma = type == DType::f32 || is_complex(type);
+  if (prefers_words(p, type)) return choose_words(p, type, multiprocessors);
   const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
   if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
     return ended(vector_configuration(p, type, multiprocessors), p, type);
@@ -406,6 +467,7 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
     const bool own_tile = type == DType::f32 && p.m > 56 && p.m <= 64 && p.k > 50'000;
     return p.math == Math::tf32 || (p.n > 16 && !own_tile);
   }
+  if (c.kernel == GramKernel::words) return false;
   if (c.kernel == GramKernel::wgmma)  // H200, 64 x 8 by rows: 1.09 at 1e6, .94 at 1e7
     return c.row_major && p.k > 3'000'000 && p.n <= 32 && (p.m <= 64 || p.n > 16);
   if (p.m > 64) return true;
@@ -427,7 +489,8 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   if (type == DType::f64)
     return !c.vectors && p.m > 16 && (a_by_columns || b_by_columns || p.n <= 8);
   if (f32) {
-    if (a_by_columns && b_by_columns) return false;
+    // H200, tf32 off 16 bytes, n = 32: .54.
+    if (a_by_columns && b_by_columns) return !c.vectors && p.math == Math::tf32 && p.m > 24;
     if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
     return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
   }

@@ -22,7 +22,8 @@ enum class GramKernel : std::uint8_t {
   row_vector,
   row_strip,
   wgmma,
-  triangle
+  triangle,
+  words
 };
 
 struct GramConfiguration {
@@ -44,7 +45,8 @@ struct GramConfiguration {
   bool prefetch = false;     // what is read first, while the kernel ahead still runs
   bool one_launch = false;   // the last block adds the partial sums
   bool spread = false;       // direct: the loads that a warp has in flight are far apart
-  int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block
+  int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block;
+                             // words: so many products deep is a warp's part of a slot
   int packed = 1;            // rows: rows that make a wide row
   int resident = 0;          // blocks of a multiprocessor at once; 0: as many as registers allow
 };
@@ -69,6 +71,9 @@ GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, int 
 /// For strides and pointers of any alignment; not as fast.
 GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
                                              int multiprocessors);
+
+/// Dynamic shared memory of gram_words_kernel.
+int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 
 /// Whether pointers must be aligned to 16 bytes.
 constexpr bool needs_alignment(GramKernel kernel) noexcept {

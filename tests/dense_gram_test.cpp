@@ -392,8 +392,30 @@ TEST(GramPolicy, AnyStridesAreServed) {
   EXPECT_TRUE(chosen(mixed, DType::f32).mixed);
 
   GemmShape odd = gram(32, 32, 100'001, Layout::col);
-  EXPECT_EQ(chosen(odd, DType::f64).kernel, GramKernel::rows);
-  EXPECT_FALSE(chosen(odd, DType::f64).vectors);
+  EXPECT_EQ(chosen(odd, DType::f64).kernel, GramKernel::words);
+  EXPECT_EQ(chosen(gram(32, 32, 3'000'001, Layout::col), DType::f64).kernel, GramKernel::rows);
+  EXPECT_EQ(chosen(odd, DType::f32).kernel, GramKernel::words);
+  EXPECT_EQ(chosen(odd, DType::c64).kernel, GramKernel::words);
+  EXPECT_EQ(chosen(odd, DType::f16).kernel, GramKernel::words);
+  EXPECT_EQ(chosen(gram(32, 8, 100'001, Layout::col), DType::f32).kernel, GramKernel::vector);
+}
+
+// All slots fit beside those of another block, but for the shortest slots of many columns.
+TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    for (std::int64_t side = 9; side <= 64; ++side) {
+      const GemmShape shape = gram(side, side, 200'001, layout);
+      const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
+      for (const DType type : {DType::f32, DType::f64, DType::f16, DType::c64}) {
+        const dense::GramConfiguration c = chosen(shape, type);
+        if (c.kernel != dense::GramKernel::words) continue;
+        EXPECT_LE(dense::gram_words_bytes(problem, type, c.run_log2), (c.run_log2 > 0 ? 113 : 227)
+                                                                          << 10)
+            << side;
+        EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
+      }
+    }
+  }
 }
 
 TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
@@ -417,7 +439,8 @@ TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
   EXPECT_TRUE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f64));
   EXPECT_FALSE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f16));
   EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f64));
-  EXPECT_TRUE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f32));
+  EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f32));
+  EXPECT_TRUE(vendor(gram(63, 63, 3'000'000, Layout::row), DType::f32));
 
   GemmShape one = gram(64, 1, 100'000, Layout::row);
   EXPECT_TRUE(vendor(one, DType::c128));

@@ -16,6 +16,7 @@
 #include "dense/cuda/gram_triangle.cuh"
 #include "dense/cuda/gram_vector.cuh"
 #include "dense/cuda/gram_wgmma.cuh"
+#include "dense/cuda/gram_words.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -261,6 +262,14 @@ GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const 
       break;
     case GramKernel::triangle:
       if constexpr (sizeof(T) > 2 && !kIsComplex<T>) return triangle_launch<T>(configuration);
+      break;
+    case GramKernel::words:
+      if constexpr (kDType<T> != DType::c128) {
+        return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
+                static_cast<std::size_t>(
+                    gram_words_bytes(problem, kDType<T>, configuration.run_log2)),
+                0};
+      }
       break;
     case GramKernel::none:
       break;
