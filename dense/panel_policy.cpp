@@ -83,7 +83,7 @@ double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelP
       plan.classes.room > 0 ? rows / static_cast<double>(problem.m) - 1 : 0;  // share of A
   // Pieces of columns meet in sectors, of which each fetches its own.
   const double met =
-      plan.classes.of_k && plan.classes.room > 0 ? 32 / (plan.tile_rows * element) : 0;
+      plan.classes.of_k && plan.classes.room > 0 ? 16 / (plan.tile_rows * element) : 0;
   return small + shared + (narrow ? 0.045 * a : 0) +
          (beyond + met) * (a * (1 << plan.classes.log2));
 }
@@ -98,6 +98,29 @@ Problem of_class(const Problem& problem, PanelClasses classes) {
     one.m = ceil_div(one.m, std::int64_t{1} << classes.log2);
   }
   return one;
+}
+
+/// Where lines of A are off 16 bytes. H200, 10241 squared (n = 1, 2, 8, 32, 64), lanky's speed as a
+/// multiple of cuBLASLt's best: halves 1.3, 1.9, 1.8, 1.4, 1.07, by rows 1.0, 1.9, 2.0, 1.4, .9;
+/// f32 .92, 1.4, 1.4, 1.8, .99, by rows .87, 2.7, 2.5, 1.7, .98; tf32 n = 32 1.16; f64
+/// .9, 1.2, 1.05, 1.25, 1.18, by rows .87, 1.2, 1.3, 1.1; c64 .9, 2.2, 2.1, 1.2. 1e6 x 1023 by
+/// rows: halves n = 32 1.2, f32 n = 8 1.5, 32 .91, f64 n = 8 1.2.
+bool vendor_beats_classes(const Problem& problem, DType in) {
+  const std::int64_t n = problem.n;
+  const bool columns = problem.a.row == 1;  // A's
+  const bool deep = problem.k > 2048;
+  const bool half = size_of(in) == 2;
+  if (n == 1) return !(half && columns && problem.m * problem.k > 50'000'000);
+  if (problem.m * problem.k <= 50'000'000) {
+    const bool ieee = in == DType::f32 && problem.math == Math::ieee;
+    return n > (ieee || (in == DType::c64 && columns) ? 8 : in == DType::f64 && columns ? 4 : 0);
+  }
+  // The sums of every class are left, and read again.
+  const PanelClasses classes = panel_classes(problem, static_cast<int>(size_of(in)));
+  if (columns && n << classes.log2 > problem.k / 8) return true;
+  if (half) return n > (columns && deep ? 64 : 32);
+  if (in == DType::f64) return n > (!deep ? 8 : columns ? 64 : 32);
+  return n > (deep ? 32 : 16);
 }
 
 }  // namespace
@@ -149,14 +172,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const bool halves = in == DType::f16 || in == DType::bf16;
   const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
-  if (!aligned(problem.a)) {
-    std::int64_t most = 0;
-    if (in == DType::f64 && columns) most = 4;
-    if (in == DType::c64) most = columns ? (large ? 32 : 8) : (large ? 16 : 0);
-    if (in == DType::f32 && problem.math == Math::ieee) most = columns ? 16 : large ? 32 : 8;
-    if (in == DType::f32 && problem.math == Math::tf32x3 && !columns && large) most = 32;
-    return n == 1 || n > most;
-  }
+  if (!aligned(problem.a)) return vendor_beats_classes(problem, in);
   if ((halves || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
     return n > (in == DType::f32 && problem.math == Math::ieee ? 128 : 64);
   if (n == 1 && !large) return true;

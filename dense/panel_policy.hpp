@@ -106,8 +106,7 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
 /// n = 16 .92 to .97, n = 32 .75 to .92; c128 n = 8, 16 .97, n = 64 .94 to 1.0, along k or
 /// conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n = 1 .88 to .9.
 /// Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5 (halves) times as
-/// fast; where A does not .3 to .9, but for up to 16 or 32 columns of floats and complex
-/// floats, 1.1 to 1.7 (10241 squared).
+/// fast.
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 
 }  // namespace lanky::dense

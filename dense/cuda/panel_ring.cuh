@@ -178,8 +178,13 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
       const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
                     lane % Product::kBoxes * kBoxRows;
       const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
-      device::copy_box(slot + lane * kBoxBytes, maps.of + of_class,
-                       kPerElement * (Product::kAlongK ? p : i), Product::kAlongK ? i : p, full);
+      const int element = kPerElement * (Product::kAlongK ? p : i);
+      const int line = Product::kAlongK ? i : p;
+      if (plan.classes.log2 == 0) {  // an address that is the same for all needs no instructions
+        device::copy_box(slot + lane * kBoxBytes, maps.of, element, line, full);
+      } else {
+        device::copy_box(slot + lane * kBoxBytes, maps.of + of_class, element, line, full);
+      }
     }
     char* const small = ring.small + place.slot * plan.small_bytes;
     if (g.packed != nullptr) {
