@@ -69,19 +69,7 @@ __device__ inline void copy_bytes(void* target, const void* source, int bytes, M
 }
 
 /// Copies kBytes: 4, 8 or 16, and then mbarrier_arrive_after_copies() tells when they have come; or
-/// 2, at once.
-template <int kBytes>
-__device__ void copy_piece(void* target, const void* source) {
-  if constexpr (kBytes == 2) {
-    *static_cast<std::uint16_t*>(target) = *static_cast<const std::uint16_t*>(source);
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(target)),
-                 "l"(source), "n"(kBytes)
-                 : "memory");
-  }
-}
-
-/// The same, but bytes from `bytes` on arrive as zeros, and none of them is read.
+/// 2, at once. Bytes from `bytes` on arrive as zeros, and none of them is read.
 template <int kBytes>
 __device__ void copy_part(void* target, const void* source, int bytes) {
   if constexpr (kBytes == 2) {
