@@ -379,11 +379,12 @@ GramConfiguration unaligned_configuration(const GramConfiguration& aligned, cons
 }
 
 template <class T, class TOut>
-GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
+GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem, bool symmetric)
     : configuration_(configuration(stream.device(), problem)),
       exchanged_(configuration_.mixed && problem.a.col != 1),
       problem_(exchanged_ ? exchanged(problem) : problem),
-      symmetric_(symmetric_configuration(stream.device(), problem)),
+      symmetric_(symmetric ? symmetric_configuration(stream.device(), problem)
+                           : GramConfiguration{}),
       unaligned_(
           unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
       arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
