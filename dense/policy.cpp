@@ -66,7 +66,7 @@ bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcep
 
 bool keeps_symmetric(const Problem& problem, GemmFamily family, DType in,
                      const DeviceProperties& properties) {
-  return family == GemmFamily::gram && !vendor_beats_symmetric_gram(problem, in) &&
+  return family == GemmFamily::gram &&
          choose_symmetric_gram(problem, in, properties.multiprocessors,
                                properties.compute_capability)
                  .kernel != GramKernel::none;
