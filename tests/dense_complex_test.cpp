@@ -157,6 +157,29 @@ EXECUTOR_TEST(DenseComplex, ShortExactInEveryOrientation) {
   }
 }
 
+/// Updates of so many rows have kernels of their own on a GPU.
+EXECUTOR_TEST(DenseComplex, UpdatesOfManyRows) {
+  LANKY_COMPLEX_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "one kernel serves any number of rows";
+  for (const auto& [k, n] : {std::pair{9, 12}, {20, 31}, {33, 4}, {17, 40}}) {
+    for (const Op op_a : {Op::none, Op::conj_trans}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        for (const std::int64_t padding : {0, 1}) {
+          const GemmShape shape{.m = 30'002,
+                                .n = n,
+                                .k = k,
+                                .op_a = op_a,
+                                .op_b = op_a == Op::none ? Op::conj_trans : Op::trans,
+                                .layout = layout};
+          SCOPED_TRACE(text(shape));
+          const ComplexCase<T> complex(shape, true, padding, 0);
+          complex.expect(complex.multiply(stream, T(2, 1), T(-1, 1)), T(2, 1), T(-1, 1), 0);
+        }
+      }
+    }
+  }
+}
+
 EXECUTOR_TEST(DenseComplex, RandomDataKeepTheBound) {
   LANKY_COMPLEX_BODY();
   for (GemmShape shape : kShapes) {
