@@ -40,8 +40,9 @@ class Chooser {
       if (p_.n <= 8 && type_ == DType::f32) return direct();
       if (p_.n <= 8 && kComplexes.has(type_)) return direct();
       if (p_.n <= 32 && type_ == DType::f32) return tile(true);
-      // A long reduction pays for padding n to 8; floats of half types want their words exchanged.
-      const int few = out_ > in_ ? 4 : 6;
+      // A long reduction pays for padding n to 8; four columns of floats of half types want their
+      // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
+      const int few = out_ > in_ ? 3 : 6;
       const auto fragments = p_.n <= few && p_.k <= 8 ? std::nullopt : mma_columns();
       if (fragments || p_.n <= 6) return fragments ? fragments : direct();
     } else if (p_.a.col == 1 && p_.c.col == 1) {
@@ -70,7 +71,8 @@ class Chooser {
   /// Whether the ring is fastest with tensor cores. H200, 1e6 rows unless said, against lanky's
   /// next best: by columns c64 n = 16 75.7 us (77.9), 24 172 (158), 32 196 (223), (8, 32) 101 (97);
   /// c128 n = 8 72.2 (69.4), 16 140 (149), 32 277 (426); f64 n = 32 139 (138) and at 1e5 16.2
-  /// (18.6), 64 280 (298); f32 n = 32 at 1e5 10.8 (12.8), 48 123 (140). By rows c64 n = 8 45 (39),
+  /// (18.6), 64 280 (298); f32 n = 32 at 1e5 10.8 (12.8), at 1e7 737 (704),
+  /// 48 123 (140). By rows c64 n = 8 45 (39),
   /// 16 79 (90), 32 185 (247), (64, 4) 142 (276); c128 n = 8 71 (75), 32 291 (468); f64 n = 24 113
   /// (109). Where C is read it gains more: c128 n = 32 388 (530).
   bool prefers_ring_mma() const {
@@ -81,7 +83,8 @@ class Chooser {
     const std::int64_t k = p_.k;
     switch (type_) {
       case DType::f32:
-        return (n > 32 && k > 32) || (by_columns && n > 16 && k > 16 && !few_rows);
+        if (n > 32 && k > 32) return true;
+        return by_columns && n > 16 && k > 16 && !few_rows && p_.m <= 3'000'000;
       case DType::f64:
         if (!alike || few_rows || k <= 16) return false;
         return n > (by_columns ? 16 : 24) || (n > 8 && k > 64);
@@ -91,7 +94,7 @@ class Chooser {
         return n > 8 ? n <= 16 || n > 24 : alike && n > 4 && k > 16;
       case DType::c128:
         if (!alike) return n > 4;
-        if (by_columns) return n > 8 || (k > 16 && (few_rows || n > 4));
+        if (by_columns) return n > 8 || (k > 16 && n > 2);
         return n > (few_rows ? 4 : 2);
       default:
         return false;

@@ -176,11 +176,14 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
   constexpr std::int64_t kLong = 1'000'000;
   EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 6, 6, Layout::col), DType::f64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32),
             is(UpdateKernel::ring_mma_columns));
   EXPECT_EQ(kernel(problem(10'000, 32, 32, Layout::col), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(10 * kLong, 32, 32, Layout::col), DType::f32),
+            is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 64, 64, Layout::col), DType::f32),
             is(UpdateKernel::ring_mma_columns));
   EXPECT_EQ(kernel(problem(kLong, 64, 128, Layout::row), DType::f32),
