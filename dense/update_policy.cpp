@@ -42,9 +42,9 @@ class Chooser {
       if (p_.n <= 32 && type_ == DType::f32) return tile(true);
       // A long reduction pays for padding n to 8; four columns of floats of half types want their
       // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
-      const int few = out_ > in_ ? 3 : 6;
-      const auto fragments = p_.n <= few && p_.k <= 8 ? std::nullopt : mma_columns();
-      if (fragments || p_.n <= 6) return fragments ? fragments : direct();
+      const bool few = p_.k <= 8 && p_.n <= (out_ > in_ ? 3 : 6);
+      const auto fragments = few ? std::nullopt : mma_columns();
+      if (fragments || few || p_.n <= 4) return fragments ? fragments : direct();
     } else if (p_.a.col == 1 && p_.c.col == 1) {
       if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
         if (const auto config = mma_rows()) return config;
