@@ -37,7 +37,8 @@ constexpr dense::PanelChunk kChunk{.rows = 256,
                                    .slice = 4,
                                    .bytes_b = 256,
                                    .bytes_sum = 4,
-                                   .together = 1};
+                                   .together = 1,
+                                   .stages = 16};
 
 TEST(DensePanelPlan, BlocksShareOutAllUnits) {
   for (const std::int64_t m : {129, 256, 1000, 10240, 30720, 1000000}) {

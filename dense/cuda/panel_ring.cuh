@@ -19,6 +19,12 @@
 
 namespace lanky::dense::cuda {
 
+/// Of A, and of B where it is copied by boxes.
+struct PanelMaps {
+  CUtensorMap a;
+  CUtensorMap b;
+};
+
 template <class T>
 struct PanelArguments {
   using Element = device::DeviceElement<T>;
@@ -32,7 +38,9 @@ struct PanelArguments {
   Acc* partials;     // [block][2][n][tile rows]: of a block's first tile, and of its last
   char* packed;      // [step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
-  int piece;  // bytes of A that are copied at a time; 16: boxes of its tensor map
+  int piece;      // bytes of A that are copied at a time; 16: boxes of its tensor map
+  bool b_mapped;  // B comes by boxes of its tensor map, too
+  bool ahead;     // slots may be prefetched before the kernel ahead has ended
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
 };
@@ -79,7 +87,7 @@ struct PanelPiece {
 
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
 /// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
-/// memory, along k or along the columns; elements of 16 bits are taken by pairs along k.
+/// memory, along k or along the columns.
 template <class Product, class T>
 __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t k0, int lane) {
   using Element = typename Product::Element;
@@ -93,14 +101,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
     return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
            Product::place_k(p % Product::kDepth) + j % plan.group_columns * Product::kColumnPitch;
   };
-  if constexpr (sizeof(Element) == 2) {
-    const int width = min(32, plan.step / 2);
-    for (int p = lane % width * 2; p < plan.step; p += 64) {
-      const int bytes = max(0, min(2, depth - p)) * 2;
-      for (int j = lane / width; j < n; j += 32 / width)
-        device::copy_part<4>(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
-    }
-  } else if (b.row == 1) {
+  if (b.row == 1) {
     const int width = min(32, plan.step);
     for (int p = lane % width; p < plan.step; p += 32) {
       const bool valid = p < depth;
@@ -220,16 +221,66 @@ __device__ void copy_slot(const PanelArguments<T>& g, char* slot, std::int64_t i
   }
 }
 
-/// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
+/// Where a box begins, as its tensor map counts.
+struct PanelBox {
+  int element;
+  int line;
+};
+
+/// A lane's box of a slot of A.
+template <class Product>
+__device__ PanelBox box_of_a(const PanelPlan& plan, std::int64_t i0, std::int64_t k0, int lane) {
+  constexpr int kBoxRows = Product::kRows / Product::kBoxes;
+  constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
+  const int chunk = lane / Product::kBoxes;
+  const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
+                lane % Product::kBoxes * kBoxRows;
+  const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
+  return Product::kAlongK ? PanelBox{kPerElement * p, i} : PanelBox{kPerElement * i, p};
+}
+
+/// A lane's box of B: a group of columns times the k of a chunk.
 template <class Product, class T>
-__device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
+__device__ PanelBox box_of_b(const PanelArguments<T>& g, std::int64_t k0, int lane) {
+  const int p = static_cast<int>(k0) + lane / g.plan.warps_n * Product::kDepth;
+  const int j = lane % g.plan.warps_n * g.plan.group_columns;
+  return g.problem.b.row == 1 ? PanelBox{p, j} : PanelBox{j, p};
+}
+
+/// A warp has the L2 fetch what a block of panel_ring_kernel copies for its `unit`-th slot: that
+/// shows the kernel nothing of memory, so that it need not wait for the kernel ahead.
+template <class Product, class T>
+__device__ void prefetch_slot(const PanelMaps& maps, const PanelArguments<T>& g, int block,
+                              int unit, int lane) {
+  const PanelPlan& plan = g.plan;
+  PanelPiece piece(plan, block, false);
+  if (unit >= piece.left) return;
+  piece.step += unit;
+  while (piece.step >= plan.steps) {
+    piece.step -= plan.steps;
+    ++piece.tile;
+  }
+  const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
+  if (lane < plan.warps_m * plan.warps_k * Product::kBoxes) {
+    const PanelBox box = box_of_a<Product>(plan, piece.tile * plan.tile_rows, k0, lane);
+    device::prefetch_box(&maps.a, box.element, box.line);
+  }
+  if (g.b_mapped && lane < plan.warps_k * plan.warps_n) {
+    const PanelBox box = box_of_b<Product>(g, k0, lane);
+    device::prefetch_box(&maps.b, box.element, box.line);
+  }
+}
+
+/// What one of the producer warps does: every plan.producers-th slot is its to fill.
+template <class Product, class T>
+__device__ void produce(const PanelMaps& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
   const PanelPlan& plan = g.plan;
   const int chunks = plan.warps_m * plan.warps_k;
   device::RingPlace place;
   place.advance(producer, plan.stages);
   piece.step += producer;
-  for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
+  for (std::int64_t unit = producer; unit < piece.left; unit += plan.producers) {
     while (piece.step >= plan.steps) {
       piece.step -= plan.steps;
       ++piece.tile;
@@ -240,20 +291,15 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     const std::int64_t i0 = piece.tile * plan.tile_rows;
     const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
     const bool mapped = g.piece == 16;
-    const int bytes = (mapped ? plan.slot_bytes : 0) + (g.packed != nullptr ? plan.small_bytes : 0);
+    const bool b_counts = g.packed != nullptr || g.b_mapped;
+    const int bytes = (mapped ? plan.slot_bytes : 0) + (b_counts ? plan.small_bytes : 0);
     if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
     __syncwarp();  // announced before the first byte comes
     if (mapped) {
       if (lane < chunks * Product::kBoxes) {
-        constexpr int kBoxRows = Product::kRows / Product::kBoxes;
         constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
-        const int chunk = lane / Product::kBoxes;
-        constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
-        const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
-                      lane % Product::kBoxes * kBoxRows;
-        const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
-        device::copy_box(slot + lane * kBoxBytes, map, kPerElement * (Product::kAlongK ? p : i),
-                         Product::kAlongK ? i : p, full);
+        const PanelBox box = box_of_a<Product>(plan, i0, k0, lane);
+        device::copy_box(slot + lane * kBoxBytes, &maps.a, box.element, box.line, full);
       }
     } else {
       copy_slot<Product>(g, slot, i0, k0, lane);
@@ -265,6 +311,11 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
         device::copy_bytes(small, g.packed + std::int64_t{piece.step} * plan.small_bytes,
                            plan.small_bytes, full);
       }
+    } else if constexpr (Product::kMapsB) {
+      if (lane < plan.warps_k * plan.warps_n) {
+        const PanelBox box = box_of_b<Product>(g, k0, lane);
+        device::copy_box(small + lane * Product::kBytesB, &maps.b, box.element, box.line, full);
+      }
     } else if constexpr (!Product::kAlwaysPacked) {
       copy_small<Product>(g, small, k0, lane);
     }
@@ -274,8 +325,8 @@ __device__ void produce(const CUtensorMap* map, const PanelArguments<T>& g,
     } else {
       device::mbarrier_arrive_after_copies(full);
     }
-    place.advance(kPanelProducers, plan.stages);
-    piece.step += kPanelProducers;
+    place.advance(plan.producers, plan.stages);
+    piece.step += plan.producers;
   }
   device::wait_for_copies();  // a warp does not end before what it has started
 }
@@ -429,13 +480,15 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
 /// columns of B, and four copy.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
-    const __grid_constant__ CUtensorMap map, const __grid_constant__ PanelArguments<T> g) {
+    const __grid_constant__ PanelMaps maps, const __grid_constant__ PanelArguments<T> g) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma and setmaxnreg exist on no other architecture
   extern __shared__ char memory[];
   const PanelPlan& plan = g.plan;
   const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (g.ahead && g.packed == nullptr && warp >= kPanelConsumerWarps)
+    prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps, lane);
   const int working = plan.warps_m * plan.warps_k * plan.warps_n;
   if (threadIdx.x == 0) {
     // A slot is filled by 32 lanes' elements, and the boxes.
@@ -448,7 +501,8 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
     device::keep_registers<kPanelProducerRegisters>();
-    produce<Product>(&map, g, ring, piece, warp - kPanelConsumerWarps, lane);
+    const int producer = warp - kPanelConsumerWarps;
+    if (producer < plan.producers) produce<Product>(maps, g, ring, piece, producer, lane);
     return;
   }
   device::take_registers<kPanelConsumerRegisters>();
@@ -463,6 +517,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
     product.clear(g.problem.conj_a != g.problem.conj_b,
                   min(plan.group_columns,
                       static_cast<int>(g.problem.n) - warp % plan.warps_n * plan.group_columns));
+    if constexpr (Product::kMapsB) product.b_by_rows = g.b_mapped && g.problem.b.row != 1;
     if (warp < working) {
       for (int step = 0; step < steps; ++step) {
         device::mbarrier_wait(ring.full + place.slot, place.parity);
@@ -488,11 +543,17 @@ inline constexpr int kPanelPackBlocks = 264;
 
 /// Writes B as slots of the ring take it, zeros beyond k and n. Thread: elements a grid apart, with
 /// neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
-/// starts, so that panel_ring_kernel may read A at once.
+/// starts, so that panel_ring_kernel may read A at once; its first slots are prefetched here.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
-    const __grid_constant__ PanelArguments<T> g) {
+    const __grid_constant__ PanelMaps maps, const __grid_constant__ PanelArguments<T> g) {
   using Element = typename Product::Element;
+  if (g.ahead) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int slot = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
+         slot < kPanelProducers * g.plan.blocks; slot += kPanelPackThreads / 32 * kPanelPackBlocks)
+      prefetch_slot<Product>(maps, g, slot % g.plan.blocks, slot / g.plan.blocks, lane);
+  }
   device::wait_for_kernel_ahead();
   device::let_next_kernel_start();
   const PanelFinish<T> finish(g);
