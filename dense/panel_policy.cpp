@@ -64,11 +64,12 @@ int element_bytes(const PanelChunk& chunk) {
   return kPanelChunkBytes / (chunk.rows * chunk.depth);
 }
 
-/// Tiles of 128 rows are best for halves, whatever m and n (H200, f16 by columns, 512, 256 and 128
-/// rows: 10240 x 8 56.2, 55.8, 55.5 us, 10240 x 32 70.3, 65.4, 62.3, 20480 x 8 196.7, 196.5, 194.4;
-/// 64 rows 4096 x 8 15.2, 128 14.5).
+/// Tiles of 128 rows are best for halves, but of the largest A (H200, f16 by columns, 512, 256 and
+/// 128 rows: 10240 x 8 56.2, 55.8, 55.5 us, 10240 x 32 70.3, 65.4, 62.3, 20480 x 8 196.7, 196.5,
+/// 194.4; 30720 x 8 433 (512 rows), 443 (128); 64 rows 4096 x 8 15.2, 128 14.5).
 bool suits_halves(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
-  return element_bytes(chunk) == 2 && problem.k > 2048 && plan.tile_rows == 128;
+  const bool medium = problem.k > 2048 && problem.m * problem.k < 500'000'000;
+  return element_bytes(chunk) == 2 && medium && plan.tile_rows == 128;
 }
 
 /// Bytes that pass through the L2 cache beside A: each tile of rows reads all of B, and sums of
@@ -149,6 +150,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       if (n <= 4) return !deep || !large;
       return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
     default:  // the half types
+      if (!columns && problem.a.row % 64 != 0) return true;
       return n > 8 || !deep || !large;
   }
 }

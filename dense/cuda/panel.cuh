@@ -23,7 +23,7 @@ struct PanelVariant {
   bool maps_b;
   const char* name;
   void (*kernel)(PanelMaps, PanelArguments<T>);
-  void (*pack)(PanelMaps, PanelArguments<T>);
+  void (*pack)(PanelArguments<T>);
 };
 
 template <class Product, class T>
@@ -207,7 +207,7 @@ void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
       .wide_c = !std::is_same_v<T, TOut>,
       .piece = piece,
       .b_mapped = b_mapped,
-      .ahead = mapped && surely_product,
+      .ahead = mapped && surely_product && !packs,
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);
@@ -215,7 +215,7 @@ void PanelExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& 
                                 static_cast<std::size_t>(plan_.shared_bytes)};
   if (packs) {
     const device::LaunchSize pack{dim3(kPanelPackBlocks), dim3(kPanelPackThreads)};
-    device::launch_dependent(stream, variant_->pack, pack, maps, arguments);
+    device::launch_dependent(stream, variant_->pack, pack, arguments);
   }
   device::launch_dependent(stream, variant_->kernel, ring, maps, arguments);
   if (surely_product && !plan_.shared_tiles()) return;  // else C = beta C is the other's to do

@@ -40,7 +40,7 @@ struct PanelArguments {
   bool wide_c;
   int piece;      // bytes of A that are copied at a time; 16: boxes of its tensor map
   bool b_mapped;  // B comes by boxes of its tensor map, too
-  bool ahead;     // slots may be prefetched before the kernel ahead has ended
+  bool ahead;     // the first slots are prefetched before the kernel ahead has ended
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
 };
@@ -487,7 +487,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (g.ahead && g.packed == nullptr && warp >= kPanelConsumerWarps)
+  if (g.ahead && warp >= kPanelConsumerWarps)
     prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps, lane);
   const int working = plan.warps_m * plan.warps_k * plan.warps_n;
   if (threadIdx.x == 0) {
@@ -543,17 +543,11 @@ inline constexpr int kPanelPackBlocks = 264;
 
 /// Writes B as slots of the ring take it, zeros beyond k and n. Thread: elements a grid apart, with
 /// neighbours in memory for neighbours. Whatever runs ahead has ended before the next kernel
-/// starts, so that panel_ring_kernel may read A at once; its first slots are prefetched here.
+/// starts, so that panel_ring_kernel may read A at once.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
-    const __grid_constant__ PanelMaps maps, const __grid_constant__ PanelArguments<T> g) {
+    const __grid_constant__ PanelArguments<T> g) {
   using Element = typename Product::Element;
-  if (g.ahead) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    for (int slot = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
-         slot < kPanelProducers * g.plan.blocks; slot += kPanelPackThreads / 32 * kPanelPackBlocks)
-      prefetch_slot<Product>(maps, g, slot % g.plan.blocks, slot / g.plan.blocks, lane);
-  }
   device::wait_for_kernel_ahead();
   device::let_next_kernel_start();
   const PanelFinish<T> finish(g);
