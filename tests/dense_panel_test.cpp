@@ -71,6 +71,17 @@ TEST(DensePanelPlan, TilesGrowWithTheMatrix) {
   EXPECT_LT(rows(4096), rows(20480));
 }
 
+// 16-bit elements: 64 rows x 32 k are a chunk.
+TEST(DensePanelPlan, HalvesHaveTilesOf128Rows) {
+  dense::PanelChunk chunk = kChunk;
+  chunk.rows = 64;
+  chunk.depth = 32;
+  chunk.bytes_b = 512;
+  for (const std::int64_t m : {4096, 10240, 20480})
+    EXPECT_EQ(dense::plan_panel(column_major(m, 8, m), chunk, h200()).tile_rows, 128);
+  EXPECT_EQ(dense::plan_panel(column_major(30720, 8, 30720), chunk, h200()).tile_rows, 512);
+}
+
 TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {
   EXPECT_GT(dense::plan_panel(column_major(4096, 32, 4096), kChunk, h200()).blocks, 0);
   EXPECT_EQ(dense::plan_panel(column_major(4096, 33, 4096), kChunk, h200()).blocks, 0);
