@@ -52,7 +52,6 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
   const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
   plan.stages = std::min(chunk.stages, ring / slot);
-  plan.producers = std::min(plan.stages, kPanelProducers);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
   if (ring / slot < kPanelProducers) plan.blocks = 0;
   plan_sum(plan, problem, chunk, device);
@@ -66,10 +65,12 @@ int element_bytes(const PanelChunk& chunk) {
 
 /// Tiles of 128 rows are best for halves, but of the largest A (H200, f16 by columns, 512, 256 and
 /// 128 rows: 10240 x 8 56.2, 55.8, 55.5 us, 10240 x 32 70.3, 65.4, 62.3, 20480 x 8 196.7, 196.5,
-/// 194.4; 30720 x 8 433 (512 rows), 443 (128); 64 rows 4096 x 8 15.2, 128 14.5).
+/// 194.4; 30720 x 8 433 (512 rows), 443 (128); 64 rows 4096 x 8 15.2, 128 14.5;
+/// columns off 128 bytes, 20480 x 4 224 (512), 255 (128)).
 bool suits_halves(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
   const bool medium = problem.k > 2048 && problem.m * problem.k < 500'000'000;
-  return element_bytes(chunk) == 2 && medium && plan.tile_rows == 128;
+  const bool whole_lines = problem.a.row != 1 || problem.a.col % 64 == 0;  // of the cache
+  return element_bytes(chunk) == 2 && medium && whole_lines && plan.tile_rows == 128;
 }
 
 /// Bytes that pass through the L2 cache beside A: each tile of rows reads all of B, and sums of
@@ -150,7 +151,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       if (n <= 4) return !deep || !large;
       return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
     default:  // the half types
-      if (!columns && problem.a.row % 64 != 0) return true;
+      if ((columns ? problem.a.col : problem.a.row) % 64 != 0) return true;
       return n > 8 || !deep || !large;
   }
 }

@@ -37,7 +37,7 @@ struct PanelChunk {
   int bytes_b;    // of depth x columns elements of B in shared memory
   int bytes_sum;  // of one sum
   int together;   // warps that must share a part of B
-  int stages;     // of the ring, at most
+  int stages;     // slots of the ring at most; at least one for each producer
 };
 
 struct PanelPlan {
@@ -45,8 +45,7 @@ struct PanelPlan {
   int warps_k = 0;        // and along k
   int warps_n = 0;        // groups of columns; warps_m * warps_k * warps_n warps work
   int group_columns = 0;  // of B, in a group
-  int stages = 0;         // slots of the ring
-  int producers = 0;      // warps that copy, a slot in turn
+  int stages = 0;         // slots of the ring, at least one for each producer
   int blocks = 0;
   int tile_rows = 0;
   int step = 0;   // of k, in a slot
@@ -82,8 +81,8 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05
 /// to 1.24); IEEE float beyond 96 columns of a small or flat A .92 to .98 (else 1.1 to 2); halves
-/// n = 16 .90 to .95, n = 32 .90 to .96 (n = 8 1.01 to 1.05), n <= 4 with rows off
-/// 128 bytes .89 to .92; c128 n = 8, 16 .97, n = 64 .94
+/// n = 16 .90 to .95, n = 32 .90 to .96 (n = 8 1.01 to 1.05), n <= 8 with lines
+/// off 128 bytes .82 to .94; c128 n = 8, 16 .97, n = 64 .94
 /// to 1.0, along k or conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n
 /// = 1 .88 to .9. Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5
 /// (halves) times as fast; where A does not .3 to .9, but for up to 16 or 32 columns of floats and

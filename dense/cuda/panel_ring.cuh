@@ -271,7 +271,7 @@ __device__ void prefetch_slot(const PanelMaps& maps, const PanelArguments<T>& g,
   }
 }
 
-/// What one of the producer warps does: every plan.producers-th slot is its to fill.
+/// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
 template <class Product, class T>
 __device__ void produce(const PanelMaps& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
@@ -280,7 +280,7 @@ __device__ void produce(const PanelMaps& maps, const PanelArguments<T>& g,
   device::RingPlace place;
   place.advance(producer, plan.stages);
   piece.step += producer;
-  for (std::int64_t unit = producer; unit < piece.left; unit += plan.producers) {
+  for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
     while (piece.step >= plan.steps) {
       piece.step -= plan.steps;
       ++piece.tile;
@@ -325,8 +325,8 @@ __device__ void produce(const PanelMaps& maps, const PanelArguments<T>& g,
     } else {
       device::mbarrier_arrive_after_copies(full);
     }
-    place.advance(plan.producers, plan.stages);
-    piece.step += plan.producers;
+    place.advance(kPanelProducers, plan.stages);
+    piece.step += kPanelProducers;
   }
   device::wait_for_copies();  // a warp does not end before what it has started
 }
@@ -501,8 +501,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
     device::keep_registers<kPanelProducerRegisters>();
-    const int producer = warp - kPanelConsumerWarps;
-    if (producer < plan.producers) produce<Product>(maps, g, ring, piece, producer, lane);
+    produce<Product>(maps, g, ring, piece, warp - kPanelConsumerWarps, lane);
     return;
   }
   device::take_registers<kPanelConsumerRegisters>();
