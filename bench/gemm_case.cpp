@@ -122,13 +122,11 @@ Label label(VendorRoutine routine) {
 
 class GemmWorkload final : public Workload {
  public:
-  /// Contestants: lanky as it chooses itself, and all vendors where wanted; or `choices` alone.
-  GemmWorkload(Session& session, const GemmCase& gemm, bool vendors,
-               std::vector<GemmChoice> choices)
+  /// Contestants: lanky as it chooses itself, and all vendors where wanted.
+  GemmWorkload(Session& session, const GemmCase& gemm, bool vendors)
       : session_(session),
         gemm_(gemm),
         vendors_(vendors),
-        choices_(std::move(choices)),
         a_(stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm)),
         b_(stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm)),
         c_(stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm)),
@@ -158,9 +156,32 @@ class GemmWorkload final : public Workload {
                      static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k)};
   }
 
+  GemmQuery query() const {
+    return {session_.stream.device(), call().shape, gemm_.type.in, gemm_.type.out, gemm_.symmetric};
+  }
+
+  /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
+  /// lanky's own, and the fastest of the vendor's, each tried a few times. They become the
+  /// contestants, in batches alone.
+  std::vector<GemmChoice> contend() {
+    std::vector<GemmChoice> all = gemm_choices(query());
+    if (on_gpu()) {
+      fill(Fill::random);
+      const std::string fastest = fastest_of_cublaslt();
+      const auto is_out = [&, first = all.front()](const GemmChoice& choice) {
+        return choice != first && choice.vendor && choice.algorithm != fastest;
+      };
+      std::erase_if(all, is_out);
+    }
+    choices_ = std::move(all);
+    return choices_;
+  }
+
   int slots() const override { return static_cast<int>(slots_); }
-  bool timed_by_graph() const override { return footprint().bytes() < kMostByGraph; }
-  bool timed_cold() const override { return footprint().bytes() < kMostCold; }
+  bool timed_by_graph() const override {
+    return choices_.empty() && footprint().bytes() < kMostByGraph;
+  }
+  bool timed_cold() const override { return choices_.empty() && footprint().bytes() < kMostCold; }
 
   std::optional<double> peak_us() override {
     if (!on_gpu()) return std::nullopt;
@@ -289,8 +310,7 @@ class GemmWorkload final : public Workload {
   /// The plan that follows choices_[index].
   Contestant chosen(std::size_t index) {
     GemmTuning only;
-    only.set({session_.stream.device(), call().shape, gemm_.type.in, gemm_.type.out},
-             choices_[index]);
+    only.set(query(), choices_[index]);
     return choices_[index].vendor ? plan("vendor", std::to_string(index), &only)
                                   : plan("lanky", "own", &only);
   }
@@ -315,11 +335,24 @@ class GemmWorkload final : public Workload {
     };
   }
 
+  std::unique_ptr<VendorGemmProduct> nvidia_product(VendorRoutine routine) {
+    const VendorStream stream{session_.stream.native(), session_.stream.device().index()};
+    return gpu_vendor().gemm(stream, call(), routine, sets_);
+  }
+
+  /// "" where it computes no such product.
+  std::string fastest_of_cublaslt() {
+    try {
+      return nvidia_product(VendorRoutine::lt_best)->algorithm();
+    } catch (const Error&) {
+      return "";
+    }
+  }
+
   Contestant nvidia(VendorRoutine routine) {
     const auto [name, variant] = label(routine);
     Contestant made = make_contestant(name, variant, session_.stream, [&](Contestant& contestant) {
-      const VendorStream stream{session_.stream.native(), session_.stream.device().index()};
-      bind(contestant, gpu_vendor().gemm(stream, call(), routine, sets_));
+      bind(contestant, nvidia_product(routine));
     });
     made.triangle = routine == VendorRoutine::syrk;
     return made;
@@ -409,8 +442,7 @@ std::string gemm_case_name(const GemmCase& gemm) {
 
 namespace {
 
-std::unique_ptr<Workload> make_workload(Session& session, const GemmCase& gemm, bool vendors,
-                                        std::vector<GemmChoice> choices) {
+std::unique_ptr<GemmWorkload> make_workload(Session& session, const GemmCase& gemm, bool vendors) {
   require_countable(gemm.m, gemm.n);
   require_countable(gemm.m, gemm.k);
   require_countable(gemm.k, gemm.n);
@@ -419,7 +451,7 @@ std::unique_ptr<Workload> make_workload(Session& session, const GemmCase& gemm, 
                 "with B = A, m and n are equal, and one of op_a and op_b transposes");
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm);
-  return std::make_unique<GemmWorkload>(session, named, vendors, std::move(choices));
+  return std::make_unique<GemmWorkload>(session, named, vendors);
 }
 
 /// Another way must be this much faster than a plan's own to be chosen: less is noise.
@@ -428,15 +460,14 @@ constexpr double kWorthChoosing = 0.98;
 }  // namespace
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
-  return make_workload(session, gemm, vendors, {});
+  return make_workload(session, gemm, vendors);
 }
 
 TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
-  TunedGemm tuned{.query = {session.stream.device(), shape_of(gemm), gemm.type.in, gemm.type.out},
-                  .report = {},
-                  .fastest = std::nullopt};
-  const std::vector<GemmChoice> choices = gemm_choices(tuned.query);
-  tuned.report = run_workload(session, *make_workload(session, gemm, false, choices));
+  const auto workload = make_workload(session, gemm, false);
+  const std::vector<GemmChoice> choices = workload->contend();
+  TunedGemm tuned{.query = workload->query(), .report = {}, .fastest = std::nullopt};
+  tuned.report = run_workload(session, *workload);
   double least_us = std::numeric_limits<double>::infinity();
   double own_us = least_us;  // of a plan that nothing was measured for
   for (std::size_t i = 0; i < choices.size(); ++i) {

@@ -18,7 +18,8 @@ std::string gemm_case_name(const GemmCase& gemm);
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors);
 
-/// All ways in which a plan can compute a product, checked and timed.
+/// The ways in which a plan can compute a product, checked and timed; of the vendor's the one that
+/// a plan would take, and the one that was fastest in a short trial.
 struct TunedGemm {
   GemmQuery query;
   CaseReport report;

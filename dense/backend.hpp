@@ -35,6 +35,12 @@ class Executor {
   virtual std::string explain() const = 0;
 };
 
+/// What was measured to be fastest; null where the rules decide.
+struct MeasuredChoices {
+  const GemmChoice* general = nullptr;
+  const GemmChoice* same = nullptr;  // for runs whose B is A
+};
+
 namespace cpu {
 /// alpha or beta as it is when a run starts.
 template <class Acc>
@@ -42,10 +48,9 @@ Acc load(const Scalar<Acc>& scalar) {
   return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
 }
 
-/// `choice`: what was measured to be fastest; null where the model decides.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
-                                        const GemmChoice* choice = nullptr);
+                                        MeasuredChoices measured = {});
 
 /// Names of what OpenBLAS has for a product: "" for its one way, or nothing.
 std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out);
@@ -54,7 +59,7 @@ std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DTy
 namespace cuda {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family, const GemmChoice* choice = nullptr);
+                                        GemmFamily family, MeasuredChoices measured = {});
 
 /// Names of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
 /// library.

@@ -133,33 +133,43 @@ struct GemmPlan<T, TOut>::Impl {
 
   std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream,
                                                  const GemmTuning* measured) const {
-    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, choice(measured))
-                            : dense::cpu::make<T, TOut>(problem, family, choice(measured));
+    const dense::MeasuredChoices choices{choice(measured, false), choice(measured, true)};
+    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, choices)
+                            : dense::cpu::make<T, TOut>(problem, family, choices);
   }
 
-  const GemmChoice* choice_of(const GemmTuning& measured) const {
-    return measured.find({device, shape, kDType<T>, kDType<TOut>});
+  const GemmChoice* choice_of(const GemmTuning& measured, bool same_operands) const {
+    return measured.find({device, shape, kDType<T>, kDType<TOut>, same_operands});
   }
 
-  const GemmChoice* choice(const GemmTuning* measured) const {
-    const GemmChoice* known = measured == nullptr ? nullptr : choice_of(*measured);
-    return known != nullptr ? known : choice_of(GemmTuning::of_lanky());
+  const GemmChoice* choice(const GemmTuning* measured, bool same_operands) const {
+    const GemmChoice* known = measured == nullptr ? nullptr : choice_of(*measured, same_operands);
+    return known != nullptr ? known : choice_of(GemmTuning::of_lanky(), same_operands);
+  }
+
+  /// "WHO: measured fastest is ...", a line of explain(); "" where it knows no such product.
+  std::string line_of(const char* who, const GemmTuning& measured) const {
+    const GemmChoice* general = choice_of(measured, false);
+    const GemmChoice* same = choice_of(measured, true);
+    std::string text;
+    if (general != nullptr) text = concat(" ", general->vendor ? "the vendor" : "lanky");
+    if (same != nullptr && same != general) {
+      text +=
+          concat(text.empty() ? "" : ",", " where A is B ", same->vendor ? "the vendor" : "lanky");
+    }
+    return text.empty() ? "" : concat(who, ": measured fastest is", text, "\n");
   }
 
   /// Lines of explain(); "" for a plan that follows its rules alone.
   std::string note_on(const GemmTuning* measured) const {
-    const auto fastest = [](const GemmChoice& known) {
-      return concat("measured fastest is ", known.vendor ? "the vendor" : "lanky", "\n");
-    };
     std::string note;
     if (measured != nullptr) {
-      if (const GemmChoice* known = choice_of(*measured)) return "tuning: " + fastest(*known);
+      note = line_of("tuning", *measured);
+      if (!note.empty()) return note;
       note = concat(
           "tuning: ", measured->note().empty() ? "knows no such product" : measured->note(), "\n");
     }
-    if (const GemmChoice* known = choice_of(GemmTuning::of_lanky()))
-      note += "lanky's own tuning: " + fastest(*known);
-    return note;
+    return note + line_of("lanky's own tuning", GemmTuning::of_lanky());
   }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }

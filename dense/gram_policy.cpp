@@ -95,9 +95,14 @@ GramConfiguration vector_configuration(const Problem& p, DType type, int multipr
   GramConfiguration c{.kernel = GramKernel::vector};
   c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
               (p.n == 1 || p.b.col * bytes % 16 == 0);
-  c.tile = p.m == 1 ? 0 : p.n == 1 ? 4 : p.m <= 2 ? 1 : p.m <= 4 || widest == 4 ? 2 : 3;
-  const int rows[] = {1, 2, 4, widest, 8};  // of a tile
-  const int columns[] = {1, 2, 4, widest, 1};
+  c.tile = p.m == 1                  ? 0
+           : p.n == 1                ? 4
+           : p.m <= 2                ? 1
+           : p.m == 3                ? 5
+           : p.m <= 4 || widest == 4 ? 2
+                                     : 3;
+  const int rows[] = {1, 2, 4, widest, 8, 3};  // of a tile
+  const int columns[] = {1, 2, 4, widest, 1, 3};
   c.strips = static_cast<int>(ceil_div(p.m, rows[c.tile]) * ceil_div(p.n, columns[c.tile]));
   const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
   c.blocks =
@@ -107,7 +112,7 @@ GramConfiguration vector_configuration(const Problem& p, DType type, int multipr
 
 /// Elements that gram_rows_kernel loads at once.
 std::int64_t rows_unit(DType type) {
-  return type == DType::f64 ? 2 : 4;
+  return size_of(type) == 2 ? 4 : 2;
 }
 
 /// Wide rows of `packed` rows each.
@@ -121,6 +126,27 @@ GramConfiguration rows_configuration(const Problem& p, DType type, int multiproc
   return c;
 }
 
+/// Rows of floats for gram_rows_kernel; 0 where there are none.
+int packed_float_rows(const Problem& p) {
+  return packed_rows(p, rows_unit(DType::f32), p.m <= 16 ? 16 : 32);
+}
+
+/// Long products of rows of floats, widened (H200: 16 columns at 1e7 .965 of the floor,
+/// gram_staged_kernel .946, but 1e5 8.9 us instead of 7.3; at 1e6 12 columns 31 us instead of 46,
+/// 24 62.4 instead of 64.6 (gram_fma_kernel), 32 76.5 instead of 68.8). Not where A is B: 25.3 us
+/// instead of 24.4.
+bool packs_float_rows(const Problem& p) {
+  return p.m > 8 && p.m <= 24 && p.k >= 800'000 && packed_float_rows(p) > 0;
+}
+
+/// Rows of floats by tensor copies.
+GramConfiguration staged_rows(const Problem& p, int multiprocessors) {
+  return {.kernel = GramKernel::staged,
+          .row_major = true,
+          .vectors = true,
+          .blocks = blocks_for(p.k, 128, multiprocessors)};
+}
+
 /// A's rows are adjacent; B's where `b_row_major`.
 GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
@@ -130,7 +156,7 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
   const bool f32 = type == DType::f32;
   GramConfiguration c{.row_major = true};
   const std::int64_t narrow = gram_row_vector_widest(type);
-  if (tight && p.m == p.n && p.m > 1 && p.m <= narrow) {
+  if (tight && p.m == p.n && p.m > 1 && (p.m <= narrow || (p.m == 8 && size_of(type) == 2))) {
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(p.m);
     c.vectors = true;
@@ -154,11 +180,13 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
   if (!b_row_major) return {};
   if (f32 || !real) {
     if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
+    if (f32 && packs_float_rows(p)) {
+      c = rows_configuration(p, type, multiprocessors, packed_float_rows(p));
+      c.vectors = true;
+      return c;
+    }
     if (!real || p.m > 16) return choose_fma(p, type, multiprocessors);
-    c.kernel = GramKernel::staged;
-    c.vectors = true;
-    c.blocks = blocks_for(p.k, 128, multiprocessors);
-    return c;
+    return staged_rows(p, multiprocessors);
   }
   for (const std::int64_t units : {8, 16}) {
     const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
@@ -179,7 +207,9 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   // 35.6 instead of 41.0 us, c128 63.3 instead of 68.9); IEEE float goes there not at all.
   const std::int64_t widest = complex && c.vectors ? 4 : gram_widest(type);
   const bool no_mma = f32 || complex;
-  if (p.n == 1 || p.m <= widest ||
+  // H200, f16 of 4 columns: 1e6 7.9 us (gram_vector_kernel 8.5), 1e7 40.6 (41.2).
+  c.stacked = bytes == 2 && c.vectors && p.m > 2 && p.m <= 4 && p.n > 1;
+  if (p.n == 1 || (p.m <= widest && !c.stacked) ||
       (no_mma && p.n <= widest && (complex || (p.m > 16 && !c.vectors)) &&
        (p.m <= 64 || type == DType::c128)))
     return vector_configuration(p, type, multiprocessors);
@@ -189,25 +219,25 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   if (complex || (ieee_f32 && p.m > 16)) {
     return c.vectors ? choose_fma(p, type, multiprocessors) : GramConfiguration{};
   }
-  if (!f32 && p.m <= 16) {
+  if (p.m <= 16 && (!f32 || c.vectors)) {
     c.kernel = GramKernel::direct;
     c.tile = p.m <= 8 ? 0 : 1;
     // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
     // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
     const std::int64_t step = 8 * 128 / bytes;
-    c.blocks = blocks_for(p.k, step, multiprocessors * 2);
-    if (c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
+    c.blocks = blocks_for(p.k, step, multiprocessors * (f32 ? 1 : 2));
+    if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
       c.resident = 1;
       c.blocks = multiprocessors;
     }
     c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
     return c;
   }
-  if (p.m > 16) c.math = p.math;
-  if (!c.vectors || p.m > (f32 && c.math == Math::ieee ? 32 : 64)) return {};
+  if (!c.vectors || p.m > 64) return {};
   c.kernel = GramKernel::staged;
-  c.tile = p.m <= 16 ? 0 : p.m <= 32 ? 1 : 2;
-  const std::int64_t slot_k = 128 / bytes * (c.tile == 0 ? 4 : c.tile == 1 ? 2 : 1);
+  c.math = p.math;
+  c.tile = p.m <= 32 ? 1 : 2;
+  const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
   c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
   c.blocks = blocks_for(p.k, slot_k, multiprocessors);
   return c;
@@ -224,9 +254,12 @@ GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors
   return c;
 }
 
-/// How the blocks' sums come together, and whether blocks prefetch. A second launch costs the host
-/// 2.5 us (H200). The last block has 9 loads a thread in flight at once, a round; where it must not
-/// have more than three, or two where it is not for few bytes, there may be fewer blocks for it.
+/// How the blocks' sums come together, and whether blocks prefetch. Of many sums, a block of
+/// gram_sum_kernel must read neighbours (H200, 8, 16, 32, 64 of them: f32 of 128 columns, 33 blocks
+/// at k = 1e4 30.7, 22.0, 15.9, 14.7 us; f64 of 64, 132 blocks at 1e5 38.7, 36.1, 35.5, 35.9; tf32
+/// of 32 11.7, 11.5, 12.0). A second launch costs the host 2.5 us (H200). The last block has 9
+/// loads a thread in flight at once, a round; where it must not have more than three, or two where
+/// it is not for few bytes, there may be fewer blocks for it.
 GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
   constexpr std::int64_t kThreads = 256;
   constexpr std::int64_t kRound = 9;
@@ -237,7 +270,10 @@ GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
   const bool direct = c.kernel == GramKernel::vector || c.kernel == GramKernel::direct ||
                       c.kernel == GramKernel::row_vector || c.kernel == GramKernel::rows;
   c.prefetch = direct && c.vectors && !c.any && c.strips == 1 && bytes / c.blocks <= 72 << 10;
-  if (c.strips > 1 || c.kernel == GramKernel::row_strip || sums > kThreads) return c;
+  if (sums >= 1024) c.sum_columns_log2 = sums < 4096 ? 4 : c.blocks > 36 ? 5 : 6;
+  const bool never = c.kernel == GramKernel::row_strip || c.kernel == GramKernel::wgmma ||
+                     c.kernel == GramKernel::triangle;
+  if (c.strips > 1 || never || sums > kThreads) return c;
   int log2 = 3;
   while (1 << log2 < sums)
     ++log2;
@@ -245,7 +281,7 @@ GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
   const bool few_bytes = bytes < 4e6;
   const std::int64_t blocks = std::min<std::int64_t>(c.blocks, (few_bytes ? 3 : 2) * round);
   const bool enough = blocks == c.blocks || bytes / static_cast<double>(blocks) <= 48 << 10;
-  const bool few_sums = sums * static_cast<std::int64_t>(type == DType::c128 ? 16 : 8) <= 128;
+  const bool few_sums = sums <= (type == DType::c128 && bytes > 2e7 ? 8 : 16);
   if (!(few_sums && blocks == c.blocks) && !(few_bytes && enough)) return c;
   c.one_launch = true;
   c.sum_columns_log2 = log2;
@@ -298,8 +334,21 @@ int triangle_groups(const Problem& p, DType type) {
 GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, int multiprocessors) {
   c.kernel = GramKernel::wgmma;
   c.tile = p.m <= 64 ? 1 : 2;
-  c.blocks = blocks_for(p.k, c.tile == 1 ? 128 : 64, multiprocessors);
+  c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, multiprocessors);
   return c;
+}
+
+/// Rows of 16-bit types that make wide rows of 48 to 64 elements, without padding (H200, k = 1e6:
+/// 20 columns, 40 in a wide row, .54 of the floor, gram_rows_kernel .74; 24 columns .81 and .74).
+GramConfiguration choose_packed_wgmma(const Problem& p, int multiprocessors) {
+  if (p.m <= 8 || p.n * (64 / p.m) < 48 || p.a.col != p.m || p.b.row != p.n) return {};
+  for (std::int64_t rows = 64 / p.m; rows > 1 && rows * p.m >= 48; --rows) {
+    if (p.k % rows != 0 || rows * p.m % 8 != 0 || rows * p.n % 8 != 0) continue;
+    GramConfiguration c{.row_major = true, .vectors = true};
+    c.packed = static_cast<int>(rows);
+    return by_wgmma(c, p, multiprocessors);
+  }
+  return {};
 }
 
 /// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
@@ -310,7 +359,8 @@ GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
                       .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
   // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
   // (.94), 24 x 9 .76 (.95).
-  const bool wide_enough = row_major ? p.m > 32 && p.n > 1 : p.m + p.n >= 56 && p.n > 1;
+  if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, multiprocessors);
+  const bool wide_enough = (row_major ? p.m > 32 : p.m + p.n >= 56) && p.n > 1;
   if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
   return by_wgmma(c, p, multiprocessors);
 }
@@ -384,7 +434,7 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
       (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
   if (alike && compute_capability == 90 && (type == DType::f16 || type == DType::bf16)) {
     c = choose_wgmma(problem, multiprocessors);
-    if (c.kernel != GramKernel::none) return c;
+    if (c.kernel != GramKernel::none) return ended(c, problem, type);
   }
   if (problem.a.col == 1 && problem.b.row == 1) {
     c = choose_column_major(problem, type, multiprocessors);
@@ -416,18 +466,24 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multip
     c.blocks = blocks_for(p.k, 8 * 128 / bytes, multiprocessors * 2);
     return ended(c, p, type);
   }
+  if (half && column_major && p.m > 2 && p.m <= 4)  // half of each fragment would be repeated
+    return ended(vector_configuration(p, type, multiprocessors), p, type);
   // gram_wgmma_kernel would waste three quarters of its products (f16 n = 32: .76, staged .94).
   if (half && column_major && p.m > 16 && p.m <= 32)
     return ended(choose_column_major(p, type, multiprocessors), p, type);
+  if (type == DType::f32 && row_major && packs_float_rows(p)) {
+    return ended(p.m > 16 ? choose_fma(p, type, multiprocessors) : staged_rows(p, multiprocessors),
+                 p, type);
+  }
   GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
-  if (half && p.m > 32) return by_wgmma(c, p, multiprocessors);
+  if (half && p.m > 32) return ended(by_wgmma(c, p, multiprocessors), p, type);
   const int groups = triangle_groups(p, type);
   if (groups == 0) return {};
   c.kernel = GramKernel::triangle;
   c.tile = groups;
   if (type == DType::f32 && p.m > 16) c.math = p.math;
   c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
-  return c;
+  return ended(c, p, type);
 }
 
 GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
@@ -450,10 +506,6 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   return ended(c, p, type);
 }
 
-bool vendor_beats_symmetric_gram(const Problem& p, DType type) noexcept {
-  return size_of(type) == 2 && p.m > 64 && p.k < 500'000;
-}
-
 bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   constexpr int kMultiprocessors = 132;
   const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);
@@ -468,6 +520,7 @@ bool vendor_beats_gram(const Problem& p, DType type) noexcept {
     return p.math == Math::tf32 || (p.n > 16 && !own_tile);
   }
   if (c.kernel == GramKernel::words) return false;
+  if (c.packed > 1 && c.kernel == GramKernel::wgmma) return false;
   if (c.kernel == GramKernel::wgmma)  // H200, 64 x 8 by rows: 1.09 at 1e6, .94 at 1e7
     return c.row_major && p.k > 3'000'000 && p.n <= 32 && (p.m <= 64 || p.n > 16);
   if (p.m > 64) return true;
@@ -513,7 +566,8 @@ std::string describe(const GramConfiguration& c) {
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
                 c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
                 c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
-                c.spread ? ", loads spread" : "", c.prefetch ? ", prefetched" : "",
+                c.stacked ? ", A and B as one" : "", c.spread ? ", loads spread" : "",
+                c.prefetch ? ", prefetched" : "",
                 c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 

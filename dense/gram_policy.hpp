@@ -44,10 +44,11 @@ struct GramConfiguration {
   int sum_columns_log2 = 3;  // 2^sum_columns_log2 elements of C are added by one block
   bool prefetch = false;     // what is read first, while the kernel ahead still runs
   bool one_launch = false;   // the last block adds the partial sums
+  bool stacked = false;      // direct: A's rows and B's columns, 8 at most, pass as one operand
   bool spread = false;       // direct: the loads that a warp has in flight are far apart
   int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block;
                              // words: so many products deep is a warp's part of a slot
-  int packed = 1;            // rows: rows that make a wide row
+  int packed = 1;            // rows, wgmma: rows that make a wide row
   int resident = 0;          // blocks of a multiprocessor at once; 0: as many as registers allow
 };
 
@@ -57,7 +58,7 @@ constexpr int gram_widest(DType type) noexcept {
 }
 /// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
 constexpr int gram_row_vector_widest(DType type) noexcept {
-  return type == DType::f32 ? 8 : type == DType::f64 ? 2 : 4;
+  return type == DType::f32 ? 8 : 4;
 }
 
 /// Of a `problem` whose C has elements.
@@ -90,10 +91,6 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
 /// x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1;
 /// 16 columns 1.1 to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
-
-/// Where that holds with A = B, too, of choose_symmetric_gram()'s kernel: halves of 128 columns at
-/// k = 1e4 .85, 1e5 .72 (few blocks whose sums take long); at 1e6 1.17 by columns, .94 by rows.
-bool vendor_beats_symmetric_gram(const Problem& problem, DType type) noexcept;
 
 /// One line of explain().
 std::string describe(const GramConfiguration& configuration);

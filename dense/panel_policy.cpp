@@ -8,9 +8,8 @@ namespace lanky::dense {
 
 namespace {
 
-constexpr int kAlignment = 1024;   // of the ring in shared memory
-constexpr int kBarrierBytes = 16;  // of a slot
-constexpr int kMostStages = 16;
+constexpr int kAlignment = 1024;      // of the ring in shared memory
+constexpr int kBarrierBytes = 16;     // of a slot
 constexpr int kMostColumnGroups = 2;  // more would read A's slot as often
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -54,20 +53,35 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.sum_bytes = plan.warps_k * groups * chunk.slice * (plan.tile_rows * chunk.bytes_sum + 16);
   const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
   const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
-  plan.stages = std::min(kMostStages, ring / slot);
+  plan.stages = std::min(chunk.stages, ring / slot);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
-  if (plan.stages < kPanelProducers) plan.blocks = 0;
+  if (ring / slot < kPanelProducers) plan.blocks = 0;
   if (classes.room > 0 && plan.blocks > 0)
     plan.kept = static_cast<int>(ceil_div(plan.tiles * plan.steps, plan.blocks) / plan.steps) + 2;
   plan_sum(plan, problem, chunk, device);
   return plan;
 }
 
+/// Bytes of an element of A.
+int element_bytes(const PanelChunk& chunk) {
+  return kPanelChunkBytes / (chunk.rows * chunk.depth);
+}
+
+/// Tiles of 128 rows are best for halves, but of the largest A (H200, f16 by columns, 512, 256 and
+/// 128 rows: 10240 x 8 56.2, 55.8, 55.5 us, 10240 x 32 70.3, 65.4, 62.3, 20480 x 8 196.7, 196.5,
+/// 194.4; 30720 x 8 433 (512 rows), 443 (128); 64 rows 4096 x 8 15.2, 128 14.5;
+/// columns off 128 bytes, 20480 x 4 224 (512), 255 (128)).
+bool suits_halves(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
+  const bool medium = problem.k > 2048 && problem.m * problem.k < 500'000'000;
+  const bool whole_lines = problem.a.row != 1 || problem.a.col % 64 == 0;  // of the cache
+  return element_bytes(chunk) == 2 && medium && whole_lines && plan.tile_rows == 128;
+}
+
 /// Bytes that pass through the L2 cache beside A: each tile of rows reads all of B, and sums of
 /// shared tiles are written and read.
 double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
   const auto n = static_cast<double>(problem.n);
-  const double element = static_cast<double>(kPanelChunkBytes) / (chunk.rows * chunk.depth);
+  const double element = element_bytes(chunk);
   const double small =
       static_cast<double>(plan.tiles) * static_cast<double>(problem.k) * n * element;
   const double left = plan.classes.room > 0 ? static_cast<double>(plan.blocks + plan.tiles)
@@ -155,6 +169,7 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
   for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
     const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, device);
     if (plan.blocks == 0) continue;
+    if (classes.room == 0 && suits_halves(problem, chunk, plan)) return plan;
     const double bytes = extra_bytes(one, chunk, plan);
     if (bytes < best_bytes) {
       best = plan;
@@ -190,7 +205,8 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       if (n <= 4) return !deep || !large;
       return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
     default:  // the half types
-      return n > 4 || !deep || !large;
+      if ((columns ? problem.a.col : problem.a.row) % 64 != 0) return true;
+      return n > 8 || !deep || !large;
   }
 }
 

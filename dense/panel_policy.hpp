@@ -37,6 +37,7 @@ struct PanelChunk {
   int bytes_b;    // of depth x columns elements of B in shared memory
   int bytes_sum;  // of one sum
   int together;   // warps that must share a part of B
+  int stages;     // slots of the ring at most; at least one for each producer
 };
 
 /// Lines of A (columns, or rows where k is adjacent) off 16 bytes: line q is of class q % count,
@@ -103,10 +104,11 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05
 /// to 1.24); IEEE float beyond 96 columns of a small or flat A .92 to .98 (else 1.1 to 2); halves
-/// n = 16 .92 to .97, n = 32 .75 to .92; c128 n = 8, 16 .97, n = 64 .94 to 1.0, along k or
-/// conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n = 1 .88 to .9.
-/// Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5 (halves) times as
-/// fast.
+/// n = 16 .90 to .95, n = 32 .90 to .96 (n = 8 1.01 to 1.05), n <= 8 with lines
+/// off 128 bytes .82 to .94; c128 n = 8, 16 .97, n = 64 .94
+/// to 1.0, along k or conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n
+/// = 1 .88 to .9. Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5
+/// (halves) times as fast.
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 
 }  // namespace lanky::dense

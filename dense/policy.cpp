@@ -64,6 +64,14 @@ bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcep
   return true;
 }
 
+bool keeps_symmetric(const Problem& problem, GemmFamily family, DType in,
+                     const DeviceProperties& properties) {
+  return family == GemmFamily::gram &&
+         choose_symmetric_gram(problem, in, properties.multiprocessors,
+                               properties.compute_capability)
+                 .kernel != GramKernel::none;
+}
+
 Bound predict(const Problem& problem, DType in, DType out, DeviceKind device,
               const DeviceProperties& properties) {
   const auto m = static_cast<double>(problem.m);

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFormat[] = "lanky gemm tuning 2";
+constexpr char kFormat[] = "lanky gemm tuning 3";
 
 /// Short sides as they are, above 16 rounded up to a multiple of 8; long ones by half a power of
 /// two.
@@ -35,27 +35,36 @@ std::string class_of_side(std::int64_t side) {
   return concat("2^", power, upper ? ".5" : "");
 }
 
-/// The contiguous side of an operand, and whether its lines keep 16 bytes alignment.
-std::string class_of_strides(dense::Strides strides, std::size_t bytes, const char* sides) {
-  const bool along_rows = strides.row == 1;
-  const std::int64_t ld = along_rows ? strides.col : strides.row;
-  const bool aligned = ld * static_cast<std::int64_t>(bytes) % 16 == 0;
-  return concat(along_rows ? sides[0] : sides[1], aligned ? "" : " unaligned");
+/// " along " and the contiguous side of an operand, where that matters; " unaligned" where its
+/// lines do not keep 16 bytes alignment.
+std::string class_of_strides(dense::Strides strides, std::size_t bytes, const char* sides,
+                             bool side_matters) {
+  const char side = strides.row == 1 ? sides[0] : sides[1];
+  return concat(side_matters ? concat(" along ", side) : "",
+                dense::has_aligned_lines(strides, bytes) ? "" : " unaligned");
 }
 
-/// Text that is equal for all products of a class.
+/// Halves of either kind take the same time, and small results in any type.
+std::string class_of_types(DType in, DType out, bool result_is_small) {
+  const bool half = in == DType::f16 || in == DType::bf16;
+  return concat(half ? "half" : name(in),
+                in == out || result_is_small ? "" : concat(" to ", name(out)));
+}
+
+/// Text that is equal for all products of a class. What is small beside A says little of itself: B
+/// not which side is contiguous, C not its type (but its side, which decides who is transposed).
+/// Nor do conjugates.
 std::string class_of(const GemmQuery& query) {
+  constexpr std::int64_t kSmall = 16;  // times smaller than A
   const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
   const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
   const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
-  const bool complex = query.in == DType::c64 || query.in == DType::c128;
-  const std::string conjugated =
-      concat(complex && p.conj_a ? " conj A" : "", complex && p.conj_b ? " conj B" : "");
-  return concat(card, ": ", name(query.in), " to ", name(query.out), " ", math, ", m ",
-                class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k),
-                ", A along ", class_of_strides(p.a, size_of(query.in), "mk"), ", B along ",
-                class_of_strides(p.b, size_of(query.in), "kn"), ", C along ",
-                class_of_strides(p.c, size_of(query.out), "mn"), conjugated);
+  return concat(card, ": ", class_of_types(query.in, query.out, p.n * kSmall <= p.k), " ", math,
+                ", m ", class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k),
+                ", A", class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
+                class_of_strides(p.b, size_of(query.in), "kn", p.n * kSmall > p.m), ", C",
+                class_of_strides(p.c, size_of(query.out), "mn", true),
+                query.same_operands && query.device.is_cuda() ? ", B is A" : "");
 }
 
 std::string quoted(const std::string& text) {
@@ -144,8 +153,12 @@ std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms
   for (const std::string& algorithm : algorithms)
     choices.push_back({true, algorithm});
   const GemmFamily family = gemm_family(query.shape.m, query.shape.n, query.shape.k);
-  const bool to_vendor = query.device.is_cuda() ? dense::prefers_vendor(problem, family, query.in)
-                                                : family == GemmFamily::regular;
+  const bool to_vendor =
+      query.device.is_cuda()
+          ? dense::prefers_vendor(problem, family, query.in) &&
+                !(query.same_operands &&
+                  dense::keeps_symmetric(problem, family, query.in, query.device.properties()))
+          : family == GemmFamily::regular;
   if (to_vendor && choices.size() > 1) std::swap(choices[0], choices[1]);
   return choices;
 }

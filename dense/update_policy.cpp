@@ -28,7 +28,7 @@ class Chooser {
         rings_(rings) {}
 
   std::optional<UpdateConfig> choose() const {
-    if (type_ == DType::f32 && p_.n > 48 && p_.k > 32) {
+    if (prefers_ring_mma()) {
       if (const auto config = ring_mma()) return config;
     }
     if (p_.n <= 32) {
@@ -42,9 +42,11 @@ class Chooser {
       if (p_.n <= 8 && type_ == DType::f32) return direct();
       if (p_.n <= 8 && kComplexes.has(type_)) return direct();
       if (p_.n <= 32 && type_ == DType::f32) return tile(true);
-      // A long reduction pays for padding n to 8.
-      const auto fragments = p_.n <= 4 && p_.k <= 8 ? std::nullopt : mma_columns();
-      if (fragments || p_.n <= 4) return fragments ? fragments : direct();
+      // A long reduction pays for padding n to 8; four columns of floats of half types want their
+      // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
+      const bool few = p_.k <= 8 && p_.n <= (out_ > in_ ? 3 : 6);
+      const auto fragments = few ? std::nullopt : mma_columns();
+      if (fragments || few || p_.n <= 4) return fragments ? fragments : direct();
     } else if (p_.a.col == 1 && p_.c.col == 1) {
       if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
         if (const auto config = mma_rows()) return config;
@@ -67,6 +69,39 @@ class Chooser {
   bool rows_divide(int span, int columns) const {
     const int word = std::min(columns, 16 / out_);
     return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
+  }
+
+  /// Whether the ring is fastest with tensor cores. H200, 1e6 rows unless said, against lanky's
+  /// next best: by columns c64 n = 16 75.7 us (77.9), 24 172 (158), 32 196 (223), (8, 32) 101 (97);
+  /// c128 n = 8 72.2 (69.4), 16 140 (149), 32 277 (426); f64 n = 32 139 (138) and at 1e5 16.2
+  /// (18.6), 64 280 (298); f32 n = 32 at 1e5 10.8 (12.8), at 1e7 737 (704),
+  /// 48 123 (140). By rows c64 n = 8 45 (39),
+  /// 16 79 (90), 32 185 (247), (64, 4) 142 (276); c128 n = 8 71 (75), 32 291 (468); f64 n = 24 113
+  /// (109). Where C is read it gains more: c128 n = 32 388 (530).
+  bool prefers_ring_mma() const {
+    const bool by_columns = p_.a.row == 1;
+    const bool alike = by_columns == (p_.c.row == 1);
+    const bool few_rows = p_.m <= 30'000;
+    const std::int64_t n = p_.n;
+    const std::int64_t k = p_.k;
+    switch (type_) {
+      case DType::f32:
+        if (n > 32 && k > 32) return true;
+        return by_columns && n > 16 && k > 16 && !few_rows && p_.m <= 3'000'000;
+      case DType::f64:
+        if (!alike || few_rows || k <= 16) return false;
+        return n > (by_columns ? 16 : 24) || (n > 8 && k > 64);
+      case DType::c64:
+        if (few_rows || k <= 8) return !few_rows && !by_columns && n > 8;
+        if (!by_columns) return n > 8 ? k <= 64 : n <= 4 && k >= 32;
+        return n > 8 ? n <= 16 || n > 24 : alike && n > 4 && k > 16;
+      case DType::c128:
+        if (!alike) return n > 4;
+        if (by_columns) return n > 8 || (k > 16 && n > 2);
+        return n > (few_rows ? 4 : 2);
+      default:
+        return false;
+    }
   }
 
   /// Whether the ring is faster although other kernels serve. H200: f32 n = 32 76 us against 81 at
@@ -114,7 +149,7 @@ class Chooser {
                           .variant = v,
                           .threads = kThreads,
                           .rows = kThreads * (16 / in_),
-                          .shared_bytes = rows_of_b * shape.columns * sum_};
+                          .shared_bytes = rows_of_b * shape.pitch() * sum_};
     }
     return std::nullopt;
   }
@@ -305,38 +340,54 @@ class Chooser {
   }
 
  private:
-  /// Floats, A and C of one layout, both wide (RingChunk).
+  /// RingChunk; floats where A and C are of one layout, both wide.
   std::optional<UpdateConfig> ring_mma() const {
     const bool by_columns = p_.a.row == 1;
-    if (!rings_ || type_ != DType::f32 || !maps_a() || !writes_wide() ||
-        by_columns != (p_.c.row == 1)) {
+    const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
+    if ((!by_columns && p_.a.col != 1) || !rings_ || kHalves.has(type_) || !maps_a() ||
+        (type_ == DType::f32 && !wide))
       return std::nullopt;
-    }
-    constexpr int kChunkBytes = 4096;
+    const int parts = kComplexes.has(type_) ? 2 : 1;
+    const int real = in_ / parts;  // bytes
+    const auto k = static_cast<int>(p_.k) * (by_columns ? 1 : parts);
     constexpr int kMostBytesOfB = 68 << 10;
-    constexpr int kSide = 32;  // of a warp: rows, columns, and depth of a slot
-    const auto warps = static_cast<int>(ceil_div(p_.n, kSide));
-    const auto b_bytes = static_cast<int>(ceil_div(p_.k, kSide)) * kSide * kSide * 8;  // of a warp
+    constexpr int kStep = 16;  // of reals along k
+    constexpr int kSide = 32;  // of a warp, in reals: rows, and columns
+    const int warp_rows = kSide / (by_columns ? parts : 1);
+    const auto warps = static_cast<int>(ceil_div(p_.n * parts, kSide));
+    const auto b_bytes = static_cast<int>(ceil_div(k, kStep)) * kStep * kSide * 8;  // of a warp
     UpdateRingPlan plan;
     const int most_warps = std::clamp(kMostBytesOfB / std::max(1, b_bytes), 1, kUpdateRingWarps);
     const auto column_blocks = static_cast<int>(ceil_div(warps, most_warps));
     plan.warps_n = static_cast<int>(ceil_div(warps, column_blocks));
     plan.warps_m = kUpdateRingWarps / plan.warps_n;
-    plan.depth = kSide;
-    plan.slot_bytes = plan.warps_m * kChunkBytes;
-    plan.mapped = plan.wide_c = true;
+    plan.depth = by_columns && k <= kStep ? kStep : 128 / real;
+    plan.slot_bytes = plan.warps_m * kSide * plan.depth * real;
+    plan.mapped = true;
+    plan.wide_c = wide;
     constexpr int kSharedBytes = 227 << 10;
     constexpr int kSlack = 2 << 10;
+    // H200, 1e6 rows: c64 n = 16 80 us with 6 slots, 75.7 with 3, 121 with 2.
+    constexpr int kStages = 3;
     int resident = 4;
     do {
       --resident;
       plan.stages = std::min(
-          6, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
-    } while (plan.stages < 3 && resident > 1);
+          kStages, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
+    } while (plan.stages < kStages && resident > 1);
     plan.ring_bytes = plan.stages * plan.slot_bytes;
-    const int rows = plan.warps_m * kSide;
-    plan.row_tiles = static_cast<int>(std::min<std::int64_t>(
-        ceil_div(p_.m, rows), std::max(1, resident * multiprocessors_ / column_blocks)));
+    const int rows = plan.warps_m * warp_rows;
+    const std::int64_t tiles = ceil_div(p_.m, rows);
+    std::int64_t blocks = std::max(1, resident * multiprocessors_ / column_blocks);
+    // Multiprocessors are not equally fast: of many tiles, those that are take more blocks. H200,
+    // 1e6 rows: f32 n = 32 78 to 73 us, c64 by rows n = 16 79.9 to 75.5; c64 by columns 75.7
+    // to 79.7.
+    constexpr int kWaves = 4;
+    const int most_b = (by_columns ? 16 : 32) << 10;
+    if (!(by_columns && parts == 2) && tiles >= 3 * kWaves * blocks &&
+        plan.warps_n * b_bytes <= most_b)
+      blocks *= kWaves;
+    plan.row_tiles = static_cast<int>(std::min(tiles, blocks));
     return UpdateConfig{
         .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
         .threads = 32 * (plan.warps_m * plan.warps_n + 1),
@@ -489,31 +540,33 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   const UpdateConfig config = choose_update(problem, in, in, 132);
   const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
   const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
+  const bool ring_mma = config.kernel == UpdateKernel::ring_mma_columns ||
+                        config.kernel == UpdateKernel::ring_mma_rows;
   if (half && odd_b && config.kernel == UpdateKernel::mma_columns) return false;
   if (half && (k > 64 || ((by_rows || mixed) && !mixed_mma && k > 32 && n < 8))) return true;
   if (in == DType::f64 && to_columns && (n > 24 || k > 32)) return true;
   if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
   if (n < 8 || (n == 8 && !half)) return false;
   const bool ring = config.ring.stages > 0;
-  const bool narrow = ring && (mixed || !config.ring.mapped || !config.ring.wide_c);
+  const bool narrow = ring && !ring_mma && (mixed || !config.ring.mapped || !config.ring.wide_c);
   if (config.kernel == UpdateKernel::words) return half && n > 48;
   if (config.kernel == UpdateKernel::staged) return by_rows || mixed || n > 32 || n * k > 200;
   switch (in) {
     case DType::c64:
       return n > 48 || (n > 16 && k > 16 && (few_rows || narrow));
     case DType::c128:
+      if (ring_mma) return n > 64 || k > (by_rows ? 64 : 128) || (few_rows && n * k > 1024);
       return n > 32 || n * k > 256;
     case DType::f64:
-      if ((by_rows && std::min(n, k) > 24 && many_rows) || (ring && k > 64)) return true;
-      return n > (narrow ? 24 : 32);
+      if ((by_rows && std::min(n, k) > 24 && many_rows) ||
+          (ring && k > 64 && (!ring_mma || by_rows)))
+        return true;
+      return n > (narrow ? 24 : ring_mma && !by_rows ? 64 : 32);
     case DType::f32:
-      if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 16)) return true;
+      if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 32)) return true;
       if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
       if (n <= 32 || (odd_b && !by_rows && !few_rows && problem.math != Math::tf32)) return false;
-      if (config.kernel == UpdateKernel::ring_mma_columns ||
-          config.kernel == UpdateKernel::ring_mma_rows) {
-        return few_rows || (n > 64 && (n <= 112 || by_rows || !many_rows));
-      }
+      if (ring_mma) return few_rows || (n > 64 && (n <= 112 || !many_rows));
       return !many_rows || by_rows || n > 48;
     default:
       return narrow || n > 32;

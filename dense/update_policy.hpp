@@ -50,16 +50,20 @@ inline constexpr TypeSet kHalves{DType::f16, DType::bf16};
 inline constexpr TypeSet kReals = kHalves | TypeSet(DType::f32, DType::f64);
 inline constexpr TypeSet kComplexes{DType::c64, DType::c128};
 
-/// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight.
+/// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight; registers
+/// for `resident` blocks of 256 threads on a multiprocessor (0: as many as nvcc likes). H200, 1e6
+/// rows: c64 n = 8 36.9 us with nvcc's 96 registers, 35.0 with 80; c128 71.8 and 76.
 struct UpdateDirect {
   int columns;
   int depth;
+  int resident;
   TypeSet types;
+
+  constexpr int pitch() const noexcept { return columns > 4 ? 8 : columns; }  // of B's rows
 };
-inline constexpr UpdateDirect kUpdateDirect[] = {{2, 2, kReals | kComplexes},
-                                                 {4, 4, kReals | kComplexes},
-                                                 {8, 8, {DType::f32, DType::c64}},
-                                                 {8, 4, DType::c128}};
+inline constexpr UpdateDirect kUpdateDirect[] = {
+    {2, 2, 0, kReals | kComplexes}, {4, 4, 0, kReals | kComplexes}, {6, 6, 0, kReals | kComplexes},
+    {8, 8, 0, DType::f32},          {8, 8, 3, DType::c64},          {8, 4, 0, DType::c128}};
 
 /// k = n = `side`, rows without gaps.
 struct UpdatePacked {
@@ -238,10 +242,10 @@ struct UpdateConfig {
 UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
                            bool rings = true);
 
-/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-20; lanky's
-/// speed as a multiple): f64 n = 64 .93, by rows n = 32 .95; f16 n = 64 .92, k = 128 .75, by rows
-/// (64, 4) .37; f32 n = 100 .93, by rows 128 1.00, 1e4 x 64 .65; tf32 n = 32 .83; c64 n = 64 .82,
-/// 1e4 x 32 .92; c128 n = 32 .76, (128, 16) .66; strides that allow no wide accesses, n = 32: f32
+/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-21; lanky's
+/// speed as a multiple): f64 n = 128 .96, by rows n = 32 .96, n = 64 .97; f16 n = 64 .92, k = 128
+/// .75, by rows (64, 4) .37; f32 n = 100 .93, 1e4 x 64 .65; c64 n = 64 .96, 1e4 x 32 .92; c128 n =
+/// 128 .98, (128, 16) by rows .86, 1e4 x 64 .59; strides that allow no wide accesses, n = 32: f32
 /// .60, f64 .77, c64 .78. Where only B's lines are off 16 bytes, by columns, lanky was 1.2 to 3.3
 /// (halves) and 1.02 to 1.4 (f32 beyond 32 columns) times as fast; halves whose A is, too, 1.1 to
 /// 2.6 times as fast as the heuristic's first algorithm up to n k = 182, and .17 to .5 beyond.

@@ -278,8 +278,8 @@ TEST_F(Cli, TuningKeepsTheFastestAndRefusesOtherFiles) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   const std::vector<Json> kept = parse(text_of(file));
   ASSERT_EQ(kept.size(), 3U);
-  EXPECT_EQ(kept[0].at("format"), "lanky gemm tuning 2");
-  EXPECT_NE(kept[1].at("class").get<std::string>().find("f32 to f32"), std::string::npos);
+  EXPECT_EQ(kept[0].at("format"), "lanky gemm tuning 3");
+  EXPECT_NE(kept[1].at("class").get<std::string>().find("f32 ieee"), std::string::npos);
   const Ran foreign = lanky(tune + " --file '" + write("notes.txt", "buy milk\n") + "'");
   EXPECT_EQ(foreign.exit_code, 3);
   EXPECT_NE(foreign.err.find("notes.txt: is no file of lanky tune"), std::string::npos)

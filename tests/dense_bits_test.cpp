@@ -258,9 +258,10 @@ std::vector<std::string> expected_kernels(DType type) {
           "update_ring_mma_kernel by columns", "gram_fma_kernel", "update_ring_mma_kernel by rows"})
       kernels.emplace_back(kernel);
   } else if (type == DType::c64 || type == DType::c128) {
-    for (const char* kernel :
-         {"update_ring_kernel by columns", "update_ring_kernel by rows", "gram_fma_kernel"})
-      kernels.emplace_back(kernel);
+    const std::string ring = type == DType::c64 ? "update_ring_kernel" : "update_ring_mma_kernel";
+    for (const std::string& kernel :
+         {ring + " by columns", ring + " by rows", std::string("gram_fma_kernel")})
+      kernels.push_back(kernel);
   } else {
     for (const char* kernel :
          {"update_mma_kernel by columns", "update_mma_kernel by rows", "gram_direct_kernel",

@@ -121,9 +121,10 @@ struct ComplexCase {
     return device_c.download();
   }
 
-  /// Each part within (2 k + 8) u sum|a||b| of the exact one; with `bound` 0, equal to it.
-  void expect(const HostMatrix<T>& got, T alpha, T beta, double bound) const {
-    for (std::int64_t i = 0; i < c.rows; ++i) {
+  /// Each part within (2 k + 8) u sum|a||b| of the exact one; with `bound` 0, equal to it. Of all
+  /// rows but the last 200, every `step`-th.
+  void expect(const HostMatrix<T>& got, T alpha, T beta, double bound, int step = 1) const {
+    for (std::int64_t i = 0; i < c.rows; i += i < c.rows - 200 ? step : 1) {
       for (std::int64_t j = 0; j < c.cols; ++j) {
         const Exact e = exact(i, j, alpha, beta);
         const auto most = static_cast<double>(bound * unit_roundoff(kDType<T>) *
@@ -152,6 +153,29 @@ EXECUTOR_TEST(DenseComplex, ShortExactInEveryOrientation) {
           const T alpha(2, -1);
           complex.expect(complex.multiply(stream, alpha, T(0)), alpha, T(0), 0);
         }
+      }
+    }
+  }
+}
+
+/// Updates of so many rows have kernels of their own on a GPU.
+EXECUTOR_TEST(DenseComplex, UpdatesOfManyRows) {
+  LANKY_COMPLEX_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "one kernel serves any number of rows";
+  for (const auto& [k, n] : {std::pair{10, 13}, {34, 4}, {18, 40}}) {
+    for (const Op op_a : {Op::none, Op::conj_trans}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const GemmShape shape{.m = 30'002,
+                              .n = n,
+                              .k = k,
+                              .op_a = op_a,
+                              .op_b = op_a == Op::none ? Op::conj_trans : Op::trans,
+                              .layout = layout};
+        SCOPED_TRACE(text(shape));
+        const ComplexCase<T> complex(shape, true, 0, 0);
+        const T alpha(2, 1);
+        const T beta(-1, 1);
+        complex.expect(complex.multiply(stream, alpha, beta), alpha, beta, 0, 397);
       }
     }
   }

@@ -37,7 +37,8 @@ constexpr dense::PanelChunk kChunk{.rows = 256,
                                    .slice = 4,
                                    .bytes_b = 256,
                                    .bytes_sum = 4,
-                                   .together = 1};
+                                   .together = 1,
+                                   .stages = 16};
 
 TEST(DensePanelPlan, BlocksShareOutAllUnits) {
   for (const std::int64_t m : {129, 256, 1000, 10240, 30720, 1000000}) {
@@ -68,6 +69,17 @@ TEST(DensePanelPlan, TilesGrowWithTheMatrix) {
   };
   EXPECT_EQ(rows(4096), 256);
   EXPECT_LT(rows(4096), rows(20480));
+}
+
+// 16-bit elements: 64 rows x 32 k are a chunk.
+TEST(DensePanelPlan, HalvesHaveTilesOf128Rows) {
+  dense::PanelChunk chunk = kChunk;
+  chunk.rows = 64;
+  chunk.depth = 32;
+  chunk.bytes_b = 512;
+  for (const std::int64_t m : {4096, 10240, 20480})
+    EXPECT_EQ(dense::plan_panel(column_major(m, 8, m), chunk, h200()).tile_rows, 128);
+  EXPECT_EQ(dense::plan_panel(column_major(30720, 8, 30720), chunk, h200()).tile_rows, 512);
 }
 
 TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {

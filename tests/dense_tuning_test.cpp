@@ -46,11 +46,35 @@ TEST(GemmTuning, KnowsClassesOfProducts) {
   EXPECT_EQ(tuning.find(query_of(kGram, DType::f64)), nullptr);
   tuning.set(query_of(near), {});
   EXPECT_EQ(tuning.size(), 1U) << "the newer choice replaces the older";
+  GemmQuery same = query_of(kGram);
+  same.same_operands = true;
+  EXPECT_NE(tuning.find(same), nullptr) << "no class of its own on a CPU";
   GemmShape wide = kGram;
   wide.n = 33;
   tuning.set(query_of(wide), {});
   wide.n = 40;
   EXPECT_NE(tuning.find(query_of(wide)), nullptr) << "the same multiple of 8";
+}
+
+TEST(GemmTuning, ClassesPassOverWhatTakesNoTime) {
+  const auto one_class = [](const GemmQuery& a, const GemmQuery& b) {
+    GemmTuning tuning;
+    tuning.set(a, {});
+    return tuning.find(b) != nullptr;
+  };
+  constexpr GemmShape kPanel{.m = 4096, .n = 16, .k = 4096};
+  GemmShape turned = kPanel;
+  turned.op_b = Op::trans;
+  EXPECT_TRUE(one_class(query_of(kPanel, DType::f16), query_of(kPanel, DType::bf16)));
+  EXPECT_TRUE(one_class(query_of(kPanel), query_of(turned))) << "a small B";
+  turned.op_b = Op::conj_trans;
+  EXPECT_TRUE(one_class(query_of(kPanel, DType::c64), query_of(turned, DType::c64)));
+  const GemmQuery wide{Device::cpu(), kPanel, DType::f16, DType::f32};
+  EXPECT_TRUE(one_class(query_of(kPanel, DType::f16), wide)) << "a small C";
+  constexpr GemmShape kUpdate{.m = 1'000'000, .n = 16, .k = 16};
+  const GemmQuery wide_update{Device::cpu(), kUpdate, DType::f16, DType::f32};
+  EXPECT_FALSE(one_class(query_of(kUpdate, DType::f16), wide_update)) << "a C as large as A";
+  EXPECT_FALSE(one_class(query_of(kPanel, DType::f16), query_of(kPanel)));
 }
 
 TEST(GemmTuning, LankysOwnIsReadable) {
@@ -78,7 +102,7 @@ TEST(GemmTuning, WritesWhatItReads) {
 
 TEST(GemmTuning, RefusesOtherFilesWithTheLine) {
   const TemporaryDirectory folder;
-  const std::string head = "{\"format\": \"lanky gemm tuning 2\"}\n";
+  const std::string head = "{\"format\": \"lanky gemm tuning 3\"}\n";
   const std::string good = R"({"class": "x", "kernel": "lanky", "algorithm": ""})";
   const auto refused = [&](const std::string& content, const std::string& fragment) {
     const auto path = folder.file("tuning", content);
@@ -138,6 +162,35 @@ void follow_all_choices(DeviceKind kind, GemmShape shape) {
     DeviceMatrix<float> c(stream, dense.c);
     plan.run(stream, a.view(), b.view(), c.view());
     dense.expect_exact(c.download());
+  }
+}
+
+/// Runs whose B is A follow their own choice, whatever the choice for two operands is.
+TEST(GemmTuning, PlansFollowChoicesOfOneOperandTwice) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  DenseCase<float, float> dense(kGram, Data::integers, 52);
+  dense.b = dense.a;
+  const auto expected = dense.expected();
+  for (const GemmChoice& general : gemm_choices({device, dense.shape, DType::f32, DType::f32}, 1)) {
+    const GemmQuery same{device, dense.shape, DType::f32, DType::f32, true};
+    for (const GemmChoice& choice : gemm_choices(same, 3)) {
+      GemmTuning tuning;
+      tuning.set({device, dense.shape, DType::f32, DType::f32}, general);
+      tuning.set(same, choice);
+      const GemmPlan<float> plan(stream, dense.shape, {.tuning = &tuning});
+      SCOPED_TRACE(plan.explain());
+      const std::string note =
+          std::string("where A is B ") + (choice.vendor ? "the vendor" : "lanky");
+      EXPECT_NE(plan.explain().find(note), std::string::npos);
+      DeviceMatrix<float> a(stream, dense.a);
+      DeviceMatrix<float> b(stream, dense.b);
+      for (DeviceMatrix<float>* second : {&a, &b}) {
+        DeviceMatrix<float> c(stream, dense.c);
+        plan.run(stream, a.view(), second->view(), c.view());
+        dense.expect_equal(c.download(), expected);
+      }
+    }
   }
 }
 

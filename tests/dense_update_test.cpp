@@ -176,9 +176,13 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
   constexpr std::int64_t kLong = 1'000'000;
   EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
+  EXPECT_EQ(kernel(problem(kLong, 6, 6, Layout::col), DType::f64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f32), is(UpdateKernel::tile));
   EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32),
+            is(UpdateKernel::ring_mma_columns));
+  EXPECT_EQ(kernel(problem(10'000, 32, 32, Layout::col), DType::f32), is(UpdateKernel::tile));
+  EXPECT_EQ(kernel(problem(10 * kLong, 32, 32, Layout::col), DType::f32),
             is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 64, 64, Layout::col), DType::f32),
             is(UpdateKernel::ring_mma_columns));
@@ -191,7 +195,16 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
   EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::col), DType::c64), is(UpdateKernel::direct));
   EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 32, 8, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong, 8, 32, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
+  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::c64),
+            is(UpdateKernel::ring_mma_columns));
+  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::row), DType::c64), is(UpdateKernel::ring_rows));
+  EXPECT_EQ(kernel(problem(10'000, 16, 16, Layout::row), DType::c128),
+            is(UpdateKernel::ring_mma_rows));
+  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col, 0, Op::trans), DType::c128),
+            is(UpdateKernel::ring_mma_rows));
+  EXPECT_EQ(kernel(problem(kLong, 48, 48, Layout::col), DType::f64),
+            is(UpdateKernel::ring_mma_columns));
   EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64),
             is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::words));
@@ -251,7 +264,8 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
     return dense::vendor_beats_update(p, in);
   };
   EXPECT_FALSE(vendor(kLong, 32, DType::f64));
-  EXPECT_TRUE(vendor(kLong, 64, DType::f64));
+  EXPECT_FALSE(vendor(kLong, 64, DType::f64));
+  EXPECT_TRUE(vendor(kLong, 80, DType::f64));
   EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
   EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
   EXPECT_FALSE(vendor(kLong + 1, 8, DType::f16));
@@ -260,16 +274,19 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   EXPECT_FALSE(vendor(kLong, 63, DType::f16)) << "B is off 16 bytes, A and C are not";
   EXPECT_TRUE(vendor(kLong, 72, DType::f16));
   EXPECT_FALSE(vendor(200'000, 39, DType::f32)) << "likewise";
-  EXPECT_TRUE(vendor(200'000, 40, DType::f32));
+  EXPECT_FALSE(vendor(200'000, 40, DType::f32));
   EXPECT_FALSE(vendor(kLong, 8, DType::f16));
   EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
-  EXPECT_TRUE(vendor(kLong, 32, DType::f32, Math::tf32));
+  EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32));
+  EXPECT_TRUE(vendor(kLong, 40, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
   EXPECT_FALSE(vendor(kLong, 64, DType::f32));
   EXPECT_FALSE(vendor(kLong, 128, DType::f32));
   EXPECT_TRUE(vendor(10'000, 64, DType::f32));
   EXPECT_FALSE(vendor(kLong, 16, DType::c128));
-  EXPECT_TRUE(vendor(kLong, 32, DType::c128));
+  EXPECT_FALSE(vendor(kLong, 64, DType::c128));
+  EXPECT_TRUE(vendor(kLong, 80, DType::c128));
+  EXPECT_TRUE(vendor(10'000, 64, DType::c128));
   EXPECT_FALSE(vendor(kLong, 32, DType::c64));
   EXPECT_TRUE(vendor(kLong, 64, DType::c64));
 }

@@ -16,7 +16,8 @@ constexpr bool kInOpenblas = std::is_same_v<T, double> || std::is_same_v<T, floa
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
-                                        const GemmChoice* choice) {
+                                        MeasuredChoices measured) {
+  const GemmChoice* const choice = measured.general;  // no way of its own for A = B
   std::string reason;
   if (choice != nullptr ? choice->vendor : family == GemmFamily::regular) {
     if constexpr (kInOpenblas<T>) {
@@ -37,7 +38,7 @@ std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DTy
 
 #define LANKY_INSTANTIATE(T, TOut)                                                      \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily, \
-                                                            const GemmChoice*);
+                                                            MeasuredChoices);
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

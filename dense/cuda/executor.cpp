@@ -13,28 +13,34 @@ namespace lanky::dense::cuda {
 
 namespace {
 
-/// Grams whose kernel for A and B in the same memory, which only a run knows, is lanky's, while
-/// another executor computes all others.
+/// Grams that another executor computes where A and B are the same memory, which only a run knows.
 template <class T, class TOut>
 class SymmetricExecutor final : public Executor<T, TOut> {
  public:
-  SymmetricExecutor(const Stream& stream, const Problem& problem,
-                    std::unique_ptr<Executor<T, TOut>> general)
-      : same_(stream, problem), general_(std::move(general)) {}
+  /// `needs_alignment`: of `same`, whose line of explain() `explanation` is.
+  SymmetricExecutor(std::unique_ptr<Executor<T, TOut>> same, std::string explanation,
+                    bool needs_alignment, std::unique_ptr<Executor<T, TOut>> general)
+      : same_(std::move(same)),
+        explanation_(std::move(explanation)),
+        needs_alignment_(needs_alignment),
+        general_(std::move(general)) {}
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override {
-    if (same_.runs_as_same(operands)) return same_.run(stream, operands);
-    general_->run(stream, operands);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(operands.a) % 16 == 0;
+    const bool same = operands.a == operands.b && (aligned || !needs_alignment_);
+    (same ? same_ : general_)->run(stream, operands);
   }
   std::int64_t workspace_bytes() const noexcept override {
-    return std::max(same_.workspace_bytes(), general_->workspace_bytes());
+    return std::max(same_->workspace_bytes(), general_->workspace_bytes());
   }
   std::string explain() const override {
-    return concat(general_->explain(), "; where A is B ", same_.explain_same());
+    return concat(general_->explain(), "; where A is B ", explanation_);
   }
 
  private:
-  GramExecutor<T, TOut> same_;
+  std::unique_ptr<Executor<T, TOut>> same_;
+  std::string explanation_;
+  bool needs_alignment_;
   std::unique_ptr<Executor<T, TOut>> general_;
 };
 
@@ -45,45 +51,75 @@ std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Pr
                                                   std::unique_ptr<Executor<T, TOut>> general) {
   if (family != GemmFamily::gram || !GramExecutor<T, TOut>::serves_same(stream.device(), problem))
     return general;
-  return std::make_unique<SymmetricExecutor<T, TOut>>(stream, problem, std::move(general));
+  auto same = std::make_unique<GramExecutor<T, TOut>>(stream, problem);
+  std::string explanation = same->explain_same();
+  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(same), std::move(explanation), true,
+                                                      std::move(general));
 }
 
-/// The kernels of a family where it serves the problem, the tile kernel otherwise.
+/// The kernels of a family where it serves the problem, the tile kernel otherwise. `symmetric`:
+/// with the kernel for A = B where there is one.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
-                                       GemmFamily family, std::string reason) {
+                                       GemmFamily family, std::string reason,
+                                       bool symmetric = true) {
   if (family == GemmFamily::update)
     return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
   if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
     return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
   if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
-    return std::make_unique<GramExecutor<T, TOut>>(stream, problem);
-  return with_symmetric<T, TOut>(
-      stream, problem, family,
-      std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason)));
+    return std::make_unique<GramExecutor<T, TOut>>(stream, problem, symmetric);
+  auto tiled = std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
+  if (!symmetric) return tiled;
+  return with_symmetric<T, TOut>(stream, problem, family, std::move(tiled));
+}
+
+/// cuBLASLt's, which exists (cublaslt_absence).
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> by_vendor(const Stream& stream, const Problem& problem,
+                                             GemmFamily family, const GemmChoice* choice) {
+  return std::make_unique<CublasltExecutor<T, TOut>>(
+      stream, problem,
+      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
+      choice != nullptr ? choice->algorithm : "");
+}
+
+/// All runs, but for those whose B is A where the vendor was measured to be fastest at them.
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& problem,
+                                           GemmFamily family, const MeasuredChoices& measured) {
+  const auto [choice, same] = measured;
+  const bool symmetric = same == nullptr || !same->vendor;
+  if (choice != nullptr ? !choice->vendor : !prefers_vendor(problem, family, kDType<T>))
+    return own<T, TOut>(stream, problem, family, "", symmetric);
+  std::string reason = cublaslt_absence(problem, kDType<T>);
+  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason), symmetric);
+  auto executor = by_vendor<T, TOut>(stream, problem, family, choice);
+  const bool keeps =
+      same != nullptr ? !same->vendor
+                      : keeps_symmetric(problem, family, kDType<T>, stream.device().properties());
+  if (!keeps) return executor;
+  return with_symmetric<T, TOut>(stream, problem, family, std::move(executor));
 }
 
 }  // namespace
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family, const GemmChoice* choice) {
-  const bool vendor =
-      choice != nullptr ? choice->vendor : prefers_vendor(problem, family, kDType<T>);
-  if (!vendor) return own<T, TOut>(stream, problem, family, "");
-  std::string reason = cublaslt_absence(problem, kDType<T>);
-  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason));
-  auto by_vendor = std::make_unique<CublasltExecutor<T, TOut>>(
-      stream, problem,
-      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
-      choice != nullptr ? choice->algorithm : "");
-  if (vendor_beats_symmetric_gram(problem, kDType<T>)) return by_vendor;
-  return with_symmetric<T, TOut>(stream, problem, family, std::move(by_vendor));
+                                        GemmFamily family, MeasuredChoices measured) {
+  const bool can_be_same = problem.a == problem.b.transposed();
+  if (!can_be_same || !cublaslt_absence(problem, kDType<T>).empty()) measured.same = nullptr;
+  auto executor = general<T, TOut>(stream, problem, family, measured);
+  if (measured.same == nullptr || !measured.same->vendor) return executor;
+  auto same = by_vendor<T, TOut>(stream, problem, family, measured.same);
+  std::string explanation = same->explain();
+  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(same), std::move(explanation),
+                                                      false, std::move(executor));
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily, const GemmChoice*);
+                                                            GemmFamily, MeasuredChoices);
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

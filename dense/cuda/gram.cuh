@@ -50,14 +50,15 @@ struct GramLaunch {
   }
 };
 
-/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column.
+/// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column,
+/// 5 of 3 rows and columns.
 template <class T, bool kAny>
 GramLaunch<T> vector_launch_of(int tile) {
   constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
       &gram_vector_kernel<T, 4, 4, kAny>, &gram_vector_kernel<T, kWidest, kWidest, kAny>,
-      &gram_vector_kernel<T, 8, 1, kAny>};
+      &gram_vector_kernel<T, 8, 1, kAny>, &gram_vector_kernel<T, 3, 3, kAny>};
   return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
@@ -70,6 +71,9 @@ GramLaunch<T> vector_launch(const GramConfiguration& c) {
 template <class T, int... kMore>
 GramLaunch<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> /*all*/) {
   static constexpr GramKernelPointer<T> kKernels[] = {&gram_row_vector_kernel<T, kMore + 2>...};
+  if constexpr (sizeof(T) == 2) {
+    if (columns == 8) return {&gram_row_vector_kernel<T, 8>, nullptr, kGramVectorWarps * 32, 0, 0};
+  }
   return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
@@ -84,29 +88,38 @@ GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
           kGramVectorWarps * 32, sums * sizeof(Accumulator<T>), 0};
 }
 
-/// Tile 0 for sides up to 8, 1 for 16.
+/// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned.
 template <class T>
 GramLaunch<T> direct_launch(int tile, bool aligned) {
-  static constexpr GramKernelPointer<T> kKernels[2][2] = {
-      {&gram_direct_kernel<T, 8, 8, false>, &gram_direct_kernel<T, 16, 4, false>},
-      {&gram_direct_kernel<T, 8, 8, true>, &gram_direct_kernel<T, 16, 4, true>}};
-  return {kKernels[aligned ? 1 : 0][tile], nullptr, kGramDirectWarps * 32, 0, 0};
+  if constexpr (std::is_same_v<T, float>) {
+    return {&gram_direct_kernel<T, 16, 4, true>, nullptr, kGramDirectWarps * 32, 0, 0};
+  } else {
+    static constexpr GramKernelPointer<T> kKernels[2][2] = {
+        {&gram_direct_kernel<T, 8, 8, false>, &gram_direct_kernel<T, 16, 4, false>},
+        {&gram_direct_kernel<T, 8, 8, true>, &gram_direct_kernel<T, 16, 4, true>}};
+    return {kKernels[aligned ? 1 : 0][tile], nullptr, kGramDirectWarps * 32, 0, 0};
+  }
 }
 
-/// Tile 0 for wide rows of 8 units, 1 for 16.
+/// Tile 0 for wide rows of 8 units, 1 for 16. Floats have no kernel for any strides.
 template <class T>
 GramLaunch<T> rows_launch(int tile, bool any) {
-  using Unit = typename RowFragment<device::DeviceElement<T>>::Unit;
+  using Fragment = RowFragment<device::DeviceElement<T>>;
   constexpr bool kHalf = sizeof(T) == 2;
   constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
-  const std::size_t wide = (tile + 1) * 8 * sizeof(Unit) / sizeof(T);
-  static constexpr GramKernelPointer<T> kKernels[2][2] = {
-      {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
-      {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
-       true > }};
-  const GramKernelPointer<T> kernel = kKernels[any ? 1 : 0][tile];
-  return {kernel, nullptr, kGramRowsWarps * 32,
-          kGramRowsWarps * wide * (wide + 1) * sizeof(Accumulator<T>), 0};
+  const std::size_t wide = (tile + 1) * 8 * sizeof(typename Fragment::Unit) / sizeof(T);
+  const std::size_t sums = kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum);
+  GramKernelPointer<T> kernel = nullptr;
+  if constexpr (std::is_same_v<T, float>) {
+    kernel = tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
+  } else {
+    static constexpr GramKernelPointer<T> kKernels[2][2] = {
+        {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
+        {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
+         true > }};
+    kernel = kKernels[any ? 1 : 0][tile];
+  }
+  return {kernel, nullptr, kGramRowsWarps * 32, sums, 0};
 }
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
@@ -128,21 +141,17 @@ GramLaunch<T> staged_launch_of_large(int tile) {
                    : staged_launch_of<T, kMath, 2, GramLayout::columns>();
 }
 
-template <class T, GramLayout kLayout>
-GramLaunch<T> ieee_staged_launch(int tile) {
-  return tile == 0 ? staged_launch_of<T, Math::ieee, 0, kLayout>()
-                   : staged_launch_of<T, Math::ieee, 1, kLayout>();
-}
-
 template <class T>
 GramLaunch<T> staged_launch(const GramConfiguration& c) {
   constexpr Math kIeee = Math::ieee;
   if constexpr (std::is_same_v<T, float>) {
+    if (c.row_major) return staged_launch_of<T, kIeee, 0, GramLayout::rows>();
+    if (c.mixed) {
+      return c.tile == 0 ? staged_launch_of<T, kIeee, 0, GramLayout::mixed>()
+                         : staged_launch_of<T, kIeee, 1, GramLayout::mixed>();
+    }
     if (c.math == Math::tf32) return staged_launch_of_large<T, Math::tf32>(c.tile);
-    if (c.math == Math::tf32x3) return staged_launch_of_large<T, Math::tf32x3>(c.tile);
-    if (c.mixed) return ieee_staged_launch<T, GramLayout::mixed>(c.tile);
-    return c.row_major ? ieee_staged_launch<T, GramLayout::rows>(c.tile)
-                       : ieee_staged_launch<T, GramLayout::columns>(c.tile);
+    return staged_launch_of_large<T, Math::tf32x3>(c.tile);
   } else {
     return staged_launch_of_large<T, kIeee>(c.tile);
   }
@@ -250,12 +259,11 @@ GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const 
       }
       break;
     case GramKernel::direct:
-      if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
+      if constexpr (!kIsComplex<T>)
         return direct_launch<T>(configuration.tile, configuration.vectors);
       break;
     case GramKernel::rows:
-      if constexpr (!std::is_same_v<T, float> && !kIsComplex<T>)
-        return rows_launch<T>(configuration.tile, configuration.any);
+      if constexpr (!kIsComplex<T>) return rows_launch<T>(configuration.tile, configuration.any);
       break;
     case GramKernel::wgmma:
       if constexpr (sizeof(T) == 2) return wgmma_launch<T>(configuration);
@@ -352,8 +360,11 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
                     segments, pitch(g.n))};
   }
   if (row_major) {
-    const CUtensorMap a_map = row_map(a, g.m, g.a_stride, g.k, segments, pitch(g.m));
-    const CUtensorMap b_map = row_map(b, g.n, g.b_stride, g.k, segments, pitch(g.n));
+    const int rows = g.packed;  // that pass as one
+    const CUtensorMap a_map =
+        row_map(a, g.m * rows, g.a_stride * rows, g.k / rows, segments, pitch(g.m));
+    const CUtensorMap b_map =
+        row_map(b, g.n * rows, g.b_stride * rows, g.k / rows, segments, pitch(g.n));
     return {a_map, b_map, a_map, b_map};
   }
   return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
@@ -376,7 +387,10 @@ template <class T>
 GramConfiguration unaligned_configuration(const GramConfiguration& aligned, const Problem& problem,
                                           const DeviceProperties& properties) {
   GramConfiguration c = aligned;
-  if (needs_alignment(aligned.kernel))
+  // On tensor cores, floats have no kernel for these.
+  const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
+  const bool aligned_alone = aligned.stacked || (kDType<T> == DType::f32 && by_mma);
+  if (needs_alignment(aligned.kernel) || aligned_alone)
     c = choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
   c.vectors = false;
   c.prefetch = false;
@@ -388,11 +402,12 @@ GramConfiguration unaligned_configuration(const GramConfiguration& aligned, cons
 }
 
 template <class T, class TOut>
-GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem)
+GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem, bool symmetric)
     : configuration_(configuration(stream.device(), problem)),
       exchanged_(configuration_.mixed && problem.a.col != 1),
       problem_(exchanged_ ? exchanged(problem) : problem),
-      symmetric_(symmetric_configuration(stream.device(), problem)),
+      symmetric_(symmetric ? symmetric_configuration(stream.device(), problem)
+                           : GramConfiguration{}),
       unaligned_(
           unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
       arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
@@ -500,6 +515,7 @@ void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>
       .a_turned = configuration.a_turned,
       .b_turned = configuration.b_turned,
       .strips = configuration.strips,
+      .stacked = configuration.stacked,
       .spread = configuration.spread,
       .packed = configuration.packed,
       .walkers = configuration.blocks,

@@ -21,8 +21,9 @@ class GramExecutor final : public Executor<T, TOut> {
   static bool serves_same(const Device& device, const Problem& problem) {
     return symmetric_configuration(device, problem).kernel != GramKernel::none;
   }
-  /// `problem` is one that the executor serves, in one way at least.
-  GramExecutor(const Stream& stream, const Problem& problem);
+  /// `problem` is one that the executor serves, in one way at least. `symmetric`: with the kernel
+  /// for A = B where there is one.
+  GramExecutor(const Stream& stream, const Problem& problem, bool symmetric = true);
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override;

@@ -33,8 +33,9 @@ struct GramArguments {
   bool a_turned;  // rows: of A, along k
   bool b_turned;
   int strips;            // of C, side by side in the grid
+  bool stacked;          // direct: A's rows and B's columns, 8 at most, pass as one operand
   bool spread;           // direct: the loads that a warp has in flight are far apart
-  int packed;            // row-major: rows that make a wide row
+  int packed;            // row-major: rows that make a wide row; otherwise 1
   int walkers;           // that share out k
   int diagonal_walkers;  // fma, symmetric, 2 x 2 tiles: of each tile on the diagonal, at least half
                          // of `walkers`, which are those of the tile below; 0: all have as many

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <lanky/operation.hpp>
+#include <type_traits>
 
 #include "device/element.cuh"
 #include "device/mma.cuh"
@@ -37,6 +38,17 @@ __device__ void multiply_units(float (&c)[4], const uint4& a_low, const uint4& a
 template <class E>
 __device__ void multiply_units(double (&c)[4], const uint4& a_low, const uint4& a_high,
                                const uint4& b) {
+  if constexpr (std::is_same_v<E, float>) {  // widened, which is exact
+    float low[4];
+    float high[4];
+    float right[4];
+    memcpy(low, &a_low, sizeof(low));
+    memcpy(high, &a_high, sizeof(high));
+    memcpy(right, &b, sizeof(right));
+    device::mma_m16n8k16(c, {low[0], high[0], low[1], high[1], low[2], high[2], low[3], high[3]},
+                         {right[0], right[1], right[2], right[3]});
+    return;
+  }
   double low[2];
   double high[2];
   double right[2];
@@ -252,41 +264,12 @@ struct RowSegment {
   }
 };
 
-/// IEEE float on CUDA cores: four tiles of 8 x 8 side by side (2 x 2). Lane: unit lane % 8 (4 k) of
-/// tile lane / 8. 8 lanes that one cycle serves read the 8 units of one row.
+/// IEEE float on CUDA cores, B row-major: four tiles of 8 x 8 side by side (2 x 2), lane: its share
+/// of k in tile lane / 8.
 template <>
 class WarpProduct<float, Math::ieee, 16, 16> {
  public:
   using Acc = float;
-
-  __device__ void add(const unsigned char* a, const unsigned char* b) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int unit = lane % 8;
-    a += lane / 16 * 8 * kSegmentBytes;
-    b += lane / 8 % 2 * 8 * kSegmentBytes;
-    float4 left[8];
-#pragma unroll
-    for (int r = 0; r < 8; ++r)
-      left[r] = *reinterpret_cast<const float4*>(a + r * kSegmentBytes + (unit ^ r) * 16);
-    const auto load_right = [&](int j) {
-      return *reinterpret_cast<const float4*>(b + j * kSegmentBytes + (unit ^ j) * 16);
-    };
-    float4 right = load_right(0);
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const float4 next = load_right(j < 7 ? j + 1 : 7);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        float& sum = sums_[i * 8 + j];
-        sum = fmaf(left[i].x, right.x, sum);
-        sum = fmaf(left[i].y, right.y, sum);
-        sum = fmaf(left[i].z, right.z, sum);
-        sum = fmaf(left[i].w, right.w, sum);
-      }
-      right = next;
-    }
-    if (++segments_ == kSegmentsPerFlush) flush();
-  }
 
   /// Row-major: lane % 8 is one k of 8.
   __device__ void add_rows(const RowSegment& a, const RowSegment& b) {

@@ -35,14 +35,8 @@ struct RowBundle {
   }
 };
 
-__host__ __device__ constexpr int power_of_two_from(int value) {
-  int power = 1;
-  while (power < value)
-    power *= 2;
-  return power;
-}
-
-/// m = n = kN. Warp: of the steps of 32 bundles every (8 gridDim.x)-th, kUnroll of them in flight;
+/// m = n = kN. Warp: of the steps of 32 bundles every (8 gridDim.x)-th, kUnroll of them in flight,
+/// each of which makes room for a later one once it is multiplied;
 /// what remains of k, and operands with padding or off 16 bytes, go element by element.
 template <class T, int kN>
 __global__ __launch_bounds__(kGramVectorWarps *
@@ -86,16 +80,18 @@ __global__ __launch_bounds__(kGramVectorWarps *
     }
   };
   const std::int64_t first = std::int64_t{blockIdx.x} * kGramVectorWarps + warp;
-  for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
-    Bundle x[kUnroll];
-    Bundle y[kUnroll];
+  Bundle x[kUnroll];
+  Bundle y[kUnroll];
+  const auto load_step = [&](int u, std::int64_t step) {
+    const std::int64_t row = step * kStep + lane * Bundle::kRows;
+    const bool exists = step < whole_steps;
+    x[u].load(g.a + row * kN, exists);
+    y[u].load(g.b + row * kN, exists && !g.symmetric);
+  };
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const std::int64_t row = (step + u * stride) * kStep + lane * Bundle::kRows;
-      const bool exists = u == 0 || step + u * stride < whole_steps;
-      x[u].load(g.a + row * kN, exists);
-      y[u].load(g.b + row * kN, exists && !g.symmetric);
-    }
+  for (int u = 0; u < kUnroll; ++u)
+    load_step(u, first + u * stride);
+  for (std::int64_t step = first; step < whole_steps; step += kUnroll * stride) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       if (step + u * stride >= whole_steps) break;
@@ -103,6 +99,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
       for (int w = 0; w < Bundle::kWords; ++w)
         y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
       add(x[u], y[u]);
+      load_step(u, step + (kUnroll + u) * stride);
     }
     of_lane.added(kUnroll * Bundle::kRows);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/cuda/gram_staged.cuh"
+#include "device/warp_group.cuh"
 #include "device/wgmma.cuh"
 
 namespace lanky::dense::cuda {
@@ -103,9 +104,11 @@ inline constexpr int kColumnBytesInFlight = 128 << 10;
 inline constexpr int kSymmetricBytesInFlight = 104 << 10;
 inline constexpr int kRowBytesInFlight = 192 << 10;
 
-/// Block: writes [n][m] sums of slots' worth of k, as gram_staged_kernel takes them. Warp group w:
-/// rows 64 w .. 64 w + 63. Shared memory: ring of slots [A, B (unless A is B)], an operand being
-/// [segment][row][128 bytes] or, row-major, [64 columns][k][128 bytes], swizzled.
+/// Block: writes [n][m] sums of slots' worth of k, as gram_staged_kernel takes them. Row-major,
+/// g.packed rows without padding may pass as one: of the wide sums the blocks on the diagonal are
+/// added. Warp group w: rows 64 w .. 64 w + 63. Shared memory: ring of slots [A, B (unless A is
+/// B)], an operand being [segment][row][128 bytes] or, row-major, [64 columns][k][128 bytes],
+/// swizzled.
 template <class T, int kTiles, bool kRowMajor>
 __global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
                              1) void gram_wgmma_kernel(const __grid_constant__ GramMaps maps,
@@ -138,7 +141,7 @@ __global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
   }
   __syncthreads();  // barriers are initialized before anyone waits at them
   device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == 0.0F ? 0 : g.k;
+  const std::int64_t k = g.alpha.load() == 0.0F ? 0 : g.k / g.packed;
   const auto sequence = slots_of<kRowMajor>(g.run_log2, k, Tile::kSegmentK, Tile::kSegments);
 
   if (warp == 4 * kTiles) {
@@ -195,6 +198,23 @@ __global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
     if (all) give_back(place.slot);
     unread = all ? -1 : place.slot;
     place.advance(1, slots);
+  }
+  if (kRowMajor && kTiles == 1 && g.packed > 1) {
+    constexpr int kWarps = 4;
+    constexpr int kPitch = Tile::kSide + 4;              // the lanes of a fragment meet all banks
+    float* const wide = reinterpret_cast<float*>(ring);  // [column][row]
+    product.flush();
+    device::warps_barrier(1, kWarps * 32);  // all slots are read before sums overwrite them
+    product.finish([&](int i, int j, float sum) { wide[j * kPitch + i] = sum; });
+    device::warps_barrier(1, kWarps * 32);  // the wide sums are written before they are added
+    for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kWarps * 32) {
+      const float* source = wide + s / g.m * kPitch + s % g.m;
+      float sum = 0;
+      for (int r = 0; r < g.packed; ++r, source += g.n * kPitch + g.m)
+        sum += *source;
+      g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] = sum;
+    }
+    return;
   }
   product.finish([&](int i, int j, float sum) {
     if (i0 + i < g.m && j < g.n)

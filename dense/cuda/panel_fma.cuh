@@ -15,9 +15,11 @@ struct FmaSums {
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kColumns = kColumnCount;
   static constexpr int kColumnPitch = 1;
+  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = false;
   static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 1;
+  static constexpr int kStages = 16;  // at most
   // With 4 columns their sums would take the place of a slot of the ring (H200, 20480 squared,
   // n = 8: .90 of the floor with five slots).
   static constexpr int kSlice = kColumns < 2 ? kColumns : 2;

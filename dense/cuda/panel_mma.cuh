@@ -72,52 +72,6 @@ struct MmaFragments {
   Word units[kUnits][kVector];
 };
 
-/// The same of 16-bit elements, whose words are pairs along k; a step is 16 of k.
-///   column-major, 64 rows x 32 k: rows 8 g + 2 i + {0, 1}, k = 16 s + 2 t + {0, 1} + {0, 8}
-///   along k, 32 rows x 64 k:      as above, in words
-/// Pairs along k of column-major A are put together from two lines.
-template <bool kLongK, int kRowBoxes>
-struct MmaFragments<std::uint32_t, kLongK, kRowBoxes> {
-  static constexpr int kBoxes = 1;
-  static constexpr int kProducts = kLongK ? 2 : 4;
-  static constexpr int kRows = 16 * kProducts;
-  static constexpr int kDepth = kLongK ? 64 : 32;
-  static constexpr int kSteps = kDepth / 16;
-
-  static __device__ int place_a(int line, int byte) {
-    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
-  }
-  static __device__ int step_of(int p) { return kLongK ? p / 2 % 4 : p / 16; }
-  /// In words; p even.
-  static __device__ int place_in_step(int p) {
-    return kLongK ? p / 16 * 2 + p % 16 / 8 : p % 8 / 2 * 2 + p % 16 / 8;
-  }
-
-  __device__ void load(const char* a, int s, int lane) {
-    const int g = lane / 4;
-    const int t = lane % 4;
-#pragma unroll
-    for (int x = 0; x < kUnits; ++x) {
-      const int line = kLongK ? g + x % 4 * 8 : 16 * s + 2 * t + x % 2 + x / 2 * 8;
-      const int unit = kLongK ? 2 * t + x / 4 : g;
-      const uint4 word = *reinterpret_cast<const uint4*>(a + place_a(line, unit * 16));
-      memcpy(units[x], &word, sizeof(word));
-    }
-  }
-  __device__ std::uint32_t get(int i, int slot, int s) const {
-    if constexpr (kLongK) return units[i * 2 + slot % 2 + slot / 2 * 4][s];
-    return __byte_perm(units[slot / 2 * 2][i], units[slot / 2 * 2 + 1][i],
-                       slot % 2 == 0 ? 0x5410 : 0x7632);
-  }
-  static __device__ int row(int i, int slot, int g) {
-    return kLongK ? 16 * i + g + 8 * slot : 8 * g + 2 * i + slot;
-  }
-
- private:
-  static constexpr int kUnits = kLongK ? 8 : 4;
-  std::uint32_t units[kUnits][4];
-};
-
 /// a = high + low + an error of 2^-23 |a|; the tensor core does not look at the 13 low bits of
 /// either. A NaN or Inf, and what rounds to Inf, leaves a NaN in low.
 struct SplitFloat {
@@ -196,23 +150,6 @@ struct InDouble {
 using FloatByDouble = InDouble<float>;
 using Float64 = InDouble<double>;
 
-/// 16-bit elements E.
-template <class E>
-struct Half {
-  using Element = E;
-  using Word = std::uint32_t;
-  using Acc = float;
-  using Sum = float;
-  using Factor = std::uint32_t;
-  static constexpr int kInFlight = 8;  // products
-  static constexpr int kPasses = 1;
-
-  static __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4],
-                                  const std::uint32_t (&b)[2], int /*pass*/) {
-    device::mma_m16n8k16<E>(c, a[0], a[1], a[2], a[3], b[0], b[1]);
-  }
-};
-
 // Fragments of C that a lane holds: c[16,8] of each of kProducts products and kTiles x 8 columns.
 
 template <class Sum, int kProducts, int kTiles>
@@ -276,11 +213,12 @@ struct MmaProduct {
   static constexpr int kDepth = Fragments::kDepth;
   static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumns = kColumnCount;
+  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = kColumns > 16;
   static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 1;
-  static constexpr int kWord = sizeof(Word) / sizeof(Element);
-  static constexpr int kColumnPitch = 8 * kWord;
+  static constexpr int kStages = 16;  // at most
+  static constexpr int kColumnPitch = 8;
   static constexpr int kTiles = kColumns / 8;
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kInFlight = Arithmetic::kInFlight / kProducts;  // tiles
@@ -293,8 +231,7 @@ struct MmaProduct {
 
   static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ int place_k(int p) {
-    const int word = Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
-    return word * kWord + p % kWord;
+    return Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
   }
   static __device__ void pack(char* small, int p, int j, Element value) {
     reinterpret_cast<Element*>(small)[place_k(p) + j * kColumnPitch] = value;
@@ -379,6 +316,131 @@ struct MmaProduct {
   }
 };
 
+/// 16-bit elements E, both operands loaded as matrices of 8 x 8 (ldmatrix) from lines as their
+/// tensor maps leave them, units of 16 bytes swizzled. A chunk of A is lines of 128 bytes:
+///   column-major: 64 rows x 32 k, a line is a column
+///   along k:      32 rows x 64 k, a line is a row
+/// B, kDepth x kColumns, is lines along k, one a column; or, where it lies so in memory, lines of
+/// kColumns, one a row. Sums of a chunk are kept apart as above.
+template <class E, int kColumnCount, bool kLongK>
+struct HalfProduct {
+  using Element = E;
+  using Acc = float;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr bool kSwizzled = true;
+  static constexpr int kLineBytes = 128;
+  static constexpr int kBoxes = 1;
+  static constexpr int kRows = kLongK ? 32 : 64;
+  static constexpr int kDepth = kLongK ? 64 : 32;
+  static constexpr int kProducts = kRows / 16;
+  static constexpr int kColumns = kColumnCount;
+  static constexpr bool kMapsB = true;
+  static constexpr bool kAlwaysPacked = true;  // where B has no tensor map
+  static constexpr bool kPacksConjugate = false;
+  static constexpr int kWarpsTogether = 1;
+  static constexpr int kStages = 16;  // at most
+  static constexpr int kTiles = kColumns / 8;
+  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
+  static constexpr int kBytesB = kDepth * kColumns * 2;
+
+  float sums[kProducts][kTiles][4];
+  int tiles;  // of 8 columns that exist
+  bool b_by_rows;
+
+  static __device__ int place_a(int line, int byte) {
+    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
+  }
+  /// Where unit u of a line of kUnits 16-byte units lies.
+  template <int kUnits>
+  static __device__ int place_b(int line, int unit) {
+    const int turn = kUnits == 8 ? line % 8 : kUnits == 4 ? line / 2 % 4 : 0;
+    return (line * kUnits + (unit ^ turn)) * 16;
+  }
+  static __device__ void pack(char* small, int p, int j, Element value) {
+    *reinterpret_cast<Element*>(small + place_b<kDepth / 8>(j, p / 8) + p % 8 * 2) = value;
+  }
+  __device__ void clear(bool /*conjugated*/, int columns) {
+    tiles = (columns + 7) / 8;
+    clear_fragments(sums);
+  }
+
+  __device__ void multiply(const char* a, const char* b, int lane) {
+    if constexpr (kTiles % 4 == 0) {
+      if (tiles <= kTiles / 4 * 3) {
+        multiply_tiles<kTiles / 4 * 3>(a, b, lane);
+        return;
+      }
+    }
+    multiply_tiles<kTiles>(a, b, lane);
+  }
+
+  __device__ void combine_lanes(int /*lane*/) {}
+
+  /// target[j][row]: the columns from `slice` on.
+  __device__ void store(int slice, float* target, int pitch, int lane) const {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kSlice / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + 16 * i + lane / 4 + e / 2 * 8] =
+              sums[i][slice / 8 + j][e];
+      }
+    }
+  }
+
+ private:
+  /// b[32,8] of k from 32 h on and the columns of a tile: words 2 s, 2 s + 1 are those of step s.
+  __device__ void load_b(std::uint32_t (&words)[4], const char* b, int h, int tile,
+                         int lane) const {
+    if (b_by_rows) {
+      device::load_matrices<true>(words, b + place_b<kColumns / 8>(32 * h + lane, tile));
+    } else {
+      device::load_matrices<false>(words,
+                                   b + place_b<kDepth / 8>(8 * tile + lane % 8, 4 * h + lane / 8));
+    }
+  }
+  /// a[16,16] of product i and step s.
+  static __device__ void load_a(std::uint32_t (&words)[4], const char* a, int i, int s, int lane) {
+    if constexpr (kLongK) {
+      device::load_matrices<false>(words,
+                                   a + place_a(16 * i + lane % 16, (2 * s + lane / 16) * 16));
+    } else {
+      const int line = 16 * s + lane / 16 * 8 + lane % 8;
+      device::load_matrices<true>(words, a + place_a(line, (2 * i + lane / 8 % 2) * 16));
+    }
+  }
+
+  template <int kCount>
+  __device__ void multiply_tiles(const char* a, const char* b, int lane) {
+    float part[kProducts][kTiles][4];
+    clear_fragments(part);
+#pragma unroll
+    for (int h = 0; h < kDepth / 32; ++h) {
+      std::uint32_t columns[kCount][4];
+#pragma unroll
+      for (int j = 0; j < kCount; ++j)
+        load_b(columns[j], b, h, j, lane);
+#pragma unroll
+      for (int s = 0; s < 2; ++s) {
+        std::uint32_t rows[kProducts][4];
+#pragma unroll
+        for (int i = 0; i < kProducts; ++i)
+          load_a(rows[i], a, i, 2 * h + s, lane);
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+          for (int i = 0; i < kProducts; ++i)
+            device::mma_m16n8k16<E>(part[i][j], rows[i][0], rows[i][1], rows[i][2], rows[i][3],
+                                    columns[j][2 * s], columns[j][2 * s + 1]);
+        }
+      }
+    }
+    add_fragments(sums, part);
+  }
+};
+
 /// Complex elements as the real ones that lie side by side in memory; Re and Im of a column of C
 /// are neighbours in a lane's fragments.
 ///   along k:       A's k are re, im, re, ..; B(p, j) is the 2 x 2 block (re, im; -im, re); a
@@ -400,9 +462,11 @@ struct ComplexMmaProduct {
   static constexpr int kDepth = kLongK ? Parts::kDepth / 2 : Parts::kDepth;
   static constexpr int kColumns = kColumnCount;
   static constexpr int kSlice = 4;
+  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = true;
   static constexpr bool kPacksConjugate = true;
   static constexpr int kWarpsTogether = 1;
+  static constexpr int kStages = 16;  // at most
   static constexpr int kBytesB = Parts::kBytesB;
 
   Parts parts;
@@ -462,9 +526,13 @@ struct WgmmaProduct {
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kPlane = kDepth * kColumns;  // floats
   static constexpr int kBytesB = (kPasses == 3 ? 2 : 1) * kPlane * 4;
+  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = true;
   static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 4;
+  // H200, tf32x3, n = 32: five slots 443 us (20480 squared), 138 (10240), four 435, 133, three 444,
+  // 133.
+  static constexpr int kStages = kPasses == 3 && kColumns <= 32 ? 4 : 16;
 
   float sums[kProducts][kTiles][4];
 

@@ -33,6 +33,8 @@ struct PanelArguments {
                      // of all its tiles where A has classes of lines
   char* packed;  // [class][step][small_bytes]: B as slots take it, from panel_pack_kernel; or null
   bool wide_c;
+  bool b_mapped;  // B comes by boxes of its tensor map, too
+  bool ahead;     // the first slots are prefetched before the kernel ahead has ended
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
 
@@ -50,11 +52,12 @@ struct PanelArguments {
   }
 };
 
-/// The tensor maps of A, one for each class of its lines.
+/// Of A, for each class of its lines, and of B where it is copied by boxes.
 template <class T>
 struct PanelMaps {
   static constexpr int kCount = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
-  CUtensorMap of[kCount];
+  CUtensorMap a[kCount];
+  CUtensorMap b;
 };
 
 /// What a block has in shared memory, from a multiple of 1024 bytes on:
@@ -99,7 +102,7 @@ struct PanelPiece {
 
 /// A lane's part of copying B[k0 .. k0 + step, n] into `small`; zeros beyond k. Element (p, j) of a
 /// group of columns lies at place_k(p) + j * kColumnPitch. Neighbouring lanes take neighbours in
-/// memory, along k or along the columns; elements of 16 bits are taken by pairs along k.
+/// memory, along k or along the columns.
 template <class Product, class T>
 __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t k0, int lane) {
   using Element = typename Product::Element;
@@ -113,14 +116,7 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
     return reinterpret_cast<Element*>(small + group * Product::kBytesB) +
            Product::place_k(p % Product::kDepth) + j % plan.group_columns * Product::kColumnPitch;
   };
-  if constexpr (sizeof(Element) == 2) {
-    const int width = min(32, plan.step / 2);
-    for (int p = lane % width * 2; p < plan.step; p += 64) {
-      const int bytes = max(0, min(2, depth - p)) * 2;
-      for (int j = lane / width; j < n; j += 32 / width)
-        device::copy_part<4>(target(p, j), bytes > 0 ? source + p + j * b.col : g.b, bytes);
-    }
-  } else if (b.row == 1) {
+  if (b.row == 1) {
     const int width = min(32, plan.step);
     for (int p = lane % width; p < plan.step; p += 32) {
       const bool valid = p < depth;
@@ -147,6 +143,56 @@ __device__ void copy_small(const PanelArguments<T>& g, char* small, std::int64_t
   }
 }
 
+/// Where a box begins, as its tensor map counts.
+struct PanelBox {
+  int element;
+  int line;
+};
+
+/// A lane's box of a slot of A.
+template <class Product>
+__device__ PanelBox box_of_a(const PanelPlan& plan, std::int64_t i0, std::int64_t k0, int lane) {
+  constexpr int kBoxRows = Product::kRows / Product::kBoxes;
+  constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
+  const int chunk = lane / Product::kBoxes;
+  const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
+                lane % Product::kBoxes * kBoxRows;
+  const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
+  return Product::kAlongK ? PanelBox{kPerElement * p, i} : PanelBox{kPerElement * i, p};
+}
+
+/// A lane's box of B: a group of columns times the k of a chunk.
+template <class Product, class T>
+__device__ PanelBox box_of_b(const PanelArguments<T>& g, std::int64_t k0, int lane) {
+  const int p = static_cast<int>(k0) + lane / g.plan.warps_n * Product::kDepth;
+  const int j = lane % g.plan.warps_n * g.plan.group_columns;
+  return g.problem.b.row == 1 ? PanelBox{p, j} : PanelBox{j, p};
+}
+
+/// A warp has the L2 fetch what a block of panel_ring_kernel copies for its `unit`-th slot: that
+/// shows the kernel nothing of memory, so that it need not wait for the kernel ahead.
+template <class Product, class T>
+__device__ void prefetch_slot(const PanelMaps<T>& maps, const PanelArguments<T>& g, int block,
+                              int unit, int lane) {
+  const PanelPlan& plan = g.plan;
+  PanelPiece piece(plan, block, false);
+  if (unit >= piece.left) return;
+  piece.step += unit;
+  while (piece.step >= plan.steps) {
+    piece.step -= plan.steps;
+    ++piece.tile;
+  }
+  const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
+  if (lane < plan.warps_m * plan.warps_k * Product::kBoxes) {
+    const PanelBox box = box_of_a<Product>(plan, piece.tile * plan.tile_rows, k0, lane);
+    device::prefetch_box(maps.a, box.element, box.line);
+  }
+  if (g.b_mapped && lane < plan.warps_k * plan.warps_n) {
+    const PanelBox box = box_of_b<Product>(g, k0, lane);
+    device::prefetch_box(&maps.b, box.element, box.line);
+  }
+}
+
 /// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
 template <class Product, class T>
 __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
@@ -167,23 +213,17 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
     const std::int64_t i0 = plan.first_row(piece.tile);
     const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
     const int of_class = plan.class_of(piece.tile);
-    const int bytes = plan.slot_bytes + (g.packed != nullptr ? plan.small_bytes : 0);
+    const bool b_counts = g.packed != nullptr || g.b_mapped;
+    const int bytes = plan.slot_bytes + (b_counts ? plan.small_bytes : 0);
     if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
     __syncwarp();  // announced before the first byte comes
     if (lane < chunks * Product::kBoxes) {
-      constexpr int kBoxRows = Product::kRows / Product::kBoxes;
       constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
-      const int chunk = lane / Product::kBoxes;
-      constexpr int kPerElement = sizeof(typename Product::Element) > 8 ? 2 : 1;  // of the map
-      const int i = static_cast<int>(i0) + chunk % plan.warps_m * Product::kRows +
-                    lane % Product::kBoxes * kBoxRows;
-      const int p = static_cast<int>(k0) + chunk / plan.warps_m * Product::kDepth;
-      const int element = kPerElement * (Product::kAlongK ? p : i);
-      const int line = Product::kAlongK ? i : p;
+      const PanelBox box = box_of_a<Product>(plan, i0, k0, lane);
       if (plan.classes.log2 == 0) {  // an address that is the same for all needs no instructions
-        device::copy_box(slot + lane * kBoxBytes, maps.of, element, line, full);
+        device::copy_box(slot + lane * kBoxBytes, maps.a, box.element, box.line, full);
       } else {
-        device::copy_box(slot + lane * kBoxBytes, maps.of + of_class, element, line, full);
+        device::copy_box(slot + lane * kBoxBytes, maps.a + of_class, box.element, box.line, full);
       }
     }
     char* const small = ring.small + place.slot * plan.small_bytes;
@@ -192,6 +232,11 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
       if (lane == 0) {
         const std::int64_t step = std::int64_t{of_class} * plan.steps + piece.step;
         device::copy_bytes(small, g.packed + step * plan.small_bytes, plan.small_bytes, full);
+      }
+    } else if constexpr (Product::kMapsB) {
+      if (lane < plan.warps_k * plan.warps_n) {
+        const PanelBox box = box_of_b<Product>(g, k0, lane);
+        device::copy_box(small + lane * Product::kBytesB, &maps.b, box.element, box.line, full);
       }
     } else if constexpr (!Product::kAlwaysPacked) {
       copy_small<Product>(g, small, k0, lane);
@@ -359,6 +404,8 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (g.ahead && warp >= kPanelConsumerWarps)
+    prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps, lane);
   const int working = plan.warps_m * plan.warps_k * plan.warps_n;
   if (threadIdx.x == 0) {
     // A slot is filled by 32 lanes' elements, and the boxes.
@@ -387,6 +434,7 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
     product.clear(g.problem.conj_a != g.problem.conj_b,
                   min(plan.group_columns,
                       static_cast<int>(g.problem.n) - warp % plan.warps_n * plan.group_columns));
+    if constexpr (Product::kMapsB) product.b_by_rows = g.b_mapped && g.problem.b.row != 1;
     if (warp < working) {
       for (int step = 0; step < steps; ++step) {
         device::mbarrier_wait(ring.full + place.slot, place.parity);

@@ -1,6 +1,7 @@
 // Launches of the update kernels; instantiated type by type in update_<type>.cu.
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -97,9 +98,9 @@ constexpr UpdateRingFunction<T, TOut> update_ring_variant() {
 
 template <class T, class TOut>
 UpdateRingFunction<T, TOut> update_ring(const UpdateConfig& config) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<true>;
-    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<false>;
+  if constexpr (!kHalves.has(kDType<T>)) {
+    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<T, true>;
+    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<T, false>;
   }
   return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
     const UpdateRingFunction<T, TOut> kernels[] = {update_ring_variant<kIndices, T, TOut>()...};
@@ -123,8 +124,12 @@ CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, 
                                   stride * static_cast<std::int64_t>(sizeof(T))};
   if (config.kernel == UpdateKernel::ring_mma_columns ||
       config.kernel == UpdateKernel::ring_mma_rows) {
-    return device::make_line_map(lines,
-                                 {.line_elements = 128 / sizeof(T), .lines = 32, .swizzled = true});
+    return device::make_line_map(
+        lines, {.line_elements = 128 / std::min(sizeof(T), sizeof(double)),
+                .lines = by_columns ? static_cast<unsigned>(
+                                          std::min<std::int64_t>(config.ring.depth, problem.k))
+                                    : 32,
+                .swizzled = true});
   }
   const int line = by_columns ? config.rows : config.ring.depth;
   const int count = by_columns ? config.ring.depth : config.rows;

@@ -27,15 +27,20 @@ __device__ void stage_b(device::DeviceAccumulator<T>* b_rows, const UpdateArgume
       [&](int slot, Acc value) { b_rows[slot] = value; });
 }
 
+template <int kVariant>
+inline constexpr int kDirectPitch = kUpdateDirect[kVariant].pitch();
+
 /// A and C column-major and wide; m a multiple of the rows of a thread. Block: blockDim.x times 16
 /// bytes of rows. Thread: 16 bytes of adjacent rows x kColumns sums. Shared memory: B as
 /// [k rounded up to kDepth][kColumns].
 template <int kVariant, class T, class TOut>
-__global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, TOut> g) {
+__global__ void __launch_bounds__(256, kUpdateDirect[kVariant].resident)
+    update_direct_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
   constexpr int kRows = kWide<Element>;
   constexpr int kColumns = kUpdateDirect[kVariant].columns;
+  constexpr int kPitch = kDirectPitch<kVariant>;
   constexpr int kDepth = kUpdateDirect[kVariant].depth;
   extern __shared__ __align__(16) char staged[];
   device::let_next_kernel_start();
@@ -57,7 +62,7 @@ __global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, T
   };
   load(0);  // in flight while B is staged
   prefetch_c(g, factors, i0 - static_cast<int>(threadIdx.x) % 32 * kRows, 32 * kRows, 0, g.n);
-  stage_b<kColumns>(b_rows, g, k, k, 0);
+  stage_b<kPitch>(b_rows, g, k, k, 0);
   __syncthreads();  // B is written before it is read
   if (i0 >= g.m) return;
   Acc sums[kRows][kColumns] = {};
@@ -65,8 +70,8 @@ __global__ void __launch_bounds__(256) update_direct_kernel(UpdateArguments<T, T
 #pragma unroll
     for (int p = 0; p < kDepth; ++p) {
       if (p0 + p >= k) break;
-      Acc column[kColumns];
-      device::load_words(column, b_rows + (p0 + p) * kColumns);
+      Acc column[kPitch];
+      device::load_words(column, b_rows + (p0 + p) * kPitch);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const Acc value = device::conjugate_if(g.conj_a, device::widen(values[p][r]));

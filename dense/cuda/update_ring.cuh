@@ -237,19 +237,31 @@ __device__ void stage_ring_b(typename Ring::Acc* b, const UpdateArguments<T, TOu
 }
 
 /// C = alpha sum + beta C for kWords words of kWord adjacent elements, word w at target(w), null
-/// where it does not exist, of sums sum(w, e).
+/// where it does not exist, of sums sum(w, e). C is read in batches: no load overtakes a store.
 template <int kWords, int kWord, class Acc, class Target, class Sum>
 __device__ void leave_words(const Factors<Acc>& factors, bool conjugated, Target target, Sum sum) {
   using Result = std::remove_pointer_t<decltype(target(0))>;
+  constexpr int kBatch = kWords < 4 ? kWords : 4;
 #pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    Result* const place = target(w);
-    if (place == nullptr) continue;
-    Acc values[kWord];
+  for (int w0 = 0; w0 < kWords; w0 += kBatch) {
+    Result old[kBatch][kWord] = {};
+    if (factors.beta != Acc(0)) {
 #pragma unroll
-    for (int e = 0; e < kWord; ++e)
-      values[e] = device::conjugate_if(conjugated, sum(w, e));
-    finish(place, values, factors);
+      for (int s = 0; s < kBatch; ++s)
+        if (const Result* const place = target(w0 + s)) device::load_words(old[s], place);
+    }
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      Result* const place = target(w0 + s);
+      if (place == nullptr) continue;
+#pragma unroll
+      for (int e = 0; e < kWord; ++e) {
+        Acc value = factors.alpha * device::conjugate_if(conjugated, sum(w0 + s, e));
+        if (factors.beta != Acc(0)) value = value + factors.beta * device::widen(old[s][e]);
+        old[s][e] = device::narrow<Result>(value);
+      }
+      device::store_words(place, old[s]);
+    }
   }
 }
 

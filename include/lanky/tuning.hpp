@@ -20,15 +20,18 @@ struct GemmChoice {
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
 };
 
-/// A product that choices are made for. They hold for its class: the same card, types, arithmetic,
-/// orientation and alignment, short sides that are equal (above 16: that round up to the same
-/// multiple of 8), and long sides (above 128) of the same half power of two. An algorithm that the
-/// installed library does not offer for a product gives way to its heuristic's.
+/// A product that choices are made for. They hold for its class: the same card, types (f16 and bf16
+/// are one; that of a C much smaller than A does not count), arithmetic, orientation (of a B much
+/// smaller than A it does not count) and alignment, short sides that are equal (above 16: that
+/// round up to the same multiple of 8), and long sides (above 128) of the same half power of two.
+/// An algorithm that the installed library does not offer for a product gives way to its
+/// heuristic's.
 struct GemmQuery {
   Device device;
   GemmShape shape;
   DType in = DType::f64;
   DType out = DType::f64;
+  bool same_operands = false;  // of runs whose B is A, which is a class of its own on a GPU
 };
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is

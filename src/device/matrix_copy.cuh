@@ -20,8 +20,14 @@ struct MatrixLines {
 struct MatrixBox {
   unsigned line_elements;
   unsigned lines;
-  bool swizzled;  // lines of 128 bytes, unit u (16 bytes) of line l at unit u ^ (l % 8) of it
+  bool swizzled;  // unit u (16 bytes) of line l at unit u ^ (l % 8) of lines of 128 bytes, at unit
+                  // u ^ (l / 2 % 4) of lines of 64; shorter ones as they are
 };
+
+inline unsigned element_bytes(CUtensorMapDataType type) {
+  if (type == CU_TENSOR_MAP_DATA_TYPE_UINT16) return 2;
+  return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 8;
+}
 
 /// The L2 fetches what is asked for, or whole cache lines (`promoted`), which pays where boxes meet
 /// in them: on an H200, promotion to 256 bytes cost a panel of 20480 columns .06 of its speed.
@@ -33,10 +39,13 @@ inline CUtensorMap make_line_map(const MatrixLines& matrix, MatrixBox shape,
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(matrix.stride_bytes)};
   const cuuint32_t box[] = {shape.line_elements, shape.lines};
   const cuuint32_t steps[] = {1, 1};
+  const unsigned bytes = shape.line_elements * element_bytes(matrix.type);
+  const CUtensorMapSwizzle swizzle = !shape.swizzled || bytes < 64 ? CU_TENSOR_MAP_SWIZZLE_NONE
+                                     : bytes == 64                 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                                   : CU_TENSOR_MAP_SWIZZLE_128B;
   const CUresult result = tensor_map_encoder()(
       &map, matrix.type, 2, const_cast<void*>(matrix.data), extents, strides, box, steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE,
-      shape.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
       promoted ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_NONE,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
@@ -56,6 +65,13 @@ __device__ inline void copy_box(void* target, const CUtensorMap* map, int elemen
       "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(target)),
       "l"(map), "r"(element), "r"(line), "r"(shared_address(barrier))
       : "memory");
+}
+
+/// Has the L2 fetch the same box.
+__device__ inline void prefetch_box(const CUtensorMap* map, int element, int line) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map),
+               "r"(element), "r"(line)
+               : "memory");
 }
 
 /// Starts the copy of `bytes` adjacent bytes; addresses and `bytes` are multiples of 16. They are

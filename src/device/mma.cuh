@@ -9,6 +9,25 @@
 
 namespace lanky::device {
 
+/// Four matrices of 8 x 8 elements of 16 bits from shared memory: lane l tells where row l % 8 (16
+/// bytes) of matrix l / 8 begins, lane g * 4 + t receives element [g][2t + {0, 1}] of each, or,
+/// transposed, [2t + {0, 1}][g].
+template <bool kTransposed>
+__device__ void load_matrices(std::uint32_t (&words)[4], const void* row) {
+  const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  if constexpr (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(place)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(place)
+                 : "memory");
+  }
+}
+
 // What lane l = g * 4 + t holds:
 //   m8n8k4 f64         a[8,4]:  lane holds a[g][t]               (1 double)
 //                      b[4,8]:  lane holds b[t][g]               (1 double)
