@@ -75,6 +75,11 @@ TEST(GemmTuning, ClassesPassOverWhatTakesNoTime) {
   const GemmQuery wide_update{Device::cpu(), kUpdate, DType::f16, DType::f32};
   EXPECT_FALSE(one_class(query_of(kUpdate, DType::f16), wide_update)) << "a C as large as A";
   EXPECT_FALSE(one_class(query_of(kPanel, DType::f16), query_of(kPanel)));
+  GemmShape rows = kGram;
+  rows.layout = Layout::row;
+  rows.op_a = Op::none;
+  rows.op_b = Op::trans;
+  EXPECT_TRUE(one_class(query_of(kGram), query_of(rows))) << "the same A and B, C transposed";
 }
 
 TEST(GemmTuning, LankysOwnIsReadable) {

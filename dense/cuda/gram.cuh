@@ -273,10 +273,10 @@ GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const 
       break;
     case GramKernel::words:
       if constexpr (kDType<T> != DType::c128) {
-        return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
-                static_cast<std::size_t>(
-                    gram_words_bytes(problem, kDType<T>, configuration.run_log2)),
-                0};
+        return {
+            &gram_words_kernel<T>, nullptr, kGramWordsThreads,
+            static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, configuration.run_log2)),
+            0};
       }
       break;
     case GramKernel::none:
