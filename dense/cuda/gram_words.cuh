@@ -99,11 +99,11 @@ __global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramAr
       const int count = static_cast<int>(min(std::int64_t{chunk_k}, k - first));
       char* const place = slots + slot * slot_bytes;
       WordLines<const E>(g.a + first * a_strides.row, a_strides, a_plan, count, g.m, place)
-          .template fetch<kGramWordsThreads>();
+          .template fetch<kGramWordsThreads>(end_of(g.a, a_strides, g.k, g.m));
       if (!g.symmetric) {
         WordLines<const E>(g.b + first * g.b_strides.row, g.b_strides, b_plan, count, g.n,
                            place + a_plan.bytes)
-            .template fetch<kGramWordsThreads>();
+            .template fetch<kGramWordsThreads>(end_of(g.b, g.b_strides, g.k, g.n));
       }
     }
     device::group_copies();

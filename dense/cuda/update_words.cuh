@@ -45,8 +45,9 @@ __global__ void __launch_bounds__(kUpdateWordsThreads)
                                    a_place);
   const WordLines<Result> c(g.c + first * g.c_strides.row, g.c_strides, c_plan, rows, g.n,
                             a_place + a_plan.bytes);
-  a.template fetch<kUpdateWordsThreads>();
-  if (factors.beta != Acc(0)) c.template fetch<kUpdateWordsThreads>();
+  a.template fetch<kUpdateWordsThreads>(end_of(g.a, g.a_strides, g.m, g.k));
+  if (factors.beta != Acc(0))
+    c.template fetch<kUpdateWordsThreads>(end_of(g.c, g.c_strides, g.m, g.n));
   for (int f = warp; f < tiles * steps; f += kWarps) {
     const int p = f % steps * kDepth + lane % 4;
     const int j = f / steps * 8 + lane / 4;

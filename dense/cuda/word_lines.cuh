@@ -28,6 +28,12 @@ class SmallDivision {
   unsigned inverse_;
 };
 
+/// One past the last element of a strided rows x columns matrix.
+template <class E>
+__device__ E* end_of(E* first, Strides strides, std::int64_t rows, std::int64_t columns) {
+  return first + (rows - 1) * strides.row + (columns - 1) * strides.col + 1;
+}
+
 /// Part of a strided matrix of E: lines of adjacent elements. In shared memory every element has
 /// the address, modulo 16, that it has in global memory: a line's words of 16 bytes stay words.
 template <class E>
@@ -73,11 +79,16 @@ struct WordLines {
       visit(begin + byte, shared + line * line_pitch + byte, max(0, -byte), min(16, bytes - byte));
     }
   }
-  /// Starts copies into shared memory. Bytes ahead of a line in its first word are read, too.
+  /// Starts copies into shared memory. Other bytes of a line's words are read, too, but none at
+  /// `end`, where the matrix ends, or beyond it.
   template <int kThreads>
-  __device__ void fetch() const {
-    for_each_word<kThreads>(
-        [](Byte* from, char* to, int /*first*/, int last) { device::copy_word(to, from, last); });
+  __device__ void fetch(const E* end) const {
+    for_each_word<kThreads>([end](Byte* from, char* to, int /*first*/, int last) {
+      if (reinterpret_cast<const char*>(end) - from >= 16) return device::copy_word(to, from);
+      for (int byte = 0; byte < last; byte += static_cast<int>(sizeof(E)))
+        *reinterpret_cast<std::remove_const_t<E>*>(to + byte) =
+            *reinterpret_cast<const E*>(from + byte);
+    });
   }
   /// Copies from shared memory.
   template <int kThreads>

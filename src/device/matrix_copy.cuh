@@ -98,11 +98,10 @@ __device__ void copy_part(void* target, const void* source, int bytes) {
   }
 }
 
-/// Copies 16 bytes past the first cache; bytes from `bytes` on arrive as zeros, and none of them is
-/// read.
-__device__ inline void copy_word(void* target, const void* source, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(target)),
-               "l"(source), "r"(bytes)
+/// Copies 16 bytes past the first cache.
+__device__ inline void copy_word(void* target, const void* source) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target)),
+               "l"(source)
                : "memory");
 }
 
