@@ -22,9 +22,6 @@ std::string_view name(const GemmType& type) noexcept;
 /// The inverse, with C in the type of A and B; Error(invalid_argument) for other text.
 GemmType parse_gemm_type(std::string_view text);
 
-constexpr bool is_complex(DType dtype) {
-  return dtype == DType::c64 || dtype == DType::c128;
-}
 /// Real numbers in one element.
 constexpr int components(DType dtype) {
   return is_complex(dtype) ? 2 : 1;

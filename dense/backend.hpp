@@ -35,6 +35,10 @@ class Executor {
   virtual std::string explain() const = 0;
 };
 
+/// Algorithms that the vendor's heuristic is asked for, to find one by its name; cuBLASLt 13.1
+/// offers up to 8.
+inline constexpr int kVendorAlgorithms = 16;
+
 /// What was measured to be fastest; null where the rules decide.
 struct MeasuredChoices {
   const GemmChoice* general = nullptr;

@@ -1,4 +1,5 @@
 // Checks a product, brings it into canonical form and hands it to an executor.
+#include <algorithm>
 #include <lanky/dense.hpp>
 #include <lanky/error.hpp>
 #include <lanky/tuning.hpp>
@@ -125,32 +126,61 @@ struct GemmPlan<T, TOut>::Impl {
         shape(checked<T>(requested)),
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
-        tuning(note_on(options.tuning)),
-        executor(empty() ? nullptr : make(stream, options.tuning)),
+        measured(empty() ? Measured{} : look_up(options.tuning)),
+        executor(empty() ? nullptr : make(stream)),
         workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
-    stream.synchronize();  // the workspace is ready for every stream, not only for this one
+    measured.choices = {};  // they may not outlive the caller's GemmTuning
+    stream.synchronize();   // the workspace is ready for every stream, not only for this one
   }
 
-  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream,
-                                                 const GemmTuning* measured) const {
-    const dense::MeasuredChoices choices{choice(measured, false), choice(measured, true)};
-    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, choices)
-                            : dense::cpu::make<T, TOut>(problem, family, choices);
+  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream) const {
+    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
+                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
   }
 
-  const GemmChoice* choice_of(const GemmTuning& measured, bool same_operands) const {
-    return measured.find({device, shape, kDType<T>, kDType<TOut>, same_operands});
+  /// What was measured of such products, and lines of explain() that say so.
+  struct Measured {
+    dense::MeasuredChoices choices;
+    std::string note;  // "" for a plan that follows its rules alone
+  };
+
+  /// The choice of `from`, unless it is an algorithm that the vendor offers for others of the
+  /// product's class alone.
+  const GemmChoice* choice_of(const GemmTuning& from, bool same_operands) const {
+    const GemmChoice* known = from.find({device, shape, kDType<T>, kDType<TOut>, same_operands});
+    if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
+    const std::vector<std::string> offered = dense::cuda::vendor_algorithms(
+        device, problem, kDType<T>, kDType<TOut>, dense::kVendorAlgorithms);
+    return std::find(offered.begin(), offered.end(), known->algorithm) != offered.end() ? known
+                                                                                        : nullptr;
+  }
+  dense::MeasuredChoices choices_of(const GemmTuning& from) const {
+    return {choice_of(from, false), choice_of(from, true)};
   }
 
-  const GemmChoice* choice(const GemmTuning* measured, bool same_operands) const {
-    const GemmChoice* known = measured == nullptr ? nullptr : choice_of(*measured, same_operands);
-    return known != nullptr ? known : choice_of(GemmTuning::of_lanky(), same_operands);
+  /// In `tuning` (null for none), and in what lanky's developers measured.
+  Measured look_up(const GemmTuning* tuning) const {
+    Measured found;
+    found.choices = choices_of(GemmTuning::of_lanky());
+    if (tuning == nullptr) {
+      found.note = line_of("lanky's own tuning", found.choices);
+      return found;
+    }
+    const dense::MeasuredChoices known = choices_of(*tuning);
+    found.note = line_of("tuning", known);
+    if (found.note.empty()) {
+      found.note =
+          concat("tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(),
+                 "\n", line_of("lanky's own tuning", found.choices));
+    }
+    if (known.general != nullptr) found.choices.general = known.general;
+    if (known.same != nullptr) found.choices.same = known.same;
+    return found;
   }
 
-  /// "WHO: measured fastest is ...", a line of explain(); "" where it knows no such product.
-  std::string line_of(const char* who, const GemmTuning& measured) const {
-    const GemmChoice* general = choice_of(measured, false);
-    const GemmChoice* same = choice_of(measured, true);
+  /// "WHO: measured fastest is ..."; "" without choices.
+  static std::string line_of(const char* who, const dense::MeasuredChoices& choices) {
+    const auto [general, same] = choices;
     std::string text;
     if (general != nullptr) text = concat(" ", general->vendor ? "the vendor" : "lanky");
     if (same != nullptr && same != general) {
@@ -158,18 +188,6 @@ struct GemmPlan<T, TOut>::Impl {
           concat(text.empty() ? "" : ",", " where A is B ", same->vendor ? "the vendor" : "lanky");
     }
     return text.empty() ? "" : concat(who, ": measured fastest is", text, "\n");
-  }
-
-  /// Lines of explain(); "" for a plan that follows its rules alone.
-  std::string note_on(const GemmTuning* measured) const {
-    std::string note;
-    if (measured != nullptr) {
-      note = line_of("tuning", *measured);
-      if (!note.empty()) return note;
-      note = concat(
-          "tuning: ", measured->note().empty() ? "knows no such product" : measured->note(), "\n");
-    }
-    return note + line_of("lanky's own tuning", GemmTuning::of_lanky());
   }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
@@ -196,7 +214,7 @@ struct GemmPlan<T, TOut>::Impl {
   GemmShape shape;
   dense::Problem problem;
   GemmFamily family;
-  std::string tuning;
+  Measured measured;
   std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
   Buffer<std::byte> workspace;
 };
@@ -266,9 +284,9 @@ std::string GemmPlan<T, TOut>::explain() const {
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->tuning, "kernel: ", kernel,
-                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound), "\n",
-                dense::describe_time(model, p, bound));
+                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->measured.note,
+                "kernel: ", kernel, "\nworkspace: ", impl_->workspace_bytes(), " bytes\n",
+                dense::describe(bound), "\n", dense::describe_time(model, p, bound));
 }
 
 template <class T, class TOut>

@@ -38,10 +38,6 @@ bool is_long(const Problem& p, DType type, std::int64_t blocks) {
   return (p.m + p.n) * p.k * bytes > blocks * (72 << 10);
 }
 
-bool is_complex(DType type) {
-  return type == DType::c64 || type == DType::c128;
-}
-
 /// As kFmaTile in dense/cuda/gram_fma_tile.cuh.
 struct FmaShape {
   std::int64_t m;

@@ -190,6 +190,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const bool halves = in == DType::f16 || in == DType::bf16;
   const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
+  if (n == 1 && is_complex(in) && (problem.conj_a || problem.conj_b)) return false;
   if (!aligned(problem.a)) return vendor_beats_classes(problem, in);
   if ((halves || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
     return n > (in == DType::f32 && problem.math == Math::ieee ? 128 : 64);

@@ -107,7 +107,8 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
 /// n = 16 .90 to .95, n = 32 .90 to .96 (n = 8 1.01 to 1.05), n <= 8 with lines
 /// off 128 bytes .82 to .94; c128 n = 8, 16 .97, n = 64 .94
 /// to 1.0, along k or conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n
-/// = 1 .88 to .9. Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5
+/// = 1 .88 to .9, but for conjugates, which cuBLASLt's fast kernels do not know (c128 1e6 x 1024:
+/// twice the time). Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5
 /// (halves) times as fast.
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 

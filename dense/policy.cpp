@@ -80,7 +80,7 @@ Bound predict(const Problem& problem, DType in, DType out, DeviceKind device,
   const Machine nominal = machine(device, properties);
   return {.bytes = (m * k + k * n) * static_cast<double>(size_of(in)) +
                    m * n * static_cast<double>(size_of(out)),
-          .flops = (in == DType::c64 || in == DType::c128 ? 8 : 2) * m * n * k,
+          .flops = (is_complex(in) ? 8 : 2) * m * n * k,
           .bandwidth = nominal.bandwidth,
           .peak = in == DType::f64 || in == DType::c128 ? nominal.peak_f64 : nominal.peak_f32};
 }

@@ -53,12 +53,14 @@ std::string class_of_types(DType in, DType out, bool result_is_small) {
 
 /// Text that is equal for all products of a class. What is small beside A says little of itself: B
 /// not which side is contiguous, C not its type. C's side decides who is transposed, and says
-/// nothing where that changes nothing. Nor do conjugates.
+/// nothing where that changes nothing. Nor do conjugates, but where C is one column: the vendor's
+/// kernels for that conjugate nothing.
 std::string class_of(const GemmQuery& query) {
   constexpr std::int64_t kSmall = 16;  // times smaller than A
   const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
   const bool small_b = p.n * kSmall <= p.m;
   const bool small_c = p.n * kSmall <= p.k;
+  const bool conjugated = is_complex(query.in) && p.n == 1 && (p.conj_a || p.conj_b);
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
   const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
   const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
@@ -67,6 +69,7 @@ std::string class_of(const GemmQuery& query) {
                 class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
                 class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
                 class_of_strides(p.c, size_of(query.out), "mn", !alike),
+                conjugated ? ", conjugated" : "",
                 query.same_operands && query.device.is_cuda() ? ", B is A" : "");
 }
 

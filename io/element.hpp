@@ -8,7 +8,7 @@
 namespace lanky::io {
 
 template <class T>
-inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+inline constexpr bool kIsComplex = is_complex(kDType<T>);
 
 /// The type in which entries are kept until they are in place, and duplicates are added.
 template <class T>

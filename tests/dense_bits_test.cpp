@@ -31,7 +31,7 @@ using Cases = ::testing::Types<On<DeviceKind::cuda, double>, On<DeviceKind::cuda
 TYPED_TEST_SUITE(DenseBits, Cases, testing::OnName);
 
 template <class T>
-constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+constexpr bool kIsComplex = is_complex(kDType<T>);
 
 /// [-1, 1) in every component, or -1, 0, 1.
 template <class T>
@@ -257,7 +257,7 @@ std::vector<std::string> expected_kernels(DType type) {
          {"update_direct_kernel", "update_tile_kernel", "gram_staged_kernel",
           "update_ring_mma_kernel by columns", "gram_fma_kernel", "update_ring_mma_kernel by rows"})
       kernels.emplace_back(kernel);
-  } else if (type == DType::c64 || type == DType::c128) {
+  } else if (is_complex(type)) {
     const std::string ring = type == DType::c64 ? "update_ring_kernel" : "update_ring_mma_kernel";
     for (const std::string& kernel :
          {ring + " by columns", ring + " by rows", std::string("gram_fma_kernel")})

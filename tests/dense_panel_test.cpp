@@ -82,6 +82,17 @@ TEST(DensePanelPlan, HalvesHaveTilesOf128Rows) {
   EXPECT_EQ(dense::plan_panel(column_major(30720, 8, 30720), chunk, h200()).tile_rows, 512);
 }
 
+TEST(DensePanelPlan, OneConjugatedColumnIsLankys) {
+  GemmShape shape{.m = 1'000'000, .n = 1, .k = 1024, .op_a = Op::conj_trans, .layout = Layout::row};
+  const auto vendor = [&] {
+    return dense::vendor_beats_panel(dense::canonical(dense::with_leading_dimensions(shape)),
+                                     DType::c128);
+  };
+  EXPECT_FALSE(vendor());
+  shape.op_a = Op::trans;
+  EXPECT_TRUE(vendor());
+}
+
 TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {
   EXPECT_GT(dense::plan_panel(column_major(4096, 32, 4096), kChunk, h200()).blocks, 0);
   EXPECT_EQ(dense::plan_panel(column_major(4096, 33, 4096), kChunk, h200()).blocks, 0);

@@ -69,6 +69,13 @@ TEST(GemmTuning, ClassesPassOverWhatTakesNoTime) {
   EXPECT_TRUE(one_class(query_of(kPanel), query_of(turned))) << "a small B";
   turned.op_b = Op::conj_trans;
   EXPECT_TRUE(one_class(query_of(kPanel, DType::c64), query_of(turned, DType::c64)));
+  GemmShape column = kPanel;
+  column.n = 1;
+  GemmShape conjugated = column;
+  column.op_b = Op::trans;
+  conjugated.op_b = Op::conj_trans;
+  EXPECT_FALSE(one_class(query_of(column, DType::c64), query_of(conjugated, DType::c64)));
+  EXPECT_TRUE(one_class(query_of(column), query_of(conjugated))) << "no complex numbers";
   const GemmQuery wide{Device::cpu(), kPanel, DType::f16, DType::f32};
   EXPECT_TRUE(one_class(query_of(kPanel, DType::f16), wide)) << "a small C";
   constexpr GemmShape kUpdate{.m = 1'000'000, .n = 16, .k = 16};
@@ -197,6 +204,15 @@ TEST(GemmTuning, PlansFollowChoicesOfOneOperandTwice) {
       }
     }
   }
+}
+
+TEST(GemmTuning, PlansPassOverAlgorithmsThatAreNotOffered) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  GemmTuning tuning;
+  tuning.set({device, kGram, DType::f32, DType::f32}, {true, "99 tile 99"});
+  const GemmPlan<float> plan(Stream(device), kGram, {.tuning = &tuning});
+  EXPECT_NE(plan.explain().find("tuning: knows no such product"), std::string::npos)
+      << plan.explain();
 }
 
 class TunedPlan : public ::testing::TestWithParam<DeviceKind> {};

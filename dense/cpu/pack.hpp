@@ -15,7 +15,7 @@
 namespace lanky::dense::cpu {
 
 template <class T>
-inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+inline constexpr bool kIsComplex = is_complex(kDType<T>);
 template <class T>
 inline constexpr int kParts = kIsComplex<T> ? 2 : 1;
 

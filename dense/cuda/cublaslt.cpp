@@ -21,9 +21,6 @@ namespace {
 /// More than the heuristic ever asks for on Hopper.
 constexpr std::uint64_t kMaxWorkspaceBytes = 32U << 20;
 
-/// Algorithms that the heuristic is asked for, to find one by its name; 13.1 offers up to 8.
-constexpr int kMost = 16;
-
 #define LANKY_CUBLASLT_FUNCTION(name) \
   decltype(::name)* name = library.function<decltype(::name)>(#name)
 
@@ -115,10 +112,6 @@ Arithmetic arithmetic(DType in, Math math) {
     default:
       return {math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F};
   }
-}
-
-bool is_complex(DType dtype) {
-  return dtype == DType::c64 || dtype == DType::c128;
 }
 
 cublasOperation_t blas_operation(bool trans, bool conjugated) {
@@ -305,7 +298,8 @@ struct CublasltMatmul::State {
 
   /// The algorithm of that name, or else the heuristic's first.
   Choice best(bool on_device, const Preference& preference, std::string_view named) const {
-    const auto offered = matmul.offered(handle, on_device, preference, named.empty() ? 1 : kMost);
+    const auto offered =
+        matmul.offered(handle, on_device, preference, named.empty() ? 1 : kVendorAlgorithms);
     if (offered.empty()) return std::nullopt;
     const auto found = std::find_if(offered.begin(), offered.end(), [&](const auto& algorithm) {
       return describe(algorithm) == named;

@@ -26,7 +26,7 @@ template <class T>
 using GramStagedPointer = void (*)(GramMaps, GramArguments<T>);
 
 template <class T>
-inline constexpr bool kIsComplex = kDType<T> == DType::c64 || kDType<T> == DType::c128;
+inline constexpr bool kIsComplex = is_complex(kDType<T>);
 
 /// What a tensor map takes for an element: complex ones are two.
 template <class T>

@@ -17,6 +17,10 @@ std::string_view name(DType dtype) noexcept;
 DType parse_dtype(std::string_view text);
 /// Bytes of one element.
 std::size_t size_of(DType dtype) noexcept;
+/// Whether elements are complex numbers.
+constexpr bool is_complex(DType dtype) noexcept {
+  return dtype == DType::c64 || dtype == DType::c128;
+}
 /// Unit roundoff: half the distance from 1 to the next number (2^-53 for f64, 2^-11 for f16).
 double unit_roundoff(DType dtype) noexcept;
 

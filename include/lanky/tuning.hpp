@@ -24,8 +24,7 @@ struct GemmChoice {
 /// are one; that of a C much smaller than A does not count), arithmetic, orientation (of a B much
 /// smaller than A it does not count) and alignment, short sides that are equal (above 16: that
 /// round up to the same multiple of 8), and long sides (above 128) of the same half power of two.
-/// An algorithm that the installed library does not offer for a product gives way to its
-/// heuristic's.
+/// An algorithm that the installed library does not offer for a product gives way to the rules.
 struct GemmQuery {
   Device device;
   GemmShape shape;
