@@ -57,6 +57,57 @@ struct GramWordsLines {
   }
 };
 
+/// A warp's sums to memory [column][row].
+template <class Sum>
+__device__ void leave_words_sums(Sum* target, const Sum (&sums)[2][4][4], int lane) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int row = i * 16 + lane / 4 + e / 2 * 8;
+        const int column = j * 8 + lane % 4 * 2 + e % 2;
+        target[column * kGramWordsSide + row] = sums[i][j][e];
+      }
+    }
+  }
+}
+
+/// The block's partial sums of C, from those of its warps: part q of tile t is at
+/// all[q * tiles + t][column][row].
+template <class T>
+__device__ void add_words_sums(const GramArguments<T>& g,
+                               const typename GramWordsShape<T>::Sum* all, int tiles, int parts) {
+  using Shape = GramWordsShape<T>;
+  using Sum = typename Shape::Sum;
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr int kSide = kGramWordsSide;
+  const int tiles_m = (g.m * Shape::kParts + kSide - 1) / kSide;
+  const auto total = [&](int row, int column) {
+    const int tile = row / kSide + column / kSide * tiles_m;
+    Sum sum = 0;
+    for (int q = 0; q < parts; ++q)
+      sum += all[((q * tiles + tile) * kSide + column % kSide) * kSide + row % kSide];
+    return sum;
+  };
+  for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramWordsThreads) {
+    const int i = s % g.m;
+    const int j = s / g.m;
+    Acc& result = g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s];
+    if constexpr (Shape::kParts == 1) {
+      result = static_cast<Acc>(total(i, j));
+    } else {
+      using Real = typename Shape::Real;
+      const Sum a_sign = g.conj_a ? -1 : 1;
+      const Sum b_sign = g.conj_b ? -1 : 1;
+      const Sum re = total(2 * i, 2 * j) - a_sign * b_sign * total(2 * i + 1, 2 * j + 1);
+      const Sum im = b_sign * total(2 * i, 2 * j + 1) + a_sign * total(2 * i + 1, 2 * j);
+      result = {static_cast<Real>(re), static_cast<Real>(im)};
+    }
+  }
+}
+
 /// Block: every gridDim.x-th chunk of k. Warp: 32 x 32 real elements of C and, of each chunk, one
 /// of as many parts as there are warps for each of these tiles, 2^g.run_log2 products deep. Shared
 /// memory: kGramWordsSlots slots of A's and B's parts of a chunk; at the end [warps][32][32] sums.
@@ -169,40 +220,9 @@ __global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramAr
   device::wait_for_copy_groups<0>();
   __syncthreads();  // slots have been read before sums take their place
   auto* const all = reinterpret_cast<Sum*>(dynamic_shared);  // [warp][column][row]
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int row = i * 16 + lane / 4 + e / 2 * 8;
-        const int column = j * 8 + lane % 4 * 2 + e % 2;
-        all[(warp * kSide + column) * kSide + row] = sums[i][j][e];
-      }
-    }
-  }
+  leave_words_sums(all + warp * kSide * kSide, sums, lane);
   __syncthreads();  // all sums are there
-  const auto total = [&](int row, int column) {
-    const int tile = row / kSide + column / kSide * tiles_m;
-    Sum sum = 0;
-    for (int q = 0; q < parts; ++q)
-      sum += all[((q * tiles + tile) * kSide + column % kSide) * kSide + row % kSide];
-    return sum;
-  };
-  for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramWordsThreads) {
-    const int i = s % g.m;
-    const int j = s / g.m;
-    Acc& result = g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s];
-    if constexpr (kParts == 1) {
-      result = static_cast<Acc>(total(i, j));
-    } else {
-      const Sum a_sign = g.conj_a ? -1 : 1;
-      const Sum b_sign = g.conj_b ? -1 : 1;
-      const Sum re = total(2 * i, 2 * j) - a_sign * b_sign * total(2 * i + 1, 2 * j + 1);
-      const Sum im = b_sign * total(2 * i, 2 * j + 1) + a_sign * total(2 * i + 1, 2 * j);
-      result = {static_cast<Real>(re), static_cast<Real>(im)};
-    }
-  }
+  add_words_sums(g, all, tiles, parts);
 }
 
 }  // namespace lanky::dense::cuda
