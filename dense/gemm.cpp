@@ -3,6 +3,7 @@
 #include <lanky/dense.hpp>
 #include <lanky/error.hpp>
 #include <lanky/tuning.hpp>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -144,34 +145,31 @@ struct GemmPlan<T, TOut>::Impl {
     std::string note;  // "" for a plan that follows its rules alone
   };
 
-  /// The choice of `from`, unless it is an algorithm that the vendor offers for others of the
-  /// product's class alone.
-  const GemmChoice* choice_of(const GemmTuning& from, bool same_operands) const {
-    const GemmChoice* known = from.find({device, shape, kDType<T>, kDType<TOut>, same_operands});
-    if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
-    const std::vector<std::string> offered = dense::cuda::vendor_algorithms(
-        device, problem, kDType<T>, kDType<TOut>, dense::kVendorAlgorithms);
-    return std::find(offered.begin(), offered.end(), known->algorithm) != offered.end() ? known
-                                                                                        : nullptr;
-  }
-  dense::MeasuredChoices choices_of(const GemmTuning& from) const {
-    return {choice_of(from, false), choice_of(from, true)};
-  }
-
-  /// In `tuning` (null for none), and in what lanky's developers measured.
+  /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
+  /// vendor offers for others of the product's class alone is no choice.
   Measured look_up(const GemmTuning* tuning) const {
-    Measured found;
-    found.choices = choices_of(GemmTuning::of_lanky());
-    if (tuning == nullptr) {
-      found.note = line_of("lanky's own tuning", found.choices);
-      return found;
-    }
+    std::optional<std::vector<std::string>> offered;
+    const auto choice_of = [&](const GemmTuning& from, bool same) -> const GemmChoice* {
+      const GemmChoice* known = from.find({device, shape, kDType<T>, kDType<TOut>, same});
+      if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
+      if (!offered) {
+        offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
+                                                 dense::kVendorAlgorithms);
+      }
+      const auto found = std::find(offered->begin(), offered->end(), known->algorithm);
+      return found != offered->end() ? known : nullptr;
+    };
+    const auto choices_of = [&](const GemmTuning& from) {
+      return dense::MeasuredChoices{choice_of(from, false), choice_of(from, true)};
+    };
+    Measured found{choices_of(GemmTuning::of_lanky()), ""};
+    const std::string own = line_of("lanky's own tuning", found.choices);
+    if (tuning == nullptr) return {found.choices, own};
     const dense::MeasuredChoices known = choices_of(*tuning);
     found.note = line_of("tuning", known);
     if (found.note.empty()) {
-      found.note =
-          concat("tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(),
-                 "\n", line_of("lanky's own tuning", found.choices));
+      found.note = concat(
+          "tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(), "\n", own);
     }
     if (known.general != nullptr) found.choices.general = known.general;
     if (known.same != nullptr) found.choices.same = known.same;

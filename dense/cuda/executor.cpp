@@ -95,10 +95,7 @@ std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& 
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason), symmetric);
   auto executor = by_vendor<T, TOut>(stream, problem, family, choice);
-  const bool keeps =
-      same != nullptr ? !same->vendor
-                      : keeps_symmetric(problem, family, kDType<T>, stream.device().properties());
-  if (!keeps) return executor;
+  if (!symmetric) return executor;
   return with_symmetric<T, TOut>(stream, problem, family, std::move(executor));
 }
 
