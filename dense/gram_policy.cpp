@@ -363,8 +363,8 @@ GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
 
 /// k of a slot of gram_words_kernel.
 int gram_words_depth(const Problem& p, DType type, int run_log2) {
-  constexpr std::int64_t kSide = 32;
-  constexpr int kWarps = 8;
+  constexpr std::int64_t kSide = kGramWordsSide;
+  constexpr int kWarps = kGramWordsThreads / 32;
   const int parts = is_complex(type) ? 2 : 1;
   const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
   return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
@@ -411,13 +411,12 @@ GramConfiguration choose_words(const Problem& p, DType type, int multiprocessors
 }  // namespace
 
 int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
-  constexpr int kSlots = 4;
-  constexpr int kSums = 8 * 32 * 32 * 8;
+  constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
   const int depth = gram_words_depth(p, type, run_log2);
   const Strides a{p.a.col, p.a.row};
   const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
                    WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
-  return std::max(kSlots * slot, kSums);
+  return std::max(kGramWordsSlots * slot, kSums);
 }
 
 GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,

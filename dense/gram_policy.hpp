@@ -73,7 +73,12 @@ GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, int 
 GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
                                              int multiprocessors);
 
-/// Dynamic shared memory of gram_words_kernel.
+/// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
+/// part of C.
+inline constexpr int kGramWordsThreads = 256;
+inline constexpr int kGramWordsSlots = 4;
+inline constexpr int kGramWordsSide = 32;
+/// Its dynamic shared memory.
 int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 
 /// Whether pointers must be aligned to 16 bytes.

@@ -64,8 +64,8 @@ bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcep
   return true;
 }
 
-bool keeps_symmetric(const Problem& problem, GemmFamily family, DType in,
-                     const DeviceProperties& properties) {
+bool has_symmetric_kernel(const Problem& problem, GemmFamily family, DType in,
+                          const DeviceProperties& properties) {
   return family == GemmFamily::gram &&
          choose_symmetric_gram(problem, in, properties.multiprocessors,
                                properties.compute_capability)

@@ -23,9 +23,9 @@ inline constexpr std::int64_t kSkinny = 128;
 /// True where cuBLASLt is known to be faster on a GPU than lanky's kernels for the family: from the
 /// measurements that docs/performance.md names, by classes of shapes.
 bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcept;
-/// Where that holds, whether runs whose B is A nevertheless take lanky's kernel for them.
-bool keeps_symmetric(const Problem& problem, GemmFamily family, DType in,
-                     const DeviceProperties& properties);
+/// Whether lanky has a kernel for runs whose B is A, which take it wherever others go.
+bool has_symmetric_kernel(const Problem& problem, GemmFamily family, DType in,
+                          const DeviceProperties& properties);
 
 /// What one block of the tile kernel computes: m x n elements of C, k of the reduction at a time.
 /// Each thread holds micro_m x micro_n sums; `groups` groups of threads share out the reduction.

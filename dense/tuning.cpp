@@ -163,7 +163,7 @@ std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms
       query.device.is_cuda()
           ? dense::prefers_vendor(problem, family, query.in) &&
                 !(query.same_operands &&
-                  dense::keeps_symmetric(problem, family, query.in, query.device.properties()))
+                  dense::has_symmetric_kernel(problem, family, query.in, query.device.properties()))
           : family == GemmFamily::regular;
   if (to_vendor && choices.size() > 1) std::swap(choices[0], choices[1]);
   return choices;

@@ -49,7 +49,7 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Problem& problem,
                                                   GemmFamily family,
                                                   std::unique_ptr<Executor<T, TOut>> general) {
-  if (family != GemmFamily::gram || !GramExecutor<T, TOut>::serves_same(stream.device(), problem))
+  if (!has_symmetric_kernel(problem, family, kDType<T>, stream.device().properties()))
     return general;
   auto same = std::make_unique<GramExecutor<T, TOut>>(stream, problem);
   std::string explanation = same->explain_same();

@@ -17,10 +17,6 @@ class GramExecutor final : public Executor<T, TOut> {
   static bool serves(const Device& device, const Problem& problem) {
     return configuration(device, problem).kernel != GramKernel::none;
   }
-  /// Where A and B are the same memory, with a kernel for that.
-  static bool serves_same(const Device& device, const Problem& problem) {
-    return symmetric_configuration(device, problem).kernel != GramKernel::none;
-  }
   /// `problem` is one that the executor serves, in one way at least. `symmetric`: with the kernel
   /// for A = B where there is one.
   GramExecutor(const Stream& stream, const Problem& problem, bool symmetric = true);

@@ -7,12 +7,9 @@
 #include "dense/cuda/gram_sum.cuh"
 #include "dense/cuda/update_mma.cuh"
 #include "dense/cuda/word_lines.cuh"
+#include "dense/gram_policy.hpp"
 
 namespace lanky::dense::cuda {
-
-inline constexpr int kGramWordsThreads = 256;
-inline constexpr int kGramWordsSlots = 4;
-inline constexpr int kGramWordsSide = 32;  // of a warp's part of C, in real elements
 
 /// How real elements of A and B are multiplied.
 template <class T>
