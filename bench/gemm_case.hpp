@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/case.hpp"
 #include "bench/session.hpp"
@@ -22,8 +23,8 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
 /// a plan would take, and the one that was fastest in a short trial.
 struct TunedGemm {
   GemmQuery query;
-  CaseReport report;
-  std::optional<GemmChoice> fastest;  // of those that are right
+  std::vector<CaseReport> reports;    // with and without beta, where that matters
+  std::optional<GemmChoice> fastest;  // of those that are right; by geometric mean over `reports`
   double gain = 1;                    // time of gemm_choices()[0] over that of the fastest
 };
 

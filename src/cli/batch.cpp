@@ -127,7 +127,8 @@ class Batch {
     guarded("gemm", name, dtype, [&] {
       set_current_task("tuning " + name + " " + std::string(dtype));
       bench::TunedGemm tuned = bench::tune_gemm(session_, gemm);
-      report(tuned.report);
+      for (const bench::CaseReport& each : tuned.reports)
+        report(each);
       if (!tuned.fastest || tuned.gain < options_.least_gain) return;
       tuning.set(tuned.query, *std::move(tuned.fastest));
       tuning.write(options_.tuning);
