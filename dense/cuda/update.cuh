@@ -24,40 +24,44 @@ namespace lanky::dense::cuda {
 template <class T, class TOut>
 using UpdateFunction = void (*)(UpdateArguments<T, TOut>);
 
-/// The kernel `kKernel` of variant kIndex; null where it is not compiled for T.
-template <UpdateKernel kKernel, int kIndex, class T, class TOut>
+/// The kernel `kKernel` of variant kIndex, for a beta of 0 alone unless kAdds; null where it is not
+/// compiled for T.
+template <UpdateKernel kKernel, int kIndex, bool kAdds, class T, class TOut>
 constexpr UpdateFunction<T, TOut> update_variant() {
   if constexpr (kKernel == UpdateKernel::direct) {
     if constexpr (kUpdateDirect[kIndex].types.has(kDType<T>))
-      return &update_direct_kernel<kIndex, T, TOut>;
+      return &update_direct_kernel<kIndex, kAdds, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::lanes) {
     if constexpr (kUpdateLanes[kIndex].types.has(kDType<T>))
-      return &update_lanes_kernel<kIndex, T, TOut>;
+      return &update_lanes_kernel<kIndex, kAdds, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::packed) {
     if constexpr (kUpdatePacked[kIndex].types.has(kDType<T>))
       return &update_packed_kernel<kIndex, T, TOut>;
   } else if constexpr (kKernel == UpdateKernel::tile) {
     if constexpr (kUpdateTile[kIndex].types.has(kDType<T>))
-      return &update_tile_kernel<kIndex, T, TOut>;
+      return &update_tile_kernel<kIndex, kAdds, T, TOut>;
   } else {
     if constexpr (update_mma_table(kKernel)[kIndex].types.has(kDType<T>))
-      return &update_mma_kernel<UpdateMmaShape<kKernel, kIndex, T, TOut>>;
+      return &update_mma_kernel<UpdateMmaShape<kKernel, kIndex, kAdds, T, TOut>>;
   }
   return nullptr;
 }
 
-template <UpdateKernel kKernel, class T, class TOut, int... kIndices>
+template <UpdateKernel kKernel, bool kAdds, class T, class TOut, int... kIndices>
 UpdateFunction<T, TOut> update_variant_of(int index,
                                           std::integer_sequence<int, kIndices...> /*all*/) {
-  const UpdateFunction<T, TOut> kernels[] = {update_variant<kKernel, kIndices, T, TOut>()...};
+  const UpdateFunction<T, TOut> kernels[] = {
+      update_variant<kKernel, kIndices, kAdds, T, TOut>()...};
   return kernels[index];
 }
 
+/// `adds`: beta may be other than 0. Kernels that read C have more registers.
 template <class T, class TOut>
-UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config) {
+UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config, bool adds) {
   const auto pick = [&]<UpdateKernel kKernel, int kCount>() {
-    return update_variant_of<kKernel, T, TOut>(config.variant,
-                                               std::make_integer_sequence<int, kCount>());
+    const auto all = std::make_integer_sequence<int, kCount>();
+    return adds ? update_variant_of<kKernel, true, T, TOut>(config.variant, all)
+                : update_variant_of<kKernel, false, T, TOut>(config.variant, all);
   };
   switch (config.kernel) {
     case UpdateKernel::direct:
@@ -153,7 +157,8 @@ UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& pro
     if (config.ring.stages > 0) {
       prepare(update_ring<T, TOut>(config));
     } else {
-      prepare(update_kernel<T, TOut>(config));
+      prepare(update_kernel<T, TOut>(config, false));
+      prepare(update_kernel<T, TOut>(config, true));
     }
   }
 }
@@ -209,7 +214,9 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
   size.blocks = dim3(static_cast<unsigned>(
       device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
       config.column_blocks));
-  device::launch_dependent(stream, update_kernel<T, TOut>(config), size, arguments);
+  const bool adds =
+      operands.beta.pointer() != nullptr || operands.beta.value() != Accumulator<T>(0);
+  device::launch_dependent(stream, update_kernel<T, TOut>(config, adds), size, arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -1,9 +1,10 @@
 // What every update kernel is given, C[m, n] = alpha A[m, k] B[k, n] + beta C with a long m, and
-// how it leaves adjacent sums in C.
+// how it leaves its sums in C.
 #pragma once
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <type_traits>
 
 #include "dense/problem.hpp"
 #include "dense/update_policy.hpp"
@@ -82,26 +83,37 @@ __device__ void prefetch_c(const UpdateArguments<T, TOut>& g,
       device::prefetch(line + s * kSector);
 }
 
-/// target[e] = alpha sums[e] + beta target[e] for adjacent elements, in words of at most 16 bytes
-/// to whose size target is aligned.
-template <int kCount, class Acc, class Result>
-__device__ void finish(Result* target, const Acc (&sums)[kCount], const Factors<Acc>& factors) {
-  constexpr int kWord = kCount < kWide<Result> ? kCount : kWide<Result>;
+/// Words of C that a lane has in flight before it stores the first: no load overtakes a store. More
+/// cost registers.
+inline constexpr int kWordsInFlight = 4;
+/// Of kLines lines of kWords words each, those that a lane leaves at once: one where C is not read.
+template <bool kAdds, int kLines, int kWords = 1>
+inline constexpr int kLinesAtOnce = !kAdds || kWords >= kWordsInFlight ? 1
+                                    : kLines * kWords < kWordsInFlight ? kLines
+                                                                       : kWordsInFlight / kWords;
+
+/// C = alpha sum + beta C for kWords words of kWord adjacent elements, word w at place(w), where
+/// there(w), of sums sum(w, e). Without kAdds beta is 0.
+template <bool kAdds, int kWords, int kWord, class Acc, class There, class Place, class Sum>
+__device__ void leave_words(const Factors<Acc>& factors, There there, Place place, Sum sum) {
+  using Result = std::remove_pointer_t<decltype(place(0))>;
+  const bool adds = kAdds && factors.beta != Acc(0);
+  Result old[kWords][kWord] = {};
+  if (adds) {
 #pragma unroll
-  for (int w = 0; w < kCount; w += kWord) {
-    Result out[kWord];
-    if (factors.beta != Acc(0)) {
-      device::load_wide(out, target + w);
+    for (int w = 0; w < kWords; ++w)
+      if (there(w)) device::load_words(old[w], place(w));
+  }
 #pragma unroll
-      for (int e = 0; e < kWord; ++e)
-        out[e] = device::narrow<Result>(factors.alpha * sums[w + e] +
-                                        factors.beta * device::widen(out[e]));
-    } else {
+  for (int w = 0; w < kWords; ++w) {
+    if (!there(w)) continue;
 #pragma unroll
-      for (int e = 0; e < kWord; ++e)
-        out[e] = device::narrow<Result>(factors.alpha * sums[w + e]);
+    for (int e = 0; e < kWord; ++e) {
+      Acc value = factors.alpha * sum(w, e);
+      if (adds) value = value + factors.beta * device::widen(old[w][e]);
+      old[w][e] = device::narrow<Result>(value);
     }
-    device::store_streaming(target + w, out);
+    device::store_words(place(w), old[w]);
   }
 }
 

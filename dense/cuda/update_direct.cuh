@@ -33,7 +33,7 @@ inline constexpr int kDirectPitch = kUpdateDirect[kVariant].pitch();
 /// A and C column-major and wide; m a multiple of the rows of a thread. Block: blockDim.x times 16
 /// bytes of rows. Thread: 16 bytes of adjacent rows x kColumns sums. Shared memory: B as
 /// [k rounded up to kDepth][kColumns].
-template <int kVariant, class T, class TOut>
+template <int kVariant, bool kAdds, class T, class TOut>
 __global__ void __launch_bounds__(256, kUpdateDirect[kVariant].resident)
     update_direct_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
@@ -61,7 +61,8 @@ __global__ void __launch_bounds__(256, kUpdateDirect[kVariant].resident)
       if (p0 + p < k) device::load_constant(values[p], a + (p0 + p) * ld);
   };
   load(0);  // in flight while B is staged
-  prefetch_c(g, factors, i0 - static_cast<int>(threadIdx.x) % 32 * kRows, 32 * kRows, 0, g.n);
+  if constexpr (kAdds)
+    prefetch_c(g, factors, i0 - static_cast<int>(threadIdx.x) % 32 * kRows, 32 * kRows, 0, g.n);
   stage_b<kPitch>(b_rows, g, k, k, 0);
   __syncthreads();  // B is written before it is read
   if (i0 >= g.m) return;
@@ -83,14 +84,14 @@ __global__ void __launch_bounds__(256, kUpdateDirect[kVariant].resident)
     if (p0 + kDepth < k) load(p0 + kDepth);
   }
   const std::int64_t ld = device::opaque(g.c_strides.col);
+  constexpr int kBatch = kLinesAtOnce<kAdds, kColumns>;
 #pragma unroll
-  for (int j = 0; j < kColumns; ++j) {
-    if (j >= g.n) break;
-    Acc column[kRows];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      column[r] = sums[r][j];
-    finish(g.c + i0 + j * ld, column, factors);
+  for (int j0 = 0; j0 < kColumns; j0 += kBatch) {
+    if (j0 >= g.n) break;
+    leave_words<kAdds, kBatch, kRows>(
+        factors, [&](int j) { return j0 + j < g.n; },
+        [&](int j) { return g.c + i0 + (j0 + j) * ld; },
+        [&](int j, int r) { return sums[r][j0 + j]; });
   }
 }
 

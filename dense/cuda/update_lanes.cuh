@@ -7,7 +7,7 @@
 
 namespace lanky::dense::cuda {
 
-template <int kVariant, class T, class TOut>
+template <int kVariant, bool kAdds, class T, class TOut>
 __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
@@ -69,20 +69,27 @@ __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TO
       }
     }
   }
+  constexpr int kBatch = kLinesAtOnce<kAdds, kShape.unroll>;
 #pragma unroll
-  for (int u = 0; u < kShape.unroll; ++u) {
+  for (int u0 = 0; u0 < kShape.unroll; u0 += kBatch) {
 #pragma unroll
-    for (int h = kLanes / 2; h > 0; h /= 2) {
+    for (int u = u0; u < u0 + kBatch; ++u) {
 #pragma unroll
-      for (int y = 0; y < h; ++y) {
+      for (int h = kLanes / 2; h > 0; h /= 2) {
 #pragma unroll
-        for (int q = 0; q < kColumns; ++q)
-          sums[u][y][q] += device::shuffle_xor(sums[u][y + h][q], h);
+        for (int y = 0; y < h; ++y) {
+#pragma unroll
+          for (int q = 0; q < kColumns; ++q)
+            sums[u][y][q] += device::shuffle_xor(sums[u][y + h][q], h);
+        }
       }
     }
-    const std::int64_t i = i0 + u * kRowsOfWarp;
-    if (i < g.m && in_row * kColumns < g.n)
-      finish(g.c + i * g.c_strides.row + in_row * kColumns, sums[u][0], factors);
+    const int j = in_row * kColumns;
+    const auto i = [&](int u) { return i0 + (u0 + u) * kRowsOfWarp; };
+    leave_words<kAdds, kBatch, kColumns>(
+        factors, [&](int u) { return i(u) < g.m && j < g.n; },
+        [&](int u) { return g.c + i(u) * g.c_strides.row + j; },
+        [&](int u, int q) { return sums[u0 + u][0][q]; });
   }
 }
 

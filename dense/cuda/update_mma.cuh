@@ -126,7 +126,7 @@ __device__ typename Side::F::B fragment_of_b(
 /// each of kProducts products of 16 rows: rows g and g + 8 of the product's fragment. Where A or C
 /// is by columns, those are 16 bytes of adjacent rows; where both are by rows, rows of neighbouring
 /// lanes are adjacent.
-template <UpdateKernel kKernel, int kVariant, class T, class TOut>
+template <UpdateKernel kKernel, int kVariant, bool kAdds_, class T, class TOut>
 struct UpdateMmaShape {
   using In = T;
   using Out = TOut;
@@ -136,6 +136,7 @@ struct UpdateMmaShape {
   using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
   static constexpr UpdateMma kShape = update_mma_table(kKernel)[kVariant];
+  static constexpr bool kAdds = kAdds_;  // where it is not, beta is 0
   static constexpr bool kColumnsOfA =
       kKernel == UpdateKernel::mma_columns || kKernel == UpdateKernel::mma_to_rows;
   static constexpr bool kColumnsOfC =
@@ -274,6 +275,8 @@ struct UpdateColumnsOfC {
   static constexpr int kWord = kRows < kWide<Result> ? kRows : kWide<Result>;
   static constexpr int kWords = kRows / kWord;  // stores of a lane and column
   using Column = Result[kWords][kWord];
+  /// Columns of a group whose words of C are read before the first is stored.
+  static constexpr int kBatch = kLinesAtOnce<Shape::kAdds, 2 * kShape.tiles, kWords>;
 
   /// From the words that a lane accesses to its rows, or back.
   static __device__ void exchange(Column& column, int lane, bool to_rows) {
@@ -300,39 +303,45 @@ struct UpdateColumnsOfC {
     const int j0 = n0 + Shape::column_of_lane(lane) * 2;
     const std::int64_t ld = device::opaque(g.c_strides.col);
     auto* const c = g.c + i0 + j0 * ld;
+    const bool adds = Shape::kAdds && factors.beta != Acc(0);
 #pragma unroll
     for (int s = 0; s < kShape.groups; ++s) {
 #pragma unroll
-      for (int q = 0; q < 2 * kShape.tiles; ++q) {
-        const int j = q / 2 * 8 + q % 2;
-        /// The lane's word w of the column; m is a multiple of kRows.
-        const auto there = [&](int w) {
-          return i0 + s * Shape::kGroupRows + w * kRows < g.m && j0 + j < g.n;
+      for (int q0 = 0; q0 < 2 * kShape.tiles; q0 += kBatch) {
+        Column columns[kBatch] = {};
+        const auto j = [](int q) { return q / 2 * 8 + q % 2; };
+        /// Whether the lane has a word w of column q: m is a multiple of kRows.
+        const auto there = [&](int q, int w) {
+          return i0 + s * Shape::kGroupRows + w * kRows < g.m && j0 + j(q) < g.n;
         };
-        auto* const target = c + j * ld + s * Shape::kGroupRows;
-        Column column;
-        if (factors.beta != Acc(0)) {
+        const auto place = [&](int q, int w) {
+          return c + j(q) * ld + s * Shape::kGroupRows + w * kRows;
+        };
+        if (adds) {
 #pragma unroll
-          for (int w = 0; w < kWords; ++w)
-            if (there(w)) device::load_wide(column[w], target + w * kRows);
-          exchange(column, lane, true);
+          for (int x = 0; x < kBatch; ++x) {
+#pragma unroll
+            for (int w = 0; w < kWords; ++w)
+              if (there(q0 + x, w)) device::load_wide(columns[x][w], place(q0 + x, w));
+          }
+        }
+#pragma unroll
+        for (int x = 0; x < kBatch; ++x) {
+          Column& column = columns[x];
+          const int q = q0 + x;
+          if (adds) exchange(column, lane, true);
 #pragma unroll
           for (int r = 0; r < kRows; ++r) {
             Result& element = column[r / kWord][r % kWord];
-            element = device::narrow<Result>(factors.alpha *
-                                                 Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]) +
-                                             factors.beta * device::widen(element));
+            Acc value = factors.alpha * Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]);
+            if (adds) value += factors.beta * device::widen(element);
+            element = device::narrow<Result>(value);
           }
-        } else {
+          exchange(column, lane, false);
 #pragma unroll
-          for (int r = 0; r < kRows; ++r)
-            column[r / kWord][r % kWord] = device::narrow<Result>(
-                factors.alpha * Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]));
+          for (int w = 0; w < kWords; ++w)
+            if (there(q, w)) device::store_streaming(place(q, w), column[w]);
         }
-        exchange(column, lane, false);
-#pragma unroll
-        for (int w = 0; w < kWords; ++w)
-          if (there(w)) device::store_streaming(target + w * kRows, column[w]);
       }
     }
   }
@@ -353,21 +362,23 @@ struct UpdateRowsOfC {
     const int j0 = n0 + lane % 4 * (2 * kTogether);
     const std::int64_t ld = device::opaque(g.c_strides.row);
     auto* const c = g.c + i0 * ld + j0;
+    constexpr int kAcross = kShape.tiles / kTogether;  // words of a row
+    constexpr int kLines = kLinesAtOnce<Shape::kAdds, Shape::kRows, kAcross>;
 #pragma unroll
     for (int s = 0; s < kShape.groups; ++s) {
 #pragma unroll
-      for (int r = 0; r < Shape::kRows; ++r) {
-        const int row = s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2);
-        if (i0 + row >= g.m) break;
-#pragma unroll
-        for (int j = 0; j < kShape.tiles; j += kTogether) {
-          if (j0 + j * 8 >= g.n) break;
-          Acc sum[2 * kTogether];
-#pragma unroll
-          for (int q = 0; q < 2 * kTogether; ++q)
-            sum[q] = Acc(sums[j + q / 2][s][r / 2][r % 2 * 2 + q % 2]);
-          finish(c + row * ld + j * 8, sum, factors);
-        }
+      for (int r0 = 0; r0 < Shape::kRows; r0 += kLines) {
+        const auto row = [&](int r) { return s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2); };
+        if (i0 + row(r0) >= g.m) break;
+        const auto i = [&](int w) { return row(r0 + w / kAcross); };
+        const auto j = [&](int w) { return w % kAcross * (8 * kTogether); };
+        leave_words<Shape::kAdds, kLines * kAcross, 2 * kTogether>(
+            factors, [&](int w) { return (kLines == 1 || i0 + i(w) < g.m) && j0 + j(w) < g.n; },
+            [&](int w) { return c + i(w) * ld + j(w); },
+            [&](int w, int q) {
+              const int r = r0 + w / kAcross;
+              return Acc(sums[w % kAcross * kTogether + q / 2][s][r / 2][r % 2 * 2 + q % 2]);
+            });
       }
     }
   }
@@ -411,7 +422,7 @@ __global__ void __launch_bounds__(256)
 
   typename Side::Values values;
   Side::load(values, g, k, first, lane);  // in flight while B is staged
-  prefetch_c(g, factors, first, kPassRows, 0, g.n);
+  if constexpr (Side::kAdds) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   const auto load_b = [&](int fragment) { return fragment_of_b<Side>(g, k, fragment, lane); };
   constexpr int kBatch =
       kShape.steps * kShape.tiles >= 8 ? 4 : 2;  // fragments whose loads are in flight at once
@@ -465,7 +476,7 @@ __global__ void __launch_bounds__(256)
     } else {
       if (pass + 1 < g.passes) Side::load(values, g, k, first, lane);
     }
-    if (pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
+    if (Side::kAdds && pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   }
 }
 

@@ -236,32 +236,15 @@ __device__ void stage_ring_b(typename Ring::Acc* b, const UpdateArguments<T, TOu
   }
 }
 
-/// C = alpha sum + beta C for kWords words of kWord adjacent elements, word w at target(w), null
-/// where it does not exist, of sums sum(w, e). C is read in batches: no load overtakes a store.
-template <int kWords, int kWord, class Acc, class Target, class Sum>
-__device__ void leave_words(const Factors<Acc>& factors, bool conjugated, Target target, Sum sum) {
-  using Result = std::remove_pointer_t<decltype(target(0))>;
-  constexpr int kBatch = kWords < 4 ? kWords : 4;
+/// leave_words(), a few of them at a time.
+template <int kWords, int kWord, class Acc, class There, class Place, class Sum>
+__device__ void leave_all_words(const Factors<Acc>& factors, There there, Place place, Sum sum) {
+  constexpr int kBatch = kLinesAtOnce<true, kWords>;
 #pragma unroll
   for (int w0 = 0; w0 < kWords; w0 += kBatch) {
-    Result old[kBatch][kWord] = {};
-    if (factors.beta != Acc(0)) {
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s)
-        if (const Result* const place = target(w0 + s)) device::load_words(old[s], place);
-    }
-#pragma unroll
-    for (int s = 0; s < kBatch; ++s) {
-      Result* const place = target(w0 + s);
-      if (place == nullptr) continue;
-#pragma unroll
-      for (int e = 0; e < kWord; ++e) {
-        Acc value = factors.alpha * device::conjugate_if(conjugated, sum(w0 + s, e));
-        if (factors.beta != Acc(0)) value = value + factors.beta * device::widen(old[s][e]);
-        old[s][e] = device::narrow<Result>(value);
-      }
-      device::store_words(place, old[s]);
-    }
+    leave_words<true, kBatch, kWord>(
+        factors, [&](int w) { return there(w0 + w); }, [&](int w) { return place(w0 + w); },
+        [&](int w, int e) { return sum(w0 + w, e); });
   }
 }
 
@@ -281,34 +264,29 @@ __device__ void leave_sums(const typename Ring::Acc (&sums)[Ring::kRows][Ring::k
   Result* const c = g.c + i0 * row_stride + j0 * column_stride;
   const bool whole = plan.wide_c && i0 + Ring::kWarpRows <= g.m;
   const int columns = g.n - j0;
+  const auto sum = [&](int i, int j) { return device::conjugate_if(g.conj_a, sums[i][j]); };
   if (Ring::kByColumns && whole && row_stride == 1) {
     constexpr int kDown = kRows / V;  // words of a column
-    leave_words<kColumns * kDown, V>(
-        factors, g.conj_a,
-        [&](int w) {
-          const int j = Ring::column(w / kDown, true);
-          return j < columns ? c + Ring::row(w % kDown * V, true) + j * column_stride : nullptr;
-        },
-        [&](int w, int e) { return sums[w % kDown * V + e][w / kDown]; });
+    const auto column = [&](int w) { return Ring::column(w / kDown, true); };
+    leave_all_words<kColumns * kDown, V>(
+        factors, [&](int w) { return column(w) < columns; },
+        [&](int w) { return c + Ring::row(w % kDown * V, true) + column(w) * column_stride; },
+        [&](int w, int e) { return sum(w % kDown * V + e, w / kDown); });
   } else if (whole && column_stride == 1) {
     constexpr int kAcross = kColumns / kWord;  // words of a row
-    leave_words<kRows * kAcross, kWord>(
-        factors, g.conj_a,
-        [&](int w) {
-          const int j = Ring::column(w % kAcross * kWord, true);
-          return j < columns ? c + Ring::row(w / kAcross, plan.mapped) * row_stride + j : nullptr;
-        },
-        [&](int w, int e) { return sums[w / kAcross][w % kAcross * kWord + e]; });
+    const auto column = [&](int w) { return Ring::column(w % kAcross * kWord, true); };
+    leave_all_words<kRows * kAcross, kWord>(
+        factors, [&](int w) { return column(w) < columns; },
+        [&](int w) { return c + Ring::row(w / kAcross, plan.mapped) * row_stride + column(w); },
+        [&](int w, int e) { return sum(w / kAcross, w % kAcross * kWord + e); });
   } else {
     const int rows = static_cast<int>(min(std::int64_t{Ring::kWarpRows}, g.m - i0));
-    leave_words<kRows * kColumns, 1>(
-        factors, g.conj_a,
-        [&](int w) {
-          const int i = Ring::row(w % kRows, plan.mapped);
-          const int j = Ring::column(w / kRows, plan.wide_c);
-          return j < columns && i < rows ? c + i * row_stride + j * column_stride : nullptr;
-        },
-        [&](int w, int /*e*/) { return sums[w % kRows][w / kRows]; });
+    const auto row = [&](int w) { return Ring::row(w % kRows, plan.mapped); };
+    const auto column = [&](int w) { return Ring::column(w / kRows, plan.wide_c); };
+    leave_all_words<kRows * kColumns, 1>(
+        factors, [&](int w) { return column(w) < columns && row(w) < rows; },
+        [&](int w) { return c + row(w) * row_stride + column(w) * column_stride; },
+        [&](int w, int /*e*/) { return sum(w % kRows, w / kRows); });
   }
 }
 

@@ -55,20 +55,22 @@ struct UpdateTileSide<T, TOut, false, kWords> {
       memcpy(values[i], &word, sizeof(word));
     }
   }
-  template <int kParts>
+  template <bool kAdds, int kParts>
   static __device__ void store(const Acc (&sums)[kRows][kParts][V],
                                const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
                                std::int64_t first, int lane) {
     const std::int64_t ld = device::opaque(g.c_strides.row);
+    constexpr int kLines = kLinesAtOnce<kAdds, kRows, kParts>;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const std::int64_t row = first + lane / 4 + 8 * i;
+    for (int i0 = 0; i0 < kRows; i0 += kLines) {
+      const std::int64_t row = first + lane / 4 + 8 * i0;
       if (row >= g.m) break;
-#pragma unroll
-      for (int h = 0; h < kParts; ++h) {
-        const int j = (h * 4 + lane % 4) * V;
-        if (j < g.n) finish(g.c + row * ld + j, sums[i][h], factors);
-      }
+      const auto i = [&](int w) { return row + w / kParts * 8; };
+      const auto j = [&](int w) { return (w % kParts * 4 + lane % 4) * V; };
+      leave_words<kAdds, kLines * kParts, V>(
+          factors, [&](int w) { return i(w) < g.m && j(w) < g.n; },
+          [&](int w) { return g.c + i(w) * ld + j(w); },
+          [&](int w, int e) { return sums[i0 + w / kParts][w % kParts][e]; });
     }
   }
 };
@@ -113,25 +115,22 @@ struct UpdateTileSide<T, TOut, true, kWords> {
         values[i][e] = column[i];
     }
   }
-  template <int kParts>
+  template <bool kAdds, int kParts>
   static __device__ void store(const Acc (&sums)[kRows][kParts][V],
                                const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
                                std::int64_t first, int lane) {
     const std::int64_t i = first + lane % 8 * V;
     if (i >= g.m) return;
     const std::int64_t ld = device::opaque(g.c_strides.col);
+    constexpr int kBatch = kLinesAtOnce<kAdds, kParts * V>;
 #pragma unroll
-    for (int h = 0; h < kParts; ++h) {
-#pragma unroll
-      for (int q = 0; q < V; ++q) {
-        const int j = (h * 4 + lane / 8) * V + q;
-        if (j >= g.n) break;
-        Acc column[kRows];
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          column[r] = sums[r][h][q];
-        finish(g.c + i + j * ld, column, factors);
-      }
+    for (int q0 = 0; q0 < kParts * V; q0 += kBatch) {
+      const auto column = [&](int q) { return (q / V * 4 + lane / 8) * V + q % V; };
+      if (column(q0) >= g.n) break;
+      leave_words<kAdds, kBatch, kRows>(
+          factors, [&](int q) { return column(q0 + q) < g.n; },
+          [&](int q) { return g.c + i + column(q0 + q) * ld; },
+          [&](int q, int r) { return sums[r][(q0 + q) / V][(q0 + q) % V]; });
     }
   }
 };
@@ -139,7 +138,7 @@ struct UpdateTileSide<T, TOut, true, kWords> {
 /// Warp: 32 rows a pass. Lane: kRows rows; columns c V + 4 V h + {0 ... V - 1}, h < kParts, of its
 /// column lane c. The next tile of A is on its way in registers while this one is multiplied.
 /// Shared memory: B as [k rounded up to the depth of a tile][4 V kParts], a tile for each warp.
-template <int kVariant, class T, class TOut>
+template <int kVariant, bool kAdds, class T, class TOut>
 __global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
     update_tile_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
@@ -167,7 +166,7 @@ __global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
   stage_b<kWidth>(b_rows, g, k, deep, 0);
   __syncthreads();  // B is written before it is read
   for (int pass = 0; pass < g.passes; ++pass) {
-    prefetch_c(g, factors, first, 32, 0, g.n);
+    if constexpr (kAdds) prefetch_c(g, factors, first, 32, 0, g.n);
     Acc sums[Side::kRows][kParts][V] = {};
     for (int k0 = 0; k0 < k; k0 += Side::kDeep) {
       __syncwarp();  // the last tile is read before this one overwrites it
@@ -201,7 +200,7 @@ __global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
         }
       }
     }
-    Side::store(sums, g, factors, first, lane);
+    Side::template store<kAdds>(sums, g, factors, first, lane);
     first += pass_rows;
   }
 }
