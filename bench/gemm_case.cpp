@@ -70,7 +70,12 @@ GemmShape shape_of(const GemmCase& gemm) {
 }
 
 GemmQuery query_of(const Session& session, const GemmCase& gemm) {
-  return {session.stream.device(), shape_of(gemm), gemm.type.in, gemm.type.out, gemm.symmetric};
+  return {.device = session.stream.device(),
+          .shape = shape_of(gemm),
+          .in = gemm.type.in,
+          .out = gemm.type.out,
+          .same_operands = gemm.symmetric,
+          .adds = gemm.beta != 0};
 }
 
 /// All elements of C[m, n], or a seeded sample with its corners; every part of each.
@@ -160,9 +165,10 @@ class GemmWorkload final : public Workload {
                      static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k)};
   }
 
-  /// Of all ways to compute the product the first (what a plan takes where nothing is measured),
-  /// lanky's own, and the fastest of the vendor's, each tried a few times.
-  std::vector<GemmChoice> candidates() {
+  /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
+  /// lanky's own, and the fastest of the vendor's, each tried a few times. They become the
+  /// contestants, in batches alone.
+  std::vector<GemmChoice> contend() {
     std::vector<GemmChoice> all = gemm_choices(query_of(session_, gemm_));
     if (on_gpu()) {
       fill(Fill::random);
@@ -172,11 +178,9 @@ class GemmWorkload final : public Workload {
       };
       std::erase_if(all, is_out);
     }
-    return all;
+    choices_ = std::move(all);
+    return choices_;
   }
-
-  /// Makes plans that follow `choices` the contestants, which are timed in batches alone.
-  void contend(std::vector<GemmChoice> choices) { choices_ = std::move(choices); }
 
   int slots() const override { return static_cast<int>(slots_); }
   bool timed_by_graph() const override {
@@ -458,54 +462,37 @@ std::unique_ptr<GemmWorkload> make_workload(Session& session, const GemmCase& ge
 /// Another way must be this much faster than a plan's own to be chosen: less is noise.
 constexpr double kWorthChoosing = 0.98;
 
-/// What a class is tuned by. A plan does not know beta, which matters where C is much of the
-/// traffic: products are then timed with and without.
-std::vector<GemmCase> with_each_beta(const GemmCase& gemm) {
-  constexpr double kMuch = 1.0 / 16;  // of A and B
-  const auto c = static_cast<double>(gemm.m) * static_cast<double>(gemm.n);
-  const auto operands = static_cast<double>(gemm.m + gemm.n) * static_cast<double>(gemm.k);
-  std::vector<GemmCase> cases = {gemm};
-  if (gemm.beta == 0 && c > kMuch * operands) {
-    cases.push_back(gemm);
-    cases.back().beta = 0.5;
-  }
-  return cases;
-}
-
 }  // namespace
 
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
   return make_workload(session, gemm, vendors);
 }
 
+std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gemm) {
+  GemmCase adding = gemm;
+  adding.beta = 0.5;
+  if (gemm.beta != 0 ||
+      gemm_class(query_of(session, gemm)) == gemm_class(query_of(session, adding)))
+    return {gemm};
+  return {gemm, adding};
+}
+
 TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
-  const std::vector<GemmCase> cases = with_each_beta(gemm);
-  std::vector<GemmChoice> choices;
-  for (const GemmCase& each : cases) {
-    for (GemmChoice& choice : make_workload(session, each, false)->candidates()) {
-      if (std::find(choices.begin(), choices.end(), choice) == choices.end())
-        choices.push_back(std::move(choice));
-    }
-  }
-  TunedGemm tuned{.query = query_of(session, gemm), .reports = {}, .fastest = std::nullopt};
-  std::vector<double> times(choices.size(), 1.0);  // geometric means over the cases
-  for (const GemmCase& each : cases) {
-    const auto workload = make_workload(session, each, false);
-    workload->contend(choices);
-    const CaseReport& report = tuned.reports.emplace_back(run_workload(session, *workload));
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      const Outcome& outcome = report.outcomes[i];
-      const bool right = outcome.status == Status::ok && outcome.timing.has_value();
-      times[i] *= right ? std::pow(outcome.timing->warm.median_us, 1.0 / static_cast<double>(cases.size()))
-                        : std::numeric_limits<double>::infinity();
-    }
-  }
-  double least = std::numeric_limits<double>::infinity();
+  const auto workload = make_workload(session, gemm, false);
+  const std::vector<GemmChoice> choices = workload->contend();
+  TunedGemm tuned{.query = query_of(session, gemm), .report = {}, .fastest = std::nullopt};
+  tuned.report = run_workload(session, *workload);
+  double least_us = std::numeric_limits<double>::infinity();
+  double own_us = least_us;  // of a plan that nothing was measured for
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (times[i] >= least) continue;
-    least = i == 0 ? kWorthChoosing * times[i] : times[i];
+    const Outcome& outcome = tuned.report.outcomes[i];
+    if (outcome.status != Status::ok || !outcome.timing) continue;
+    const double us = outcome.timing->warm.median_us;
+    if (i == 0) own_us = us;
+    if (us >= least_us) continue;
+    least_us = i == 0 ? kWorthChoosing * us : us;
     tuned.fastest = choices[i];
-    tuned.gain = times[0] / times[i];
+    tuned.gain = own_us / us;
   }
   return tuned;
 }

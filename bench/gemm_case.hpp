@@ -23,10 +23,14 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
 /// a plan would take, and the one that was fastest in a short trial.
 struct TunedGemm {
   GemmQuery query;
-  std::vector<CaseReport> reports;    // with and without beta, where that matters
-  std::optional<GemmChoice> fastest;  // of those that are right; by geometric mean over `reports`
+  CaseReport report;
+  std::optional<GemmChoice> fastest;  // of those that are right
   double gain = 1;                    // time of gemm_choices()[0] over that of the fastest
 };
+
+/// `gemm`, and where beta is 0 and makes a class of its own (GemmQuery::adds), the same with
+/// another.
+std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gemm);
 
 /// Throws as gemm_choices does.
 TunedGemm tune_gemm(Session& session, const GemmCase& gemm);

@@ -39,7 +39,7 @@ Module open_module() {
 std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm) {
   std::vector<VendorRoutine> routines = {VendorRoutine::gemmex, VendorRoutine::lt_best};
   if (gemv_call(gemm).exists) routines.push_back(VendorRoutine::gemv);
-  const bool half = gemm.type.in == DType::f16 || gemm.type.in == DType::bf16;
+  const bool half = is_half(gemm.type.in);
   // herk takes the diagonal of C for real: with beta it would not be the product asked for.
   const bool herk = gemm.shape.op_a == Op::conj_trans || gemm.shape.op_b == Op::conj_trans;
   if (gemm.symmetric && !half && gemm.type.math != Math::tf32 && !(herk && gemm.beta != 0))

@@ -22,6 +22,11 @@ struct Operands {
   Scalar<Accumulator<T>> beta;
   TOut* c;          // [m, n]
   void* workspace;  // workspace_bytes() of the executor
+
+  /// False where beta is known to be 0.
+  bool may_add() const noexcept {
+    return beta.pointer() != nullptr || beta.value() != Accumulator<T>(0);
+  }
 };
 
 /// One canonical problem on one device, ready to run.
@@ -42,6 +47,7 @@ inline constexpr int kVendorAlgorithms = 16;
 /// What was measured to be fastest; null where the rules decide.
 struct MeasuredChoices {
   const GemmChoice* general = nullptr;
+  const GemmChoice* adds = nullptr;  // for runs whose beta is not 0
   const GemmChoice* same = nullptr;  // for runs whose B is A
 };
 

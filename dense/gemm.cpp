@@ -149,8 +149,9 @@ struct GemmPlan<T, TOut>::Impl {
   /// vendor offers for others of the product's class alone is no choice.
   Measured look_up(const GemmTuning* tuning) const {
     std::optional<std::vector<std::string>> offered;
-    const auto choice_of = [&](const GemmTuning& from, bool same) -> const GemmChoice* {
-      const GemmChoice* known = from.find({device, shape, kDType<T>, kDType<TOut>, same});
+    const auto choice_of = [&](const GemmTuning& from,
+                               const GemmQuery& query) -> const GemmChoice* {
+      const GemmChoice* known = from.find(query);
       if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
       if (!offered) {
         offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
@@ -159,8 +160,14 @@ struct GemmPlan<T, TOut>::Impl {
       const auto found = std::find(offered->begin(), offered->end(), known->algorithm);
       return found != offered->end() ? known : nullptr;
     };
+    const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
+    GemmQuery adding = query;
+    adding.adds = true;
+    GemmQuery same = query;
+    same.same_operands = true;
     const auto choices_of = [&](const GemmTuning& from) {
-      return dense::MeasuredChoices{choice_of(from, false), choice_of(from, true)};
+      return dense::MeasuredChoices{choice_of(from, query), choice_of(from, adding),
+                                    choice_of(from, same)};
     };
     Measured found{choices_of(GemmTuning::of_lanky()), ""};
     const std::string own = line_of("lanky's own tuning", found.choices);
@@ -172,19 +179,22 @@ struct GemmPlan<T, TOut>::Impl {
           "tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(), "\n", own);
     }
     if (known.general != nullptr) found.choices.general = known.general;
+    if (known.adds != nullptr) found.choices.adds = known.adds;
     if (known.same != nullptr) found.choices.same = known.same;
     return found;
   }
 
   /// "WHO: measured fastest is ..."; "" without choices.
   static std::string line_of(const char* who, const dense::MeasuredChoices& choices) {
-    const auto [general, same] = choices;
+    const auto [general, adds, same] = choices;
     std::string text;
-    if (general != nullptr) text = concat(" ", general->vendor ? "the vendor" : "lanky");
-    if (same != nullptr && same != general) {
-      text +=
-          concat(text.empty() ? "" : ",", " where A is B ", same->vendor ? "the vendor" : "lanky");
-    }
+    const auto add = [&text](const GemmChoice* choice, const char* where) {
+      if (choice == nullptr) return;
+      text += concat(text.empty() ? " " : ", ", where, choice->vendor ? "the vendor" : "lanky");
+    };
+    add(general, "");
+    if (adds != general) add(adds, "where beta is not 0 ");
+    if (same != general) add(same, "where A is B ");
     return text.empty() ? "" : concat(who, ": measured fastest is", text, "\n");
   }
 

@@ -427,7 +427,7 @@ GramConfiguration choose_gram(const Problem& problem, DType type, int multiproce
   GramConfiguration c;
   const bool alike =
       (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
-  if (alike && compute_capability == 90 && (type == DType::f16 || type == DType::bf16)) {
+  if (alike && compute_capability == 90 && is_half(type)) {
     c = choose_wgmma(problem, multiprocessors);
     if (c.kernel != GramKernel::none) return ended(c, problem, type);
   }

@@ -34,7 +34,7 @@ std::string_view kernel_of(std::string_view explanation) noexcept {
 }
 
 std::string_view arithmetic_of(DType in, Math math) noexcept {
-  if (in == DType::f16 || in == DType::bf16) return "half";
+  if (is_half(in)) return "half";
   if (math == Math::tf32) return "tf32";
   if (math == Math::tf32x3) return "tf32x3";
   return name(in);

@@ -126,8 +126,7 @@ bool vendor_beats_classes(const Problem& problem, DType in) {
   const std::int64_t n = problem.n;
   const bool columns = problem.a.row == 1;  // A's
   const bool deep = problem.k > 2048;
-  const bool half = size_of(in) == 2;
-  if (n == 1) return !(half && columns && problem.m * problem.k > 50'000'000);
+  if (n == 1) return !(is_half(in) && columns && problem.m * problem.k > 50'000'000);
   if (problem.m * problem.k <= 50'000'000) {
     const bool ieee = in == DType::f32 && problem.math == Math::ieee;
     return n > (ieee || (in == DType::c64 && columns) ? 8 : in == DType::f64 && columns ? 4 : 0);
@@ -135,7 +134,7 @@ bool vendor_beats_classes(const Problem& problem, DType in) {
   // The sums of every class are left, and read again.
   const PanelClasses classes = panel_classes(problem, static_cast<int>(size_of(in)));
   if (columns && n << classes.log2 > problem.k / 8) return true;
-  if (half) return n > (columns && deep ? 64 : 32);
+  if (is_half(in)) return n > (columns && deep ? 64 : 32);
   if (in == DType::f64) return n > (!deep ? 8 : columns ? 64 : 32);
   return n > (deep ? 32 : 16);
 }
@@ -187,12 +186,11 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
   const bool large = problem.m * problem.k > 50'000'000;
   const bool deep = problem.k > 2048;
   const bool columns = problem.a.row == 1;  // A's
-  const bool halves = in == DType::f16 || in == DType::bf16;
   const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
   const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
   if (n == 1 && is_complex(in) && (problem.conj_a || problem.conj_b)) return false;
   if (!aligned(problem.a)) return vendor_beats_classes(problem, in);
-  if ((halves || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
+  if ((is_half(in) || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
     return n > (in == DType::f32 && problem.math == Math::ieee ? 128 : 64);
   if (n == 1 && !large) return true;
   switch (in) {
@@ -209,7 +207,7 @@ bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
       if (n <= 4) return !deep || !large;
       return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
     default:  // the half types
-      if ((columns ? problem.a.col : problem.a.row) % 64 != 0) return true;
+      if ((columns ? problem.a.col : problem.a.row) % 64 != 0 && (columns || n > 4)) return true;
       return n > 8 || !deep || !large;
   }
 }

@@ -46,31 +46,8 @@ std::string class_of_strides(dense::Strides strides, std::size_t bytes, const ch
 
 /// Halves of either kind take the same time, and small results in any type.
 std::string class_of_types(DType in, DType out, bool result_is_small) {
-  const bool half = in == DType::f16 || in == DType::bf16;
-  return concat(half ? "half" : name(in),
+  return concat(is_half(in) ? "half" : name(in),
                 in == out || result_is_small ? "" : concat(" to ", name(out)));
-}
-
-/// Text that is equal for all products of a class. What is small beside A says little of itself: B
-/// not which side is contiguous, C not its type. C's side decides who is transposed, and says
-/// nothing where that changes nothing. Nor do conjugates, but where C is one column: the vendor's
-/// kernels for that conjugate nothing.
-std::string class_of(const GemmQuery& query) {
-  constexpr std::int64_t kSmall = 16;  // times smaller than A
-  const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
-  const bool small_b = p.n * kSmall <= p.m;
-  const bool small_c = p.n * kSmall <= p.k;
-  const bool conjugated = is_complex(query.in) && p.n == 1 && (p.conj_a || p.conj_b);
-  const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
-  const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
-  const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
-  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
-                class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
-                class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
-                class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
-                class_of_strides(p.c, size_of(query.out), "mn", !alike),
-                conjugated ? ", conjugated" : "",
-                query.same_operands && query.device.is_cuda() ? ", B is A" : "");
 }
 
 std::string quoted(const std::string& text) {
@@ -148,6 +125,29 @@ std::map<std::string, GemmChoice> parse(std::istream& lines, const std::string& 
 }
 
 }  // namespace
+
+/// What is small beside A says little of itself: B not which side is contiguous, C not its type or
+/// whether it is read. C's side decides who is transposed, and says nothing where that changes
+/// nothing. Nor do conjugates, but where C is one column: the vendor's kernels for that conjugate
+/// nothing.
+std::string gemm_class(const GemmQuery& query) {
+  constexpr std::int64_t kSmall = 16;  // times smaller than A
+  const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
+  const bool small_b = p.n * kSmall <= p.m;
+  const bool small_c = p.n * kSmall <= p.k;
+  const bool conjugated = is_complex(query.in) && p.n == 1 && (p.conj_a || p.conj_b);
+  const bool adds = query.adds && !small_c && query.device.is_cuda();
+  const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
+  const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
+  const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
+  return concat(
+      card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
+      class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
+      class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
+      class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
+      class_of_strides(p.c, size_of(query.out), "mn", !alike), conjugated ? ", conjugated" : "",
+      query.same_operands && query.device.is_cuda() ? ", B is A" : "", adds ? ", beta" : "");
+}
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(query.shape));
@@ -240,12 +240,12 @@ void GemmTuning::write(const fs::path& path) const {
 }
 
 void GemmTuning::set(const GemmQuery& query, GemmChoice choice) {
-  choices_.insert_or_assign(class_of(query), std::move(choice));
+  choices_.insert_or_assign(gemm_class(query), std::move(choice));
 }
 
 const GemmChoice* GemmTuning::find(const GemmQuery& query) const {
   if (choices_.empty()) return nullptr;
-  const auto found = choices_.find(class_of(query));
+  const auto found = choices_.find(gemm_class(query));
   return found == choices_.end() ? nullptr : &found->second;
 }
 

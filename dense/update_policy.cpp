@@ -283,13 +283,14 @@ class Chooser {
   }
   /// Not for complex elements; none where A's, B's and C's parts are too large.
   std::optional<UpdateConfig> words() const {
-    constexpr int kThreads = 128;
     const int step = in_ == 2 ? 16 : 8;
     const auto b_bytes =
         static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
     const auto bytes = [&](int passes) {
       const auto place = [&](Strides strides, std::int64_t columns, int element) {
-        return WordLinesPlan(strides, kThreads * passes, static_cast<int>(columns), element).bytes;
+        return WordLinesPlan(strides, kUpdateWordsThreads * passes, static_cast<int>(columns),
+                             element)
+            .bytes;
       };
       return b_bytes + place(p_.a, p_.k, in_) + place(p_.c, p_.n, out_);
     };
@@ -299,14 +300,15 @@ class Chooser {
     const int most = much ? 52 << 10 : 26 << 10;
     const int blocks = (much ? 4 : 2) * multiprocessors_;
     int passes = 16;
-    while (passes > 1 && (bytes(passes) > most || p_.m < std::int64_t{kThreads} * passes * blocks))
+    while (passes > 1 &&
+           (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
       passes /= 2;
     constexpr int kMostBytes = 200 << 10;
     if (bytes(passes) > kMostBytes) return std::nullopt;
     return UpdateConfig{.kernel = UpdateKernel::words,
-                        .threads = kThreads,
+                        .threads = kUpdateWordsThreads,
                         .passes = passes,
-                        .rows = kThreads,
+                        .rows = kUpdateWordsThreads,
                         .shared_bytes = bytes(passes)};
   }
 

@@ -218,6 +218,9 @@ struct UpdateRingPlan {
   friend bool operator==(const UpdateRingPlan&, const UpdateRingPlan&) = default;
 };
 
+/// Threads of a block of the words kernel, a row of C each in a pass.
+inline constexpr int kUpdateWordsThreads = 128;
+
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;

@@ -49,6 +49,9 @@ TEST(GemmTuning, KnowsClassesOfProducts) {
   GemmQuery same = query_of(kGram);
   same.same_operands = true;
   EXPECT_NE(tuning.find(same), nullptr) << "no class of its own on a CPU";
+  GemmQuery adding = query_of(kGram);
+  adding.adds = true;
+  EXPECT_NE(tuning.find(adding), nullptr) << "no class of its own on a CPU";
   GemmShape wide = kGram;
   wide.n = 33;
   tuning.set(query_of(wide), {});
@@ -201,6 +204,51 @@ TEST(GemmTuning, PlansFollowChoicesOfOneOperandTwice) {
         DeviceMatrix<float> c(stream, dense.c);
         plan.run(stream, a.view(), second->view(), c.view());
         dense.expect_equal(c.download(), expected);
+      }
+    }
+  }
+}
+
+/// Runs that add to C follow their own choice, wherever their beta stands.
+TEST(GemmTuning, PlansFollowChoicesOfRunsThatAdd) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  constexpr GemmShape kUpdate{.m = 5000, .n = 16, .k = 16};
+  const DenseCase<float, float> plain(kUpdate, Data::integers, 53);
+  const DenseCase<float, float> adding(kUpdate, Data::integers, 53, 2, -1);
+  const GemmQuery query{device, plain.shape, DType::f32, DType::f32};
+  GemmQuery adds = query;
+  adds.adds = true;
+  EXPECT_NE(gemm_class(query), gemm_class(adds));
+  GemmQuery small = adds;
+  small.shape = kGram;
+  EXPECT_EQ(gemm_class(small), gemm_class({device, kGram, DType::f32, DType::f32}));
+  const std::vector<GemmChoice> choices = gemm_choices(query, 2);
+  const auto scalars = Buffer<float>::from(stream, {2, -1});
+  for (const GemmChoice& general : choices) {
+    for (const GemmChoice& choice : choices) {
+      GemmTuning tuning;
+      tuning.set(query, general);
+      tuning.set(adds, choice);
+      const GemmPlan<float> plan(stream, plain.shape, {.tuning = &tuning});
+      SCOPED_TRACE(plan.explain());
+      const bool differs = plan.explain().find("; where beta is not 0") != std::string::npos;
+      EXPECT_EQ(differs, general != choice);
+      DeviceMatrix<float> a(stream, plain.a);
+      DeviceMatrix<float> b(stream, plain.b);
+      DeviceMatrix<float> c(stream, plain.c);
+      plan.run(stream, a.view(), b.view(), c.view());
+      plain.expect_exact(c.download());
+      const auto alpha = Scalar<float>::on_device(scalars.data());
+      const auto beta = Scalar<float>::on_device(scalars.data() + 1);
+      for (const bool on_device : {false, true}) {
+        DeviceMatrix<float> sum(stream, adding.c);
+        if (on_device) {
+          plan.run(stream, alpha, a.view(), b.view(), beta, sum.view());
+        } else {
+          plan.run(stream, 2, a.view(), b.view(), -1, sum.view());
+        }
+        adding.expect_exact(sum.download());
       }
     }
   }

@@ -44,6 +44,29 @@ class SymmetricExecutor final : public Executor<T, TOut> {
   std::unique_ptr<Executor<T, TOut>> general_;
 };
 
+/// Products that another executor computes where beta may be other than 0.
+template <class T, class TOut>
+class AddingExecutor final : public Executor<T, TOut> {
+ public:
+  AddingExecutor(std::unique_ptr<Executor<T, TOut>> plain,
+                 std::unique_ptr<Executor<T, TOut>> adding)
+      : plain_(std::move(plain)), adding_(std::move(adding)) {}
+
+  void run(const Stream& stream, const Operands<T, TOut>& operands) const override {
+    (operands.may_add() ? adding_ : plain_)->run(stream, operands);
+  }
+  std::int64_t workspace_bytes() const noexcept override {
+    return std::max(plain_->workspace_bytes(), adding_->workspace_bytes());
+  }
+  std::string explain() const override {
+    return concat(plain_->explain(), "; where beta is not 0 ", adding_->explain());
+  }
+
+ private:
+  std::unique_ptr<Executor<T, TOut>> plain_;
+  std::unique_ptr<Executor<T, TOut>> adding_;
+};
+
 /// `general`, and lanky's kernel for A = B where there is one.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Problem& problem,
@@ -84,12 +107,11 @@ std::unique_ptr<Executor<T, TOut>> by_vendor(const Stream& stream, const Problem
       choice != nullptr ? choice->algorithm : "");
 }
 
-/// All runs, but for those whose B is A where the vendor was measured to be fastest at them.
+/// All runs by what `choice` asks for, or by the rules. `symmetric`: with lanky's kernel for A = B.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& problem,
-                                           GemmFamily family, const MeasuredChoices& measured) {
-  const auto [choice, same] = measured;
-  const bool symmetric = same == nullptr || !same->vendor;
+                                           GemmFamily family, const GemmChoice* choice,
+                                           bool symmetric) {
   if (choice != nullptr ? !choice->vendor : !prefers_vendor(problem, family, kDType<T>))
     return own<T, TOut>(stream, problem, family, "", symmetric);
   std::string reason = cublaslt_absence(problem, kDType<T>);
@@ -99,19 +121,32 @@ std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& 
   return with_symmetric<T, TOut>(stream, problem, family, std::move(executor));
 }
 
+/// As general(), but for runs whose B is A where the vendor was measured to be fastest at them.
+template <class T, class TOut>
+std::unique_ptr<Executor<T, TOut>> chosen(const Stream& stream, const Problem& problem,
+                                          GemmFamily family, const GemmChoice* choice,
+                                          const GemmChoice* same) {
+  const bool can_be_same = problem.a == problem.b.transposed();
+  const bool same_by_vendor = same != nullptr && same->vendor && can_be_same &&
+                              cublaslt_absence(problem, kDType<T>).empty();
+  auto executor = general<T, TOut>(stream, problem, family, choice, !same_by_vendor);
+  if (!same_by_vendor) return executor;
+  auto symmetric = by_vendor<T, TOut>(stream, problem, family, same);
+  std::string explanation = symmetric->explain();
+  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(symmetric), std::move(explanation),
+                                                      false, std::move(executor));
+}
+
 }  // namespace
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured) {
-  const bool can_be_same = problem.a == problem.b.transposed();
-  if (!can_be_same || !cublaslt_absence(problem, kDType<T>).empty()) measured.same = nullptr;
-  auto executor = general<T, TOut>(stream, problem, family, measured);
-  if (measured.same == nullptr || !measured.same->vendor) return executor;
-  auto same = by_vendor<T, TOut>(stream, problem, family, measured.same);
-  std::string explanation = same->explain();
-  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(same), std::move(explanation),
-                                                      false, std::move(executor));
+  auto executor = chosen<T, TOut>(stream, problem, family, measured.general, measured.same);
+  if (measured.adds == measured.general) return executor;
+  auto adding = chosen<T, TOut>(stream, problem, family, measured.adds, measured.same);
+  if (adding->explain() == executor->explain()) return executor;
+  return std::make_unique<AddingExecutor<T, TOut>>(std::move(executor), std::move(adding));
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

@@ -214,9 +214,8 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
   size.blocks = dim3(static_cast<unsigned>(
       device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
       config.column_blocks));
-  const bool adds =
-      operands.beta.pointer() != nullptr || operands.beta.value() != Accumulator<T>(0);
-  device::launch_dependent(stream, update_kernel<T, TOut>(config, adds), size, arguments);
+  device::launch_dependent(stream, update_kernel<T, TOut>(config, operands.may_add()), size,
+                           arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -9,8 +9,6 @@
 
 namespace lanky::dense::cuda {
 
-inline constexpr int kUpdateWordsThreads = 128;
-
 /// Block: 128 g.passes rows of C, all columns; warp: g.passes times 32 rows, up to 32 columns at
 /// once. Shared memory: B as fragments [n-tile][step of k][lane], the block's part of A, and of C.
 /// Element e of lane (g, t) in a step's fragments is the one with k = t + 4 e.

@@ -21,6 +21,10 @@ std::size_t size_of(DType dtype) noexcept;
 constexpr bool is_complex(DType dtype) noexcept {
   return dtype == DType::c64 || dtype == DType::c128;
 }
+/// Whether elements are 16-bit numbers.
+constexpr bool is_half(DType dtype) noexcept {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
 /// Unit roundoff: half the distance from 1 to the next number (2^-53 for f64, 2^-11 for f16).
 double unit_roundoff(DType dtype) noexcept;
 

@@ -30,8 +30,13 @@ struct GemmQuery {
   GemmShape shape;
   DType in = DType::f64;
   DType out = DType::f64;
-  bool same_operands = false;  // of runs whose B is A, which is a class of its own on a GPU
+  // On a GPU, classes of their own:
+  bool same_operands = false;  // runs whose B is A
+  bool adds = false;           // runs whose beta is not 0, where C is no small part of the traffic
 };
+
+/// Text that is equal for all products of a class.
+std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is
 /// measured: lanky's own kernels, and the vendor's algorithms in the order of its heuristic, at

@@ -126,12 +126,13 @@ class Batch {
     const std::string_view dtype = bench::name(gemm.type);
     guarded("gemm", name, dtype, [&] {
       set_current_task("tuning " + name + " " + std::string(dtype));
-      bench::TunedGemm tuned = bench::tune_gemm(session_, gemm);
-      for (const bench::CaseReport& each : tuned.reports)
-        report(each);
-      if (!tuned.fastest || tuned.gain < options_.least_gain) return;
-      tuning.set(tuned.query, *std::move(tuned.fastest));
-      tuning.write(options_.tuning);
+      for (const bench::GemmCase& each : bench::with_each_beta(session_, gemm)) {
+        bench::TunedGemm tuned = bench::tune_gemm(session_, each);
+        report(tuned.report);
+        if (!tuned.fastest || tuned.gain < options_.least_gain) continue;
+        tuning.set(tuned.query, *std::move(tuned.fastest));
+        tuning.write(options_.tuning);
+      }
     });
   }
 
