@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
@@ -128,23 +127,23 @@ struct GemmPlan<T, TOut>::Impl {
         shape(checked<T>(requested)),
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
-        executor(empty() ? nullptr : make(stream, options.tuning)),
+        measured(empty() ? Measured{} : look_up(options.tuning)),
+        executor(empty() ? nullptr : make(stream)),
         workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
-    stream.synchronize();  // the workspace is ready for every stream, not only for this one
+    measured.choices = {};  // they may not outlive the caller's GemmTuning
+    stream.synchronize();   // the workspace is ready for every stream, not only for this one
+  }
+
+  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream) const {
+    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
+                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
   }
 
   /// What was measured of such products, and lines of explain() that say so.
   struct Measured {
-    dense::MeasuredChoices choices;  // of a GemmTuning, which they do not outlive
-    std::string note;                // "" for a plan that follows its rules alone
+    dense::MeasuredChoices choices;
+    std::string note;  // "" for a plan that follows its rules alone
   };
-
-  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, const GemmTuning* tuning) {
-    Measured measured = look_up(tuning);
-    note = std::move(measured.note);
-    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
-                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
-  }
 
   /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
   /// vendor offers for others of the product's class alone is no choice.
@@ -223,7 +222,7 @@ struct GemmPlan<T, TOut>::Impl {
   GemmShape shape;
   dense::Problem problem;
   GemmFamily family;
-  std::string note;                                    // of what was measured
+  Measured measured;
   std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
   Buffer<std::byte> workspace;
 };
@@ -293,9 +292,9 @@ std::string GemmPlan<T, TOut>::explain() const {
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->note, "kernel: ", kernel,
-                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound), "\n",
-                dense::describe_time(model, p, bound));
+                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->measured.note,
+                "kernel: ", kernel, "\nworkspace: ", impl_->workspace_bytes(), " bytes\n",
+                dense::describe(bound), "\n", dense::describe_time(model, p, bound));
 }
 
 template <class T, class TOut>
