@@ -1,11 +1,12 @@
-// The two executors of a packed matrix behind one interface. Both read the same arrays and follow
-// the same order of tiles; cuda/absent.cpp stands in where there is no CUDA.
+// The two executors of a packed matrix behind one interface. Both make and read the same bits;
+// cuda/absent.cpp stands in where there is no CUDA.
 #pragma once
 
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 
 #include "sparse/packed.hpp"
+#include "sparse/policy.hpp"
 
 namespace lanky::sparse {
 
@@ -16,18 +17,46 @@ struct Product {
   TOut* y;     // [rows]
   Scalar<Accumulator<T>> alpha;
   Scalar<Accumulator<T>> beta;
-  Accumulator<T>* partials;  // [split_pieces] workspace: sums of the pieces of split rows
+  Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
+};
+
+/// A CSR matrix in the executor's memory, checked, its offsets 64 bits wide and zero-based.
+template <class T>
+struct Csr {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  const std::int64_t* row_offsets = nullptr;  // [rows + 1]
+  const std::int32_t* columns = nullptr;      // [nnz], from index_base on
+  const T* values = nullptr;                  // [nnz]
+  int index_base = 0;
 };
 
 namespace cpu {
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator);
+
+/// Values in CSR order to the slots that pack() gave them.
+template <class T>
+void update_values(const PackedView<T>& a, const T* values, T* slots);
+
 template <class T, class TOut>
 void run(const PackedView<T>& a, const Product<T, TOut>& product);
 }  // namespace cpu
 
 namespace cuda {
-/// Loads the kernels of `path`, so that run need not.
+/// As cpu::pack, bit by bit. Waits for the stream.
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator);
+
+template <class T>
+void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots);
+
+/// Loads the kernels that multiply `a` by `path`, so that run need not.
 template <class T, class TOut>
-void load(const Stream& stream, SpmvPath path);
+void load(const Stream& stream, SpmvPath path, const PackedHeader& a);
 
 /// Launches on the stream and returns; `path` is mma or cuda.
 template <class T, class TOut>
