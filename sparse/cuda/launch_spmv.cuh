@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/spmv_window.cuh"
 
@@ -73,15 +74,13 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
       device::DeviceScalar<Accumulator<T>>(product.beta), device::device_pointer(product.partials)};
 
   const device::LaunchScope scope(stream);
-  product_kernel<T, TOut>(
-      path,
-      header
-          .shape)<<<grid_of(header.windows), kThreads, shared_bytes<T>(header), stream.native()>>>(
-      a, arguments);
-  scope.check("spmv kernel");
+  device::launch_dependent(
+      stream, product_kernel<T, TOut>(path, header.shape),
+      {grid_of(header.windows), kThreads, static_cast<std::size_t>(shared_bytes<T>(header))}, a,
+      arguments);
   if (header.split_rows > 0) {
-    spmv_finish_kernel<<<grid_of(header.split_rows), kThreads, 0, stream.native()>>>(a, arguments);
-    scope.check("spmv_finish_kernel");
+    device::launch_dependent(stream, &spmv_finish_kernel<T, TOut>,
+                             {grid_of(header.split_rows), kThreads}, a, arguments);
   }
 }
 

@@ -38,10 +38,11 @@ struct IndexWordOf<IndexKind::absolute> {
 
 /// Steps that a warp has in flight. With 4 pieces a lane 8 steps had no registers left on an H200
 /// and took 1.1 to 2 times as long as 4, 2 steps 1.02 to 1.2 times.
-inline constexpr int kSteps = 4;
+template <int kPieces>
+inline constexpr int kWholeSteps = kPieces == 1 ? 8 : 4;
 /// The same where lengths differ, and each piece has a load of its own.
 template <int kPieces>
-inline constexpr int kRaggedSteps = kPieces == 4 ? 2 : 4;
+inline constexpr int kRaggedSteps = 8 / kPieces;
 
 /// Adds the products of `kSteps` steps after another to the sums of the lane's kPieces pieces.
 template <class E, int kPieces, IndexKind kKind>
@@ -61,16 +62,17 @@ class SliceWalk {
 
   /// The steps that all pieces have.
   __device__ void walk_whole(Sum (&sums)[kPieces]) const {
-    for (int k = 0; k < slice_.whole; k += kSteps) {
-      Steps<kSteps> steps;
-      if constexpr (kHasBases) device::load_stream_if(steps.base, slice_.bases + k, true);
+    constexpr int kCount = kWholeSteps<kPieces>;
+    for (int k = 0; k < slice_.whole; k += kCount) {
+      Steps<kCount> steps;
+      if constexpr (kHasBases) load_bases(steps, k);
 #pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
+      for (int i = 0; i < kCount; ++i) {
         if constexpr (kKind != IndexKind::shared)
           device::load_stream_if(steps.index[i], indices() + slot_of(k + i), k + i < slice_.whole);
       }
 #pragma unroll
-      for (int i = 0; i < kSteps; ++i)
+      for (int i = 0; i < kCount; ++i)
         device::load_stream_if(steps.value[i], slice_.values + slot_of(k + i),
                                k + i < slice_.whole);
       multiply(steps, sums, [&](int i, int /*r*/) { return k + i < slice_.whole; });
@@ -115,7 +117,6 @@ class SliceWalk {
 
  private:
   static constexpr bool kHasBases = kKind != IndexKind::absolute;
-  static_assert(kSteps == kBaseUnit, "the bases of whole steps are one aligned word");
 
   /// What is loaded of kCount steps.
   template <int kCount>
@@ -124,6 +125,17 @@ class SliceWalk {
     Index index[kCount][kPieces];
     E value[kCount][kPieces];
   };
+
+  /// Those of whole steps, in words of kBaseUnit; k is a multiple of it.
+  template <int kCount>
+  __device__ void load_bases(Steps<kCount>& steps, int k) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i += kBaseUnit) {
+      std::uint32_t word[kBaseUnit];
+      device::load_stream_if(word, slice_.bases + k + i, k + i < slice_.whole);
+      memcpy(steps.base + i, word, sizeof(word));
+    }
+  }
 
   /// The first of the lane's slots in whole step k.
   __device__ int slot_of(int k) const {

@@ -6,6 +6,7 @@
 
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
+#include "device/guarded_load.cuh"
 #include "sparse/backend.hpp"
 #include "sparse/cuda/slice_mma.cuh"
 #include "sparse/cuda/slice_walk.cuh"
@@ -105,11 +106,18 @@ class WindowProduct {
                            Sum* cells)
       : a_(a), product_(product), cells_(cells), window_(a.windows[blockIdx.x]) {}
 
+  /// What the plan owns is read ahead of the wait; x, y and partial sums after it.
   __device__ void run() {
-    if (window_.gaps != 0) clear_cells();
+    device::let_next_kernel_start();
     const int slices = device::ceil_div<int>(window_.pieces, kLanes * kPieces);
-    for (int s = warp(); s < slices; s += kWarps)
-      run_slice(s);
+    Slice next = load_slice(warp(), slices);
+    if (window_.gaps != 0) clear_cells();
+    device::wait_for_kernel_ahead();
+    for (int s = warp(); s < slices; s += kWarps) {
+      const Slice slice = next;
+      next = load_slice(s + kWarps, slices);
+      run_slice(slice, s);
+    }
     if (window_.direct != 0) return;
     __syncthreads();  // all cells are written before they are added up
     if (window_.partial >= 0) {
@@ -132,8 +140,7 @@ class WindowProduct {
     __syncthreads();  // no sum is written before its cell was cleared
   }
 
-  __device__ void run_slice(int number) {
-    const Slice slice = load_slice(number);
+  __device__ void run_slice(const Slice& slice, int number) {
     const int first_piece = number * kLanes * kPieces;
     const int width = slice_width(number, window_.pieces, kPieces);
     const SliceView<E> view{a_.values + window_.first_slot + slice.first_slot,
@@ -143,44 +150,43 @@ class WindowProduct {
                             slice.depth,
                             whole_steps(width, slice.shortest, kPieces)};
     int lengths[kPieces];
+    int cells[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
       const int piece = r * kLanes + lane();
-      lengths[r] = piece >= width ? 0 : slice.depth;
-      if (slice.shortest != slice.depth && piece < width)
-        lengths[r] = a_.lengths[window_.first_piece + first_piece + piece];
+      const bool exists = piece < width;
+      const std::int64_t told = window_.first_piece + first_piece + piece;
+      lengths[r] = exists ? slice.depth : 0;
+      cells[r] = slice.first_cell + piece;
+      if (slice.shortest != slice.depth && exists) lengths[r] = a_.lengths[told];
+      if (slice.listed != 0 && exists) cells[r] = a_.cells[told];
     }
     Sum sums[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r)
       sums[r] = Sum{0};
     Walk::walk(view, slice.kind, product_.x, lane(), lengths, sums);
-    leave(slice, first_piece, width, sums);
+    leave(cells, width, sums);
   }
 
-  __device__ Slice load_slice(int number) const {
-    const Slice* const source =
-        a_.slices + static_cast<std::int64_t>(blockIdx.x) * a_.header.slices_most + number;
-    const uint4 word = __ldg(reinterpret_cast<const uint4*>(source));
-    Slice slice;
-    memcpy(&slice, &word, sizeof(slice));
-    return slice;
+  /// Slice `number` of the window's `slices`; zeros beyond them.
+  __device__ Slice load_slice(int number, int slices) const {
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a_.header.slices_most;
+    Slice slice[1];
+    device::load_stream_if(slice, a_.slices + first + number, number < slices);
+    return slice[0];
   }
 
   /// The sums of a slice to their cells or, where no other piece is of their rows, to y.
-  __device__ void leave(const Slice& slice, int first_piece, int width,
-                        const Sum (&sums)[kPieces]) {
+  __device__ void leave(const int (&cells)[kPieces], int width, const Sum (&sums)[kPieces]) {
     const RowWriter<T, TOut> writer(product_);
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      const int piece = r * kLanes + lane();
-      if (piece >= width) continue;
-      int cell = slice.first_cell + piece;
-      if (slice.listed != 0) cell = a_.cells[window_.first_piece + first_piece + piece];
+      if (r * kLanes + lane() >= width) continue;
       if (window_.direct != 0) {
-        writer.write(window_.first_row + cell, sums[r]);
+        writer.write(window_.first_row + cells[r], sums[r]);
       } else {
-        cells_[cell] = sums[r];
+        cells_[cells[r]] = sums[r];
       }
     }
   }
@@ -262,6 +268,8 @@ __global__ void __launch_bounds__(kThreads)
                        const __grid_constant__ DeviceProduct<T, TOut> product) {
   using Sum = device::DeviceAccumulator<T>;
   __shared__ Sum warp_sums[kWarps];
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
   const std::int64_t end = a.split_starts[blockIdx.x + 1];
   Sum sum{0};
   for (std::int64_t i = a.split_starts[blockIdx.x] + threadIdx.x; i < end; i += kThreads)
