@@ -28,13 +28,13 @@ inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 template <class T, class TOut>
 using ProductKernel = void (*)(PackedView<device::DeviceElement<T>>, DeviceProduct<T, TOut>);
 
-/// The kernel of `path`, mma or cuda, for kPieces pieces side by side in a lane.
-template <int kPieces, class T, class TOut>
+/// The kernel of `path`, mma or cuda, for wide slices of kWide pieces a lane.
+template <int kWide, class T, class TOut>
 ProductKernel<T, TOut> product_kernel(SpmvPath path) {
   if constexpr (kHasMma<T>) {
-    if (path == SpmvPath::mma) return &spmv_mma_kernel<kPieces, T, TOut>;
+    if (path == SpmvPath::mma) return &spmv_mma_kernel<kWide, T, TOut>;
   }
-  return &spmv_cuda_kernel<kPieces, T, TOut>;
+  return &spmv_cuda_kernel<kWide, T, TOut>;
 }
 
 template <class T, class TOut>
@@ -43,9 +43,11 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
   return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
 }
 
+/// Cells, then columns of x.
 template <class T>
 int shared_bytes(const PackedHeader& a) {
-  return a.cells_most * static_cast<int>(sizeof(Accumulator<T>));
+  return a.cells_most * static_cast<int>(sizeof(Accumulator<T>)) +
+         a.columns_most * static_cast<int>(sizeof(T));
 }
 
 template <class T, class TOut>

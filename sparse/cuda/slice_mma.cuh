@@ -51,27 +51,24 @@ class SliceMma {
   __device__ SliceMma(const SliceView<E>& slice, IndexKind kind, const E* x, int lane)
       : slice_(slice), kind_(kind), x_(x), lane_(lane) {}
 
-  __device__ void walk(Sum (&sums)[kPieces], const int (&lengths)[kPieces]) const {
+  /// `length`: of the lane's piece, where a lane has one.
+  __device__ void walk(Sum (&sums)[kPieces], int length) const {
     for (int group = 0; group < kLanes / 8; ++group) {  // pieces 8 group .. 8 group + 7 of each r
       Sum c[kPieces][kRegisters] = {};
-      int own[kPieces];  // lengths of the pieces whose entries this lane has
-#pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        own[r] = __shfl_sync(kWholeWarp, lengths[r], group * 8 + lane_ / 4);
-      int ragged = slice_.whole * slice_.width;  // slot of the first ragged step's piece 0
+      // The length of the pieces whose entries this lane has.
+      const int own = __shfl_sync(kWholeWarp, length, group * 8 + lane_ / 4);
+      int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
       for (int k = 0; k < slice_.depth; k += kDepth) {
-        int first[kOwn];  // slots of piece 0 in the lane's steps, where they are ragged
+        int first[kOwn];  // slots of piece 0 in the lane's steps
 #pragma unroll
         for (int i = 0; i < kDepth; ++i) {
-          if (i / kOwn == lane_ % 4) first[i % kOwn] = ragged;
-          if (k + i < slice_.whole) continue;
-#pragma unroll
-          for (int r = 0; r < kPieces; ++r)
-            ragged += __popc(__ballot_sync(kWholeWarp, k + i < lengths[r]));
+          const bool whole = k + i < slice_.shortest;
+          if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * slice_.width : ragged;
+          if (!whole) ragged += __popc(__ballot_sync(kWholeWarp, k + i < length));
         }
 #pragma unroll
         for (int r = 0; r < kPieces; ++r)
-          multiply(c[r], fragment(k, r, group, own[r], first));
+          multiply(c[r], fragment(k, r, group * 8 + lane_ / 4, own, first));
       }
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
@@ -86,33 +83,37 @@ class SliceMma {
   static constexpr int kOwn = Fragment<E>::kOwn;
   static constexpr int kRegisters = sizeof(E) == 2 ? 4 : 2;
 
-  /// Zeros where the piece has no entry: nothing that exists is multiplied by them.
-  __device__ Fragment<E> fragment(int k, int r, int group, int length,
+  /// Of the piece that lane `place` has as its r-th. Zeros where it has no entry: nothing that
+  /// exists is multiplied by them.
+  __device__ Fragment<E> fragment(int k, int r, int place, int length,
                                   const int (&first)[kOwn]) const {
-    const int place = group * 8 + lane_ / 4;  // lane of the piece in the slots of whole steps
     Fragment<E> f;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const int step = k + lane_ % 4 * kOwn + i;
-      const int piece = r * kLanes + place;
-      const int slot =
-          step < slice_.whole ? (step * kLanes + place) * kPieces + r : first[i] + piece;
+      const int slot = first[i] + place * kPieces + r;
       const bool exists = step < length;
-      device::load_if(f.value[i], slice_.values + slot, exists);
-      device::load_if(f.factor[i], x_ + column(slot, step, piece, exists), exists);
+      f.value[i] = E{};
+      f.factor[i] = E{};
+      if (exists) {
+        f.value[i] = slice_.values[slot];
+        f.factor[i] = x_[column(slot, step, r * kLanes + place)];
+      }
     }
     return f;
   }
 
-  __device__ std::uint32_t column(int slot, int step, int piece, bool exists) const {
-    if (!exists) return 0;
+  __device__ std::uint32_t column(int slot, int step, int piece) const {
+    const auto* const offsets = reinterpret_cast<const std::uint16_t*>(slice_.indices);
     switch (kind_) {
       case IndexKind::shared:
-        return slice_.bases[step] + reinterpret_cast<const std::uint16_t*>(slice_.indices)[piece];
+        return slice_.bases[step] + offsets[piece];
+      case IndexKind::staged:
+        return offsets[slot];
       case IndexKind::offset8:
         return slice_.bases[step] + slice_.indices[slot];
       case IndexKind::offset16:
-        return slice_.bases[step] + reinterpret_cast<const std::uint16_t*>(slice_.indices)[slot];
+        return slice_.bases[step] + offsets[slot];
       case IndexKind::absolute:
         break;
     }

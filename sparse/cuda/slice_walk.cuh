@@ -20,7 +20,7 @@ struct SliceView {
   const std::uint32_t* bases;   // by steps
   int width;                    // pieces
   int depth;                    // steps
-  int whole;                    // steps whose slots are in lane order
+  int shortest;                 // steps that all pieces have
 };
 
 template <IndexKind kKind>
@@ -40,11 +40,9 @@ struct IndexWordOf<IndexKind::absolute> {
 /// and took 1.1 to 2 times as long as 4, 2 steps 1.02 to 1.2 times.
 template <int kPieces>
 inline constexpr int kWholeSteps = kPieces == 1 ? 8 : 4;
-/// The same where lengths differ, and each piece has a load of its own.
-template <int kPieces>
-inline constexpr int kRaggedSteps = 8 / kPieces;
 
-/// Adds the products of `kSteps` steps after another to the sums of the lane's kPieces pieces.
+/// Adds products to the sums of the lane's kPieces pieces: 1, or kLanePiecesMost of a wide slice.
+/// `x` stands in shared memory, from the window's first column on, for kind staged.
 template <class E, int kPieces, IndexKind kKind>
 class SliceWalk {
  public:
@@ -63,60 +61,50 @@ class SliceWalk {
   /// The steps that all pieces have.
   __device__ void walk_whole(Sum (&sums)[kPieces]) const {
     constexpr int kCount = kWholeSteps<kPieces>;
-    for (int k = 0; k < slice_.whole; k += kCount) {
+    const bool mine = kPieces > 1 || lane_ < slice_.width;
+    for (int k = 0; k < slice_.shortest; k += kCount) {
+      const auto exists = [&](int i) { return mine && k + i < slice_.shortest; };
       Steps<kCount> steps;
       if constexpr (kHasBases) load_bases(steps, k);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         if constexpr (kKind != IndexKind::shared)
-          device::load_stream_if(steps.index[i], indices() + slot_of(k + i), k + i < slice_.whole);
+          device::load_stream_if(steps.index[i], indices() + slot_of(k + i), exists(i));
       }
 #pragma unroll
       for (int i = 0; i < kCount; ++i)
-        device::load_stream_if(steps.value[i], slice_.values + slot_of(k + i),
-                               k + i < slice_.whole);
-      multiply(steps, sums, [&](int i, int /*r*/) { return k + i < slice_.whole; });
+        device::load_stream_if(steps.value[i], slice_.values + slot_of(k + i), exists(i));
+      multiply(steps, sums, exists);
     }
   }
 
-  /// The steps from `whole` on, each of the pieces that reach it; lengths[r] is the length of the
-  /// lane's piece r, 0 where there is none.
-  __device__ void walk_ragged(Sum (&sums)[kPieces], const int (&lengths)[kPieces]) const {
-    constexpr int kCount = kRaggedSteps<kPieces>;
-    int slot = slice_.whole * slice_.width + lane_;  // of the lane's piece 0
-    for (int k = slice_.whole; k < slice_.depth; k += kCount) {
-      const auto exists = [&](int i, int r) { return k + i < lengths[r]; };
-      int first[kCount];
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        first[i] = slot;
-#pragma unroll
-        for (int r = 0; r < kPieces; ++r)
-          slot += __popc(__ballot_sync(kWholeWarp, exists(i, r)));
-      }
+  /// The steps beyond those, each of the pieces that reach it; `length` is that of the lane's
+  /// piece, 0 where there is none.
+  __device__ void walk_ragged(Sum (&sums)[kPieces], int length) const {
+    static_assert(kPieces == 1, "pieces of a wide slice are equally long");
+    constexpr int kCount = kWholeSteps<kPieces>;
+    int slot = slice_.shortest * slice_.width + lane_;
+    for (int k = slice_.shortest / kBaseUnit * kBaseUnit; k < slice_.depth; k += kCount) {
+      const auto exists = [&](int i) { return k + i >= slice_.shortest && k + i < length; };
       Steps<kCount> steps;
+      if constexpr (kHasBases) load_bases(steps, k);
+      int at[kCount];
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if constexpr (kHasBases)
-          device::load_if(steps.base[i], slice_.bases + k + i, k + i < slice_.depth);
-#pragma unroll
-        for (int r = 0; r < kPieces; ++r) {
-          if constexpr (kKind != IndexKind::shared)
-            load_one(steps.index[i][r], indices() + first[i] + r * kLanes, exists(i, r));
-        }
+        at[i] = slot;
+        slot += __popc(__ballot_sync(kWholeWarp, exists(i)));
+        if constexpr (kKind != IndexKind::shared)
+          device::load_stream_if(steps.index[i], indices() + at[i], exists(i));
       }
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-        for (int r = 0; r < kPieces; ++r)
-          load_one(steps.value[i][r], slice_.values + first[i] + r * kLanes, exists(i, r));
-      }
+      for (int i = 0; i < kCount; ++i)
+        device::load_stream_if(steps.value[i], slice_.values + at[i], exists(i));
       multiply(steps, sums, exists);
     }
   }
 
  private:
-  static constexpr bool kHasBases = kKind != IndexKind::absolute;
+  static constexpr bool kHasBases = kKind != IndexKind::absolute && kKind != IndexKind::staged;
 
   /// What is loaded of kCount steps.
   template <int kCount>
@@ -126,38 +114,32 @@ class SliceWalk {
     E value[kCount][kPieces];
   };
 
-  /// Those of whole steps, in words of kBaseUnit; k is a multiple of it.
-  template <int kCount>
-  __device__ void load_bases(Steps<kCount>& steps, int k) const {
-#pragma unroll
-    for (int i = 0; i < kCount; i += kBaseUnit) {
-      std::uint32_t word[kBaseUnit];
-      device::load_stream_if(word, slice_.bases + k + i, k + i < slice_.whole);
-      memcpy(steps.base + i, word, sizeof(word));
-    }
-  }
-
-  /// The first of the lane's slots in whole step k.
+  /// The first of the lane's slots in step k, which all pieces have.
   __device__ int slot_of(int k) const {
-    return (k * kLanes + lane_) * kPieces;
-  }
-
-  template <class Word>
-  static __device__ void load_one(Word& out, const Word* source, bool exists) {
-    Word one[1];
-    device::load_stream_if(one, source, exists);
-    out = one[0];
+    return k * slice_.width + lane_ * kPieces;
   }
 
   __device__ const Index* indices() const {
     return reinterpret_cast<const Index*>(slice_.indices);
   }
 
+  /// In words; k is a multiple of kBaseUnit.
+  template <int kCount>
+  __device__ void load_bases(Steps<kCount>& steps, int k) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i += kBaseUnit) {
+      std::uint32_t word[kBaseUnit];
+      device::load_stream_if(word, slice_.bases + k + i, k + i < slice_.depth);
+      memcpy(steps.base + i, word, sizeof(word));
+    }
+  }
+
   template <int kCount>
   __device__ std::uint32_t column(const Steps<kCount>& steps, int i, int r) const {
-    if constexpr (kKind == IndexKind::absolute) return steps.index[i][r];
     if constexpr (kKind == IndexKind::shared) return steps.base[i] + shared_[r];
-    return steps.base[i] + steps.index[i][r];
+    if constexpr (kKind == IndexKind::offset8 || kKind == IndexKind::offset16)
+      return steps.base[i] + steps.index[i][r];
+    return steps.index[i][r];
   }
 
   template <int kCount, class Exists>
@@ -166,14 +148,20 @@ class SliceWalk {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        device::load_if(factor[i][r], x_ + column(steps, i, r), exists(i, r));
+      for (int r = 0; r < kPieces; ++r) {
+        if constexpr (kKind == IndexKind::staged) {
+          factor[i][r] = E{};
+          if (exists(i)) factor[i][r] = x_[column(steps, i, r)];
+        } else {
+          device::load_if(factor[i][r], x_ + column(steps, i, r), exists(i));
+        }
+      }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        if (exists(i, r))
+        if (exists(i))
           sums[r] = fma(device::widen(steps.value[i][r]), device::widen(factor[i][r]), sums[r]);
       }
     }

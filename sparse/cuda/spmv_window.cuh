@@ -58,65 +58,87 @@ __device__ Sum sum_of_neighbours(Sum value) {
   return value;
 }
 
+/// What a warp needs to multiply a slice: x, and its part that the window staged.
+template <class E>
+struct Factors {
+  const E* x;
+  const E* staged;  // in shared memory, from the window's first column on
+};
+
 /// sums[r] of the lane's piece r of a slice, by SpmvPath::cuda: fused multiply-adds in the
-/// arithmetic of the accumulator type.
+/// arithmetic of the accumulator type. `length`: of the lane's piece of a slice that is not wide.
 struct ByCudaCores {
   template <int kPieces, class E, class Sum>
-  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const E* x, int lane,
-                              const int (&lengths)[kPieces], Sum (&sums)[kPieces]) {
+  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+                              int lane, int length, Sum (&sums)[kPieces]) {
     switch (kind) {
       case IndexKind::shared:
-        return walk_kind<IndexKind::shared>(slice, x, lane, lengths, sums);
+        return walk_kind<IndexKind::shared>(slice, factors.x, lane, length, sums);
+      case IndexKind::staged:
+        return walk_kind<IndexKind::staged>(slice, factors.staged, lane, length, sums);
       case IndexKind::offset8:
-        return walk_kind<IndexKind::offset8>(slice, x, lane, lengths, sums);
+        return walk_kind<IndexKind::offset8>(slice, factors.x, lane, length, sums);
       case IndexKind::offset16:
-        return walk_kind<IndexKind::offset16>(slice, x, lane, lengths, sums);
+        return walk_kind<IndexKind::offset16>(slice, factors.x, lane, length, sums);
       case IndexKind::absolute:
-        return walk_kind<IndexKind::absolute>(slice, x, lane, lengths, sums);
+        return walk_kind<IndexKind::absolute>(slice, factors.x, lane, length, sums);
     }
   }
 
  private:
   template <IndexKind kKind, int kPieces, class E, class Sum>
-  static __device__ void walk_kind(const SliceView<E>& slice, const E* x, int lane,
-                                   const int (&lengths)[kPieces], Sum (&sums)[kPieces]) {
+  static __device__ void walk_kind(const SliceView<E>& slice, const E* x, int lane, int length,
+                                   Sum (&sums)[kPieces]) {
     const SliceWalk<E, kPieces, kKind> walk(slice, x, lane);
     walk.walk_whole(sums);
-    if (slice.whole < slice.depth) walk.walk_ragged(sums, lengths);
+    if constexpr (kPieces == 1) {
+      if (slice.shortest < slice.depth) walk.walk_ragged(sums, length);
+    }
   }
 };
 
 /// The same by SpmvPath::mma, on tensor cores.
 struct ByTensorCores {
   template <int kPieces, class E, class Sum>
-  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const E* x, int lane,
-                              const int (&lengths)[kPieces], Sum (&sums)[kPieces]) {
-    SliceMma<E, kPieces>(slice, kind, x, lane).walk(sums, lengths);
+  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+                              int lane, int length, Sum (&sums)[kPieces]) {
+    const E* const x = kind == IndexKind::staged ? factors.staged : factors.x;
+    SliceMma<E, kPieces>(slice, kind, x, lane).walk(sums, length);
   }
 };
 
-/// One window, by one block.
-template <class Walk, int kPieces, class T, class TOut>
+/// One window, by one block. kWide: pieces of a lane in wide slices.
+template <class Walk, int kWide, class T, class TOut>
 class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
   using Sum = device::DeviceAccumulator<T>;
 
   __device__ WindowProduct(const PackedView<E>& a, const DeviceProduct<T, TOut>& product,
-                           Sum* cells)
-      : a_(a), product_(product), cells_(cells), window_(a.windows[blockIdx.x]) {}
+                           unsigned char* shared)
+      : a_(a),
+        product_(product),
+        cells_(reinterpret_cast<Sum*>(shared)),
+        staged_(reinterpret_cast<E*>(shared + a.header.cells_most * sizeof(Sum))),
+        window_(a.windows[blockIdx.x]) {}
 
   /// What the plan owns is read ahead of the wait; x, y and partial sums after it.
   __device__ void run() {
     device::let_next_kernel_start();
-    const int slices = device::ceil_div<int>(window_.pieces, kLanes * kPieces);
-    Slice next = load_slice(warp(), slices);
+    Slice next = load_slice(warp());
     if (window_.gaps != 0) clear_cells();
     device::wait_for_kernel_ahead();
-    for (int s = warp(); s < slices; s += kWarps) {
+    if (window_.columns != 0) stage_columns();
+    if (window_.gaps != 0 || window_.columns != 0)
+      __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
+    for (int s = warp(); s < window_.slices; s += kWarps) {
       const Slice slice = next;
-      next = load_slice(s + kWarps, slices);
-      run_slice(slice, s);
+      next = load_slice(s + kWarps);
+      if (kWide > 1 && slice.width > kLanes) {
+        run_slice<kWide>(slice);
+      } else {
+        run_slice<1>(slice);
+      }
     }
     if (window_.direct != 0) return;
     __syncthreads();  // all cells are written before they are added up
@@ -137,52 +159,66 @@ class WindowProduct {
   __device__ void clear_cells() {
     for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads)
       cells_[row] = Sum{0};
-    __syncthreads();  // no sum is written before its cell was cleared
   }
 
-  __device__ void run_slice(const Slice& slice, int number) {
-    const int first_piece = number * kLanes * kPieces;
-    const int width = slice_width(number, window_.pieces, kPieces);
-    const SliceView<E> view{a_.values + window_.first_slot + slice.first_slot,
+  __device__ void stage_columns() {
+    constexpr int kAtOnce = 4;
+    const E* const source = product_.x + window_.first_column;
+    for (int first = static_cast<int>(threadIdx.x); first < window_.columns;
+         first += kAtOnce * kThreads) {
+      E some[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        device::load_if(some[i], source + first + i * kThreads,
+                        first + i * kThreads < window_.columns);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + i * kThreads < window_.columns) staged_[first + i * kThreads] = some[i];
+      }
+    }
+  }
+
+  template <int kPieces>
+  __device__ void run_slice(const Slice& slice) {
+    const SliceView<E> view{a_.values + window_.first_slot + slice.first_slot * kSlotUnit,
                             a_.indices + (window_.first_index + slice.first_index) * kIndexUnit,
                             a_.bases + window_.first_base + slice.first_base * kBaseUnit,
-                            width,
+                            slice.width,
                             slice.depth,
-                            whole_steps(width, slice.shortest, kPieces)};
-    int lengths[kPieces];
+                            slice.shortest};
+    int length = lane() < slice.width ? slice.depth : 0;
     int cells[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
       const int piece = r * kLanes + lane();
-      const bool exists = piece < width;
-      const std::int64_t told = window_.first_piece + first_piece + piece;
-      lengths[r] = exists ? slice.depth : 0;
+      const bool exists = kPieces > 1 || lane() < slice.width;
+      const std::int64_t told = window_.first_piece + slice.first_piece + piece;
       cells[r] = slice.first_cell + piece;
-      if (slice.shortest != slice.depth && exists) lengths[r] = a_.lengths[told];
       if (slice.listed != 0 && exists) cells[r] = a_.cells[told];
+      if (kPieces == 1 && slice.shortest != slice.depth && exists) length = a_.lengths[told];
     }
     Sum sums[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r)
       sums[r] = Sum{0};
-    Walk::walk(view, slice.kind, product_.x, lane(), lengths, sums);
-    leave(cells, width, sums);
+    Walk::walk(view, slice.kind, Factors<E>{product_.x, staged_}, lane(), length, sums);
+    if (kPieces > 1 || lane() < slice.width) leave(cells, sums);
   }
 
-  /// Slice `number` of the window's `slices`; zeros beyond them.
-  __device__ Slice load_slice(int number, int slices) const {
+  /// Slice `number` of the window's; zeros beyond them.
+  __device__ Slice load_slice(int number) const {
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a_.header.slices_most;
     Slice slice[1];
-    device::load_stream_if(slice, a_.slices + first + number, number < slices);
+    device::load_stream_if(slice, a_.slices + first + number, number < window_.slices);
     return slice[0];
   }
 
   /// The sums of a slice to their cells or, where no other piece is of their rows, to y.
-  __device__ void leave(const int (&cells)[kPieces], int width, const Sum (&sums)[kPieces]) {
+  template <int kPieces>
+  __device__ void leave(const int (&cells)[kPieces], const Sum (&sums)[kPieces]) {
     const RowWriter<T, TOut> writer(product_);
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (r * kLanes + lane() >= width) continue;
       if (window_.direct != 0) {
         writer.write(window_.first_row + cells[r], sums[r]);
       } else {
@@ -234,30 +270,30 @@ class WindowProduct {
 
   const PackedView<E>& a_;
   const DeviceProduct<T, TOut>& product_;
-  Sum* cells_;
+  Sum* cells_;            // in shared memory, [header.cells_most]
+  E* staged_;             // in shared memory, [header.columns_most]
   const Window& window_;  // in device memory: its fields are read where they are needed
 };
 
-template <class Walk, int kPieces, class T, class TOut>
+template <class Walk, int kWide, class T, class TOut>
 __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
-  auto* const cells = reinterpret_cast<device::DeviceAccumulator<T>*>(shared);
-  WindowProduct<Walk, kPieces, T, TOut>(a, product, cells).run();
+  WindowProduct<Walk, kWide, T, TOut>(a, product, shared).run();
 }
 
-template <int kPieces, class T, class TOut>
+template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kThreads, 8)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByCudaCores, kPieces>(a, product);
+  run_window<ByCudaCores, kWide>(a, product);
 }
 
-template <int kPieces, class T, class TOut>
+template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kThreads)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByTensorCores, kPieces>(a, product);
+  run_window<ByTensorCores, kWide>(a, product);
 }
 
 /// y of split rows, a block each: thread i adds partial sums i, i + kThreads, ...; then lanes, then
