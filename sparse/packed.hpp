@@ -38,7 +38,7 @@ struct Slice {
   std::uint32_t first_slot;   // from the window's; a multiple of kSlotAlign
   std::uint32_t first_index;  // from the window's, in units of kIndexUnit bytes
   std::uint16_t first_base;   // from the window's, in units of kBaseUnit bases
-  std::uint16_t first_cell;   // of piece 0, where cells follow each other
+  std::uint16_t first_cell;   // of piece 0, where cells follow each other; else 0
   std::uint8_t depth;         // longest piece
   std::uint8_t shortest;      // shortest piece
   IndexKind kind;
@@ -58,7 +58,7 @@ struct alignas(16) Window {
   std::int64_t first_index;     // in units of kIndexUnit bytes
   std::int64_t first_base;      // a multiple of kBaseUnit
   std::int64_t first_piece;     // in lengths[] and cells[]; -1: the window needs neither
-  std::int64_t first_row_cell;  // in row_cells[]; -1: no row is cut
+  std::int64_t first_row_cell;  // in row_cells[]; -1: no row is cut, or all is of one split row
   std::int32_t first_row;
   std::uint16_t rows;
   std::uint16_t pieces;
@@ -137,7 +137,13 @@ struct PackedMatrix {
             indices.data(),   bases.data(),      lengths.data(),     cells.data(),
             row_cells.data(), split_rows.data(), split_starts.data()};
   }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const {
+    const auto bytes_of = [](const auto&... buffer) {
+      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
+    };
+    return bytes_of(windows, slices, values, indices, bases, lengths, cells, row_cells, split_rows,
+                    split_starts);
+  }
 };
 
 // The arithmetic of the contract, for packing and products on either side.
