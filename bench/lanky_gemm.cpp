@@ -39,7 +39,7 @@ LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm, const Gemm
   if (gemm.type.in == kDType<T> && gemm.type.out == kDType<TOut>) { \
     return make<T, TOut>(stream, gemm, tuning);                     \
   }
-  LANKY_FOR_EACH_GEMM_TYPE(LANKY_TRY)
+  LANKY_FOR_EACH_PLAN_TYPE(LANKY_TRY)
 #undef LANKY_TRY
   throw Error(ErrorCode::unsupported, "lanky has no products of type " +
                                           std::string(name(gemm.type)) + " with results of type " +

@@ -318,7 +318,7 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
   template class GemmPlan<T, TOut>;                                                       \
   template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
                               MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
-LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

@@ -1,17 +1,17 @@
-// The one checker of the packed format: does it hold exactly this matrix, and is padding inert?
+// The one checker of the packed format: does it hold exactly this matrix, as the contract says?
 #pragma once
 
 #include <string>
 
-#include "sparse/packed.hpp"
+#include "sparse/backend.hpp"
 
 namespace lanky::sparse {
 
-/// Empty if the packed matrix keeps the contract of docs/packed_format.md for `a`: counts and tile
-/// ranges consistent, each row in one place of its class, each CSR entry in exactly one slot of its
-/// row, in order, with its column and the bits of its value, and every other slot inert. Otherwise
-/// the first violation in words, with its values. Reads host memory; knows nothing of pack.cpp.
+/// Empty if the packed matrix keeps the contract of docs/packed_format.md for `a`; otherwise the
+/// first violation in words, with its values. Every word of the arrays and of the header follows
+/// from `a` and the header's shape; all are compared. Reads host memory, of the arrays only as
+/// much as a header for `a` tells; knows nothing of how packing works.
 template <class T>
-std::string check_packed(const PackedView<T>& packed, const HostCsr<T>& a);
+std::string check_packed(const PackedView<T>& packed, const Csr<T>& a);
 
 }  // namespace lanky::sparse

@@ -6,36 +6,14 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/text.hpp"
+
 namespace lanky::sparse {
 
 namespace {
 
-struct ClassFacts {
-  std::string_view name;
-  std::int64_t rows;
-  std::int64_t entries;
-  std::int64_t tiles;
-  std::string_view work;
-};
-
-std::array<ClassFacts, 4> class_facts(const Placement& placement) {
-  const PackedHeader& header = placement.header;
-  const std::int64_t long_tiles = placement.tile_starts[header.pieces];
-  const std::int64_t medium_end = placement.tile_starts.back();
-  return {{{"long", header.long_rows, header.long_entries, long_tiles,
-            "a warp a piece of 1024 slots; split rows summed by a second kernel"},
-           {"medium", header.medium_rows, header.medium_entries, medium_end - long_tiles,
-            "a warp a block of 8 rows, sorted by length in windows of 4096"},
-           {"short", header.short_rows, header.short_entries, header.tiles - medium_end,
-            "a warp 4 tiles of pieced rows: 4, 3 + 1, 2 + 2, 1 + 1 + 1 + 1"},
-           {"empty", header.empty_rows, 0, 0, "a warp 256 rows"}}};
-}
-static_assert(kPieceSlots == 1024 && kWindowRows == 4096 && kShortTilesPerUnit == 4 &&
-                  kEmptyRowsPerUnit == 256,
-              "the texts above tell these numbers");
-
-double percent(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+double ratio(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 std::string_view kernel_name(const PlanFacts& facts) {
@@ -43,13 +21,55 @@ std::string_view kernel_name(const PlanFacts& facts) {
   return facts.choice.path == SpmvPath::mma ? "mma" : "cuda";
 }
 
+void write_classes(std::ostream& out, const PackedHeader& header) {
+  const int most = header.shape.piece_most;
+  const std::array<std::string, kRowClasses> meanings = {
+      "", concat("1 to ", kShortMost, " entries"), concat("up to ", most, " entries"),
+      concat("cut into pieces of ", most)};
+  constexpr std::array<std::string_view, kRowClasses> kNames = {"empty", "short", "medium", "long"};
+  out << "  rows         count        entries\n";
+  for (int i = kRowClasses - 1; i >= 0; --i) {
+    out << "  " << std::left << std::setw(6) << kNames[i] << std::right << std::setw(12)
+        << header.class_rows[i] << std::setw(15) << header.class_entries[i];
+    if (!meanings[i].empty() && header.class_rows[i] > 0) out << "  " << meanings[i];
+    out << "\n";
+  }
+}
+
+void write_kinds(std::ostream& out, const PackedHeader& header) {
+  constexpr std::array<std::string_view, kIndexKinds> kNames = {
+      "shared by rows that repeat, shifted", "1-byte offsets", "2-byte offsets", "4 bytes"};
+  out << "  columns   ";
+  const char* separator = "";
+  for (int i = 0; i < kIndexKinds; ++i) {
+    if (header.kind_entries[i] == 0) continue;
+    out << separator << kNames[i] << " " << 100.0 * ratio(header.kind_entries[i], header.nnz)
+        << "%";
+    separator = ", ";
+  }
+  out << (header.nnz == 0 ? "none\n" : "\n");
+}
+
+void write_shape(std::ostream& out, const PackedHeader& header) {
+  const Shape& shape = header.shape;
+  out << "  windows   " << header.windows << ", of about " << shape.window_cost
+      << " in entries plus " << shape.row_cost << " a row";
+  if (shape.granule > 1) out << ", from multiples of " << shape.granule << " rows on";
+  if (header.split_rows > 0) {
+    out << "; " << header.partials << " of split rows (" << header.split_rows
+        << "), whose sums a second kernel adds up";
+  }
+  out << "\n  slices    up to " << header.slices_most << " a window, of "
+      << kLanes * shape.lane_pieces << " pieces, " << shape.lane_pieces << " a lane\n";
+}
+
 }  // namespace
 
-std::string explain(const PlanFacts& facts, const Placement& placement) {
-  const PackedHeader& header = placement.header;
-  const auto slot_bytes = static_cast<std::int64_t>(size_of(facts.dtype) + sizeof(std::int32_t));
+std::string explain(const PlanFacts& facts, const PackedHeader& header) {
+  const auto entry_bytes = static_cast<std::int64_t>(size_of(facts.dtype) + sizeof(std::int32_t));
   const std::int64_t offset_bytes = header.nnz > std::int64_t{0x7fffffff} ? 8 : 4;
-  const std::int64_t csr_bytes = header.nnz * slot_bytes + (header.rows + 1) * offset_bytes;
+  const std::int64_t csr_bytes = header.nnz * entry_bytes + (header.rows + 1) * offset_bytes;
+  const std::int64_t packed_bytes = facts.device_bytes - facts.workspace_bytes;
   std::ostringstream out;
   out.imbue(std::locale::classic());
   out << std::fixed << std::setprecision(1);
@@ -57,20 +77,14 @@ std::string explain(const PlanFacts& facts, const Placement& placement) {
       << name(facts.dtype);
   if (facts.out_dtype != facts.dtype) out << " -> " << name(facts.out_dtype);
   out << ", on " << facts.device.name() << " (" << facts.device.properties().name << ")\n";
-  out << "  class         rows        entries          slots  padding          bytes  kernel\n";
-  for (const ClassFacts& facts_of : class_facts(placement)) {
-    const std::int64_t slots = facts_of.tiles * facts.tile_slots;
-    out << "  " << std::left << std::setw(6) << facts_of.name << std::right << std::setw(12)
-        << facts_of.rows << std::setw(15) << facts_of.entries << std::setw(15) << slots
-        << std::setw(8) << percent(slots - facts_of.entries, slots) << "%" << std::setw(15)
-        << slots * slot_bytes << "  " << (facts_of.rows == 0 ? "-" : kernel_name(facts));
-    if (facts_of.rows != 0) out << ": " << facts_of.work;
-    out << "\n";
-  }
+  write_classes(out, header);
+  write_kinds(out, header);
+  write_shape(out, header);
   out << "  kernels   " << kernel_name(facts) << ": " << facts.choice.reason << "\n";
   out << "  memory    " << facts.device_bytes << " bytes, of them workspace "
-      << facts.workspace_bytes << "; CSR takes " << csr_bytes << " (packed is "
-      << percent(facts.device_bytes - facts.workspace_bytes, csr_bytes) << "% of it)\n";
+      << facts.workspace_bytes << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "
+      << ratio(csr_bytes, header.nnz) << "; CSR takes " << csr_bytes << " (packed is "
+      << 100.0 * ratio(packed_bytes, csr_bytes) << "% of it)\n";
   return out.str();
 }
 

@@ -16,11 +16,10 @@ struct PlanFacts {
   DType dtype;      // of A and x
   DType out_dtype;  // of y
   PathChoice choice;
-  std::int64_t tile_slots;
   std::int64_t workspace_bytes;
   std::int64_t device_bytes;
 };
 
-std::string explain(const PlanFacts& facts, const Placement& placement);
+std::string explain(const PlanFacts& facts, const PackedHeader& header);
 
 }  // namespace lanky::sparse

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/arguments.hpp"
+#include "core/plan_types.hpp"
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
@@ -70,18 +71,18 @@ std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>
 }
 
 template <class T>
-void check_columns(const HostCsr<T>& a) {
+void check_columns(const Csr<T>& a) {
   const std::int64_t least = a.index_base;
   const std::int64_t most = a.cols - 1 + a.index_base;
-  const std::int64_t nnz = a.nnz();
+  const std::int64_t nnz = a.nnz;
   std::int64_t wrong = nnz;  // the first entry out of range
 #pragma omp parallel for schedule(static) reduction(min : wrong) if (nnz >= kThreadsLeast)
   for (std::int64_t entry = 0; entry < nnz; ++entry) {
     if (a.columns[entry] < least || a.columns[entry] > most) wrong = std::min(wrong, entry);
   }
   if (wrong == nnz) return;
-  const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), wrong) -
-                   a.row_offsets.begin() - 1;
+  const auto row =
+      std::upper_bound(a.row_offsets, a.row_offsets + a.rows + 1, wrong) - a.row_offsets - 1;
   throw Error(ErrorCode::invalid_argument,
               concat("entry ", wrong, " of A, in row ", row, ", has column ", a.columns[wrong],
                      "; A has ", a.cols, " columns and index base ", a.index_base));
@@ -105,24 +106,29 @@ HostArray<T>::HostArray(const Stream& stream, const T* data, std::int64_t count,
 
 template <class T>
 CheckedCsr<T>::CheckedCsr(const Stream& stream, const CsrView<T>& a)
-    : csr_{.rows = check_extents(a).rows,
-           .cols = a.cols,
-           .row_offsets = checked_offsets(stream, a),
-           .index_base = a.index_base},
+    : row_offsets_(checked_offsets(stream, check_extents(a))),
       columns_(stream, a.col_indices, a.nnz, "the column indices of A"),
-      values_(stream, a.values, a.nnz, "the values of A") {
-  csr_.columns = columns_.data();
-  csr_.values = values_.data();
+      values_(stream, a.values, a.nnz, "the values of A"),
+      csr_{a.rows,          a.cols,         a.nnz,       row_offsets_.data(),
+           columns_.data(), values_.data(), a.index_base} {
   check_columns(csr_);
+}
+
+template <class T>
+RowFacts CheckedCsr<T>::facts() const {
+  RowFacts facts{csr_.rows, csr_.cols, csr_.nnz};
+  for (std::int64_t row = 0; row < csr_.rows; ++row) {
+    const std::int64_t length = row_offsets_[row + 1] - row_offsets_[row];
+    facts.longest = std::max(facts.longest, length);
+    facts.empty += length == 0 ? 1 : 0;
+  }
+  return facts;
 }
 
 #define LANKY_INSTANTIATE(T)   \
   template class HostArray<T>; \
   template class CheckedCsr<T>;
-LANKY_INSTANTIATE(double)
-LANKY_INSTANTIATE(float)
-LANKY_INSTANTIATE(half)
-LANKY_INSTANTIATE(bfloat16)
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse

@@ -4,10 +4,9 @@
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "sparse/packed.hpp"
+#include "sparse/backend.hpp"
 
 namespace lanky::sparse {
 
@@ -25,20 +24,24 @@ class HostArray {
   const T* data_;
 };
 
-/// A with its index arrays checked; what it points to in `columns` and `values` outlives it here.
+/// A with its index arrays checked, in host memory: its own, or the caller's.
 template <class T>
 class CheckedCsr {
  public:
   /// Throws Error as the constructor of SpmvPlan does.
   CheckedCsr(const Stream& stream, const CsrView<T>& a);
+  CheckedCsr(CheckedCsr&&) noexcept = default;  // arrays stay where they are
+  CheckedCsr& operator=(CheckedCsr&&) noexcept = default;
+  ~CheckedCsr() = default;
 
-  const HostCsr<T>& csr() const noexcept { return csr_; }
-  std::vector<std::int64_t> take_row_offsets() { return std::move(csr_.row_offsets); }
+  const Csr<T>& csr() const noexcept { return csr_; }
+  RowFacts facts() const;
 
  private:
-  HostCsr<T> csr_;
-  HostArray<std::int32_t> columns_;  // [nnz], once the row offsets have confirmed nnz
+  std::vector<std::int64_t> row_offsets_;  // [rows + 1]
+  HostArray<std::int32_t> columns_;        // [nnz], once the row offsets have confirmed nnz
   HostArray<T> values_;
+  Csr<T> csr_;
 };
 
 }  // namespace lanky::sparse

@@ -147,7 +147,13 @@ struct PackedMatrix {
             indices.data(),   bases.data(),      lengths.data(),     cells.data(),
             row_cells.data(), split_rows.data(), split_starts.data()};
   }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const {
+    const auto bytes_of = [](const auto&... buffer) {
+      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
+    };
+    return bytes_of(windows, slices, values, indices, bases, lengths, cells, row_cells, split_rows,
+                    split_starts);
+  }
 };
 
 // The arithmetic of the contract, for packing and products on either side.
@@ -197,6 +203,9 @@ constexpr int lane_pieces_of(int width) {
 constexpr int kStageReuse = 3;
 constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
   return span <= shape.stage_most && entries >= kStageReuse * span;
+}
+constexpr bool has_bases(IndexKind kind) {
+  return kind != IndexKind::staged && kind != IndexKind::absolute;
 }
 constexpr int index_bytes(IndexKind kind) {
   switch (kind) {

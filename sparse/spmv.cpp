@@ -30,25 +30,52 @@ auto within_host_memory(std::string_view what, F&& f) {
   }
 }
 
-template <class T>
-Buffer<T> buffer_of(const Stream& stream, const std::vector<T>& host, const PlanOptions& options) {
-  return Buffer<T>::from(stream, host, options.allocator);
+template <class E>
+Buffer<E> copy_of(const Stream& stream, const Buffer<E>& host, Allocator* allocator) {
+  return Buffer<E>::from(stream, {host.data(), static_cast<std::size_t>(host.size())}, allocator);
 }
 
-/// Packed slots in the memory of the stream's device.
+/// A copy of a packed matrix in the memory of the stream's device.
 template <class T>
-sparse::PackedSlots<T> slots_on(const Stream& stream, const sparse::HostCsr<T>& a,
-                                const sparse::Placement& placement, const PlanOptions& options) {
-  if (!stream.device().is_cuda()) {
-    return sparse::pack_slots(stream, a, placement, options.allocator);
+sparse::PackedMatrix<T> on_device(const Stream& stream, const sparse::PackedMatrix<T>& host,
+                                  Allocator* allocator) {
+  const auto copy = [&](const auto& buffer) { return copy_of(stream, buffer, allocator); };
+  return {host.header,          copy(host.windows),    copy(host.slices),      copy(host.values),
+          copy(host.indices),   copy(host.bases),      copy(host.lengths),     copy(host.cells),
+          copy(host.row_cells), copy(host.split_rows), copy(host.split_starts)};
+}
+
+/// A packed by the CPU, in the memory of the stream's device.
+template <class T>
+sparse::PackedMatrix<T> packed_on(const Stream& stream, const sparse::CheckedCsr<T>& a,
+                                  Allocator* allocator) {
+  const sparse::Shape shape = sparse::choose_shape(a.facts(), kDType<T>);
+  if (!stream.device().is_cuda()) return sparse::cpu::pack(stream, a.csr(), shape, allocator);
+  return on_device(stream, sparse::cpu::pack(Stream(Device::cpu()), a.csr(), shape, nullptr),
+                   allocator);
+}
+
+/// Puts values in CSR order, in host memory, to their slots.
+template <class T>
+void put_values(sparse::PackedMatrix<T>& packed, const T* values) {
+  if (!packed.values.stream().device().is_cuda()) {
+    sparse::cpu::update_values(packed.view(), values, packed.values.data());
+    return;
   }
-  const sparse::PackedSlots<T> host = sparse::pack_slots(Stream(Device::cpu()), a, placement);
-  sparse::PackedSlots<T> slots{
-      Buffer<T>(stream, host.values.size(), options.allocator),
-      Buffer<std::int32_t>(stream, host.columns.size(), options.allocator)};
-  slots.values.copy_from({host.values.data(), static_cast<std::size_t>(host.values.size())});
-  slots.columns.copy_from({host.columns.data(), static_cast<std::size_t>(host.columns.size())});
-  return slots;
+  const Stream cpu(Device::cpu());
+  sparse::PackedView<T> view{};
+  const auto windows = Buffer<sparse::Window>::from(cpu, packed.windows.to_host());
+  const auto slices = Buffer<sparse::Slice>::from(cpu, packed.slices.to_host());
+  const auto lengths = Buffer<std::uint8_t>::from(cpu, packed.lengths.to_host());
+  const auto cells = Buffer<std::uint16_t>::from(cpu, packed.cells.to_host());
+  view.header = packed.header;
+  view.windows = windows.data();
+  view.slices = slices.data();
+  view.lengths = lengths.data();
+  view.cells = cells.data();
+  std::vector<T> slots(static_cast<std::size_t>(packed.values.size()));
+  sparse::cpu::update_values(view, values, slots.data());
+  packed.values.copy_from(slots);
 }
 
 template <class T, class TOut>
@@ -75,47 +102,31 @@ template <class T, class TOut>
 struct SpmvPlan<T, TOut>::Impl {
   using Sum = Accumulator<T>;
 
-  Impl(const Stream& s, sparse::CheckedCsr<T> a, const PlanOptions& options)
+  Impl(const Stream& s, const sparse::CheckedCsr<T>& a, const PlanOptions& options)
       : stream(s),
         choice(sparse::choose_path(options.path, kDType<T>, s.device())),
-        placement(sparse::place_rows<T>(a.csr().cols, a.csr().row_offsets)),
-        slots(slots_on(s, a.csr(), placement, options)),
-        tile_starts(buffer_of(s, placement.tile_starts, options)),
-        row_numbers(buffer_of(s, placement.row_numbers, options)),
-        partials(s, placement.header.split_pieces, options.allocator),
-        row_offsets(a.take_row_offsets()) {
-    if (stream.device().is_cuda()) sparse::cuda::load<T, TOut>(stream, choice.path);
+        packed(packed_on(s, a, options.allocator)),
+        partials(s, packed.header.partials, options.allocator) {
+    if (stream.device().is_cuda()) sparse::cuda::load<T, TOut>(stream, choice.path, packed.header);
     stream.synchronize();  // memory is ready for every stream, not only for this one
   }
 
-  sparse::PackedView<T> view() const {
-    return sparse::view_of(placement.header, std::as_const(slots.values).data(),
-                           std::as_const(slots.columns).data(), tile_starts.data(),
-                           row_numbers.data());
-  }
-
   std::int64_t workspace_bytes() const {
-    return placement.header.split_pieces * static_cast<std::int64_t>(sizeof(Sum));
+    return packed.header.partials * static_cast<std::int64_t>(sizeof(Sum));
   }
 
-  std::int64_t device_bytes() const {
-    const auto bytes = [](const auto& buffer) {
-      return buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()));
-    };
-    return bytes(slots.values) + bytes(slots.columns) + bytes(tile_starts) + bytes(row_numbers) +
-           bytes(partials);
-  }
+  std::int64_t device_bytes() const { return packed.bytes() + workspace_bytes(); }
 
   void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
              VectorView<TOut> y) const {
     check_same_device(stream.device(), s.device());
-    if (x.size != placement.header.cols) {
+    if (x.size != packed.header.cols) {
       throw Error(ErrorCode::size_mismatch,
-                  concat("x has ", x.size, " entries, A has ", placement.header.cols, " columns"));
+                  concat("x has ", x.size, " entries, A has ", packed.header.cols, " columns"));
     }
-    if (y.size != placement.header.rows) {
+    if (y.size != packed.header.rows) {
       throw Error(ErrorCode::size_mismatch,
-                  concat("y has ", y.size, " entries, A has ", placement.header.rows, " rows"));
+                  concat("y has ", y.size, " entries, A has ", packed.header.rows, " rows"));
     }
     check_on_device(x.data, x.size, stream.device(), "x");
     check_on_device(y.data, y.size, stream.device(), "y");
@@ -129,20 +140,16 @@ struct SpmvPlan<T, TOut>::Impl {
     check(s, alpha, x, beta, y);
     const sparse::Product<T, TOut> product{x.data, y.data, alpha, beta, workspace};
     if (stream.device().is_cuda()) {
-      sparse::cuda::run(s, choice.path, view(), product);
+      sparse::cuda::run(s, choice.path, packed.view(), product);
     } else {
-      sparse::cpu::run(view(), product);
+      sparse::cpu::run(packed.view(), product);
     }
   }
 
   Stream stream;
   sparse::PathChoice choice;
-  sparse::Placement placement;
-  sparse::PackedSlots<T> slots;
-  Buffer<std::int64_t> tile_starts;
-  Buffer<std::int32_t> row_numbers;
+  sparse::PackedMatrix<T> packed;
   Buffer<Sum> partials;
-  std::vector<std::int64_t> row_offsets;  // [rows + 1], for update_values
 };
 
 template <class T, class TOut>
@@ -189,29 +196,23 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
   const sparse::HostArray<T> host(plan.stream, values.data, values.size, "the new values of A");
-  Buffer<T>& slots = plan.slots.values;
-  if (!device().is_cuda()) {
-    sparse::pack_values(plan.placement, plan.row_offsets, host.data(), slots.data());
-    return;
-  }
-  Buffer<T> packed(Stream(Device::cpu()), slots.size());
-  sparse::pack_values(plan.placement, plan.row_offsets, host.data(), packed.data());
-  slots.copy_from({packed.data(), static_cast<std::size_t>(packed.size())});
+  within_host_memory(concat("pack ", nnz(), " new values"),
+                     [&] { put_values(plan.packed, host.data()); });
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
-  return impl_->placement.header.rows;
+  return impl_->packed.header.rows;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
-  return impl_->placement.header.cols;
+  return impl_->packed.header.cols;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
-  return impl_->placement.header.nnz;
+  return impl_->packed.header.nnz;
 }
 
 template <class T, class TOut>
@@ -231,9 +232,9 @@ std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
-  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->choice, sparse::kTileSlots<T>,
-                          workspace_bytes(), device_bytes()},
-                         impl_->placement);
+  return sparse::explain(
+      {device(), kDType<T>, kDType<TOut>, impl_->choice, workspace_bytes(), device_bytes()},
+      impl_->packed.header);
 }
 
 template <class T, class TOut>
@@ -248,7 +249,7 @@ void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
   template class SpmvPlan<T, TOut>;                                                         \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
                      Accumulator<T>, VectorView<TOut>);
-LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky

@@ -5,14 +5,20 @@
 #include <cstring>
 #include <limits>
 
+#include "sparse/cpu/placement.hpp"
+#include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
 namespace {
 
+using sparse::IndexKind;
+using sparse::Shape;
+
 template <class T>
 class SparsePack : public ::testing::Test {};
-using Elements = ::testing::Types<double, float, half, bfloat16>;
+using Elements =
+    ::testing::Types<double, float, half, bfloat16, std::complex<float>, std::complex<double>>;
 struct ElementName {
   template <class T>
   static std::string GetName(int /*index*/) {  // NOLINT: GoogleTest's name
@@ -21,18 +27,75 @@ struct ElementName {
 };
 TYPED_TEST_SUITE(SparsePack, Elements, ElementName);
 
-TYPED_TEST(SparsePack, KeepsEveryRowLength) {
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t length = 0; length < 1300; ++length)
-    lengths.push_back(length);
+TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
   Random random(1);
-  std::shuffle(lengths.begin(), lengths.end(), random);
-  const auto a = matrix_of<TypeParam>(lengths, 1000, random, uniform<TypeParam>);
-  EXPECT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
+  for (const int granule : {1, 10}) {
+    const Shape shape{.lane_pieces = sparse::kLanePiecesMost<TypeParam>,
+                      .piece_most = 20,
+                      .granule = granule,
+                      .window_cost = 600};
+    std::vector<std::int64_t> lengths;
+    for (std::int64_t length = 0; length < 1300; ++length)
+      lengths.push_back(length);
+    std::shuffle(lengths.begin(), lengths.end(), random);
+    const auto a = matrix_of<TypeParam>(lengths, 1000, random, uniform<TypeParam>);
+    EXPECT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
+    EXPECT_EQ(PackedOnHost<TypeParam>(a.view(), shape).violation(), "");
+  }
+}
+
+/// Lengths of a kind drawn at random: all equal, short, long now and then, mostly none.
+std::vector<std::int64_t> random_lengths(Random& random) {
+  std::vector<std::int64_t> lengths(random_int(random, 0, 60));
+  const std::int64_t most = std::int64_t{1} << random_int(random, 0, 6);
+  const auto kind = random() % 4;
+  for (std::int64_t& length : lengths) {
+    length = kind == 0 ? most : random_int(random, 0, most);
+    if (kind == 1 && random() % 16 == 0) length = random_int(random, 0, 700);
+    if (kind == 2 && random() % 4 != 0) length = 0;
+  }
+  return lengths;
+}
+
+/// Columns of a pattern drawn at random: as they are, a band around the diagonal, or rows that
+/// repeat each other, shifted.
+template <class T>
+void draw_columns(CsrMatrix<T>& a, Random& random) {
+  const auto pattern = random() % 3;
+  if (pattern == 0) return;
+  const std::int64_t band = random_int(random, 1, 400);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      const std::int64_t place = entry - a.row_offsets[row];
+      const std::int64_t step = pattern == 1 ? random_int(random, 0, band) : 3 * place;
+      a.col_indices[entry] = static_cast<std::int32_t>((row + step) % a.cols);
+    }
+  }
+}
+
+// Small integers: sums are exact, whatever their order.
+TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
+  const std::uint64_t seed = seed_or(2);
+  for (std::uint64_t round = 0; round < 2000; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const std::int64_t cols = random_int(random, 1, round % 16 == 0 ? 200'000 : 1000);
+    auto a = matrix_of<TypeParam>(random_lengths(random), cols, random, small_integer<TypeParam>);
+    draw_columns(a, random);
+    const PackedOnHost<TypeParam> packed(a.view(), random_shape<TypeParam>(random));
+    ASSERT_EQ(packed.violation(), "");
+    const Operands<TypeParam, TypeParam> operands{
+        small_integer<Accumulator<TypeParam>>(random),
+        small_integer<Accumulator<TypeParam>>(random),
+        vector_of<TypeParam>(cols, random, small_integer<TypeParam>),
+        vector_of<TypeParam>(a.rows, random, small_integer<TypeParam>)};
+    expect_exact(a, operands, packed.multiply(operands));
+    if (this->HasFatalFailure()) return;
+  }
 }
 
 TYPED_TEST(SparsePack, KeepsRandomMixturesOfRows) {
-  const std::uint64_t seed = seed_or(2);
+  const std::uint64_t seed = seed_or(3);
   for (std::uint64_t round = 0; round < 40; ++round) {
     SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
     Random random(seed + 1000 * round);
@@ -42,51 +105,8 @@ TYPED_TEST(SparsePack, KeepsRandomMixturesOfRows) {
       length = random_int(random, 0, most);
     const auto a = matrix_of<TypeParam>(lengths, 64, random, uniform<TypeParam>);
     ASSERT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
+    ASSERT_EQ(PackedOnHost<TypeParam>(a.view(), random_shape<TypeParam>(random)).violation(), "");
   }
-}
-
-// More medium rows than a window holds: sorted inside each window, none leaves its own.
-TYPED_TEST(SparsePack, SortsMediumRowsWithinWindowsOnly) {
-  Random random(3);
-  std::vector<std::int64_t> lengths(3 * sparse::kWindowRows + 100);
-  for (std::int64_t& length : lengths)
-    length = random_int(random, 5, 60);
-  const auto a = matrix_of<TypeParam>(lengths, 500, random, uniform<TypeParam>);
-  const PackedOnHost<TypeParam> packed(a.view());
-  ASSERT_EQ(packed.violation(), "");
-  const auto view = sparse::view_of(packed.placement, packed.slots);
-  for (std::int64_t i = 0; i < view.header.medium_rows; ++i) {
-    ASSERT_EQ(view.medium_rows[i] / sparse::kWindowRows, i / sparse::kWindowRows);
-  }
-  EXPECT_LT(view.header.tiles * sparse::kTileSlots<TypeParam>, 5 * a.nnz() / 4);
-}
-
-TYPED_TEST(SparsePack, LeavesRowsOfEqualLengthInPlace) {
-  Random random(4);
-  const std::vector<std::int64_t> lengths(10'000, 27);
-  const auto a = matrix_of<TypeParam>(lengths, 500, random, uniform<TypeParam>);
-  const PackedOnHost<TypeParam> packed(a.view());
-  const auto view = sparse::view_of(packed.placement, packed.slots);
-  ASSERT_EQ(view.header.medium_rows, 10'000);
-  for (std::int64_t i = 0; i < 10'000; ++i)
-    ASSERT_EQ(view.medium_rows[i], i);
-  const std::int64_t tiles_of_block =
-      (27 + sparse::kDepth<TypeParam> - 1) / sparse::kDepth<TypeParam>;
-  EXPECT_EQ(view.header.tiles, 10'000 / 8 * tiles_of_block);
-}
-
-// 300 rows each of 1, 2, 3 and 4 entries need 1 + 2 + 3 + 4 slots: pieced together, none is lost.
-TYPED_TEST(SparsePack, PiecesShortRowsTogetherWithoutPadding) {
-  constexpr int kTileSlots = sparse::kTileSlots<TypeParam>;
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t i = 0; i < 64 * 4; ++i)
-    lengths.push_back(i % 4 + 1);
-  Random random(5);
-  std::shuffle(lengths.begin(), lengths.end(), random);
-  const auto a = matrix_of<TypeParam>(lengths, 10, random, uniform<TypeParam>);
-  const PackedOnHost<TypeParam> packed(a.view());
-  EXPECT_EQ(packed.violation(), "");
-  EXPECT_EQ(packed.placement.header.tiles * kTileSlots, a.nnz());
 }
 
 TYPED_TEST(SparsePack, KeepsExplicitZerosNegativeZerosAndNanBits) {
@@ -99,112 +119,355 @@ TYPED_TEST(SparsePack, KeepsExplicitZerosNegativeZerosAndNanBits) {
   EXPECT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
 }
 
-/// A small matrix with every class, group and kind of padding, packed.
-template <class T>
-CsrMatrix<T> small_matrix_of_every_class() {
+TYPED_TEST(SparsePack, UpdatePutsValuesWherePackingDoes) {
+  const std::uint64_t seed = seed_or(4);
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    auto a = matrix_of<TypeParam>(random_lengths(random), 50, random, uniform<TypeParam>);
+    const Shape shape = random_shape<TypeParam>(random);
+    PackedOnHost<TypeParam> packed(a.view(), shape);
+    a.values = vector_of<TypeParam>(a.nnz(), random, uniform<TypeParam>);
+    sparse::cpu::update_values(packed.packed.view(), a.values.data(), packed.packed.values.data());
+    const sparse::CheckedCsr<TypeParam> updated(packed.stream(), a.view());
+    ASSERT_EQ(sparse::check_packed(packed.packed.view(), updated.csr()), "");
+  }
+}
+
+// The page's drawing: 128 pieces, 4 a lane, of 5 or 3 entries; then 2 more in a slice of their own.
+TEST(SparsePackSlice, HasItsSlotsWhereTheContractDrawsThem) {
+  std::vector<std::int64_t> lengths(128, 3);
+  lengths[40] = 5;
+  lengths.insert(lengths.end(), {2, 1});
+  Random random(5);
+  auto a = matrix_of<float>(lengths, 10, random, uniform<float>);
+  for (std::int64_t entry = 0; entry < a.nnz(); ++entry)
+    a.values[entry] = static_cast<float>(entry);
+  const PackedOnHost<float> packed(
+      a.view(), {.lane_pieces = 4, .piece_most = 8, .row_cost = 4, .window_cost = 8000});
+  ASSERT_EQ(packed.packed.header.windows, 1);
+  const sparse::Slice* const slices = packed.packed.slices.data();
+  const float* const values = packed.packed.values.data();
+  const auto entry = [&](std::int64_t row, int step) {
+    return static_cast<float>(a.row_offsets[row] + step);
+  };
+  EXPECT_EQ(slices[0].depth, 5);
+  EXPECT_EQ(slices[0].shortest, 3);
+  EXPECT_EQ(slices[0].listed, 1);  // row 40 comes first
+  EXPECT_EQ(values[0], entry(40, 0));
+  EXPECT_EQ(values[1], entry(31, 0));            // piece 32 is row 31: the second of lane 0
+  EXPECT_EQ(values[4], entry(0, 0));             // piece 1: the first of lane 1
+  EXPECT_EQ(values[2 * 128 + 7], entry(97, 2));  // step 2, lane 1, piece 97
+  EXPECT_EQ(values[3 * 128], entry(40, 3));      // ragged steps: row 40 alone
+  EXPECT_EQ(values[3 * 128 + 1], entry(40, 4));
+  EXPECT_EQ(values[3 * 128 + 2], 0.0F);  // to a multiple of 4
+  EXPECT_EQ(slices[1].first_slot, 3U * 128 + 4);
+  EXPECT_EQ(slices[1].listed, 0);
+  EXPECT_EQ(slices[1].first_cell, 128);
+  EXPECT_EQ(values[3 * 128 + 4], entry(128, 0));
+  EXPECT_EQ(values[3 * 128 + 5], entry(129, 0));
+  EXPECT_EQ(values[3 * 128 + 6], entry(128, 1));
+  EXPECT_EQ(packed.packed.header.slots, 3 * 128 + 16);
+}
+
+TEST(SparsePackWindows, BeginWhereTheContractSays) {
+  // Costs: 14 each but for the split row; c(row) / 40 changes at rows 3, 6, 9 and 12.
+  std::vector<std::int64_t> lengths(14, 10);
+  lengths[5] = 95;
+  Random random(6);
+  const auto a = matrix_of<double>(lengths, 10, random, uniform<double>);
+  const auto windows = [&](int granule) {
+    const Shape shape{.piece_most = 8, .row_cost = 4, .granule = granule, .window_cost = 40};
+    const auto placement = sparse::cpu::place_rows(a.rows, a.cols, a.row_offsets.data(), shape);
+    std::vector<std::pair<int, int>> rows;
+    for (const sparse::Window& window : placement.windows)
+      rows.emplace_back(window.first_row, window.rows);
+    EXPECT_EQ(placement.header.partials, 3);
+    EXPECT_EQ(placement.split_rows, std::vector<std::int32_t>{5});
+    return rows;
+  };
+  using Rows = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(windows(1),
+            (Rows{{0, 3}, {3, 2}, {5, 1}, {5, 1}, {5, 1}, {6, 1}, {7, 3}, {10, 3}, {13, 1}}));
+  EXPECT_EQ(windows(4), (Rows{{0, 4}, {4, 1}, {5, 1}, {5, 1}, {5, 1}, {6, 2}, {8, 4}, {12, 2}}));
+}
+
+/// Entries of each kind in a matrix of rows of `length`, `column(row, k)` that of entry k.
+template <class Column>
+std::vector<std::int64_t> kinds_of(std::int64_t rows, std::int64_t length, std::int64_t cols,
+                                   Column column) {
   Random random(7);
-  return matrix_of<T>({1, 2, 3, 4, 0, 3, 1, 1, 2, 5, 9, 6, 0, 17, 7, 8, 5, 5, 40, 256, 1100, 3, 1},
-                      50, random, [](Random& r) { return element<T>(1.0 + (r() % 100) / 64.0); });
+  auto a =
+      matrix_of<double>(std::vector<std::int64_t>(rows, length), cols, random, uniform<double>);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < length; ++k)
+      a.col_indices[row * length + k] = static_cast<std::int32_t>(column(row, k));
+  }
+  const PackedOnHost<double> packed(a.view());
+  EXPECT_EQ(packed.violation(), "");
+  const auto& entries = packed.packed.header.kind_entries;
+  return {std::begin(entries), std::end(entries)};
 }
 
-// Every word of the four arrays matters: whichever is altered, the checker objects.
-TYPED_TEST(SparsePack, CheckerSeesEveryAlteredValueAndColumn) {
-  const auto a = small_matrix_of_every_class<TypeParam>();
-  PackedOnHost<TypeParam> packed(a.view());
+TEST(SparsePackKinds, AreTheCheapestThatHoldTheColumns) {
+  using Kinds = std::vector<std::int64_t>;
+  constexpr std::int64_t kRows = 4096;
+  const auto scattered = [](std::int64_t row, std::int64_t k) {
+    return static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(row * 7 + k) * 0x9e3779b97f4a7c15ULL >> 33);
+  };
+  // Rows of a stencil, shifted; far columns are no obstacle.
+  EXPECT_EQ(kinds_of(kRows, 7, 4'000'000,
+                     [](std::int64_t row, std::int64_t k) { return row + k * k * k * 10'000; }),
+            (Kinds{kRows * 7, 0, 0, 0}));
+  // Blocks of 3 unknowns: 3 rows after another have equal columns.
+  EXPECT_EQ(
+      kinds_of(kRows, 9, 5000,
+               [](std::int64_t row, std::int64_t k) { return row / 3 * 3 + k / 3 * 300 + k % 3; }),
+      (Kinds{kRows * 9, 0, 0, 0}));
+  // A band filled at random: 32 rows of it are within 255 columns of each other, or not.
+  EXPECT_EQ(
+      kinds_of(kRows, 5, 5000,
+               [&](std::int64_t row, std::int64_t k) { return row + scattered(row, k) % 200; }),
+      (Kinds{0, kRows * 5, 0, 0}));
+  EXPECT_EQ(
+      kinds_of(kRows, 5, 5000,
+               [&](std::int64_t row, std::int64_t k) { return row + scattered(row, k) % 900; }),
+      (Kinds{0, 0, kRows * 5, 0}));
+  EXPECT_EQ(kinds_of(kRows, 5, 60'000,
+                     [&](std::int64_t row, std::int64_t k) { return scattered(row, k) % 60'000; }),
+            (Kinds{0, 0, kRows * 5, 0}));
+  EXPECT_EQ(
+      kinds_of(kRows, 5, 1'000'000,
+               [&](std::int64_t row, std::int64_t k) { return scattered(row, k) % 1'000'000; }),
+      (Kinds{0, 0, 0, kRows * 5}));
+}
+
+// The limits of each kind: 255 and 65535 from the least column of a step.
+TEST(SparsePackKinds, ChangeAtTheirLimits) {
+  const auto kind = [](std::int64_t reach, bool shifted) {
+    const auto kinds = kinds_of(32, 2, 200'000, [&](std::int64_t row, std::int64_t k) {
+      return 5 + (row == 20 && (k == 1 || shifted) ? reach : 0);
+    });
+    return static_cast<IndexKind>(std::find(kinds.begin(), kinds.end(), 64) - kinds.begin());
+  };
+  EXPECT_EQ(kind(65535, true), IndexKind::shared);
+  EXPECT_EQ(kind(65536, true), IndexKind::absolute);
+  EXPECT_EQ(kind(255, false), IndexKind::offset8);
+  EXPECT_EQ(kind(256, false), IndexKind::offset16);
+  EXPECT_EQ(kind(65535, false), IndexKind::offset16);
+  EXPECT_EQ(kind(65536, false), IndexKind::absolute);
+}
+
+/// A small matrix whose windows are of every sort: direct, with gaps, listed, cut, split; with
+/// slices of every kind and of whole and ragged steps.
+template <class T>
+struct EverySort {
+  EverySort() {
+    Random random(8);
+    std::vector<std::int64_t> lengths(64, 2);  // rows that repeat each other, and whole slices
+    lengths.insert(lengths.end(), {1, 0, 3, 2, 4, 4, 5, 0, 9, 2, 10, 3, 13, 207, 3, 1, 0, 0, 2});
+    a = matrix_of<T>(lengths, 100'000, random, uniform<T>);
+    for (std::int64_t row = 0; row < 32; ++row) {
+      for (int k = 0; k < 2; ++k)
+        a.col_indices[2 * row + k] = static_cast<std::int32_t>(row + 1000 * k);
+    }
+    for (std::int64_t entry = 64; entry < 128; ++entry)
+      a.col_indices[entry] %= 200;
+    for (std::int64_t entry = 128; entry < 170; ++entry)
+      a.col_indices[entry] %= 60'000;
+  }
+
+  CsrMatrix<T> a;
+  Shape shape{.lane_pieces = 1, .piece_most = 5, .row_cost = 3, .granule = 1, .window_cost = 205};
+};
+
+TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
+  const EverySort<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  const auto view = packed.packed.view();
+  int direct = 0, gaps = 0, cut = 0, split = 0, listed = 0, told = 0;
+  for (std::int64_t i = 0; i < view.header.windows; ++i) {
+    const sparse::Window& window = view.windows[i];
+    direct += window.direct;
+    gaps += window.gaps;
+    cut += window.first_row_cell >= 0;
+    split += window.partial >= 0;
+    told += window.first_piece >= 0;
+    listed += window.pieces > 0 && view.slices[i * view.header.slices_most].listed == 1;
+  }
+  for (const int count : {direct, gaps, cut, split, listed, told})
+    EXPECT_GT(count, 0);
+  for (const std::int64_t entries : view.header.kind_entries)
+    EXPECT_GT(entries, 0);
+  for (const std::int64_t rows : view.header.class_rows)
+    EXPECT_GT(rows, 0);
+}
+
+/// Alters every byte of an array in turn; the checker has to object each time.
+template <class T, class E>
+void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const char* name) {
+  ASSERT_GT(array.size(), 0) << name;
+  auto* const bytes = reinterpret_cast<unsigned char*>(array.data());
+  for (std::size_t i = 0; i < array.size() * sizeof(E); ++i) {
+    for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
+      bytes[i] ^= flip;
+      ASSERT_NE(packed.violation(), "") << "byte " << i << " of " << name << " altered by " << flip;
+      bytes[i] ^= flip;
+    }
+  }
   ASSERT_EQ(packed.violation(), "");
-  auto* const bytes = reinterpret_cast<unsigned char*>(packed.slots.values.data());
-  for (std::int64_t slot = 0; slot < packed.slots.values.size(); ++slot) {
-    bytes[slot * sizeof(TypeParam)] ^= 1U;
-    ASSERT_NE(packed.violation(), "") << "value bit of slot " << slot;
-    bytes[slot * sizeof(TypeParam)] ^= 1U;
-    std::int32_t& column = packed.slots.columns.data()[slot];
-    ++column;
-    ASSERT_NE(packed.violation(), "") << "column of slot " << slot;
-    --column;
-  }
-  EXPECT_EQ(packed.violation(), "");
 }
 
-TYPED_TEST(SparsePack, CheckerSeesEveryAlteredRowNumberAndTileStart) {
-  const auto a = small_matrix_of_every_class<TypeParam>();
-  PackedOnHost<TypeParam> packed(a.view());
-  for (std::int32_t& row : packed.placement.row_numbers) {
-    const std::int32_t kept = row;
-    for (const std::int32_t altered : {-1, 0, 1, 22, 23, kept + 1}) {
+TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByte) {
+  const EverySort<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  ASSERT_EQ(packed.violation(), "");
+  expect_noticed(packed, packed.packed.windows, "windows");
+  expect_noticed(packed, packed.packed.slices, "slices");
+  expect_noticed(packed, packed.packed.values, "values");
+  expect_noticed(packed, packed.packed.indices, "indices");
+  expect_noticed(packed, packed.packed.bases, "bases");
+  expect_noticed(packed, packed.packed.lengths, "lengths");
+  expect_noticed(packed, packed.packed.cells, "cells");
+  expect_noticed(packed, packed.packed.row_cells, "row_cells");
+  expect_noticed(packed, packed.packed.split_rows, "split_rows");
+  expect_noticed(packed, packed.packed.split_starts, "split_starts");
+}
+
+TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
+  const EverySort<TypeParam> example;
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  const auto expect_seen = [&](auto& count, const char* name) {
+    using Count = std::remove_reference_t<decltype(count)>;
+    const Count kept = count;
+    for (const Count altered :
+         {Count(kept - 1), Count(kept + 1), Count(0), Count(-1), std::numeric_limits<Count>::max(),
+          std::numeric_limits<Count>::min()}) {
       if (altered == kept) continue;
-      row = altered;
-      ASSERT_NE(packed.violation(), "")
-          << "row number " << &row - packed.placement.row_numbers.data() << ": " << altered;
+      count = altered;
+      EXPECT_NE(packed.violation(), "") << name << " altered to " << altered;
     }
-    row = kept;
-  }
-  for (std::int64_t& start : packed.placement.tile_starts) {
-    for (const std::int64_t step : {-1, 1}) {
-      start += step;
-      ASSERT_NE(packed.violation(), "")
-          << "tile start " << &start - packed.placement.tile_starts.data();
-      start -= step;
-    }
-  }
-  EXPECT_EQ(packed.violation(), "");
-}
-
-TYPED_TEST(SparsePack, CheckerSeesAlteredCountsAndMissingRows) {
-  const auto a = small_matrix_of_every_class<TypeParam>();
-  PackedOnHost<TypeParam> packed(a.view());
-  sparse::PackedHeader& header = packed.placement.header;
-  for (std::int64_t* count :
-       {&header.rows, &header.cols, &header.nnz, &header.tiles, &header.split_rows,
-        &header.long_rows, &header.medium_rows, &header.short_rows, &header.empty_rows,
-        &header.long_entries, &header.short_groups[2].tiles, &header.short_groups[1].first_tile,
-        &header.short_groups[3].first_row}) {
-    --*count;
-    EXPECT_NE(packed.violation(), "");
-    ++*count;
-  }
+    count = kept;
+  };
+  sparse::PackedHeader& header = packed.packed.header;
+  expect_seen(header.rows, "rows");
+  expect_seen(header.cols, "cols");
+  expect_seen(header.nnz, "nnz");
+  expect_seen(header.shape.lane_pieces, "lane_pieces");
+  expect_seen(header.shape.piece_most, "piece_most");
+  expect_seen(header.shape.row_cost, "row_cost");
+  expect_seen(header.shape.granule, "granule");
+  expect_seen(header.shape.window_cost, "window_cost");
+  expect_seen(header.slices_most, "slices_most");
+  expect_seen(header.cells_most, "cells_most");
+  expect_seen(header.windows, "windows");
+  expect_seen(header.slots, "slots");
+  expect_seen(header.index_units, "index_units");
+  expect_seen(header.bases, "bases");
+  expect_seen(header.pieces_told, "pieces_told");
+  expect_seen(header.row_cells, "row_cells");
+  expect_seen(header.split_rows, "split_rows");
+  expect_seen(header.partials, "partials");
+  for (std::int64_t& rows : header.class_rows)
+    expect_seen(rows, "class_rows");
+  for (std::int64_t& entries : header.class_entries)
+    expect_seen(entries, "class_entries");
+  for (std::int64_t& entries : header.kind_entries)
+    expect_seen(entries, "kind_entries");
   EXPECT_EQ(packed.violation(), "");
 }
 
 TYPED_TEST(SparsePack, CheckerComparesWithTheMatrixNotWithItself) {
-  auto a = small_matrix_of_every_class<TypeParam>();
-  const PackedOnHost<TypeParam> packed(a.view());
-  auto b = a;
-  std::swap(b.values[40], b.values[41]);
-  b.values[41] = element<TypeParam>(77.0);
-  const PackedOnHost<TypeParam> other(b.view());
-  EXPECT_NE(
-      sparse::check_packed(sparse::view_of(packed.placement, packed.slots), other.checked.csr()),
-      "");
-}
-
-// Beyond 2^31 slots: the placement needs row offsets only, so that it is testable without values.
-template <class T>
-void expect_wide_placement(std::int64_t rows, std::int64_t length) {
-  std::vector<std::int64_t> offsets(rows + 1);
-  for (std::int64_t row = 0; row <= rows; ++row)
-    offsets[row] = row * length;
-  const sparse::Placement placement = sparse::place_rows<T>(1000, offsets);
-  const auto view = sparse::view_of<T>(placement.header, nullptr, nullptr,
-                                       placement.tile_starts.data(), placement.row_numbers.data());
-  const std::int64_t slots = placement.header.tiles * sparse::kTileSlots<T>;
-  EXPECT_GT(slots, std::int64_t{1} << 31);
-  EXPECT_GE(slots, rows * length);
-  if (length >= sparse::kLongLeast) {
-    const std::int64_t row_tiles = (length + sparse::kTileSlots<T> - 1) / sparse::kTileSlots<T>;
-    EXPECT_EQ(placement.header.tiles, rows * row_tiles);
-    EXPECT_EQ(view.piece_tiles[view.split_starts[rows - 1]], (rows - 1) * row_tiles);
-  } else {
-    const std::int64_t row_tiles = (length + sparse::kDepth<T> - 1) / sparse::kDepth<T>;
-    EXPECT_EQ(placement.header.tiles, rows / 8 * row_tiles);
-    EXPECT_EQ(view.block_tiles[rows / 8 - 1], (rows / 8 - 1) * row_tiles);
+  const EverySort<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  const auto violation = [&](const CsrMatrix<TypeParam>& b) {
+    const sparse::CheckedCsr<TypeParam> other(packed.stream(), b.view());
+    return sparse::check_packed(packed.packed.view(), other.csr());
+  };
+  for (std::int64_t entry = 0; entry < example.a.nnz(); ++entry) {
+    auto b = example.a;
+    b.values[entry] = element<TypeParam>(77.0);
+    ASSERT_NE(violation(b), "") << "value of entry " << entry;
+    b = example.a;
+    b.col_indices[entry] ^= 1;
+    ASSERT_NE(violation(b), "") << "column of entry " << entry;
   }
-  static_assert(std::is_same_v<decltype(view.block_tiles[0] * sparse::kTileSlots<T>), std::int64_t>,
-                "slot numbers are 64 bits wide");
+  for (std::int64_t row = 1; row < example.a.rows; ++row) {
+    auto b = example.a;
+    if (++b.row_offsets[row] > b.row_offsets[row + 1]) continue;
+    ASSERT_NE(violation(b), "") << "first entry of row " << row;
+  }
 }
 
-TYPED_TEST(SparsePack, NumbersSlotsBeyond32Bits) {
-  expect_wide_placement<TypeParam>(1'000'000, 3001);
-  expect_wide_placement<TypeParam>(10'000'000, 250);
+TEST(SparsePackLimits, NameTheWindowThatIsTooLarge) {
+  const std::vector<std::int64_t> offsets(20'001, 0);
+  expect_error(
+      [&] {
+        sparse::cpu::place_rows(20'000, 5, offsets.data(),
+                                {.piece_most = 100, .row_cost = 1, .window_cost = 30'000});
+      },
+      ErrorCode::unsupported,
+      {"the window of row 0 would have 20000 rows and 20000 cells, of which there can be 12288"});
+}
+
+/// Row offsets of `rows` rows, length(row) entries each.
+template <class Length>
+std::vector<std::int64_t> offsets_of(std::int64_t rows, Length length) {
+  std::vector<std::int64_t> offsets(rows + 1);
+  for (std::int64_t row = 0; row < rows; ++row)
+    offsets[row + 1] = offsets[row] + length(row);
+  return offsets;
+}
+
+sparse::RowFacts facts_of(const std::vector<std::int64_t>& offsets) {
+  sparse::RowFacts facts{static_cast<std::int64_t>(offsets.size()) - 1, 1000, offsets.back()};
+  for (std::int64_t row = 0; row < facts.rows; ++row) {
+    const std::int64_t length = offsets[row + 1] - offsets[row];
+    facts.longest = std::max(facts.longest, length);
+    facts.empty += length == 0;
+  }
+  return facts;
+}
+
+// Beyond 2^31 slots: row offsets place slots, so that no values are needed.
+TEST(SparsePackLimits, NumbersSlotsBeyond32Bits) {
+  constexpr std::int64_t kRows = 800'000;
+  constexpr std::int64_t kLength = 3001;
+  const auto offsets = offsets_of(kRows, [](std::int64_t) { return kLength; });
+  const Shape shape{.lane_pieces = 4, .piece_most = 255, .row_cost = 4, .window_cost = 8160};
+  const auto placement = sparse::cpu::place_rows(kRows, 1000, offsets.data(), shape);
+  const sparse::Window& last = placement.windows.back();
+  EXPECT_EQ(last.first_entry, last.first_row * kLength);
+  EXPECT_EQ(last.first_row + last.rows, kRows);
+  EXPECT_GT(last.first_slot, std::int64_t{1} << 31);
+  EXPECT_GE(last.first_slot, last.first_entry);
+  EXPECT_LT(last.first_slot, last.first_entry + placement.header.windows * 32);
+}
+
+// Rows that the choice of a shape does not know of: where most are alike, others in numbers.
+TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
+  const auto longs = [](std::int64_t length, std::int64_t rows) {
+    return offsets_of(rows, [&](std::int64_t) { return length; });
+  };
+  const auto mixed = [](std::int64_t few, std::int64_t many, std::int64_t rows) {
+    return offsets_of(rows, [=](std::int64_t row) { return row % 40'000 < 20'000 ? few : many; });
+  };
+  for (const auto& offsets :
+       {longs(1, 100'000), longs(0, 100'000), longs(4000, 100), longs(50'000, 64),
+        longs(1'000'000, 3), longs(1000, 100), longs(1020, 4000), mixed(1, 130, 2'400'000),
+        mixed(0, 130, 1'200'000), mixed(1, 3, 200'000), mixed(9, 17, 200'000),
+        mixed(0, 3000, 60'000)}) {
+    const sparse::RowFacts facts = facts_of(offsets);
+    for (const DType dtype : {DType::f64, DType::f32, DType::c128}) {
+      const Shape shape = sparse::choose_shape(facts, dtype);
+      SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries, "
+                                        << name(dtype) << ", window_cost " << shape.window_cost);
+      EXPECT_EQ(shape.window_cost % shape.piece_most, 0);
+      EXPECT_GE(shape.window_cost, shape.piece_most);
+      EXPECT_NO_THROW(sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape));
+    }
+  }
 }
 
 }  // namespace

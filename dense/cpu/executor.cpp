@@ -39,7 +39,7 @@ std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DTy
 #define LANKY_INSTANTIATE(T, TOut)                                                      \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily, \
                                                             MeasuredChoices);
-LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -20,7 +20,7 @@ std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*p
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, MeasuredChoices);
-LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

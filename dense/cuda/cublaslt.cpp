@@ -380,7 +380,7 @@ std::string CublasltExecutor<T, TOut>::explain() const {
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class CublasltExecutor<T, TOut>;
-LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

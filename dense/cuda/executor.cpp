@@ -152,7 +152,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, MeasuredChoices);
-LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

@@ -1,14 +1,26 @@
-// The cpu executor: y = alpha A x + beta y from the packed matrix, tile by tile as the kernels do.
-// Threads take pieces, blocks and short tiles; no sum crosses threads, so their number is no
-// matter.
+// The cpu executor: y = alpha A x + beta y from the packed matrix, slice by slice as the kernels
+// do. Threads take windows; no sum crosses threads, so their number is no matter.
 #include <algorithm>
+#include <array>
+#include <complex>
 
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/cpu/placement.hpp"
 
 namespace lanky::sparse::cpu {
 
 namespace {
+
+template <class Real>
+Real product(Real a, Real b) {
+  return a * b;
+}
+/// The plain formula, as on a GPU: operator* recovers Inf from NaN, and takes a call.
+template <class Real>
+std::complex<Real> product(std::complex<Real> a, std::complex<Real> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
 
 template <class T, class TOut>
 class Replay {
@@ -24,31 +36,18 @@ class Replay {
         partials_(product.partials) {}
 
   void run() const {
-    const PackedHeader& header = a_.header;
-    const bool threads = worth_threads<T>(header);
+    const bool threads = worth_threads(a_.header);
 #pragma omp parallel if (threads)
     {
-#pragma omp for schedule(dynamic, 8) nowait
-      for (std::int64_t piece = 0; piece < header.pieces; ++piece)
-        run_piece(piece);
+      // Cells of one window; on the stack, for a run never allocates.
+      std::array<Sum, kCellsLimit> cells;
+#pragma omp for schedule(dynamic, 4)
+      for (std::int64_t window = 0; window < a_.header.windows; ++window)
+        run_window(window, cells.data());
+        // The end of the loop above is a barrier: all partial sums are there.
 #pragma omp for schedule(dynamic, 64) nowait
-      for (std::int64_t block = 0; block < header.blocks; ++block)
-        run_block(block);
-      for (int length = 1; length <= kShortMost; ++length) {
-#pragma omp for schedule(static) nowait
-        for (std::int64_t tile = 0; tile < header.short_groups[length - 1].tiles; ++tile) {
-          run_short_tile(length, tile);
-        }
-      }
-#pragma omp for schedule(static) nowait
-      for (std::int64_t i = 0; i < header.empty_rows; ++i)
-        write(a_.empty_rows[i], Sum{});
-      if (header.split_rows > 0) {  // the same for all threads, as a barrier must be
-#pragma omp barrier                 // all partial sums are written before they are added up
-#pragma omp for schedule(dynamic, 64) nowait
-        for (std::int64_t row = 0; row < header.split_rows; ++row)
-          finish_row(row);
-      }
+      for (std::int64_t row = 0; row < a_.header.split_rows; ++row)
+        finish_row(row);
     }
   }
 
@@ -57,70 +56,78 @@ class Replay {
     return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
   }
 
-  /// sum + the products of `count` slots from `slot` on.
-  Sum add_slots(Sum sum, std::int64_t slot, int count) const {
-    for (std::int64_t end = slot + count; slot < end; ++slot) {
-      const std::int32_t column = a_.columns[slot];
-      const Sum loaded = static_cast<Sum>(x_[std::max(column, 0)]);  // padding: no branch, any x
-      const Sum factor = column < 0 ? Sum{} : loaded;
-      sum += static_cast<Sum>(a_.values[slot]) * factor;
+  void run_window(std::int64_t number, Sum* cells) const {
+    const Window& window = a_.windows[number];
+    if (window.gaps == 1) std::fill_n(cells, window.rows, Sum{});
+    for (int i = 0; i < window.slices; ++i)
+      run_slice(window, a_.slices[number * a_.header.slices_most + i], cells);
+    if (window.partial >= 0) {
+      partials_[window.partial] = sum_of(cells, 0, window.pieces);
+    } else if (window.first_row_cell < 0) {
+      for (int row = 0; row < window.rows; ++row)
+        write(window.first_row + row, cells[row]);
+    } else {
+      const std::uint16_t* const row_cells = a_.row_cells + window.first_row_cell;
+      for (int row = 0; row < window.rows; ++row)
+        write(window.first_row + row, sum_of(cells, row_cells[row], row_cells[row + 1]));
     }
+  }
+
+  void run_slice(const Window& window, const Slice& slice, Sum* cells) const {
+    const std::int64_t told = window.first_piece + slice.first_piece;
+    std::array<Sum, kLanes * kLanePiecesMost<T>> sums{};
+    walk_slice(window, slice, told, sums.data());
+    for (int i = 0; i < slice.width; ++i)
+      cells[slice.listed == 1 ? a_.cells[told + i] : slice.first_cell + i] = sums[i];
+  }
+
+  /// Adds the products of a slice to the sums of its pieces.
+  void walk_slice(const Window& window, const Slice& slice, std::int64_t told, Sum* sums) const {
+    const std::uint8_t* const indices =
+        a_.indices + (window.first_index + slice.first_index) * kIndexUnit;
+    const auto* const offsets = reinterpret_cast<const std::uint16_t*>(indices);
+    const auto* const columns = reinterpret_cast<const std::uint32_t*>(indices);
+    const std::uint32_t* const bases = a_.bases + window.first_base + slice.first_base * kBaseUnit;
+    const T* const values = a_.values + window.first_slot + slice.first_slot * kSlotUnit;
+    const bool differ = slice.depth != slice.shortest;
+    const auto walk = [&](auto column) {
+      for_each_slot(
+          slice, [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
+          [&](int step, int piece, int slot) {
+            sums[piece] += product(static_cast<Sum>(values[slot]),
+                                   static_cast<Sum>(x_[column(step, piece, slot)]));
+          });
+    };
+    switch (slice.kind) {
+      case IndexKind::shared:
+        return walk([&](int step, int piece, int) { return bases[step] + offsets[piece]; });
+      case IndexKind::staged:
+        return walk([&](int, int, int slot) { return window.first_column + offsets[slot]; });
+      case IndexKind::offset8:
+        return walk([&](int step, int, int slot) { return bases[step] + indices[slot]; });
+      case IndexKind::offset16:
+        return walk([&](int step, int, int slot) { return bases[step] + offsets[slot]; });
+      case IndexKind::absolute:
+        return walk([&](int, int, int slot) { return columns[slot]; });
+    }
+  }
+
+  static Sum sum_of(const Sum* sums, std::int64_t begin, std::int64_t end) {
+    Sum sum{};
+    for (; begin < end; ++begin)
+      sum += sums[begin];
     return sum;
   }
 
-  void write(std::int32_t row, Sum sum) const {
-    const Sum scaled = alpha_ * sum;
-    y_[row] =
-        static_cast<TOut>(beta_ == Sum{} ? scaled : scaled + beta_ * static_cast<Sum>(y_[row]));
-  }
-
-  void run_piece(std::int64_t piece) const {
-    Sum total{};
-    for (int i = 0; i < kTileRows; ++i) {
-      Sum sum{};
-      for (std::int64_t tile = a_.piece_tiles[piece]; tile < a_.piece_tiles[piece + 1]; ++tile) {
-        sum = add_slots(sum, (tile * kTileRows + i) * kDepth<T>, kDepth<T>);
-      }
-      total += sum;
-    }
-    const PackedHeader& header = a_.header;
-    if (piece < header.split_pieces) {
-      partials_[piece] = total;
-    } else {
-      write(a_.long_rows[header.split_rows + piece - header.split_pieces], total);
-    }
-  }
-
   void finish_row(std::int64_t split_row) const {
-    Sum sum{};
-    for (std::int64_t p = a_.split_starts[split_row]; p < a_.split_starts[split_row + 1]; ++p) {
-      sum += partials_[p];
-    }
-    write(a_.long_rows[split_row], sum);
+    write(a_.split_rows[split_row],
+          sum_of(partials_, a_.split_starts[split_row], a_.split_starts[split_row + 1]));
   }
 
-  void run_block(std::int64_t block) const {
-    for (int i = 0; i < kTileRows; ++i) {
-      const std::int32_t row = a_.medium_rows[block * kTileRows + i];
-      if (row < 0) continue;
-      Sum sum{};
-      for (std::int64_t tile = a_.block_tiles[block]; tile < a_.block_tiles[block + 1]; ++tile) {
-        sum = add_slots(sum, (tile * kTileRows + i) * kDepth<T>, kDepth<T>);
-      }
-      write(row, sum);
-    }
-  }
-
-  void run_short_tile(int length, std::int64_t tile) const {
-    const ShortGroup& group = a_.header.short_groups[length - 1];
-    const std::int32_t* row =
-        a_.short_rows + group.first_row + tile * short_rows_per_tile<T>(length);
-    std::int64_t slot = (group.first_tile + tile) * kTileSlots<T>;
-    for (int quad = 0; quad < kTileSlots<T> / kQuad; ++quad, slot += kQuad) {
-      for (int begin = 0; begin < kQuad; begin += length, ++row) {
-        if (*row >= 0) write(*row, add_slots(Sum{}, slot + begin, std::min(length, kQuad - begin)));
-      }
-    }
+  void write(std::int32_t row, Sum sum) const {
+    const Sum scaled = product(alpha_, sum);
+    y_[row] = static_cast<TOut>(
+        beta_ == Sum{} ? scaled : scaled + product(beta_, static_cast<Sum>(y_[row])));
   }
 
   const PackedView<T>& a_;
@@ -139,7 +146,7 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product) {
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template void run(const PackedView<T>&, const Product<T, TOut>&);
-LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cpu

@@ -13,8 +13,20 @@ namespace {
 }
 }  // namespace
 
+template <class T>
+PackedMatrix<T> pack(const Stream& /*stream*/, const Csr<T>& /*a*/, const Shape& /*shape*/,
+                     Allocator* /*allocator*/) {
+  absent();
+}
+
+template <class T>
+void update_values(const Stream& /*stream*/, const PackedView<T>& /*a*/, const T* /*values*/,
+                   T* /*slots*/) {
+  absent();
+}
+
 template <class T, class TOut>
-void load(const Stream& /*stream*/, SpmvPath /*path*/) {
+void load(const Stream& /*stream*/, SpmvPath /*path*/, const PackedHeader& /*a*/) {
   absent();
 }
 
@@ -24,10 +36,16 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
   absent();
 }
 
-#define LANKY_INSTANTIATE(T, TOut)                      \
-  template void load<T, TOut>(const Stream&, SpmvPath); \
+#define LANKY_INSTANTIATE(T)                                                             \
+  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*); \
+  template void update_values(const Stream&, const PackedView<T>&, const T*, T*);
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+#define LANKY_INSTANTIATE(T, TOut)                                           \
+  template void load<T, TOut>(const Stream&, SpmvPath, const PackedHeader&); \
   template void run(const Stream&, SpmvPath, const PackedView<T>&, const Product<T, TOut>&);
-LANKY_FOR_EACH_REAL_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cuda

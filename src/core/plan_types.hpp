@@ -4,12 +4,14 @@
 #include <complex>
 #include <lanky/half.hpp>
 
-/// apply(T, TOut) for every combination of operand and result type that an SpmvPlan can have.
-#define LANKY_FOR_EACH_REAL_PLAN_TYPE(apply)                                     \
-  apply(double, double) apply(float, float) apply(half, half) apply(half, float) \
-      apply(bfloat16, bfloat16) apply(bfloat16, float)
+/// apply(T) for every type of operands.
+#define LANKY_FOR_EACH_ELEMENT(apply)                                               \
+  apply(double) apply(float) apply(half) apply(bfloat16) apply(std::complex<float>) \
+      apply(std::complex<double>)
 
-/// The same for a GemmPlan.
-#define LANKY_FOR_EACH_GEMM_TYPE(apply) \
-  LANKY_FOR_EACH_REAL_PLAN_TYPE(apply)  \
-  apply(std::complex<float>, std::complex<float>) apply(std::complex<double>, std::complex<double>)
+/// apply(T, TOut) for every combination of operand and result type that a plan can have.
+#define LANKY_FOR_EACH_PLAN_TYPE(apply)                                          \
+  apply(double, double) apply(float, float) apply(half, half) apply(half, float) \
+      apply(bfloat16, bfloat16) apply(bfloat16, float)                           \
+          apply(std::complex<float>, std::complex<float>)                        \
+              apply(std::complex<double>, std::complex<double>)

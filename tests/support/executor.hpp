@@ -44,7 +44,7 @@ struct OnName {
   }
 };
 
-/// Every executor with every type that sparse and dense products take.
+/// Every executor with every real type that plans take.
 using RealCases =
     ::testing::Types<On<DeviceKind::cpu, double>, On<DeviceKind::cpu, float>,
                      On<DeviceKind::cpu, half>, On<DeviceKind::cpu, half, float>,
@@ -52,6 +52,16 @@ using RealCases =
                      On<DeviceKind::cuda, double>, On<DeviceKind::cuda, float>,
                      On<DeviceKind::cuda, half>, On<DeviceKind::cuda, half, float>,
                      On<DeviceKind::cuda, bfloat16>, On<DeviceKind::cuda, bfloat16, float>>;
+
+/// And with the complex ones.
+using PlanCases = ::testing::Types<
+    On<DeviceKind::cpu, double>, On<DeviceKind::cpu, float>, On<DeviceKind::cpu, half>,
+    On<DeviceKind::cpu, half, float>, On<DeviceKind::cpu, bfloat16>,
+    On<DeviceKind::cpu, bfloat16, float>, On<DeviceKind::cpu, std::complex<float>>,
+    On<DeviceKind::cpu, std::complex<double>>, On<DeviceKind::cuda, double>,
+    On<DeviceKind::cuda, float>, On<DeviceKind::cuda, half>, On<DeviceKind::cuda, half, float>,
+    On<DeviceKind::cuda, bfloat16>, On<DeviceKind::cuda, bfloat16, float>,
+    On<DeviceKind::cuda, std::complex<float>>, On<DeviceKind::cuda, std::complex<double>>>;
 
 }  // namespace lanky::testing
 

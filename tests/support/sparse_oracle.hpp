@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <lanky/csr.hpp>
@@ -13,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "sparse/backend.hpp"
 #include "sparse/check_packed.hpp"
 #include "sparse/host_csr.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/policy.hpp"
 #include "support/executor.hpp"
 
 namespace lanky::testing {
@@ -26,10 +29,42 @@ inline std::uint64_t seed_or(std::uint64_t seed) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : seed;
 }
 
-/// Any real T from a double, rounded once.
+template <class T>
+inline constexpr bool kIsComplex = is_complex(kDType<T>);
+
+/// Any T from a double, rounded once.
 template <class T>
 T element(double value) {
-  return static_cast<T>(value);
+  if constexpr (kIsComplex<T>) {
+    return T(static_cast<typename T::value_type>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+template <class T>
+T element(std::complex<double> value) {
+  if constexpr (kIsComplex<T>) {
+    return T(value);
+  } else {
+    return static_cast<T>(value.real());
+  }
+}
+
+/// Its two parts in double; of a real number the second is 0.
+template <class T>
+std::complex<double> parts(T value) {
+  if constexpr (kIsComplex<T>) {
+    return value;
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+/// A T whose parts are drawn one by one.
+template <class T, class Draw>
+T draw_parts(Draw draw) {
+  const double real = draw();
+  return element<T>(std::complex<double>(real, kIsComplex<T> ? draw() : 0.0));
 }
 
 using Random = std::mt19937_64;
@@ -38,16 +73,17 @@ inline std::int64_t random_int(Random& random, std::int64_t least, std::int64_t 
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
-/// Integers of -2 .. 2: sums of products are exact in every accumulator.
+/// Integers of -2 .. 2, in both parts of a complex number: sums of products are exact in every
+/// accumulator.
 template <class T>
 T small_integer(Random& random) {
-  return element<T>(static_cast<double>(random() % 5) - 2.0);
+  return draw_parts<T>([&] { return static_cast<double>(random() % 5) - 2.0; });
 }
 
-/// Uniform in [-1, 1].
+/// Uniform in [-1, 1], both parts.
 template <class T>
 T uniform(Random& random) {
-  return element<T>(std::uniform_real_distribution<double>(-1.0, 1.0)(random));
+  return draw_parts<T>([&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); });
 }
 
 template <class T, class Draw>
@@ -76,7 +112,7 @@ CsrMatrix<T> matrix_of(const std::vector<std::int64_t>& lengths, std::int64_t co
   return a;
 }
 
-/// Lengths at both sides of every boundary of classes, tiles and pieces, in mixed order.
+/// Lengths at both sides of the boundaries of classes, pieces and windows, in mixed order.
 inline std::vector<std::int64_t> boundary_lengths() {
   std::vector<std::int64_t> lengths = {
       1024, 0,   3,   255,  5,  1,   2,   4,   8,  16,   2048, 0,    3,  1,  7,  9, 15,  17,
@@ -85,35 +121,6 @@ inline std::vector<std::int64_t> boundary_lengths() {
   for (std::int64_t length = 0; length < 40; ++length)
     lengths.push_back(length);
   return lengths;
-}
-
-/// The host matrix with the packed form that plans are made of; checked against the contract.
-template <class T>
-struct PackedOnHost {
-  explicit PackedOnHost(const CsrView<T>& view)
-      : checked(Stream(Device::cpu()), view),
-        placement(sparse::place_rows<T>(view.cols, checked.csr().row_offsets)),
-        slots(sparse::pack_slots(Stream(Device::cpu()), checked.csr(), placement)) {}
-
-  std::string violation() const {
-    return sparse::check_packed(sparse::view_of(placement, slots), checked.csr());
-  }
-
-  sparse::CheckedCsr<T> checked;
-  sparse::Placement placement;
-  sparse::PackedSlots<T> slots;
-};
-
-/// Kernels to test by name: all that the type has on a GPU, the one replay on the CPU.
-template <class T>
-std::vector<SpmvPath> paths_on(Device device) {
-  if (!device.is_cuda()) return {SpmvPath::automatic};
-  if (kDType<T> == DType::f32) return {SpmvPath::automatic, SpmvPath::cuda};
-  return {SpmvPath::mma, SpmvPath::cuda};
-}
-
-inline std::string path_name(SpmvPath path) {
-  return path == SpmvPath::mma ? "path mma" : path == SpmvPath::cuda ? "path cuda" : "path auto";
 }
 
 /// alpha, beta, x and the y that is there before.
@@ -125,6 +132,59 @@ struct Operands {
   std::vector<TOut> y;
 };
 
+/// A matrix packed by the CPU, in the shape that plans choose or in another.
+template <class T>
+struct PackedOnHost {
+  explicit PackedOnHost(const CsrView<T>& view)
+      : checked(stream(), view), packed(pack(sparse::choose_shape(checked.facts(), kDType<T>))) {}
+  PackedOnHost(const CsrView<T>& view, const sparse::Shape& shape)
+      : checked(stream(), view), packed(pack(shape)) {}
+
+  static Stream stream() { return Stream(Device::cpu()); }
+  sparse::PackedMatrix<T> pack(const sparse::Shape& shape) const {
+    return sparse::cpu::pack(stream(), checked.csr(), shape, nullptr);
+  }
+  std::string violation() const { return sparse::check_packed(packed.view(), checked.csr()); }
+
+  /// y after one product.
+  template <class TOut>
+  std::vector<TOut> multiply(const Operands<T, TOut>& operands) const {
+    std::vector<TOut> y = operands.y;
+    std::vector<Accumulator<T>> partials(packed.header.partials);
+    sparse::cpu::run<T, TOut>(packed.view(), {operands.x.data(), y.data(), operands.alpha,
+                                              operands.beta, partials.data()});
+    return y;
+  }
+
+  sparse::CheckedCsr<T> checked;
+  sparse::PackedMatrix<T> packed;
+};
+
+/// Any shape that keeps a window of a few thousand rows within its limits.
+template <class T>
+sparse::Shape random_shape(Random& random) {
+  sparse::Shape shape;
+  shape.lane_pieces = random() % 2 == 0 ? 1 : sparse::kLanePiecesMost<T>;
+  shape.piece_most = static_cast<int>(random_int(random, 4, random() % 2 == 0 ? 16 : 255));
+  shape.row_cost = static_cast<int>(random_int(random, 1, 8));
+  shape.granule = random() % 2 == 0 ? 1 : static_cast<int>(random_int(random, 2, 40));
+  const std::int64_t pieces = random_int(random, 1, random() % 2 == 0 ? 8 : 200);
+  shape.window_cost = static_cast<int>(shape.piece_most * pieces);
+  return shape;
+}
+
+/// Kernels to test by name: all that the type has on a GPU, the one replay on the CPU.
+template <class T>
+std::vector<SpmvPath> paths_on(Device device) {
+  if (!device.is_cuda()) return {SpmvPath::automatic};
+  if (kDType<T> == DType::f32 || kIsComplex<T>) return {SpmvPath::automatic, SpmvPath::cuda};
+  return {SpmvPath::mma, SpmvPath::cuda};
+}
+
+inline std::string path_name(SpmvPath path) {
+  return path == SpmvPath::mma ? "path mma" : path == SpmvPath::cuda ? "path cuda" : "path auto";
+}
+
 /// y after one run of the plan.
 template <class T, class TOut>
 std::vector<TOut> run_plan(const Stream& stream, const SpmvPlan<T, TOut>& plan,
@@ -135,37 +195,66 @@ std::vector<TOut> run_plan(const Stream& stream, const SpmvPlan<T, TOut>& plan,
   return y.to_host();
 }
 
-/// A row of alpha A x + beta y: in double, compensated (Ogita, Rump and Oishi 2005, Dot2), and the
-/// sum of magnitudes that its error bound is made of.
+/// A sum of products in double, compensated (Ogita, Rump and Oishi 2005, Dot2).
+class ExactSum {
+ public:
+  void add(double a, double b) {
+    const double product = a * b;
+    const double next = sum_ + product;
+    const double back = next - sum_;
+    correction_ += std::fma(a, b, -product) + ((sum_ - (next - back)) + (product - back));
+    sum_ = next;
+    plain_ += product;
+  }
+  double value() const { return std::isfinite(plain_) ? sum_ + correction_ : plain_; }
+
+ private:
+  double sum_ = 0.0;
+  double plain_ = 0.0;
+  double correction_ = 0.0;
+};
+
+/// The plain formula, which recovers no Inf from a NaN; of real numbers the plain product.
+template <class T>
+std::complex<double> product(std::complex<double> a, std::complex<double> b) {
+  if constexpr (!kIsComplex<T>) return a.real() * b.real();
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// A row of alpha A x + beta y, and the sum of magnitudes that its error bound is made of.
 struct ReferenceRow {
-  double value;
+  std::complex<double> value;
   double magnitude;
 };
 
 template <class T, class TOut>
 ReferenceRow reference_row(const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
                            std::int64_t row) {
-  double sum = 0.0;
-  double plain = 0.0;
-  double correction = 0.0;
+  ExactSum real;
+  ExactSum imaginary;
   double magnitude = 0.0;
   for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
-    const double value = static_cast<double>(a.values[entry]);
-    const double factor = static_cast<double>(operands.x[a.col_indices[entry]]);
-    const double product = value * factor;
-    const double next = sum + product;
-    const double back = next - sum;
-    correction += std::fma(value, factor, -product) + ((sum - (next - back)) + (product - back));
-    sum = next;
-    plain += product;
-    magnitude += std::fabs(product);
+    const std::complex<double> value = parts(a.values[entry]);
+    const std::complex<double> factor = parts(operands.x[a.col_indices[entry]]);
+    real.add(value.real(), factor.real());
+    if constexpr (kIsComplex<T>) {
+      real.add(-value.imag(), factor.imag());
+      imaginary.add(value.real(), factor.imag());
+      imaginary.add(value.imag(), factor.real());
+    }
+    magnitude += std::sqrt(std::norm(value) * std::norm(factor));
   }
-  const double total = std::isfinite(plain) ? sum + correction : plain;
-  const double alpha = static_cast<double>(operands.alpha);
-  const double beta = static_cast<double>(operands.beta);
-  if (beta == 0.0) return {alpha * total, std::fabs(alpha) * magnitude};
-  const double old = beta * static_cast<double>(operands.y[row]);
-  return {alpha * total + old, std::fabs(alpha) * magnitude + std::fabs(old)};
+  const std::complex<double> alpha = parts(operands.alpha);
+  const std::complex<double> beta = parts(operands.beta);
+  const auto scaled = product<T>(alpha, {real.value(), imaginary.value()});
+  if (beta == 0.0) return {scaled, std::abs(alpha) * magnitude};
+  const auto old = product<T>(beta, parts(operands.y[row]));
+  return {scaled + old, std::abs(alpha) * magnitude + std::abs(old)};
+}
+
+/// Equal numbers, or both NaN.
+inline bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 /// Integer data, or NaN and Inf: y must hold the reference, rounded once.
@@ -174,17 +263,17 @@ void expect_exact(const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
                   const std::vector<TOut>& y) {
   ASSERT_EQ(static_cast<std::int64_t>(y.size()), a.rows);
   for (std::int64_t row = 0; row < a.rows; ++row) {
-    const double expected =
-        static_cast<double>(element<TOut>(reference_row(a, operands, row).value));
-    const double actual = static_cast<double>(y[row]);
-    if (std::isnan(expected) && std::isnan(actual)) continue;
-    ASSERT_EQ(actual, expected) << "row " << row << " of "
-                                << a.row_offsets[row + 1] - a.row_offsets[row] << " entries";
+    const auto expected = parts(element<TOut>(reference_row(a, operands, row).value));
+    const auto actual = parts(y[row]);
+    ASSERT_TRUE(same_number(actual.real(), expected.real()) &&
+                same_number(actual.imag(), expected.imag()))
+        << actual << " instead of " << expected << " in row " << row << " of "
+        << a.row_offsets[row + 1] - a.row_offsets[row] << " entries";
   }
 }
 
 /// Random data: within k u sum |a||x| of the reference, u twice the unit roundoff of the
-/// accumulator (tensor cores truncate), and half a unit of y's type.
+/// accumulator (tensor cores truncate; complex products are two), and half a unit of y's type.
 template <class T, class TOut>
 void expect_within_bound(const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
                          const std::vector<TOut>& y) {
@@ -195,9 +284,10 @@ void expect_within_bound(const CsrMatrix<T>& a, const Operands<T, TOut>& operand
     const ReferenceRow reference = reference_row(a, operands, row);
     const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row] + 3);
     const double bound = terms * unit * reference.magnitude + subnormal +
-                         1.01 * unit_roundoff(kDType<TOut>) * std::fabs(reference.value);
-    ASSERT_NEAR(static_cast<double>(y[row]), reference.value, bound)
-        << "row " << row << " of " << terms - 3 << " entries";
+                         1.01 * unit_roundoff(kDType<TOut>) * std::abs(reference.value);
+    ASSERT_LE(std::abs(parts(y[row]) - reference.value), bound)
+        << parts(y[row]) << " instead of " << reference.value << " in row " << row << " of "
+        << terms - 3 << " entries";
   }
 }
 

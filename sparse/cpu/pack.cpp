@@ -1,0 +1,441 @@
+// Packing on the host: row lengths place windows and slices, columns choose how each slice stores
+// them, then every window is filled. Threads share the windows.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "core/plan_types.hpp"
+#include "sparse/backend.hpp"
+#include "sparse/cpu/placement.hpp"
+
+namespace lanky::sparse::cpu {
+
+namespace {
+
+/// The columns of a slice, zero-based.
+class SliceColumns {
+ public:
+  /// `columns` is that of the window's first entry.
+  SliceColumns(std::span<const Piece> pieces, const std::int32_t* columns, int index_base)
+      : pieces_(pieces), columns_(columns), index_base_(index_base) {}
+
+  std::int64_t at(int piece, int step) const {
+    return std::int64_t{columns_[pieces_[piece].first_entry + step]} - index_base_;
+  }
+  int width() const { return static_cast<int>(pieces_.size()); }
+  int depth() const { return pieces_[0].length; }
+  int length(int piece) const { return pieces_[piece].length; }
+
+  /// Least and greatest column of each step.
+  struct Ranges {
+    std::array<std::int64_t, kPieceMostLimit> least;
+    std::array<std::int64_t, kPieceMostLimit> most;
+  };
+  Ranges ranges() const {
+    Ranges ranges;
+    for (int step = 0; step < depth(); ++step)
+      ranges.least[step] = ranges.most[step] = at(0, step);
+    for (int piece = 1; piece < width(); ++piece) {
+      for (int step = 0; step < length(piece); ++step) {
+        ranges.least[step] = std::min(ranges.least[step], at(piece, step));
+        ranges.most[step] = std::max(ranges.most[step], at(piece, step));
+      }
+    }
+    return ranges;
+  }
+
+  /// The first kind with offsets from each step's base that can hold them.
+  IndexKind kind_by_steps() const {
+    const std::int64_t most = spread();
+    if (most <= std::numeric_limits<std::uint8_t>::max()) return IndexKind::offset8;
+    if (most <= std::numeric_limits<std::uint16_t>::max()) return IndexKind::offset16;
+    return IndexKind::absolute;
+  }
+
+  /// Whether all pieces are piece 0, shifted and cut short, and the shifts fit 16 bits.
+  bool repeat_shifted() const {
+    if (width() < 2) return false;
+    std::int64_t least_shift = 0;
+    std::int64_t most_shift = 0;
+    for (int piece = 1; piece < width(); ++piece) {
+      const std::int64_t shift = at(piece, 0) - at(0, 0);
+      for (int step = 1; step < length(piece); ++step) {
+        if (at(piece, step) - at(0, step) != shift) return false;
+      }
+      least_shift = std::min(least_shift, shift);
+      most_shift = std::max(most_shift, shift);
+    }
+    return most_shift - least_shift <= std::numeric_limits<std::uint16_t>::max();
+  }
+
+ private:
+  /// The greatest distance of two columns in one step.
+  std::int64_t spread() const {
+    const Ranges found = ranges();
+    std::int64_t spread = 0;
+    for (int step = 0; step < depth(); ++step)
+      spread = std::max(spread, found.most[step] - found.least[step]);
+    return spread;
+  }
+
+  std::span<const Piece> pieces_;
+  const std::int32_t* columns_;
+  int index_base_;
+};
+
+/// What a slice's columns take.
+struct IndexExtent {
+  std::int64_t units;  // of kIndexUnit bytes
+  std::int64_t bases;  // a multiple of kBaseUnit
+};
+
+IndexExtent index_extent(const Slice& slice, std::int64_t entries) {
+  const std::int64_t bytes = slice.kind == IndexKind::shared
+                                 ? slice.width * static_cast<int>(sizeof(std::uint16_t))
+                                 : entries * index_bytes(slice.kind);
+  return {round_up(bytes, kIndexUnit) / kIndexUnit,
+          has_bases(slice.kind) ? round_up(slice.depth, kBaseUnit) : 0};
+}
+
+std::int64_t entries_of(std::span<const Piece> pieces) {
+  std::int64_t entries = 0;
+  for (const Piece& piece : pieces)
+    entries += piece.length;
+  return entries;
+}
+
+/// Visits the windows with their pieces in slice order: visit(number, pieces). Threads share them.
+template <class Visit>
+void for_each_window(const Placement& placement, const std::int64_t* row_offsets, Visit visit) {
+  const PackedHeader& header = placement.header;
+#pragma omp parallel if (worth_threads(header))
+  {
+    WindowPieces pieces(row_offsets, header.shape);
+#pragma omp for schedule(dynamic, 4)
+    for (std::int64_t i = 0; i < header.windows; ++i)
+      visit(i, pieces.of(placement.windows[i]));
+  }
+}
+
+/// Decides how the slices of one window store their columns, and where.
+template <class T>
+class ColumnPlacement {
+ public:
+  ColumnPlacement(const Csr<T>& a, const Shape& shape, Window& window,
+                  std::span<const Piece> pieces, Slice* slices)
+      : columns_(a.columns + window.first_entry),
+        index_base_(a.index_base),
+        shape_(shape),
+        window_(window),
+        pieces_(pieces),
+        slices_(slices) {}
+
+  /// The window's first_index and first_base become counts; entries are added to their kinds.
+  void run(std::int64_t (&kind_entries)[kIndexKinds]) {
+    std::int64_t unshared = 0;  // entries
+    for (int i = 0; i < window_.slices; ++i) {
+      const bool shared = columns_of(i).repeat_shifted();
+      slices_[i].kind = shared ? IndexKind::shared : IndexKind::absolute;
+      if (!shared) unshared += entries_of(own(i));
+    }
+    stage(unshared);
+    for (int i = 0; i < window_.slices; ++i) {
+      Slice& slice = slices_[i];
+      if (slice.kind != IndexKind::shared)
+        slice.kind = window_.columns > 0 ? IndexKind::staged : columns_of(i).kind_by_steps();
+      slice.first_index = static_cast<std::uint16_t>(window_.first_index);
+      slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
+      const std::int64_t entries = entries_of(own(i));
+      const IndexExtent extent = index_extent(slice, entries);
+      window_.first_index += extent.units;
+      window_.first_base += extent.bases;
+      kind_entries[static_cast<int>(slice.kind)] += entries;
+    }
+  }
+
+ private:
+  std::span<const Piece> own(int slice) const { return pieces_in(slices_[slice], pieces_); }
+  SliceColumns columns_of(int slice) const { return {own(slice), columns_, index_base_}; }
+
+  void stage(std::int64_t unshared) {
+    if (pieces_.empty() || shape_.stage_most == 0) return;
+    const auto entries = entries_of(pieces_);
+    const auto [least, most] = std::minmax_element(columns_, columns_ + entries);
+    const std::int64_t span = std::int64_t{*most} - *least + 1;
+    if (!stages(span, unshared, shape_)) return;
+    window_.first_column = *least - index_base_;
+    window_.columns = static_cast<std::int32_t>(span);
+  }
+
+  const std::int32_t* columns_;  // of the window's entries
+  int index_base_;
+  const Shape& shape_;
+  Window& window_;
+  std::span<const Piece> pieces_;
+  Slice* slices_;
+};
+
+/// Kinds of all slices, and where their columns stand.
+template <class T>
+void place_columns(Placement& placement, const Csr<T>& a) {
+  PackedHeader& header = placement.header;
+  for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
+    std::int64_t kind_entries[kIndexKinds] = {};
+    ColumnPlacement<T>(a, header.shape, placement.windows[i], pieces,
+                       placement.slices.data() + i * header.slices_most)
+        .run(kind_entries);
+    for (int kind = 0; kind < kIndexKinds; ++kind) {
+      std::int64_t& of_kind = header.kind_entries[kind];
+#pragma omp atomic
+      of_kind += kind_entries[kind];
+    }
+  });
+  for (Window& window : placement.windows) {
+    place_part(window.first_index, header.index_units);
+    place_part(window.first_base, header.bases);
+    header.columns_most = std::max(header.columns_most, window.columns);
+  }
+}
+
+/// The values of a slice from those of its window's entries.
+template <class T>
+void fill_values(const Slice& slice, std::span<const Piece> pieces, const T* entries, T* slots) {
+  for_each_slot(
+      slice, [&](int piece) { return pieces[piece].length; },
+      [&](int step, int piece, int slot) {
+        slots[slot] = entries[pieces[piece].first_entry + step];
+      });
+}
+
+/// Writes the parts of the arrays that belong to one window.
+template <class T>
+class WindowFill {
+ public:
+  WindowFill(const Csr<T>& a, const PackedMatrix<T>& packed, std::int64_t number,
+             std::span<const Piece> pieces)
+      : a_(a),
+        packed_(packed),
+        window_(packed.windows.data()[number]),
+        slices_(packed.slices.data() + number * packed.header.slices_most),
+        pieces_(pieces) {}
+
+  void run() const {
+    clear();
+    for (int i = 0; i < window_.slices; ++i) {
+      const Slice& slice = slices_[i];
+      const std::span<const Piece> own = pieces_in(slice, pieces_);
+      fill_values(slice, own, a_.values + window_.first_entry,
+                  packed_.values.data() + window_.first_slot + slice.first_slot * kSlotUnit);
+      fill_columns(slice, SliceColumns(own, a_.columns + window_.first_entry, a_.index_base));
+      if (window_.first_piece >= 0) {
+        fill_pieces(slice, own, window_.first_piece + slice.first_piece);
+      }
+    }
+    if (window_.first_row_cell >= 0) fill_row_cells();
+  }
+
+ private:
+  /// Unused slots, bytes and bases stay zero.
+  void clear() const {
+    const std::int64_t number = &window_ - packed_.windows.data();
+    const PackedHeader& header = packed_.header;
+    const bool last = number + 1 == header.windows;
+    const Window* const next = &window_ + 1;
+    std::fill(packed_.values.data() + window_.first_slot,
+              packed_.values.data() + (last ? header.slots : next->first_slot), T{});
+    std::fill(packed_.indices.data() + window_.first_index * kIndexUnit,
+              packed_.indices.data() + (last ? header.index_units : next->first_index) * kIndexUnit,
+              std::uint8_t{0});
+    std::fill(packed_.bases.data() + window_.first_base,
+              packed_.bases.data() + (last ? header.bases : next->first_base), 0U);
+  }
+
+  void fill_columns(const Slice& slice, const SliceColumns& columns) const {
+    std::uint8_t* const indices =
+        packed_.indices.data() + (window_.first_index + slice.first_index) * kIndexUnit;
+    std::uint32_t* const bases =
+        packed_.bases.data() + window_.first_base + slice.first_base * kBaseUnit;
+    switch (slice.kind) {
+      case IndexKind::shared:
+        return fill_shared(columns, reinterpret_cast<std::uint16_t*>(indices), bases);
+      case IndexKind::staged:
+        return fill_staged(slice, columns, reinterpret_cast<std::uint16_t*>(indices));
+      case IndexKind::offset8:
+        return fill_offsets(slice, columns, indices, bases);
+      case IndexKind::offset16:
+        return fill_offsets(slice, columns, reinterpret_cast<std::uint16_t*>(indices), bases);
+      case IndexKind::absolute:
+        return fill_absolute(slice, columns, reinterpret_cast<std::uint32_t*>(indices));
+    }
+  }
+
+  static void fill_shared(const SliceColumns& columns, std::uint16_t* offsets,
+                          std::uint32_t* bases) {
+    std::int64_t least = columns.at(0, 0);
+    for (int piece = 1; piece < columns.width(); ++piece)
+      least = std::min(least, columns.at(piece, 0));
+    for (int piece = 0; piece < columns.width(); ++piece)
+      offsets[piece] = static_cast<std::uint16_t>(columns.at(piece, 0) - least);
+    for (int step = 0; step < columns.depth(); ++step)
+      bases[step] = static_cast<std::uint32_t>(columns.at(0, step) - offsets[0]);
+  }
+
+  void fill_staged(const Slice& slice, const SliceColumns& columns, std::uint16_t* offsets) const {
+    for_each_column(slice, columns, [&](int slot, int /*step*/, std::int64_t column) {
+      offsets[slot] = static_cast<std::uint16_t>(column - window_.first_column);
+    });
+  }
+
+  template <class Offset>
+  void fill_offsets(const Slice& slice, const SliceColumns& columns, Offset* offsets,
+                    std::uint32_t* bases) const {
+    const SliceColumns::Ranges ranges = columns.ranges();
+    for (int step = 0; step < columns.depth(); ++step)
+      bases[step] = static_cast<std::uint32_t>(ranges.least[step]);
+    for_each_column(slice, columns, [&](int slot, int step, std::int64_t column) {
+      offsets[slot] = static_cast<Offset>(column - ranges.least[step]);
+    });
+  }
+
+  void fill_absolute(const Slice& slice, const SliceColumns& columns,
+                     std::uint32_t* indices) const {
+    for_each_column(slice, columns, [&](int slot, int /*step*/, std::int64_t column) {
+      indices[slot] = static_cast<std::uint32_t>(column);
+    });
+  }
+
+  template <class Visit>
+  void for_each_column(const Slice& slice, const SliceColumns& columns, Visit visit) const {
+    for_each_slot(
+        slice, [&](int piece) { return columns.length(piece); },
+        [&](int step, int piece, int slot) { visit(slot, step, columns.at(piece, step)); });
+  }
+
+  void fill_pieces(const Slice& slice, std::span<const Piece> pieces, std::int64_t first) const {
+    const bool differ = slice.depth != slice.shortest;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      packed_.lengths.data()[first + i] = differ ? pieces[i].length : std::uint8_t{0};
+      packed_.cells.data()[first + i] = slice.listed == 1 ? pieces[i].cell : std::uint16_t{0};
+    }
+  }
+
+  void fill_row_cells() const {
+    std::uint16_t* const row_cells = packed_.row_cells.data() + window_.first_row_cell;
+    int cell = 0;
+    for (int row = 0; row < window_.rows; ++row) {
+      const std::int64_t* const offset = a_.row_offsets + window_.first_row + row;
+      row_cells[row] = static_cast<std::uint16_t>(cell);
+      cell += pieces_of(offset[1] - offset[0], packed_.header.shape.piece_most);
+    }
+    row_cells[window_.rows] = static_cast<std::uint16_t>(cell);
+  }
+
+  const Csr<T>& a_;
+  const PackedMatrix<T>& packed_;
+  const Window& window_;
+  const Slice* slices_;
+  std::span<const Piece> pieces_;
+};
+
+/// A placement with memory for the arrays of entries, which are not filled yet.
+template <class T>
+PackedMatrix<T> allocate(const Stream& stream, const Placement& placement, Allocator* allocator) {
+  const PackedHeader& header = placement.header;
+  return {header,
+          Buffer<Window>::from(stream, placement.windows, allocator),
+          Buffer<Slice>::from(stream, placement.slices, allocator),
+          Buffer<T>(stream, header.slots, allocator),
+          Buffer<std::uint8_t>(stream, header.index_units * kIndexUnit, allocator),
+          Buffer<std::uint32_t>(stream, header.bases, allocator),
+          Buffer<std::uint8_t>(stream, header.pieces_told, allocator),
+          Buffer<std::uint16_t>(stream, header.pieces_told, allocator),
+          Buffer<std::uint16_t>(stream, header.row_cells, allocator),
+          Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
+          Buffer<std::int64_t>::from(stream, placement.split_starts, allocator)};
+}
+
+/// The pieces of a window of a packed matrix, whose row offsets are gone: in slice order.
+template <class T>
+class PackedPieces {
+ public:
+  explicit PackedPieces(const PackedView<T>& a)
+      : a_(a), first_entries_(static_cast<std::size_t>(a.header.cells_most) + 1) {}
+
+  std::span<const Piece> of(std::int64_t number) {
+    const Window& window = a_.windows[number];
+    pieces_.clear();
+    for (int i = 0; i < window.slices; ++i)
+      append(window, a_.slices[number * a_.header.slices_most + i]);
+    find_entries();
+    return pieces_;
+  }
+
+ private:
+  void append(const Window& window, const Slice& slice) {
+    const std::int64_t told = window.first_piece + slice.first_piece;
+    for (int i = 0; i < slice.width; ++i) {
+      const bool differ = slice.depth != slice.shortest;
+      pieces_.push_back({0,
+                         slice.listed == 1 ? a_.cells[told + i]
+                                           : static_cast<std::uint16_t>(slice.first_cell + i),
+                         differ ? a_.lengths[told + i] : slice.depth});
+    }
+  }
+
+  /// Entries follow each other in the order of cells.
+  void find_entries() {
+    std::fill(first_entries_.begin(), first_entries_.end(), 0U);
+    for (const Piece& piece : pieces_)
+      first_entries_[piece.cell + 1] = piece.length;
+    std::partial_sum(first_entries_.begin(), first_entries_.end(), first_entries_.begin());
+    for (Piece& piece : pieces_)
+      piece.first_entry = first_entries_[piece.cell];
+  }
+
+  const PackedView<T>& a_;
+  std::vector<Piece> pieces_;
+  std::vector<std::uint32_t> first_entries_;  // of each cell; the pieces' end
+};
+
+}  // namespace
+
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator) {
+  Placement placement = place_rows(a.rows, a.cols, a.row_offsets, shape);
+  place_columns(placement, a);
+  PackedMatrix<T> packed = allocate<T>(stream, placement, allocator);
+  for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
+    WindowFill<T>(a, packed, i, pieces).run();
+  });
+  return packed;
+}
+
+template <class T>
+void update_values(const PackedView<T>& a, const T* values, T* slots) {
+  const PackedHeader& header = a.header;
+#pragma omp parallel if (worth_threads(header))
+  {
+    PackedPieces<T> window_pieces(a);
+#pragma omp for schedule(dynamic, 4)
+    for (std::int64_t i = 0; i < header.windows; ++i) {
+      const Window& window = a.windows[i];
+      const std::span<const Piece> pieces = window_pieces.of(i);
+      for (int j = 0; j < window.slices; ++j) {
+        const Slice& slice = a.slices[i * header.slices_most + j];
+        fill_values(slice, pieces_in(slice, pieces), values + window.first_entry,
+                    slots + window.first_slot + slice.first_slot * kSlotUnit);
+      }
+    }
+  }
+}
+
+#define LANKY_INSTANTIATE(T)                                                             \
+  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*); \
+  template void update_values(const PackedView<T>&, const T*, T*);
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse::cpu

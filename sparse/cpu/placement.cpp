@@ -1,0 +1,247 @@
+#include "sparse/cpu/placement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <lanky/error.hpp>
+#include <limits>
+
+#include "core/text.hpp"
+
+namespace lanky::sparse::cpu {
+
+WindowPieces::WindowPieces(const std::int64_t* row_offsets, const Shape& shape)
+    : row_offsets_(row_offsets), shape_(shape) {}
+
+std::span<const Piece> WindowPieces::of(const Window& window) {
+  list(window);
+  sort();
+  return sorted_;
+}
+
+void WindowPieces::list(const Window& window) {
+  listed_.clear();
+  buckets_.clear();
+  const std::int64_t first = window.first_entry;
+  if (window.partial >= 0) {
+    const std::int64_t end = row_offsets_[window.first_row + 1] - first;
+    list_row(0, 0, std::min<std::int64_t>(end, shape_.window_cost), true);
+    return;
+  }
+  const bool cut = window.first_row_cell >= 0;
+  for (int row = 0; row < window.rows; ++row) {
+    const std::int64_t* const offset = row_offsets_ + window.first_row + row;
+    list_row(row, offset[0] - first, offset[1] - first, cut);
+  }
+}
+
+/// The pieces of the window's row `row`, whose entries are begin .. end - 1 from the window's
+/// first.
+void WindowPieces::list_row(int row, std::int64_t begin, std::int64_t end, bool cut) {
+  for (int piece = 0; begin < end; ++piece, begin += shape_.piece_most) {
+    const auto length = static_cast<int>(std::min<std::int64_t>(end - begin, shape_.piece_most));
+    listed_.push_back({static_cast<std::uint32_t>(begin),
+                       static_cast<std::uint16_t>(cut ? listed_.size() : row),
+                       static_cast<std::uint8_t>(length)});
+    buckets_.push_back(static_cast<std::uint16_t>(bucket_of(piece, length, shape_.piece_most)));
+  }
+}
+
+/// Counting sort by buckets, stable.
+void WindowPieces::sort() {
+  std::array<int, buckets(kPieceMostLimit) + 1> next{};  // place of the next piece of each bucket
+  for (const std::uint16_t bucket : buckets_)
+    ++next[bucket + 1];
+  for (std::size_t bucket = 1; bucket < next.size(); ++bucket)
+    next[bucket] += next[bucket - 1];
+  sorted_.resize(listed_.size());
+  for (std::size_t i = 0; i < listed_.size(); ++i)
+    sorted_[next[buckets_[i]]++] = listed_[i];
+}
+
+namespace {
+
+/// Cuts rows into windows.
+class Cut {
+ public:
+  Cut(Placement& placement, const std::int64_t* row_offsets)
+      : placement_(placement),
+        header_(placement.header),
+        shape_(placement.header.shape),
+        row_offsets_(row_offsets) {}
+
+  void run() {
+    bool begin = true;
+    std::int64_t cost = 0;
+    std::int64_t cost_before = 0;  // of the last row that is a multiple of the granule
+    for (std::int64_t row = 0; row < header_.rows; ++row) {
+      const std::int64_t length = row_offsets_[row + 1] - row_offsets_[row];
+      count_class(length);
+      begin = begin || begins_window(row, cost, cost_before, shape_);
+      if (row % shape_.granule == 0) cost_before = cost;
+      cost += row_cost(length, shape_);
+      if (is_split(length, shape_)) {
+        close();
+        add_split(row, length);
+        begin = true;
+        continue;
+      }
+      if (begin) {
+        close();
+        open_ = {.first_row = row};
+        begin = false;
+      }
+      add(length);
+    }
+    close();
+    header_.windows = static_cast<std::int64_t>(placement_.windows.size());
+    header_.split_rows = static_cast<std::int64_t>(placement_.split_rows.size());
+  }
+
+ private:
+  /// The window that rows are added to.
+  struct Open {
+    std::int64_t first_row = 0;
+    std::int64_t rows = 0;
+    std::int64_t pieces = 0;
+    bool cut = false;    // a row is
+    bool empty = false;  // a row is
+  };
+
+  void count_class(std::int64_t length) {
+    const auto index = static_cast<int>(class_of(length, shape_));
+    ++header_.class_rows[index];
+    header_.class_entries[index] += length;
+  }
+
+  void add(std::int64_t length) {
+    ++open_.rows;
+    open_.pieces += pieces_of(length, shape_.piece_most);
+    open_.cut = open_.cut || length > shape_.piece_most;
+    open_.empty = open_.empty || length == 0;
+  }
+
+  void close() {
+    if (open_.rows == 0) return;
+    Window window{};
+    window.first_row_cell = -1;
+    window.partial = -1;
+    if (open_.cut) {
+      window.first_row_cell = header_.row_cells;
+      header_.row_cells += open_.rows + 1;
+    }
+    window.gaps = !open_.cut && open_.empty ? 1 : 0;
+    window.direct = !open_.cut && !open_.empty ? 1 : 0;
+    append(window, row_offsets_[open_.first_row], open_.cut ? open_.pieces : open_.rows);
+    open_ = {};
+  }
+
+  void add_split(std::int64_t row, std::int64_t length) {
+    for (std::int64_t entry = 0; entry < length; entry += shape_.window_cost) {
+      Window window{};
+      window.first_row_cell = -1;
+      window.partial = static_cast<std::int32_t>(header_.partials++);
+      const std::int64_t entries = std::min<std::int64_t>(length - entry, shape_.window_cost);
+      open_ = {.first_row = row, .rows = 1, .pieces = pieces_of(entries, shape_.piece_most)};
+      append(window, row_offsets_[row] + entry, open_.pieces);
+    }
+    open_ = {};
+    placement_.split_rows.push_back(static_cast<std::int32_t>(row));
+    placement_.split_starts.push_back(header_.partials);
+  }
+
+  void append(Window& window, std::int64_t first_entry, std::int64_t cells) {
+    constexpr std::int64_t kRowsMost = std::numeric_limits<std::uint16_t>::max();
+    if (cells > kCellsLimit || open_.rows > kRowsMost) {
+      throw Error(ErrorCode::unsupported,
+                  concat("the window of row ", open_.first_row, " would have ", open_.rows,
+                         " rows and ", cells, " cells, of which there can be ", kCellsLimit));
+    }
+    window.first_entry = first_entry;
+    window.first_row = static_cast<std::int32_t>(open_.first_row);
+    window.rows = static_cast<std::uint16_t>(open_.rows);
+    window.pieces = static_cast<std::uint16_t>(open_.pieces);
+    header_.cells_most = std::max(header_.cells_most, static_cast<std::int32_t>(cells));
+    placement_.windows.push_back(window);
+  }
+
+  Placement& placement_;
+  PackedHeader& header_;
+  const Shape& shape_;
+  const std::int64_t* row_offsets_;
+  Open open_;
+};
+
+/// The cells of a slice follow each other.
+bool is_run(std::span<const Piece> pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].cell != pieces[0].cell + i) return false;
+  }
+  return true;
+}
+
+/// The slices of a window, whose first_slot and first_piece become counts.
+void place_slices(Window& window, std::span<const Piece> pieces, const Shape& shape,
+                  std::vector<Slice>& slices) {
+  std::int64_t slot = 0;
+  bool told = false;
+  slices.clear();
+  for (std::size_t first = 0; first < pieces.size(); first += slices.back().width) {
+    const std::size_t left = pieces.size() - first;
+    const std::size_t wide = static_cast<std::size_t>(kLanes) * shape.lane_pieces;
+    const bool even = left >= wide && pieces[first].length == pieces[first + wide - 1].length;
+    const int width = slice_width(static_cast<int>(left), even, shape.lane_pieces);
+    const std::span<const Piece> own = pieces.subspan(first, width);
+    Slice slice{};
+    slice.first_slot = static_cast<std::uint16_t>(slot / kSlotUnit);
+    slice.first_piece = static_cast<std::uint16_t>(first);
+    slice.width = static_cast<std::uint8_t>(width);
+    slice.depth = own.front().length;
+    slice.shortest = own.back().length;
+    slice.listed = is_run(own) ? 0 : 1;
+    slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : own.front().cell;
+    for (const Piece& piece : own)
+      slot += piece.length;
+    slot = round_up(slot, kSlotUnit);
+    if (slice.listed == 1) window.direct = 0;
+    told = told || slice.listed == 1 || slice.depth != slice.shortest;
+    slices.push_back(slice);
+  }
+  window.slices = static_cast<std::uint16_t>(slices.size());
+  window.first_slot = slot;
+  window.first_piece = told ? window.pieces : -1;
+}
+
+}  // namespace
+
+Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* row_offsets,
+                     const Shape& shape) {
+  Placement placement;
+  PackedHeader& header = placement.header;
+  header.rows = rows;
+  header.cols = cols;
+  header.nnz = row_offsets[rows];
+  header.shape = shape;
+  Cut(placement, row_offsets).run();
+  std::vector<std::vector<Slice>> slices(static_cast<std::size_t>(header.windows));
+#pragma omp parallel if (worth_threads(header))
+  {
+    WindowPieces pieces(row_offsets, header.shape);
+#pragma omp for schedule(dynamic, 4)
+    for (std::int64_t i = 0; i < header.windows; ++i) {
+      Window& window = placement.windows[i];
+      place_slices(window, pieces.of(window), header.shape, slices[i]);
+    }
+  }
+  for (const std::vector<Slice>& own : slices)
+    header.slices_most = std::max(header.slices_most, static_cast<std::int32_t>(own.size()));
+  placement.slices.resize(header.windows * header.slices_most);
+  for (std::int64_t i = 0; i < header.windows; ++i)
+    std::ranges::copy(slices[i], placement.slices.begin() + i * header.slices_most);
+  for (Window& window : placement.windows) {
+    place_part(window.first_slot, header.slots, kWindowSlotAlign);
+    if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told);
+  }
+  return placement;
+}
+
+}  // namespace lanky::sparse::cpu
