@@ -10,14 +10,20 @@ namespace lanky::sparse {
 
 namespace {
 
-// Matrices of fewer entries are cut finely: an H200 multiplies with 135,000 lanes at once.
-constexpr std::int64_t kLargeLeast = 2'000'000;
+// What follows was measured on an H200 (docs/performance.md tells the alternatives).
+
+// From so many entries on there is work for wide slices and long pieces.
+constexpr std::int64_t kLargeLeast = 5'000'000;
+// Smaller matrices are cut into about as many windows as blocks are resident at once.
+constexpr std::int64_t kWindowsAtOnce = 750;
+// From so many on, several windows for each resident block, to even out their work.
+constexpr std::int64_t kWindowsLeast = 1300;
+constexpr std::int64_t kIrregularWindows = 3000;
 // Rows of equal length beyond this many entries are cut like any others.
 constexpr std::int64_t kRegularMost = 256;
-// Entries of a window of regular rows, at most, and windows, at least: 27-point stencils took 153
-// us with 7,000 entries, 134 with 28,000 and 201 with 56,000, where too few windows are left.
+// Entries of a window of regular rows, at most: a 27-point stencil took 153 us with 7,000, 134 with
+// 28,000 and 201 with 56,000, where too few windows are left.
 constexpr std::int64_t kRegularWindow = 28'000;
-constexpr std::int64_t kWindowsLeast = 1300;
 // x that a window stages: eight blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 32 << 10;
 
@@ -43,31 +49,54 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape) {
 
 }  // namespace
 
+namespace {
+
+/// For rows of about equal length: windows begin at multiples of a granule of rows.
+void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
+  std::int64_t granule = round_up(facts.rows / kWindowsAtOnce + 1, kLanes);
+  if (large) {
+    const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
+    granule = std::max<std::int64_t>(4 * kLanes, floor_power(most));
+  }
+  shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(granule, large ? 2048 : 128));
+  // Less than the granule's work, so that each begins a window.
+  shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
+}
+
+/// For all others: windows of about equal work.
+void shape_irregular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
+  const std::int64_t work = facts.nnz + shape.row_cost * facts.rows;
+  if (!large) {
+    shape.window_cost =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(work / kWindowsAtOnce, 512, 4096));
+  } else if (facts.longest > 64 * mean) {
+    shape.piece_most = 32;
+    shape.window_cost = 4096;
+  } else {
+    shape.window_cost = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(work / kIrregularWindows, 4096, mean < 16 ? 8192 : 16384));
+  }
+}
+
+}  // namespace
+
 Shape choose_shape(const RowFacts& facts, DType dtype) {
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
   const std::int64_t mean = std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1);
   const bool regular = facts.empty == 0 && facts.longest <= 2 * mean && mean <= kRegularMost;
   const bool large = facts.nnz >= kLargeLeast;
   Shape shape;
-  shape.lane_pieces = large ? lane_pieces_most(dtype) : 1;
-  shape.stage_most = large ? std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192) : 0;
-  if (regular) {
-    // Windows of as many slices as a block has warps, or of several times as many where that leaves
-    // enough of them.
-    const std::int64_t least = std::int64_t{4} * kLanes;
-    const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
-    const std::int64_t rows = large ? std::max(least, std::int64_t{floor_power(most)}) : least;
-    shape.piece_most = large ? kPieceMostLimit : 32;
-    shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(rows, 2048));
-    shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
-  } else if (large) {
-    const bool skewed = facts.longest > 64 * mean;
-    shape.piece_most = skewed ? 32 : 64;
-    shape.window_cost = skewed ? 4096 : mean < 16 ? 8192 : 16384;
+  if (large) {
+    shape.lane_pieces = lane_pieces_most(dtype);
+    shape.stage_most = std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192);
+    shape.piece_most = regular ? kPieceMostLimit : 64;
   } else {
-    shape.piece_most = 8;
-    shape.window_cost =
-        std::clamp(floor_power((facts.nnz + shape.row_cost * facts.rows) / 700), 128, 2048);
+    shape.piece_most = facts.nnz < 700'000 ? 8 : 16;
+  }
+  if (regular) {
+    shape_regular(shape, facts, mean, large);
+  } else {
+    shape_irregular(shape, facts, mean, large);
   }
   // A granule of rows may hold several times the mean: where that could pass a window's cells, or
   // where a row is as long as a window, windows begin anywhere.
