@@ -38,9 +38,13 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
     for (std::int64_t length = 0; length < 1300; ++length)
       lengths.push_back(length);
     std::shuffle(lengths.begin(), lengths.end(), random);
-    const auto a = matrix_of<TypeParam>(lengths, 1000, random, uniform<TypeParam>);
-    EXPECT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
-    EXPECT_EQ(PackedOnHost<TypeParam>(a.view(), shape).violation(), "");
+    const auto a = matrix_of<TypeParam>(lengths, 1000, random, small_integer<TypeParam>);
+    const PackedOnHost<TypeParam> packed(a.view(), shape);
+    ASSERT_EQ(packed.violation(), "");
+    const Operands<TypeParam, TypeParam> operands{
+        1, 0, vector_of<TypeParam>(a.cols, random, small_integer<TypeParam>),
+        std::vector<TypeParam>(a.rows)};
+    expect_exact(a, operands, packed.multiply(operands));
   }
 }
 
@@ -73,7 +77,17 @@ void draw_columns(CsrMatrix<T>& a, Random& random) {
   }
 }
 
-// Small integers: sums are exact, whatever their order.
+/// NaN or Inf, now and then, anywhere in `values`.
+template <class T>
+void spoil(std::vector<T>& values, Random& random) {
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity()};
+  if (values.empty() || random() % 4 != 0) return;
+  values[random() % values.size()] = element<T>(kSpecial[random() % 3]);
+}
+
+// Small integers: sums are exact, whatever their order. NaN and Inf reach the rows that IEEE says.
 TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
   const std::uint64_t seed = seed_or(2);
   for (std::uint64_t round = 0; round < 2000; ++round) {
@@ -82,13 +96,15 @@ TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
     const std::int64_t cols = random_int(random, 1, round % 16 == 0 ? 200'000 : 1000);
     auto a = matrix_of<TypeParam>(random_lengths(random), cols, random, small_integer<TypeParam>);
     draw_columns(a, random);
+    spoil(a.values, random);
     const PackedOnHost<TypeParam> packed(a.view(), random_shape<TypeParam>(random));
     ASSERT_EQ(packed.violation(), "");
-    const Operands<TypeParam, TypeParam> operands{
+    Operands<TypeParam, TypeParam> operands{
         small_integer<Accumulator<TypeParam>>(random),
         small_integer<Accumulator<TypeParam>>(random),
         vector_of<TypeParam>(cols, random, small_integer<TypeParam>),
         vector_of<TypeParam>(a.rows, random, small_integer<TypeParam>)};
+    spoil(operands.x, random);
     expect_exact(a, operands, packed.multiply(operands));
     if (this->HasFatalFailure()) return;
   }
