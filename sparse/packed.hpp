@@ -18,35 +18,41 @@ inline constexpr int kLanePiecesMost = sizeof(E) <= 4 ? 4 : 16 / static_cast<int
 
 /// What a plan chooses for a whole matrix.
 struct Shape {
-  std::int32_t lane_pieces = 1;     // R: 1 or kLanePiecesMost
+  std::int32_t lane_pieces = 1;     // of wide slices: kLanePiecesMost, or 1 for none
   std::int32_t piece_most = 255;    // entries of a piece, 4 .. 255
   std::int32_t row_cost = 4;        // of a row, in entries, where windows are cut
   std::int32_t granule = 1;         // rows a window begins at are multiples of it
-  std::int32_t window_cost = 8192;  // a multiple of piece_most
+  std::int32_t window_cost = 8192;  // a multiple of piece_most, at most kWindowCostMost
+  std::int32_t stage_most = 0;      // columns of x that a window may stage in shared memory
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 inline constexpr int kPieceMostLimit = 255;
+inline constexpr int kWindowCostMost = 65536;
 inline constexpr int kCellsLimit = 12288;  // of a window; their sums stand in shared memory
 
 /// How the columns of a slice are stored.
-enum class IndexKind : std::uint8_t { shared, offset8, offset16, absolute };
-inline constexpr int kIndexKinds = 4;
+enum class IndexKind : std::uint8_t { shared, staged, offset8, offset16, absolute };
+inline constexpr int kIndexKinds = 5;
 
-/// What a warp multiplies: kLanes * lane_pieces pieces side by side.
+/// What a warp multiplies: pieces side by side, at most kLanes, or exactly kLanes * lane_pieces of
+/// equal length ("wide").
 struct Slice {
-  std::uint32_t first_slot;   // from the window's; a multiple of kSlotAlign
-  std::uint32_t first_index;  // from the window's, in units of kIndexUnit bytes
+  std::uint16_t first_slot;   // from the window's, in units of kSlotUnit slots
+  std::uint16_t first_index;  // from the window's, in units of kIndexUnit bytes
   std::uint16_t first_base;   // from the window's, in units of kBaseUnit bases
+  std::uint16_t first_piece;  // of the window's
   std::uint16_t first_cell;   // of piece 0, where cells follow each other; else 0
   std::uint8_t depth;         // longest piece
   std::uint8_t shortest;      // shortest piece
+  std::uint8_t width;         // pieces
   IndexKind kind;
   std::uint8_t listed;  // 1: cells[] tells the cell of each piece
+  std::uint8_t unused;
 };
 static_assert(sizeof(Slice) == 16);
 
-inline constexpr int kSlotAlign = 4;         // slots
+inline constexpr int kSlotUnit = 4;          // slots; 65536 units hold 2 kWindowCostMost entries
 inline constexpr int kWindowSlotAlign = 16;  // slots
 inline constexpr int kIndexUnit = 16;        // bytes
 inline constexpr int kBaseUnit = 4;          // bases
@@ -62,12 +68,15 @@ struct alignas(16) Window {
   std::int32_t first_row;
   std::uint16_t rows;
   std::uint16_t pieces;
-  std::int32_t partial;  // of a split row's window: its number among the partial sums; else -1
-  std::uint8_t direct;   // 1: no row is cut or empty, no slice's cells are listed
-  std::uint8_t gaps;     // 1: no row is cut, some are empty
-  std::uint8_t unused[2];
+  std::int32_t partial;       // of a split row's window: its number among the partial sums; else -1
+  std::int32_t first_column;  // of those that are staged; 0 where none are
+  std::int32_t columns;       // staged ones
+  std::uint16_t slices;
+  std::uint8_t direct;  // 1: no row is cut or empty, no slice's cells are listed
+  std::uint8_t gaps;    // 1: no row is cut, some are empty
+  std::uint8_t unused[8];
 };
-static_assert(sizeof(Window) == 64);
+static_assert(sizeof(Window) == 80);
 
 /// A row's class by its entries; long rows are those cut into pieces.
 enum class RowClass : std::uint8_t { empty, short_row, medium, long_row };
@@ -87,6 +96,7 @@ struct PackedHeader {
   Shape shape;
   std::int32_t slices_most = 0;  // of a window
   std::int32_t cells_most = 0;
+  std::int32_t columns_most = 0;  // that a window stages
   std::int64_t windows = 0;
   std::int64_t slots = 0;
   std::int64_t index_units = 0;
@@ -178,21 +188,38 @@ constexpr bool begins_window(std::int64_t row, std::int64_t cost, std::int64_t c
   return row % shape.granule == 0 && cost / shape.window_cost != cost_before / shape.window_cost;
 }
 
-/// Pieces of slice `slice` of a window of `pieces`.
-constexpr int slice_width(int slice, int pieces, int lane_pieces) {
-  const int most = kLanes * lane_pieces;
-  const int left = pieces - slice * most;
-  return left < most ? left : most;
+/// Pieces of the slice that begins at piece `first` of a window's, sorted: `left` are left, and
+/// the wide slice from there on, if there are as many, is `even` (all of one length).
+constexpr int slice_width(int left, bool even, int lane_pieces) {
+  if (lane_pieces > 1 && left >= kLanes * lane_pieces && even) return kLanes * lane_pieces;
+  return left < kLanes ? left : kLanes;
 }
-/// Steps whose slots are in lane order.
-constexpr int whole_steps(int width, int shortest, int lane_pieces) {
-  return width == kLanes * lane_pieces ? shortest : 0;
+/// Pieces of a lane.
+constexpr int lane_pieces_of(int width) {
+  return width <= kLanes ? 1 : width / kLanes;
+}
+/// Whether a window stages `span` columns, from its least to its greatest, for `entries` that are
+/// in slices of other kinds than shared.
+constexpr int kStageReuse = 3;
+constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
+  return span <= shape.stage_most && entries >= kStageReuse * span;
+}
+constexpr bool has_bases(IndexKind kind) {
+  return kind != IndexKind::staged && kind != IndexKind::absolute;
 }
 constexpr int index_bytes(IndexKind kind) {
-  return kind == IndexKind::offset8    ? 1
-         : kind == IndexKind::offset16 ? 2
-         : kind == IndexKind::absolute ? 4
-                                       : 0;
+  switch (kind) {
+    case IndexKind::shared:
+      return 0;
+    case IndexKind::offset8:
+      return 1;
+    case IndexKind::staged:
+    case IndexKind::offset16:
+      return 2;
+    case IndexKind::absolute:
+      break;
+  }
+  return 4;
 }
 
 }  // namespace lanky::sparse

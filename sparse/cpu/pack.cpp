@@ -46,16 +46,14 @@ class SliceColumns {
     return ranges;
   }
 
-  /// The first kind that can hold them.
-  IndexKind kind() const {
-    if (repeat_shifted()) return IndexKind::shared;
+  /// The first kind with offsets from each step's base that can hold them.
+  IndexKind kind_by_steps() const {
     const std::int64_t most = spread();
     if (most <= std::numeric_limits<std::uint8_t>::max()) return IndexKind::offset8;
     if (most <= std::numeric_limits<std::uint16_t>::max()) return IndexKind::offset16;
     return IndexKind::absolute;
   }
 
- private:
   /// Whether all pieces are piece 0, shifted and cut short, and the shifts fit 16 bits.
   bool repeat_shifted() const {
     if (width() < 2) return false;
@@ -72,6 +70,7 @@ class SliceColumns {
     return most_shift - least_shift <= std::numeric_limits<std::uint16_t>::max();
   }
 
+ private:
   /// The greatest distance of two columns in one step.
   std::int64_t spread() const {
     const Ranges found = ranges();
@@ -92,11 +91,12 @@ struct IndexExtent {
   std::int64_t bases;  // a multiple of kBaseUnit
 };
 
-IndexExtent index_extent(IndexKind kind, const SliceColumns& columns, std::int64_t entries) {
-  const std::int64_t bytes = kind == IndexKind::shared ? columns.width() * sizeof(std::uint16_t)
-                                                       : entries * index_bytes(kind);
+IndexExtent index_extent(const Slice& slice, std::int64_t entries) {
+  const std::int64_t bytes = slice.kind == IndexKind::shared
+                                 ? slice.width * static_cast<int>(sizeof(std::uint16_t))
+                                 : entries * index_bytes(slice.kind);
   return {round_up(bytes, kIndexUnit) / kIndexUnit,
-          kind == IndexKind::absolute ? 0 : round_up(columns.depth(), kBaseUnit)};
+          has_bases(slice.kind) ? round_up(slice.depth, kBaseUnit) : 0};
 }
 
 std::int64_t entries_of(std::span<const Piece> pieces) {
@@ -119,41 +119,91 @@ void for_each_window(const Placement& placement, const std::int64_t* row_offsets
   }
 }
 
+/// Decides how the slices of one window store their columns, and where.
+template <class T>
+class ColumnPlacement {
+ public:
+  ColumnPlacement(const Csr<T>& a, const Shape& shape, Window& window,
+                  std::span<const Piece> pieces, Slice* slices)
+      : columns_(a.columns + window.first_entry),
+        index_base_(a.index_base),
+        shape_(shape),
+        window_(window),
+        pieces_(pieces),
+        slices_(slices) {}
+
+  /// The window's first_index and first_base become counts; entries are added to their kinds.
+  void run(std::int64_t (&kind_entries)[kIndexKinds]) {
+    std::int64_t unshared = 0;  // entries
+    for (int i = 0; i < window_.slices; ++i) {
+      const bool shared = columns_of(i).repeat_shifted();
+      slices_[i].kind = shared ? IndexKind::shared : IndexKind::absolute;
+      if (!shared) unshared += entries_of(own(i));
+    }
+    stage(unshared);
+    for (int i = 0; i < window_.slices; ++i) {
+      Slice& slice = slices_[i];
+      if (slice.kind != IndexKind::shared)
+        slice.kind = window_.columns > 0 ? IndexKind::staged : columns_of(i).kind_by_steps();
+      slice.first_index = static_cast<std::uint16_t>(window_.first_index);
+      slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
+      const std::int64_t entries = entries_of(own(i));
+      const IndexExtent extent = index_extent(slice, entries);
+      window_.first_index += extent.units;
+      window_.first_base += extent.bases;
+      kind_entries[static_cast<int>(slice.kind)] += entries;
+    }
+  }
+
+ private:
+  std::span<const Piece> own(int slice) const { return pieces_in(slices_[slice], pieces_); }
+  SliceColumns columns_of(int slice) const { return {own(slice), columns_, index_base_}; }
+
+  void stage(std::int64_t unshared) {
+    if (pieces_.empty() || shape_.stage_most == 0) return;
+    const auto entries = entries_of(pieces_);
+    const auto [least, most] = std::minmax_element(columns_, columns_ + entries);
+    const std::int64_t span = std::int64_t{*most} - *least + 1;
+    if (!stages(span, unshared, shape_)) return;
+    window_.first_column = *least - index_base_;
+    window_.columns = static_cast<std::int32_t>(span);
+  }
+
+  const std::int32_t* columns_;  // of the window's entries
+  int index_base_;
+  const Shape& shape_;
+  Window& window_;
+  std::span<const Piece> pieces_;
+  Slice* slices_;
+};
+
 /// Kinds of all slices, and where their columns stand.
 template <class T>
 void place_columns(Placement& placement, const Csr<T>& a) {
   PackedHeader& header = placement.header;
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
-    Window& window = placement.windows[i];
-    for (int j = 0; j < slices_of(window, header.shape); ++j) {
-      Slice& slice = placement.slices[i * header.slices_most + j];
-      const std::span<const Piece> own = pieces_of_slice(pieces, j, header.shape.lane_pieces);
-      const SliceColumns columns(own, a.columns + window.first_entry, a.index_base);
-      slice.kind = columns.kind();
-      slice.first_index = static_cast<std::uint32_t>(window.first_index);
-      slice.first_base = static_cast<std::uint16_t>(window.first_base / kBaseUnit);
-      const std::int64_t entries = entries_of(own);
-      const IndexExtent extent = index_extent(slice.kind, columns, entries);
-      window.first_index += extent.units;  // counts yet
-      window.first_base += extent.bases;
-      std::int64_t& of_kind = header.kind_entries[static_cast<int>(slice.kind)];
+    std::int64_t kind_entries[kIndexKinds] = {};
+    ColumnPlacement<T>(a, header.shape, placement.windows[i], pieces,
+                       placement.slices.data() + i * header.slices_most)
+        .run(kind_entries);
+    for (int kind = 0; kind < kIndexKinds; ++kind) {
+      std::int64_t& of_kind = header.kind_entries[kind];
 #pragma omp atomic
-      of_kind += entries;
+      of_kind += kind_entries[kind];
     }
   });
   for (Window& window : placement.windows) {
     place_part(window.first_index, header.index_units);
     place_part(window.first_base, header.bases);
+    header.columns_most = std::max(header.columns_most, window.columns);
   }
 }
 
 /// The values of a slice from those of its window's entries.
 template <class T>
-void fill_values(const Slice& slice, std::span<const Piece> pieces, int lane_pieces,
-                 const T* entries, T* slots) {
+void fill_values(const Slice& slice, std::span<const Piece> pieces, const T* entries, T* slots) {
   for_each_slot(
-      slice, static_cast<int>(pieces.size()), lane_pieces,
-      [&](int piece) { return pieces[piece].length; },
+      slice, [&](int piece) { return pieces[piece].length; },
       [&](int step, int piece, int slot) {
         slots[slot] = entries[pieces[piece].first_entry + step];
       });
@@ -167,21 +217,20 @@ class WindowFill {
              std::span<const Piece> pieces)
       : a_(a),
         packed_(packed),
-        shape_(packed.header.shape),
         window_(packed.windows.data()[number]),
         slices_(packed.slices.data() + number * packed.header.slices_most),
         pieces_(pieces) {}
 
   void run() const {
     clear();
-    for (int i = 0; i < slices_of(window_, shape_); ++i) {
-      const std::span<const Piece> own = pieces_of_slice(pieces_, i, shape_.lane_pieces);
+    for (int i = 0; i < window_.slices; ++i) {
       const Slice& slice = slices_[i];
-      fill_values(slice, own, shape_.lane_pieces, a_.values + window_.first_entry,
-                  packed_.values.data() + window_.first_slot + slice.first_slot);
+      const std::span<const Piece> own = pieces_in(slice, pieces_);
+      fill_values(slice, own, a_.values + window_.first_entry,
+                  packed_.values.data() + window_.first_slot + slice.first_slot * kSlotUnit);
       fill_columns(slice, SliceColumns(own, a_.columns + window_.first_entry, a_.index_base));
       if (window_.first_piece >= 0) {
-        fill_pieces(slice, own, window_.first_piece + (own.data() - pieces_.data()));
+        fill_pieces(slice, own, window_.first_piece + slice.first_piece);
       }
     }
     if (window_.first_row_cell >= 0) fill_row_cells();
@@ -211,6 +260,8 @@ class WindowFill {
     switch (slice.kind) {
       case IndexKind::shared:
         return fill_shared(columns, reinterpret_cast<std::uint16_t*>(indices), bases);
+      case IndexKind::staged:
+        return fill_staged(slice, columns, reinterpret_cast<std::uint16_t*>(indices));
       case IndexKind::offset8:
         return fill_offsets(slice, columns, indices, bases);
       case IndexKind::offset16:
@@ -229,6 +280,12 @@ class WindowFill {
       offsets[piece] = static_cast<std::uint16_t>(columns.at(piece, 0) - least);
     for (int step = 0; step < columns.depth(); ++step)
       bases[step] = static_cast<std::uint32_t>(columns.at(0, step) - offsets[0]);
+  }
+
+  void fill_staged(const Slice& slice, const SliceColumns& columns, std::uint16_t* offsets) const {
+    for_each_column(slice, columns, [&](int slot, int /*step*/, std::int64_t column) {
+      offsets[slot] = static_cast<std::uint16_t>(column - window_.first_column);
+    });
   }
 
   template <class Offset>
@@ -252,8 +309,7 @@ class WindowFill {
   template <class Visit>
   void for_each_column(const Slice& slice, const SliceColumns& columns, Visit visit) const {
     for_each_slot(
-        slice, columns.width(), shape_.lane_pieces,
-        [&](int piece) { return columns.length(piece); },
+        slice, [&](int piece) { return columns.length(piece); },
         [&](int step, int piece, int slot) { visit(slot, step, columns.at(piece, step)); });
   }
 
@@ -271,14 +327,13 @@ class WindowFill {
     for (int row = 0; row < window_.rows; ++row) {
       const std::int64_t* const offset = a_.row_offsets + window_.first_row + row;
       row_cells[row] = static_cast<std::uint16_t>(cell);
-      cell += pieces_of(offset[1] - offset[0], shape_.piece_most);
+      cell += pieces_of(offset[1] - offset[0], packed_.header.shape.piece_most);
     }
     row_cells[window_.rows] = static_cast<std::uint16_t>(cell);
   }
 
   const Csr<T>& a_;
   const PackedMatrix<T>& packed_;
-  const Shape& shape_;
   const Window& window_;
   const Slice* slices_;
   std::span<const Piece> pieces_;
@@ -311,17 +366,16 @@ class PackedPieces {
   std::span<const Piece> of(std::int64_t number) {
     const Window& window = a_.windows[number];
     pieces_.clear();
-    for (int i = 0; i < slices_of(window, a_.header.shape); ++i)
-      append(window, a_.slices[number * a_.header.slices_most + i], i);
+    for (int i = 0; i < window.slices; ++i)
+      append(window, a_.slices[number * a_.header.slices_most + i]);
     find_entries();
     return pieces_;
   }
 
  private:
-  void append(const Window& window, const Slice& slice, int number) {
-    const int width = slice_width(number, window.pieces, a_.header.shape.lane_pieces);
-    const std::int64_t told = window.first_piece + static_cast<std::int64_t>(pieces_.size());
-    for (int i = 0; i < width; ++i) {
+  void append(const Window& window, const Slice& slice) {
+    const std::int64_t told = window.first_piece + slice.first_piece;
+    for (int i = 0; i < slice.width; ++i) {
       const bool differ = slice.depth != slice.shortest;
       pieces_.push_back({0,
                          slice.listed == 1 ? a_.cells[told + i]
@@ -369,11 +423,10 @@ void update_values(const PackedView<T>& a, const T* values, T* slots) {
     for (std::int64_t i = 0; i < header.windows; ++i) {
       const Window& window = a.windows[i];
       const std::span<const Piece> pieces = window_pieces.of(i);
-      for (int j = 0; j < slices_of(window, header.shape); ++j) {
+      for (int j = 0; j < window.slices; ++j) {
         const Slice& slice = a.slices[i * header.slices_most + j];
-        fill_values(slice, pieces_of_slice(pieces, j, header.shape.lane_pieces),
-                    header.shape.lane_pieces, values + window.first_entry,
-                    slots + window.first_slot + slice.first_slot);
+        fill_values(slice, pieces_in(slice, pieces), values + window.first_entry,
+                    slots + window.first_slot + slice.first_slot * kSlotUnit);
       }
     }
   }

@@ -161,7 +161,6 @@ class Cut {
     window.rows = static_cast<std::uint16_t>(open_.rows);
     window.pieces = static_cast<std::uint16_t>(open_.pieces);
     header_.cells_most = std::max(header_.cells_most, static_cast<std::int32_t>(cells));
-    header_.slices_most = std::max(header_.slices_most, slices_of(window, shape_));
     placement_.windows.push_back(window);
   }
 
@@ -180,26 +179,34 @@ bool is_run(std::span<const Piece> pieces) {
   return true;
 }
 
-/// Fills the window's slices [slices_of(window)]; its first_slot and first_piece hold counts yet.
+/// The slices of a window, whose first_slot and first_piece become counts.
 void place_slices(Window& window, std::span<const Piece> pieces, const Shape& shape,
-                  Slice* slices) {
+                  std::vector<Slice>& slices) {
   std::int64_t slot = 0;
   bool told = false;
-  const int count = slices_of(window, shape);
-  for (int i = 0; i < count; ++i) {
-    const std::span<const Piece> own = pieces_of_slice(pieces, i, shape.lane_pieces);
-    Slice& slice = slices[i];
-    slice.first_slot = static_cast<std::uint32_t>(slot);
+  slices.clear();
+  for (std::size_t first = 0; first < pieces.size(); first += slices.back().width) {
+    const std::size_t left = pieces.size() - first;
+    const std::size_t wide = static_cast<std::size_t>(kLanes) * shape.lane_pieces;
+    const bool even = left >= wide && pieces[first].length == pieces[first + wide - 1].length;
+    const int width = slice_width(static_cast<int>(left), even, shape.lane_pieces);
+    const std::span<const Piece> own = pieces.subspan(first, width);
+    Slice slice{};
+    slice.first_slot = static_cast<std::uint16_t>(slot / kSlotUnit);
+    slice.first_piece = static_cast<std::uint16_t>(first);
+    slice.width = static_cast<std::uint8_t>(width);
     slice.depth = own.front().length;
     slice.shortest = own.back().length;
     slice.listed = is_run(own) ? 0 : 1;
     slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : own.front().cell;
     for (const Piece& piece : own)
       slot += piece.length;
-    slot = round_up(slot, kSlotAlign);
+    slot = round_up(slot, kSlotUnit);
     if (slice.listed == 1) window.direct = 0;
     told = told || slice.listed == 1 || slice.depth != slice.shortest;
+    slices.push_back(slice);
   }
+  window.slices = static_cast<std::uint16_t>(slices.size());
   window.first_slot = slot;
   window.first_piece = told ? window.pieces : -1;
 }
@@ -215,17 +222,21 @@ Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* r
   header.nnz = row_offsets[rows];
   header.shape = shape;
   Cut(placement, row_offsets).run();
-  placement.slices.resize(header.windows * header.slices_most);
+  std::vector<std::vector<Slice>> slices(static_cast<std::size_t>(header.windows));
 #pragma omp parallel if (worth_threads(header))
   {
     WindowPieces pieces(row_offsets, header.shape);
 #pragma omp for schedule(dynamic, 4)
     for (std::int64_t i = 0; i < header.windows; ++i) {
       Window& window = placement.windows[i];
-      place_slices(window, pieces.of(window), header.shape,
-                   placement.slices.data() + i * header.slices_most);
+      place_slices(window, pieces.of(window), header.shape, slices[i]);
     }
   }
+  for (const std::vector<Slice>& own : slices)
+    header.slices_most = std::max(header.slices_most, static_cast<std::int32_t>(own.size()));
+  placement.slices.resize(header.windows * header.slices_most);
+  for (std::int64_t i = 0; i < header.windows; ++i)
+    std::ranges::copy(slices[i], placement.slices.begin() + i * header.slices_most);
   for (Window& window : placement.windows) {
     place_part(window.first_slot, header.slots, kWindowSlotAlign);
     if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told);

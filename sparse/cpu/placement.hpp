@@ -39,15 +39,8 @@ class WindowPieces {
 };
 
 /// The pieces of one slice among those of its window.
-inline std::span<const Piece> pieces_of_slice(std::span<const Piece> pieces, int slice,
-                                              int lane_pieces) {
-  return pieces.subspan(
-      static_cast<std::size_t>(slice) * kLanes * lane_pieces,
-      static_cast<std::size_t>(slice_width(slice, static_cast<int>(pieces.size()), lane_pieces)));
-}
-inline int slices_of(const Window& window, const Shape& shape) {
-  const int most = kLanes * shape.lane_pieces;
-  return (window.pieces + most - 1) / most;
+inline std::span<const Piece> pieces_in(const Slice& slice, std::span<const Piece> window) {
+  return window.subspan(slice.first_piece, slice.width);
 }
 
 /// A packed matrix without its arrays of entries. Kinds, first_index and first_base are zero yet,
@@ -76,20 +69,22 @@ inline bool worth_threads(const PackedHeader& header) {
   return header.nnz + header.rows >= kThreadsLeast;
 }
 
-/// Calls visit(step, piece, slot) for each slot of a slice of `width` pieces, in slot order from
-/// the slice's first; length(i) is that of its piece i.
+/// Calls visit(step, piece, slot) for each slot of a slice, in slot order from the slice's first;
+/// length(i) is that of its piece i.
 template <class Length, class Visit>
-void for_each_slot(const Slice& slice, int width, int lane_pieces, Length length, Visit visit) {
-  const int whole = whole_steps(width, slice.shortest, lane_pieces);
+void for_each_slot(const Slice& slice, Length length, Visit visit) {
   int slot = 0;
-  for (int step = 0; step < whole; ++step) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      for (int i = 0; i < lane_pieces; ++i)
-        visit(step, i * kLanes + lane, slot++);
+  if (slice.width > kLanes) {
+    for (int step = 0; step < slice.depth; ++step) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        for (int piece = lane; piece < slice.width; piece += kLanes)
+          visit(step, piece, slot++);
+      }
     }
+    return;
   }
-  int active = width;
-  for (int step = whole; step < slice.depth; ++step) {
+  int active = slice.width;
+  for (int step = 0; step < slice.depth; ++step) {
     while (length(active - 1) <= step)
       --active;
     for (int piece = 0; piece < active; ++piece)

@@ -59,8 +59,8 @@ class Replay {
   void run_window(std::int64_t number, Sum* cells) const {
     const Window& window = a_.windows[number];
     if (window.gaps == 1) std::fill_n(cells, window.rows, Sum{});
-    for (int i = 0; i < slices_of(window, a_.header.shape); ++i)
-      run_slice(window, a_.slices[number * a_.header.slices_most + i], i, cells);
+    for (int i = 0; i < window.slices; ++i)
+      run_slice(window, a_.slices[number * a_.header.slices_most + i], cells);
     if (window.partial >= 0) {
       partials_[window.partial] = sum_of(cells, 0, window.pieces);
     } else if (window.first_row_cell < 0) {
@@ -73,30 +73,26 @@ class Replay {
     }
   }
 
-  void run_slice(const Window& window, const Slice& slice, int number, Sum* cells) const {
-    const int lane_pieces = a_.header.shape.lane_pieces;
-    const int width = slice_width(number, window.pieces, lane_pieces);
-    const std::int64_t told = window.first_piece + std::int64_t{kLanes} * lane_pieces * number;
+  void run_slice(const Window& window, const Slice& slice, Sum* cells) const {
+    const std::int64_t told = window.first_piece + slice.first_piece;
     std::array<Sum, kLanes * kLanePiecesMost<T>> sums{};
-    walk_slice(window, slice, width, told, sums.data());
-    for (int i = 0; i < width; ++i)
+    walk_slice(window, slice, told, sums.data());
+    for (int i = 0; i < slice.width; ++i)
       cells[slice.listed == 1 ? a_.cells[told + i] : slice.first_cell + i] = sums[i];
   }
 
   /// Adds the products of a slice to the sums of its pieces.
-  void walk_slice(const Window& window, const Slice& slice, int width, std::int64_t told,
-                  Sum* sums) const {
+  void walk_slice(const Window& window, const Slice& slice, std::int64_t told, Sum* sums) const {
     const std::uint8_t* const indices =
         a_.indices + (window.first_index + slice.first_index) * kIndexUnit;
     const auto* const offsets = reinterpret_cast<const std::uint16_t*>(indices);
     const auto* const columns = reinterpret_cast<const std::uint32_t*>(indices);
     const std::uint32_t* const bases = a_.bases + window.first_base + slice.first_base * kBaseUnit;
-    const T* const values = a_.values + window.first_slot + slice.first_slot;
+    const T* const values = a_.values + window.first_slot + slice.first_slot * kSlotUnit;
     const bool differ = slice.depth != slice.shortest;
     const auto walk = [&](auto column) {
       for_each_slot(
-          slice, width, a_.header.shape.lane_pieces,
-          [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
+          slice, [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
           [&](int step, int piece, int slot) {
             sums[piece] += product(static_cast<Sum>(values[slot]),
                                    static_cast<Sum>(x_[column(step, piece, slot)]));
@@ -105,6 +101,8 @@ class Replay {
     switch (slice.kind) {
       case IndexKind::shared:
         return walk([&](int step, int piece, int) { return bases[step] + offsets[piece]; });
+      case IndexKind::staged:
+        return walk([&](int, int, int slot) { return window.first_column + offsets[slot]; });
       case IndexKind::offset8:
         return walk([&](int step, int, int slot) { return bases[step] + indices[slot]; });
       case IndexKind::offset16:

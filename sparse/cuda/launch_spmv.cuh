@@ -4,10 +4,10 @@
 #include <lanky/error.hpp>
 #include <limits>
 #include <string>
-#include <type_traits>
 
+#include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
-#include "sparse/cuda/spmv_kernels.cuh"
+#include "sparse/cuda/spmv_window.cuh"
 
 namespace lanky::sparse::cuda {
 
@@ -21,75 +21,68 @@ inline dim3 grid_of(std::int64_t blocks) {
   return dim3(static_cast<unsigned>(blocks));
 }
 
-template <class E, class EOut, class Sum>
-using ProductKernel = void (*)(PackedView<E>, DeviceProduct<E, EOut, Sum>);
+/// Tensor cores have no IEEE product of floats, and none of complex numbers.
+template <class T>
+inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 
-/// The kernel of `path`, mma or cuda; tensor cores have no IEEE product of float.
-template <class E, class EOut, class Sum>
-ProductKernel<E, EOut, Sum> product_kernel(SpmvPath path) {
-  if constexpr (!std::is_same_v<E, float>) {
-    if (path == SpmvPath::mma) return &spmv_mma_kernel<E, EOut, Sum>;
+template <class T, class TOut>
+using ProductKernel = void (*)(PackedView<device::DeviceElement<T>>, DeviceProduct<T, TOut>);
+
+/// The kernel of `path`, mma or cuda, for wide slices of kWide pieces a lane.
+template <int kWide, class T, class TOut>
+ProductKernel<T, TOut> product_kernel(SpmvPath path) {
+  if constexpr (kHasMma<T>) {
+    if (path == SpmvPath::mma) return &spmv_mma_kernel<kWide, T, TOut>;
   }
-  return &spmv_cuda_kernel<E, EOut, Sum>;
+  return &spmv_cuda_kernel<kWide, T, TOut>;
 }
 
 template <class T, class TOut>
-void load(const Stream& stream, SpmvPath path) {
-  using E = device::DeviceElement<T>;
-  using EOut = device::DeviceElement<TOut>;
-  using Sum = Accumulator<T>;
-  device::load_kernels(stream, product_kernel<E, EOut, Sum>(path),
-                       &spmv_finish_kernel<32, E, EOut, Sum>,
-                       &spmv_finish_kernel<kFinishThreads, E, EOut, Sum>);
+ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
+  if (shape.lane_pieces == 1) return product_kernel<1, T, TOut>(path);
+  return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
 }
 
-template <class E, class EOut, class Sum>
-void launch_finish(const Stream& stream, const PackedView<E>& a,
-                   const DeviceProduct<E, EOut, Sum>& product) {
-  const PackedHeader& header = a.header;
-  // A warp a row, unless few rows have many pieces each (32: one round of loads for a warp).
-  const bool share_block = header.split_pieces > 32 * header.split_rows;
-  const std::int64_t rows_per_block = share_block ? 1 : kFinishThreads / 32;
-  const dim3 grid = grid_of(device::ceil_div(header.split_rows, rows_per_block));
-  if (share_block) {
-    spmv_finish_kernel<kFinishThreads><<<grid, kFinishThreads, 0, stream.native()>>>(a, product);
-  } else {
-    spmv_finish_kernel<32><<<grid, kFinishThreads, 0, stream.native()>>>(a, product);
-  }
+/// Cells, then columns of x.
+template <class T>
+int shared_bytes(const PackedHeader& a) {
+  return a.cells_most * static_cast<int>(sizeof(Accumulator<T>)) +
+         a.columns_most * static_cast<int>(sizeof(T));
+}
+
+template <class T, class TOut>
+void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
+  const auto kernel = product_kernel<T, TOut>(path, a.shape);
+  device::load_kernels(stream, kernel, &spmv_finish_kernel<T, TOut>);
+  device::allow_shared_memory(stream, kernel, shared_bytes<T>(a));
+}
+
+template <class T>
+PackedView<device::DeviceElement<T>> device_view(const PackedView<T>& a) {
+  return {a.header,    a.windows,    a.slices,      device::device_pointer(a.values),
+          a.indices,   a.bases,      a.lengths,     a.cells,
+          a.row_cells, a.split_rows, a.split_starts};
 }
 
 template <class T, class TOut>
 void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
          const Product<T, TOut>& product) {
-  using E = device::DeviceElement<T>;
-  using EOut = device::DeviceElement<TOut>;
-  using Sum = Accumulator<T>;
   const PackedHeader& header = packed.header;
-  const std::int64_t work = units(header);
-  if (work == 0) return;
-  const PackedView<E> a{header,
-                        device::device_pointer(packed.values),
-                        packed.columns,
-                        packed.piece_tiles,
-                        packed.split_starts,
-                        packed.block_tiles,
-                        packed.long_rows,
-                        packed.medium_rows,
-                        packed.short_rows,
-                        packed.empty_rows};
-  const DeviceProduct<E, EOut, Sum> arguments{
+  if (header.windows == 0) return;
+  const auto a = device_view(packed);
+  const DeviceProduct<T, TOut> arguments{
       device::device_pointer(product.x), device::device_pointer(product.y),
-      device::DeviceScalar<Sum>(product.alpha), device::DeviceScalar<Sum>(product.beta),
-      product.partials};
+      device::DeviceScalar<Accumulator<T>>(product.alpha),
+      device::DeviceScalar<Accumulator<T>>(product.beta), device::device_pointer(product.partials)};
 
   const device::LaunchScope scope(stream);
-  const dim3 grid = grid_of(device::ceil_div<std::int64_t>(work, kWarpsPerBlock));
-  constexpr int kThreads = kWarpsPerBlock * 32;
-  product_kernel<E, EOut, Sum>(path)<<<grid, kThreads, 0, stream.native()>>>(a, arguments);
-  scope.check("spmv kernel");
+  device::launch_dependent(
+      stream, product_kernel<T, TOut>(path, header.shape),
+      {grid_of(header.windows), kThreads, static_cast<std::size_t>(shared_bytes<T>(header))}, a,
+      arguments);
   if (header.split_rows > 0) {
-    launch_finish(stream, a, arguments);
-    scope.check("spmv_finish_kernel");
+    device::launch_dependent(stream, &spmv_finish_kernel<T, TOut>,
+                             {grid_of(header.split_rows), kThreads}, a, arguments);
   }
 }
 

@@ -3,8 +3,8 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<bfloat16, bfloat16>(const Stream&, SpmvPath);
-template void load<bfloat16, float>(const Stream&, SpmvPath);
+template void load<bfloat16, bfloat16>(const Stream&, SpmvPath, const PackedHeader&);
+template void load<bfloat16, float>(const Stream&, SpmvPath, const PackedHeader&);
 template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
                   const Product<bfloat16, bfloat16>&);
 template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
