@@ -10,10 +10,16 @@ namespace lanky::sparse {
 
 namespace {
 
-// Lanes of an H200 that multiply at once: 132 multiprocessors, 32 warps each.
-constexpr std::int64_t kBusyLanes = std::int64_t{132} * 32 * kLanes;
-
-constexpr int kWindowCostMost = 32768;
+// Matrices of fewer entries are cut finely: an H200 multiplies with 135,000 lanes at once.
+constexpr std::int64_t kLargeLeast = 2'000'000;
+// Rows of equal length beyond this many entries are cut like any others.
+constexpr std::int64_t kRegularMost = 256;
+// Entries of a window of regular rows, at most, and windows, at least: 27-point stencils took 153
+// us with 7,000 entries, 134 with 28,000 and 201 with 56,000, where too few windows are left.
+constexpr std::int64_t kRegularWindow = 28'000;
+constexpr std::int64_t kWindowsLeast = 1300;
+// x that a window stages: eight blocks of a multiprocessor share 227 KB.
+constexpr int kStagedBytes = 32 << 10;
 
 int lane_pieces_most(DType dtype) {
   const auto bytes = static_cast<int>(size_of(dtype));
@@ -38,27 +44,29 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape) {
 }  // namespace
 
 Shape choose_shape(const RowFacts& facts, DType dtype) {
-  const std::int64_t filled = facts.rows - facts.empty;
-  const std::int64_t mean = filled == 0 ? 0 : (facts.nnz + filled - 1) / filled;
-  // Rows of which kLanes are more than a window's work are cut anywhere.
-  const bool regular = facts.empty == 0 && facts.longest <= 2 * mean &&
-                       kLanes * (mean + Shape{}.row_cost) <= kWindowCostMost;
-  const std::int64_t share = facts.nnz / kBusyLanes;  // entries of a lane
+  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
+  const std::int64_t mean = std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1);
+  const bool regular = facts.empty == 0 && facts.longest <= 2 * mean && mean <= kRegularMost;
+  const bool large = facts.nnz >= kLargeLeast;
   Shape shape;
-  const int longest_walk = regular ? 128 : 64;
-  shape.piece_most = std::clamp(2 * floor_power(share), 8, longest_walk);
-  const std::int64_t walk = std::clamp<std::int64_t>(mean, 1, shape.piece_most);
-  const int most = lane_pieces_most(dtype);
-  shape.lane_pieces = share >= 2 * walk * most ? most : 1;
-  const std::int64_t rows =
-      std::int64_t{4} * kLanes * shape.lane_pieces;  // one slice for each of 4 warps
+  shape.lane_pieces = large ? lane_pieces_most(dtype) : 1;
+  shape.stage_most = large ? std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192) : 0;
   if (regular) {
-    const std::int64_t pieces =
-        std::max<std::int64_t>((mean + shape.piece_most - 1) / shape.piece_most, 1);
-    shape.granule = static_cast<std::int32_t>(std::max<std::int64_t>(rows / pieces, kLanes));
-    shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost));
+    // Windows of as many slices as a block has warps, or of several times as many where that leaves
+    // enough of them.
+    const std::int64_t least = std::int64_t{4} * kLanes;
+    const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
+    const std::int64_t rows = large ? std::max(least, std::int64_t{floor_power(most)}) : least;
+    shape.piece_most = large ? kPieceMostLimit : 32;
+    shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(rows, 2048));
+    shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
+  } else if (large) {
+    const bool skewed = facts.longest > 64 * mean;
+    shape.piece_most = skewed ? 32 : 64;
+    shape.window_cost = skewed ? 4096 : mean < 16 ? 8192 : 16384;
   } else {
-    shape.window_cost = std::clamp(floor_power(share * 4 * kLanes), 512, kWindowCostMost);
+    shape.piece_most = 8;
+    shape.window_cost = std::clamp(floor_power(facts.nnz / 1500), 128, 1024);
   }
   // A granule of rows may hold several times the mean: where that could pass a window's cells, or
   // where a row is as long as a window, windows begin anywhere.

@@ -56,7 +56,7 @@ class SliceColumns {
 
   /// Whether all pieces are piece 0, shifted and cut short, and the shifts fit 16 bits.
   bool repeat_shifted() const {
-    if (width() < 2) return false;
+    if (width() < 2 || depth() < 2) return false;
     std::int64_t least_shift = 0;
     std::int64_t most_shift = 0;
     for (int piece = 1; piece < width(); ++piece) {

@@ -131,7 +131,7 @@ class WindowProduct {
     if (window_.columns != 0) stage_columns();
     if (window_.gaps != 0 || window_.columns != 0)
       __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
-    for (int s = warp(); s < window_.slices; s += kWarps) {
+    for (int s = warp(); next.width > 0; s += kWarps) {
       const Slice slice = next;
       next = load_slice(s + kWarps);
       if (kWide > 1 && slice.width > kLanes) {
@@ -205,11 +205,11 @@ class WindowProduct {
     if (kPieces > 1 || lane() < slice.width) leave(cells, sums);
   }
 
-  /// Slice `number` of the window's; zeros beyond them.
+  /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
   __device__ Slice load_slice(int number) const {
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a_.header.slices_most;
     Slice slice[1];
-    device::load_stream_if(slice, a_.slices + first + number, number < window_.slices);
+    device::load_stream_if(slice, a_.slices + first + number, number < a_.header.slices_most);
     return slice[0];
   }
 
@@ -282,8 +282,13 @@ __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
   WindowProduct<Walk, kWide, T, TOut>(a, product, shared).run();
 }
 
+/// Blocks of a multiprocessor: small matrices, which have no wide slices, need registers more than
+/// company.
+template <int kWide>
+inline constexpr int kBlocks = kWide > 1 ? 8 : 6;
+
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, kBlocks<kWide>)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByCudaCores, kWide>(a, product);
