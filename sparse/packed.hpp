@@ -78,6 +78,11 @@ struct alignas(16) Window {
 };
 static_assert(sizeof(Window) == 80);
 
+/// Rows or, where some are cut, pieces.
+constexpr std::int32_t cells_of(const Window& window) {
+  return window.first_row_cell >= 0 || window.partial >= 0 ? window.pieces : window.rows;
+}
+
 /// A row's class by its entries; long rows are those cut into pieces.
 enum class RowClass : std::uint8_t { empty, short_row, medium, long_row };
 inline constexpr int kRowClasses = 4;
@@ -94,8 +99,8 @@ struct PackedHeader {
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   Shape shape;
-  std::int32_t slices_most = 0;  // of a window
-  std::int32_t cells_most = 0;
+  std::int32_t slices_most = 0;   // of a window
+  std::int32_t cells_most = 0;    // of a window that is not direct
   std::int32_t columns_most = 0;  // that a window stages
   std::int64_t windows = 0;
   std::int64_t slots = 0;

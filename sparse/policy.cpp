@@ -66,7 +66,8 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
     shape.window_cost = skewed ? 4096 : mean < 16 ? 8192 : 16384;
   } else {
     shape.piece_most = 8;
-    shape.window_cost = std::clamp(floor_power(facts.nnz / 1500), 128, 1024);
+    shape.window_cost =
+        std::clamp(floor_power((facts.nnz + shape.row_cost * facts.rows) / 700), 128, 2048);
   }
   // A granule of rows may hold several times the mean: where that could pass a window's cells, or
   // where a row is as long as a window, windows begin anywhere.

@@ -360,15 +360,14 @@ PackedMatrix<T> allocate(const Stream& stream, const Placement& placement, Alloc
 template <class T>
 class PackedPieces {
  public:
-  explicit PackedPieces(const PackedView<T>& a)
-      : a_(a), first_entries_(static_cast<std::size_t>(a.header.cells_most) + 1) {}
+  explicit PackedPieces(const PackedView<T>& a) : a_(a) {}
 
   std::span<const Piece> of(std::int64_t number) {
     const Window& window = a_.windows[number];
     pieces_.clear();
     for (int i = 0; i < window.slices; ++i)
       append(window, a_.slices[number * a_.header.slices_most + i]);
-    find_entries();
+    find_entries(cells_of(window));
     return pieces_;
   }
 
@@ -385,8 +384,8 @@ class PackedPieces {
   }
 
   /// Entries follow each other in the order of cells.
-  void find_entries() {
-    std::fill(first_entries_.begin(), first_entries_.end(), 0U);
+  void find_entries(std::int32_t cells) {
+    first_entries_.assign(static_cast<std::size_t>(cells) + 1, 0U);
     for (const Piece& piece : pieces_)
       first_entries_[piece.cell + 1] = piece.length;
     std::partial_sum(first_entries_.begin(), first_entries_.end(), first_entries_.begin());

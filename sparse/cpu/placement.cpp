@@ -160,7 +160,6 @@ class Cut {
     window.first_row = static_cast<std::int32_t>(open_.first_row);
     window.rows = static_cast<std::uint16_t>(open_.rows);
     window.pieces = static_cast<std::uint16_t>(open_.pieces);
-    header_.cells_most = std::max(header_.cells_most, static_cast<std::int32_t>(cells));
     placement_.windows.push_back(window);
   }
 
@@ -238,6 +237,7 @@ Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* r
   for (std::int64_t i = 0; i < header.windows; ++i)
     std::ranges::copy(slices[i], placement.slices.begin() + i * header.slices_most);
   for (Window& window : placement.windows) {
+    if (window.direct == 0) header.cells_most = std::max(header.cells_most, cells_of(window));
     place_part(window.first_slot, header.slots, kWindowSlotAlign);
     if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told);
   }

@@ -15,7 +15,7 @@ namespace lanky::sparse::cuda {
 
 inline constexpr int kWarps = 4;
 inline constexpr int kThreads = kWarps * kLanes;
-inline constexpr int kCellLanes = 8;  // threads that add up the cells of a cut row
+inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
 
 /// A Product as a kernel argument.
 template <class T, class TOut>
@@ -141,11 +141,12 @@ class WindowProduct {
       }
     }
     if (window_.direct != 0) return;
+    const CellRange range = row_cells(static_cast<int>(threadIdx.x));
     __syncthreads();  // all cells are written before they are added up
     if (window_.partial >= 0) {
       write_partial();
     } else if (window_.first_row_cell >= 0) {
-      write_cut_rows();
+      write_cut_rows(range);
     } else {
       write_rows();
     }
@@ -234,22 +235,41 @@ class WindowProduct {
       writer.write(window_.first_row + row, cells_[row]);
   }
 
-  /// kCellLanes threads for each row.
-  __device__ void write_cut_rows() const {
+  /// The cells of the thread's row `row`.
+  struct CellRange {
+    int begin;
+    int end;
+  };
+  __device__ CellRange row_cells(int row) const {
+    if (window_.first_row_cell < 0 || row >= window_.rows) return {0, 0};
+    const std::uint16_t* const first = a_.row_cells + window_.first_row_cell + row;
+    return {__ldg(first), __ldg(first + 1)};
+  }
+
+  /// A thread for each row; the warp together for each row of many cells. `range`: of the row whose
+  /// number is the thread's.
+  __device__ void write_cut_rows(CellRange range) const {
     const RowWriter<T, TOut> writer(product_);
-    const std::uint16_t* const row_cells = a_.row_cells + window_.first_row_cell;
-    const int first_row = static_cast<int>(threadIdx.x) / kCellLanes;
-    const int rows_up = static_cast<int>(round_up(window_.rows, kThreads / kCellLanes));
-    for (int row = first_row; row < rows_up; row += kThreads / kCellLanes) {
+    for (int first = warp() * kLanes; first < window_.rows; first += kThreads) {
+      const int row = first + lane();
+      const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
-      if (row < window_.rows) {
-        const int end = row_cells[row + 1];
-        for (int cell = row_cells[row] + threadIdx.x % kCellLanes; cell < end; cell += kCellLanes)
+      if (!many) {
+        for (int cell = range.begin; cell < range.end; ++cell)
           sum = sum + cells_[cell];
       }
-      sum = sum_of_neighbours<kCellLanes>(sum);
-      if (row < window_.rows && threadIdx.x % kCellLanes == 0)
-        writer.write(window_.first_row + row, sum);
+      for (unsigned left = __ballot_sync(kWholeWarp, many); left != 0; left &= left - 1) {
+        const int owner = __ffs(static_cast<int>(left)) - 1;
+        const int end = __shfl_sync(kWholeWarp, range.end, owner);
+        Sum part{0};
+        for (int cell = __shfl_sync(kWholeWarp, range.begin, owner) + lane(); cell < end;
+             cell += kLanes)
+          part = part + cells_[cell];
+        part = sum_of_neighbours<kLanes>(part);
+        if (lane() == owner) sum = part;
+      }
+      if (row < window_.rows) writer.write(window_.first_row + row, sum);
+      range = row_cells(row + kThreads);
     }
   }
 
