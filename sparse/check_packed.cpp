@@ -51,12 +51,13 @@ struct WantedPiece {
 
 /// Consecutive pieces of a window, with what they want of a Slice.
 struct WantedSlice {
+  std::int64_t first_piece;
   std::vector<WantedPiece> pieces;
   IndexKind kind;
   std::vector<std::uint8_t> indices;  // to the next multiple of kIndexUnit
   std::vector<std::uint32_t> bases;   // to the next multiple of kBaseUnit
   std::vector<std::int64_t> steps;    // first slot of each step
-  std::int64_t slots = 0;             // to the next multiple of kSlotAlign
+  std::int64_t slots = 0;             // to the next multiple of kSlotUnit
 
   int width() const { return static_cast<int>(pieces.size()); }
   int depth() const { return pieces.front().length; }
@@ -113,8 +114,12 @@ class PackedCheck {
             shape_.piece_most, " entries, not 4 to 255");
     require(shape_.row_cost > 0 && shape_.granule > 0, "a row costs ", shape_.row_cost,
             ", and windows begin at multiples of ", shape_.granule);
-    require(shape_.window_cost > 0 && shape_.window_cost % shape_.piece_most == 0,
-            "windows cost about ", shape_.window_cost, ", no multiple of ", shape_.piece_most);
+    require(shape_.window_cost > 0 && shape_.window_cost % shape_.piece_most == 0 &&
+                shape_.window_cost <= 65536,
+            "windows cost about ", shape_.window_cost, ", no multiple of ", shape_.piece_most,
+            " up to 65536");
+    require(shape_.stage_most >= 0 && shape_.stage_most <= 65536, "windows stage up to ",
+            shape_.stage_most, " columns, not 0 to 65536");
     wanted_.rows = h_.rows;
     wanted_.cols = h_.cols;
     wanted_.nnz = h_.nnz;
@@ -197,15 +202,19 @@ class PackedCheck {
       return a.bucket < b.bucket;
     });
     slices_.clear();
-    const std::size_t most = static_cast<std::size_t>(32) * shape_.lane_pieces;
-    for (std::size_t first = 0; first < pieces.size(); first += most) {
+    const std::size_t wide = static_cast<std::size_t>(32) * shape_.lane_pieces;
+    for (std::size_t first = 0; first < pieces.size();) {
+      const bool even =
+          first + wide <= pieces.size() && pieces[first].length == pieces[first + wide - 1].length;
+      const std::size_t width = even ? wide : std::min<std::size_t>(32, pieces.size() - first);
       WantedSlice& slice = slices_.emplace_back();
-      const std::size_t end = std::min(first + most, pieces.size());
+      slice.first_piece = static_cast<std::int64_t>(first);
       slice.pieces.assign(pieces.begin() + static_cast<std::ptrdiff_t>(first),
-                          pieces.begin() + static_cast<std::ptrdiff_t>(end));
+                          pieces.begin() + static_cast<std::ptrdiff_t>(first + width));
       derive_steps(slice);
-      derive_columns(slice);
+      first += width;
     }
+    derive_columns();
   }
 
   /// Entries of a slice that step `step` has: of its first pieces.
@@ -220,12 +229,13 @@ class PackedCheck {
       slice.steps.push_back(slot);
       slot += active(slice, step);
     }
-    slice.slots = aligned(slot, kSlotAlign);
+    slice.slots = aligned(slot, kSlotUnit);
   }
 
-  std::int64_t slot(const WantedSlice& slice, int step, int i) const {
-    const bool whole = slice.width() == 32 * shape_.lane_pieces && step < slice.shortest();
-    return slice.steps[step] + (whole ? i % 32 * shape_.lane_pieces + i / 32 : i);
+  static std::int64_t slot(const WantedSlice& slice, int step, int i) {
+    const int lane_pieces = slice.width() / 32;
+    const bool wide = slice.width() > 32;
+    return slice.steps[step] + (wide ? i % 32 * lane_pieces + i / 32 : i);
   }
 
   std::int64_t column(const WantedPiece& piece, int step) const {
@@ -241,7 +251,31 @@ class PackedCheck {
     }
   }
 
-  void derive_columns(WantedSlice& slice) const {
+  /// Columns of the slices that are not shared: staged, if that is worth it, or one by one.
+  void derive_columns() {
+    std::vector<WantedSlice*> others;
+    std::int64_t entries = 0;  // of them
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = -1;
+    for (WantedSlice& slice : slices_) {
+      for_each_entry(slice, [&](int step, int i) {
+        first = std::min(first, column(slice.pieces[i], step));
+        last = std::max(last, column(slice.pieces[i], step));
+      });
+      if (derive_shared(slice)) continue;
+      others.push_back(&slice);
+      for (const WantedPiece& piece : slice.pieces)
+        entries += piece.length;
+    }
+    const std::int64_t span = last - first + 1;
+    const bool stages = last >= 0 && span <= shape_.stage_most && 2 * entries >= span;
+    first_column_ = stages ? first : 0;
+    columns_ = stages ? span : 0;
+    for (WantedSlice* slice : others)
+      stages ? put_columns(*slice, IndexKind::staged, 2) : derive_offsets(*slice);
+  }
+
+  void derive_offsets(WantedSlice& slice) const {
     std::vector<std::int64_t> least(static_cast<std::size_t>(slice.depth()),
                                     std::numeric_limits<std::int64_t>::max());
     std::int64_t widest = 0;  // offset from the least column of a step
@@ -251,26 +285,30 @@ class PackedCheck {
     for_each_entry(slice, [&](int step, int i) {
       widest = std::max(widest, column(slice.pieces[i], step) - least[step]);
     });
-    if (derive_shared(slice, least[0])) return;
-    slice.kind = widest < 256     ? IndexKind::offset8
-                 : widest < 65536 ? IndexKind::offset16
-                                  : IndexKind::absolute;
-    const int bytes = slice.kind == IndexKind::offset8    ? 1
-                      : slice.kind == IndexKind::offset16 ? 2
-                                                          : 4;
-    const bool absolute = slice.kind == IndexKind::absolute;
-    for (const std::int64_t base : least) {
-      if (!absolute) slice.bases.push_back(static_cast<std::uint32_t>(base));
-    }
+    if (widest >= 65536) return put_columns(slice, IndexKind::absolute, 4);
+    for (const std::int64_t base : least)
+      slice.bases.push_back(static_cast<std::uint32_t>(base));
+    const bool narrow = widest < 256;
+    put_columns(slice, narrow ? IndexKind::offset8 : IndexKind::offset16, narrow ? 1 : 2);
+  }
+
+  /// A number of `bytes` bytes for each slot: the column, less what the kind has it begin from.
+  void put_columns(WantedSlice& slice, IndexKind kind, int bytes) const {
+    slice.kind = kind;
     for_each_entry(slice, [&](int step, int i) {
-      const std::int64_t base = absolute ? 0 : least[step];
+      const std::int64_t base = kind == IndexKind::staged     ? first_column_
+                                : kind == IndexKind::absolute ? 0
+                                                              : slice.bases[step];
       put(slice, slot(slice, step, i) * bytes, bytes, column(slice.pieces[i], step) - base);
     });
     pad(slice);
   }
 
-  bool derive_shared(WantedSlice& slice, std::int64_t least) const {
-    if (slice.width() < 2) return false;
+  bool derive_shared(WantedSlice& slice) const {
+    if (slice.width() < 2 || slice.depth() < 2) return false;
+    std::int64_t least = column(slice.pieces[0], 0);
+    for (const WantedPiece& piece : slice.pieces)
+      least = std::min(least, column(piece, 0));
     const auto offset = [&](int i) { return column(slice.pieces[i], 0) - least; };
     const auto base = [&](int step) { return column(slice.pieces[0], step) - offset(0); };
     bool holds = true;
@@ -310,6 +348,9 @@ class PackedCheck {
     window.first_slot = wanted_.slots;
     window.first_index = wanted_.index_units;
     window.first_base = wanted_.bases;
+    window.first_column = static_cast<std::int32_t>(first_column_);
+    window.columns = static_cast<std::int32_t>(columns_);
+    window.slices = static_cast<std::uint16_t>(slices_.size());
     bool told = false;
     bool listed = false;
     std::int64_t pieces = 0;
@@ -335,6 +376,7 @@ class PackedCheck {
     window.gaps = !cut_ && empty ? 1 : 0;
     wanted_.slices_most = std::max(wanted_.slices_most, static_cast<std::int32_t>(slices_.size()));
     wanted_.cells_most = std::max(wanted_.cells_most, static_cast<std::int32_t>(cells_));
+    wanted_.columns_most = std::max(wanted_.columns_most, window.columns);
   }
 
   // What the packed matrix has.
@@ -342,6 +384,7 @@ class PackedCheck {
   void check_header() const {
     require_equal(h_.slices_most, wanted_.slices_most, "the header's slices_most");
     require_equal(h_.cells_most, wanted_.cells_most, "the header's cells_most");
+    require_equal(h_.columns_most, wanted_.columns_most, "the header's columns_most");
     require_equal(h_.windows, wanted_.windows, "the header's windows");
     require_equal(h_.slots, wanted_.slots, "the header's slots");
     require_equal(h_.index_units, wanted_.index_units, "the header's index_units");
@@ -379,8 +422,11 @@ class PackedCheck {
     field(is.partial, wanted.partial, "partial");
     field(is.direct, wanted.direct, "direct");
     field(is.gaps, wanted.gaps, "gaps");
-    field(is.unused[0], 0, "unused[0]");
-    field(is.unused[1], 0, "unused[1]");
+    field(is.first_column, wanted.first_column, "first_column");
+    field(is.columns, wanted.columns, "columns");
+    field(is.slices, wanted.slices, "slices");
+    for (const std::uint8_t byte : is.unused)
+      field(byte, 0, "an unused byte");
     derive(wanted);
     Place place{
         number, 0, wanted.first_slot, wanted.first_index, wanted.first_base, wanted.first_piece};
@@ -404,9 +450,12 @@ class PackedCheck {
     const auto field = [&](std::int64_t a, std::int64_t b, const char* name) {
       require_equal(a, b, name, " of ", place);
     };
-    field(is.first_slot, place.slot - window.first_slot, "first_slot");
+    field(is.first_slot, (place.slot - window.first_slot) / kSlotUnit, "first_slot");
     field(is.first_index, place.unit - window.first_index, "first_index");
     field(is.first_base, (place.base - window.first_base) / kBaseUnit, "first_base");
+    field(is.first_piece, wanted.first_piece, "first_piece");
+    field(is.width, wanted.width(), "width");
+    field(is.unused, 0, "the unused byte");
     field(is.first_cell, wanted.listed() ? 0 : wanted.pieces[0].cell, "first_cell");
     field(is.depth, wanted.depth(), "depth");
     field(is.shortest, wanted.shortest(), "shortest");
@@ -498,6 +547,8 @@ class PackedCheck {
   std::vector<WantedSlice> slices_;
   bool cut_ = false;  // a row is
   std::int64_t cells_ = 0;
+  std::int64_t first_column_ = 0;  // of those that it stages
+  std::int64_t columns_ = 0;
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ void write_classes(std::ostream& out, const PackedHeader& header) {
 
 void write_kinds(std::ostream& out, const PackedHeader& header) {
   constexpr std::array<std::string_view, kIndexKinds> kNames = {
-      "shared by rows that repeat, shifted", "1-byte offsets", "2-byte offsets", "4 bytes"};
+      "shared by rows that repeat, shifted", "2 bytes into staged x", "1-byte offsets",
+      "2-byte offsets", "4 bytes"};
   out << "  columns   ";
   const char* separator = "";
   for (int i = 0; i < kIndexKinds; ++i) {
@@ -59,8 +60,12 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
     out << "; " << header.partials << " of split rows (" << header.split_rows
         << "), whose sums a second kernel adds up";
   }
-  out << "\n  slices    up to " << header.slices_most << " a window, of "
-      << kLanes * shape.lane_pieces << " pieces, " << shape.lane_pieces << " a lane\n";
+  if (header.columns_most > 0)
+    out << "; they stage up to " << header.columns_most << " columns of x";
+  out << "\n  slices    up to " << header.slices_most << " a window, of " << kLanes << " pieces";
+  if (shape.lane_pieces > 1)
+    out << ", or of " << kLanes * shape.lane_pieces << " where lengths are equal";
+  out << "\n";
 }
 
 }  // namespace

@@ -38,9 +38,13 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
     for (std::int64_t length = 0; length < 1300; ++length)
       lengths.push_back(length);
     std::shuffle(lengths.begin(), lengths.end(), random);
-    const auto a = matrix_of<TypeParam>(lengths, 1000, random, uniform<TypeParam>);
-    EXPECT_EQ(PackedOnHost<TypeParam>(a.view()).violation(), "");
-    EXPECT_EQ(PackedOnHost<TypeParam>(a.view(), shape).violation(), "");
+    const auto a = matrix_of<TypeParam>(lengths, 1000, random, small_integer<TypeParam>);
+    const PackedOnHost<TypeParam> packed(a.view(), shape);
+    ASSERT_EQ(packed.violation(), "");
+    const Operands<TypeParam, TypeParam> operands{
+        1, 0, vector_of<TypeParam>(a.cols, random, small_integer<TypeParam>),
+        std::vector<TypeParam>(a.rows)};
+    expect_exact(a, operands, packed.multiply(operands));
   }
 }
 
@@ -73,7 +77,17 @@ void draw_columns(CsrMatrix<T>& a, Random& random) {
   }
 }
 
-// Small integers: sums are exact, whatever their order.
+/// NaN or Inf, now and then, anywhere in `values`.
+template <class T>
+void spoil(std::vector<T>& values, Random& random) {
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity()};
+  if (values.empty() || random() % 4 != 0) return;
+  values[random() % values.size()] = element<T>(kSpecial[random() % 3]);
+}
+
+// Small integers: sums are exact, whatever their order. NaN and Inf reach the rows that IEEE says.
 TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
   const std::uint64_t seed = seed_or(2);
   for (std::uint64_t round = 0; round < 2000; ++round) {
@@ -82,13 +96,15 @@ TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
     const std::int64_t cols = random_int(random, 1, round % 16 == 0 ? 200'000 : 1000);
     auto a = matrix_of<TypeParam>(random_lengths(random), cols, random, small_integer<TypeParam>);
     draw_columns(a, random);
+    spoil(a.values, random);
     const PackedOnHost<TypeParam> packed(a.view(), random_shape<TypeParam>(random));
     ASSERT_EQ(packed.violation(), "");
-    const Operands<TypeParam, TypeParam> operands{
+    Operands<TypeParam, TypeParam> operands{
         small_integer<Accumulator<TypeParam>>(random),
         small_integer<Accumulator<TypeParam>>(random),
         vector_of<TypeParam>(cols, random, small_integer<TypeParam>),
         vector_of<TypeParam>(a.rows, random, small_integer<TypeParam>)};
+    spoil(operands.x, random);
     expect_exact(a, operands, packed.multiply(operands));
     if (this->HasFatalFailure()) return;
   }
@@ -134,40 +150,55 @@ TYPED_TEST(SparsePack, UpdatePutsValuesWherePackingDoes) {
   }
 }
 
-// The page's drawing: 128 pieces, 4 a lane, of 5 or 3 entries; then 2 more in a slice of their own.
+// The page's drawing: a slice of 32 pieces, of 5 and 3 entries; a wide one of 128 pieces, 4 a lane;
+// and one of what is left.
 TEST(SparsePackSlice, HasItsSlotsWhereTheContractDrawsThem) {
-  std::vector<std::int64_t> lengths(128, 3);
+  std::vector<std::int64_t> lengths(160, 3);
   lengths[40] = 5;
   lengths.insert(lengths.end(), {2, 1});
   Random random(5);
   auto a = matrix_of<float>(lengths, 10, random, uniform<float>);
   for (std::int64_t entry = 0; entry < a.nnz(); ++entry)
-    a.values[entry] = static_cast<float>(entry);
+    a.values[entry] = static_cast<float>(entry + 1);
   const PackedOnHost<float> packed(
       a.view(), {.lane_pieces = 4, .piece_most = 8, .row_cost = 4, .window_cost = 8000});
   ASSERT_EQ(packed.packed.header.windows, 1);
+  ASSERT_EQ(packed.packed.header.slices_most, 3);
   const sparse::Slice* const slices = packed.packed.slices.data();
   const float* const values = packed.packed.values.data();
   const auto entry = [&](std::int64_t row, int step) {
-    return static_cast<float>(a.row_offsets[row] + step);
+    return static_cast<float>(a.row_offsets[row] + step + 1);
   };
+  EXPECT_EQ(slices[0].width, 32);
   EXPECT_EQ(slices[0].depth, 5);
   EXPECT_EQ(slices[0].shortest, 3);
-  EXPECT_EQ(slices[0].listed, 1);  // row 40 comes first
+  EXPECT_EQ(slices[0].listed, 1);  // row 40 comes first, then rows 0 to 30
   EXPECT_EQ(values[0], entry(40, 0));
-  EXPECT_EQ(values[1], entry(31, 0));            // piece 32 is row 31: the second of lane 0
-  EXPECT_EQ(values[4], entry(0, 0));             // piece 1: the first of lane 1
-  EXPECT_EQ(values[2 * 128 + 7], entry(97, 2));  // step 2, lane 1, piece 97
-  EXPECT_EQ(values[3 * 128], entry(40, 3));      // ragged steps: row 40 alone
-  EXPECT_EQ(values[3 * 128 + 1], entry(40, 4));
-  EXPECT_EQ(values[3 * 128 + 2], 0.0F);  // to a multiple of 4
-  EXPECT_EQ(slices[1].first_slot, 3U * 128 + 4);
-  EXPECT_EQ(slices[1].listed, 0);
-  EXPECT_EQ(slices[1].first_cell, 128);
-  EXPECT_EQ(values[3 * 128 + 4], entry(128, 0));
-  EXPECT_EQ(values[3 * 128 + 5], entry(129, 0));
-  EXPECT_EQ(values[3 * 128 + 6], entry(128, 1));
-  EXPECT_EQ(packed.packed.header.slots, 3 * 128 + 16);
+  EXPECT_EQ(values[1], entry(0, 0));
+  EXPECT_EQ(values[2 * 32 + 31], entry(30, 2));
+  EXPECT_EQ(values[3 * 32], entry(40, 3));  // the last steps are of row 40 alone
+  EXPECT_EQ(values[3 * 32 + 1], entry(40, 4));
+  EXPECT_EQ(values[3 * 32 + 2], 0.0F);  // to a multiple of 4
+
+  const float* const wide = values + 3 * 32 + 4;  // rows 31 to 39 and 41 to 159
+  EXPECT_EQ(slices[1].first_slot * sparse::kSlotUnit, wide - values);
+  EXPECT_EQ(slices[1].first_piece, 32);
+  EXPECT_EQ(slices[1].width, 128);
+  EXPECT_EQ(wide[0], entry(31, 0));
+  EXPECT_EQ(wide[1], entry(64, 0));             // piece 32: the second of lane 0
+  EXPECT_EQ(wide[4], entry(32, 0));             // piece 1: the first of lane 1
+  EXPECT_EQ(wide[2 * 128 + 7], entry(129, 2));  // step 2, lane 1, piece 97
+
+  const float* const last = wide + 3 * 128;
+  EXPECT_EQ(slices[2].first_slot * sparse::kSlotUnit, last - values);
+  EXPECT_EQ(slices[2].width, 2);
+  EXPECT_EQ(slices[2].listed, 0);
+  EXPECT_EQ(slices[2].first_cell, 160);
+  EXPECT_EQ(last[0], entry(160, 0));
+  EXPECT_EQ(last[1], entry(161, 0));
+  EXPECT_EQ(last[2], entry(160, 1));
+  EXPECT_EQ(last[3], 0.0F);
+  EXPECT_EQ(packed.packed.header.slots, sparse::round_up(last + 4 - values, 16));
 }
 
 TEST(SparsePackWindows, BeginWhereTheContractSays) {
@@ -192,10 +223,11 @@ TEST(SparsePackWindows, BeginWhereTheContractSays) {
   EXPECT_EQ(windows(4), (Rows{{0, 4}, {4, 1}, {5, 1}, {5, 1}, {5, 1}, {6, 2}, {8, 4}, {12, 2}}));
 }
 
-/// Entries of each kind in a matrix of rows of `length`, `column(row, k)` that of entry k.
+/// Entries of each kind in a matrix of rows of `length`, `column(row, k)` that of entry k; 128 rows
+/// a window.
 template <class Column>
 std::vector<std::int64_t> kinds_of(std::int64_t rows, std::int64_t length, std::int64_t cols,
-                                   Column column) {
+                                   int stage_most, Column column) {
   Random random(7);
   auto a =
       matrix_of<double>(std::vector<std::int64_t>(rows, length), cols, random, uniform<double>);
@@ -203,7 +235,12 @@ std::vector<std::int64_t> kinds_of(std::int64_t rows, std::int64_t length, std::
     for (std::int64_t k = 0; k < length; ++k)
       a.col_indices[row * length + k] = static_cast<std::int32_t>(column(row, k));
   }
-  const PackedOnHost<double> packed(a.view());
+  const PackedOnHost<double> packed(a.view(), {.lane_pieces = 2,
+                                               .piece_most = 16,
+                                               .row_cost = 4,
+                                               .granule = 128,
+                                               .window_cost = 512,
+                                               .stage_most = stage_most});
   EXPECT_EQ(packed.violation(), "");
   const auto& entries = packed.packed.header.kind_entries;
   return {std::begin(entries), std::end(entries)};
@@ -212,81 +249,103 @@ std::vector<std::int64_t> kinds_of(std::int64_t rows, std::int64_t length, std::
 TEST(SparsePackKinds, AreTheCheapestThatHoldTheColumns) {
   using Kinds = std::vector<std::int64_t>;
   constexpr std::int64_t kRows = 4096;
-  const auto scattered = [](std::int64_t row, std::int64_t k) {
-    return static_cast<std::int64_t>(
-        static_cast<std::uint64_t>(row * 7 + k) * 0x9e3779b97f4a7c15ULL >> 33);
+  const auto scattered = [](std::int64_t row, std::int64_t k, std::int64_t most) {
+    const std::uint64_t hash = static_cast<std::uint64_t>(row * 7 + k) * 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::int64_t>(hash >> 33) % most;
+  };
+  const auto band = [&](std::int64_t width) {
+    return [=](std::int64_t row, std::int64_t k) { return row + scattered(row, k, width); };
   };
   // Rows of a stencil, shifted; far columns are no obstacle.
-  EXPECT_EQ(kinds_of(kRows, 7, 4'000'000,
+  EXPECT_EQ(kinds_of(kRows, 7, 4'000'000, 8000,
                      [](std::int64_t row, std::int64_t k) { return row + k * k * k * 10'000; }),
-            (Kinds{kRows * 7, 0, 0, 0}));
+            (Kinds{kRows * 7, 0, 0, 0, 0}));
   // Blocks of 3 unknowns: 3 rows after another have equal columns.
   EXPECT_EQ(
-      kinds_of(kRows, 9, 5000,
+      kinds_of(kRows, 9, 5000, 8000,
                [](std::int64_t row, std::int64_t k) { return row / 3 * 3 + k / 3 * 300 + k % 3; }),
-      (Kinds{kRows * 9, 0, 0, 0}));
-  // A band filled at random: 32 rows of it are within 255 columns of each other, or not.
-  EXPECT_EQ(
-      kinds_of(kRows, 5, 5000,
-               [&](std::int64_t row, std::int64_t k) { return row + scattered(row, k) % 200; }),
-      (Kinds{0, kRows * 5, 0, 0}));
-  EXPECT_EQ(
-      kinds_of(kRows, 5, 5000,
-               [&](std::int64_t row, std::int64_t k) { return row + scattered(row, k) % 900; }),
-      (Kinds{0, 0, kRows * 5, 0}));
-  EXPECT_EQ(kinds_of(kRows, 5, 60'000,
-                     [&](std::int64_t row, std::int64_t k) { return scattered(row, k) % 60'000; }),
-            (Kinds{0, 0, kRows * 5, 0}));
-  EXPECT_EQ(
-      kinds_of(kRows, 5, 1'000'000,
-               [&](std::int64_t row, std::int64_t k) { return scattered(row, k) % 1'000'000; }),
-      (Kinds{0, 0, 0, kRows * 5}));
+      (Kinds{kRows * 9, 0, 0, 0, 0}));
+  // A band filled at random, of which a window stages its part, or not.
+  EXPECT_EQ(kinds_of(kRows, 5, 5000, 8000, band(180)), (Kinds{0, kRows * 5, 0, 0, 0}));
+  EXPECT_EQ(kinds_of(kRows, 5, 5000, 0, band(180)), (Kinds{0, 0, kRows * 5, 0, 0}));
+  EXPECT_EQ(kinds_of(kRows, 5, 6000, 0, band(900)), (Kinds{0, 0, 0, kRows * 5, 0}));
+  const auto anywhere = [&](std::int64_t cols) {
+    return kinds_of(kRows, 5, cols, 8000,
+                    [=](std::int64_t row, std::int64_t k) { return scattered(row, k, cols); });
+  };
+  EXPECT_EQ(anywhere(60'000), (Kinds{0, 0, 0, kRows * 5, 0}));
+  EXPECT_EQ(anywhere(1'000'000), (Kinds{0, 0, 0, 0, kRows * 5}));
 }
 
-// The limits of each kind: 255 and 65535 from the least column of a step.
+// One slice of 32 rows, one entry of which is `reach` columns away from the others.
 TEST(SparsePackKinds, ChangeAtTheirLimits) {
-  const auto kind = [](std::int64_t reach, bool shifted) {
-    const auto kinds = kinds_of(32, 2, 200'000, [&](std::int64_t row, std::int64_t k) {
+  const auto kind = [](std::int64_t reach, bool shifted, int stage_most) {
+    const auto kinds = kinds_of(32, 2, 200'000, stage_most, [&](std::int64_t row, std::int64_t k) {
       return 5 + (row == 20 && (k == 1 || shifted) ? reach : 0);
     });
     return static_cast<IndexKind>(std::find(kinds.begin(), kinds.end(), 64) - kinds.begin());
   };
-  EXPECT_EQ(kind(65535, true), IndexKind::shared);
-  EXPECT_EQ(kind(65536, true), IndexKind::absolute);
-  EXPECT_EQ(kind(255, false), IndexKind::offset8);
-  EXPECT_EQ(kind(256, false), IndexKind::offset16);
-  EXPECT_EQ(kind(65535, false), IndexKind::offset16);
-  EXPECT_EQ(kind(65536, false), IndexKind::absolute);
+  EXPECT_EQ(kind(65535, true, 0), IndexKind::shared);
+  EXPECT_EQ(kind(65536, true, 0), IndexKind::absolute);
+  EXPECT_EQ(kind(255, false, 0), IndexKind::offset8);
+  EXPECT_EQ(kind(256, false, 0), IndexKind::offset16);
+  EXPECT_EQ(kind(65535, false, 0), IndexKind::offset16);
+  EXPECT_EQ(kind(65536, false, 0), IndexKind::absolute);
+  EXPECT_EQ(kind(99, false, 100), IndexKind::staged);  // 100 columns
+  EXPECT_EQ(kind(100, false, 100), IndexKind::offset8);
+  EXPECT_EQ(kind(127, false, 8000), IndexKind::staged);  // 64 entries for 128 columns
+  EXPECT_EQ(kind(128, false, 8000), IndexKind::offset8);
 }
 
-/// A small matrix whose windows are of every sort: direct, with gaps, listed, cut, split; with
-/// slices of every kind and of whole and ragged steps.
+TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {
+  const auto diagonal = [](std::int64_t row, std::int64_t) { return row; };
+  EXPECT_EQ(kinds_of(128, 1, 200, 0, diagonal)[static_cast<int>(IndexKind::offset8)], 128);
+  EXPECT_EQ(kinds_of(1, 9, 200, 0, diagonal)[static_cast<int>(IndexKind::offset8)], 9);
+}
+
+/// A small matrix whose windows are of every sort: direct, with gaps, listed, cut, split, staged;
+/// with wide slices where the type has any, and columns of every kind.
 template <class T>
 struct EverySort {
   EverySort() {
     Random random(8);
-    std::vector<std::int64_t> lengths(64, 2);  // rows that repeat each other, and whole slices
-    lengths.insert(lengths.end(), {1, 0, 3, 2, 4, 4, 5, 0, 9, 2, 10, 3, 13, 207, 3, 1, 0, 0, 2});
+    std::vector<std::int64_t> lengths(131, 1);
+    lengths[0] = 0;
+    lengths.insert(lengths.end(), 87, 2);
+    lengths.insert(lengths.end(), {1, 0, 3, 2, 4, 4, 5, 0, 9, 2, 10, 3, 13, 263, 3, 1, 0, 0, 2});
     a = matrix_of<T>(lengths, 100'000, random, uniform<T>);
-    for (std::int64_t row = 0; row < 32; ++row) {
-      for (int k = 0; k < 2; ++k)
-        a.col_indices[2 * row + k] = static_cast<std::int32_t>(row + 1000 * k);
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+      for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry)
+        a.col_indices[entry] = column(row, entry - a.row_offsets[row], a.col_indices[entry]);
     }
-    for (std::int64_t entry = 64; entry < 128; ++entry)
-      a.col_indices[entry] %= 200;
-    for (std::int64_t entry = 128; entry < 170; ++entry)
-      a.col_indices[entry] %= 60'000;
+  }
+
+  /// By windows, which begin at rows 0, 131, 218, 231 (split) and 232.
+  static std::int32_t column(std::int64_t row, std::int64_t place, std::int32_t any) {
+    if (row == 1) return 0;
+    if (row < 131)
+      return 89 - any % std::min(static_cast<std::int32_t>(row), 90);  // 0 to 89: staged
+    const auto step = static_cast<std::int32_t>(1000 * place);
+    if (row < 131 + 64) return static_cast<std::int32_t>(row) + step;  // shared
+    if (row < 218) return any % 200 + step;                            // 1-byte offsets
+    return row < 231 ? any % 60'000 : any;                             // 2-byte offsets, absolute
   }
 
   CsrMatrix<T> a;
-  Shape shape{.lane_pieces = 1, .piece_most = 5, .row_cost = 3, .granule = 1, .window_cost = 205};
+  Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
+              .piece_most = 5,
+              .row_cost = 1,
+              .granule = 1,
+              .window_cost = 260,
+              .stage_most = 90};
 };
 
 TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
   const EverySort<TypeParam> example;
   const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   const auto view = packed.packed.view();
-  int direct = 0, gaps = 0, cut = 0, split = 0, listed = 0, told = 0;
+  int direct = 0, gaps = 0, cut = 0, split = 0, listed = 0, told = 0, staged = 0;
+  int wide = sparse::kLanePiecesMost<TypeParam> == 1 ? 1 : 0;
   for (std::int64_t i = 0; i < view.header.windows; ++i) {
     const sparse::Window& window = view.windows[i];
     direct += window.direct;
@@ -294,9 +353,14 @@ TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
     cut += window.first_row_cell >= 0;
     split += window.partial >= 0;
     told += window.first_piece >= 0;
-    listed += window.pieces > 0 && view.slices[i * view.header.slices_most].listed == 1;
+    staged += window.columns > 0;
+    for (int j = 0; j < window.slices; ++j) {
+      const sparse::Slice& slice = view.slices[i * view.header.slices_most + j];
+      listed += slice.listed;
+      wide += slice.width > sparse::kLanes;
+    }
   }
-  for (const int count : {direct, gaps, cut, split, listed, told})
+  for (const int count : {direct, gaps, cut, split, listed, told, staged, wide})
     EXPECT_GT(count, 0);
   for (const std::int64_t entries : view.header.kind_entries)
     EXPECT_GT(entries, 0);
@@ -310,11 +374,10 @@ void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const
   ASSERT_GT(array.size(), 0) << name;
   auto* const bytes = reinterpret_cast<unsigned char*>(array.data());
   for (std::size_t i = 0; i < array.size() * sizeof(E); ++i) {
-    for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
-      bytes[i] ^= flip;
-      ASSERT_NE(packed.violation(), "") << "byte " << i << " of " << name << " altered by " << flip;
-      bytes[i] ^= flip;
-    }
+    const auto flip = static_cast<unsigned char>(1U << i % 8);
+    bytes[i] ^= flip;
+    ASSERT_NE(packed.violation(), "") << "byte " << i << " of " << name << " altered";
+    bytes[i] ^= flip;
   }
   ASSERT_EQ(packed.violation(), "");
 }
@@ -359,7 +422,13 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
   expect_seen(header.shape.row_cost, "row_cost");
   expect_seen(header.shape.granule, "granule");
   expect_seen(header.shape.window_cost, "window_cost");
+  for (const int altered : {0, -1, 89, std::numeric_limits<int>::max()}) {
+    header.shape.stage_most = altered;
+    EXPECT_NE(packed.violation(), "") << "stage_most altered to " << altered;
+  }
+  header.shape.stage_most = example.shape.stage_most;
   expect_seen(header.slices_most, "slices_most");
+  expect_seen(header.columns_most, "columns_most");
   expect_seen(header.cells_most, "cells_most");
   expect_seen(header.windows, "windows");
   expect_seen(header.slots, "slots");

@@ -1,6 +1,6 @@
 // Sparse matrix times dense vector: y = alpha A x + beta y, A sparse [m, n], x [n], y [m].
-// Rows are classified and packed for the device once (DASP: Lu and Liu, SC '23), then multiplied
-// any number of times.
+// Rows are packed for the device once, into slices of rows side by side with compressed column
+// indices (docs/packed_format.md), then multiplied any number of times.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace lanky {
 
-/// Which kernels run a class of rows. automatic: the plan's model decides; explain() tells.
+/// Which kernels run: those of tensor cores or those of CUDA cores. automatic: the plan decides;
+/// explain() tells. Tensor cores multiply double, half and bfloat16.
 enum class SpmvPath : std::uint8_t { automatic, mma, cuda };
 
 struct PlanOptions {
@@ -25,8 +26,10 @@ struct PlanOptions {
 };
 
 /// A matrix packed for repeated products on one device. T is the type of A and x (double, float,
-/// half, bfloat16); TOut that of y (T, or float for the half types). Move-only; a plan moved from
-/// may only be assigned to or destroyed.
+/// half, bfloat16, complex<float>, complex<double>); TOut that of y (T, or float for the half
+/// types). Complex products are the plain formula, in which Inf + 0i times Inf is NaN in its
+/// imaginary part, alpha = 1 included. Move-only; a plan moved from may only be assigned to or
+/// destroyed.
 template <class T, class TOut = T>
 class SpmvPlan {
  public:
@@ -34,8 +37,8 @@ class SpmvPlan {
 
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range),
-  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float), wrong_memory,
-  /// out_of_memory.
+  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float or complex),
+  /// wrong_memory, out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
   SpmvPlan(SpmvPlan&&) noexcept;
   SpmvPlan& operator=(SpmvPlan&&) noexcept;
@@ -74,8 +77,8 @@ class SpmvPlan {
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
-  /// Rows, entries, padding, bytes and kernels of each class, and why. Two plans that explain
-  /// themselves alike give equal bits for equal input.
+  /// Rows and entries of each class, how columns are stored, windows and slices, kernels and why,
+  /// memory. Two plans of a matrix that explain themselves alike give equal bits for equal input.
   std::string explain() const;
 
  private:

@@ -170,6 +170,7 @@ sparse::Shape random_shape(Random& random) {
   shape.granule = random() % 2 == 0 ? 1 : static_cast<int>(random_int(random, 2, 40));
   const std::int64_t pieces = random_int(random, 1, random() % 2 == 0 ? 8 : 200);
   shape.window_cost = static_cast<int>(shape.piece_most * pieces);
+  shape.stage_most = random() % 2 == 0 ? 0 : static_cast<int>(random_int(random, 1, 8192));
   return shape;
 }
 
