@@ -144,26 +144,39 @@ Handles& handles(int device) {
   return mine;
 }
 
+cusparseSpMVAlg_t cusparse_algorithm(VendorSpmvAlgorithm algorithm) {
+  switch (algorithm) {
+    case VendorSpmvAlgorithm::alg1:
+      return CUSPARSE_SPMV_CSR_ALG1;
+    case VendorSpmvAlgorithm::alg2:
+      return CUSPARSE_SPMV_CSR_ALG2;
+    case VendorSpmvAlgorithm::sell:
+      return CUSPARSE_SPMV_SELL_ALG1;
+    case VendorSpmvAlgorithm::bsr:
+      return CUSPARSE_SPMV_BSR_ALG1;
+  }
+  throw Error(ErrorCode::unsupported, "no such algorithm");
+}
+
 class CusparseSpmv final : public VendorProduct {
  public:
-  CusparseSpmv(VendorStream stream, const VendorCsr& csr, VendorSpmvAlgorithm algorithm)
+  CusparseSpmv(VendorStream stream, const VendorSpmvCall& call)
       : device_(stream.device),
         handle_(handles(device_).cusparse),
-        type_(csr.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
-        algorithm_(algorithm == VendorSpmvAlgorithm::alg1 ? CUSPARSE_SPMV_CSR_ALG1
-                                                          : CUSPARSE_SPMV_CSR_ALG2),
-        alpha_(csr.dtype, 1),
-        beta_(csr.dtype, 0) {
+        type_(call.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+        algorithm_(cusparse_algorithm(call.algorithm)),
+        alpha_(call.dtype, 1),
+        beta_(call.dtype, 0) {
     const DeviceGuard current(device_);
-    const cudaDataType type = data_type(csr.dtype);
-    check_cusparse(cusparseCreateConstCsr(
-                       &matrix_, csr.rows, csr.cols, csr.nnz, csr.row_offsets, csr.col_indices,
-                       csr.values, csr.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I,
-                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type),
-                   "cusparseCreateConstCsr");
-    check_cusparse(cusparseCreateConstDnVec(&x_, csr.cols, csr.x, type),
+    const cudaDataType type = data_type(call.dtype);
+    const bool blocks = call.algorithm == VendorSpmvAlgorithm::bsr;
+    describe(call, type);
+    check_cusparse(cusparseCreateConstDnVec(
+                       &x_, blocks ? whole_units(call.cols, call.unit) : call.cols, call.x, type),
                    "cusparseCreateConstDnVec");
-    check_cusparse(cusparseCreateDnVec(&y_, csr.rows, csr.y, type), "cusparseCreateDnVec");
+    check_cusparse(cusparseCreateDnVec(&y_, blocks ? whole_units(call.rows, call.unit) : call.rows,
+                                       call.y, type),
+                   "cusparseCreateDnVec");
     check_cusparse(cusparseSetStream(handle_, stream.native), "cusparseSetStream");
     std::size_t bytes = 0;
     check_cusparse(
@@ -171,10 +184,14 @@ class CusparseSpmv final : public VendorProduct {
                                 x_, beta_.data(), y_, type_, algorithm_, &bytes),
         "cusparseSpMV_bufferSize");
     workspace_ = std::make_unique<DeviceMemory>(bytes);
-    check_cusparse(
+    const cusparseStatus_t preprocessed =
         cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data()),
-        "cusparseSpMV_preprocess");
+                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data());
+    // Of a format that has no preparation the product itself may still be offered: it will tell.
+    const bool csr =
+        call.algorithm == VendorSpmvAlgorithm::alg1 || call.algorithm == VendorSpmvAlgorithm::alg2;
+    if (csr || preprocessed != CUSPARSE_STATUS_NOT_SUPPORTED)
+      check_cusparse(preprocessed, "cusparseSpMV_preprocess");
   }
   CusparseSpmv(const CusparseSpmv&) = delete;
   CusparseSpmv& operator=(const CusparseSpmv&) = delete;
@@ -195,6 +212,40 @@ class CusparseSpmv final : public VendorProduct {
   }
 
  private:
+  static std::int64_t whole_units(std::int64_t size, int unit) {
+    return (size + unit - 1) / unit * unit;
+  }
+
+  void describe(const VendorSpmvCall& call, cudaDataType type) {
+    const cusparseIndexType_t wide = call.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+    constexpr cusparseIndexType_t kIndex = CUSPARSE_INDEX_32I;
+    constexpr cusparseIndexBase_t kBase = CUSPARSE_INDEX_BASE_ZERO;
+    switch (call.algorithm) {
+      case VendorSpmvAlgorithm::alg1:
+      case VendorSpmvAlgorithm::alg2:
+        return check_cusparse(
+            cusparseCreateConstCsr(&matrix_, call.rows, call.cols, call.nnz, call.offsets,
+                                   call.col_indices, call.values, wide, kIndex, kBase, type),
+            "cusparseCreateConstCsr");
+      case VendorSpmvAlgorithm::sell:
+        return check_cusparse(
+            cusparseCreateConstSlicedEll(&matrix_, call.rows, call.cols, call.nnz, call.slots,
+                                         call.unit, call.offsets, call.col_indices, call.values,
+                                         wide, kIndex, kBase, type),
+            "cusparseCreateConstSlicedEll");
+      case VendorSpmvAlgorithm::bsr: {
+        const std::int64_t unit = call.unit;
+        return check_cusparse(
+            cusparseCreateConstBsr(&matrix_, whole_units(call.rows, call.unit) / unit,
+                                   whole_units(call.cols, call.unit) / unit,
+                                   call.slots / (unit * unit), unit, unit, call.offsets,
+                                   call.col_indices, call.values, wide, kIndex, kBase, type,
+                                   CUSPARSE_ORDER_ROW),
+            "cusparseCreateConstBsr");
+      }
+    }
+  }
+
   int device_;
   cusparseHandle_t handle_;
   cudaDataType type_;  // of the accumulation
@@ -587,9 +638,8 @@ class NvidiaVendor final : public Vendor {
     });
   }
   void prepare(int device) override { handles(device); }
-  std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorCsr& csr,
-                                      VendorSpmvAlgorithm algorithm) override {
-    return std::make_unique<CusparseSpmv>(stream, csr, algorithm);
+  std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) override {
+    return std::make_unique<CusparseSpmv>(stream, call);
   }
   std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                           VendorRoutine routine,
