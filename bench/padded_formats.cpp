@@ -4,6 +4,7 @@
 #include <array>
 #include <lanky/error.hpp>
 #include <limits>
+#include <numeric>
 #include <string>
 
 namespace lanky::bench {
@@ -12,12 +13,6 @@ namespace {
 
 std::int64_t units(std::int64_t rows, std::int64_t unit) {
   return (rows + unit - 1) / unit;
-}
-
-/// Offsets of units from their sizes, each in the place after its unit's.
-void accumulate(std::vector<std::int32_t>& offsets) {
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    offsets[i] += offsets[i - 1];
 }
 
 void require_countable(std::int64_t slots) {
@@ -71,11 +66,16 @@ void visit_blocks(const CsrMatrix<double>& matrix, std::int64_t block_row, int s
   }
 }
 
-std::int64_t count_blocks_of_row(const CsrMatrix<double>& matrix, std::int64_t block_row,
-                                 int side) {
-  std::int64_t count = 0;
+struct BlockCount {
+  std::int64_t blocks = 0;
+  std::int64_t entries = 0;
+};
+
+BlockCount count_blocks(const CsrMatrix<double>& matrix, std::int64_t block_row, int side) {
+  BlockCount count;
   visit_blocks(
-      matrix, block_row, side, [&](std::int32_t) { ++count; }, [](int, int, std::int64_t) {});
+      matrix, block_row, side, [&](std::int32_t) { ++count.blocks; },
+      [&](int, int, std::int64_t) { ++count.entries; });
   return count;
 }
 
@@ -100,7 +100,7 @@ PaddedPattern to_sliced_ell(const CsrMatrix<double>& matrix, int height) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t s = 0; s < slices; ++s)
     padded.offsets[s + 1] = static_cast<std::int32_t>(slice_width(matrix, s, height) * height);
-  accumulate(padded.offsets);
+  std::partial_sum(padded.offsets.begin(), padded.offsets.end(), padded.offsets.begin());
 #pragma omp parallel for schedule(guided)
   for (std::int64_t s = 0; s < slices; ++s) {
     for (std::int32_t slot = padded.offsets[s]; slot < padded.offsets[s + 1]; ++slot) {
@@ -115,27 +115,35 @@ PaddedPattern to_sliced_ell(const CsrMatrix<double>& matrix, int height) {
   return padded;
 }
 
-std::int64_t count_blocks(const CsrMatrix<double>& matrix, int side) {
+double block_fill(const CsrMatrix<double>& matrix, int side) {
+  constexpr std::int64_t kLarge = 1 << 16;  // rows of blocks
   const std::int64_t block_rows = units(matrix.rows, side);
+  const std::int64_t step = block_rows > kLarge ? 64 : 1;
   std::int64_t blocks = 0;
-#pragma omp parallel for schedule(guided) reduction(+ : blocks)
-  for (std::int64_t b = 0; b < block_rows; ++b)
-    blocks += count_blocks_of_row(matrix, b, side);
-  return blocks;
+  std::int64_t entries = 0;
+#pragma omp parallel for schedule(guided) reduction(+ : blocks, entries)
+  for (std::int64_t b = 0; b < block_rows; b += step) {
+    const BlockCount count = count_blocks(matrix, b, side);
+    blocks += count.blocks;
+    entries += count.entries;
+  }
+  return entries == 0 ? 0
+                      : static_cast<double>(blocks * side * side) / static_cast<double>(entries);
 }
 
 PaddedPattern to_blocks(const CsrMatrix<double>& matrix, int side) {
   const std::int64_t block_rows = units(matrix.rows, side);
-  const std::int64_t blocks = count_blocks(matrix, side);
-  require_countable(blocks * side * side);
-  PaddedPattern padded{
-      std::vector<std::int32_t>(static_cast<std::size_t>(block_rows) + 1),
-      std::vector<std::int32_t>(static_cast<std::size_t>(blocks)),
-      std::vector<std::int32_t>(static_cast<std::size_t>(blocks * side * side), -1)};
+  const std::int64_t area = side * side;
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(block_rows) + 1);
 #pragma omp parallel for schedule(guided)
   for (std::int64_t b = 0; b < block_rows; ++b)
-    padded.offsets[b + 1] = static_cast<std::int32_t>(count_blocks_of_row(matrix, b, side));
-  accumulate(padded.offsets);
+    starts[b + 1] = count_blocks(matrix, b, side).blocks;
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  require_countable(starts.back() * area);
+  PaddedPattern padded{
+      std::vector<std::int32_t>(starts.begin(), starts.end()),
+      std::vector<std::int32_t>(static_cast<std::size_t>(starts.back())),
+      std::vector<std::int32_t>(static_cast<std::size_t>(starts.back() * area), -1)};
 #pragma omp parallel for schedule(guided)
   for (std::int64_t b = 0; b < block_rows; ++b) {
     std::int64_t block = padded.offsets[b] - 1;

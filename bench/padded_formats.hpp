@@ -28,9 +28,10 @@ PaddedPattern to_sliced_ell(const CsrMatrix<double>& matrix, int height);
 
 constexpr int kLargestBlock = 8;
 
-/// Blocks of side x side (side <= kLargestBlock), at multiples of `side`, that hold an entry.
-/// Columns of a row must ascend.
-std::int64_t count_blocks(const CsrMatrix<double>& matrix, int side);
+/// Slots over entries of blocks of side x side (side <= kLargestBlock), at multiples of `side`,
+/// that hold an entry; of a large matrix by every 64th row of blocks. 0 without entries. Columns of
+/// a row must ascend, here and in to_blocks().
+double block_fill(const CsrMatrix<double>& matrix, int side);
 
 /// Blocks stored by rows, row-major within. Error(unsupported) for 2^31 slots and more.
 PaddedPattern to_blocks(const CsrMatrix<double>& matrix, int side);

@@ -75,8 +75,8 @@ const std::vector<int>& SpmvMatrix::dense_block_sides() {
   if (sides_) return *sides_;
   sides_.emplace();
   for (const int side : {2, 3, 4, 8}) {
-    const double slots = static_cast<double>(count_blocks(pattern_, side)) * side * side;
-    if (slots < kMostBlockFill * static_cast<double>(nnz()) && slots < kMostSlots)
+    const double fill = block_fill(pattern_, side);
+    if (fill > 0 && fill < kMostBlockFill && fill * static_cast<double>(nnz()) < kMostSlots)
       sides_->push_back(side);
   }
   return *sides_;

@@ -1,5 +1,5 @@
-// The matrices that SpMV is measured on, as specs of io::generate: those of the tables in docs, and
-// of every generator as many more, of sizes drawn from a seed.
+// The matrices that SpMV is measured on, as specs of io::generate: twenty chosen ones, and of every
+// generator as many more, of sizes drawn from a seed.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline constexpr int kDrawnOfEach = 5;
 /// are not.
 std::vector<std::string> drawn_matrices(std::uint64_t seed);
 
-/// The matrices of the tables, then drawn_matrices(kCommittedSeed): the committed set.
+/// The chosen matrices, then drawn_matrices(kCommittedSeed): the committed set.
 inline constexpr std::uint64_t kCommittedSeed = 4;
 std::vector<std::string> core_matrices();
 

@@ -98,7 +98,8 @@ TEST(PaddedFormats, BlocksMultiplyAsCsrDoes) {
       const PaddedPattern bsr = to_blocks(a, side);
       const std::int64_t block_rows = (a.rows + side - 1) / side;
       ASSERT_EQ(static_cast<std::int64_t>(bsr.offsets.size()), block_rows + 1);
-      ASSERT_EQ(bsr.offsets.back(), count_blocks(a, side));
+      const auto slots = static_cast<double>(bsr.sources.size());
+      EXPECT_DOUBLE_EQ(block_fill(a, side) * static_cast<double>(a.nnz()), slots);
       ASSERT_EQ(bsr.sources.size(), bsr.col_indices.size() * side * side);
       expect_all_entries_once(a, bsr);
       // Whole blocks read and write beyond the matrix.
@@ -122,6 +123,15 @@ TEST(PaddedFormats, BlocksMultiplyAsCsrDoes) {
       EXPECT_EQ(y, multiply(a, x));
     }
   }
+}
+
+TEST(PaddedFormats, FillOfALargeMatrixIsSampled) {
+  const Pattern a = io::generate<double>("mesh:100000:2");
+  const auto slots = static_cast<double>(to_blocks(a, 2).sources.size());
+  EXPECT_DOUBLE_EQ(slots, static_cast<double>(a.nnz()));  // blocks of 2 are full
+  EXPECT_DOUBLE_EQ(block_fill(a, 2), 1);
+  const double fill = static_cast<double>(to_blocks(a, 3).sources.size()) / slots;
+  EXPECT_NEAR(block_fill(a, 3), fill, 0.02 * fill);
 }
 
 TEST(SpmvMatrix, TriesOnlyFormatsThatCanWin) {
