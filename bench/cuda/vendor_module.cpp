@@ -10,6 +10,7 @@
 #include <complex>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "bench/vendor.hpp"
@@ -73,6 +74,17 @@ class HostScalar {
   std::complex<float> narrow_;
   bool is_wide_;
 };
+
+/// A library's descriptor, which its function kDestroy gives back.
+template <auto kDestroy>
+struct Destroyer {
+  template <class Descriptor>
+  void operator()(Descriptor* descriptor) const {
+    kDestroy(descriptor);
+  }
+};
+template <class Descriptor, auto kDestroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, Destroyer<kDestroy>>;
 
 /// Device memory of one product.
 class DeviceMemory {
@@ -170,42 +182,40 @@ class CusparseSpmv final : public VendorProduct {
     const DeviceGuard current(device_);
     const cudaDataType type = data_type(call.dtype);
     const bool blocks = call.algorithm == VendorSpmvAlgorithm::bsr;
-    describe(call, type);
+    matrix_.reset(describe(call, type));
+    cusparseConstDnVecDescr_t x = nullptr;
+    cusparseDnVecDescr_t y = nullptr;
     check_cusparse(cusparseCreateConstDnVec(
-                       &x_, blocks ? whole_units(call.cols, call.unit) : call.cols, call.x, type),
+                       &x, blocks ? whole_units(call.cols, call.unit) : call.cols, call.x, type),
                    "cusparseCreateConstDnVec");
-    check_cusparse(cusparseCreateDnVec(&y_, blocks ? whole_units(call.rows, call.unit) : call.rows,
+    x_.reset(x);
+    check_cusparse(cusparseCreateDnVec(&y, blocks ? whole_units(call.rows, call.unit) : call.rows,
                                        call.y, type),
                    "cusparseCreateDnVec");
+    y_.reset(y);
     check_cusparse(cusparseSetStream(handle_, stream.native), "cusparseSetStream");
     std::size_t bytes = 0;
-    check_cusparse(
-        cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, &bytes),
-        "cusparseSpMV_bufferSize");
+    check_cusparse(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(),
+                                           matrix_.get(), x_.get(), beta_.data(), y_.get(), type_,
+                                           algorithm_, &bytes),
+                   "cusparseSpMV_bufferSize");
     workspace_ = std::make_unique<DeviceMemory>(bytes);
-    const cusparseStatus_t preprocessed =
-        cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data());
+    const cusparseStatus_t preprocessed = cusparseSpMV_preprocess(
+        handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(), x_.get(),
+        beta_.data(), y_.get(), type_, algorithm_, workspace_->data());
     // Of a format that has no preparation the product itself may still be offered: it will tell.
     const bool csr =
         call.algorithm == VendorSpmvAlgorithm::alg1 || call.algorithm == VendorSpmvAlgorithm::alg2;
     if (csr || preprocessed != CUSPARSE_STATUS_NOT_SUPPORTED)
       check_cusparse(preprocessed, "cusparseSpMV_preprocess");
   }
-  CusparseSpmv(const CusparseSpmv&) = delete;
-  CusparseSpmv& operator=(const CusparseSpmv&) = delete;
-  ~CusparseSpmv() override {
-    if (matrix_ != nullptr) cusparseDestroySpMat(matrix_);
-    if (x_ != nullptr) cusparseDestroyDnVec(x_);
-    if (y_ != nullptr) cusparseDestroyDnVec(y_);
-  }
 
   void run(CUstream_st* stream) override {
     check_cusparse(cusparseSetStream(handle_, stream), "cusparseSetStream");
-    check_cusparse(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data()),
-                   "cusparseSpMV");
+    check_cusparse(
+        cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(),
+                     x_.get(), beta_.data(), y_.get(), type_, algorithm_, workspace_->data()),
+        "cusparseSpMV");
   }
   std::int64_t workspace_bytes() const override {
     return static_cast<std::int64_t>(workspace_->bytes());
@@ -216,34 +226,37 @@ class CusparseSpmv final : public VendorProduct {
     return (size + unit - 1) / unit * unit;
   }
 
-  void describe(const VendorSpmvCall& call, cudaDataType type) {
+  static cusparseConstSpMatDescr_t describe(const VendorSpmvCall& call, cudaDataType type) {
+    cusparseConstSpMatDescr_t matrix = nullptr;
     const cusparseIndexType_t wide = call.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
     constexpr cusparseIndexType_t kIndex = CUSPARSE_INDEX_32I;
     constexpr cusparseIndexBase_t kBase = CUSPARSE_INDEX_BASE_ZERO;
     switch (call.algorithm) {
       case VendorSpmvAlgorithm::alg1:
       case VendorSpmvAlgorithm::alg2:
-        return check_cusparse(
-            cusparseCreateConstCsr(&matrix_, call.rows, call.cols, call.nnz, call.offsets,
+        check_cusparse(
+            cusparseCreateConstCsr(&matrix, call.rows, call.cols, call.nnz, call.offsets,
                                    call.col_indices, call.values, wide, kIndex, kBase, type),
             "cusparseCreateConstCsr");
+        break;
       case VendorSpmvAlgorithm::sell:
-        return check_cusparse(
-            cusparseCreateConstSlicedEll(&matrix_, call.rows, call.cols, call.nnz, call.slots,
-                                         call.unit, call.offsets, call.col_indices, call.values,
-                                         wide, kIndex, kBase, type),
-            "cusparseCreateConstSlicedEll");
+        check_cusparse(cusparseCreateConstSlicedEll(
+                           &matrix, call.rows, call.cols, call.nnz, call.slots, call.unit,
+                           call.offsets, call.col_indices, call.values, wide, kIndex, kBase, type),
+                       "cusparseCreateConstSlicedEll");
+        break;
       case VendorSpmvAlgorithm::bsr: {
         const std::int64_t unit = call.unit;
-        return check_cusparse(
-            cusparseCreateConstBsr(&matrix_, whole_units(call.rows, call.unit) / unit,
-                                   whole_units(call.cols, call.unit) / unit,
-                                   call.slots / (unit * unit), unit, unit, call.offsets,
-                                   call.col_indices, call.values, wide, kIndex, kBase, type,
-                                   CUSPARSE_ORDER_ROW),
-            "cusparseCreateConstBsr");
+        check_cusparse(cusparseCreateConstBsr(&matrix, whole_units(call.rows, call.unit) / unit,
+                                              whole_units(call.cols, call.unit) / unit,
+                                              call.slots / (unit * unit), unit, unit, call.offsets,
+                                              call.col_indices, call.values, wide, kIndex, kBase,
+                                              type, CUSPARSE_ORDER_ROW),
+                       "cusparseCreateConstBsr");
+        break;
       }
     }
+    return matrix;
   }
 
   int device_;
@@ -252,9 +265,9 @@ class CusparseSpmv final : public VendorProduct {
   cusparseSpMVAlg_t algorithm_;
   HostScalar alpha_;
   HostScalar beta_;
-  cusparseConstSpMatDescr_t matrix_ = nullptr;
-  cusparseConstDnVecDescr_t x_ = nullptr;
-  cusparseDnVecDescr_t y_ = nullptr;
+  Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat> matrix_;
+  Owned<cusparseConstDnVecDescr_t, cusparseDestroyDnVec> x_;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
   std::unique_ptr<DeviceMemory> workspace_;
 };
 
@@ -500,12 +513,6 @@ class CublasLtBest final : public VendorGemmProduct {
   }
 
  private:
-  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
-  struct Destroyer {
-    void operator()(Descriptor descriptor) const { kDestroy(descriptor); }
-  };
-  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
-  using Owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, Destroyer<Descriptor, kDestroy>>;
   using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
