@@ -28,6 +28,7 @@ struct SpmvCase {
   std::int64_t n = 0;
   std::int64_t nnz = 0;
   DType dtype = DType::f64;
+  std::string matrix_class{};  // see spmv_set.hpp
 };
 
 struct GemmCase {

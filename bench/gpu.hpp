@@ -12,6 +12,7 @@
 #include "bench/dense_data.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
+#include "bench/spmv_data.hpp"
 
 struct CUgraphExec_st;
 
@@ -58,6 +59,24 @@ std::vector<double> gather(const Stream& stream, const StoredArray& array,
 std::int64_t count_nan(const Stream& stream, const StoredArray& array, bool lower);
 std::vector<Reference> references(const Stream& stream, const DenseData& data,
                                   std::span<const Place> places);
+
+/// What SpmvOracle is made of: references [rows] of a sparse product; the element of a result
+/// [references.size] that is wrong or uses most of its bound, the first of equal ones (index -1
+/// where there is none); one reference.
+struct WorstElement {
+  std::int64_t index = -1;
+  double share = -1;  // judgement.hpp's
+};
+void references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
+                Reference* references);
+WorstElement worst_element(const Stream& stream, const SpmvData& data, const void* computed,
+                           std::span<const Reference> references);
+Reference fetch(const Stream& stream, const Reference* reference);
+
+/// target[s] = values[sources[s]], or 0 where that is -1.
+void place_values(const Stream& stream, DType dtype, const void* values,
+                  std::span<const std::int32_t> sources, void* target);
+
 void zero(const Stream& stream, void* data, std::int64_t bytes);
 /// Within the memory of the device.
 void copy(const Stream& stream, void* target, const void* source, std::int64_t bytes);

@@ -26,6 +26,7 @@ class Point:
         self.vendor = None
         self.floor = None
         self.peak = None
+        self.vendor_cold = None
         self.rival = ""  # the best vendor's name
         self.own = None  # lanky's line, where it is ok
         self.worst_error = 0.0  # of lanky and the vendors
@@ -46,12 +47,19 @@ class Point:
         self.worst_error = max(self.worst_error, line.get("error") or 0.0)
         if lanky:
             self.lanky, self.own = time, line
-        elif self.vendor is None or time < self.vendor:
+            return
+        if line.get("cold_us") is not None:
+            self.vendor_cold = min(line["cold_us"], self.vendor_cold or line["cold_us"])
+        if self.vendor is None or time < self.vendor:
             self.vendor = time
             self.rival = f"{line['contestant']} {line['variant']}"
 
     def speedup(self):
         return self.vendor / self.lanky if self.lanky and self.vendor else None
+
+    def cold_speedup(self):
+        own = self.own and self.own.get("cold_us")
+        return self.vendor_cold / own if own and self.vendor_cold else None
 
     def share(self):
         """Of the floor, of which a batch is compared with a batch."""

@@ -107,7 +107,7 @@ def draw(points, family, note):
 
 
 def wanted():
-    """(path, text) of every plot that the results give; none where there are no results."""
+    """(path, text) of every plot that the results of dense products give; none where there are none."""
     try:
         environments, lines = read_lines(RESULTS)
     except ResultsError:

@@ -6,10 +6,10 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is spmv-summary, spmv, spmv-paths, gemm, gemm-overview, gemm-worst, gemm-sample, gemm-targets or
-gemm-grid:FAMILY. FILE may be a pattern such as gemm_*.jsonl. The plots are those of plots.py. Without
-arguments all tables and plots are written anew; --check changes nothing and fails where a text differs
-from its files.
+KIND is spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
+gemm-sample, gemm-targets or gemm-grid:FAMILY. FILE may be a pattern such as gemm_*.jsonl. The plots
+are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
+--check changes nothing and fails where a text differs from its files.
 """
 
 import difflib
@@ -18,13 +18,15 @@ import statistics
 import sys
 
 import plots
+import spmv_plots
+import spmv_targets
 import targets
 from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
                    points_of, read_lines, wide)
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
-SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths")
+SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
 
 
 def dtypes_of(cases):
@@ -177,6 +179,20 @@ def grid_table(points, family):
     return text
 
 
+def classes_table(points):
+    """A row for each class of matrices, a column for each type."""
+    dtypes = [d for d in DTYPES if any(p.line["dtype"] == d for p in points)]
+    text = heading(["class", "matrices"] + dtypes)
+    chosen = {"all": points}
+    for name in spmv_targets.CLASSES:
+        chosen[name] = [p for p in points if spmv_targets.matrix_class(p) == name]
+    for name, here in chosen.items():
+        if here:
+            text += row([name, str(len({p.line["case"] for p in here}))] +
+                        [overview_cell([p for p in here if p.line["dtype"] == d]) for d in dtypes])
+    return text
+
+
 def paths_table(lines):
     """Time of the CUDA-core kernels over that of the plan's own choice, by type."""
     times = {}
@@ -209,6 +225,9 @@ MEANING = {
     "spmv": "the best vendor's time over lanky's (lanky's share of the floor)",
     "spmv-summary": "speed-up: geometric mean of the best vendor's time over lanky's; of floor: median",
     "spmv-paths": "time of lanky's CUDA-core kernels over that of the kernels its plan chooses, geometric mean",
+    "spmv-classes": "geometric mean of the best rival's time over lanky's (of the floor's over lanky's; the worst "
+                    "matrix against its rival)",
+    "spmv-targets": "by bench/spmv_targets.py: speed-ups over the best rival, shares of the floor, geometric means",
     "gemm": "the best vendor's time over lanky's (lanky's share of the floor)",
     "gemm-grid": "the best vendor's time over lanky's (lanky's share of the floor)",
     "gemm-overview": "geometric mean of the best vendor's time over lanky's (of the limit's, which is the "
@@ -234,6 +253,8 @@ def make_table(kind, name):
     points = all_points(lines, subject)
     table = {"spmv-paths": lambda: paths_table(lines),
              "spmv-summary": lambda: summary_table(cases),
+             "spmv-classes": lambda: classes_table(points),
+             "spmv-targets": lambda: spmv_targets.judged(points).table(),
              "gemm-overview": lambda: overview_table(points),
              "gemm-worst": lambda: worst_table(points),
              "gemm-sample": lambda: sample_table(points),
@@ -258,6 +279,7 @@ def pages():
             except ResultsError as error:
                 raise ResultsError(f"{path.relative_to(ROOT)}: {error}") from error
     yield from plots.wanted()
+    yield from spmv_plots.wanted()
 
 
 def main(arguments):

@@ -29,8 +29,8 @@ Json median_of(const std::optional<Estimate>& estimate) {
 }
 
 Json head(const SpmvCase& spmv) {
-  return {{"kind", "spmv"},  {"case", spmv.name},         {"m", spmv.m}, {"n", spmv.n},
-          {"nnz", spmv.nnz}, {"dtype", name(spmv.dtype)}, {"op", "n"}};
+  return {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}, {"m", spmv.m},
+          {"n", spmv.n},    {"nnz", spmv.nnz},   {"dtype", name(spmv.dtype)},  {"op", "n"}};
 }
 
 Json head(const GemmCase& gemm) {
@@ -164,6 +164,10 @@ std::string record_key(const GemmCase& gemm) {
   return head(named).dump();
 }
 
+std::string record_key(const std::string& matrix, DType dtype) {
+  return "spmv " + std::string(name(dtype)) + " " + matrix;
+}
+
 EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& binary_hash) {
   EarlierRuns earlier;
   const Json fields = head(GemmCase{});
@@ -176,10 +180,13 @@ EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& b
       ours = line.value("binary_hash", "") == binary_hash;
       if (ours && line.contains("seed")) earlier.seed = line["seed"].get<std::uint64_t>();
     }
-    const bool counts = ours && line.value("kind", "") == "gemm" &&
-                        line.value("contestant", "") == "lanky" &&
+    const bool counts = ours && line.value("contestant", "") == "lanky" &&
                         line.value("status", "") != name(Status::crash);
     if (!counts) continue;
+    if (line.value("kind", "") == "spmv" && line.contains("dtype"))
+      earlier.cases.insert(
+          record_key(line.value("case", ""), parse_dtype(line.value("dtype", ""))));
+    if (line.value("kind", "") != "gemm") continue;
     Json key;
     for (const auto& [field, unused] : fields.items())
       key[field] = line.contains(field) ? line[field] : Json(nullptr);

@@ -36,6 +36,8 @@ struct EarlierRuns {
 EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& binary_hash);
 /// A dense product with all that tells it from others.
 std::string record_key(const GemmCase& gemm);
+/// A product with a sparse matrix, by the name of its case.
+std::string record_key(const std::string& matrix, DType dtype);
 
 /// Appends lines to a file; a line is there whole or not at all, whatever happens to the program.
 class RecordFile {

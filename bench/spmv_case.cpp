@@ -1,21 +1,19 @@
 #include "bench/spmv_case.hpp"
 
-#include <algorithm>
+#include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
-#include <limits>
-#include <optional>
+#include <utility>
 
+#include "bench/gpu.hpp"
 #include "bench/operand.hpp"
-#include "bench/random.hpp"
+#include "bench/padded_formats.hpp"
+#include "bench/spmv_oracle.hpp"
 #include "bench/vendor.hpp"
 
 namespace lanky::bench {
 
 namespace {
-
-constexpr std::uint64_t kValueSeed = 1;
-constexpr std::uint64_t kVectorSeed = 2;
 
 /// cpu-csr: the loop that anyone would write, rows shared among threads where that can pay.
 template <class T>
@@ -31,62 +29,43 @@ void multiply_rows(const CsrView<T>& a, const T* x, T* y) {
   }
 }
 
-/// Row offsets in device memory, 32 bits wide where that is enough, as a user would keep them.
-class DeviceOffsets {
- public:
-  DeviceOffsets(const Stream& stream, const std::vector<std::int64_t>& offsets) {
-    if (offsets.back() <= std::numeric_limits<std::int32_t>::max()) {
-      narrow_ = Buffer<std::int32_t>::from(
-          stream, std::vector<std::int32_t>(offsets.begin(), offsets.end()));
-    } else {
-      wide_ = Buffer<std::int64_t>::from(stream, offsets);
-    }
-  }
-  RowOffsets view() const {
-    return narrow_ ? RowOffsets(narrow_->data()) : RowOffsets(wide_->data());
-  }
-  int width() const { return narrow_ ? 4 : 8; }
-
- private:
-  std::optional<Buffer<std::int32_t>> narrow_;
-  std::optional<Buffer<std::int64_t>> wide_;
-};
+/// x and y are longer than the matrix, so that whole blocks may read and write them.
+constexpr std::int64_t kSpare = kLargestBlock - 1;
 
 template <class T>
 class SpmvWorkload final : public Workload {
  public:
-  SpmvWorkload(Session& session, std::string name, const CsrMatrix<double>& pattern,
-               SpmvSelection selection)
+  SpmvWorkload(Session& session, SpmvMatrix& matrix, SpmvSelection selection)
       : session_(session),
-        name_(std::move(name)),
-        pattern_(pattern),
+        matrix_(matrix),
         selection_(std::move(selection)),
-        offsets_(session.stream, pattern.row_offsets),
-        columns_(Buffer<std::int32_t>::from(session.stream, pattern.col_indices)),
-        values_(session.stream, pattern.nnz()),
-        x_(session.stream, pattern.cols),
-        y_(session.stream, pattern.rows) {}
+        values_(session.stream, matrix.nnz()),
+        x_(session.stream, matrix.cols() + kSpare),
+        y_(session.stream, matrix.rows() + kSpare),
+        oracle_(session.stream, matrix) {
+    x_.fill_zero();
+  }
 
   std::variant<SpmvCase, GemmCase> subject() const override {
-    return SpmvCase{name_, pattern_.rows, pattern_.cols, pattern_.nnz(), kDType<T>};
+    return SpmvCase{matrix_.name(), matrix_.rows(), matrix_.cols(),
+                    matrix_.nnz(),  kDType<T>,      matrix_.matrix_class()};
   }
 
   /// CSR read once, x read once, y written once.
   Footprint footprint() const override {
     constexpr std::int64_t kSize = sizeof(T);
-    const std::int64_t nnz = pattern_.nnz();
-    return {
-        .read = nnz * (kSize + 4) + (pattern_.rows + 1) * offsets_.width() + pattern_.cols * kSize,
-        .written = pattern_.rows * kSize,
-        .flops = 2.0 * static_cast<double>(nnz)};
+    return {.read = csr_bytes() + matrix_.cols() * kSize,
+            .written = matrix_.rows() * kSize,
+            .flops = 2.0 * static_cast<double>(matrix_.nnz())};
   }
 
   int slots() const override { return 1; }
 
   void fill(Fill fill) override {
-    fill_vector(session_.stream, values_.view(), fill, kValueSeed);
-    fill_vector(session_.stream, x_.view(), fill, kVectorSeed);
-    compute_reference(fill);
+    fill_vector(session_.stream, values_.view(), fill, SpmvData::kValueSeed);
+    fill_vector(session_.stream, VectorView<T>{x_.data(), matrix_.cols()}, fill,
+                SpmvData::kVectorSeed);
+    oracle_.compute({fill, kDType<T>});
   }
 
   std::vector<Contestant> contestants() override {
@@ -94,89 +73,112 @@ class SpmvWorkload final : public Workload {
     for (const SpmvPath path : selection_.paths)
       all.push_back(lanky(path));
     if (!selection_.vendors) return all;
-    if (session_.stream.device().is_cuda()) {
-      all.push_back(cusparse("alg1", VendorSpmvAlgorithm::alg1));
-      all.push_back(cusparse("alg2", VendorSpmvAlgorithm::alg2));
-    } else {
+    if (!session_.stream.device().is_cuda()) {
       all.push_back(csr_loop());
+      return all;
+    }
+    all.push_back(cusparse("alg1", [&] { return csr(VendorSpmvAlgorithm::alg1); }));
+    all.push_back(cusparse("alg2", [&] { return csr(VendorSpmvAlgorithm::alg2); }));
+    all.push_back(
+        cusparse("sell", [&] { return padded(VendorSpmvAlgorithm::sell, matrix_.sliced_ell()); }));
+    for (const int side : matrix_.dense_block_sides()) {
+      all.push_back(cusparse("bsr" + std::to_string(side), [&] {
+        return padded(VendorSpmvAlgorithm::bsr, matrix_.blocks(side));
+      }));
     }
     return all;
   }
 
   void poison() override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
 
-  Verdict check(Fill fill, const Contestant& /*contestant*/) override {
-    const std::vector<T> y = y_.to_host();
-    const std::vector<double> computed(y.begin(), y.end());
-    return fill == Fill::integers ? check_exact(kDType<T>, computed, reference_)
-                                  : check_bound(ErrorModel::ieee(kDType<T>), computed, reference_);
+  Verdict check(Fill /*fill*/, const Contestant& /*contestant*/) override {
+    return oracle_.check(y_.data());
   }
 
  private:
-  CsrView<T> matrix() const {
-    return {pattern_.rows,
-            pattern_.cols,
-            pattern_.nnz(),
-            offsets_.view(),
-            columns_.data(),
-            values_.data(),
-            0};
+  CsrView<T> view() const {
+    const SpmvRows a = matrix_.on_device();
+    return {a.rows, matrix_.cols(), matrix_.nnz(), a.offsets, a.columns, values_.data(), 0};
   }
-
-  void compute_reference(Fill fill) {
-    constexpr int kBits = significand_bits(kDType<T>);
-    constexpr std::int64_t kWorthThreads = 1 << 16;  // entries
-    reference_.resize(static_cast<std::size_t>(pattern_.rows));
-#pragma omp parallel for schedule(guided) if (pattern_.nnz() > kWorthThreads)
-    for (std::int64_t i = 0; i < pattern_.rows; ++i) {
-      InnerProduct sum;
-      for (std::int64_t e = pattern_.row_offsets[i]; e < pattern_.row_offsets[i + 1]; ++e)
-        sum.add(element(fill, kValueSeed, e, kBits),
-                element(fill, kVectorSeed, pattern_.col_indices[e], kBits));
-      reference_[i] = sum.result();
-    }
-  }
+  VectorView<const T> x_view() const { return {x_.data(), matrix_.cols()}; }
+  VectorView<T> y_view() { return {y_.data(), matrix_.rows()}; }
 
   Contestant lanky(SpmvPath path) {
     return make_contestant(
         "lanky", std::string(bench::name(path)), session_.stream, [&](Contestant& contestant) {
           auto plan =
-              std::make_shared<SpmvPlan<T>>(session_.stream, matrix(), PlanOptions{path, nullptr});
+              std::make_shared<SpmvPlan<T>>(session_.stream, view(), PlanOptions{path, nullptr});
           contestant.plan_bytes = plan->device_bytes();
           contestant.explanation = plan->explain();
-          contestant.run = [plan, x = x_view(), y = y_.view()](const Stream& stream, int /*slot*/) {
+          contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
             plan->run(stream, x, y);
           };
         });
   }
 
-  Contestant cusparse(std::string variant, VendorSpmvAlgorithm algorithm) {
+  /// The matrix as one of cuSPARSE's algorithms takes it.
+  struct Rival {
+    VendorSpmvCall call;
+    std::int64_t bytes = 0;                     // of the matrix
+    std::shared_ptr<const Buffer<T>> values{};  // where they are not those of CSR
+  };
+
+  VendorSpmvCall product(VendorSpmvAlgorithm algorithm) {
+    return {.algorithm = algorithm,
+            .dtype = kDType<T>,
+            .rows = matrix_.rows(),
+            .cols = matrix_.cols(),
+            .nnz = matrix_.nnz(),
+            .x = x_.data(),
+            .y = y_.data()};
+  }
+
+  Rival csr(VendorSpmvAlgorithm algorithm) {
+    const SpmvRows a = matrix_.on_device();
+    Rival rival{product(algorithm), csr_bytes()};
+    rival.call.offsets = a.offsets.data();
+    rival.call.wide_offsets = a.offsets.wide();
+    rival.call.col_indices = a.columns;
+    rival.call.values = values_.data();
+    rival.call.slots = matrix_.nnz();
+    return rival;
+  }
+
+  Rival padded(VendorSpmvAlgorithm algorithm, const PaddedMatrix& a) {
+    const auto values = std::make_shared<const Buffer<T>>(session_.stream, a.slots());
+    gpu::place_values(session_.stream, kDType<T>, values_.data(),
+                      {a.sources.data(), static_cast<std::size_t>(a.slots())}, values->data());
+    Rival rival{product(algorithm),
+                a.index_bytes() + a.slots() * static_cast<std::int64_t>(sizeof(T)), values};
+    rival.call.offsets = a.offsets.data();
+    rival.call.col_indices = a.col_indices.data();
+    rival.call.values = values->data();
+    rival.call.slots = a.slots();
+    rival.call.unit = a.unit;
+    return rival;
+  }
+
+  /// Opening the library and converting to its format (`convert` returns a Rival) are in no setup
+  /// time: the one happens once, the other is ours.
+  template <class Convert>
+  Contestant cusparse(std::string variant, Convert convert) {
     Vendor* vendor = nullptr;
-    std::string absence;
+    Rival rival;
+    std::exception_ptr absence;
     try {
-      vendor = &gpu_vendor();  // opened, and its handle made, outside of the setup time
+      vendor = &gpu_vendor();
       vendor->prepare(session_.stream.device().index());
-    } catch (const Error& error) {
-      absence = error.what();
+      rival = convert();
+    } catch (const std::exception&) {
+      absence = std::current_exception();
     }
     return make_contestant(
         "cusparse", std::move(variant), session_.stream, [&](Contestant& contestant) {
-          if (vendor == nullptr) throw Error(ErrorCode::unsupported, absence);
-          const CsrView<T> a = matrix();
-          const VendorCsr csr{kDType<T>,
-                              a.rows,
-                              a.cols,
-                              a.nnz,
-                              a.row_offsets.data(),
-                              a.row_offsets.wide(),
-                              a.col_indices,
-                              a.values,
-                              x_.data(),
-                              y_.data()};
+          if (absence) std::rethrow_exception(absence);
           const std::shared_ptr<VendorProduct> product = vendor->spmv(
-              {session_.stream.native(), session_.stream.device().index()}, csr, algorithm);
-          contestant.plan_bytes = csr_bytes() + product->workspace_bytes();
-          contestant.run = [product](const Stream& stream, int /*slot*/) {
+              {session_.stream.native(), session_.stream.device().index()}, rival.call);
+          contestant.plan_bytes = rival.bytes + product->workspace_bytes();
+          contestant.run = [product, values = rival.values](const Stream& stream, int /*slot*/) {
             product->run(stream.native());
           };
         });
@@ -185,30 +187,23 @@ class SpmvWorkload final : public Workload {
   Contestant csr_loop() {
     return make_contestant("cpu-csr", "rows", session_.stream, [&](Contestant& contestant) {
       contestant.plan_bytes = csr_bytes();
-      contestant.run = [a = matrix(), x = x_.data(), y = y_.data()](const Stream&, int /*slot*/) {
+      contestant.run = [a = view(), x = x_.data(), y = y_.data()](const Stream&, int /*slot*/) {
         multiply_rows(a, x, y);
       };
     });
   }
 
   std::int64_t csr_bytes() const {
-    return pattern_.nnz() * static_cast<std::int64_t>(sizeof(T) + 4) +
-           (pattern_.rows + 1) * offsets_.width();
-  }
-  VectorView<const T> x_view() const {
-    return x_.view();
+    return matrix_.index_bytes() + matrix_.nnz() * static_cast<std::int64_t>(sizeof(T));
   }
 
   Session& session_;
-  std::string name_;
-  const CsrMatrix<double>& pattern_;
+  SpmvMatrix& matrix_;
   SpmvSelection selection_;
-  DeviceOffsets offsets_;
-  Buffer<std::int32_t> columns_;
-  Buffer<T> values_;
-  Buffer<T> x_;
-  Buffer<T> y_;
-  std::vector<Reference> reference_;  // [rows]
+  Buffer<T> values_;  // [nnz], in the order of CSR
+  Buffer<T> x_;       // [cols + kSpare], 0 beyond cols
+  Buffer<T> y_;       // [rows + kSpare]
+  SpmvOracle oracle_;
 };
 
 }  // namespace
@@ -217,11 +212,10 @@ std::string_view name(SpmvPath path) noexcept {
   return path == SpmvPath::automatic ? "auto" : path == SpmvPath::mma ? "mma" : "cuda";
 }
 
-std::unique_ptr<Workload> make_spmv_workload(Session& session, std::string name,
-                                             const CsrMatrix<double>& pattern, DType dtype,
+std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
                                              const SpmvSelection& selection) {
   return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
-    return std::make_unique<SpmvWorkload<T>>(session, std::move(name), pattern, selection);
+    return std::make_unique<SpmvWorkload<T>>(session, matrix, selection);
   });
 }
 

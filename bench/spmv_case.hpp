@@ -2,7 +2,6 @@
 // random. Sparse products are not rotated: a solver multiplies the same matrix again and again.
 #pragma once
 
-#include <lanky/csr.hpp>
 #include <lanky/sparse.hpp>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "bench/case.hpp"
 #include "bench/session.hpp"
+#include "bench/spmv_matrix.hpp"
 
 namespace lanky::bench {
 
@@ -21,9 +21,8 @@ struct SpmvSelection {
 /// "auto", "mma", "cuda".
 std::string_view name(SpmvPath path) noexcept;
 
-/// `pattern` must outlive the workload; its values are not used.
-std::unique_ptr<Workload> make_spmv_workload(Session& session, std::string name,
-                                             const CsrMatrix<double>& pattern, DType dtype,
+/// `matrix` must outlive the workload.
+std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
                                              const SpmvSelection& selection);
 
 }  // namespace lanky::bench

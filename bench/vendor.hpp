@@ -29,21 +29,26 @@ class VendorProduct {
   virtual std::int64_t workspace_bytes() const = 0;
 };
 
-/// y = A x in device memory, zero-based, all of one type.
-struct VendorCsr {
+/// cuSPARSE's ways to compute y = A x: two of CSR, one of sliced ELL, one of square blocks.
+enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2, sell, bsr };
+
+/// y = A x in device memory, zero-based, all of one type, A in the algorithm's format:
+/// padded_formats.hpp says what stands where in sliced ELL and in blocks.
+struct VendorSpmvCall {
+  VendorSpmvAlgorithm algorithm = VendorSpmvAlgorithm::alg1;
   DType dtype = DType::f64;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
-  const void* row_offsets = nullptr;  // [rows + 1]
+  const void* offsets = nullptr;  // [rows + 1]; [slices + 1]; [rows of blocks + 1]
   bool wide_offsets = false;
-  const std::int32_t* col_indices = nullptr;  // [nnz]
-  const void* values = nullptr;               // [nnz]
-  const void* x = nullptr;                    // [cols]
-  void* y = nullptr;                          // [rows]
+  const std::int32_t* col_indices = nullptr;  // [nnz]; [slots]; [blocks]
+  const void* values = nullptr;               // [slots]
+  std::int64_t slots = 0;                     // nnz and the padding
+  int unit = 1;                               // rows of a slice, or side of a block
+  const void* x = nullptr;                    // [cols], of blocks rounded up to whole ones
+  void* y = nullptr;                          // [rows], likewise
 };
-
-enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2 };
 
 /// A dense product of fixed shape, on any operands of that shape.
 class VendorGemmProduct {
@@ -74,8 +79,7 @@ class Vendor {
   virtual std::string cusparse_version() = 0;
   /// Creates what is made once per process and device, so that it is in no product's setup time.
   virtual void prepare(int device) = 0;
-  virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorCsr& csr,
-                                              VendorSpmvAlgorithm algorithm) = 0;
+  virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) = 0;
   /// `sets`: operands to try algorithms on, where the routine has a choice. Their C is overwritten.
   virtual std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                                   VendorRoutine routine,

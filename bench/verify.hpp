@@ -3,26 +3,12 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
-#include <lanky/operation.hpp>
 #include <span>
 #include <string>
 
-#include "bench/inner_product.hpp"
+#include "bench/judgement.hpp"
 
 namespace lanky::bench {
-
-/// How far rounding may carry a result from the exact one.
-struct ErrorModel {
-  DType dtype = DType::f64;       // of the result, real
-  double sum_roundoff = 0x1p-53;  // of each addition and multiplication
-  double factor_error = 0;        // relative error of a product whose factors were rounded first
-  double result_roundoff = 0;     // of the one rounding to `dtype`; 0 for f64: counted already
-
-  /// Sums in f64 for f64, in f32 for all else; products exact up to their rounding.
-  static ErrorModel ieee(DType dtype);
-  /// The same for products of type f32 by tensor cores; `factor_roundoff` counts for tf32 alone.
-  static ErrorModel of(Math math, DType dtype, double factor_roundoff);
-};
 
 /// The judgement on a result. error and bound are those of the element that comes closest to its
 /// bound, or lies farthest beyond it: error = |y - ref| / sum|a||x|, and
@@ -41,12 +27,14 @@ struct Verdict {
 enum class Roundings : std::uint8_t { once, once_or_twice };
 
 /// Exact: computed[i] must be expected[i].value, rounded to `dtype` (computed holds elements of
-/// that type, widened). Bits decide but for the sign of zero.
+/// that type, widened). Bits decide but for the sign of zero. `first` is the number of computed[0]
+/// in messages.
 Verdict check_exact(DType dtype, std::span<const double> computed,
-                    std::span<const Reference> expected, Roundings roundings = Roundings::once);
+                    std::span<const Reference> expected, Roundings roundings = Roundings::once,
+                    std::int64_t first = 0);
 
 /// Bounded: see Verdict. A NaN, and anything but 0 for an empty sum, is wrong.
 Verdict check_bound(const ErrorModel& model, std::span<const double> computed,
-                    std::span<const Reference> expected);
+                    std::span<const Reference> expected, std::int64_t first = 0);
 
 }  // namespace lanky::bench

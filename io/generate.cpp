@@ -146,7 +146,7 @@ void for_each_row(const Pattern& pattern, std::uint64_t seed, F&& f) {
       if (failed) continue;
       try {
         columns.clear();
-        RowRandom random(seed, row);
+        RowRandom random(seed, row / pattern.rows_a_draw);
         pattern.draw_row(row, random, columns);
         f(row, columns);
       } catch (...) {
@@ -222,12 +222,13 @@ std::string generator_help() {
       usage += p.by_default == Parameter::kRequired ? concat(":", p.name)
                                                     : concat("[:", p.name, "=", p.by_default, "]");
     }
-    usage.resize(std::max<std::size_t>(usage.size(), 39), ' ');
+    usage.resize(std::max<std::size_t>(usage.size(), 49), ' ');
     help += concat(usage, "  ", g.help, "\n");
   }
   return help +
          "each takes ,seed=1 and ,values=uniform|int, and its sizes by name: "
-         "uniform:1000,cols=50\n";
+         "uniform:1000,cols=50\n"
+         "span: columns are drawn within so many of the diagonal; 0: from all\n";
 }
 
 template CsrMatrix<double> generate(std::string_view);

@@ -116,6 +116,39 @@ Pattern make_fem(Values v) {
           }};
 }
 
+/// An unstructured mesh, numbered plane by plane: each node has up to 29 neighbours, near itself,
+/// near its place in the plane before and in the plane after. All unknowns of neighbours are
+/// coupled.
+Pattern make_mesh(Values v) {
+  constexpr std::int64_t kNear = 32;
+  constexpr std::int64_t kLargestPlane = 3000;
+  const std::int64_t nodes = v[0];
+  const std::int64_t unknowns = v[1];
+  std::int64_t side = 1;  // of a cube of as many nodes
+  while (side * side < kLargestPlane && (side + 1) * (side + 1) * (side + 1) <= nodes)
+    ++side;
+  const std::int64_t plane = std::min(side * side, kLargestPlane);
+  const std::int64_t n = product(unknowns, nodes);
+  const auto draw = [=](std::int64_t row, RowRandom& random, Columns& columns) {
+    const std::int64_t node = row / unknowns;
+    const std::int64_t drawn = 11 + random.below(19);
+    Columns neighbours;
+    append(neighbours, node);
+    for (std::int64_t k = 0; k < drawn; ++k) {
+      const std::int64_t middle = node + (random.below(3) - 1) * plane;
+      const std::int64_t neighbour = middle + random.below(2 * kNear + 1) - kNear;
+      if (neighbour >= 0 && neighbour < nodes) append(neighbours, neighbour);
+    }
+    std::sort(neighbours.begin(), neighbours.end());
+    neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
+    for (const std::int32_t neighbour : neighbours) {
+      for (std::int64_t d = 0; d < unknowns; ++d)
+        append(columns, unknowns * neighbour + d);
+    }
+  };
+  return {n, n, draw, unknowns};
+}
+
 Pattern make_banded(Values v) {
   const std::int64_t n = v[0];
   const std::int64_t half = v[1];
@@ -126,12 +159,21 @@ Pattern make_banded(Values v) {
           }};
 }
 
-/// Rows whose lengths `length(row, random)` are filled with distinct columns, uniformly.
+/// Rows whose lengths `length(row, random)` are filled with distinct columns, uniformly from those
+/// within `span` of the diagonal (of a matrix scaled to be square), as many as there are; from all
+/// columns where span is 0, and for rows that are longer than 2 span + 1.
 template <class Length>
-Pattern scattered(std::int64_t rows, std::int64_t cols, Length length) {
-  return {rows, cols, [cols, length](std::int64_t row, RowRandom& random, Columns& columns) {
+Pattern scattered(std::int64_t rows, std::int64_t cols, std::int64_t span, Length length) {
+  return {rows, cols, [=](std::int64_t row, RowRandom& random, Columns& columns) {
             const std::int64_t count = length(row, random);
-            append_distinct(random, count, cols, columns);
+            if (span == 0 || count > 2 * span + 1)
+              return append_distinct(random, count, cols, columns);
+            const auto scale = static_cast<double>(cols) / static_cast<double>(rows);
+            const auto middle = static_cast<std::int64_t>(static_cast<double>(row) * scale);
+            const std::int64_t first = std::max<std::int64_t>(0, middle - span);
+            append_distinct(random, count, std::min(cols, middle + span + 1) - first, columns);
+            for (std::int32_t& column : columns)
+              column += static_cast<std::int32_t>(first);
           }};
 }
 
@@ -141,19 +183,24 @@ std::int64_t or_equal(std::int64_t cols, std::int64_t rows) {
 
 Pattern make_uniform(Values v) {
   const std::int64_t count = v[1];
-  return scattered(v[0], or_equal(v[2], v[0]), [count](auto, RowRandom&) { return count; });
+  return scattered(v[0], or_equal(v[2], v[0]), 0, [count](auto, RowRandom&) { return count; });
+}
+
+Pattern make_band(Values v) {
+  const std::int64_t count = std::min(v[2], 2 * v[1] + 1);
+  return scattered(v[0], v[0], v[1], [count](auto, RowRandom&) { return count; });
 }
 
 Pattern make_short(Values v) {
   const std::int64_t length = v[1];
-  return scattered(v[0], or_equal(v[2], v[0]), [length](auto, RowRandom& random) {
+  return scattered(v[0], or_equal(v[2], v[0]), v[3], [length](auto, RowRandom& random) {
     return length == 0 ? 1 + random.below(4) : length;
   });
 }
 
 Pattern make_mixed(Values v) {
   const std::int64_t most = v[1];
-  return scattered(v[0], or_equal(v[2], v[0]),
+  return scattered(v[0], or_equal(v[2], v[0]), v[3],
                    [most](auto, RowRandom& random) { return random.below(most + 1); });
 }
 
@@ -164,7 +211,7 @@ Pattern make_huge(Values v) {
   const std::int64_t count = std::min(v[1], rows);
   const std::int64_t length = v[2] == 0 ? (cols + 1) / 2 : v[2];
   const std::int64_t distance = count == 0 ? 0 : rows / count;
-  return scattered(rows, cols, [=](std::int64_t row, RowRandom& random) {
+  return scattered(rows, cols, v[4], [=](std::int64_t row, RowRandom& random) {
     const bool huge = count > 0 && row % distance == 0 && row / distance < count;
     return huge ? length : 1 + random.below(4);
   });
@@ -172,7 +219,7 @@ Pattern make_huge(Values v) {
 
 Pattern make_empty(Values v) {
   const std::int64_t percent = v[1];
-  return scattered(v[0], or_equal(v[2], v[0]), [percent](auto, RowRandom& random) {
+  return scattered(v[0], or_equal(v[2], v[0]), v[3], [percent](auto, RowRandom& random) {
     return random.below(100) < percent ? 0 : 1 + random.below(16);
   });
 }
@@ -233,38 +280,47 @@ const std::vector<Generator>& generators() {
   const Parameter rows{"rows", kRequired, 0, kMostRows};
   const Parameter n{"n", kRequired, 0, kMostColumns};
   const Parameter cols{"cols", 0, 0, kMostColumns};
+  const Parameter span{"span", 0, 0, kMostColumns};
   static const std::vector<Generator> table = {
       {"stencil5", {nx, ny}, "2-D grid, 5 points; ny 0: as nx", make_stencil5},
       {"stencil7", {nx, ny, nz}, "3-D grid, 7 points; ny, nz 0: as nx", make_stencil7},
       {"stencil27", {nx, ny, nz}, "3-D grid, 27 points; ny, nz 0: as nx", make_stencil27},
       {"fem", {nx, ny, nz}, "3-D grid, 27 nodes of 3 unknowns: up to 81 a row", make_fem},
+      {"mesh",
+       {{"nodes", kRequired, 1, kMostColumns}, {"unknowns", 1, 1, 16}},
+       "unstructured 3-D mesh: up to 30 nodes of `unknowns` a row",
+       make_mesh},
       {"banded",
        {n, {"half_width", 5, 0, kMostColumns}},
        "all columns within half_width of the diagonal",
        make_banded},
+      {"band",
+       {n, {"half_width", 1000, 0, kMostColumns}, {"per_row", 16, 0, kMostColumns}},
+       "per_row random columns near the diagonal",
+       make_band},
       {"uniform",
        {rows, {"per_row", 16, 0, kMostColumns}, cols},
        "per_row random columns in each row; cols 0: as rows",
        make_uniform},
       {"rmat",
        {{"scale", kRequired, 0, 30}, {"per_row", 16, 0, 1 << 20}},
-       "power law: R-MAT graph of 2^scale vertices, about per_row entries a row",
+       "power law: R-MAT graph of 2^scale vertices, about per_row a row",
        make_rmat},
       {"short",
-       {rows, {"length", 0, 0, 4}, cols},
-       "rows of exactly `length` entries; 0: of 1..4, mixed",
+       {rows, {"length", 0, 0, 4}, cols, span},
+       "rows of exactly `length`; 0: of 1..4, mixed",
        make_short},
       {"mixed",
-       {rows, {"most", 64, 0, kMostColumns - 1}, cols},
+       {rows, {"most", 64, 0, kMostColumns - 1}, cols, span},
        "rows of 0..most entries",
        make_mixed},
       {"huge",
-       {rows, {"count", 4, 0, kMostRows}, {"length", 0, 0, kMostColumns}, cols},
-       "`count` rows of `length` entries (0: half the columns), the others of 1..4",
+       {rows, {"count", 4, 0, kMostRows}, {"length", 0, 0, kMostColumns}, cols, span},
+       "`count` rows of `length` (0: half), others of 1..4",
        make_huge},
       {"empty",
-       {rows, {"percent", 90, 0, 100}, cols},
-       "about `percent` percent of the rows empty, the others of 1..16 entries",
+       {rows, {"percent", 90, 0, 100}, cols, span},
+       "`percent` % of the rows empty, others of 1..16",
        make_empty},
       {"diagonal", {n}, "one entry a row, on the diagonal", make_diagonal},
       {"dense", {rows, cols}, "every entry; cols 0: as rows", make_dense},

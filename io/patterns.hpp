@@ -18,6 +18,7 @@ struct Pattern {
   std::int64_t cols = 0;
   std::function<void(std::int64_t row, RowRandom& random, std::vector<std::int32_t>& columns)>
       draw_row;
+  std::int64_t rows_a_draw = 1;  // neighbouring rows that are given the same random numbers
 };
 
 /// A number in a spec, such as the side of a grid.

@@ -17,6 +17,7 @@
 #include "bench/operand.hpp"
 #include "bench/oracle.hpp"
 #include "bench/spmv_case.hpp"
+#include "bench/spmv_oracle.hpp"
 #include "bench/stopwatch.hpp"
 #include "support/executor.hpp"
 
@@ -247,15 +248,76 @@ void expect_ok(const CaseReport& report) {
   EXPECT_TRUE(report.floor && report.floor->graph);
 }
 
+void expect_sparse_ok(Session& session, const std::string& spec, std::size_t contestants) {
+  const CsrMatrix<double> pattern = io::generate<double>(spec);
+  SpmvMatrix matrix(session.stream, spec, "", pattern);
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const auto workload = make_spmv_workload(session, matrix, dtype, SpmvSelection());
+    const CaseReport report = run_workload(session, *workload);
+    ASSERT_EQ(report.outcomes.size(), contestants) << spec;
+    EXPECT_EQ(report.outcomes[3].variant, "sell");
+    for (const Outcome& outcome : report.outcomes) {
+      if (outcome.variant == "sell" || outcome.variant.starts_with("bsr")) {
+        EXPECT_TRUE(outcome.status == Status::ok || outcome.status == Status::unsupported)
+            << outcome.variant << " " << name(dtype) << ": " << name(outcome.status) << ", "
+            << outcome.message;
+      } else {
+        EXPECT_EQ(name(outcome.status), "ok") << outcome.contestant << " " << outcome.message;
+      }
+    }
+  }
+}
+
 TEST(BenchCuda, SparseVendorsAreRightInEveryType) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   Session session(device, short_timing());
-  const CsrMatrix<double> matrix = io::generate<double>("mixed:3000");
+  expect_sparse_ok(session, "mixed:3000", 4);    // lanky, ALG1, ALG2, sliced ELL
+  expect_sparse_ok(session, "dense:61:45", 8);   // and blocks of every side, some over the edge
+  expect_sparse_ok(session, "huge:70000:3", 4);  // rows for a block of the oracle
+}
+
+TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream there(device);
+  const Stream here(Device::cpu());
+  const CsrMatrix<double> pattern = io::generate<double>("huge:12000:2");
+  const SpmvMatrix a(there, "a", "", pattern);
+  const SpmvMatrix b(here, "b", "", pattern);
+  SpmvOracle gpu(there, a);
+  SpmvOracle host(here, b);
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    const auto workload = make_spmv_workload(session, "mixed", matrix, dtype, SpmvSelection());
-    const CaseReport report = run_workload(session, *workload);
-    ASSERT_EQ(report.outcomes.size(), 3U);  // lanky, cuSPARSE ALG1 and ALG2
-    expect_ok(report);
+    dispatch_real(dtype, [&]<class T>(std::type_identity<T>) {
+      for (const Fill fill : {Fill::integers, Fill::random}) {
+        gpu.compute({fill, dtype});
+        host.compute({fill, dtype});
+        std::vector<T> y;
+        for (std::int64_t i = 0; i < pattern.rows; ++i) {
+          InnerProduct sum;
+          for (auto e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+            SpmvData{fill, dtype}.add_term(sum, e, pattern.col_indices[e]);
+          y.push_back(static_cast<T>(sum.result().value));
+        }
+        const auto both = [&] {
+          const Verdict found = gpu.check(Buffer<T>::from(there, y).data());
+          const Verdict expected = host.check(y.data());
+          EXPECT_EQ(found.right, expected.right) << name(dtype);
+          // "element 7"; the sums of long rows may differ in their last bit.
+          EXPECT_EQ(found.message.substr(0, found.message.find(" is ")),
+                    expected.message.substr(0, expected.message.find(" is ")));
+          if (found.right) {
+            EXPECT_NEAR(found.error, expected.error, 1e-15);
+          }
+          return found.right;
+        };
+        EXPECT_TRUE(both());
+        for (const std::size_t wrong : {std::size_t{6000}, std::size_t{11999}, std::size_t{0}}) {
+          y[wrong] = static_cast<T>(static_cast<double>(y[wrong]) * 1.02 + 0.5);
+          EXPECT_FALSE(both());
+        }
+        y[77] = static_cast<T>(std::nan(""));
+        EXPECT_FALSE(both());
+      }
+    });
   }
 }
 

@@ -694,9 +694,10 @@ TEST(Record, LinesHoldTheFixedNames) {
   ASSERT_EQ(lines.size(), 5U);
   for (const auto& line : lines) {
     for (const char* key :
-         {"kind",       "case",           "m",      "n",       "nnz",        "dtype",   "op",
-          "contestant", "variant",        "status", "warm_us", "graph_us",   "cold_us", "setup_us",
-          "floor_us",   "floor_batch_us", "bytes",  "flops",   "plan_bytes", "error",   "bound"})
+         {"kind",     "case",       "class",          "m",      "n",       "nnz",        "dtype",
+          "op",       "contestant", "variant",        "status", "warm_us", "graph_us",   "cold_us",
+          "setup_us", "floor_us",   "floor_batch_us", "bytes",  "flops",   "plan_bytes", "error",
+          "bound"})
       EXPECT_TRUE(line.contains(key)) << key << " is not in " << line.dump();
   }
   EXPECT_EQ(lines[0]["kind"], "spmv");
@@ -819,11 +820,21 @@ TEST_F(RecordFileTest, KnowsWhatThisProgramHasMeasured) {
     add(second, Status::crash);
     file.write(to_json(others));
     add(third, Status::ok);
+    const auto add_sparse = [&](const char* name, DType dtype, Status status) {
+      Outcome outcome;
+      outcome.contestant = "lanky";
+      outcome.status = status;
+      const SpmvCase spmv{.name = name, .dtype = dtype};
+      file.write(to_json(CaseReport{spmv, {}, std::nullopt, std::nullopt, {outcome}})[0]);
+    };
+    add_sparse("a", DType::bf16, Status::ok);
+    add_sparse("b", DType::f64, Status::crash);
   }
   const EarlierRuns earlier = earlier_runs(path_, "1");
   EXPECT_EQ(earlier.seed, 42U);
   EXPECT_EQ(earlier.cases, std::set<std::string>{record_key(first)});
-  EXPECT_EQ(earlier_runs(path_, "2").cases, std::set<std::string>{record_key(third)});
+  EXPECT_EQ(earlier_runs(path_, "2").cases,
+            (std::set<std::string>{record_key(third), record_key("a", DType::bf16)}));
   EXPECT_TRUE(earlier_runs("/no/such/file", "1").cases.empty());
 }
 

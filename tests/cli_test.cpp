@@ -329,6 +329,36 @@ TEST_F(Cli, AGridIsTakenUpWhereItStopped) {
   EXPECT_EQ(measured, 6U);
 }
 
+TEST_F(Cli, TheSparseSetIsTakenUpWhereItStopped) {
+  // The first of the 95.
+  const std::string run =
+      "batch --device cpu --quick --no-vendor --resume --spmv core --json " + json();
+  const Ran late = lanky(run + " --seconds 0.001 --shard 0/95 --dtype f64,f32");
+  EXPECT_EQ(late.exit_code, 0) << late.err;
+  EXPECT_NE(late.out.find("2 cases left"), std::string::npos) << late.out;
+  EXPECT_NE(lanky(run + " --shard 0/95").out.find("1 case measured"), std::string::npos);
+  EXPECT_NE(lanky(run + " --shard 0/95 --dtype f64,f32").out.find("1 case measured"),
+            std::string::npos);
+  std::vector<Json> measured = lines();
+  std::erase_if(measured, [](const Json& line) { return line["kind"] != "spmv"; });
+  ASSERT_EQ(measured.size(), 2U);
+  for (const Json& line : measured) {
+    EXPECT_EQ(line["case"], "stencil5:100");
+    EXPECT_EQ(line["class"], "stencil");
+  }
+  EXPECT_EQ(measured[1]["dtype"], "f32");
+  EXPECT_EQ(lanky("batch --spmv all").exit_code, 2);
+}
+
+TEST_F(Cli, DrawnMatricesFollowFromTheirSeed) {
+  const Ran ran =
+      lanky("batch --device cpu --quick --no-vendor --spmv drawn --seed 3 --shard 0/99 " +
+            ("--json " + json()));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(lines()[0]["seed"], 3);
+  EXPECT_EQ(lines()[1]["class"], "stencil");
+}
+
 TEST_F(Cli, AProductOfATypeWithItsOwnResult) {
   const Ran ran = lanky(
       "gemm --device cpu --quick --m 3 --n 3 --k 900 --op-a t --dtype f16 --out f32 --alpha 2 "

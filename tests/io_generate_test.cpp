@@ -36,6 +36,32 @@ std::int64_t rows_of_length(const Matrix& a, std::int64_t least, std::int64_t mo
   return count;
 }
 
+/// Largest distance of an entry from the diagonal, in rows of at most `longest` entries.
+std::int64_t widest_reach(const Matrix& a, std::int64_t longest = 1 << 30) {
+  std::int64_t widest = 0;
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    if (row_length(a, i) > longest) continue;
+    for (std::int64_t k = 0; k < row_length(a, i); ++k) {
+      const auto at = static_cast<std::size_t>(a.row_offsets[static_cast<std::size_t>(i)] + k);
+      widest = std::max(widest, std::abs(a.col_indices[at] - i));
+    }
+  }
+  return widest;
+}
+
+/// Entries whose neighbour one row and one column on is an entry too.
+std::int64_t entries_that_repeat_along_diagonals(const Matrix& a) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i + 1 < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    const auto next = a.col_indices.begin() + a.row_offsets[row + 1];
+    const auto end = a.col_indices.begin() + a.row_offsets[row + 2];
+    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
+      count += std::binary_search(next, end, a.col_indices[static_cast<std::size_t>(k)] + 1);
+  }
+  return count;
+}
+
 /// Offsets rise to nnz; columns are in range, ascending and distinct; values are in (-1, 1).
 void check_consistent(const Matrix& a) {
   ASSERT_EQ(a.row_offsets.size(), static_cast<std::size_t>(a.rows) + 1);
@@ -107,6 +133,27 @@ INSTANTIATE_TEST_SUITE_P(
                check_symmetric_pattern(a);
                EXPECT_EQ(longest_row(a), 81);
              }},
+        Case{"mesh:5000", 5000, 5000, -1,
+             [](const Matrix& a) {
+               EXPECT_EQ(rows_of_length(a, 1, 30), 5000);
+               EXPECT_NEAR(static_cast<double>(a.nnz()) / 5000, 20, 2);
+               EXPECT_LE(widest_reach(a), 289 + 32);  // a plane of 17 x 17, and near there
+               EXPECT_LT(entries_that_repeat_along_diagonals(a), a.nnz() / 3);
+             }},
+        Case{"mesh:300:3", 900, 900, -1,
+             [](const Matrix& a) {
+               for (std::int64_t row = 0; row < a.rows; ++row)
+                 ASSERT_EQ(row_length(a, row), row_length(a, row / 3 * 3)) << row;
+               EXPECT_EQ(a.nnz() % 9, 0);
+               EXPECT_LE(widest_reach(a), 3 * (36 + 32) + 2);
+             }},
+        Case{"mesh:1:2", 2, 2, 4, nothing_more},
+        Case{"band:3000:50:16", 3000, 3000, 48000,
+             [](const Matrix& a) {
+               EXPECT_LE(widest_reach(a), 50);
+               EXPECT_LT(entries_that_repeat_along_diagonals(a), a.nnz() / 3);
+             }},
+        Case{"band:40:1:9", 40, 40, 3 * 40 - 2, check_symmetric_pattern},
         Case{"banded:100:3", 100, 100, 7 * 100 - 2 * (1 + 2 + 3), check_symmetric_pattern},
         Case{"banded:3:9", 3, 3, 9, nothing_more},
         Case{"uniform:500:16", 500, 500, 8000,
@@ -140,6 +187,17 @@ INSTANTIATE_TEST_SUITE_P(
              }},
         Case{"huge:3:1:100000:100000", 3, 100000, -1,
              [](const Matrix& a) { EXPECT_EQ(row_length(a, 0), 100000); }},
+        Case{"short:1000:2,span=20", 1000, 1000, 2000,
+             [](const Matrix& a) { EXPECT_LE(widest_reach(a), 20); }},
+        Case{"mixed:1000:30:500:90", 1000, 500, -1,
+             [](const Matrix& a) { EXPECT_EQ(longest_row(a), 30); }},
+        Case{"empty:5000,span=30", 5000, 5000, -1,
+             [](const Matrix& a) { EXPECT_LE(widest_reach(a), 30); }},
+        Case{"huge:1000:5,span=10", 1000, 1000, -1,
+             [](const Matrix& a) {
+               EXPECT_EQ(rows_of_length(a, 500, 500), 5);
+               EXPECT_LE(widest_reach(a, 4), 10);
+             }},
         Case{"huge:10:0", 10, 10, -1, [](const Matrix& a) { EXPECT_LE(longest_row(a), 4); }},
         Case{"empty:5000", 5000, 5000, -1,
              [](const Matrix& a) { EXPECT_NEAR(rows_of_length(a, 0, 0), 4500, 110); }},
@@ -184,6 +242,9 @@ TEST(Generate, GivesTheBitsOfTheFirstVersion) {
       {"huge:300:2", 0x5ba3eeb28c119d11U},
       {"empty:400", 0x5757afa7b7719ff7U},
       {"diagonal:33", 0x522b0e843dc5bbd6U},
+      {"mesh:300:2", 0xf49c5dbcf41b8393U},
+      {"band:200:40:5", 0xba1a4cffdc24c419U},
+      {"mixed:200:30,span=50", 0x365efbcbcf5b21c8U},
       {"dense:9:5", 0xd4ee6e2f7d7bf1feU},
       {"uniform:40:30,seed=5,values=int", 0x21bb8ad8826ebde0U}};
   for (const auto& [spec, hash] : recorded) {
@@ -288,7 +349,7 @@ TEST(Generate, RefusesWhatItCannotMake) {
 
 TEST(Generate, HelpHasOneLineEach) {
   const std::string help = io::generator_help();
-  EXPECT_EQ(std::ranges::count(help, '\n'), 14);
+  EXPECT_EQ(std::ranges::count(help, '\n'), 17);
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);)
     EXPECT_LE(line.size(), 120U) << line;

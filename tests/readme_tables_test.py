@@ -147,6 +147,80 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("not measured", judged(105.0, peak_us=100.0))  # bound by arithmetic
         self.assertIn("| 0.914 (0.88) | 1 of 1 | met |", judged(105.0, dtype="f16", n=2, m=2))
 
+    def sparse_target(self, name, lines):
+        """The verdict's row, of lines that leave other targets unmeasured."""
+        self.write([ENV] + lines, [])
+        out = self.run_script(str(self.root / "r.jsonl"), script="spmv_targets.py")
+        self.assertEqual(out.returncode, 1)
+        return next(row for row in out.stdout.splitlines() if row.startswith(f"| {name} |"))
+
+    def test_sparse_targets_are_met_or_missed(self):
+        def both(case, time, **changes):
+            return [spmv(case, "lanky", "auto", time, **changes), spmv(case, "cusparse", "sell", 9.0, **changes),
+                    spmv(case, "cusparse", "alg1", 12.0, **changes)]
+
+        mean = "mean speed-up, all matrices"
+        self.assertIn("| 1.73, worst 1.50 (1.5) | - | - | - | not measured | b f64 |",
+                      self.sparse_target(mean, both("a", 4.5) + both("b", 6.0)))
+        four = [line for dtype in ("f64", "f32", "f16", "bf16") for line in both("a", 4.5, dtype=dtype)]
+        self.assertIn("| 2.00 (1.5) | 2.00 (1.8) | 2.00 (2) | 2.00 (2) | met | a f64 |",
+                      self.sparse_target(mean, four))
+        self.assertIn("| missed | a f16 |", self.sparse_target(mean, four + both("a", 4.6, dtype="f16")))
+        self.assertIn("| 0.50, worst 0.90 (0.97) |",
+                      self.sparse_target("wins: share of matrices", both("a", 9.0) + both("b", 10.0)))
+        wrong = spmv("b", "lanky", "auto", None, status="wrong", warm_us=None)
+        self.assertIn("| 0.00 (0.97) |",
+                      self.sparse_target("the worst matrix", both("a", 4.5) + both("b", 4.5)[1:] + [wrong]))
+
+    def test_sparse_targets_by_size_and_class(self):
+        large = {"class": "regular", "nnz": 2 * 10**7}
+        share = "share of the floor, large regular"
+        self.assertIn("| 1.25 (1.15) |", self.sparse_target(share, [spmv("a", "lanky", "auto", 3.2, **large)]))
+        for other in ({**large, "nnz": 10**7}, {**large, "class": "power"}):
+            self.assertIn("not measured",
+                          self.sparse_target(share, [spmv("a", "lanky", "auto", 3.2, **other)]))
+        small = [spmv("a", "lanky", "auto", 6.0, **{"class": "empty", "nnz": 200000})]
+        self.assertIn("| 1.50 (2) |", self.sparse_target("time over the floor's, small irregular", small))
+
+    def test_sparse_targets_of_cold_setup_and_memory(self):
+        csr = 1234567 * 12 + 20001 * 4
+        lines = [spmv("a", "lanky", "auto", 5.0, cold_us=8.0, setup_us=300.0, plan_bytes=csr // 2),
+                 spmv("a", "cusparse", "alg1", 5.0, cold_us=20.0), spmv("a", "cusparse", "alg2", 6.0, cold_us=12.0)]
+        self.assertIn("| 1.50 (1.3) |", self.sparse_target("cold: mean speed-up, all matrices", lines))
+        self.assertIn("| 0.50 (1) |", self.sparse_target("setup over 20 products and 0.5 ms, each", lines))
+        self.assertIn("| 0.50 (1) |", self.sparse_target("memory of the plan over CSR's, each", lines))
+        lines.append(spmv("b", "lanky", "auto", 5.0, setup_us=1200.0, plan_bytes=0))
+        row = self.sparse_target("setup over 20 products and 0.5 ms, each", lines)
+        self.assertIn("worst 2.00 (1)", row)  # one that takes too long is one too many
+        self.assertIn("| missed | b f64 |", row)
+
+    def test_classes_and_plots_of_sparse_products(self):
+        folder = self.root / "bench" / "results" / "h200"
+        folder.mkdir(parents=True)
+        lines = [ENV] + [spmv(f"{name}{nnz}", who, "auto", time, bytes=nnz * 12, nnz=nnz, **{"class": name})
+                         for name, times in (("stencil", (2.0, 5.0)), ("real", (4.0, 2.0)))
+                         for nnz in (10**4, 10**6) for who, time in zip(("lanky", "cusparse"), times)]
+        (folder / "spmv_core.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (self.root / "README.md").write_text(
+            "<!-- table: spmv-classes bench/results/h200/spmv_*.jsonl -->\n<!-- end table -->\n")
+        self.assertEqual(self.run_script("--check").returncode, 1)
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| stencil | 2 | **2.50** (200%, \u2265 2.50) |", self.page())
+        self.assertIn("| all | 4 | **1.12** (141%, \u2265 0.50) |", self.page())
+
+        def dots(plot, kind):
+            drawn = xml.etree.ElementTree.fromstring((self.root / "docs" / "plots" / f"{plot}.svg").read_text())
+            return [(float(e.get("cx")), float(e.get("cy"))) for e in drawn.iter()
+                    if e.tag.endswith("circle") and e.get("class") == kind and len(e)]
+
+        for plot in ("spmv_speedup", "spmv_floor"):
+            faster, slower = dots(plot, "stencil"), dots(plot, "real")
+            self.assertEqual((len(faster), len(slower)), (2, 2))
+            self.assertLess(faster[0][1], slower[0][1])  # higher up
+            self.assertLess(faster[0][0], faster[1][0])  # more entries, further right
+        self.assertEqual(len(dots("spmv_bandwidth", "lanky")), 4)
+        self.assertEqual(self.run_script("--check").returncode, 0)
+
     def test_a_wrong_result_has_no_speed(self):
         self.write([ENV, spmv("a", "lanky", "auto", None, status="wrong", warm_us=None),
                     spmv("a", "cusparse", "alg1", 4.0)], ["spmv", "spmv-summary"])

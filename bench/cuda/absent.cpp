@@ -43,6 +43,21 @@ std::vector<Reference> references(const Stream& /*stream*/, const DenseData& /*d
                                   std::span<const Place> /*places*/) {
   absent();
 }
+void references(const Stream& /*stream*/, const SpmvData& /*data*/, const SpmvRows& /*a*/,
+                Reference* /*references*/) {
+  absent();
+}
+WorstElement worst_element(const Stream& /*stream*/, const SpmvData& /*data*/,
+                           const void* /*computed*/, std::span<const Reference> /*references*/) {
+  absent();
+}
+Reference fetch(const Stream& /*stream*/, const Reference* /*reference*/) {
+  absent();
+}
+void place_values(const Stream& /*stream*/, DType /*dtype*/, const void* /*values*/,
+                  std::span<const std::int32_t> /*sources*/, void* /*target*/) {
+  absent();
+}
 void zero(const Stream& /*stream*/, void* /*data*/, std::int64_t /*bytes*/) {
   absent();
 }

@@ -10,6 +10,7 @@
 #include <complex>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "bench/vendor.hpp"
@@ -73,6 +74,17 @@ class HostScalar {
   std::complex<float> narrow_;
   bool is_wide_;
 };
+
+/// A library's descriptor, which its function kDestroy gives back.
+template <auto kDestroy>
+struct Destroyer {
+  template <class Descriptor>
+  void operator()(Descriptor* descriptor) const {
+    kDestroy(descriptor);
+  }
+};
+template <class Descriptor, auto kDestroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, Destroyer<kDestroy>>;
 
 /// Device memory of one product.
 class DeviceMemory {
@@ -144,66 +156,118 @@ Handles& handles(int device) {
   return mine;
 }
 
+cusparseSpMVAlg_t cusparse_algorithm(VendorSpmvAlgorithm algorithm) {
+  switch (algorithm) {
+    case VendorSpmvAlgorithm::alg1:
+      return CUSPARSE_SPMV_CSR_ALG1;
+    case VendorSpmvAlgorithm::alg2:
+      return CUSPARSE_SPMV_CSR_ALG2;
+    case VendorSpmvAlgorithm::sell:
+      return CUSPARSE_SPMV_SELL_ALG1;
+    case VendorSpmvAlgorithm::bsr:
+      return CUSPARSE_SPMV_BSR_ALG1;
+  }
+  throw Error(ErrorCode::unsupported, "no such algorithm");
+}
+
 class CusparseSpmv final : public VendorProduct {
  public:
-  CusparseSpmv(VendorStream stream, const VendorCsr& csr, VendorSpmvAlgorithm algorithm)
+  CusparseSpmv(VendorStream stream, const VendorSpmvCall& call)
       : device_(stream.device),
         handle_(handles(device_).cusparse),
-        type_(csr.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
-        algorithm_(algorithm == VendorSpmvAlgorithm::alg1 ? CUSPARSE_SPMV_CSR_ALG1
-                                                          : CUSPARSE_SPMV_CSR_ALG2),
-        alpha_(csr.dtype, 1),
-        beta_(csr.dtype, 0) {
+        type_(call.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+        algorithm_(cusparse_algorithm(call.algorithm)),
+        alpha_(call.dtype, 1),
+        beta_(call.dtype, 0) {
     const DeviceGuard current(device_);
-    const cudaDataType type = data_type(csr.dtype);
-    check_cusparse(cusparseCreateConstCsr(
-                       &matrix_, csr.rows, csr.cols, csr.nnz, csr.row_offsets, csr.col_indices,
-                       csr.values, csr.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I,
-                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type),
-                   "cusparseCreateConstCsr");
-    check_cusparse(cusparseCreateConstDnVec(&x_, csr.cols, csr.x, type),
+    const cudaDataType type = data_type(call.dtype);
+    const bool blocks = call.algorithm == VendorSpmvAlgorithm::bsr;
+    matrix_.reset(describe(call, type));
+    cusparseConstDnVecDescr_t x = nullptr;
+    cusparseDnVecDescr_t y = nullptr;
+    check_cusparse(cusparseCreateConstDnVec(
+                       &x, blocks ? whole_units(call.cols, call.unit) : call.cols, call.x, type),
                    "cusparseCreateConstDnVec");
-    check_cusparse(cusparseCreateDnVec(&y_, csr.rows, csr.y, type), "cusparseCreateDnVec");
+    x_.reset(x);
+    check_cusparse(cusparseCreateDnVec(&y, blocks ? whole_units(call.rows, call.unit) : call.rows,
+                                       call.y, type),
+                   "cusparseCreateDnVec");
+    y_.reset(y);
     check_cusparse(cusparseSetStream(handle_, stream.native), "cusparseSetStream");
     std::size_t bytes = 0;
-    check_cusparse(
-        cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, &bytes),
-        "cusparseSpMV_bufferSize");
+    check_cusparse(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(),
+                                           matrix_.get(), x_.get(), beta_.data(), y_.get(), type_,
+                                           algorithm_, &bytes),
+                   "cusparseSpMV_bufferSize");
     workspace_ = std::make_unique<DeviceMemory>(bytes);
-    check_cusparse(
-        cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data()),
-        "cusparseSpMV_preprocess");
-  }
-  CusparseSpmv(const CusparseSpmv&) = delete;
-  CusparseSpmv& operator=(const CusparseSpmv&) = delete;
-  ~CusparseSpmv() override {
-    if (matrix_ != nullptr) cusparseDestroySpMat(matrix_);
-    if (x_ != nullptr) cusparseDestroyDnVec(x_);
-    if (y_ != nullptr) cusparseDestroyDnVec(y_);
+    const cusparseStatus_t preprocessed = cusparseSpMV_preprocess(
+        handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(), x_.get(),
+        beta_.data(), y_.get(), type_, algorithm_, workspace_->data());
+    // Of a format that has no preparation the product itself may still be offered: it will tell.
+    const bool csr =
+        call.algorithm == VendorSpmvAlgorithm::alg1 || call.algorithm == VendorSpmvAlgorithm::alg2;
+    if (csr || preprocessed != CUSPARSE_STATUS_NOT_SUPPORTED)
+      check_cusparse(preprocessed, "cusparseSpMV_preprocess");
   }
 
   void run(CUstream_st* stream) override {
     check_cusparse(cusparseSetStream(handle_, stream), "cusparseSetStream");
-    check_cusparse(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_,
-                                x_, beta_.data(), y_, type_, algorithm_, workspace_->data()),
-                   "cusparseSpMV");
+    check_cusparse(
+        cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(),
+                     x_.get(), beta_.data(), y_.get(), type_, algorithm_, workspace_->data()),
+        "cusparseSpMV");
   }
   std::int64_t workspace_bytes() const override {
     return static_cast<std::int64_t>(workspace_->bytes());
   }
 
  private:
+  static std::int64_t whole_units(std::int64_t size, int unit) {
+    return (size + unit - 1) / unit * unit;
+  }
+
+  static cusparseConstSpMatDescr_t describe(const VendorSpmvCall& call, cudaDataType type) {
+    cusparseConstSpMatDescr_t matrix = nullptr;
+    const cusparseIndexType_t wide = call.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+    constexpr cusparseIndexType_t kIndex = CUSPARSE_INDEX_32I;
+    constexpr cusparseIndexBase_t kBase = CUSPARSE_INDEX_BASE_ZERO;
+    switch (call.algorithm) {
+      case VendorSpmvAlgorithm::alg1:
+      case VendorSpmvAlgorithm::alg2:
+        check_cusparse(
+            cusparseCreateConstCsr(&matrix, call.rows, call.cols, call.nnz, call.offsets,
+                                   call.col_indices, call.values, wide, kIndex, kBase, type),
+            "cusparseCreateConstCsr");
+        break;
+      case VendorSpmvAlgorithm::sell:
+        check_cusparse(cusparseCreateConstSlicedEll(
+                           &matrix, call.rows, call.cols, call.nnz, call.slots, call.unit,
+                           call.offsets, call.col_indices, call.values, wide, kIndex, kBase, type),
+                       "cusparseCreateConstSlicedEll");
+        break;
+      case VendorSpmvAlgorithm::bsr: {
+        const std::int64_t unit = call.unit;
+        check_cusparse(cusparseCreateConstBsr(&matrix, whole_units(call.rows, call.unit) / unit,
+                                              whole_units(call.cols, call.unit) / unit,
+                                              call.slots / (unit * unit), unit, unit, call.offsets,
+                                              call.col_indices, call.values, wide, kIndex, kBase,
+                                              type, CUSPARSE_ORDER_ROW),
+                       "cusparseCreateConstBsr");
+        break;
+      }
+    }
+    return matrix;
+  }
+
   int device_;
   cusparseHandle_t handle_;
   cudaDataType type_;  // of the accumulation
   cusparseSpMVAlg_t algorithm_;
   HostScalar alpha_;
   HostScalar beta_;
-  cusparseConstSpMatDescr_t matrix_ = nullptr;
-  cusparseConstDnVecDescr_t x_ = nullptr;
-  cusparseDnVecDescr_t y_ = nullptr;
+  Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat> matrix_;
+  Owned<cusparseConstDnVecDescr_t, cusparseDestroyDnVec> x_;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
   std::unique_ptr<DeviceMemory> workspace_;
 };
 
@@ -449,12 +513,6 @@ class CublasLtBest final : public VendorGemmProduct {
   }
 
  private:
-  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
-  struct Destroyer {
-    void operator()(Descriptor descriptor) const { kDestroy(descriptor); }
-  };
-  template <class Descriptor, cublasStatus_t (*kDestroy)(Descriptor)>
-  using Owned = std::unique_ptr<std::remove_pointer_t<Descriptor>, Destroyer<Descriptor, kDestroy>>;
   using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
@@ -587,9 +645,8 @@ class NvidiaVendor final : public Vendor {
     });
   }
   void prepare(int device) override { handles(device); }
-  std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorCsr& csr,
-                                      VendorSpmvAlgorithm algorithm) override {
-    return std::make_unique<CusparseSpmv>(stream, csr, algorithm);
+  std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) override {
+    return std::make_unique<CusparseSpmv>(stream, call);
   }
   std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                           VendorRoutine routine,

@@ -1,12 +1,17 @@
 // spmv, gemm and batch: one matrix or product after another, none of which ends the others.
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <functional>
 #include <lanky/io.hpp>
 #include <lanky/lanky.hpp>
+#include <optional>
 
+#include "bench/full_grid.hpp"
 #include "bench/gemm_case.hpp"
 #include "bench/grid.hpp"
 #include "bench/spmv_case.hpp"
+#include "bench/spmv_set.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/reporter.hpp"
@@ -89,6 +94,13 @@ std::vector<DType> dtypes_of(const RunOptions& options) {
   return dtypes;
 }
 
+/// A sparse matrix that is still to be read or generated.
+struct SparseSource {
+  std::string name;
+  std::string matrix_class;
+  std::function<CsrMatrix<double>()> read;
+};
+
 /// The measuring of everything in one Work.
 class Batch {
  public:
@@ -98,17 +110,42 @@ class Batch {
         reporter_(reporter),
         selection_(selection_of(options)) {}
 
-  void multiply_path(const std::string& path) {
-    const Found found = matrices_at(path);
-    for (const std::string& failure : found.failures)
-      guarded("spmv", path, "", [&] { throw Error(ErrorCode::io, failure); });
-    for (const fs::path& file : found.matrices) {
-      multiply(matrix_name(file), [&] { return io::read_csr<double>(file); });
+  /// Reports what cannot be read as a failure.
+  std::vector<SparseSource> sources(const Work& work, std::uint64_t seed) {
+    std::vector<SparseSource> all;
+    for (const std::string& path : work.files) {
+      const Found found = matrices_at(path);
+      for (const std::string& failure : found.failures)
+        guarded("spmv", path, "", [&] { throw Error(ErrorCode::io, failure); });
+      for (const fs::path& file : found.matrices)
+        all.push_back({matrix_name(file), std::string(bench::kRealMatrix),
+                       [file] { return io::read_csr<double>(file); }});
     }
+    std::vector<std::string> specs = work.generators;
+    for (std::string& spec : bench::choose_matrices({work.set.set, seed}))
+      specs.push_back(std::move(spec));
+    for (const std::string& spec : specs)
+      all.push_back(
+          {spec, bench::matrix_class(spec), [spec] { return io::generate<double>(spec); }});
+    return all;
   }
 
-  void multiply_generated(const std::string& spec) {
-    multiply(spec, [&] { return io::generate<double>(spec); });
+  /// Reads once, multiplies in every one of these types.
+  void multiply(const SparseSource& source, const std::vector<DType>& dtypes) {
+    std::optional<CsrMatrix<double>> pattern;
+    std::optional<bench::SpmvMatrix> matrix;
+    guarded("spmv", source.name, "", [&] {
+      set_current_task("reading " + source.name);
+      pattern = source.read();
+      matrix.emplace(session_.stream, source.name, source.matrix_class, *pattern);
+    });
+    if (!matrix) return;
+    for (const DType dtype : dtypes) {
+      guarded("spmv", source.name, lanky::name(dtype), [&] {
+        set_current_task(source.name + " " + std::string(lanky::name(dtype)));
+        measure(*bench::make_spmv_workload(session_, *matrix, dtype, selection_));
+      });
+    }
   }
 
   void multiply_dense(const bench::GemmCase& gemm) {
@@ -140,25 +177,6 @@ class Batch {
   bench::Status last_failure() const { return last_failure_; }
 
  private:
-  /// Reads once, multiplies in every type.
-  template <class Source>
-  void multiply(const std::string& name, Source source) {
-    CsrMatrix<double> matrix;
-    bool read = false;
-    guarded("spmv", name, "", [&] {
-      set_current_task("reading " + name);
-      matrix = source();
-      read = true;
-    });
-    if (!read) return;
-    for (const DType dtype : dtypes_of(options_)) {
-      guarded("spmv", name, lanky::name(dtype), [&] {
-        set_current_task(name + " " + std::string(lanky::name(dtype)));
-        measure(*bench::make_spmv_workload(session_, name, matrix, dtype, selection_));
-      });
-    }
-  }
-
   void measure(bench::Workload& workload) { report(bench::run_workload(session_, workload)); }
 
   void report(const bench::CaseReport& report) {
@@ -202,25 +220,54 @@ int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
   }
 }
 
-/// The named grids have thousands of cases: each gets less time.
+/// The named grids and sets have thousands of cases: each gets less time.
 bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
   if (options.quick) return bench::MeasureOptions::quick();
-  for (const char* named : {"core", "sample", "scattered"}) {
-    if (work.grid.grid == named) return bench::MeasureOptions::grid();
-  }
-  return {};
+  const auto is_named = [&](const char* name) { return work.grid.grid == name; };
+  constexpr std::array kNamed = {"core", "sample", "scattered"};
+  const bool many = !work.set.set.empty() || std::any_of(kNamed.begin(), kNamed.end(), is_named);
+  return many ? bench::MeasureOptions::grid() : bench::MeasureOptions();
+}
+
+/// That drawn matrices and the sample of the grid follow from; none where nothing is drawn so far.
+std::optional<std::uint64_t> chosen_seed(const Work& work, const bench::EarlierRuns& earlier) {
+  if (work.grid.seed) return work.grid.seed;
+  if (earlier.seed) return earlier.seed;
+  return work.set.set == "drawn" ? std::optional(bench::draw_seed()) : std::nullopt;
 }
 
 /// The grid's cases that earlier runs do not have.
-bench::GridRun chosen_grid(const Work& work, const bench::EarlierRuns& earlier) {
+bench::GridRun chosen_grid(const Work& work, std::optional<std::uint64_t> seed,
+                           const bench::EarlierRuns& earlier) {
   if (work.grid.grid.empty()) return {};
   bench::GridChoice choice = work.grid;
-  if (!choice.seed) choice.seed = earlier.seed;
+  choice.seed = seed;
   bench::GridRun grid = bench::choose_cases(choice);
   std::erase_if(grid.cases, [&](const bench::GemmCase& gemm) {
     return earlier.cases.count(bench::record_key(gemm)) == 1;
   });
   return grid;
+}
+
+/// A matrix, and the types that it is still to be multiplied in.
+struct SparseTask {
+  SparseSource source;
+  std::vector<DType> dtypes;
+};
+
+/// Every `shards`-th matrix, in the types that earlier runs do not have.
+std::vector<SparseTask> sparse_tasks(const RunOptions& options, const Work& work,
+                                     const bench::EarlierRuns& earlier,
+                                     std::vector<SparseSource> sources) {
+  std::vector<SparseTask> tasks;
+  for (std::size_t i = work.grid.shard; i < sources.size(); i += work.grid.shards) {
+    std::vector<DType> dtypes = dtypes_of(options);
+    std::erase_if(dtypes, [&](DType dtype) {
+      return earlier.cases.count(bench::record_key(sources[i].name, dtype)) == 1;
+    });
+    if (!dtypes.empty()) tasks.push_back({std::move(sources[i]), std::move(dtypes)});
+  }
+  return tasks;
 }
 
 }  // namespace
@@ -231,7 +278,8 @@ int run_work(const RunOptions& options, const Work& work) {
   if (!options.tuning.empty()) tuning = GemmTuning::read(options.tuning);
   bench::EarlierRuns earlier;
   if (options.resume) earlier = bench::earlier_runs(options.json, bench::program_hash());
-  bench::GridRun grid = chosen_grid(work, earlier);
+  const std::optional<std::uint64_t> seed = chosen_seed(work, earlier);
+  bench::GridRun grid = chosen_grid(work, seed, earlier);
   grid.cases.insert(grid.cases.begin(), work.products.begin(), work.products.end());
   const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
   Reporter reporter(options.json, work.single);
@@ -240,23 +288,30 @@ int run_work(const RunOptions& options, const Work& work) {
   Batch batch(options, session, reporter);
   bench::Environment environment =
       bench::describe_environment(session, options.argv, !options.no_vendor);
-  environment.seed = grid.seed;
+  environment.seed = work.set.set == "drawn" ? seed : grid.seed;
   reporter.start(environment);
-  for (const std::string& path : work.files)
-    batch.multiply_path(path);
-  for (const std::string& spec : work.generators)
-    batch.multiply_generated(spec);
-  for (std::size_t i = 0; i < grid.cases.size(); ++i) {
-    if (options.seconds > 0 && bench::steady_seconds() - start > options.seconds) {
-      reporter.stop_early(grid.cases.size() - i);
-      break;
-    }
-    if (options.tuning.empty()) {
-      batch.multiply_dense(grid.cases[i]);
+  std::size_t left = 0;  // cases that there was no time for
+  const auto time_is_up = [&] {
+    return options.seconds > 0 && bench::steady_seconds() - start > options.seconds;
+  };
+  for (const SparseTask& task :
+       sparse_tasks(options, work, earlier, batch.sources(work, seed.value_or(0)))) {
+    if (time_is_up()) {
+      left += task.dtypes.size();
     } else {
-      batch.tune_dense(grid.cases[i], tuning);
+      batch.multiply(task.source, task.dtypes);
     }
   }
+  for (const bench::GemmCase& gemm : grid.cases) {
+    if (time_is_up()) {
+      ++left;
+    } else if (options.tuning.empty()) {
+      batch.multiply_dense(gemm);
+    } else {
+      batch.tune_dense(gemm, tuning);
+    }
+  }
+  if (left > 0) reporter.stop_early(left);
   reporter.finish();
   return exit_code_of(batch, reporter, work.single);
 }

@@ -32,6 +32,7 @@ constexpr char kExamples[] =
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
+    "  lanky batch --spmv core --dtype f64,f32,f16,bf16 --json spmv.jsonl\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
@@ -171,11 +172,13 @@ void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& s
   add_list(command, "--type", grid.types, "of the grid: these element types alone")
       ->check(CLI::IsMember(dense_types()), "");
   command.add_option("--seed", grid.seed,
-                     "that sample or scattered is drawn with (default: a new one)");
+                     "that sample, scattered or drawn is drawn with (default: a new one)");
   command.add_option("--share", grid.share, "of all combinations beyond the core, in the sample")
       ->check(CLI::Range(0.0, 1.0), "")
       ->capture_default_str();
-  command.add_option("--shard", shard, "I/N: every N-th case of the grid, beginning with number I")
+  command
+      .add_option("--shard", shard,
+                  "I/N: every N-th product of the grid, and matrix, beginning with number I")
       ->check(
           [](const std::string& text) {
             return parse_shard(text) ? "" : "\"" + text + "\" is not I/N with I below N";
@@ -229,12 +232,18 @@ int run(CLI::App& app, int argc, char** argv) {
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
   batch->add_option("paths", work.files,
                     "matrices, or folders with .mtx* and .tar.gz anywhere below");
+  batch
+      ->add_option("--spmv", work.set.set,
+                   "generated matrices: core, or drawn with --seed (docs/measuring.md)")
+      ->check(CLI::IsMember({"core", "drawn"}), "")
+      ->type_name("SET");
   std::string shard;
   add_grid_options(*batch, work.grid, shard);
-  batch->add_flag("--resume", options.resume,
-                  "leave out dense products that this very program has in the JSON file already;\n"
-                  "a sample goes on with the seed that stands there");
-  batch->add_option("--seconds", options.seconds, "begin no dense product after so many seconds")
+  batch->add_flag(
+      "--resume", options.resume,
+      "leave out what this very program has in the JSON file already; a sample goes on\n"
+      "with the seed that stands there");
+  batch->add_option("--seconds", options.seconds, "begin no product after so many seconds")
       ->check(CLI::PositiveNumber, "");
   add_spmv_options(*batch, options, work);
   add_run_options(*batch, options, sparse_types());
@@ -276,8 +285,9 @@ int run(CLI::App& app, int argc, char** argv) {
     }
   }
   if (gemm->parsed()) work.products = products_of(gemm_text, options);
-  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.grid.grid.empty())
-    return complain("batch needs paths, --generate SPEC or --gemm GRID", kUsage);
+  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.set.set.empty() &&
+      work.grid.grid.empty())
+    return complain("batch needs paths, --generate SPEC, --spmv SET or --gemm GRID", kUsage);
   if (!shard.empty()) std::tie(work.grid.shard, work.grid.shards) = *parse_shard(shard);
   work.single = !batch->parsed() && !(tune->parsed() && work.products.empty());
   return run_work(options, work);

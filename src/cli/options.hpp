@@ -8,6 +8,7 @@
 #include "bench/case.hpp"
 #include "bench/grid.hpp"
 #include "bench/spmv_case.hpp"
+#include "bench/spmv_set.hpp"
 
 namespace lanky::cli {
 
@@ -20,8 +21,8 @@ struct RunOptions {
   bool quick = false;
   bool explain = false;
   std::string json;
-  bool resume = false;    // leave out the dense products that the JSON lines hold already
-  double seconds = 0;     // begin no dense product after so many; 0: no limit
+  bool resume = false;    // leave out what the JSON lines hold already
+  double seconds = 0;     // begin no product after so many; 0: no limit
   std::string tuning;     // measure every way to compute dense products, and keep the fastest here
   double least_gain = 0;  // of choices that are kept: the time of a plan's own over theirs
   std::vector<std::string> argv;
@@ -31,6 +32,7 @@ struct RunOptions {
 struct Work {
   std::vector<std::string> files;       // matrices, or folders of them
   std::vector<std::string> generators;  // specifications for io::generate
+  bench::SpmvSetChoice set;             // of generated matrices; none where its name is ""
   bench::GridChoice grid;               // of dense products; none where its name is ""
   std::vector<bench::GemmCase> products;
   bool single = false;  // one thing was asked for: what is wrong with it is the program's exit code

@@ -1,0 +1,232 @@
+// The sparse side of the harness without a GPU: rivals' formats, the oracle, the set of matrices.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <lanky/dispatch.hpp>
+#include <lanky/io.hpp>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "bench/padded_formats.hpp"
+#include "bench/spmv_case.hpp"
+#include "bench/spmv_oracle.hpp"
+#include "bench/spmv_set.hpp"
+#include "support/expect_error.hpp"
+
+namespace lanky::bench {
+namespace {
+
+using Pattern = CsrMatrix<double>;
+
+/// Every shape of row and edge: empty and full rows, sizes that are no multiple of a unit.
+const char* const kShapes[] = {"mixed:101:40", "empty:333",  "huge:70:3",         "fem:3",
+                               "dense:9:13",   "dense:13:9", "short:50:0,cols=7", "diagonal:1",
+                               "empty:40:100", "uniform:0"};
+
+std::vector<double> ones(std::int64_t size) {
+  return std::vector<double>(static_cast<std::size_t>(size), 1.0);
+}
+
+/// y = A x of the pattern with x and the values of a matrix.
+std::vector<double> multiply(const Pattern& a, const std::vector<double>& x) {
+  std::vector<double> y(static_cast<std::size_t>(a.rows), 0.0);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    for (std::int64_t e = a.row_offsets[i]; e < a.row_offsets[i + 1]; ++e)
+      y[i] += a.values[e] * x[a.col_indices[e]];
+  }
+  return y;
+}
+
+/// Small whole numbers: sums are exact in any order.
+Pattern with_integers(Pattern a) {
+  for (std::size_t e = 0; e < a.values.size(); ++e)
+    a.values[e] = static_cast<double>(e % 17) - 8;
+  return a;
+}
+std::vector<double> integers(std::int64_t size) {
+  std::vector<double> x = ones(size);
+  for (std::size_t j = 0; j < x.size(); ++j)
+    x[j] = static_cast<double>(j % 11) - 5;
+  return x;
+}
+
+/// Each entry of CSR stands in exactly one slot.
+void expect_all_entries_once(const Pattern& a, const PaddedPattern& padded) {
+  std::vector<std::int32_t> found;
+  for (const std::int32_t source : padded.sources) {
+    if (source >= 0) found.push_back(source);
+  }
+  std::sort(found.begin(), found.end());
+  ASSERT_EQ(static_cast<std::int64_t>(found.size()), a.nnz());
+  for (std::size_t e = 0; e < found.size(); ++e)
+    ASSERT_EQ(found[e], static_cast<std::int32_t>(e));
+}
+
+TEST(PaddedFormats, SlicedEllMultipliesAsCsrDoes) {
+  for (const char* shape : kShapes) {
+    SCOPED_TRACE(shape);
+    const Pattern a = with_integers(io::generate<double>(shape));
+    const std::vector<double> x = integers(a.cols);
+    for (const int height : {1, 4, 32}) {
+      const PaddedPattern sell = to_sliced_ell(a, height);
+      ASSERT_EQ(static_cast<std::int64_t>(sell.offsets.size()), (a.rows + height - 1) / height + 1);
+      ASSERT_EQ(sell.offsets.back(), sliced_ell_slots(a, height));
+      ASSERT_EQ(sell.sources.size(), static_cast<std::size_t>(sell.offsets.back()));
+      expect_all_entries_once(a, sell);
+      // As cuSPARSE documents it: column-major slices, columns of -1 are padding.
+      std::vector<double> y(static_cast<std::size_t>(a.rows), 0.0);
+      for (std::size_t s = 0; s + 1 < sell.offsets.size(); ++s) {
+        for (std::int32_t slot = sell.offsets[s]; slot < sell.offsets[s + 1]; ++slot) {
+          const std::size_t row = s * height + (slot - sell.offsets[s]) % height;
+          ASSERT_EQ(sell.col_indices[slot] < 0, sell.sources[slot] < 0);
+          if (sell.col_indices[slot] < 0) continue;
+          y.at(row) += a.values[sell.sources[slot]] * x[sell.col_indices[slot]];
+        }
+      }
+      EXPECT_EQ(y, multiply(a, x));
+    }
+  }
+}
+
+TEST(PaddedFormats, BlocksMultiplyAsCsrDoes) {
+  for (const char* shape : kShapes) {
+    SCOPED_TRACE(shape);
+    const Pattern a = with_integers(io::generate<double>(shape));
+    for (const int side : {2, 3, 4, 8}) {
+      const PaddedPattern bsr = to_blocks(a, side);
+      const std::int64_t block_rows = (a.rows + side - 1) / side;
+      ASSERT_EQ(static_cast<std::int64_t>(bsr.offsets.size()), block_rows + 1);
+      const auto slots = static_cast<double>(bsr.sources.size());
+      EXPECT_DOUBLE_EQ(block_fill(a, side) * static_cast<double>(a.nnz()), slots);
+      ASSERT_EQ(bsr.sources.size(), bsr.col_indices.size() * side * side);
+      expect_all_entries_once(a, bsr);
+      // Whole blocks read and write beyond the matrix.
+      std::vector<double> x = integers(a.cols);
+      x.resize(x.size() + side, 0.0);
+      std::vector<double> y(static_cast<std::size_t>(block_rows * side), 0.0);
+      for (std::int64_t b = 0; b < block_rows; ++b) {
+        for (std::int32_t block = bsr.offsets[b]; block < bsr.offsets[b + 1]; ++block) {
+          if (block > bsr.offsets[b]) {
+            ASSERT_GT(bsr.col_indices[block], bsr.col_indices[block - 1]);
+          }
+          for (int k = 0; k < side * side; ++k) {
+            const std::int32_t source = bsr.sources[std::int64_t{block} * side * side + k];
+            const double value = source < 0 ? 0 : a.values[source];
+            y[b * side + k / side] += value * x.at(bsr.col_indices[block] * side + k % side);
+          }
+        }
+      }
+      y.resize(static_cast<std::size_t>(a.rows));
+      x.resize(static_cast<std::size_t>(a.cols));
+      EXPECT_EQ(y, multiply(a, x));
+    }
+  }
+}
+
+TEST(PaddedFormats, FillOfALargeMatrixIsSampled) {
+  const Pattern a = io::generate<double>("mesh:100000:2");
+  const auto slots = static_cast<double>(to_blocks(a, 2).sources.size());
+  EXPECT_DOUBLE_EQ(slots, static_cast<double>(a.nnz()));  // blocks of 2 are full
+  EXPECT_DOUBLE_EQ(block_fill(a, 2), 1);
+  const double fill = static_cast<double>(to_blocks(a, 3).sources.size()) / slots;
+  EXPECT_NEAR(block_fill(a, 3), fill, 0.02 * fill);
+}
+
+TEST(SpmvMatrix, TriesOnlyFormatsThatCanWin) {
+  const Stream stream(Device::cpu());
+  const auto sides = [&](const char* spec) {
+    const Pattern a = io::generate<double>(spec);
+    return SpmvMatrix(stream, spec, "", a).dense_block_sides();
+  };
+  EXPECT_EQ(sides("mesh:500:3"), (std::vector<int>{3}));  // 3 unknowns a node
+  EXPECT_EQ(sides("fem:10"), (std::vector<int>{2, 3}));   // and three nodes in a row
+  EXPECT_EQ(sides("dense:64"), (std::vector<int>{2, 3, 4, 8}));
+  EXPECT_EQ(sides("uniform:500"), std::vector<int>());
+
+  const Pattern even = io::generate<double>("uniform:100:5");
+  EXPECT_EQ(SpmvMatrix(stream, "even", "", even).sliced_ell().slots(), 128 * 5);
+  const Pattern uneven = io::generate<double>("huge:1000:2");
+  SpmvMatrix matrix(stream, "uneven", "", uneven);
+  expect_error([&] { matrix.sliced_ell(); }, ErrorCode::unsupported, {"slots", "entries"});
+}
+
+TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
+  const Stream stream(Device::cpu());
+  const Pattern pattern = io::generate<double>("mixed:400:90");
+  const SpmvMatrix matrix(stream, "a", "", pattern);
+  SpmvOracle oracle(stream, matrix);
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    oracle.compute({fill, DType::f64});
+    std::vector<double> y;
+    for (std::int64_t i = 0; i < pattern.rows; ++i) {
+      InnerProduct sum;
+      for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+        sum.add(element(fill, 1, e, 53), element(fill, 2, pattern.col_indices[e], 53));
+      y.push_back(sum.result().value);
+    }
+    EXPECT_TRUE(oracle.check(y.data()).right);
+    y[399] += 1e-3;
+    const Verdict verdict = oracle.check(y.data());
+    EXPECT_FALSE(verdict.right);
+    EXPECT_NE(verdict.message.find("element 399"), std::string::npos) << verdict.message;
+    y[399] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_FALSE(oracle.check(y.data()).right);
+  }
+}
+
+TEST(SpmvSet, EveryGeneratorHasItsShareOfEverySize) {
+  const std::vector<std::string> specs = drawn_matrices(9);
+  std::map<std::string, int> shares;
+  for (const std::string& spec : specs) {
+    ++shares[spec.substr(0, spec.find(':'))];
+    EXPECT_NE(matrix_class(spec), "") << spec;
+  }
+  EXPECT_GE(specs.size(), 60U);
+  for (const auto& [generator, count] : shares)
+    EXPECT_EQ(count, kDrawnOfEach) << generator;
+  EXPECT_EQ(specs, drawn_matrices(9));
+  EXPECT_NE(specs, drawn_matrices(10));
+}
+
+TEST(SpmvSet, SizesAreWhatWasDrawn) {
+  std::map<int, int> of_fifth;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const std::vector<std::string> specs = drawn_matrices(seed);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (i % kDrawnOfEach > 1) continue;  // larger ones take too long for a test
+      const auto entries = static_cast<double>(io::generate<double>(specs[i]).nnz());
+      const double fifth = std::log(entries / 1e4) / std::log(2e4) * kDrawnOfEach;
+      EXPECT_GT(fifth, static_cast<double>(i % kDrawnOfEach) - 0.35) << specs[i];
+      EXPECT_LT(fifth, static_cast<double>(i % kDrawnOfEach) + 1.35) << specs[i];
+    }
+  }
+}
+
+TEST(SpmvSet, TheCommittedSetDoesNotMove) {
+  const std::vector<std::string> specs = core_matrices();
+  EXPECT_EQ(specs.size(), 95U);
+  EXPECT_EQ(std::set<std::string>(specs.begin(), specs.end()).size(), specs.size());
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::string& spec : specs) {
+    for (const char c : spec + "\n")
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  EXPECT_EQ(hash, 14719786274136341170U);
+}
+
+TEST(SpmvSet, ClassesGoByWhatBoundsAProduct) {
+  EXPECT_EQ(matrix_class("stencil7:9"), "stencil");
+  EXPECT_EQ(matrix_class("mesh:9:3"), "regular");
+  EXPECT_EQ(matrix_class("short:9:2,span=3"), "short");
+  EXPECT_EQ(matrix_class("short:9:2"), "uniform");
+  EXPECT_EQ(matrix_class("huge:9"), "varying");
+  EXPECT_EQ(matrix_class("rmat:9,seed=3"), "power");
+  EXPECT_EQ(matrix_class("poisson:9"), "");
+  expect_error([] { choose_matrices({.set = "all"}); }, ErrorCode::invalid_argument, {"all"});
+  EXPECT_TRUE(choose_matrices({}).empty());
+}
+
+}  // namespace
+}  // namespace lanky::bench
