@@ -1,0 +1,98 @@
+// A warp goes through a slice step by step, from CSR entries to slots: each lane reads along its
+// pieces, kBatchSteps entries at a time, and the warp writes the slots of a step side by side.
+#pragma once
+
+#include "device/memory.cuh"
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse::cuda {
+
+inline constexpr unsigned kAllLanes = 0xffffffffU;
+
+__device__ inline int lane_of_warp() {
+  return static_cast<int>(threadIdx.x % kLanes);
+}
+
+/// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice.
+template <int kPieces>
+struct LanePieces {
+  std::uint32_t entries[kPieces];  // first entry of each, from the window's
+  int lengths[kPieces];            // 0 where there is no piece
+  int width;                       // of the slice
+  int depth;
+  int shortest;
+  int whole;  // steps whose slots are in lane order
+
+  /// The slice's entries.
+  __device__ unsigned total() const {
+    unsigned sum = 0;
+#pragma unroll
+    for (const int length : lengths)
+      sum += static_cast<unsigned>(length);
+    return __reduce_add_sync(kAllLanes, sum);
+  }
+};
+
+/// visit(step, entries) for each step of the slice by the whole warp: entries[r] is that of the
+/// lane's piece r, if it is longer than `step`. `source` is that of the window's first entry.
+template <int kPieces, class E, class Visit>
+__device__ void for_each_step(const LanePieces<kPieces>& pieces, const E* source, Visit visit) {
+  constexpr int kBatchSteps = 4;  // loads in flight; a sector of 32 bytes is read at once
+  for (int first = 0; first < pieces.depth; first += kBatchSteps) {
+    E entries[kBatchSteps][kPieces];
+#pragma unroll
+    for (int i = 0; i < kBatchSteps; ++i) {
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r) {
+        if (first + i < pieces.lengths[r])
+          entries[i][r] = __ldg(source + pieces.entries[r] + (first + i));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kBatchSteps; ++i) {
+      if (first + i < pieces.depth) visit(first + i, entries[i]);
+    }
+  }
+}
+
+/// Writes one array of a slice, slot by slot.
+template <int kPieces, class E>
+class SlotWriter {
+ public:
+  /// `slots` is the slice's first, aligned to kPieces elements.
+  __device__ SlotWriter(const LanePieces<kPieces>& pieces, E* slots)
+      : pieces_(pieces), slots_(slots), ragged_(slots + pieces.whole * pieces.width) {}
+
+  /// Steps come in order.
+  __device__ void store(int step, const E (&entries)[kPieces]) {
+    const int lane = lane_of_warp();
+    if (step < pieces_.whole) {
+      E* const target = slots_ + step * pieces_.width + lane * kPieces;
+      if constexpr (kPieces == 1) {
+        *target = entries[0];
+      } else {
+        device::store_streaming(target, entries);
+      }
+      return;
+    }
+#pragma unroll
+    for (int r = 0; r < kPieces; ++r) {
+      const bool active = step < pieces_.lengths[r];
+      if (active) ragged_[lane] = entries[r];
+      ragged_ += __popc(__ballot_sync(kAllLanes, active));
+    }
+  }
+
+  /// Zeros from the last slot on to `end`, once all steps are stored.
+  __device__ void pad(E* end) const {
+    for (E* slot = ragged_ + lane_of_warp(); slot < end; slot += kLanes)
+      *slot = E{};
+  }
+
+ private:
+  const LanePieces<kPieces>& pieces_;
+  E* slots_;
+  E* ragged_;  // first slot of the ragged step, or of the part of it, that comes next
+};
+
+}  // namespace lanky::sparse::cuda
