@@ -2,8 +2,11 @@
 // cuda/absent.cpp stands in where there is no CUDA.
 #pragma once
 
+#include <cstddef>
+#include <lanky/buffer.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/view.hpp>
 
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
@@ -32,6 +35,9 @@ struct Csr {
   int index_base = 0;
 };
 
+/// A matrix without its values, on which alone the packed form depends.
+using CsrPattern = Csr<std::byte>;
+
 namespace cpu {
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
@@ -46,6 +52,18 @@ void run(const PackedView<T>& a, const Product<T, TOut>& product);
 }  // namespace cpu
 
 namespace cuda {
+/// What a pass over row offsets in device memory finds.
+struct ExaminedRows {
+  Buffer<std::int64_t> offsets;  // [rows + 1], zero-based
+  RowFacts facts;
+};
+
+/// Checks a caller's row offsets as CheckedCsr does; of `a` only extents and index_base are read.
+ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const CsrPattern& a);
+
+/// Checks that all columns are in range; throws as CheckedCsr does.
+void check_columns(const Stream& stream, const CsrPattern& a);
+
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,

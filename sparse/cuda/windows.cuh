@@ -9,9 +9,6 @@
 
 namespace lanky::sparse::cuda {
 
-/// A CSR matrix without its values: all that the cut and the columns depend on.
-using CsrPattern = Csr<std::byte>;
-
 /// What row lengths tell of a window.
 struct WindowStart {
   std::int64_t first_entry;
