@@ -27,6 +27,8 @@ struct WindowSizes {
 
 struct SizeTotals {
   std::int64_t of[kSizes];
+  int slices_most;
+  int columns_most;
   unsigned arrivals;
 };
 
@@ -39,18 +41,65 @@ struct PackArguments {
   PieceTableSizes tables;
   std::int64_t split_rows;
   std::int64_t partials;
+  Window* windows;  // [windows]
+  Slice* laid_out;  // [windows, tables.slices] until it is known how many slices a window has
 };
 
-/// Slice `number` of a window of `pieces`.
+__device__ int thread_of_block() {
+  return static_cast<int>(threadIdx.x);
+}
+__device__ int threads_of_block() {
+  return static_cast<int>(blockDim.x);
+}
+
+/// Cuts a window's sorted pieces into slices: puts their first_piece and width into the tables, and
+/// returns their number. All slices begin at multiples of 32 pieces, so that wide ones can be
+/// looked for at all of these at once.
+template <int kWide>
+__device__ int cut_slices(const PieceTables& tables, int pieces, int piece_most) {
+  __shared__ unsigned
+      even[kCellsLimit / kLanes / kLanes];  // bit g: pieces from 32 g on could be wide
+  __shared__ int count;
+  const int groups = device::ceil_div(pieces, kLanes);
+  if constexpr (kWide > 1) {
+    const auto length = [&](int piece) {
+      return length_of_bucket(tables.cell_buckets[tables.order[piece]], piece_most);
+    };
+    for (int group = thread_of_block(); group < round_up(groups, kLanes);
+         group += threads_of_block()) {
+      const int first = group * kLanes;
+      const int last = first + kLanes * kWide - 1;
+      const bool own = last < pieces && length(first) == length(last);
+      const unsigned word = __ballot_sync(kAllLanes, own);
+      if (lane_of_warp() == 0) even[group / kLanes] = word;
+    }
+    __syncthreads();  // all bits are there
+  }
+  if (thread_of_block() == 0) {
+    count = 0;
+    for (int group = 0; group < groups; ++count) {
+      const bool wide = kWide > 1 && (even[group / kLanes] >> (group % kLanes) & 1U) != 0;
+      const int width = slice_width(pieces - group * kLanes, wide, kWide);
+      tables.slices[count].first_piece = static_cast<std::uint16_t>(group * kLanes);
+      tables.slices[count].width = static_cast<std::uint8_t>(width);
+      group += lane_pieces_of(width);
+    }
+  }
+  __syncthreads();  // the slices are cut
+  return count;
+}
+
+/// A lane's pieces of a slice whose first_piece and width are known.
 template <int kPieces>
-__device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, int number, int pieces,
+__device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const Slice& slice,
                                               int piece_most) {
-  const std::uint16_t* const order = tables.order + number * kLanes * kPieces;
+  const std::uint16_t* const order = tables.order + slice.first_piece;
   const auto length = [&](int cell) {
     return length_of_bucket(tables.cell_buckets[cell], piece_most);
   };
   LanePieces<kPieces> own;
-  own.width = slice_width(number, pieces, kPieces);
+  own.width = slice.width;
+  own.depth = length(order[0]);
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
@@ -58,19 +107,35 @@ __device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, int num
     own.entries[r] = tables.entries[cell];
     own.lengths[r] = i < own.width ? length(cell) : 0;
   }
-  own.depth = length(order[0]);
-  own.shortest = length(order[own.width - 1]);
-  own.whole = whole_steps(own.width, own.shortest, kPieces);
   return own;
 }
 
-/// The first kind that can hold the columns of a slice.
+/// visit(pieces) with the lane's pieces of a slice, one or kWide.
+template <int kWide, class Visit>
+__device__ void with_pieces(const PieceTables& tables, const Slice& slice, int piece_most,
+                            Visit visit) {
+  if constexpr (kWide > 1) {
+    if (slice.width > kLanes) return visit(pieces_of_lane<kWide>(tables, slice, piece_most));
+  }
+  visit(pieces_of_lane<1>(tables, slice, piece_most));
+}
+
+/// What decides how columns are stored.
+struct ColumnFacts {
+  bool shared;         // pieces are piece 0, shifted and cut short, by 16 bits at most
+  IndexKind by_steps;  // the first kind with a base for each step that can hold them
+  unsigned least;
+  unsigned most;
+};
+
 template <int kPieces>
-__device__ IndexKind choose_kind(const LanePieces<kPieces>& pieces, const std::int32_t* columns) {
+__device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
+                                       const std::int32_t* columns) {
   bool repeat = pieces.width > 1;  // this lane's pieces are piece 0, shifted
   unsigned shifts[kPieces] = {};   // of step 0
   unsigned spread_at_first = 0;
   unsigned spread = 0;  // greatest distance of two columns in a step
+  ColumnFacts facts{.least = ~0U, .most = 0};
   for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
     const auto front =
         static_cast<unsigned>(__shfl_sync(kAllLanes, step_columns[0], 0));  // it is the longest
@@ -85,69 +150,104 @@ __device__ IndexKind choose_kind(const LanePieces<kPieces>& pieces, const std::i
       if (step == 0) shifts[r] = column - front;
       repeat = repeat && column - front == shifts[r];
     }
-    const unsigned own_spread =
-        __reduce_max_sync(kAllLanes, most) - __reduce_min_sync(kAllLanes, least);
-    if (step == 0) spread_at_first = own_spread;
-    spread = max(spread, own_spread);
+    least = __reduce_min_sync(kAllLanes, least);
+    most = __reduce_max_sync(kAllLanes, most);
+    if (step == 0) spread_at_first = most - least;
+    spread = max(spread, most - least);
+    facts.least = min(facts.least, least);
+    facts.most = max(facts.most, most);
   });
-  if (__all_sync(kAllLanes, repeat) && spread_at_first <= 0xffffU) return IndexKind::shared;
-  if (spread <= 0xffU) return IndexKind::offset8;
-  return spread <= 0xffffU ? IndexKind::offset16 : IndexKind::absolute;
+  facts.shared = __all_sync(kAllLanes, repeat) && spread_at_first <= 0xffffU;
+  facts.by_steps = spread <= 0xffU     ? IndexKind::offset8
+                   : spread <= 0xffffU ? IndexKind::offset16
+                                       : IndexKind::absolute;
+  return facts;
 }
 
-/// A slice with its sizes in place of its beginnings.
+/// Fields of a slice that its pieces decide.
 template <int kPieces>
-__device__ Slice measure_slice(const LanePieces<kPieces>& pieces, const std::uint16_t* order,
-                               const std::int32_t* columns) {
+__device__ void describe_pieces(const LanePieces<kPieces>& pieces, const std::uint16_t* order,
+                                Slice& slice) {
   bool follow = true;
+  int shortest = pieces.depth;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
-    if (i < pieces.width) follow = follow && order[i] == order[0] + i;
+    if (i >= pieces.width) continue;
+    follow = follow && order[i] == order[0] + i;
+    shortest = min(shortest, pieces.lengths[r]);
   }
-  const bool listed = !__all_sync(kAllLanes, follow);
-  const IndexKind kind = choose_kind(pieces, columns);
-  const unsigned entries = pieces.total();
-  const unsigned bytes = kind == IndexKind::shared
-                             ? pieces.width * static_cast<unsigned>(sizeof(std::uint16_t))
-                             : entries * index_bytes(kind);
-  Slice slice{};
-  slice.first_slot = static_cast<std::uint32_t>(round_up(entries, kSlotAlign));
-  slice.first_index = static_cast<std::uint32_t>(device::ceil_div<unsigned>(bytes, kIndexUnit));
-  slice.first_base = static_cast<std::uint16_t>(
-      kind == IndexKind::absolute ? 0 : device::ceil_div(pieces.depth, kBaseUnit));
-  slice.first_cell = listed ? std::uint16_t{0} : order[0];
+  slice.listed = __all_sync(kAllLanes, follow) ? 0 : 1;
+  slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : order[0];
   slice.depth = static_cast<std::uint8_t>(pieces.depth);
-  slice.shortest = static_cast<std::uint8_t>(pieces.shortest);
-  slice.kind = kind;
-  slice.listed = listed ? 1 : 0;
-  return slice;
+  slice.shortest =
+      static_cast<std::uint8_t>(__reduce_min_sync(kAllLanes, static_cast<unsigned>(shortest)));
 }
 
-/// Sizes of slices become beginnings, by one warp; the sums are those of the window.
-__device__ void place_slices(const Slice* measured, int count, Slice* placed, WindowSizes& sums) {
-  const int lane = lane_of_warp();
-  std::uint32_t slot = 0;
+/// Sums and extremes over the slices of a window, in shared memory.
+struct WindowFacts {
+  WindowSizes sizes;
+  unsigned unshared;  // entries of slices that are not shared
+  unsigned least_column;
+  unsigned most_column;
+  int listed;  // 1: a slice's cells are
+  int told;    // 1: lengths or cells of a slice are
+};
+
+/// Puts into the tables all of slice i but where it begins; its entries stand in first_index.
+template <int kPieces>
+__device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                              const PieceTables& tables, int i, WindowFacts& window) {
+  Slice slice = tables.slices[i];
+  describe_pieces(pieces, tables.order + slice.first_piece, slice);
+  const ColumnFacts facts = examine_columns(pieces, columns);
+  const unsigned entries = pieces.total();
+  if (lane_of_warp() != 0) return;
+  slice.kind = facts.shared ? IndexKind::shared : facts.by_steps;
+  slice.first_index = static_cast<std::uint16_t>(entries);
+  slice.first_slot = slice.first_base = 0;
+  slice.unused = 0;
+  tables.slices[i] = slice;
+  if (!facts.shared) atomicAdd(&window.unshared, entries);
+  atomicMin(&window.least_column, facts.least);
+  atomicMax(&window.most_column, facts.most);
+  if (slice.listed == 1) atomicOr(&window.listed, 1);
+  if (slice.listed == 1 || slice.depth != slice.shortest) atomicOr(&window.told, 1);
+}
+
+/// Where each of the measured slices begins, and the window's sizes, by one warp.
+__device__ void place_slices(const Slice* measured, int count, bool staged, Slice* placed,
+                             WindowSizes& sizes) {
+  std::uint32_t slot = 0;  // in units, as the other two
   std::uint32_t index = 0;
   std::uint32_t base = 0;
-  const auto next = [&](std::uint32_t size, std::uint32_t& sum) {
+  const auto place = [](std::uint32_t& sum, std::uint32_t size) {
     const std::uint32_t inclusive = device::warp_inclusive_sum(size);
-    const std::uint32_t place = sum + inclusive - size;
+    const std::uint32_t before = sum + inclusive - size;
     sum += __shfl_sync(kAllLanes, inclusive, kLanes - 1);
-    return place;
+    return static_cast<std::uint16_t>(before);
   };
   for (int first = 0; first < count; first += kLanes) {
-    const int i = first + lane;
-    Slice slice = i < count ? measured[i] : Slice{};
-    slice.first_slot = next(slice.first_slot, slot);
-    slice.first_index = next(slice.first_index, index);
-    slice.first_base = static_cast<std::uint16_t>(next(slice.first_base, base));
-    if (i < count) placed[i] = slice;
+    const int i = first + lane_of_warp();
+    const bool exists = i < count;
+    Slice slice = exists ? measured[i] : Slice{};
+    if (staged && slice.kind != IndexKind::shared) slice.kind = IndexKind::staged;
+    const std::uint32_t entries = slice.first_index;
+    const std::uint32_t bytes = slice.kind == IndexKind::shared
+                                    ? slice.width * static_cast<unsigned>(sizeof(std::uint16_t))
+                                    : entries * index_bytes(slice.kind);
+    const std::uint32_t steps = has_bases(slice.kind) ? slice.depth : 0;
+    slice.first_slot = place(slot, device::ceil_div<std::uint32_t>(entries, kSlotUnit));
+    slice.first_index = place(index, device::ceil_div<std::uint32_t>(bytes, kIndexUnit));
+    slice.first_base = place(base, device::ceil_div<std::uint32_t>(steps, kBaseUnit));
+    if (!exists) continue;
+    placed[i] = slice;
+    atomicAdd(&sizes.of[kind_entries + static_cast<int>(slice.kind)], entries);
   }
-  if (lane != 0) return;
-  sums.of[slots] = static_cast<std::uint32_t>(round_up(slot, kWindowSlotAlign));
-  sums.of[index_units] = index;
-  sums.of[bases] = base * kBaseUnit;
+  if (lane_of_warp() != 0) return;
+  sizes.of[slots] = static_cast<std::uint32_t>(round_up(slot * kSlotUnit, kWindowSlotAlign));
+  sizes.of[index_units] = index;
+  sizes.of[bases] = base * kBaseUnit;
 }
 
 /// The split row that the window is the first of, and the end of all of them.
@@ -160,57 +260,52 @@ __device__ void put_split_row(const PackArguments& a, const WindowStart* window,
 }
 
 /// A block a window, a warp a slice. Shared memory: PieceTables.
-template <int kPieces>
+template <int kWide>
 __global__ void __launch_bounds__(kThreadsMost)
-    layout_kernel(PackArguments a, Window* windows, Slice* all_slices, WindowSizes* all_sizes,
-                  std::int32_t* split_rows, std::int64_t* split_starts) {
+    layout_kernel(PackArguments a, WindowSizes* all_sizes, std::int32_t* split_rows,
+                  std::int64_t* split_starts) {
   extern __shared__ uint4 shared[];
-  __shared__ WindowSizes sizes;
-  __shared__ int any_listed;
-  __shared__ int any_told;
+  __shared__ WindowFacts facts;
   const PieceTables tables(shared, a.tables);
   const std::int64_t number = blockIdx.x;
   const WindowStart start = a.starts[number];
-  if (threadIdx.x < kSizes) sizes.of[threadIdx.x] = 0;
-  if (threadIdx.x == 0) any_listed = any_told = 0;
+  if (thread_of_block() == 0) {
+    facts = WindowFacts{};
+    facts.least_column = ~0U;
+  }
   PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
+  const int slices = cut_slices<kWide>(tables, start.pieces, a.shape.piece_most);
 
-  const std::int32_t* const columns = a.columns + start.first_entry;
-  const int warps = static_cast<int>(blockDim.x) / kLanes;
-  const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const int slices = device::ceil_div(start.pieces, kLanes * kPieces);
-  for (int i = warp; i < slices; i += warps) {
-    const auto pieces = pieces_of_lane<kPieces>(tables, i, start.pieces, a.shape.piece_most);
-    const Slice slice = measure_slice(pieces, tables.order + i * kLanes * kPieces, columns);
-    const unsigned entries = pieces.total();
-    if (lane_of_warp() != 0) continue;
-    tables.slices[i] = slice;
-    atomicAdd(&sizes.of[kind_entries + static_cast<int>(slice.kind)], entries);
-    if (slice.listed == 1) atomicOr(&any_listed, 1);
-    if (slice.listed == 1 || slice.depth != slice.shortest) atomicOr(&any_told, 1);
+  const int warp = thread_of_block() / kLanes;
+  for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
+    with_pieces<kWide>(tables, tables.slices[i], a.shape.piece_most, [&](const auto& pieces) {
+      measure_slice(pieces, a.columns + start.first_entry, tables, i, facts);
+    });
   }
   __syncthreads();  // all slices are measured
+  if (warp > 0) return;
 
-  Slice* const own_slices = all_slices + number * a.tables.slices;
-  if (warp == 0) place_slices(tables.slices, slices, own_slices, sizes);
-  for (int i = slices + static_cast<int>(threadIdx.x); i < a.tables.slices;
-       i += static_cast<int>(blockDim.x)) {
-    own_slices[i] = Slice{};
-  }
-  if (threadIdx.x != 0) return;
+  const std::int64_t span = std::int64_t{facts.most_column} - facts.least_column + 1;
+  const bool staged = slices > 0 && a.shape.stage_most > 0 && stages(span, facts.unshared, a.shape);
+  place_slices(tables.slices, slices, staged, a.laid_out + number * a.tables.slices, facts.sizes);
+  __syncwarp();  // entries of all kinds are there
+  if (thread_of_block() != 0) return;
   const bool whole = start.cut == 0 && start.split < 0;  // all rows
-  sizes.of[pieces_told] = any_told == 1 ? start.pieces : 0;
-  sizes.of[row_cells] = start.cut == 1 ? start.rows + 1 : 0;
-  all_sizes[number] = sizes;
+  facts.sizes.of[pieces_told] = facts.told == 1 ? start.pieces : 0;
+  facts.sizes.of[row_cells] = start.cut == 1 ? start.rows + 1 : 0;
+  all_sizes[number] = facts.sizes;
   Window window{};
   window.first_entry = start.first_entry;
   window.first_row = start.first_row;
   window.rows = static_cast<std::uint16_t>(start.rows);
   window.pieces = static_cast<std::uint16_t>(start.pieces);
   window.partial = start.partial;
-  window.direct = whole && start.empty == 0 && any_listed == 0 ? 1 : 0;
+  window.first_column = staged ? static_cast<std::int32_t>(facts.least_column - a.index_base) : 0;
+  window.columns = staged ? static_cast<std::int32_t>(span) : 0;
+  window.slices = static_cast<std::uint16_t>(slices);
+  window.direct = whole && start.empty == 0 && facts.listed == 0 ? 1 : 0;
   window.gaps = whole && start.empty == 1 ? 1 : 0;
-  windows[number] = window;
+  a.windows[number] = window;
   put_split_row(a, a.starts + number, split_rows, split_starts);
 }
 
@@ -219,13 +314,20 @@ constexpr int kSumThreads = 256;  // windows of a tile
 /// Sizes of each tile of windows; the last block to end makes them sums over the tiles before, and
 /// leaves the totals. `tile_sums`: [kSizes, tiles]
 __global__ void __launch_bounds__(kSumThreads)
-    sum_sizes_kernel(const WindowSizes* sizes, std::int64_t windows, std::int64_t* tile_sums,
-                     SizeTotals* totals) {
+    sum_sizes_kernel(const WindowSizes* sizes, const Window* all_windows, std::int64_t windows,
+                     std::int64_t* tile_sums, SizeTotals* totals) {
   __shared__ bool last;
   const std::int64_t tiles = gridDim.x;
-  const std::int64_t window = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  const bool exists = number < windows;
+  const auto keep_most = [](int* most, int own) {
+    const unsigned of_warp = __reduce_max_sync(kAllLanes, static_cast<unsigned>(own));
+    if (lane_of_warp() == 0) atomicMax(most, static_cast<int>(of_warp));
+  };
+  keep_most(&totals->slices_most, exists ? all_windows[number].slices : 0);
+  keep_most(&totals->columns_most, exists ? all_windows[number].columns : 0);
   for (int size = 0; size < kSizes; ++size) {
-    const std::int64_t own = window < windows ? sizes[window].of[size] : 0;
+    const std::int64_t own = exists ? sizes[number].of[size] : 0;
     std::int64_t total;
     device::block_exclusive_sum(own, total);
     if (threadIdx.x == 0) tile_sums[size * tiles + blockIdx.x] = total;
@@ -241,32 +343,32 @@ __global__ void __launch_bounds__(kSumThreads)
 
 /// Where the parts of each window begin.
 __global__ void __launch_bounds__(kSumThreads)
-    place_parts_kernel(const WindowSizes* sizes, std::int64_t windows,
-                       const std::int64_t* tile_sums, Window* placed) {
-  const std::int64_t window = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+    place_windows_kernel(const WindowSizes* sizes, const std::int64_t* tile_sums,
+                         std::int64_t windows, Window* placed) {
+  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
   std::int64_t first[kPlacedSizes];
   bool any[kPlacedSizes];
 #pragma unroll
   for (int size = 0; size < kPlacedSizes; ++size) {
-    const std::int64_t own = window < windows ? sizes[window].of[size] : 0;
+    const std::int64_t own = number < windows ? sizes[number].of[size] : 0;
     std::int64_t total;
     first[size] = tile_sums[size * std::int64_t{gridDim.x} + blockIdx.x] +
                   device::block_exclusive_sum(own, total);
     any[size] = own > 0;
   }
-  if (window >= windows) return;
-  Window& target = placed[window];
-  target.first_slot = first[slots];
-  target.first_index = first[index_units];
-  target.first_base = first[bases];
-  target.first_piece = any[pieces_told] ? first[pieces_told] : -1;
-  target.first_row_cell = any[row_cells] ? first[row_cells] : -1;
+  if (number >= windows) return;
+  Window& window = placed[number];
+  window.first_slot = first[slots];
+  window.first_index = first[index_units];
+  window.first_base = first[bases];
+  window.first_piece = any[pieces_told] ? first[pieces_told] : -1;
+  window.first_row_cell = any[row_cells] ? first[row_cells] : -1;
 }
 
 /// The arrays of indices that are filled.
 struct FilledArrays {
-  const Window* windows;
-  const Slice* slices;
+  Slice* slices;
+  int slices_most;
   std::uint8_t* indices;
   std::uint32_t* bases;
   std::uint8_t* lengths;
@@ -301,88 +403,111 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
     bases[step] = static_cast<unsigned>(front[step]) - shift;
 }
 
-/// A slice of the other kinds: Offset is the index of a slot, absolute ones have no bases.
+/// Distances of all columns from one.
+template <class Distance, int kPieces>
+__device__ void fill_distances(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                               unsigned origin, Distance* distances) {
+  SlotWriter<kPieces, Distance> writer(pieces, distances);
+  for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
+    Distance own[kPieces];
+#pragma unroll
+    for (int r = 0; r < kPieces; ++r)
+      own[r] = static_cast<Distance>(static_cast<unsigned>(step_columns[r]) - origin);
+    writer.store(step, own);
+  });
+  writer.pad(distances + round_up(pieces.total(), kIndexUnit / sizeof(Distance)));
+}
+
+/// Offsets from the least column of each step, its base.
 template <class Offset, int kPieces>
 __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
                              unsigned index_base, Offset* offsets, std::uint32_t* bases) {
-  constexpr bool kAbsolute = sizeof(Offset) == sizeof(std::uint32_t);
   SlotWriter<kPieces, Offset> writer(pieces, offsets);
   for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
-    unsigned origin = index_base;
-    if constexpr (!kAbsolute) {
-      unsigned least = ~0U;
+    unsigned least = ~0U;
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r) {
-        if (step < pieces.lengths[r]) least = min(least, static_cast<unsigned>(step_columns[r]));
-      }
-      origin = __reduce_min_sync(kAllLanes, least);
-      if (lane_of_warp() == 0) bases[step] = origin - index_base;
+    for (int r = 0; r < kPieces; ++r) {
+      if (step < pieces.lengths[r]) least = min(least, static_cast<unsigned>(step_columns[r]));
     }
-    Offset step_offsets[kPieces];
+    least = __reduce_min_sync(kAllLanes, least);
+    if (lane_of_warp() == 0) bases[step] = least - index_base;
+    Offset own[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r)
-      step_offsets[r] = static_cast<Offset>(static_cast<unsigned>(step_columns[r]) - origin);
-    writer.store(step, step_offsets);
+      own[r] = static_cast<Offset>(static_cast<unsigned>(step_columns[r]) - least);
+    writer.store(step, own);
   });
-  constexpr int kUnit = kIndexUnit / static_cast<int>(sizeof(Offset));
-  writer.pad(offsets + round_up(pieces.total(), kUnit));
+  writer.pad(offsets + round_up(pieces.total(), kIndexUnit / sizeof(Offset)));
 }
 
 template <int kPieces>
-__device__ void fill_columns(const Slice& slice, const LanePieces<kPieces>& pieces,
-                             const std::int32_t* columns, unsigned index_base,
-                             std::uint8_t* indices, std::uint32_t* bases) {
+__device__ void fill_columns(const Window& window, const Slice& slice,
+                             const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                             unsigned index_base, const FilledArrays& arrays) {
+  std::uint8_t* const bytes =
+      arrays.indices + (window.first_index + slice.first_index) * kIndexUnit;
+  auto* const halves = reinterpret_cast<std::uint16_t*>(bytes);
+  std::uint32_t* const bases = arrays.bases + window.first_base + slice.first_base * kBaseUnit;
   switch (slice.kind) {
     case IndexKind::shared:
-      fill_shared(pieces, columns, index_base, reinterpret_cast<std::uint16_t*>(indices), bases);
+      fill_shared(pieces, columns, index_base, halves, bases);
+      break;
+    case IndexKind::staged:
+      fill_distances(pieces, columns, index_base + window.first_column, halves);
       break;
     case IndexKind::offset8:
-      fill_offsets(pieces, columns, index_base, indices, bases);
+      fill_offsets(pieces, columns, index_base, bytes, bases);
       break;
     case IndexKind::offset16:
-      fill_offsets(pieces, columns, index_base, reinterpret_cast<std::uint16_t*>(indices), bases);
+      fill_offsets(pieces, columns, index_base, halves, bases);
       break;
     case IndexKind::absolute:
-      fill_offsets(pieces, columns, index_base, reinterpret_cast<std::uint32_t*>(indices), bases);
-      return;  // no bases
+      fill_distances(pieces, columns, index_base, reinterpret_cast<std::uint32_t*>(bytes));
+      break;
   }
   const int step = pieces.depth + lane_of_warp();
-  if (step < round_up(pieces.depth, kBaseUnit)) bases[step] = 0;
+  if (has_bases(slice.kind) && step < round_up(pieces.depth, kBaseUnit)) bases[step] = 0;
+}
+
+/// Lengths and cells of a slice, where it needs them.
+__device__ void fill_pieces(const Slice& slice, const PieceTables& tables, int piece_most,
+                            std::uint8_t* lengths, std::uint16_t* cells) {
+  for (int i = lane_of_warp(); i < slice.width; i += kLanes) {
+    const std::uint16_t cell = tables.order[slice.first_piece + i];
+    const int length = length_of_bucket(tables.cell_buckets[cell], piece_most);
+    lengths[i] = static_cast<std::uint8_t>(slice.depth != slice.shortest ? length : 0);
+    cells[i] = slice.listed == 1 ? cell : std::uint16_t{0};
+  }
 }
 
 /// A block a window, a warp a slice. Shared memory: PieceTables.
-template <int kPieces>
+template <int kWide>
 __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, FilledArrays arrays) {
   extern __shared__ uint4 shared[];
   const PieceTables tables(shared, a.tables);
   const std::int64_t number = blockIdx.x;
   const WindowStart start = a.starts[number];
-  const Window window = arrays.windows[number];
-  const Slice* const slices = arrays.slices + number * a.tables.slices;
+  const Window window = a.windows[number];
+  const Slice* const slices = a.laid_out + number * a.tables.slices;
+  Slice* const own_slices = arrays.slices + number * arrays.slices_most;
+  for (int i = thread_of_block(); i < arrays.slices_most; i += threads_of_block())
+    own_slices[i] = i < window.slices ? slices[i] : Slice{};
   PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
 
-  const int threads = static_cast<int>(blockDim.x);
-  const int thread = static_cast<int>(threadIdx.x);
-  if (window.first_piece >= 0) {
-    for (int i = thread; i < start.pieces; i += threads) {
-      const Slice slice = slices[i / (kLanes * kPieces)];
-      const std::uint16_t cell = tables.order[i];
-      const int length = length_of_bucket(tables.cell_buckets[cell], a.shape.piece_most);
-      arrays.lengths[window.first_piece + i] =
-          static_cast<std::uint8_t>(slice.depth != slice.shortest ? length : 0);
-      arrays.cells[window.first_piece + i] = slice.listed == 1 ? cell : std::uint16_t{0};
-    }
-  }
   if (window.first_row_cell >= 0) {
-    for (int row = thread; row <= start.rows; row += threads)
+    for (int row = thread_of_block(); row <= start.rows; row += threads_of_block())
       arrays.row_cells[window.first_row_cell + row] = tables.row_cells[row];
   }
-  for (int i = thread / kLanes; i * kLanes * kPieces < start.pieces; i += threads / kLanes) {
+  const int piece_most = a.shape.piece_most;
+  for (int i = thread_of_block() / kLanes; i < window.slices; i += threads_of_block() / kLanes) {
     const Slice slice = slices[i];
-    fill_columns(slice, pieces_of_lane<kPieces>(tables, i, start.pieces, a.shape.piece_most),
-                 a.columns + start.first_entry, a.index_base,
-                 arrays.indices + (window.first_index + slice.first_index) * kIndexUnit,
-                 arrays.bases + window.first_base + slice.first_base * kBaseUnit);
+    if (window.first_piece >= 0) {
+      const std::int64_t first = window.first_piece + slice.first_piece;
+      fill_pieces(slice, tables, piece_most, arrays.lengths + first, arrays.cells + first);
+    }
+    with_pieces<kWide>(tables, slice, piece_most, [&](const auto& pieces) {
+      fill_columns(window, slice, pieces, a.columns + start.first_entry, a.index_base, arrays);
+    });
   }
 }
 
@@ -396,20 +521,58 @@ void launch_windows(const Stream& stream, void (*kernel)(PackArguments, Paramete
       a, arguments...);
 }
 
-template <int kPieces>
+/// Windows and their slices, and the rows that are split; waits for the sums over the windows.
+template <int kWide>
+SizeTotals lay_out(const Stream& stream, const PackArguments& a, std::int64_t windows,
+                   const PackedPattern& packed) {
+  const std::int64_t tiles = device::ceil_div<std::int64_t>(windows, kSumThreads);
+  const Buffer<WindowSizes> sizes(stream, windows);
+  const Buffer<std::int64_t> tile_sums(stream, kSizes * tiles);
+  Buffer<SizeTotals> totals(stream, 1);
+  totals.fill_zero();
+  const device::LaunchScope scope(stream);
+  launch_windows(stream, layout_kernel<kWide>, windows, a, sizes.data(), packed.split_rows.data(),
+                 packed.split_starts.data());
+  const auto grid = static_cast<unsigned>(tiles);
+  sum_sizes_kernel<<<grid, kSumThreads, 0, stream.native()>>>(
+      sizes.data(), packed.windows.data(), windows, tile_sums.data(), totals.data());
+  place_windows_kernel<<<grid, kSumThreads, 0, stream.native()>>>(sizes.data(), tile_sums.data(),
+                                                                  windows, packed.windows.data());
+  scope.check("kernels that lay out windows");
+  return totals.to_host().front();
+}
+
+template <int kWide>
 PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shape& shape,
                            Allocator* allocator) {
   const Windows cut = cut_windows(stream, a, shape);
   const WindowTotals& totals = cut.totals;
   const std::int64_t windows = totals.windows;
   PackedHeader header{.rows = a.rows, .cols = a.cols, .nnz = a.nnz, .shape = shape};
-  header.slices_most = totals.slices_most;
   header.cells_most = totals.cells_most;
   header.windows = windows;
   header.split_rows = totals.split_rows;
   header.partials = totals.partials;
   std::copy_n(totals.class_rows, kRowClasses, header.class_rows);
   std::copy_n(totals.class_entries, kRowClasses, header.class_entries);
+
+  PackedPattern packed{header,
+                       Buffer<Window>(stream, windows, allocator),
+                       Buffer<Slice>(stream, 0),
+                       Buffer<std::byte>(stream, 0),
+                       Buffer<std::uint8_t>(stream, 0),
+                       Buffer<std::uint32_t>(stream, 0),
+                       Buffer<std::uint8_t>(stream, 0),
+                       Buffer<std::uint16_t>(stream, 0),
+                       Buffer<std::uint16_t>(stream, 0),
+                       Buffer<std::int32_t>(stream, header.split_rows, allocator),
+                       Buffer<std::int64_t>(stream, header.split_rows + 1, allocator)};
+  if (windows == 0) {
+    packed.split_starts.fill_zero();
+    return packed;
+  }
+  const int slices_most = device::ceil_div(totals.pieces_most, kLanes);  // if none is wide
+  const Buffer<Slice> laid_out(stream, windows * slices_most);
   const PackArguments arguments{
       cut.starts.data(),
       a.row_offsets,
@@ -419,55 +582,31 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
       {.cells = totals.cells_most,
        .row_cells = totals.cut_rows_most == 0 ? 0 : totals.cut_rows_most + 1,
        .buckets = buckets(shape.piece_most),
-       .warps = threads_for(totals.slices_most) / kLanes,
-       .slices = totals.slices_most},
+       .warps = threads_for(slices_most) / kLanes,
+       .slices = slices_most},
       totals.split_rows,
-      totals.partials};
+      totals.partials,
+      packed.windows.data(),
+      laid_out.data()};
+  const SizeTotals sums = lay_out<kWide>(stream, arguments, windows, packed);
 
-  Buffer<Window> placed(stream, windows, allocator);
-  Buffer<Slice> slices_of(stream, windows * header.slices_most, allocator);
-  Buffer<std::int32_t> split_rows(stream, header.split_rows, allocator);
-  Buffer<std::int64_t> split_starts(stream, header.split_rows + 1, allocator);
-  Buffer<WindowSizes> sizes(stream, windows);
-  const std::int64_t tiles = device::ceil_div<std::int64_t>(windows, kSumThreads);
-  Buffer<std::int64_t> tile_sums(stream, kSizes * tiles);
-  Buffer<SizeTotals> size_totals(stream, 1);
+  packed.header.slices_most = sums.slices_most;
+  packed.header.columns_most = sums.columns_most;
+  packed.header.slots = sums.of[slots];
+  packed.header.index_units = sums.of[index_units];
+  packed.header.bases = sums.of[bases];
+  packed.header.pieces_told = sums.of[pieces_told];
+  packed.header.row_cells = sums.of[row_cells];
+  std::copy_n(sums.of + kind_entries, kIndexKinds, packed.header.kind_entries);
+  packed.slices = Buffer<Slice>(stream, windows * sums.slices_most, allocator);
+  packed.indices = Buffer<std::uint8_t>(stream, sums.of[index_units] * kIndexUnit, allocator);
+  packed.bases = Buffer<std::uint32_t>(stream, sums.of[bases], allocator);
+  packed.lengths = Buffer<std::uint8_t>(stream, sums.of[pieces_told], allocator);
+  packed.cells = Buffer<std::uint16_t>(stream, sums.of[pieces_told], allocator);
+  packed.row_cells = Buffer<std::uint16_t>(stream, sums.of[row_cells], allocator);
   const device::LaunchScope scope(stream);
-  SizeTotals sums{};
-  if (windows == 0) {
-    split_starts.fill_zero();
-  } else {
-    size_totals.fill_zero();
-    launch_windows(stream, layout_kernel<kPieces>, windows, arguments, placed.data(),
-                   slices_of.data(), sizes.data(), split_rows.data(), split_starts.data());
-    sum_sizes_kernel<<<static_cast<unsigned>(tiles), kSumThreads, 0, stream.native()>>>(
-        sizes.data(), windows, tile_sums.data(), size_totals.data());
-    place_parts_kernel<<<static_cast<unsigned>(tiles), kSumThreads, 0, stream.native()>>>(
-        sizes.data(), windows, tile_sums.data(), placed.data());
-    scope.check("kernels that lay out windows");
-    sums = size_totals.to_host().front();
-  }
-  header.slots = sums.of[slots];
-  header.index_units = sums.of[index_units];
-  header.bases = sums.of[bases];
-  header.pieces_told = sums.of[pieces_told];
-  header.row_cells = sums.of[row_cells];
-  std::copy_n(sums.of + kind_entries, kIndexKinds, header.kind_entries);
-
-  PackedPattern packed{header,
-                       std::move(placed),
-                       std::move(slices_of),
-                       Buffer<std::byte>(stream, 0),
-                       Buffer<std::uint8_t>(stream, header.index_units * kIndexUnit, allocator),
-                       Buffer<std::uint32_t>(stream, header.bases, allocator),
-                       Buffer<std::uint8_t>(stream, header.pieces_told, allocator),
-                       Buffer<std::uint16_t>(stream, header.pieces_told, allocator),
-                       Buffer<std::uint16_t>(stream, header.row_cells, allocator),
-                       std::move(split_rows),
-                       std::move(split_starts)};
-  if (windows == 0) return packed;
-  launch_windows(stream, fill_kernel<kPieces>, windows, arguments,
-                 FilledArrays{packed.windows.data(), packed.slices.data(), packed.indices.data(),
+  launch_windows(stream, fill_kernel<kWide>, windows, arguments,
+                 FilledArrays{packed.slices.data(), sums.slices_most, packed.indices.data(),
                               packed.bases.data(), packed.lengths.data(), packed.cells.data(),
                               packed.row_cells.data()});
   scope.check("fill_kernel");

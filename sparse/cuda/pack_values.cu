@@ -1,10 +1,9 @@
 // Values to the slots of a packed matrix, by the size of an element: when it is packed, and later
 // when values change.
 #include <algorithm>
-#include <complex>
-#include <lanky/half.hpp>
 #include <utility>
 
+#include "core/plan_types.hpp"
 #include "device/block_scan.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/pack.cuh"
@@ -18,84 +17,116 @@ namespace {
 template <int kBytes>
 using Bits = typename device::detail::WordOf<kBytes>::Type;
 
-/// A block a window, a warp a slice. The window's entries follow each other in the order of cells,
-/// so that sums of lengths lead back to them. Shared memory: entries [cells_most] uint32, lengths
-/// [cells_most] uint8.
-template <int kPieces, class E>
-__global__ void __launch_bounds__(kThreadsMost)
-    values_kernel(PackedView<E> a, const E* values, E* slots) {
-  extern __shared__ std::uint32_t cell_entries[];
-  auto* const cell_lengths = reinterpret_cast<std::uint8_t*>(cell_entries + a.header.cells_most);
-  const std::int64_t number = blockIdx.x;
-  const Window window = a.windows[number];
-  const Slice* const slices = a.slices + number * a.header.slices_most;
-  constexpr int kWidth = kLanes * kPieces;
-  const int threads = static_cast<int>(blockDim.x);
-  const int thread = static_cast<int>(threadIdx.x);
-  const bool by_row = window.first_row_cell < 0 && window.partial < 0;
-  const int cells = by_row ? window.rows : window.pieces;
-  const auto cell_of = [&](const Slice& slice, int piece) {
-    return slice.listed == 1 ? static_cast<int>(a.cells[window.first_piece + piece])
-                             : slice.first_cell + piece % kWidth;
-  };
+/// First entry and length of each cell of a window, in shared memory.
+struct CellTables {
+  std::uint32_t* entries;  // [cells_most], from the window's first
+  std::uint8_t* lengths;   // [cells_most]
 
-  if (window.gaps == 1) {
-    for (int cell = thread; cell < cells; cell += threads)
-      cell_lengths[cell] = 0;
-    __syncthreads();  // empty rows have their lengths
+  __device__ CellTables(void* shared, int cells_most)
+      : entries(static_cast<std::uint32_t*>(shared)),
+        lengths(reinterpret_cast<std::uint8_t*>(entries + cells_most)) {}
+  static int bytes(int cells_most) {
+    return cells_most * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t));
   }
-  for (int piece = thread; piece < window.pieces; piece += threads) {
-    const Slice slice = slices[piece / kWidth];
-    cell_lengths[cell_of(slice, piece)] =
-        slice.depth != slice.shortest ? a.lengths[window.first_piece + piece] : slice.depth;
-  }
-  __syncthreads();  // all lengths are there
-  const int of_thread = device::ceil_div(cells, threads);
-  const int first_cell = min(thread * of_thread, cells);
-  const int end_cell = min(first_cell + of_thread, cells);
+};
+
+/// Of piece i of a slice of `window`.
+template <class E>
+__device__ int cell_of(const PackedView<E>& a, const Window& window, const Slice& slice, int i) {
+  return slice.listed == 1 ? static_cast<int>(a.cells[window.first_piece + slice.first_piece + i])
+                           : slice.first_cell + i;
+}
+
+/// Entries follow each other in the order of cells: sums of lengths lead back to them. By a block.
+__device__ void find_entries(const CellTables& tables, int cells) {
+  const int of_thread = device::ceil_div(cells, static_cast<int>(blockDim.x));
+  const int first = min(static_cast<int>(threadIdx.x) * of_thread, cells);
+  const int end = min(first + of_thread, cells);
   std::uint32_t own = 0;
-  for (int cell = first_cell; cell < end_cell; ++cell)
-    own += cell_lengths[cell];
+  for (int cell = first; cell < end; ++cell)
+    own += tables.lengths[cell];
   std::uint32_t total;
   std::uint32_t entry = device::block_exclusive_sum(own, total);
-  for (int cell = first_cell; cell < end_cell; ++cell) {
-    cell_entries[cell] = entry;
-    entry += cell_lengths[cell];
-  }
-  __syncthreads();  // all entries are there
-
-  const E* const source = values + window.first_entry;
-  E* const target = slots + window.first_slot;
-  for (int i = thread / kLanes; i * kWidth < window.pieces; i += threads / kLanes) {
-    const Slice slice = slices[i];
-    LanePieces<kPieces> pieces;
-    pieces.width = slice_width(i, window.pieces, kPieces);
-    pieces.depth = slice.depth;
-    pieces.shortest = slice.shortest;
-    pieces.whole = whole_steps(pieces.width, slice.shortest, kPieces);
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r) {
-      const int piece = r * kLanes + lane_of_warp();
-      const bool exists = piece < pieces.width;
-      const int cell = exists ? cell_of(slice, i * kWidth + piece) : 0;
-      pieces.entries[r] = exists ? cell_entries[cell] : 0;
-      pieces.lengths[r] = exists ? cell_lengths[cell] : 0;
-    }
-    SlotWriter<kPieces, E> writer(pieces, target + slice.first_slot);
-    for_each_step(pieces, source,
-                  [&](int step, const E(&entries)[kPieces]) { writer.store(step, entries); });
-    const bool last = (i + 1) * kWidth >= window.pieces;
-    const std::int64_t end = slice.first_slot + pieces.total();
-    writer.pad(target + round_up(end, last ? kWindowSlotAlign : kSlotAlign));
+  for (int cell = first; cell < end; ++cell) {
+    tables.entries[cell] = entry;
+    entry += tables.lengths[cell];
   }
 }
 
+/// The values of one slice, by a warp to `slots`, its first.
 template <int kPieces, class E>
+__device__ void copy_slice(const PackedView<E>& a, const Window& window, const Slice& slice,
+                           const CellTables& tables, const E* source, E* slots) {
+  LanePieces<kPieces> pieces;
+  pieces.width = slice.width;
+  pieces.depth = slice.depth;
+#pragma unroll
+  for (int r = 0; r < kPieces; ++r) {
+    const int i = r * kLanes + lane_of_warp();
+    const bool exists = i < slice.width;
+    const int cell = exists ? cell_of(a, window, slice, i) : 0;
+    pieces.entries[r] = tables.entries[cell];
+    pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
+  }
+  SlotWriter<kPieces, E> writer(pieces, slots);
+  for_each_step(pieces, source,
+                [&](int step, const E(&entries)[kPieces]) { writer.store(step, entries); });
+  const bool last = slice.first_piece + slice.width == window.pieces;
+  const std::int64_t end = slice.first_slot * kSlotUnit + pieces.total();
+  const std::int64_t aligned = round_up(end, last ? kWindowSlotAlign : kSlotUnit);
+  writer.pad(slots + (aligned - slice.first_slot * kSlotUnit));
+}
+
+/// A block a window, a warp a slice. Shared memory: CellTables.
+template <int kWide, class E>
+__global__ void __launch_bounds__(kThreadsMost)
+    values_kernel(PackedView<E> a, const E* values, E* slots) {
+  extern __shared__ std::uint32_t shared[];
+  const CellTables tables(shared, a.header.cells_most);
+  const std::int64_t number = blockIdx.x;
+  const Window window = a.windows[number];
+  const Slice* const slices = a.slices + number * a.header.slices_most;
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const int warps = static_cast<int>(blockDim.x) / kLanes;
+  const bool by_row = window.first_row_cell < 0 && window.partial < 0;
+  const int cells = by_row ? window.rows : window.pieces;
+
+  if (window.gaps == 1) {
+    for (int cell = static_cast<int>(threadIdx.x); cell < cells;
+         cell += static_cast<int>(blockDim.x))
+      tables.lengths[cell] = 0;
+    __syncthreads();  // empty rows have their lengths
+  }
+  for (int i = warp; i < window.slices; i += warps) {
+    const Slice slice = slices[i];
+    for (int piece = lane_of_warp(); piece < slice.width; piece += kLanes) {
+      tables.lengths[cell_of(a, window, slice, piece)] =
+          slice.depth != slice.shortest ? a.lengths[window.first_piece + slice.first_piece + piece]
+                                        : slice.depth;
+    }
+  }
+  __syncthreads();  // all lengths are there
+  find_entries(tables, cells);
+  __syncthreads();  // all entries are there
+
+  const E* const source = values + window.first_entry;
+  for (int i = warp; i < window.slices; i += warps) {
+    const Slice slice = slices[i];
+    E* const target = slots + window.first_slot + slice.first_slot * kSlotUnit;
+    if (kWide > 1 && slice.width > kLanes) {
+      copy_slice<kWide>(a, window, slice, tables, source, target);
+    } else {
+      copy_slice<1>(a, window, slice, tables, source, target);
+    }
+  }
+}
+
+template <int kWide, class E>
 void launch(const Stream& stream, const PackedView<E>& a, const E* values, E* slots) {
-  const int bytes = a.header.cells_most * static_cast<int>(sizeof(std::uint32_t) + 1);
+  const int bytes = CellTables::bytes(a.header.cells_most);
   const device::LaunchScope scope(stream);
-  device::allow_shared_memory(stream, values_kernel<kPieces, E>, bytes);
-  values_kernel<kPieces, E>
+  device::allow_shared_memory(stream, values_kernel<kWide, E>, bytes);
+  values_kernel<kWide, E>
       <<<static_cast<unsigned>(a.header.windows), threads_for(a.header.slices_most), bytes,
          stream.native()>>>(a, values, slots);
   scope.check("values_kernel");
@@ -150,12 +181,7 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
 #define LANKY_INSTANTIATE(T)                                                      \
   template void update_values(const Stream&, const PackedView<T>&, const T*, T*); \
   template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*);
-LANKY_INSTANTIATE(double)
-LANKY_INSTANTIATE(float)
-LANKY_INSTANTIATE(half)
-LANKY_INSTANTIATE(bfloat16)
-LANKY_INSTANTIATE(std::complex<float>)
-LANKY_INSTANTIATE(std::complex<double>)
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::sparse::cuda

@@ -13,15 +13,14 @@ __device__ inline int lane_of_warp() {
   return static_cast<int>(threadIdx.x % kLanes);
 }
 
-/// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice.
+/// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice. A slice is wide
+/// where a lane has several.
 template <int kPieces>
 struct LanePieces {
   std::uint32_t entries[kPieces];  // first entry of each, from the window's
   int lengths[kPieces];            // 0 where there is no piece
   int width;                       // of the slice
   int depth;
-  int shortest;
-  int whole;  // steps whose slots are in lane order
 
   /// The slice's entries.
   __device__ unsigned total() const {
@@ -55,44 +54,35 @@ __device__ void for_each_step(const LanePieces<kPieces>& pieces, const E* source
   }
 }
 
-/// Writes one array of a slice, slot by slot.
+/// Writes one array of a slice, step after step.
 template <int kPieces, class E>
 class SlotWriter {
  public:
   /// `slots` is the slice's first, aligned to kPieces elements.
   __device__ SlotWriter(const LanePieces<kPieces>& pieces, E* slots)
-      : pieces_(pieces), slots_(slots), ragged_(slots + pieces.whole * pieces.width) {}
+      : pieces_(pieces), slots_(slots) {}
 
-  /// Steps come in order.
   __device__ void store(int step, const E (&entries)[kPieces]) {
     const int lane = lane_of_warp();
-    if (step < pieces_.whole) {
-      E* const target = slots_ + step * pieces_.width + lane * kPieces;
-      if constexpr (kPieces == 1) {
-        *target = entries[0];
-      } else {
-        device::store_streaming(target, entries);
-      }
-      return;
-    }
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r) {
-      const bool active = step < pieces_.lengths[r];
-      if (active) ragged_[lane] = entries[r];
-      ragged_ += __popc(__ballot_sync(kAllLanes, active));
+    if constexpr (kPieces > 1) {
+      device::store_streaming(slots_ + lane * kPieces, entries);
+      slots_ += pieces_.width;
+    } else {
+      const bool active = step < pieces_.lengths[0];
+      if (active) slots_[lane] = entries[0];
+      slots_ += __popc(__ballot_sync(kAllLanes, active));
     }
   }
 
   /// Zeros from the last slot on to `end`, once all steps are stored.
-  __device__ void pad(E* end) const {
-    for (E* slot = ragged_ + lane_of_warp(); slot < end; slot += kLanes)
+  __device__ void pad(const E* end) const {
+    for (E* slot = slots_ + lane_of_warp(); slot < end; slot += kLanes)
       *slot = E{};
   }
 
  private:
   const LanePieces<kPieces>& pieces_;
-  E* slots_;
-  E* ragged_;  // first slot of the ragged step, or of the part of it, that comes next
+  E* slots_;  // of the next step
 };
 
 }  // namespace lanky::sparse::cuda

@@ -243,14 +243,13 @@ __global__ void __launch_bounds__(kThreads) measure_windows_kernel(CutArguments 
       a.starts[i].cut = window.cut;
       a.starts[i].empty = window.empty;
     }
-    const int width = kLanes * a.shape.lane_pieces;
-    most.slices_most = max(most.slices_most, (window.pieces + width - 1) / width);
+    most.pieces_most = max(most.pieces_most, window.pieces);
     most.cells_most = max(most.cells_most, window.cells());
     if (window.cut == 1) most.cut_rows_most = max(most.cut_rows_most, window.rows);
     if (window.rows > std::numeric_limits<std::uint16_t>::max()) most.too_large = 1;
   }
   if (threadIdx.x != 0) return;
-  atomicMax(&a.totals->slices_most, most.slices_most);
+  atomicMax(&a.totals->pieces_most, most.pieces_most);
   atomicMax(&a.totals->cells_most, most.cells_most);
   atomicMax(&a.totals->cut_rows_most, most.cut_rows_most);
   atomicMax(&a.totals->too_large, most.cells_most > kCellsLimit ? 1 : most.too_large);

@@ -30,7 +30,7 @@ struct WindowTotals {
   std::int64_t split_cost;  // what split rows would cost if they were not
   std::int64_t class_rows[kRowClasses];
   std::int64_t class_entries[kRowClasses];
-  std::int32_t slices_most;  // of a window
+  std::int32_t pieces_most;  // of a window
   std::int32_t cells_most;
   std::int32_t cut_rows_most;  // rows of a window with cut rows
   std::int32_t too_large;      // 1: a window passes kCellsLimit
