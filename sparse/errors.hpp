@@ -5,19 +5,30 @@
 
 namespace lanky::sparse {
 
-[[noreturn]] void throw_window_too_large(std::int64_t first_row, std::int64_t rows,
-                                         std::int64_t cells);
-
-/// What is wrong with the index arrays of a caller's matrix A.
-struct CsrFault {
-  std::int64_t nnz;
+/// Extents of a caller's matrix A, and what can be wrong with it.
+struct CsrExtents {
+  std::int64_t rows;
   std::int64_t cols;
+  std::int64_t nnz;
   int index_base;
 
-  [[noreturn]] void offsets_start(std::int64_t first) const;
-  [[noreturn]] void offsets_fall(std::int64_t row, std::int64_t from, std::int64_t to) const;
-  [[noreturn]] void offsets_end(std::int64_t last) const;
-  [[noreturn]] void column(std::int64_t entry, std::int64_t row, std::int64_t column) const;
+  /// Throws Error: invalid_argument (negative, or another index base than 0 and 1), unsupported.
+  void check() const;
+
+  [[noreturn]] void throw_offsets_start(std::int64_t first) const;
+  [[noreturn]] void throw_offsets_fall(std::int64_t row, std::int64_t from, std::int64_t to) const;
+  [[noreturn]] void throw_offsets_end(std::int64_t last) const;
+  [[noreturn]] void throw_column(std::int64_t entry, std::int64_t row, std::int64_t column) const;
 };
+
+/// Of a CsrView or a Csr.
+template <class Matrix>
+CsrExtents extents_of(const Matrix& a) {
+  return {a.rows, a.cols, a.nnz, a.index_base};
+}
+
+/// A window of more rows or cells than the format can number.
+[[noreturn]] void throw_window_too_large(std::int64_t first_row, std::int64_t rows,
+                                         std::int64_t cells);
 
 }  // namespace lanky::sparse

@@ -1,37 +1,15 @@
 #include "sparse/host_csr.hpp"
 
 #include <algorithm>
-#include <lanky/error.hpp>
-#include <limits>
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
 #include "core/runtime.hpp"
-#include "core/text.hpp"
+#include "sparse/errors.hpp"
 
 namespace lanky::sparse {
 
 namespace {
-
-constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
-
-template <class T>
-const CsrView<T>& check_extents(const CsrView<T>& a) {
-  if (a.rows < 0 || a.cols < 0 || a.nnz < 0) {
-    throw Error(ErrorCode::invalid_argument, concat("A is ", a.rows, " x ", a.cols, " with ", a.nnz,
-                                                    " entries: none can be negative"));
-  }
-  if (a.index_base != 0 && a.index_base != 1) {
-    throw Error(ErrorCode::invalid_argument,
-                concat("A has index base ", a.index_base, ", which must be 0 or 1"));
-  }
-  if (a.rows > kMost32 || a.cols > kMost32) {
-    throw Error(ErrorCode::unsupported,
-                concat("A is ", a.rows, " x ", a.cols, ", lanky packs up to ", kMost32,
-                       " rows and columns"));
-  }
-  return a;
-}
 
 template <class Integer>
 std::vector<std::int64_t> widened(const Stream& stream, const Integer* offsets,
@@ -40,31 +18,22 @@ std::vector<std::int64_t> widened(const Stream& stream, const Integer* offsets,
   return std::vector<std::int64_t>(host.data(), host.data() + count);
 }
 
-/// Row offsets, zero-based, after a check that they rise from the base to nnz.
+/// Row offsets, zero-based, after checks of the extents and that offsets rise from the base to nnz.
 template <class T>
 std::vector<std::int64_t> checked_offsets(const Stream& stream, const CsrView<T>& a) {
+  extents_of(a).check();
   if (a.rows == 0 && a.nnz == 0) return {0};
   const void* const data = a.row_offsets.data();
   std::vector<std::int64_t> offsets =
       a.row_offsets.wide() ? widened(stream, static_cast<const std::int64_t*>(data), a.rows + 1)
                            : widened(stream, static_cast<const std::int32_t*>(data), a.rows + 1);
-  if (offsets.front() != a.index_base) {
-    throw Error(ErrorCode::invalid_argument,
-                concat("the row offsets of A start at ", offsets.front(),
-                       ", not at its index base ", a.index_base));
-  }
+  const CsrExtents extents = extents_of(a);
+  if (offsets.front() != a.index_base) extents.throw_offsets_start(offsets.front());
   for (std::int64_t row = 0; row < a.rows; ++row) {
-    if (offsets[row] > offsets[row + 1]) {
-      throw Error(ErrorCode::invalid_argument,
-                  concat("the row offsets of A fall from ", offsets[row], " to ", offsets[row + 1],
-                         " at row ", row));
-    }
+    if (offsets[row] > offsets[row + 1])
+      extents.throw_offsets_fall(row, offsets[row], offsets[row + 1]);
   }
-  if (offsets.back() - a.index_base != a.nnz) {
-    throw Error(ErrorCode::invalid_argument,
-                concat("the row offsets of A end at ", offsets.back(), ", but A has ", a.nnz,
-                       " entries and index base ", a.index_base));
-  }
+  if (offsets.back() - a.index_base != a.nnz) extents.throw_offsets_end(offsets.back());
   for (std::int64_t& offset : offsets)
     offset -= a.index_base;
   return offsets;
@@ -83,9 +52,7 @@ void check_columns(const Csr<T>& a) {
   if (wrong == nnz) return;
   const auto row =
       std::upper_bound(a.row_offsets, a.row_offsets + a.rows + 1, wrong) - a.row_offsets - 1;
-  throw Error(ErrorCode::invalid_argument,
-              concat("entry ", wrong, " of A, in row ", row, ", has column ", a.columns[wrong],
-                     "; A has ", a.cols, " columns and index base ", a.index_base));
+  extents_of(a).throw_column(wrong, row, a.columns[wrong]);
 }
 
 }  // namespace
@@ -106,7 +73,7 @@ HostArray<T>::HostArray(const Stream& stream, const T* data, std::int64_t count,
 
 template <class T>
 CheckedCsr<T>::CheckedCsr(const Stream& stream, const CsrView<T>& a)
-    : row_offsets_(checked_offsets(stream, check_extents(a))),
+    : row_offsets_(checked_offsets(stream, a)),
       columns_(stream, a.col_indices, a.nnz, "the column indices of A"),
       values_(stream, a.values, a.nnz, "the values of A"),
       csr_{a.rows,          a.cols,         a.nnz,       row_offsets_.data(),

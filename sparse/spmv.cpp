@@ -11,6 +11,7 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/device_csr.hpp"
 #include "sparse/explain.hpp"
 #include "sparse/host_csr.hpp"
 #include "sparse/packed.hpp"
@@ -30,52 +31,33 @@ auto within_host_memory(std::string_view what, F&& f) {
   }
 }
 
-template <class E>
-Buffer<E> copy_of(const Stream& stream, const Buffer<E>& host, Allocator* allocator) {
-  return Buffer<E>::from(stream, {host.data(), static_cast<std::size_t>(host.size())}, allocator);
-}
-
-/// A copy of a packed matrix in the memory of the stream's device.
+/// A packed on the stream's device.
 template <class T>
-sparse::PackedMatrix<T> on_device(const Stream& stream, const sparse::PackedMatrix<T>& host,
-                                  Allocator* allocator) {
-  const auto copy = [&](const auto& buffer) { return copy_of(stream, buffer, allocator); };
-  return {host.header,          copy(host.windows),    copy(host.slices),      copy(host.values),
-          copy(host.indices),   copy(host.bases),      copy(host.lengths),     copy(host.cells),
-          copy(host.row_cells), copy(host.split_rows), copy(host.split_starts)};
-}
-
-/// A packed by the CPU, in the memory of the stream's device.
-template <class T>
-sparse::PackedMatrix<T> packed_on(const Stream& stream, const sparse::CheckedCsr<T>& a,
-                                  Allocator* allocator) {
-  const sparse::Shape shape = sparse::choose_shape(a.facts(), kDType<T>);
-  if (!stream.device().is_cuda()) return sparse::cpu::pack(stream, a.csr(), shape, allocator);
-  return on_device(stream, sparse::cpu::pack(Stream(Device::cpu()), a.csr(), shape, nullptr),
+sparse::PackedMatrix<T> packed_on(const Stream& stream, const CsrView<T>& a, Allocator* allocator) {
+  const auto pack = [&](const auto& checked, auto pack_on) {
+    return pack_on(stream, checked.csr(), sparse::choose_shape(checked.facts(), kDType<T>),
                    allocator);
+  };
+  if (stream.device().is_cuda())
+    return pack(sparse::DeviceCsr<T>(stream, a), sparse::cuda::pack<T>);
+  return pack(sparse::CheckedCsr<T>(stream, a), sparse::cpu::pack<T>);
 }
 
-/// Puts values in CSR order, in host memory, to their slots.
+/// Values in CSR order, in host memory or in that of the device, to their slots. Waits for the
+/// stream.
 template <class T>
-void put_values(sparse::PackedMatrix<T>& packed, const T* values) {
-  if (!packed.values.stream().device().is_cuda()) {
-    sparse::cpu::update_values(packed.view(), values, packed.values.data());
-    return;
+void put_values(sparse::PackedMatrix<T>& packed, VectorView<const T> values) {
+  constexpr std::string_view kWhat = "the new values of A";
+  const Stream& stream = packed.values.stream();
+  T* const slots = packed.values.data();
+  if (stream.device().is_cuda()) {
+    const sparse::DeviceArray<T> own(stream, values.data, values.size, kWhat);
+    sparse::cuda::update_values(stream, packed.view(), own.data(), slots);
+    stream.synchronize();
+  } else {
+    const sparse::HostArray<T> own(stream, values.data, values.size, kWhat);
+    sparse::cpu::update_values(packed.view(), own.data(), slots);
   }
-  const Stream cpu(Device::cpu());
-  sparse::PackedView<T> view{};
-  const auto windows = Buffer<sparse::Window>::from(cpu, packed.windows.to_host());
-  const auto slices = Buffer<sparse::Slice>::from(cpu, packed.slices.to_host());
-  const auto lengths = Buffer<std::uint8_t>::from(cpu, packed.lengths.to_host());
-  const auto cells = Buffer<std::uint16_t>::from(cpu, packed.cells.to_host());
-  view.header = packed.header;
-  view.windows = windows.data();
-  view.slices = slices.data();
-  view.lengths = lengths.data();
-  view.cells = cells.data();
-  std::vector<T> slots(static_cast<std::size_t>(packed.values.size()));
-  sparse::cpu::update_values(view, values, slots.data());
-  packed.values.copy_from(slots);
 }
 
 template <class T, class TOut>
@@ -102,7 +84,7 @@ template <class T, class TOut>
 struct SpmvPlan<T, TOut>::Impl {
   using Sum = Accumulator<T>;
 
-  Impl(const Stream& s, const sparse::CheckedCsr<T>& a, const PlanOptions& options)
+  Impl(const Stream& s, const CsrView<T>& a, const PlanOptions& options)
       : stream(s),
         choice(sparse::choose_path(options.path, kDType<T>, s.device())),
         packed(packed_on(s, a, options.allocator)),
@@ -154,9 +136,8 @@ struct SpmvPlan<T, TOut>::Impl {
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
-    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
-        return std::make_unique<Impl>(stream, sparse::CheckedCsr<T>(stream, a), options);
-      })) {}
+    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"),
+                               [&] { return std::make_unique<Impl>(stream, a, options); })) {}
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
@@ -195,9 +176,8 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
     throw Error(ErrorCode::size_mismatch,
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
-  const sparse::HostArray<T> host(plan.stream, values.data, values.size, "the new values of A");
   within_host_memory(concat("pack ", nnz(), " new values"),
-                     [&] { put_values(plan.packed, host.data()); });
+                     [&] { put_values(plan.packed, values); });
 }
 
 template <class T, class TOut>

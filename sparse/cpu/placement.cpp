@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <lanky/error.hpp>
 #include <limits>
 
-#include "core/text.hpp"
+#include "sparse/errors.hpp"
 
 namespace lanky::sparse::cpu {
 
@@ -152,9 +151,7 @@ class Cut {
   void append(Window& window, std::int64_t first_entry, std::int64_t cells) {
     constexpr std::int64_t kRowsMost = std::numeric_limits<std::uint16_t>::max();
     if (cells > kCellsLimit || open_.rows > kRowsMost) {
-      throw Error(ErrorCode::unsupported,
-                  concat("the window of row ", open_.first_row, " would have ", open_.rows,
-                         " rows and ", cells, " cells, of which there can be ", kCellsLimit));
+      throw_window_too_large(open_.first_row, open_.rows, cells);
     }
     window.first_entry = first_entry;
     window.first_row = static_cast<std::int32_t>(open_.first_row);

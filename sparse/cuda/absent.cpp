@@ -13,6 +13,15 @@ namespace {
 }
 }  // namespace
 
+ExaminedRows examine_rows(const Stream& /*stream*/, const RowOffsets& /*offsets*/,
+                          const CsrPattern& /*a*/) {
+  absent();
+}
+
+void check_columns(const Stream& /*stream*/, const CsrPattern& /*a*/) {
+  absent();
+}
+
 template <class T>
 PackedMatrix<T> pack(const Stream& /*stream*/, const Csr<T>& /*a*/, const Shape& /*shape*/,
                      Allocator* /*allocator*/) {

@@ -124,13 +124,13 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
       offsets, a.rows, a.index_base, rows.offsets.data(), findings.data());
   scope.check("examine_rows_kernel");
   const auto found = to_host(stream, findings.data());
-  const CsrFault fault{a.nnz, a.cols, a.index_base};
-  if (found.first_offset != a.index_base) fault.offsets_start(found.first_offset);
+  const CsrExtents extents = extents_of(a);
+  if (found.first_offset != a.index_base) extents.throw_offsets_start(found.first_offset);
   if (found.fall != 0) {
     const std::int64_t row = a.rows - found.fall;
-    fault.offsets_fall(row, to_host(stream, offsets + row), to_host(stream, offsets + row + 1));
+    extents.throw_offsets_fall(row, to_host(stream, offsets + row), to_host(stream, offsets + row + 1));
   }
-  if (found.last_offset - a.index_base != a.nnz) fault.offsets_end(found.last_offset);
+  if (found.last_offset - a.index_base != a.nnz) extents.throw_offsets_end(found.last_offset);
   rows.facts.longest = found.longest;
   rows.facts.empty = found.empty;
   return rows;
@@ -158,7 +158,7 @@ void check_columns(const Stream& stream, const CsrPattern& a) {
                 stream.native(), stream.device().index());
   const std::int32_t column = to_host(stream, a.columns + entry);  // waits for the offsets too
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
-  CsrFault{a.nnz, a.cols, a.index_base}.column(entry, row, column);
+  extents_of(a).throw_column(entry, row, column);
 }
 
 }  // namespace lanky::sparse::cuda
