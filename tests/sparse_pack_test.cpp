@@ -17,14 +17,6 @@ using sparse::Shape;
 
 template <class T>
 class SparsePack : public ::testing::Test {};
-using Elements =
-    ::testing::Types<double, float, half, bfloat16, std::complex<float>, std::complex<double>>;
-struct ElementName {
-  template <class T>
-  static std::string GetName(int /*index*/) {  // NOLINT: GoogleTest's name
-    return std::string(name(kDType<T>));
-  }
-};
 TYPED_TEST_SUITE(SparsePack, Elements, ElementName);
 
 TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
@@ -45,35 +37,6 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
         1, 0, vector_of<TypeParam>(a.cols, random, small_integer<TypeParam>),
         std::vector<TypeParam>(a.rows)};
     expect_exact(a, operands, packed.multiply(operands));
-  }
-}
-
-/// Lengths of a kind drawn at random: all equal, short, long now and then, mostly none.
-std::vector<std::int64_t> random_lengths(Random& random) {
-  std::vector<std::int64_t> lengths(random_int(random, 0, 60));
-  const std::int64_t most = std::int64_t{1} << random_int(random, 0, 6);
-  const auto kind = random() % 4;
-  for (std::int64_t& length : lengths) {
-    length = kind == 0 ? most : random_int(random, 0, most);
-    if (kind == 1 && random() % 16 == 0) length = random_int(random, 0, 700);
-    if (kind == 2 && random() % 4 != 0) length = 0;
-  }
-  return lengths;
-}
-
-/// Columns of a pattern drawn at random: as they are, a band around the diagonal, or rows that
-/// repeat each other, shifted.
-template <class T>
-void draw_columns(CsrMatrix<T>& a, Random& random) {
-  const auto pattern = random() % 3;
-  if (pattern == 0) return;
-  const std::int64_t band = random_int(random, 1, 400);
-  for (std::int64_t row = 0; row < a.rows; ++row) {
-    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
-      const std::int64_t place = entry - a.row_offsets[row];
-      const std::int64_t step = pattern == 1 ? random_int(random, 0, band) : 3 * place;
-      a.col_indices[entry] = static_cast<std::int32_t>((row + step) % a.cols);
-    }
   }
 }
 

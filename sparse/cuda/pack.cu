@@ -131,8 +131,8 @@ struct ColumnFacts {
 template <int kPieces>
 __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
                                        const std::int32_t* columns) {
-  bool repeat = pieces.width > 1;  // this lane's pieces are piece 0, shifted
-  unsigned shifts[kPieces] = {};   // of step 0
+  bool repeat = pieces.width > 1 && pieces.depth > 1;  // this lane's pieces are piece 0, shifted
+  unsigned shifts[kPieces] = {};                       // of step 0
   unsigned spread_at_first = 0;
   unsigned spread = 0;  // greatest distance of two columns in a step
   ColumnFacts facts{.least = ~0U, .most = 0};

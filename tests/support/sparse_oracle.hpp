@@ -160,6 +160,45 @@ struct PackedOnHost {
   sparse::PackedMatrix<T> packed;
 };
 
+/// Every type of a matrix, for a TYPED_TEST_SUITE.
+using Elements =
+    ::testing::Types<double, float, half, bfloat16, std::complex<float>, std::complex<double>>;
+struct ElementName {
+  template <class T>
+  static std::string GetName(int /*index*/) {  // NOLINT: GoogleTest's name
+    return std::string(name(kDType<T>));
+  }
+};
+
+/// Lengths of a kind drawn at random: all equal, short, long now and then, mostly none.
+inline std::vector<std::int64_t> random_lengths(Random& random) {
+  std::vector<std::int64_t> lengths(random_int(random, 0, 60));
+  const std::int64_t most = std::int64_t{1} << random_int(random, 0, 6);
+  const auto kind = random() % 4;
+  for (std::int64_t& length : lengths) {
+    length = kind == 0 ? most : random_int(random, 0, most);
+    if (kind == 1 && random() % 16 == 0) length = random_int(random, 0, 700);
+    if (kind == 2 && random() % 4 != 0) length = 0;
+  }
+  return lengths;
+}
+
+/// Columns of a pattern drawn at random: as they are, a band around the diagonal, or rows that
+/// repeat each other, shifted.
+template <class T>
+void draw_columns(CsrMatrix<T>& a, Random& random) {
+  const auto pattern = random() % 3;
+  if (pattern == 0) return;
+  const std::int64_t band = random_int(random, 1, 400);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      const std::int64_t place = entry - a.row_offsets[row];
+      const std::int64_t step = pattern == 1 ? random_int(random, 0, band) : 3 * place;
+      a.col_indices[entry] = static_cast<std::int32_t>((row + step) % a.cols);
+    }
+  }
+}
+
 /// Any shape that keeps a window of a few thousand rows within its limits.
 template <class T>
 sparse::Shape random_shape(Random& random) {

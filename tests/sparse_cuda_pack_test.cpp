@@ -1,0 +1,257 @@
+// Packing on the GPU: the same bits as on the CPU, and the same errors.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "sparse/device_csr.hpp"
+#include "support/expect_error.hpp"
+#include "support/sparse_oracle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+using sparse::Shape;
+
+template <class E>
+void expect_same_array(const Buffer<E>& expected, const Buffer<E>& actual, const char* what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  const std::vector<E> a = expected.to_host();
+  const std::vector<E> b = actual.to_host();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_EQ(std::memcmp(&a[i], &b[i], sizeof(E)), 0) << what << ", element " << i;
+}
+
+template <class T>
+void expect_same_bits(const sparse::PackedMatrix<T>& expected,
+                      const sparse::PackedMatrix<T>& actual) {
+  EXPECT_TRUE(expected.header == actual.header);
+  expect_same_array(expected.windows, actual.windows, "windows");
+  expect_same_array(expected.slices, actual.slices, "slices");
+  expect_same_array(expected.values, actual.values, "values");
+  expect_same_array(expected.indices, actual.indices, "indices");
+  expect_same_array(expected.bases, actual.bases, "bases");
+  expect_same_array(expected.lengths, actual.lengths, "lengths");
+  expect_same_array(expected.cells, actual.cells, "cells");
+  expect_same_array(expected.row_cells, actual.row_cells, "row_cells");
+  expect_same_array(expected.split_rows, actual.split_rows, "split_rows");
+  expect_same_array(expected.split_starts, actual.split_starts, "split_starts");
+}
+
+/// The index arrays of A in device memory, 32 or 64 bits wide, and from another base on.
+template <class T>
+class OnDevice {
+ public:
+  OnDevice(const Stream& stream, const CsrMatrix<T>& a, bool wide, int index_base)
+      : view_{a.rows, a.cols, a.nnz(), nullptr, nullptr, nullptr, index_base},
+        wide_(wide ? widened(a.row_offsets, index_base) : std::vector<std::int64_t>()),
+        narrow_(wide ? std::vector<std::int32_t>()
+                     : std::vector<std::int32_t>(a.row_offsets.begin(), a.row_offsets.end())),
+        columns_(a.col_indices),
+        device_wide_(stream, 0),
+        device_narrow_(stream, 0),
+        device_columns_(stream, 0),
+        device_values_(Buffer<T>::from(stream, a.values)) {
+    for (std::int32_t& offset : narrow_)
+      offset += index_base;
+    for (std::int32_t& column : columns_)
+      column += index_base;
+    device_wide_ = Buffer<std::int64_t>::from(stream, wide_);
+    device_narrow_ = Buffer<std::int32_t>::from(stream, narrow_);
+    device_columns_ = Buffer<std::int32_t>::from(stream, columns_);
+    view_.row_offsets = wide ? RowOffsets(std::as_const(device_wide_).data())
+                             : RowOffsets(std::as_const(device_narrow_).data());
+    view_.col_indices = device_columns_.data();
+    view_.values = device_values_.data();
+  }
+
+  const CsrView<T>& view() const { return view_; }
+  /// The same in host memory.
+  CsrView<T> host_view(const CsrMatrix<T>& a) const {
+    CsrView<T> view = view_;
+    view.row_offsets = wide_.empty() ? RowOffsets(narrow_.data()) : RowOffsets(wide_.data());
+    view.col_indices = columns_.data();
+    view.values = a.values.data();
+    return view;
+  }
+
+ private:
+  static std::vector<std::int64_t> widened(std::vector<std::int64_t> offsets, int index_base) {
+    for (std::int64_t& offset : offsets)
+      offset += index_base;
+    return offsets;
+  }
+
+  CsrView<T> view_;
+  std::vector<std::int64_t> wide_;
+  std::vector<std::int32_t> narrow_;
+  std::vector<std::int32_t> columns_;
+  Buffer<std::int64_t> device_wide_;
+  Buffer<std::int32_t> device_narrow_;
+  Buffer<std::int32_t> device_columns_;
+  Buffer<T> device_values_;
+};
+
+/// Packs A on both sides, then gives it other values on both: the same bits each time.
+template <class T>
+void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shape, Random& random) {
+  const bool wide = random() % 2 == 0;
+  const auto base = static_cast<int>(random() % 2);
+  const OnDevice<T> remote(stream, a, wide, base);
+  const PackedOnHost<T> host(remote.host_view(a), shape);
+  const sparse::DeviceCsr<T> csr(stream, random() % 2 == 0 ? remote.view() : remote.host_view(a));
+  sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  ASSERT_NO_FATAL_FAILURE(expect_same_bits(host.packed, packed));
+  const sparse::RowFacts expected = host.checked.facts();
+  EXPECT_EQ(csr.facts().longest, expected.longest);
+  EXPECT_EQ(csr.facts().empty, expected.empty);
+
+  a.values = vector_of<T>(a.nnz(), random, uniform<T>);
+  const auto values = Buffer<T>::from(stream, a.values);
+  sparse::cpu::update_values(host.packed.view(), a.values.data(), host.packed.values.data());
+  sparse::cuda::update_values(stream, packed.view(), values.data(), packed.values.data());
+  expect_same_array(host.packed.values, packed.values, "new values");
+}
+
+template <class T>
+class SparseCudaPack : public ::testing::Test {};
+TYPED_TEST_SUITE(SparseCudaPack, Elements, ElementName);
+
+TYPED_TEST(SparseCudaPack, RandomMatricesInRandomShapesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const std::uint64_t seed = seed_or(5);
+  for (std::uint64_t round = 0; round < 400; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const std::int64_t cols = random_int(random, 1, round % 8 == 0 ? 200'000 : 1000);
+    auto a = matrix_of<TypeParam>(random_lengths(random), cols, random, uniform<TypeParam>);
+    draw_columns(a, random);
+    expect_packed_alike(stream, a, random_shape<TypeParam>(random), random);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// Rows, windows and slices beyond one block of each kernel, and rows of many windows.
+TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = TypeParam;
+  const Stream stream(device);
+  Random random(6);
+  constexpr std::int64_t kRows = 30'000;
+  const auto length = [&](int kind, std::int64_t row) -> std::int64_t {
+    switch (kind) {
+      case 0:
+        return 7;
+      case 1:
+        return random_int(random, 0, 12);
+      case 2:
+        return row % 10 == 3 ? random_int(random, 1, 9) : 0;
+      case 3:
+        return row % 9'000 == 5 ? 40'000 : 2;
+      default:
+        return row % 500 == 499 ? random_int(random, 200, 3'000) : row % 3;
+    }
+  };
+  for (int kind = 0; kind < 5; ++kind) {
+    SCOPED_TRACE(::testing::Message() << "kind " << kind);
+    std::vector<std::int64_t> lengths(kRows);
+    for (std::int64_t row = 0; row < kRows; ++row)
+      lengths[row] = length(kind, row);
+    auto a = matrix_of<T>(lengths, 2 * kRows, random, uniform<T>);
+    draw_columns(a, random);
+    const Shape chosen = sparse::choose_shape(
+        sparse::CheckedCsr<T>(Stream(Device::cpu()), a.view()).facts(), kDType<T>);
+    expect_packed_alike(stream, a, chosen, random);
+    const Shape small{.lane_pieces = sparse::kLanePiecesMost<T>,
+                      .piece_most = 16,
+                      .granule = kind % 2 == 0 ? 1 : 32,
+                      .window_cost = 160,
+                      .stage_most = 1000};
+    expect_packed_alike(stream, a, small, random);
+    const Shape large{.lane_pieces = sparse::kLanePiecesMost<T>,
+                      .piece_most = 64,
+                      .window_cost = 32'768,
+                      .stage_most = 8192};
+    expect_packed_alike(stream, a, large, random);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TEST(SparseCudaPackErrors, AreThoseOfTheCpu) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  using Offsets = std::vector<std::int64_t>;
+  const auto expect_message = [&](const Offsets& offsets, const std::vector<std::int32_t>& columns,
+                                  int base, const std::string& message) {
+    CsrMatrix<double> a;
+    a.rows = 3;
+    a.cols = 4;
+    a.row_offsets = offsets;
+    a.col_indices = columns;
+    a.values = {1.0, 2.0, 3.0};
+    for (const bool remote : {false, true}) {
+      SCOPED_TRACE(remote ? "in device memory" : "in host memory");
+      const auto device_offsets = Buffer<std::int64_t>::from(stream, offsets);
+      const auto device_columns = Buffer<std::int32_t>::from(stream, columns);
+      const auto device_values = Buffer<double>::from(stream, a.values);
+      CsrView<double> view{3, 4, 3, offsets.data(), columns.data(), a.values.data(), base};
+      if (remote) {
+        view.row_offsets = std::as_const(device_offsets).data();
+        view.col_indices = device_columns.data();
+        view.values = device_values.data();
+      }
+      expect_error([&] { const SpmvPlan<double> plan(stream, view); }, ErrorCode::invalid_argument,
+                   {message});
+    }
+  };
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  expect_message({0, 2, 2, 3}, {0, 3, 1}, 1,
+                 "the row offsets of A start at 0, not at its index base 1");
+  expect_message({kLeast, 2, 2, 3}, {0, 3, 1}, 1,
+                 "the row offsets of A start at -9223372036854775808, not at its index base 1");
+  expect_message({0, 2, 1, 3}, {0, 3, 1}, 0, "the row offsets of A fall from 2 to 1 at row 1");
+  expect_message({1, kLeast, 2, 4}, {1, 4, 2}, 1,
+                 "the row offsets of A fall from 1 to -9223372036854775808 at row 0");
+  expect_message({0, 2, 2, 2}, {0, 3, 1}, 0,
+                 "the row offsets of A end at 2, but A has 3 entries and index base 0");
+  expect_message({1, 2, 3, kMost}, {1, 4, 2}, 1,
+                 "the row offsets of A end at 9223372036854775807, but A has 3 entries and index "
+                 "base 1");
+  expect_message({0, 2, 2, 3}, {0, -1, 4}, 0,
+                 "entry 1 of A, in row 0, has column -1; A has 4 columns and index base 0");
+  expect_message({1, 3, 3, 4}, {1, 4, 0}, 1,
+                 "entry 2 of A, in row 2, has column 0; A has 4 columns and index base 1");
+}
+
+TEST(SparseCudaPackErrors, NameTheWindowThatIsTooLarge) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Random random(7);
+  const auto a = matrix_of<float>(std::vector<std::int64_t>(70'000, 1), 10, random, uniform<float>);
+  const sparse::DeviceCsr<float> csr(stream, a.view());
+  const auto pack = [&](int window_cost) {
+    const Shape shape{.piece_most = 4, .row_cost = 1, .window_cost = window_cost};
+    const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  };
+  pack(2 * sparse::kCellsLimit);
+  expect_error([&] { pack(2 * sparse::kCellsLimit + 4); }, ErrorCode::unsupported,
+               {"the window of row 0 would have 12290 rows and 12290 cells, of which there can be "
+                "12288"});
+}
+
+TEST(SparseCudaPackErrors, NoneForMatricesWithoutRowsOrEntries) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Random random(8);
+  for (const std::int64_t rows : {0, 1, 5000}) {
+    const auto a =
+        matrix_of<double>(std::vector<std::int64_t>(rows, 0), 3, random, uniform<double>);
+    expect_packed_alike(stream, a, {}, random);
+  }
+  const SpmvPlan<double> nothing(stream, {0, 7, 0, nullptr, nullptr, nullptr, 1});
+  EXPECT_EQ(nothing.cols(), 7);
+}
+
+}  // namespace
+}  // namespace lanky::testing
