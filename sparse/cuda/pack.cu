@@ -28,6 +28,7 @@ struct WindowSizes {
 struct SizeTotals {
   std::int64_t of[kSizes];
   int slices_most;
+  int cells_most;
   int columns_most;
   unsigned arrivals;
 };
@@ -314,20 +315,13 @@ constexpr int kSumThreads = 256;  // windows of a tile
 /// Sizes of each tile of windows; the last block to end makes them sums over the tiles before, and
 /// leaves the totals. `tile_sums`: [kSizes, tiles]
 __global__ void __launch_bounds__(kSumThreads)
-    sum_sizes_kernel(const WindowSizes* sizes, const Window* all_windows, std::int64_t windows,
-                     std::int64_t* tile_sums, SizeTotals* totals) {
+    sum_sizes_kernel(const WindowSizes* sizes, std::int64_t windows, std::int64_t* tile_sums,
+                     SizeTotals* totals) {
   __shared__ bool last;
   const std::int64_t tiles = gridDim.x;
   const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
-  const bool exists = number < windows;
-  const auto keep_most = [](int* most, int own) {
-    const unsigned of_warp = __reduce_max_sync(kAllLanes, static_cast<unsigned>(own));
-    if (lane_of_warp() == 0) atomicMax(most, static_cast<int>(of_warp));
-  };
-  keep_most(&totals->slices_most, exists ? all_windows[number].slices : 0);
-  keep_most(&totals->columns_most, exists ? all_windows[number].columns : 0);
   for (int size = 0; size < kSizes; ++size) {
-    const std::int64_t own = exists ? sizes[number].of[size] : 0;
+    const std::int64_t own = number < windows ? sizes[number].of[size] : 0;
     std::int64_t total;
     device::block_exclusive_sum(own, total);
     if (threadIdx.x == 0) tile_sums[size * tiles + blockIdx.x] = total;
@@ -341,10 +335,16 @@ __global__ void __launch_bounds__(kSumThreads)
   }
 }
 
-/// Where the parts of each window begin.
+/// `most` becomes the greatest of the warp's values if it is less.
+__device__ void keep_most(int* most, int own) {
+  const unsigned of_warp = __reduce_max_sync(kAllLanes, static_cast<unsigned>(own));
+  if (lane_of_warp() == 0) atomicMax(most, static_cast<int>(of_warp));
+}
+
+/// Where the parts of each window begin, and the greatest windows.
 __global__ void __launch_bounds__(kSumThreads)
     place_windows_kernel(const WindowSizes* sizes, const std::int64_t* tile_sums,
-                         std::int64_t windows, Window* placed) {
+                         std::int64_t windows, Window* placed, SizeTotals* totals) {
   const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
   std::int64_t first[kPlacedSizes];
   bool any[kPlacedSizes];
@@ -356,13 +356,23 @@ __global__ void __launch_bounds__(kSumThreads)
                   device::block_exclusive_sum(own, total);
     any[size] = own > 0;
   }
-  if (number >= windows) return;
-  Window& window = placed[number];
-  window.first_slot = first[slots];
-  window.first_index = first[index_units];
-  window.first_base = first[bases];
-  window.first_piece = any[pieces_told] ? first[pieces_told] : -1;
-  window.first_row_cell = any[row_cells] ? first[row_cells] : -1;
+  int slices = 0;
+  int cells = 0;
+  int columns = 0;
+  if (number < windows) {
+    Window& window = placed[number];
+    window.first_slot = first[slots];
+    window.first_index = first[index_units];
+    window.first_base = first[bases];
+    window.first_piece = any[pieces_told] ? first[pieces_told] : -1;
+    window.first_row_cell = any[row_cells] ? first[row_cells] : -1;
+    slices = window.slices;
+    cells = window.direct == 1 ? 0 : cells_of(window);
+    columns = window.columns;
+  }
+  keep_most(&totals->slices_most, slices);
+  keep_most(&totals->cells_most, cells);
+  keep_most(&totals->columns_most, columns);
 }
 
 /// The arrays of indices that are filled.
@@ -534,10 +544,10 @@ SizeTotals lay_out(const Stream& stream, const PackArguments& a, std::int64_t wi
   launch_windows(stream, layout_kernel<kWide>, windows, a, sizes.data(), packed.split_rows.data(),
                  packed.split_starts.data());
   const auto grid = static_cast<unsigned>(tiles);
-  sum_sizes_kernel<<<grid, kSumThreads, 0, stream.native()>>>(
-      sizes.data(), packed.windows.data(), windows, tile_sums.data(), totals.data());
-  place_windows_kernel<<<grid, kSumThreads, 0, stream.native()>>>(sizes.data(), tile_sums.data(),
-                                                                  windows, packed.windows.data());
+  sum_sizes_kernel<<<grid, kSumThreads, 0, stream.native()>>>(sizes.data(), windows,
+                                                              tile_sums.data(), totals.data());
+  place_windows_kernel<<<grid, kSumThreads, 0, stream.native()>>>(
+      sizes.data(), tile_sums.data(), windows, packed.windows.data(), totals.data());
   scope.check("kernels that lay out windows");
   return totals.to_host().front();
 }
@@ -549,7 +559,6 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   const WindowTotals& totals = cut.totals;
   const std::int64_t windows = totals.windows;
   PackedHeader header{.rows = a.rows, .cols = a.cols, .nnz = a.nnz, .shape = shape};
-  header.cells_most = totals.cells_most;
   header.windows = windows;
   header.split_rows = totals.split_rows;
   header.partials = totals.partials;
@@ -591,6 +600,7 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   const SizeTotals sums = lay_out<kWide>(stream, arguments, windows, packed);
 
   packed.header.slices_most = sums.slices_most;
+  packed.header.cells_most = sums.cells_most;
   packed.header.columns_most = sums.columns_most;
   packed.header.slots = sums.of[slots];
   packed.header.index_units = sums.of[index_units];

@@ -19,16 +19,23 @@ using Bits = typename device::detail::WordOf<kBytes>::Type;
 
 /// First entry and length of each cell of a window, in shared memory.
 struct CellTables {
-  std::uint32_t* entries;  // [cells_most], from the window's first
-  std::uint8_t* lengths;   // [cells_most]
+  std::uint32_t* entries;  // [cells], from the window's first
+  std::uint8_t* lengths;   // [cells]
 
-  __device__ CellTables(void* shared, int cells_most)
+  __device__ CellTables(void* shared, int cells)
       : entries(static_cast<std::uint32_t*>(shared)),
-        lengths(reinterpret_cast<std::uint8_t*>(entries + cells_most)) {}
-  static int bytes(int cells_most) {
-    return cells_most * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t));
+        lengths(reinterpret_cast<std::uint8_t*>(entries + cells)) {}
+  static int bytes(int cells) {
+    return cells * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t));
   }
 };
+
+/// Cells of any window, at most. Those that are direct have as many as pieces.
+__host__ __device__ int cells_most(const PackedHeader& header) {
+  const int pieces = header.slices_most * kLanes * header.shape.lane_pieces;
+  const int direct = pieces < kCellsLimit ? pieces : kCellsLimit;
+  return direct > header.cells_most ? direct : header.cells_most;
+}
 
 /// Of piece i of a slice of `window`.
 template <class E>
@@ -82,14 +89,13 @@ template <int kWide, class E>
 __global__ void __launch_bounds__(kThreadsMost)
     values_kernel(PackedView<E> a, const E* values, E* slots) {
   extern __shared__ std::uint32_t shared[];
-  const CellTables tables(shared, a.header.cells_most);
+  const CellTables tables(shared, cells_most(a.header));
   const std::int64_t number = blockIdx.x;
   const Window window = a.windows[number];
   const Slice* const slices = a.slices + number * a.header.slices_most;
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
   const int warps = static_cast<int>(blockDim.x) / kLanes;
-  const bool by_row = window.first_row_cell < 0 && window.partial < 0;
-  const int cells = by_row ? window.rows : window.pieces;
+  const int cells = cells_of(window);
 
   if (window.gaps == 1) {
     for (int cell = static_cast<int>(threadIdx.x); cell < cells;
@@ -123,7 +129,7 @@ __global__ void __launch_bounds__(kThreadsMost)
 
 template <int kWide, class E>
 void launch(const Stream& stream, const PackedView<E>& a, const E* values, E* slots) {
-  const int bytes = CellTables::bytes(a.header.cells_most);
+  const int bytes = CellTables::bytes(cells_most(a.header));
   const device::LaunchScope scope(stream);
   device::allow_shared_memory(stream, values_kernel<kWide, E>, bytes);
   values_kernel<kWide, E>
