@@ -7,6 +7,7 @@
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <limits>
 
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
@@ -38,7 +39,41 @@ struct Csr {
 /// A matrix without its values, on which alone the packed form depends.
 using CsrPattern = Csr<std::byte>;
 
+/// The transpose of a matrix, zero-based, with the way back: the entries of a row stand in the
+/// order of A's rows.
+template <class T>
+struct TransposedCsr {
+  TransposedCsr(const Stream& stream, const Csr<T>& a)
+      : facts{.rows = a.cols, .cols = a.rows, .nnz = a.nnz},
+        row_offsets(stream, a.cols + 1),
+        columns(stream, a.nnz),
+        values(stream, a.nnz),
+        entries(stream, 0) {}
+
+  Csr<T> csr() const {
+    return {facts.rows,     facts.cols,    facts.nnz, row_offsets.data(),
+            columns.data(), values.data(), 0};
+  }
+
+  RowFacts facts;
+  Buffer<std::int64_t> row_offsets;
+  Buffer<std::int32_t> columns;
+  Buffer<T> values;
+  Buffer<std::uint32_t> entries;  // [nnz] A's number of each entry
+};
+inline constexpr std::int64_t kTransposedEntriesMost = std::numeric_limits<std::uint32_t>::max();
+
 namespace cpu {
+/// Of at most kTransposedEntriesMost entries; memory of `entries` comes from `allocator`.
+template <class T>
+TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugated,
+                           Allocator* allocator);
+
+/// target[i] = source[entries[i]], or its conjugate.
+template <class T>
+void gather_values(const std::uint32_t* entries, std::int64_t count, bool conjugated,
+                   const T* source, T* target);
+
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);
@@ -63,6 +98,14 @@ ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const
 
 /// Checks that all columns are in range; throws as CheckedCsr does.
 void check_columns(const Stream& stream, const CsrPattern& a);
+
+template <class T>
+TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugated,
+                           Allocator* allocator);
+
+template <class T>
+void gather_values(const Stream& stream, const std::uint32_t* entries, std::int64_t count,
+                   bool conjugated, const T* source, T* target);
 
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>

@@ -81,6 +81,8 @@ std::string explain(const PlanFacts& facts, const PackedHeader& header) {
   out << "spmv " << header.rows << " x " << header.cols << ", " << header.nnz << " entries, "
       << name(facts.dtype);
   if (facts.out_dtype != facts.dtype) out << " -> " << name(facts.out_dtype);
+  if (facts.op != Op::none)
+    out << (facts.op == Op::trans ? ", transposed" : ", transposed and conjugated");
   out << ", on " << facts.device.name() << " (" << facts.device.properties().name << ")\n";
   write_classes(out, header);
   write_kinds(out, header);

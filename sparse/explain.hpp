@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
 #include <string>
 
 #include "sparse/packed.hpp"
@@ -15,6 +16,7 @@ struct PlanFacts {
   Device device;
   DType dtype;      // of A and x
   DType out_dtype;  // of y
+  Op op;
   PathChoice choice;
   std::int64_t workspace_bytes;
   std::int64_t device_bytes;

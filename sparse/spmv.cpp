@@ -11,10 +11,9 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
-#include "sparse/device_csr.hpp"
 #include "sparse/explain.hpp"
-#include "sparse/host_csr.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/plan_matrix.hpp"
 #include "sparse/policy.hpp"
 
 namespace lanky {
@@ -28,35 +27,6 @@ auto within_host_memory(std::string_view what, F&& f) {
     return std::forward<F>(f)();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::out_of_memory, concat("the host has not the memory to ", what));
-  }
-}
-
-/// A packed on the stream's device.
-template <class T>
-sparse::PackedMatrix<T> packed_on(const Stream& stream, const CsrView<T>& a, Allocator* allocator) {
-  const auto pack = [&](const auto& checked, auto pack_on) {
-    return pack_on(stream, checked.csr(), sparse::choose_shape(checked.facts(), kDType<T>),
-                   allocator);
-  };
-  if (stream.device().is_cuda())
-    return pack(sparse::DeviceCsr<T>(stream, a), sparse::cuda::pack<T>);
-  return pack(sparse::CheckedCsr<T>(stream, a), sparse::cpu::pack<T>);
-}
-
-/// Values in CSR order, in host memory or in that of the device, to their slots. Waits for the
-/// stream.
-template <class T>
-void put_values(sparse::PackedMatrix<T>& packed, VectorView<const T> values) {
-  constexpr std::string_view kWhat = "the new values of A";
-  const Stream& stream = packed.values.stream();
-  T* const slots = packed.values.data();
-  if (stream.device().is_cuda()) {
-    const sparse::DeviceArray<T> own(stream, values.data, values.size, kWhat);
-    sparse::cuda::update_values(stream, packed.view(), own.data(), slots);
-    stream.synchronize();
-  } else {
-    const sparse::HostArray<T> own(stream, values.data, values.size, kWhat);
-    sparse::cpu::update_values(packed.view(), own.data(), slots);
   }
 }
 
@@ -87,28 +57,31 @@ struct SpmvPlan<T, TOut>::Impl {
   Impl(const Stream& s, const CsrView<T>& a, const PlanOptions& options)
       : stream(s),
         choice(sparse::choose_path(options.path, kDType<T>, s.device())),
-        packed(packed_on(s, a, options.allocator)),
-        partials(s, packed.header.partials, options.allocator) {
-    if (stream.device().is_cuda()) sparse::cuda::load<T, TOut>(stream, choice.path, packed.header);
+        matrix(s, a, options),
+        partials(s, matrix.header().partials, options.allocator) {
+    if (stream.device().is_cuda())
+      sparse::cuda::load<T, TOut>(stream, choice.path, matrix.header());
     stream.synchronize();  // memory is ready for every stream, not only for this one
   }
 
   std::int64_t workspace_bytes() const {
-    return packed.header.partials * static_cast<std::int64_t>(sizeof(Sum));
+    return matrix.header().partials * static_cast<std::int64_t>(sizeof(Sum));
   }
 
-  std::int64_t device_bytes() const { return packed.bytes() + workspace_bytes(); }
+  std::int64_t device_bytes() const { return matrix.bytes() + workspace_bytes(); }
+
+  std::string_view name() const { return matrix.op() == Op::none ? "A" : "op(A)"; }
 
   void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
              VectorView<TOut> y) const {
     check_same_device(stream.device(), s.device());
-    if (x.size != packed.header.cols) {
-      throw Error(ErrorCode::size_mismatch,
-                  concat("x has ", x.size, " entries, A has ", packed.header.cols, " columns"));
+    if (x.size != matrix.header().cols) {
+      throw Error(ErrorCode::size_mismatch, concat("x has ", x.size, " entries, ", name(), " has ",
+                                                   matrix.header().cols, " columns"));
     }
-    if (y.size != packed.header.rows) {
-      throw Error(ErrorCode::size_mismatch,
-                  concat("y has ", y.size, " entries, A has ", packed.header.rows, " rows"));
+    if (y.size != matrix.header().rows) {
+      throw Error(ErrorCode::size_mismatch, concat("y has ", y.size, " entries, ", name(), " has ",
+                                                   matrix.header().rows, " rows"));
     }
     check_on_device(x.data, x.size, stream.device(), "x");
     check_on_device(y.data, y.size, stream.device(), "y");
@@ -122,15 +95,15 @@ struct SpmvPlan<T, TOut>::Impl {
     check(s, alpha, x, beta, y);
     const sparse::Product<T, TOut> product{x.data, y.data, alpha, beta, workspace};
     if (stream.device().is_cuda()) {
-      sparse::cuda::run(s, choice.path, packed.view(), product);
+      sparse::cuda::run(s, choice.path, matrix.view(), product);
     } else {
-      sparse::cpu::run(packed.view(), product);
+      sparse::cpu::run(matrix.view(), product);
     }
   }
 
   Stream stream;
   sparse::PathChoice choice;
-  sparse::PackedMatrix<T> packed;
+  sparse::PlanMatrix<T> matrix;
   Buffer<Sum> partials;
 };
 
@@ -177,22 +150,22 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
   within_host_memory(concat("pack ", nnz(), " new values"),
-                     [&] { put_values(plan.packed, values); });
+                     [&] { plan.matrix.update_values(values); });
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
-  return impl_->packed.header.rows;
+  return impl_->matrix.header().rows;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
-  return impl_->packed.header.cols;
+  return impl_->matrix.header().cols;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
-  return impl_->packed.header.nnz;
+  return impl_->matrix.header().nnz;
 }
 
 template <class T, class TOut>
@@ -212,9 +185,9 @@ std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
-  return sparse::explain(
-      {device(), kDType<T>, kDType<TOut>, impl_->choice, workspace_bytes(), device_bytes()},
-      impl_->packed.header);
+  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->matrix.op(), impl_->choice,
+                          workspace_bytes(), device_bytes()},
+                         impl_->matrix.header());
 }
 
 template <class T, class TOut>

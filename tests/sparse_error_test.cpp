@@ -144,6 +144,19 @@ TEST_F(SparseError, NullArrays) {
                     "the values of A is a null pointer, but has 3 elements", view);
 }
 
+TEST_F(SparseError, OperandsOfATransposedPlan) {
+  SpmvPlan<double> plan(stream_, a_.view(), {.op = Op::trans});
+  std::vector<double> x(4);
+  std::vector<double> y(3);
+  expect_error(
+      [&] {
+        plan.run(stream_, {x.data(), 4}, {y.data(), 3});
+      },
+      ErrorCode::size_mismatch, {"x has 4 entries, op(A) has 3 columns"});
+  expect_error([&] { plan.update_values(a_.values); }, ErrorCode::unsupported,
+               {"without PlanOptions::updates"});
+}
+
 TEST_F(SparseError, TensorCoresForFloat) {
   const std::vector<float> values = {1.0F, 2.0F, 3.0F};
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};

@@ -313,6 +313,57 @@ EXECUTOR_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
   expect_exact(a, operands, run_plan(stream, plan, operands));
 }
 
+/// The transpose, entries of a row in the order of A's rows.
+template <class T>
+CsrMatrix<T> transpose_of(const CsrMatrix<T>& a, bool conjugated) {
+  std::vector<std::vector<std::pair<std::int32_t, T>>> rows(a.cols);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      T value = a.values[entry];
+      if constexpr (kIsComplex<T>) value = conjugated ? std::conj(value) : value;
+      rows[a.col_indices[entry]].emplace_back(static_cast<std::int32_t>(row), value);
+    }
+  }
+  CsrMatrix<T> transposed;
+  transposed.rows = a.cols;
+  transposed.cols = a.rows;
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      transposed.col_indices.push_back(column);
+      transposed.values.push_back(value);
+    }
+    transposed.row_offsets.push_back(static_cast<std::int64_t>(transposed.values.size()));
+  }
+  return transposed;
+}
+
+// Bit by bit what a plan of the transpose itself gives, before and after new values.
+EXECUTOR_TEST(SparseProduct, ShortRunOfTheTranspose) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(12);
+  const Stream stream(device);
+  for (const std::int64_t cols : {3, 300, 40'000}) {
+    SCOPED_TRACE(::testing::Message() << cols << " columns");
+    auto a = matrix_of<T>(boundary_lengths(), cols, random, uniform<T>);
+    for (const Op op : {Op::trans, Op::conj_trans}) {
+      SpmvPlan<T, TOut> plan(stream, a.view(), {.op = op, .updates = true});
+      EXPECT_EQ(plan.rows(), a.cols);
+      EXPECT_EQ(plan.cols(), a.rows);
+      for (int round = 0; round < 2; ++round) {
+        const CsrMatrix<T> transposed = transpose_of(a, op == Op::conj_trans);
+        const auto operands = TestFixture::uniform_operands(transposed, random);
+        const SpmvPlan<T, TOut> direct(stream, transposed.view());
+        const auto expected = run_plan(stream, direct, operands);
+        const auto actual = run_plan(stream, plan, operands);
+        EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(TOut)), 0);
+        a.values = vector_of<T>(a.nnz(), random, uniform<T>);
+        plan.update_values(a.values);
+      }
+    }
+  }
+}
+
 EXECUTOR_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;

@@ -22,6 +22,8 @@ enum class SpmvPath : std::uint8_t { automatic, mma, cuda };
 
 struct PlanOptions {
   SpmvPath path = SpmvPath::automatic;
+  Op op = Op::none;      // y = alpha op(A) x + beta y: the plan holds op(A), and has its extents
+  bool updates = false;  // with an op: keep 4 bytes an entry, without which there are no new values
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
@@ -37,7 +39,8 @@ class SpmvPlan {
 
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range),
-  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float or complex),
+  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float or complex;
+  /// 2^32 entries or more to transpose),
   /// wrong_memory, out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
   SpmvPlan(SpmvPlan&&) noexcept;
@@ -62,7 +65,7 @@ class SpmvPlan {
   /// New numbers for the same pattern: nnz values in the CSR order of the constructor's A, in host
   /// memory or in that of the plan's device. Ordered on the stream of the constructor; the values
   /// have been taken on return. Throws Error: size_mismatch, wrong_memory, invalid_argument (null),
-  /// out_of_memory.
+  /// out_of_memory, unsupported (with an op, but without PlanOptions::updates).
   void update_values(VectorView<const T> values);
   void update_values(const std::vector<T>& values) {
     update_values({values.data(), static_cast<std::int64_t>(values.size())});

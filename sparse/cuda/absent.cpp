@@ -23,6 +23,19 @@ void check_columns(const Stream& /*stream*/, const CsrPattern& /*a*/) {
 }
 
 template <class T>
+TransposedCsr<T> transpose(const Stream& /*stream*/, const Csr<T>& /*a*/, bool /*conjugated*/,
+                           Allocator* /*allocator*/) {
+  absent();
+}
+
+template <class T>
+void gather_values(const Stream& /*stream*/, const std::uint32_t* /*entries*/,
+                   std::int64_t /*count*/, bool /*conjugated*/, const T* /*source*/,
+                   T* /*target*/) {
+  absent();
+}
+
+template <class T>
 PackedMatrix<T> pack(const Stream& /*stream*/, const Csr<T>& /*a*/, const Shape& /*shape*/,
                      Allocator* /*allocator*/) {
   absent();
@@ -45,8 +58,11 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
   absent();
 }
 
-#define LANKY_INSTANTIATE(T)                                                             \
-  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*); \
+#define LANKY_INSTANTIATE(T)                                                                     \
+  template TransposedCsr<T> transpose(const Stream&, const Csr<T>&, bool, Allocator*);           \
+  template void gather_values(const Stream&, const std::uint32_t*, std::int64_t, bool, const T*, \
+                              T*);                                                               \
+  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*);         \
   template void update_values(const Stream&, const PackedView<T>&, const T*, T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
