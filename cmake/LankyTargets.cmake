@@ -7,6 +7,6 @@ function(lanky_compile_options target)
   list(JOIN warnings "," host_warnings)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${warnings} -Wpedantic>
-    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_warnings} --expt-relaxed-constexpr>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_warnings}>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LANKY_WARNINGS_AS_ERRORS}>>:-Werror=all-warnings>)
 endfunction()
