@@ -375,7 +375,8 @@ class PackedCheck {
     window.direct = !cut_ && !empty && !listed ? 1 : 0;
     window.gaps = !cut_ && empty ? 1 : 0;
     wanted_.slices_most = std::max(wanted_.slices_most, static_cast<std::int32_t>(slices_.size()));
-    wanted_.cells_most = std::max(wanted_.cells_most, static_cast<std::int32_t>(cells_));
+    if (window.direct == 0)
+      wanted_.cells_most = std::max(wanted_.cells_most, static_cast<std::int32_t>(cells_));
     wanted_.columns_most = std::max(wanted_.columns_most, window.columns);
   }
 
