@@ -107,7 +107,7 @@ class SpmvWorkload final : public Workload {
     return make_contestant(
         "lanky", std::string(bench::name(path)), session_.stream, [&](Contestant& contestant) {
           auto plan =
-              std::make_shared<SpmvPlan<T>>(session_.stream, view(), PlanOptions{path, nullptr});
+              std::make_shared<SpmvPlan<T>>(session_.stream, view(), PlanOptions{.path = path});
           contestant.plan_bytes = plan->device_bytes();
           contestant.explanation = plan->explain();
           contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
