@@ -268,7 +268,7 @@ class PackedCheck {
         entries += piece.length;
     }
     const std::int64_t span = last - first + 1;
-    const bool stages = last >= 0 && span <= shape_.stage_most && 2 * entries >= span;
+    const bool stages = last >= 0 && span <= shape_.stage_most && entries >= span;
     first_column_ = stages ? first : 0;
     columns_ = stages ? span : 0;
     for (WantedSlice* slice : others)

@@ -206,7 +206,7 @@ constexpr int lane_pieces_of(int width) {
 /// Whether a window stages `span` columns, from its least to its greatest, for `entries` that are
 /// in slices of other kinds than shared.
 constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
-  return span <= shape.stage_most && 2 * entries >= span;
+  return span <= shape.stage_most && entries >= span;
 }
 constexpr bool has_bases(IndexKind kind) {
   return kind != IndexKind::staged && kind != IndexKind::absolute;

@@ -14,6 +14,7 @@ namespace {
 
 // From so many entries on there is work for wide slices and long pieces.
 constexpr std::int64_t kLargeLeast = 5'000'000;
+constexpr std::int64_t kLargeRegularLeast = 2'500'000;
 // Smaller matrices are cut into about as many windows as blocks are resident at once.
 constexpr std::int64_t kWindowsAtOnce = 750;
 // From so many on, several windows for each resident block, to even out their work.
@@ -24,8 +25,8 @@ constexpr std::int64_t kRegularMost = 256;
 // Entries of a window of regular rows, at most: a 27-point stencil took 153 us with 7,000, 134 with
 // 28,000 and 201 with 56,000, where too few windows are left.
 constexpr std::int64_t kRegularWindow = 28'000;
-// x that a window stages: eight blocks of a multiprocessor share 227 KB.
-constexpr int kStagedBytes = 32 << 10;
+// x that a window stages: four blocks of a multiprocessor share 227 KB.
+constexpr int kStagedBytes = 48 << 10;
 
 int lane_pieces_most(DType dtype) {
   const auto bytes = static_cast<int>(size_of(dtype));
@@ -56,9 +57,9 @@ void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool 
   std::int64_t granule = round_up(facts.rows / kWindowsAtOnce + 1, kLanes);
   if (large) {
     const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
-    granule = std::max<std::int64_t>(4 * kLanes, floor_power(most));
+    granule = std::max<std::int64_t>(8 * kLanes, floor_power(most));
   }
-  shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(granule, large ? 2048 : 128));
+  shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(granule, large ? 2048 : 1024));
   // Less than the granule's work, so that each begins a window.
   shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
 }
@@ -84,14 +85,16 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
   const std::int64_t mean = std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1);
   const bool regular = facts.empty == 0 && facts.longest <= 2 * mean && mean <= kRegularMost;
-  const bool large = facts.nnz >= kLargeLeast;
+  const bool large = facts.nnz >= (regular ? kLargeRegularLeast : kLargeLeast);
   Shape shape;
   if (large) {
     shape.lane_pieces = lane_pieces_most(dtype);
-    shape.stage_most = std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192);
+    // What one window stages, all blocks take from the first cache: not for a few of many.
+    if (facts.longest <= 64 * mean && 2 * facts.empty < facts.rows)
+      shape.stage_most = std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192);
     shape.piece_most = regular ? kPieceMostLimit : 64;
   } else {
-    shape.piece_most = facts.nnz < 700'000 ? 8 : 16;
+    shape.piece_most = facts.nnz < 700'000 ? 8 : facts.nnz < 1'400'000 ? 16 : 32;
   }
   if (regular) {
     shape_regular(shape, facts, mean, large);

@@ -43,6 +43,11 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
   return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
 }
 
+template <class T>
+dim3 threads_of(const Shape& shape) {
+  return shape.lane_pieces == 1 ? kThreads<1> : kThreads<kLanePiecesMost<T>>;
+}
+
 /// Cells, then columns of x.
 template <class T>
 int shared_bytes(const PackedHeader& a) {
@@ -76,13 +81,13 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
       device::DeviceScalar<Accumulator<T>>(product.beta), device::device_pointer(product.partials)};
 
   const device::LaunchScope scope(stream);
-  device::launch_dependent(
-      stream, product_kernel<T, TOut>(path, header.shape),
-      {grid_of(header.windows), kThreads, static_cast<std::size_t>(shared_bytes<T>(header))}, a,
-      arguments);
+  device::launch_dependent(stream, product_kernel<T, TOut>(path, header.shape),
+                           {grid_of(header.windows), threads_of<T>(header.shape),
+                            static_cast<std::size_t>(shared_bytes<T>(header))},
+                           a, arguments);
   if (header.split_rows > 0) {
     device::launch_dependent(stream, &spmv_finish_kernel<T, TOut>,
-                             {grid_of(header.split_rows), kThreads}, a, arguments);
+                             {grid_of(header.split_rows), kFinishThreads}, a, arguments);
   }
 }
 

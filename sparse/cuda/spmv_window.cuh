@@ -1,4 +1,4 @@
-// y = alpha A x + beta y on a packed matrix: a block of kWarps warps for each window, a warp for
+// y = alpha A x + beta y on a packed matrix: a block for each window, a warp for
 // each slice. Shared memory: a sum for each cell of the window.
 #pragma once
 
@@ -13,8 +13,12 @@
 
 namespace lanky::sparse::cuda {
 
-inline constexpr int kWarps = 4;
-inline constexpr int kThreads = kWarps * kLanes;
+/// Warps of a block. Large matrices, which have wide slices, share what a window stages among more.
+template <int kWide>
+inline constexpr int kWarps = kWide > 1 ? 8 : 4;
+template <int kWide>
+inline constexpr int kThreads = kWarps<kWide>* kLanes;
+inline constexpr int kFinishThreads = 128;
 inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
 
 /// A Product as a kernel argument.
@@ -131,9 +135,9 @@ class WindowProduct {
     if (window_.columns != 0) stage_columns();
     if (window_.gaps != 0 || window_.columns != 0)
       __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
-    for (int s = warp(); next.width > 0; s += kWarps) {
+    for (int s = warp(); next.width > 0; s += kWarps<kWide>) {
       const Slice slice = next;
-      next = load_slice(s + kWarps);
+      next = load_slice(s + kWarps<kWide>);
       if (kWide > 1 && slice.width > kLanes) {
         run_slice<kWide>(slice);
       } else {
@@ -158,7 +162,7 @@ class WindowProduct {
 
   /// Rows without entries have no piece that would write their cell.
   __device__ void clear_cells() {
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads)
+    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads<kWide>)
       cells_[row] = Sum{0};
   }
 
@@ -166,15 +170,16 @@ class WindowProduct {
     constexpr int kAtOnce = 4;
     const E* const source = product_.x + window_.first_column;
     for (int first = static_cast<int>(threadIdx.x); first < window_.columns;
-         first += kAtOnce * kThreads) {
+         first += kAtOnce * kThreads<kWide>) {
       E some[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
-        device::load_if(some[i], source + first + i * kThreads,
-                        first + i * kThreads < window_.columns);
+        device::load_if(some[i], source + first + i * kThreads<kWide>,
+                        first + i * kThreads<kWide> < window_.columns);
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * kThreads < window_.columns) staged_[first + i * kThreads] = some[i];
+        if (first + i * kThreads<kWide> < window_.columns)
+          staged_[first + i * kThreads<kWide>] = some[i];
       }
     }
   }
@@ -231,7 +236,7 @@ class WindowProduct {
   /// Each row has one cell.
   __device__ void write_rows() const {
     const RowWriter<T, TOut> writer(product_);
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads)
+    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads<kWide>)
       writer.write(window_.first_row + row, cells_[row]);
   }
 
@@ -250,7 +255,7 @@ class WindowProduct {
   /// number is the thread's.
   __device__ void write_cut_rows(CellRange range) const {
     const RowWriter<T, TOut> writer(product_);
-    for (int first = warp() * kLanes; first < window_.rows; first += kThreads) {
+    for (int first = warp() * kLanes; first < window_.rows; first += kThreads<kWide>) {
       const int row = first + lane();
       const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
@@ -269,21 +274,21 @@ class WindowProduct {
         if (lane() == owner) sum = part;
       }
       if (row < window_.rows) writer.write(window_.first_row + row, sum);
-      range = row_cells(row + kThreads);
+      range = row_cells(row + kThreads<kWide>);
     }
   }
 
   /// All cells belong to one row, of which this is a part.
   __device__ void write_partial() const {
-    __shared__ Sum warp_sums[kWarps];
+    __shared__ Sum warp_sums[kWarps<kWide>];
     Sum sum{0};
-    for (int cell = static_cast<int>(threadIdx.x); cell < window_.pieces; cell += kThreads)
+    for (int cell = static_cast<int>(threadIdx.x); cell < window_.pieces; cell += kThreads<kWide>)
       sum = sum + cells_[cell];
     sum = sum_of_neighbours<kLanes>(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
     __syncthreads();  // every warp's sum is stored before thread 0 reads it
     if (threadIdx.x != 0) return;
-    for (int w = 1; w < kWarps; ++w)
+    for (int w = 1; w < kWarps<kWide>; ++w)
       sum = sum + warp_sums[w];
     product_.partials[window_.partial] = sum;
   }
@@ -305,41 +310,41 @@ __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
 /// Blocks of a multiprocessor: small matrices, which have no wide slices, need registers more than
 /// company.
 template <int kWide>
-inline constexpr int kBlocks = kWide > 1 ? 8 : 6;
+inline constexpr int kBlocks = kWide > 1 ? 4 : 6;
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreads, kBlocks<kWide>)
+__global__ void __launch_bounds__(kThreads<kWide>, kBlocks<kWide>)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByCudaCores, kWide>(a, product);
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads<kWide>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByTensorCores, kWide>(a, product);
 }
 
-/// y of split rows, a block each: thread i adds partial sums i, i + kThreads, ...; then lanes, then
-/// warps, in a fixed order.
+/// y of split rows, a block each: thread i adds partial sums i, i + kFinishThreads, ...; then
+/// lanes, then warps, in a fixed order.
 template <class T, class TOut>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFinishThreads)
     spmv_finish_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                        const __grid_constant__ DeviceProduct<T, TOut> product) {
   using Sum = device::DeviceAccumulator<T>;
-  __shared__ Sum warp_sums[kWarps];
+  __shared__ Sum warp_sums[kFinishThreads / kLanes];
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
   const std::int64_t end = a.split_starts[blockIdx.x + 1];
   Sum sum{0};
-  for (std::int64_t i = a.split_starts[blockIdx.x] + threadIdx.x; i < end; i += kThreads)
+  for (std::int64_t i = a.split_starts[blockIdx.x] + threadIdx.x; i < end; i += kFinishThreads)
     sum = sum + product.partials[i];
   sum = sum_of_neighbours<kLanes>(sum);
   if (threadIdx.x % kLanes == 0) warp_sums[threadIdx.x / kLanes] = sum;
   __syncthreads();  // every warp's sum is stored before thread 0 reads it
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < kWarps; ++w)
+  for (int w = 1; w < kFinishThreads / kLanes; ++w)
     sum = sum + warp_sums[w];
   RowWriter<T, TOut>(product).write(a.split_rows[blockIdx.x], sum);
 }
