@@ -17,6 +17,7 @@ constexpr std::int64_t kLargeLeast = 5'000'000;
 constexpr std::int64_t kLargeRegularLeast = 2'500'000;
 // Smaller matrices are cut into about as many windows as blocks are resident at once.
 constexpr std::int64_t kWindowsAtOnce = 750;
+constexpr std::int64_t kWindowOfFew = 512;  // entries, where there are not so many windows
 // From so many on, several windows for each resident block, to even out their work.
 constexpr std::int64_t kWindowsLeast = 1300;
 constexpr std::int64_t kIrregularWindows = 3000;
@@ -54,12 +55,14 @@ namespace {
 
 /// For rows of about equal length: windows begin at multiples of a granule of rows.
 void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
-  std::int64_t granule = round_up(facts.rows / kWindowsAtOnce + 1, kLanes);
+  const std::int64_t entries = std::max<std::int64_t>(facts.nnz / kWindowsAtOnce, kWindowOfFew);
+  std::int64_t granule = std::max<std::int64_t>(entries / mean, 1);
+  if (granule > kLanes) granule = std::min<std::int64_t>(granule / kLanes * kLanes, 1024);
   if (large) {
     const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
-    granule = std::max<std::int64_t>(8 * kLanes, floor_power(most));
+    granule = std::clamp<std::int64_t>(floor_power(most), 4 * kLanes, 2048);
   }
-  shape.granule = static_cast<std::int32_t>(std::min<std::int64_t>(granule, large ? 2048 : 1024));
+  shape.granule = static_cast<std::int32_t>(granule);
   // Less than the granule's work, so that each begins a window.
   shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
 }
@@ -68,8 +71,8 @@ void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool 
 void shape_irregular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
   const std::int64_t work = facts.nnz + shape.row_cost * facts.rows;
   if (!large) {
-    shape.window_cost =
-        static_cast<std::int32_t>(std::clamp<std::int64_t>(work / kWindowsAtOnce, 512, 4096));
+    shape.window_cost = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(work / kWindowsAtOnce, kWindowOfFew, 4096));
   } else if (facts.longest > 64 * mean) {
     shape.piece_most = 32;
     shape.window_cost = 4096;

@@ -43,9 +43,8 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
   return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
 }
 
-template <class T>
-dim3 threads_of(const Shape& shape) {
-  return shape.lane_pieces == 1 ? kThreads<1> : kThreads<kLanePiecesMost<T>>;
+inline dim3 threads_of(const PackedHeader& a) {
+  return dim3((a.columns_most > 0 ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
 
 /// Cells, then columns of x.
@@ -82,7 +81,7 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
 
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, header.shape),
-                           {grid_of(header.windows), threads_of<T>(header.shape),
+                           {grid_of(header.windows), threads_of(header),
                             static_cast<std::size_t>(shared_bytes<T>(header))},
                            a, arguments);
   if (header.split_rows > 0) {

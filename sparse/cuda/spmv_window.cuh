@@ -13,11 +13,10 @@
 
 namespace lanky::sparse::cuda {
 
-/// Warps of a block. Large matrices, which have wide slices, share what a window stages among more.
-template <int kWide>
-inline constexpr int kWarps = kWide > 1 ? 8 : 4;
-template <int kWide>
-inline constexpr int kThreads = kWarps<kWide>* kLanes;
+// Warps of a block: 8 share what a window stages, otherwise 4 wait for each other less. Four blocks
+// of 8 are resident on a multiprocessor.
+inline constexpr int kWarpsMost = 8;
+inline constexpr int kBlocksOfMost = 4;
 inline constexpr int kFinishThreads = 128;
 inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
 
@@ -135,9 +134,9 @@ class WindowProduct {
     if (window_.columns != 0) stage_columns();
     if (window_.gaps != 0 || window_.columns != 0)
       __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
-    for (int s = warp(); next.width > 0; s += kWarps<kWide>) {
+    for (int s = warp(); next.width > 0; s += warps()) {
       const Slice slice = next;
-      next = load_slice(s + kWarps<kWide>);
+      next = load_slice(s + warps());
       if (kWide > 1 && slice.width > kLanes) {
         run_slice<kWide>(slice);
       } else {
@@ -158,11 +157,13 @@ class WindowProduct {
 
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
+  static __device__ int threads() { return static_cast<int>(blockDim.x); }
+  static __device__ int warps() { return static_cast<int>(blockDim.x / kLanes); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / kLanes); }
 
   /// Rows without entries have no piece that would write their cell.
   __device__ void clear_cells() {
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads<kWide>)
+    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += threads())
       cells_[row] = Sum{0};
   }
 
@@ -170,16 +171,15 @@ class WindowProduct {
     constexpr int kAtOnce = 4;
     const E* const source = product_.x + window_.first_column;
     for (int first = static_cast<int>(threadIdx.x); first < window_.columns;
-         first += kAtOnce * kThreads<kWide>) {
+         first += kAtOnce * threads()) {
       E some[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
-        device::load_if(some[i], source + first + i * kThreads<kWide>,
-                        first + i * kThreads<kWide> < window_.columns);
+        device::load_if(some[i], source + first + i * threads(),
+                        first + i * threads() < window_.columns);
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * kThreads<kWide> < window_.columns)
-          staged_[first + i * kThreads<kWide>] = some[i];
+        if (first + i * threads() < window_.columns) staged_[first + i * threads()] = some[i];
       }
     }
   }
@@ -236,7 +236,7 @@ class WindowProduct {
   /// Each row has one cell.
   __device__ void write_rows() const {
     const RowWriter<T, TOut> writer(product_);
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += kThreads<kWide>)
+    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += threads())
       writer.write(window_.first_row + row, cells_[row]);
   }
 
@@ -255,7 +255,7 @@ class WindowProduct {
   /// number is the thread's.
   __device__ void write_cut_rows(CellRange range) const {
     const RowWriter<T, TOut> writer(product_);
-    for (int first = warp() * kLanes; first < window_.rows; first += kThreads<kWide>) {
+    for (int first = warp() * kLanes; first < window_.rows; first += threads()) {
       const int row = first + lane();
       const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
@@ -274,21 +274,21 @@ class WindowProduct {
         if (lane() == owner) sum = part;
       }
       if (row < window_.rows) writer.write(window_.first_row + row, sum);
-      range = row_cells(row + kThreads<kWide>);
+      range = row_cells(row + threads());
     }
   }
 
   /// All cells belong to one row, of which this is a part.
   __device__ void write_partial() const {
-    __shared__ Sum warp_sums[kWarps<kWide>];
+    __shared__ Sum warp_sums[kWarpsMost];
     Sum sum{0};
-    for (int cell = static_cast<int>(threadIdx.x); cell < window_.pieces; cell += kThreads<kWide>)
+    for (int cell = static_cast<int>(threadIdx.x); cell < window_.pieces; cell += threads())
       sum = sum + cells_[cell];
     sum = sum_of_neighbours<kLanes>(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
     __syncthreads();  // every warp's sum is stored before thread 0 reads it
     if (threadIdx.x != 0) return;
-    for (int w = 1; w < kWarps<kWide>; ++w)
+    for (int w = 1; w < warps(); ++w)
       sum = sum + warp_sums[w];
     product_.partials[window_.partial] = sum;
   }
@@ -307,20 +307,15 @@ __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
   WindowProduct<Walk, kWide, T, TOut>(a, product, shared).run();
 }
 
-/// Blocks of a multiprocessor: small matrices, which have no wide slices, need registers more than
-/// company.
-template <int kWide>
-inline constexpr int kBlocks = kWide > 1 ? 4 : 6;
-
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreads<kWide>, kBlocks<kWide>)
+__global__ void __launch_bounds__(kWarpsMost* kLanes, kBlocksOfMost)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByCudaCores, kWide>(a, product);
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreads<kWide>)
+__global__ void __launch_bounds__(kWarpsMost* kLanes)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByTensorCores, kWide>(a, product);
