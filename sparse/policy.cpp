@@ -55,12 +55,18 @@ namespace {
 
 /// For rows of about equal length: windows begin at multiples of a granule of rows.
 void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
-  const std::int64_t entries = std::max<std::int64_t>(facts.nnz / kWindowsAtOnce, kWindowOfFew);
-  std::int64_t granule = std::max<std::int64_t>(entries / mean, 1);
-  if (granule > kLanes) granule = std::min<std::int64_t>(granule / kLanes * kLanes, 1024);
+  std::int64_t granule =
+      std::min<std::int64_t>(round_up(facts.rows / kWindowsAtOnce + 1, kLanes), 1024);
+  // Of long rows a few are a window's work.
+  const std::int64_t most_entries =
+      std::max<std::int64_t>(facts.nnz / kWindowsAtOnce, kWindowOfFew) * 3 / 2;
+  if (granule * mean > most_entries) {
+    granule = std::max<std::int64_t>(most_entries / mean, 1);
+    if (granule > kLanes) granule = granule / kLanes * kLanes;
+  }
   if (large) {
     const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
-    granule = std::clamp<std::int64_t>(floor_power(most), 4 * kLanes, 2048);
+    granule = std::clamp<std::int64_t>(floor_power(most), 8 * kLanes, 2048);
   }
   shape.granule = static_cast<std::int32_t>(granule);
   // Less than the granule's work, so that each begins a window.

@@ -254,10 +254,10 @@ TEST(SparsePackKinds, ChangeAtTheirLimits) {
   EXPECT_EQ(kind(256, false, 0), IndexKind::offset16);
   EXPECT_EQ(kind(65535, false, 0), IndexKind::offset16);
   EXPECT_EQ(kind(65536, false, 0), IndexKind::absolute);
-  EXPECT_EQ(kind(99, false, 100), IndexKind::staged);  // 100 columns
-  EXPECT_EQ(kind(100, false, 100), IndexKind::offset8);
-  EXPECT_EQ(kind(127, false, 8000), IndexKind::staged);  // 64 entries for 128 columns
-  EXPECT_EQ(kind(128, false, 8000), IndexKind::offset8);
+  EXPECT_EQ(kind(49, false, 50), IndexKind::staged);  // 50 columns
+  EXPECT_EQ(kind(50, false, 50), IndexKind::offset8);
+  EXPECT_EQ(kind(63, false, 8000), IndexKind::staged);  // 64 entries for 64 columns
+  EXPECT_EQ(kind(64, false, 8000), IndexKind::offset8);
 }
 
 TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {

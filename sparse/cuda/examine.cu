@@ -128,7 +128,8 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
   if (found.first_offset != a.index_base) extents.throw_offsets_start(found.first_offset);
   if (found.fall != 0) {
     const std::int64_t row = a.rows - found.fall;
-    extents.throw_offsets_fall(row, to_host(stream, offsets + row), to_host(stream, offsets + row + 1));
+    extents.throw_offsets_fall(row, to_host(stream, offsets + row),
+                               to_host(stream, offsets + row + 1));
   }
   if (found.last_offset - a.index_base != a.nnz) extents.throw_offsets_end(found.last_offset);
   rows.facts.longest = found.longest;

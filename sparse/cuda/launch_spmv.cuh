@@ -44,7 +44,8 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
 }
 
 inline dim3 threads_of(const PackedHeader& a) {
-  return dim3((a.columns_most > 0 ? kWarpsMost : kWarpsMost / 2) * kLanes);
+  const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
+  return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
 
 /// Cells, then columns of x.

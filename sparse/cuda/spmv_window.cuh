@@ -13,10 +13,14 @@
 
 namespace lanky::sparse::cuda {
 
-// Warps of a block: 8 share what a window stages, otherwise 4 wait for each other less. Four blocks
-// of 8 are resident on a multiprocessor.
+// Warps of a block: 8 share what a window stages; otherwise 4, which wait for each other less. 32
+// warps of a multiprocessor are resident; 24 where no slice is wide, as small matrices need
+// registers more.
 inline constexpr int kWarpsMost = 8;
-inline constexpr int kBlocksOfMost = 4;
+template <int kWide>
+inline constexpr int kThreadsMost = (kWide > 1 ? kWarpsMost : kWarpsMost / 2) * kLanes;
+template <int kWide>
+inline constexpr int kBlocks = kWide > 1 ? 4 : 6;
 inline constexpr int kFinishThreads = 128;
 inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
 
@@ -308,14 +312,14 @@ __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kWarpsMost* kLanes, kBlocksOfMost)
+__global__ void __launch_bounds__(kThreadsMost<kWide>, kBlocks<kWide>)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByCudaCores, kWide>(a, product);
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kWarpsMost* kLanes)
+__global__ void __launch_bounds__(kThreadsMost<kWide>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByTensorCores, kWide>(a, product);

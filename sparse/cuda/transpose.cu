@@ -136,8 +136,8 @@ void sort(const Stream& stream, SortArrays& keys, SortArrays& entries, std::int6
 template <class T>
 void gather_values(const Stream& stream, const std::uint32_t* entries, std::int64_t count,
                    bool conjugated, const T* source, T* target) {
-  launch_gather(stream, entries, count, conjugated && is_complex(kDType<T>), device::device_pointer(source),
-                device::device_pointer(target));
+  launch_gather(stream, entries, count, conjugated && is_complex(kDType<T>),
+                device::device_pointer(source), device::device_pointer(target));
 }
 
 template <class T>
