@@ -253,5 +253,34 @@ TEST(SparseCudaPackErrors, NoneForMatricesWithoutRowsOrEntries) {
   EXPECT_EQ(nothing.cols(), 7);
 }
 
+// Matrices share a kernel, which one allows 96 KB of shared memory and the next 56.
+TEST(SparseCudaKernel, KeepsTheSharedMemoryOfAnEarlierMatrix) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Random random(9);
+  std::vector<std::int64_t> lengths(24'000, 1);
+  for (std::size_t row = 0; row < lengths.size(); row += 2)
+    lengths[row] = 0;  // each row of a window has a cell
+  const auto a = matrix_of<double>(lengths, 1000, random, small_integer<double>);
+  const sparse::DeviceCsr<double> csr(stream, a.view());
+  const auto packed = [&](std::int32_t window_cost) {
+    auto matrix = sparse::cuda::pack(stream, csr.csr(), {.window_cost = window_cost}, nullptr);
+    sparse::cuda::load<double, double>(stream, SpmvPath::cuda, matrix.header);
+    return matrix;
+  };
+  const sparse::PackedMatrix<double> more = packed(212 * 255);
+  const sparse::PackedMatrix<double> less = packed(124 * 255);
+  ASSERT_GT(less.header.cells_most * sizeof(double), 48U << 10);
+  ASSERT_GT(more.header.cells_most, less.header.cells_most);
+
+  const auto x = Buffer<double>::from(stream, std::vector<double>(1000, 1.0));
+  Buffer<double> y(stream, a.rows);
+  sparse::cuda::run<double, double>(stream, SpmvPath::cuda, more.view(),
+                                    {x.data(), y.data(), 1.0, 0.0, nullptr});
+  const std::vector<double> sums = y.to_host();
+  for (std::int64_t row = 0; row < a.rows; ++row)
+    ASSERT_EQ(sums[row], row % 2 == 0 ? 0.0 : a.values[row / 2]) << row;
+}
+
 }  // namespace
 }  // namespace lanky::testing

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <lanky/stream.hpp>
+#include <mutex>
 
 #include "core/cuda_check.hpp"
 
@@ -35,12 +36,18 @@ void load_kernels(const Stream& stream, Kernels*... kernels) {
 }
 
 /// Lets blocks of a kernel have `bytes` of dynamic shared memory, beyond the 48 KiB of every
-/// kernel.
+/// kernel. What it was allowed before it keeps: plans that need more share the kernel.
 template <class Kernel>
 void allow_shared_memory(const Stream& stream, Kernel* kernel, int bytes) {
   constexpr int kOfEveryKernel = 48 << 10;
   if (bytes <= kOfEveryKernel) return;
+  static std::mutex one_at_a_time;  // none lowers what another has raised since it looked
+  const std::lock_guard lock(one_at_a_time);
   const DeviceGuard guard(stream.device().index());
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
+             "cudaFuncGetAttributes");
+  if (attributes.maxDynamicSharedSizeBytes >= bytes) return;
   check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
              "cudaFuncSetAttribute");
