@@ -12,7 +12,8 @@ Rows without a wanted figure are for information. Exits with 1 if a target is mi
 
 import sys
 
-from jsonl import ResultsError, all_points, geometric_mean, read_lines
+from jsonl import all_points, geometric_mean
+from targets import run
 
 TYPES = ("f64", "f32", "f16", "bf16")
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
@@ -170,28 +171,6 @@ def list_below(points, bar):
               f"{p.name()} ({matrix_class(p)}, {p.line['nnz']:.3g})")
 
 
-def main(arguments):
-    below = None
-    if arguments[:1] == ["--below"]:
-        below, arguments = float(arguments[1]), arguments[2:]
-    try:
-        lines = []
-        for pattern in arguments or ["bench/results/h200/spmv_*.jsonl"]:
-            lines += read_lines(pattern)[1]
-    except ResultsError as error:
-        print(error, file=sys.stderr)
-        return 2
-    points = all_points(lines, "spmv")
-    if below is not None:
-        list_below(points, below)
-        return 0
-    targets = judged(points)
-    print(targets.table(), end="")
-    not_ok = [p for p in points if p.status != "ok"]
-    print(f"\n{len(points)} points, {len(not_ok)} not ok"
-          + "".join(f"\n  {p.name()}: {p.status}" for p in not_ok[:20]))
-    return 0 if targets.met() and not not_ok else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], "bench/results/h200/spmv_*.jsonl", lambda lines: all_points(lines, "spmv"),
+                 list_below, judged))

@@ -72,6 +72,9 @@ class Targets:
                           "met" if mean >= wanted else "missed",
                           f"floor and peak themselves: {ceiling:.2f}"))
 
+    def met(self):
+        return all(row[3] == "met" for row in self.rows)
+
     def table(self):
         rows = ["| " + " | ".join(row) + " |\n" for row in self.rows]
         return ("| target | worst (wanted) | met by | | worst point |\n"
@@ -196,28 +199,29 @@ def judged(points):
     return targets
 
 
-def main(arguments):
+def run(arguments, default, points_of_lines, list_points_below, judge_points):
+    """The script on the files of `arguments`, or `default`; its exit code."""
     below = None
     if arguments[:1] == ["--below"]:
         below, arguments = float(arguments[1]), arguments[2:]
     try:
         lines = []
-        for pattern in arguments or ["bench/results/h200/gemm_*.jsonl"]:
+        for pattern in arguments or [default]:
             lines += read_lines(pattern)[1]
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
+    points = points_of_lines(lines)
     if below is not None:
-        list_below(all_points(lines), below)
+        list_points_below(points, below)
         return 0
-    points = all_points(lines)
-    targets = judged(points)
+    targets = judge_points(points)
     print(targets.table(), end="")
     not_ok = [p for p in points if p.status != "ok"]
     print(f"\n{len(points)} points, {len(not_ok)} not ok"
           + "".join(f"\n  {p.name()}: {p.status}" for p in not_ok[:20]))
-    return 0 if all(row[3] == "met" for row in targets.rows) and not not_ok else 1
+    return 0 if targets.met() and not not_ok else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], "bench/results/h200/gemm_*.jsonl", all_points, list_below, judged))

@@ -29,11 +29,6 @@ constexpr std::int64_t kRegularWindow = 28'000;
 // x that a window stages: four blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 48 << 10;
 
-int lane_pieces_most(DType dtype) {
-  const auto bytes = static_cast<int>(size_of(dtype));
-  return bytes <= 4 ? 4 : 16 / bytes;
-}
-
 /// The power of 2 next below, at least 1.
 int floor_power(std::int64_t value) {
   return static_cast<int>(
@@ -48,10 +43,6 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape) {
   const std::int64_t cost = (kCellsLimit - last) * std::min(shape.row_cost, shape.piece_most);
   return static_cast<int>(cost / shape.piece_most * shape.piece_most);
 }
-
-}  // namespace
-
-namespace {
 
 /// For rows of about equal length: windows begin at multiples of a granule of rows.
 void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
@@ -97,7 +88,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
   const bool large = facts.nnz >= (regular ? kLargeRegularLeast : kLargeLeast);
   Shape shape;
   if (large) {
-    shape.lane_pieces = lane_pieces_most(dtype);
+    shape.lane_pieces = lane_pieces_most(size_of(dtype));
     // What one window stages, all blocks take from the first cache: not for a few of many.
     if (facts.longest <= 64 * mean && 2 * facts.empty < facts.rows)
       shape.stage_most = std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192);

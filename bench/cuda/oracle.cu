@@ -9,6 +9,7 @@
 
 #include "bench/gpu.hpp"
 #include "core/cuda_check.hpp"
+#include "device/element.cuh"
 
 namespace lanky::bench::gpu {
 
@@ -39,19 +40,11 @@ __global__ void __launch_bounds__(kThreads)
   references[p] = data.finish(sum, places[p]);
 }
 
-__device__ double widened(double value) {
-  return value;
-}
-template <class E>
-__device__ double widened(E value) {
-  return static_cast<double>(static_cast<float>(value));
-}
-
 template <class E>
 __global__ void gather_kernel(const E* data, const std::int64_t* offsets, std::int64_t count,
                               double* values) {
   const std::int64_t p = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
-  if (p < count) values[p] = widened(data[offsets[p]]);
+  if (p < count) values[p] = device::widen(data[offsets[p]]);
 }
 
 /// One block strides over whole vectors of the array, all threads along the contiguous direction
@@ -71,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
       if (lower && (array.transposed ? i > j : j > i)) continue;
       bool nan = false;
       for (int part = 0; part < parts; ++part) {
-        const double value = widened(data[(i + j * array.ld) * parts + part]);
+        const double value = device::widen(data[(i + j * array.ld) * parts + part]);
         nan = nan || value != value;
       }
       found += nan ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "bench/gpu.hpp"
 #include "bench/judgement.hpp"
 #include "core/cuda_check.hpp"
+#include "device/element.cuh"
 
 namespace lanky::bench::gpu {
 
@@ -73,21 +74,13 @@ void launch_references(const Stream& stream, const SpmvData& data, const SpmvRow
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
 }
 
-__device__ double widened(double value) {
-  return value;
-}
-template <class E>
-__device__ double widened(E value) {
-  return static_cast<double>(static_cast<float>(value));
-}
-
 /// To E, rounding once, and back.
 template <class E>
 struct RoundTo {
   __device__ double operator()(double value) const {
-    if constexpr (std::is_same_v<E, __half>) return widened(__double2half(value));
-    if constexpr (std::is_same_v<E, __nv_bfloat16>) return widened(__double2bfloat16(value));
-    return widened(static_cast<E>(value));
+    if constexpr (std::is_same_v<E, __half>) return device::widen(__double2half(value));
+    if constexpr (std::is_same_v<E, __nv_bfloat16>) return device::widen(__double2bfloat16(value));
+    return device::widen(static_cast<E>(value));
   }
 };
 
@@ -110,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   WorstElement mine;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count;
        i += gridDim.x * std::int64_t{kThreads}) {
-    const double value = widened(computed[i]);
+    const double value = device::widen(computed[i]);
     const double share = exact ? misses_exact(value, references[i], RoundTo<E>())
                                : share_of_bound(model, value, references[i], RoundTo<E>());
     if (share > mine.share) mine = {i, share};

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/memory.cuh"
+
 namespace lanky::device {
 
 namespace detail {
@@ -54,36 +56,13 @@ __device__ inline void load_if(uint4& word, const void* source, bool exists) {
       : "l"(source), "r"(static_cast<int>(exists)));
 }
 
-template <int kBytes>
-struct GuardedWordOf;
-template <>
-struct GuardedWordOf<1> {
-  using Type = std::uint8_t;
-};
-template <>
-struct GuardedWordOf<2> {
-  using Type = std::uint16_t;
-};
-template <>
-struct GuardedWordOf<4> {
-  using Type = std::uint32_t;
-};
-template <>
-struct GuardedWordOf<8> {
-  using Type = uint2;
-};
-template <>
-struct GuardedWordOf<16> {
-  using Type = uint4;
-};
-
 }  // namespace detail
 
 /// out[i] = source[i] for what is read once: it takes no place in the first cache. source is
 /// aligned to kCount elements.
 template <int kCount, class E>
 __device__ void load_stream_if(E (&out)[kCount], const E* source, bool exists) {
-  typename detail::GuardedWordOf<kCount* static_cast<int>(sizeof(E))>::Type word;
+  typename detail::WordOf<kCount* static_cast<int>(sizeof(E))>::Type word;
   detail::load_if(word, source, exists);
   memcpy(out, &word, sizeof(word));
 }

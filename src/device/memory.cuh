@@ -10,6 +10,10 @@ namespace detail {
 template <int kBytes>
 struct WordOf;
 template <>
+struct WordOf<1> {
+  using Type = unsigned char;
+};
+template <>
 struct WordOf<2> {
   using Type = unsigned short;
 };
