@@ -22,6 +22,7 @@ struct Product {
   Scalar<Accumulator<T>> alpha;
   Scalar<Accumulator<T>> beta;
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
+  unsigned* arrivals;        // [header.split_rows] workspace: zeros, before and after a product
 };
 
 /// A CSR matrix in the executor's memory, checked, its offsets 64 bits wide and zero-based.

@@ -131,7 +131,7 @@ class PackedCheck {
   }
   bool split(std::int64_t row) const { return length(row) > shape_.window_cost; }
 
-  /// Windows with first_row, rows, first_entry and partial; classes of rows; split rows.
+  /// Windows with first_row, rows, first_entry, partial and split; classes of rows; split rows.
   void find_windows() {
     std::vector<std::int64_t> costs = {0};  // c(row)
     for (std::int64_t row = 0; row < a_.rows; ++row) {
@@ -173,6 +173,7 @@ class PackedCheck {
     window.first_row = static_cast<std::int32_t>(row);
     window.first_entry = entry;
     window.partial = partial;
+    window.split = partial < 0 ? -1 : static_cast<std::int32_t>(split_rows_.size());
     windows_.push_back(window);
     rows_.push_back(1);
   }
@@ -421,6 +422,7 @@ class PackedCheck {
     field(is.rows, wanted.rows, "rows");
     field(is.pieces, wanted.pieces, "pieces");
     field(is.partial, wanted.partial, "partial");
+    field(is.split, wanted.split, "split");
     field(is.direct, wanted.direct, "direct");
     field(is.gaps, wanted.gaps, "gaps");
     field(is.first_column, wanted.first_column, "first_column");

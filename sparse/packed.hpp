@@ -71,12 +71,13 @@ struct alignas(16) Window {
   std::uint16_t rows;
   std::uint16_t pieces;
   std::int32_t partial;       // of a split row's window: its number among the partial sums; else -1
+  std::int32_t split;         // of a split row's window: the row's among split_rows[]; else -1
   std::int32_t first_column;  // of those that are staged; 0 where none are
   std::int32_t columns;       // staged ones
   std::uint16_t slices;
   std::uint8_t direct;  // 1: no row is cut or empty, no slice's cells are listed
   std::uint8_t gaps;    // 1: no row is cut, some are empty
-  std::uint8_t unused[8];
+  std::uint8_t unused[4];
 };
 static_assert(sizeof(Window) == 80);
 

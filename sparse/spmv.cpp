@@ -9,6 +9,7 @@
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
+#include "core/runtime.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/explain.hpp"
@@ -48,6 +49,9 @@ void check_scalar(const Scalar<Sum>& scalar, Device device, std::string_view wha
   if (scalar.pointer() != nullptr) check_on_device(scalar.pointer(), 1, device, what);
 }
 
+/// What the counters of a workspace hold.
+enum class Arrivals : std::uint8_t { zero, unknown };
+
 }  // namespace
 
 template <class T, class TOut>
@@ -58,15 +62,22 @@ struct SpmvPlan<T, TOut>::Impl {
       : stream(s),
         choice(sparse::choose_path(options.path, kDType<T>, s.device())),
         matrix(s, a, options),
-        partials(s, matrix.header().partials, options.allocator) {
+        workspace(s, workspace_bytes(), options.allocator) {
+    workspace.fill_zero();
     if (stream.device().is_cuda())
       sparse::cuda::load<T, TOut>(stream, choice.path, matrix.header());
     stream.synchronize();  // memory is ready for every stream, not only for this one
   }
 
-  std::int64_t workspace_bytes() const {
+  std::int64_t arrivals_bytes() const {
+    return matrix.header().split_rows * static_cast<std::int64_t>(sizeof(unsigned));
+  }
+
+  std::int64_t partials_bytes() const {
     return matrix.header().partials * static_cast<std::int64_t>(sizeof(Sum));
   }
+
+  std::int64_t workspace_bytes() const { return partials_bytes() + arrivals_bytes(); }
 
   std::int64_t device_bytes() const { return matrix.bytes() + workspace_bytes(); }
 
@@ -91,9 +102,13 @@ struct SpmvPlan<T, TOut>::Impl {
   }
 
   void run(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
-           VectorView<TOut> y, Sum* workspace) const {
+           VectorView<TOut> y, std::byte* memory, Arrivals arrivals) const {
     check(s, alpha, x, beta, y);
-    const sparse::Product<T, TOut> product{x.data, y.data, alpha, beta, workspace};
+    auto* const counters = reinterpret_cast<unsigned*>(memory + partials_bytes());
+    if (arrivals == Arrivals::unknown && stream.device().is_cuda() && arrivals_bytes() > 0)
+      runtime::zero(counters, arrivals_bytes(), s.native(), s.device().index());
+    const sparse::Product<T, TOut> product{
+        x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters};
     if (stream.device().is_cuda()) {
       sparse::cuda::run(s, choice.path, matrix.view(), product);
     } else {
@@ -104,7 +119,7 @@ struct SpmvPlan<T, TOut>::Impl {
   Stream stream;
   sparse::PathChoice choice;
   sparse::PlanMatrix<T> matrix;
-  Buffer<Sum> partials;
+  Buffer<std::byte> workspace;  // partial sums, then arrivals
 };
 
 template <class T, class TOut>
@@ -127,7 +142,7 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorV
 template <class T, class TOut>
 void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y) const {
-  impl_->run(stream, alpha, x, beta, y, impl_->partials.data());
+  impl_->run(stream, alpha, x, beta, y, impl_->workspace.data(), Arrivals::zero);
 }
 
 template <class T, class TOut>
@@ -139,7 +154,7 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const
     throw Error(ErrorCode::invalid_argument, concat("the workspace at ", workspace.data,
                                                     " is not aligned to ", alignof(Sum), " bytes"));
   }
-  impl_->run(stream, alpha, x, beta, y, static_cast<Sum*>(workspace.data));
+  impl_->run(stream, alpha, x, beta, y, static_cast<std::byte*>(workspace.data), Arrivals::unknown);
 }
 
 template <class T, class TOut>

@@ -276,7 +276,7 @@ TEST(SparseCudaKernel, KeepsTheSharedMemoryOfAnEarlierMatrix) {
   const auto x = Buffer<double>::from(stream, std::vector<double>(1000, 1.0));
   Buffer<double> y(stream, a.rows);
   sparse::cuda::run<double, double>(stream, SpmvPath::cuda, more.view(),
-                                    {x.data(), y.data(), 1.0, 0.0, nullptr});
+                                    {x.data(), y.data(), 1.0, 0.0, nullptr, nullptr});
   const std::vector<double> sums = y.to_host();
   for (std::int64_t row = 0; row < a.rows; ++row)
     ASSERT_EQ(sums[row], row % 2 == 0 ? 0.0 : a.values[row / 2]) << row;

@@ -124,6 +124,7 @@ class Cut {
     Window window{};
     window.first_row_cell = -1;
     window.partial = -1;
+    window.split = -1;
     if (open_.cut) {
       window.first_row_cell = header_.row_cells;
       header_.row_cells += open_.rows + 1;
@@ -139,6 +140,7 @@ class Cut {
       Window window{};
       window.first_row_cell = -1;
       window.partial = static_cast<std::int32_t>(header_.partials++);
+      window.split = static_cast<std::int32_t>(placement_.split_rows.size());
       const std::int64_t entries = std::min<std::int64_t>(length - entry, shape_.window_cost);
       open_ = {.first_row = row, .rows = 1, .pieces = pieces_of(entries, shape_.piece_most)};
       append(window, row_offsets_[row] + entry, open_.pieces);

@@ -1,6 +1,7 @@
 // Launches a product on its kernels. Included by one .cu file for each element type.
 #pragma once
 
+#include <algorithm>
 #include <lanky/error.hpp>
 #include <limits>
 #include <string>
@@ -28,22 +29,32 @@ inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 template <class T, class TOut>
 using ProductKernel = void (*)(PackedView<device::DeviceElement<T>>, DeviceProduct<T, TOut>);
 
+/// Whether the kernel for one slice a warp does; tensor cores have none.
+template <class T>
+bool is_single(SpmvPath path, const PackedHeader& a) {
+  return a.shape.lane_pieces == 1 && a.slices_most <= kWarpsMost &&
+         !(kHasMma<T> && path == SpmvPath::mma);
+}
+
 /// The kernel of `path`, mma or cuda, for wide slices of kWide pieces a lane.
 template <int kWide, class T, class TOut>
 ProductKernel<T, TOut> product_kernel(SpmvPath path) {
   if constexpr (kHasMma<T>) {
     if (path == SpmvPath::mma) return &spmv_mma_kernel<kWide, T, TOut>;
   }
-  return &spmv_cuda_kernel<kWide, T, TOut>;
+  return &spmv_cuda_kernel<kWide, false, T, TOut>;
 }
 
 template <class T, class TOut>
-ProductKernel<T, TOut> product_kernel(SpmvPath path, const Shape& shape) {
-  if (shape.lane_pieces == 1) return product_kernel<1, T, TOut>(path);
+ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
+  if (is_single<T>(path, a)) return &spmv_cuda_kernel<1, true, T, TOut>;
+  if (a.shape.lane_pieces == 1) return product_kernel<1, T, TOut>(path);
   return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
 }
 
-inline dim3 threads_of(const PackedHeader& a) {
+template <class T>
+dim3 threads_of(SpmvPath path, const PackedHeader& a) {
+  if (is_single<T>(path, a)) return dim3(std::max(a.slices_most, 1) * kLanes);
   const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
   return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
@@ -57,8 +68,8 @@ int shared_bytes(const PackedHeader& a) {
 
 template <class T, class TOut>
 void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
-  const auto kernel = product_kernel<T, TOut>(path, a.shape);
-  device::load_kernels(stream, kernel, &spmv_finish_kernel<T, TOut>);
+  const auto kernel = product_kernel<T, TOut>(path, a);
+  device::load_kernels(stream, kernel);
   device::allow_shared_memory(stream, kernel, shared_bytes<T>(a));
 }
 
@@ -75,20 +86,18 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
   const PackedHeader& header = packed.header;
   if (header.windows == 0) return;
   const auto a = device_view(packed);
-  const DeviceProduct<T, TOut> arguments{
-      device::device_pointer(product.x), device::device_pointer(product.y),
-      device::DeviceScalar<Accumulator<T>>(product.alpha),
-      device::DeviceScalar<Accumulator<T>>(product.beta), device::device_pointer(product.partials)};
+  const DeviceProduct<T, TOut> arguments{device::device_pointer(product.x),
+                                         device::device_pointer(product.y),
+                                         device::DeviceScalar<Accumulator<T>>(product.alpha),
+                                         device::DeviceScalar<Accumulator<T>>(product.beta),
+                                         device::device_pointer(product.partials),
+                                         product.arrivals};
 
   const device::LaunchScope scope(stream);
-  device::launch_dependent(stream, product_kernel<T, TOut>(path, header.shape),
-                           {grid_of(header.windows), threads_of(header),
+  device::launch_dependent(stream, product_kernel<T, TOut>(path, header),
+                           {grid_of(header.windows), threads_of<T>(path, header),
                             static_cast<std::size_t>(shared_bytes<T>(header))},
                            a, arguments);
-  if (header.split_rows > 0) {
-    device::launch_dependent(stream, &spmv_finish_kernel<T, TOut>,
-                             {grid_of(header.split_rows), kFinishThreads}, a, arguments);
-  }
 }
 
 }  // namespace lanky::sparse::cuda

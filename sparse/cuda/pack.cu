@@ -301,6 +301,7 @@ __global__ void __launch_bounds__(kThreadsMost)
   window.rows = static_cast<std::uint16_t>(start.rows);
   window.pieces = static_cast<std::uint16_t>(start.pieces);
   window.partial = start.partial;
+  window.split = start.split;
   window.first_column = staged ? static_cast<std::int32_t>(facts.least_column - a.index_base) : 0;
   window.columns = staged ? static_cast<std::int32_t>(span) : 0;
   window.slices = static_cast<std::uint16_t>(slices);

@@ -42,14 +42,18 @@ __device__ Sum diagonal_of_lane(const Sum (&c)[kRegisters], int lane) {
   return __shfl_sync(kWholeWarp, held, g * 4 + g / 2);
 }
 
-/// As SliceWalk, on tensor cores: sums[r] of piece 32 r + lane.
+/// A slice on tensor cores: sums[r] of piece 32 r + lane.
 template <class E, int kPieces>
 class SliceMma {
  public:
   using Sum = decltype(device::widen(E{}));
 
-  __device__ SliceMma(const SliceView<E>& slice, IndexKind kind, const E* x, int lane)
-      : slice_(slice), kind_(kind), x_(x), lane_(lane) {}
+  __device__ SliceMma(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+                      int lane)
+      : slice_(slice),
+        kind_(kind),
+        x_(kind == IndexKind::staged ? factors.staged : factors.x),
+        lane_(lane) {}
 
   /// `length`: of the lane's piece, where a lane has one.
   __device__ void walk(Sum (&sums)[kPieces], int length) const {

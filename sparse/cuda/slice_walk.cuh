@@ -1,8 +1,10 @@
 // How a warp multiplies one slice on CUDA cores: lane l sums pieces l, l + 32, ... of the slice,
-// step by step (docs/packed_format.md draws the slots).
+// step by step (docs/packed_format.md draws the slots). What the plan holds of several steps is
+// loaded before the first of it is used, and the gathers from x likewise.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/element.cuh"
 #include "device/guarded_load.cuh"
@@ -23,6 +25,140 @@ struct SliceView {
   int shortest;                 // steps that all pieces have
 };
 
+/// What a slice is multiplied by.
+template <class E>
+struct Factors {
+  const E* x;
+  const E* staged;  // the part of x that the window staged in shared memory
+};
+
+/// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
+/// registers.
+template <class E, class Kind>
+class NarrowWalk {
+ public:
+  using Sum = decltype(device::widen(E{}));
+
+  /// `length`: of the lane's piece, 0 where there is none.
+  __device__ NarrowWalk(const SliceView<E>& slice, Kind kind, int lane, int length)
+      : slice_(slice), kind_(kind), lane_(lane), length_(length), slot_(lane) {
+    device::load_stream_widened_if(shift_, indices<std::uint16_t>() + lane,
+                                   kind == IndexKind::shared && length > 0);
+  }
+
+  /// Of the lane's piece. ready() is called before x is read, when the first steps are loaded.
+  template <class Ready>
+  __device__ Sum sum(const Factors<E>& factors, Ready ready) {
+    Sum sum{0};
+    int k = 0;
+    do {
+      Steps steps;
+      load(k, steps);
+      if (k == 0) ready();
+      multiply(k, steps, factors, sum);
+      k += kSteps;
+    } while (k < slice_.depth);
+    return sum;
+  }
+
+ private:
+  static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
+  static constexpr int kSteps = sizeof(E) < 8 || (kShort && sizeof(E) == 8) ? 8
+                                : sizeof(E) == 8                            ? 6
+                                                                            : 4;
+
+  /// What is loaded of kSteps steps.
+  struct Steps {
+    std::uint32_t base;  // of step lane_
+    std::uint32_t index[kSteps];
+    E value[kSteps];
+  };
+
+  template <class Index>
+  __device__ const Index* indices() const {
+    return reinterpret_cast<const Index*>(slice_.indices);
+  }
+
+  __device__ bool exists(int step) const { return step < length_; }
+
+  __device__ void load(int k, Steps& steps) {
+    if (has_bases(kind_)) {
+      device::load_stream_widened_if(steps.base, slice_.bases + k + lane_,
+                                     lane_ < kSteps && k + lane_ < slice_.depth);
+    }
+    switch (kind_) {
+      case IndexKind::shared:
+#pragma unroll
+        for (int i = 0; i < kSteps; ++i)
+          steps.index[i] = shift_;
+        return load_entries(k, steps, [](int /*slot*/, int /*i*/, bool /*exists*/) {});
+      case IndexKind::offset8:
+        return load_with<std::uint8_t>(k, steps);
+      case IndexKind::staged:
+      case IndexKind::offset16:
+        return load_with<std::uint16_t>(k, steps);
+      case IndexKind::absolute:
+        return load_with<std::uint32_t>(k, steps);
+    }
+  }
+
+  template <class Index>
+  __device__ void load_with(int k, Steps& steps) {
+    load_entries(k, steps, [&](int slot, int i, bool exists) {
+      device::load_stream_widened_if(steps.index[i], indices<Index>() + slot, exists);
+    });
+  }
+
+  /// Values, after load_index(slot, i, exists) of the same step.
+  template <class LoadIndex>
+  __device__ void load_entries(int k, Steps& steps, LoadIndex load_index) {
+    const auto load_step = [&](int i, int slot) {
+      E value[1];
+      load_index(slot, i, exists(k + i));
+      device::load_stream_if(value, slice_.values + slot, exists(k + i));
+      steps.value[i] = value[0];
+    };
+    if (!kShort && k + kSteps <= slice_.shortest) {
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i)
+        load_step(i, slot_ + i * slice_.width);
+      slot_ += kSteps * slice_.width;
+    } else {
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+        load_step(i, slot_);
+        slot_ += __popc(__ballot_sync(kWholeWarp, exists(k + i)));
+      }
+    }
+  }
+
+  __device__ void multiply(int k, const Steps& steps, const Factors<E>& factors, Sum& sum) const {
+    E factor[kSteps];
+    if (kind_ == IndexKind::staged) {
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i)
+        factor[i] = exists(k + i) ? factors.staged[steps.index[i]] : E{};
+    } else {
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+        const std::uint32_t base = has_bases(kind_) ? __shfl_sync(kWholeWarp, steps.base, i) : 0;
+        device::load_if(factor[i], factors.x + (base + steps.index[i]), exists(k + i));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) {
+      if (exists(k + i)) sum = fma(device::widen(steps.value[i]), device::widen(factor[i]), sum);
+    }
+  }
+
+  SliceView<E> slice_;
+  Kind kind_;
+  int lane_;
+  int length_;
+  int slot_;             // of the lane in the next step to be loaded
+  std::uint32_t shift_;  // kind shared: the offset of the lane's piece
+};
+
 template <IndexKind kKind>
 struct IndexWordOf {
   using Type = std::uint16_t;
@@ -36,85 +172,52 @@ struct IndexWordOf<IndexKind::absolute> {
   using Type = std::uint32_t;
 };
 
-/// Steps that a warp has in flight. With 4 pieces a lane 8 steps had no registers left on an H200
-/// and took 1.1 to 2 times as long as 4, 2 steps 1.02 to 1.2 times.
-template <int kPieces>
-inline constexpr int kWholeSteps = kPieces == 1 ? 8 : 4;
-
-/// Adds products to the sums of the lane's kPieces pieces: 1, or kLanePiecesMost of a wide slice.
-/// `x` stands in shared memory, from the window's first column on, for kind staged.
+/// A wide slice, of kPieces pieces a lane.
 template <class E, int kPieces, IndexKind kKind>
-class SliceWalk {
+class WideWalk {
  public:
   using Sum = decltype(device::widen(E{}));
   using Index = typename IndexWordOf<kKind>::Type;
 
-  __device__ SliceWalk(const SliceView<E>& slice, const E* x, int lane)
-      : slice_(slice), x_(x), lane_(lane) {
+  __device__ WideWalk(const SliceView<E>& slice, int lane) : slice_(slice), lane_(lane) {
     if constexpr (kKind == IndexKind::shared) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
-        device::load_if(shared_[r], indices() + r * kLanes + lane, r * kLanes + lane < slice.width);
+        shift_[r] = __ldg(indices() + r * kLanes + lane);
     }
   }
 
-  /// The steps that all pieces have.
-  __device__ void walk_whole(Sum (&sums)[kPieces]) const {
-    constexpr int kCount = kWholeSteps<kPieces>;
-    const bool mine = kPieces > 1 || lane_ < slice_.width;
-    for (int k = 0; k < slice_.shortest; k += kCount) {
-      const auto exists = [&](int i) { return mine && k + i < slice_.shortest; };
-      Steps<kCount> steps;
-      if constexpr (kHasBases) load_bases(steps, k);
+  /// Adds to the sums of the lane's pieces.
+  __device__ void add(const Factors<E>& factors, Sum (&sums)[kPieces]) const {
+    for (int k = 0; k < slice_.depth; k += kSteps) {
+      const auto exists = [&](int i) { return k + i < slice_.depth; };
+      Steps steps;
+      if constexpr (has_bases(kKind)) load_bases(steps, k);
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
+      for (int i = 0; i < kSteps; ++i) {
         if constexpr (kKind != IndexKind::shared)
           device::load_stream_if(steps.index[i], indices() + slot_of(k + i), exists(i));
       }
 #pragma unroll
-      for (int i = 0; i < kCount; ++i)
+      for (int i = 0; i < kSteps; ++i)
         device::load_stream_if(steps.value[i], slice_.values + slot_of(k + i), exists(i));
-      multiply(steps, sums, exists);
-    }
-  }
-
-  /// The steps beyond those, each of the pieces that reach it; `length` is that of the lane's
-  /// piece, 0 where there is none.
-  __device__ void walk_ragged(Sum (&sums)[kPieces], int length) const {
-    static_assert(kPieces == 1, "pieces of a wide slice are equally long");
-    constexpr int kCount = kWholeSteps<kPieces>;
-    int slot = slice_.shortest * slice_.width + lane_;
-    for (int k = slice_.shortest / kBaseUnit * kBaseUnit; k < slice_.depth; k += kCount) {
-      const auto exists = [&](int i) { return k + i >= slice_.shortest && k + i < length; };
-      Steps<kCount> steps;
-      if constexpr (kHasBases) load_bases(steps, k);
-      int at[kCount];
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        at[i] = slot;
-        slot += __popc(__ballot_sync(kWholeWarp, exists(i)));
-        if constexpr (kKind != IndexKind::shared)
-          device::load_stream_if(steps.index[i], indices() + at[i], exists(i));
-      }
-#pragma unroll
-      for (int i = 0; i < kCount; ++i)
-        device::load_stream_if(steps.value[i], slice_.values + at[i], exists(i));
-      multiply(steps, sums, exists);
+      multiply(steps, factors, sums, exists);
     }
   }
 
  private:
-  static constexpr bool kHasBases = kKind != IndexKind::absolute && kKind != IndexKind::staged;
+  // In flight: 8 had no registers left on an H200 and took 1.1 to 2 times as long as 4, 2 took
+  // 1.02 to 1.2 times.
+  static constexpr int kSteps = 4;
 
-  /// What is loaded of kCount steps.
-  template <int kCount>
+  /// What is loaded of kSteps steps.
   struct Steps {
-    std::uint32_t base[kCount];
-    Index index[kCount][kPieces];
-    E value[kCount][kPieces];
+    std::uint32_t base[kSteps];
+    Index index[kSteps][kPieces];
+    E value[kSteps][kPieces];
   };
 
-  /// The first of the lane's slots in step k, which all pieces have.
+  /// The first of the lane's slots in step k.
   __device__ int slot_of(int k) const {
     return k * slice_.width + lane_ * kPieces;
   }
@@ -123,42 +226,36 @@ class SliceWalk {
     return reinterpret_cast<const Index*>(slice_.indices);
   }
 
-  /// In words; k is a multiple of kBaseUnit.
-  template <int kCount>
-  __device__ void load_bases(Steps<kCount>& steps, int k) const {
-#pragma unroll
-    for (int i = 0; i < kCount; i += kBaseUnit) {
-      std::uint32_t word[kBaseUnit];
-      device::load_stream_if(word, slice_.bases + k + i, k + i < slice_.depth);
-      memcpy(steps.base + i, word, sizeof(word));
-    }
+  /// In a word; k is a multiple of kBaseUnit.
+  __device__ void load_bases(Steps& steps, int k) const {
+    static_assert(kSteps == kBaseUnit);
+    device::load_stream_if(steps.base, slice_.bases + k, true);
   }
 
-  template <int kCount>
-  __device__ std::uint32_t column(const Steps<kCount>& steps, int i, int r) const {
-    if constexpr (kKind == IndexKind::shared) return steps.base[i] + shared_[r];
+  __device__ std::uint32_t column(const Steps& steps, int i, int r) const {
+    if constexpr (kKind == IndexKind::shared) return steps.base[i] + shift_[r];
     if constexpr (kKind == IndexKind::offset8 || kKind == IndexKind::offset16)
       return steps.base[i] + steps.index[i][r];
     return steps.index[i][r];
   }
 
-  template <int kCount, class Exists>
-  __device__ void multiply(const Steps<kCount>& steps, Sum (&sums)[kPieces], Exists exists) const {
-    E factor[kCount][kPieces];
+  template <class Exists>
+  __device__ void multiply(const Steps& steps, const Factors<E>& factors, Sum (&sums)[kPieces],
+                           Exists exists) const {
+    E factor[kSteps][kPieces];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kSteps; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         if constexpr (kKind == IndexKind::staged) {
-          factor[i][r] = E{};
-          if (exists(i)) factor[i][r] = x_[column(steps, i, r)];
+          factor[i][r] = exists(i) ? factors.staged[column(steps, i, r)] : E{};
         } else {
-          device::load_if(factor[i][r], x_ + column(steps, i, r), exists(i));
+          device::load_if(factor[i][r], factors.x + column(steps, i, r), exists(i));
         }
       }
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kSteps; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         if (exists(i))
@@ -168,9 +265,8 @@ class SliceWalk {
   }
 
   SliceView<E> slice_;
-  const E* x_;
   int lane_;
-  std::uint16_t shared_[kPieces];  // kind shared: offsets of the lane's pieces
+  std::uint16_t shift_[kPieces];  // kind shared: offsets of the lane's pieces
 };
 
 }  // namespace lanky::sparse::cuda

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "device/arrival.cuh"
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/guarded_load.cuh"
@@ -13,15 +15,16 @@
 
 namespace lanky::sparse::cuda {
 
-// Warps of a block: 8 share what a window stages; otherwise 4, which wait for each other less. 32
-// warps of a multiprocessor are resident; 24 where no slice is wide, as small matrices need
-// registers more.
+// Warps of a block: 8 share what a window stages, or have a slice each; otherwise 4, which wait for
+// each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide, as small
+// matrices need registers more.
 inline constexpr int kWarpsMost = 8;
-template <int kWide>
-inline constexpr int kThreadsMost = (kWide > 1 ? kWarpsMost : kWarpsMost / 2) * kLanes;
-template <int kWide>
-inline constexpr int kBlocks = kWide > 1 ? 4 : 6;
-inline constexpr int kFinishThreads = 128;
+template <int kWide, bool kSingle>
+inline constexpr int kThreadsMost = (kWide > 1 || kSingle ? kWarpsMost : kWarpsMost / 2) * kLanes;
+template <int kWide, bool kSingle>
+inline constexpr int kBlocks = kWide > 1 ? 4
+                               : kSingle ? 3
+                                         : 6;
 inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
 
 /// A Product as a kernel argument.
@@ -32,6 +35,7 @@ struct DeviceProduct {
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   device::DeviceAccumulator<T>* partials;  // [header.partials]
+  unsigned* arrivals;                      // [header.split_rows]
 };
 
 /// Writes rows of y with alpha and beta, which are read once a warp.
@@ -65,57 +69,71 @@ __device__ Sum sum_of_neighbours(Sum value) {
   return value;
 }
 
-/// What a warp needs to multiply a slice: x, and its part that the window staged.
-template <class E>
-struct Factors {
-  const E* x;
-  const E* staged;  // in shared memory, from the window's first column on
-};
+/// visit(kind) with `kind` as a constant.
+template <class Visit>
+__device__ auto with_kind(IndexKind kind, Visit visit) {
+  switch (kind) {
+    case IndexKind::shared:
+      return visit(std::integral_constant<IndexKind, IndexKind::shared>());
+    case IndexKind::staged:
+      return visit(std::integral_constant<IndexKind, IndexKind::staged>());
+    case IndexKind::offset8:
+      return visit(std::integral_constant<IndexKind, IndexKind::offset8>());
+    case IndexKind::offset16:
+      return visit(std::integral_constant<IndexKind, IndexKind::offset16>());
+    case IndexKind::absolute:
+      break;
+  }
+  return visit(std::integral_constant<IndexKind, IndexKind::absolute>());
+}
 
-/// sums[r] of the lane's piece r of a slice, by SpmvPath::cuda: fused multiply-adds in the
-/// arithmetic of the accumulator type. `length`: of the lane's piece of a slice that is not wide.
+/// Slices by SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
 struct ByCudaCores {
-  template <int kPieces, class E, class Sum>
-  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                              int lane, int length, Sum (&sums)[kPieces]) {
-    switch (kind) {
-      case IndexKind::shared:
-        return walk_kind<IndexKind::shared>(slice, factors.x, lane, length, sums);
-      case IndexKind::staged:
-        return walk_kind<IndexKind::staged>(slice, factors.staged, lane, length, sums);
-      case IndexKind::offset8:
-        return walk_kind<IndexKind::offset8>(slice, factors.x, lane, length, sums);
-      case IndexKind::offset16:
-        return walk_kind<IndexKind::offset16>(slice, factors.x, lane, length, sums);
-      case IndexKind::absolute:
-        return walk_kind<IndexKind::absolute>(slice, factors.x, lane, length, sums);
+  /// The sum of the lane's piece of a slice that is not wide. ready() is called, by all warps that
+  /// have called sum(), before x is read. kShort: by code that is fetched soon.
+  template <bool kShort, class E, class Ready>
+  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+                             int lane, int length, Ready ready) {
+    if constexpr (kShort) {
+      return NarrowWalk<E, IndexKind>(slice, kind, lane, length).sum(factors, ready);
+    } else {
+      return with_kind(kind, [&](auto constant) {
+        return NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).sum(factors, ready);
+      });
     }
   }
 
- private:
-  template <IndexKind kKind, int kPieces, class E, class Sum>
-  static __device__ void walk_kind(const SliceView<E>& slice, const E* x, int lane, int length,
-                                   Sum (&sums)[kPieces]) {
-    const SliceWalk<E, kPieces, kKind> walk(slice, x, lane);
-    walk.walk_whole(sums);
-    if constexpr (kPieces == 1) {
-      if (slice.shortest < slice.depth) walk.walk_ragged(sums, length);
-    }
+  /// Adds to sums[r] of the lane's piece r of a wide slice.
+  template <int kPieces, class E, class Sum>
+  static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
+                                  const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
+    with_kind(kind, [&](auto constant) {
+      WideWalk<E, kPieces, constant.value>(slice, lane).add(factors, sums);
+    });
   }
 };
 
 /// The same by SpmvPath::mma, on tensor cores.
 struct ByTensorCores {
+  template <bool kShort, class E, class Ready>
+  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+                             int lane, int length, Ready ready) {
+    ready();
+    decltype(device::widen(E{})) sums[1];
+    SliceMma<E, 1>(slice, kind, factors, lane).walk(sums, length);
+    return sums[0];
+  }
+
   template <int kPieces, class E, class Sum>
-  static __device__ void walk(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                              int lane, int length, Sum (&sums)[kPieces]) {
-    const E* const x = kind == IndexKind::staged ? factors.staged : factors.x;
-    SliceMma<E, kPieces>(slice, kind, x, lane).walk(sums, length);
+  static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
+                                  const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
+    SliceMma<E, kPieces>(slice, kind, factors, lane).walk(sums, slice.depth);
   }
 };
 
-/// One window, by one block. kWide: pieces of a lane in wide slices.
-template <class Walk, int kWide, class T, class TOut>
+/// One window, by one block. kWide: pieces of a lane in wide slices. kSingle: no window has more
+/// slices than its block has warps, nor wide ones.
+template <class Walk, int kWide, bool kSingle, class T, class TOut>
 class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
@@ -129,26 +147,14 @@ class WindowProduct {
         staged_(reinterpret_cast<E*>(shared + a.header.cells_most * sizeof(Sum))),
         window_(a.windows[blockIdx.x]) {}
 
-  /// What the plan owns is read ahead of the wait; x, y and partial sums after it.
+  /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
+  /// sums after it.
   __device__ void run() {
     device::let_next_kernel_start();
-    Slice next = load_slice(warp());
+    const Slice first = load_slice(warp());
     if (window_.gaps != 0) clear_cells();
-    device::wait_for_kernel_ahead();
-    if (window_.columns != 0) stage_columns();
-    if (window_.gaps != 0 || window_.columns != 0)
-      __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
-    for (int s = warp(); next.width > 0; s += warps()) {
-      const Slice slice = next;
-      next = load_slice(s + warps());
-      if (kWide > 1 && slice.width > kLanes) {
-        run_slice<kWide>(slice);
-      } else {
-        run_slice<1>(slice);
-      }
-    }
+    const CellRange range = kSingle ? run_single(first) : run_slices(first);
     if (window_.direct != 0) return;
-    const CellRange range = row_cells(static_cast<int>(threadIdx.x));
     __syncthreads();  // all cells are written before they are added up
     if (window_.partial >= 0) {
       write_partial();
@@ -164,6 +170,14 @@ class WindowProduct {
   static __device__ int threads() { return static_cast<int>(blockDim.x); }
   static __device__ int warps() { return static_cast<int>(blockDim.x / kLanes); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / kLanes); }
+
+  /// From here on x may be read, and cells be written.
+  __device__ void prepare() {
+    device::wait_for_kernel_ahead();
+    if (window_.columns != 0) stage_columns();
+    if (window_.gaps != 0 || window_.columns != 0)
+      __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
+  }
 
   /// Rows without entries have no piece that would write their cell.
   __device__ void clear_cells() {
@@ -188,31 +202,93 @@ class WindowProduct {
     }
   }
 
-  template <int kPieces>
-  __device__ void run_slice(const Slice& slice) {
-    const SliceView<E> view{a_.values + window_.first_slot + slice.first_slot * kSlotUnit,
-                            a_.indices + (window_.first_index + slice.first_index) * kIndexUnit,
-                            a_.bases + window_.first_base + slice.first_base * kBaseUnit,
-                            slice.width,
-                            slice.depth,
-                            slice.shortest};
-    int length = lane() < slice.width ? slice.depth : 0;
-    int cells[kPieces];
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r) {
-      const int piece = r * kLanes + lane();
-      const bool exists = kPieces > 1 || lane() < slice.width;
-      const std::int64_t told = window_.first_piece + slice.first_piece + piece;
-      cells[r] = slice.first_cell + piece;
-      if (slice.listed != 0 && exists) cells[r] = a_.cells[told];
-      if (kPieces == 1 && slice.shortest != slice.depth && exists) length = a_.lengths[told];
+  __device__ SliceView<E> view_of(const Slice& slice) const {
+    return {a_.values + window_.first_slot + slice.first_slot * kSlotUnit,
+            a_.indices + (window_.first_index + slice.first_index) * kIndexUnit,
+            a_.bases + window_.first_base + slice.first_base * kBaseUnit,
+            slice.width,
+            slice.depth,
+            slice.shortest};
+  }
+
+  __device__ Factors<E> factors() const {
+    return {product_.x, staged_};
+  }
+
+  /// The cells of one row.
+  struct CellRange {
+    int begin;
+    int end;
+  };
+
+  /// The lane's piece of a slice that is not wide.
+  struct Piece {
+    int length;  // 0 where there is none
+    int cell;
+  };
+  __device__ Piece piece_of(const Slice& slice) const {
+    const bool exists = lane() < slice.width;
+    const std::int64_t told = window_.first_piece + slice.first_piece + lane();
+    Piece piece{exists ? slice.depth : 0, slice.first_cell + lane()};
+    if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
+    if (exists && slice.listed != 0) piece.cell = a_.cells[told];
+    return piece;
+  }
+
+  /// At most one slice for each warp, and none wide: of a small matrix, of whose few steps only x
+  /// is left to read after the wait. Returns the cells of the thread's row.
+  __device__ CellRange run_single(const Slice& slice) {
+    const CellRange range = row_cells(static_cast<int>(threadIdx.x));
+    run_narrow(slice, [&] { prepare(); });
+    return range;
+  }
+
+  /// All slices that the warp has, from `next` on. Returns the cells of the thread's first row.
+  __device__ CellRange run_slices(Slice next) {
+    prepare();
+    for (int number = warp(); next.width > 0;) {
+      const Slice slice = next;
+      number += warps();
+      next = load_slice(number);
+      if (kWide > 1 && slice.width > kLanes) {
+        run_wide(slice);
+      } else {
+        run_narrow(slice, [] {});
+      }
     }
-    Sum sums[kPieces];
+    return row_cells(static_cast<int>(threadIdx.x));
+  }
+
+  template <class Ready>
+  __device__ void run_narrow(const Slice& slice, Ready ready) {
+    const bool exists = lane() < slice.width;
+    const std::int64_t told = window_.first_piece + slice.first_piece + lane();
+    int length = exists ? slice.depth : 0;
+    if (exists && slice.shortest != slice.depth) length = a_.lengths[told];
+    int cell = slice.first_cell + lane();
+    if (exists && slice.listed != 0) cell = a_.cells[told];
+    const Sum sum =
+        Walk::template sum<kSingle>(view_of(slice), slice.kind, factors(), lane(), length, ready);
+    if (exists) leave(RowWriter<T, TOut>(product_), cell, sum);
+  }
+
+  __device__ void run_wide(const Slice& slice) {
+    int cells[kWide];
 #pragma unroll
-    for (int r = 0; r < kPieces; ++r)
+    for (int r = 0; r < kWide; ++r) {
+      const int piece = r * kLanes + lane();
+      cells[r] = slice.listed == 0 ? slice.first_cell + piece
+                                   : a_.cells[window_.first_piece + slice.first_piece + piece];
+    }
+    Sum sums[kWide];
+#pragma unroll
+    for (int r = 0; r < kWide; ++r)
       sums[r] = Sum{0};
-    Walk::walk(view, slice.kind, Factors<E>{product_.x, staged_}, lane(), length, sums);
-    if (kPieces > 1 || lane() < slice.width) leave(cells, sums);
+    Walk::add_wide(view_of(slice), slice.kind, factors(), lane(), sums);
+    const RowWriter<T, TOut> writer(product_);
+#pragma unroll
+    for (int r = 0; r < kWide; ++r)
+      leave(writer, cells[r], sums[r]);
   }
 
   /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
@@ -223,17 +299,12 @@ class WindowProduct {
     return slice[0];
   }
 
-  /// The sums of a slice to their cells or, where no other piece is of their rows, to y.
-  template <int kPieces>
-  __device__ void leave(const int (&cells)[kPieces], const Sum (&sums)[kPieces]) {
-    const RowWriter<T, TOut> writer(product_);
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r) {
-      if (window_.direct != 0) {
-        writer.write(window_.first_row + cells[r], sums[r]);
-      } else {
-        cells_[cells[r]] = sums[r];
-      }
+  /// A piece's sum to its cell or, where no other piece is of its row, to y.
+  __device__ void leave(const RowWriter<T, TOut>& writer, int cell, Sum sum) {
+    if (window_.direct != 0) {
+      writer.write(window_.first_row + cell, sum);
+    } else {
+      cells_[cell] = sum;
     }
   }
 
@@ -244,11 +315,7 @@ class WindowProduct {
       writer.write(window_.first_row + row, cells_[row]);
   }
 
-  /// The cells of the thread's row `row`.
-  struct CellRange {
-    int begin;
-    int end;
-  };
+  /// Of row `row`, where rows are cut.
   __device__ CellRange row_cells(int row) const {
     if (window_.first_row_cell < 0 || row >= window_.rows) return {0, 0};
     const std::uint16_t* const first = a_.row_cells + window_.first_row_cell + row;
@@ -282,19 +349,35 @@ class WindowProduct {
     }
   }
 
-  /// All cells belong to one row, of which this is a part.
+  /// All cells belong to one row, of which this is a part. The last window of the row to end adds
+  /// the parts up, in their order.
   __device__ void write_partial() const {
+    __shared__ bool last;
+    Sum sum = sum_of_block(cells_, window_.pieces);
+    const std::int64_t first = a_.split_starts[window_.split];
+    const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
+    if (threadIdx.x == 0) {
+      product_.partials[window_.partial] = sum;
+      last = device::arrive_at(product_.arrivals + window_.split, parts);
+    }
+    __syncthreads();  // `last` is there, and what other windows wrote is visible
+    if (!last) return;
+    sum = sum_of_block(product_.partials + first, static_cast<int>(parts));
+    if (threadIdx.x == 0) RowWriter<T, TOut>(product_).write(window_.first_row, sum);
+  }
+
+  /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
+  __device__ Sum sum_of_block(const Sum* sums, int count) const {
     __shared__ Sum warp_sums[kWarpsMost];
     Sum sum{0};
-    for (int cell = static_cast<int>(threadIdx.x); cell < window_.pieces; cell += threads())
-      sum = sum + cells_[cell];
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += threads())
+      sum = sum + sums[i];
     sum = sum_of_neighbours<kLanes>(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
     __syncthreads();  // every warp's sum is stored before thread 0 reads it
-    if (threadIdx.x != 0) return;
     for (int w = 1; w < warps(); ++w)
       sum = sum + warp_sums[w];
-    product_.partials[window_.partial] = sum;
+    return sum;
   }
 
   const PackedView<E>& a_;
@@ -304,48 +387,25 @@ class WindowProduct {
   const Window& window_;  // in device memory: its fields are read where they are needed
 };
 
-template <class Walk, int kWide, class T, class TOut>
+template <class Walk, int kWide, bool kSingle, class T, class TOut>
 __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
-  WindowProduct<Walk, kWide, T, TOut>(a, product, shared).run();
+  WindowProduct<Walk, kWide, kSingle, T, TOut>(a, product, shared).run();
 }
 
-template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide>, kBlocks<kWide>)
+template <int kWide, bool kSingle, class T, class TOut>
+__global__ void __launch_bounds__(kThreadsMost<kWide, kSingle>, kBlocks<kWide, kSingle>)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByCudaCores, kWide>(a, product);
+  run_window<ByCudaCores, kWide, kSingle>(a, product);
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide>)
+__global__ void __launch_bounds__(kThreadsMost<kWide, false>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByTensorCores, kWide>(a, product);
-}
-
-/// y of split rows, a block each: thread i adds partial sums i, i + kFinishThreads, ...; then
-/// lanes, then warps, in a fixed order.
-template <class T, class TOut>
-__global__ void __launch_bounds__(kFinishThreads)
-    spmv_finish_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
-                       const __grid_constant__ DeviceProduct<T, TOut> product) {
-  using Sum = device::DeviceAccumulator<T>;
-  __shared__ Sum warp_sums[kFinishThreads / kLanes];
-  device::let_next_kernel_start();
-  device::wait_for_kernel_ahead();
-  const std::int64_t end = a.split_starts[blockIdx.x + 1];
-  Sum sum{0};
-  for (std::int64_t i = a.split_starts[blockIdx.x] + threadIdx.x; i < end; i += kFinishThreads)
-    sum = sum + product.partials[i];
-  sum = sum_of_neighbours<kLanes>(sum);
-  if (threadIdx.x % kLanes == 0) warp_sums[threadIdx.x / kLanes] = sum;
-  __syncthreads();  // every warp's sum is stored before thread 0 reads it
-  if (threadIdx.x != 0) return;
-  for (int w = 1; w < kFinishThreads / kLanes; ++w)
-    sum = sum + warp_sums[w];
-  RowWriter<T, TOut>(product).write(a.split_rows[blockIdx.x], sum);
+  run_window<ByTensorCores, kWide, false>(a, product);
 }
 
 }  // namespace lanky::sparse::cuda

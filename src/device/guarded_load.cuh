@@ -67,6 +67,29 @@ __device__ void load_stream_if(E (&out)[kCount], const E* source, bool exists) {
   memcpy(out, &word, sizeof(word));
 }
 
+/// out = *source, an unsigned integer, widened; read once.
+template <class Index>
+__device__ void load_stream_widened_if(std::uint32_t& out, const Index* source, bool exists) {
+  const int guard = static_cast<int>(exists);
+  out = 0;
+  if constexpr (sizeof(Index) == 1) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
+        "@p ld.global.nc.L1::no_allocate.u8 %0, [%1];\n}"
+        : "+r"(out)
+        : "l"(source), "r"(guard));
+  } else if constexpr (sizeof(Index) == 2) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
+        "@p ld.global.nc.L1::no_allocate.u16 %0, [%1];\n}"
+        : "+r"(out)
+        : "l"(source), "r"(guard));
+  } else {
+    static_assert(sizeof(Index) == 4);
+    detail::load_if(out, source, exists);
+  }
+}
+
 /// out = *source for what is read again.
 template <class E>
 __device__ void load_if(E& out, const E* source, bool exists) {

@@ -152,7 +152,7 @@ struct PackedOnHost {
     std::vector<TOut> y = operands.y;
     std::vector<Accumulator<T>> partials(packed.header.partials);
     sparse::cpu::run<T, TOut>(packed.view(), {operands.x.data(), y.data(), operands.alpha,
-                                              operands.beta, partials.data()});
+                                              operands.beta, partials.data(), nullptr});
     return y;
   }
 
