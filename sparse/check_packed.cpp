@@ -42,11 +42,18 @@ std::int64_t aligned(std::int64_t size, std::int64_t to) {
 }
 
 struct WantedPiece {
-  std::int64_t entry;  // its first, of the CSR entries
+  std::int64_t first;   // of the CSR entries
+  std::int64_t stride;  // to the next one
   std::int64_t row;
   int length;
-  int bucket;
+  int number;  // in its row, or its window of a split row
   int cell;
+
+  std::int64_t entry(int step) const { return first + step * stride; }
+  bool stands_before(const WantedPiece& other) const {
+    if (length != other.length) return length > other.length;
+    return std::min(number, 7) < std::min(other.number, 7);
+  }
 };
 
 /// Consecutive pieces of a window, with what they want of a Slice.
@@ -183,14 +190,15 @@ class PackedCheck {
     std::vector<WantedPiece> pieces;
     bool cut = window.partial >= 0;
     for (std::int64_t row = window.first_row; row < window.first_row + window.rows; ++row) {
-      std::int64_t entry = std::max(a_.row_offsets[row], window.first_entry);
-      std::int64_t end = a_.row_offsets[row + 1];
-      if (window.partial >= 0) end = std::min(end, entry + shape_.window_cost);
+      const std::int64_t entry = std::max(a_.row_offsets[row], window.first_entry);
+      std::int64_t entries = a_.row_offsets[row + 1] - entry;
+      if (window.partial >= 0) entries = std::min<std::int64_t>(entries, shape_.window_cost);
       cut = cut || length(row) > shape_.piece_most;
-      for (int p = 0; entry < end; ++p, entry += shape_.piece_most) {
-        const auto own = static_cast<int>(std::min<std::int64_t>(end - entry, shape_.piece_most));
-        const int bucket = own == shape_.piece_most ? std::min(p, 7) : 7 + shape_.piece_most - own;
-        pieces.push_back({entry, row, own, bucket, static_cast<int>(row - window.first_row)});
+      const std::int64_t n = aligned(entries, shape_.piece_most) / shape_.piece_most;
+      for (std::int64_t p = 0; p < n; ++p) {
+        const std::int64_t own = entries / n + (p < entries % n ? 1 : 0);
+        pieces.push_back({entry + p, n, row, static_cast<int>(own), static_cast<int>(p),
+                          static_cast<int>(row - window.first_row)});
       }
     }
     if (cut) {
@@ -199,9 +207,8 @@ class PackedCheck {
     }
     cut_ = cut;
     cells_ = cut ? static_cast<std::int64_t>(pieces.size()) : window.rows;
-    std::stable_sort(pieces.begin(), pieces.end(), [](const WantedPiece& a, const WantedPiece& b) {
-      return a.bucket < b.bucket;
-    });
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const WantedPiece& a, const WantedPiece& b) { return a.stands_before(b); });
     slices_.clear();
     const std::size_t wide = static_cast<std::size_t>(32) * shape_.lane_pieces;
     for (std::size_t first = 0; first < pieces.size();) {
@@ -240,7 +247,7 @@ class PackedCheck {
   }
 
   std::int64_t column(const WantedPiece& piece, int step) const {
-    return std::int64_t{a_.columns[piece.entry + step]} - a_.index_base;
+    return std::int64_t{a_.columns[piece.entry(step)]} - a_.index_base;
   }
 
   /// Calls visit(step, i) for each entry of the slice.
@@ -472,9 +479,9 @@ class PackedCheck {
       const WantedPiece& piece = wanted.pieces[i];
       const std::int64_t own = slot(wanted, step, i);
       const T is = p_.values[place.slot + own];
-      const T entry = a_.values[piece.entry + step];
+      const T entry = a_.values[piece.entry(step)];
       require(same_bits(is, entry), "slot ", own, " of ", place, " has value ", is, ", entry ",
-              piece.entry + step, " in row ", piece.row, " has ", entry);
+              piece.entry(step), " in row ", piece.row, " has ", entry);
       used[own] = true;
     });
     for (std::int64_t own = 0; own < wanted.slots; ++own) {

@@ -25,7 +25,7 @@ void write_classes(std::ostream& out, const PackedHeader& header) {
   const int most = header.shape.piece_most;
   const std::array<std::string, kRowClasses> meanings = {
       "", concat("1 to ", kShortMost, " entries"), concat("up to ", most, " entries"),
-      concat("cut into pieces of ", most)};
+      concat("cut into pieces of up to ", most)};
   constexpr std::array<std::string_view, kRowClasses> kNames = {"empty", "short", "medium", "long"};
   out << "  rows         count        entries\n";
   for (int i = kRowClasses - 1; i >= 0; --i) {

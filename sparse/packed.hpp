@@ -172,16 +172,14 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 constexpr int pieces_of(std::int64_t length, int piece_most) {
   return static_cast<int>((length + piece_most - 1) / piece_most);
 }
-
-/// Rank of a piece in a window's order; equal ranks keep the order of cells.
-constexpr int kFullBuckets = 8;
-constexpr int bucket_of(int piece_of_row, int length, int piece_most) {
-  if (length == piece_most)
-    return piece_of_row < kFullBuckets - 1 ? piece_of_row : kFullBuckets - 1;
-  return kFullBuckets - 1 + piece_most - length;
+/// Entries of piece `number` of a row's `pieces`, which its `length` entries are dealt to in turn.
+constexpr int piece_length(int length, int pieces, int number) {
+  return (length - number + pieces - 1) / pieces;
 }
-constexpr int buckets(int piece_most) {
-  return kFullBuckets - 1 + piece_most;
+/// What sorts a window's pieces of equal length; those of one group keep the order of cells.
+inline constexpr int kPieceGroups = 8;
+constexpr int group_of(int piece_number) {
+  return piece_number < kPieceGroups - 1 ? piece_number : kPieceGroups - 1;
 }
 
 constexpr bool is_split(std::int64_t length, const Shape& shape) {

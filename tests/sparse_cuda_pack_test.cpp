@@ -131,6 +131,22 @@ TYPED_TEST(SparseCudaPack, RandomMatricesInRandomShapesHaveTheSameBits) {
   }
 }
 
+TYPED_TEST(SparseCudaPack, RowsInManyPiecesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const std::uint64_t seed = seed_or(10);
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const auto shape = random_shape<TypeParam>(random);
+    auto a = matrix_of<TypeParam>(cut_lengths(shape.piece_most, random), 1000, random,
+                                  uniform<TypeParam>);
+    draw_columns(a, random);
+    expect_packed_alike(stream, a, shape, random);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
 // Rows, windows and slices beyond one block of each kernel, and rows of many windows.
 TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);

@@ -40,6 +40,29 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
   }
 }
 
+TYPED_TEST(SparsePack, RowsInManyPiecesAreMultipliedExactlyAndUpdated) {
+  const std::uint64_t seed = seed_or(9);
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const auto shape = random_shape<TypeParam>(random);
+    auto a = matrix_of<TypeParam>(cut_lengths(shape.piece_most, random), 1000, random,
+                                  small_integer<TypeParam>);
+    draw_columns(a, random);
+    PackedOnHost<TypeParam> packed(a.view(), shape);
+    ASSERT_EQ(packed.violation(), "");
+    const Operands<TypeParam, TypeParam> operands{
+        1, 0, vector_of<TypeParam>(a.cols, random, small_integer<TypeParam>),
+        std::vector<TypeParam>(a.rows)};
+    expect_exact(a, operands, packed.multiply(operands));
+    if (this->HasFatalFailure()) return;
+    a.values = vector_of<TypeParam>(a.nnz(), random, small_integer<TypeParam>);
+    sparse::cpu::update_values(packed.packed.view(), a.values.data(), packed.packed.values.data());
+    expect_exact(a, operands, packed.multiply(operands));
+    if (this->HasFatalFailure()) return;
+  }
+}
+
 /// NaN or Inf, now and then, anywhere in `values`.
 template <class T>
 void spoil(std::vector<T>& values, Random& random) {
@@ -164,6 +187,67 @@ TEST(SparsePackSlice, HasItsSlotsWhereTheContractDrawsThem) {
   EXPECT_EQ(packed.packed.header.slots, sparse::round_up(last + 4 - values, 16));
 }
 
+/// The pieces of each window in slice order.
+std::vector<std::vector<sparse::cpu::Piece>> pieces_of_windows(
+    const std::vector<std::int64_t>& lengths, const Shape& shape) {
+  Random random(10);
+  const auto a = matrix_of<double>(lengths, 10, random, uniform<double>);
+  const auto placement = sparse::cpu::place_rows(a.rows, a.cols, a.row_offsets.data(), shape);
+  sparse::cpu::WindowPieces window_pieces(a.row_offsets.data(), shape);
+  std::vector<std::vector<sparse::cpu::Piece>> pieces;
+  for (const sparse::Window& window : placement.windows) {
+    const auto own = window_pieces.of(window);
+    pieces.emplace_back(own.begin(), own.end());
+  }
+  return pieces;
+}
+
+TEST(SparsePackPieces, AreDealtTheEntriesOfTheirRowInTurn) {
+  const auto windows = pieces_of_windows({9, 3, 5, 0, 8, 14, 1},
+                                         {.piece_most = 4, .row_cost = 4, .window_cost = 12});
+  const auto expect_pieces = [&](std::size_t window, const std::vector<std::vector<int>>& wanted) {
+    ASSERT_EQ(windows.at(window).size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const sparse::cpu::Piece& piece = windows[window][i];
+      EXPECT_EQ((std::vector<int>{piece.cell, piece.length, static_cast<int>(piece.entry(0)),
+                                  static_cast<int>(piece.entry(1))}),
+                wanted[i])
+          << "piece " << i << " of window " << window;
+    }
+  };
+  // Windows of rows 0; 1 and 2; 3 and 4; 5, which is split; 6.
+  ASSERT_EQ(windows.size(), 6U);
+  // Cell, length, first and second entry from the window's.
+  expect_pieces(0, {{0, 3, 0, 3}, {1, 3, 1, 4}, {2, 3, 2, 5}});
+  expect_pieces(1, {{0, 3, 0, 1}, {1, 3, 3, 5}, {2, 2, 4, 6}});
+  expect_pieces(2, {{0, 4, 0, 2}, {1, 4, 1, 3}});
+  expect_pieces(3, {{0, 4, 0, 3}, {1, 4, 1, 4}, {2, 4, 2, 5}});
+  expect_pieces(4, {{0, 2, 0, 1}});
+  expect_pieces(5, {{0, 1, 0, 1}});
+}
+
+// By length, then by their number in the row up to 7, then by cell.
+TEST(SparsePackPieces, StandInTheOrderOfTheContract) {
+  const auto cells = [](const std::vector<std::int64_t>& lengths) {
+    const auto windows =
+        pieces_of_windows(lengths, {.piece_most = 4, .row_cost = 4, .window_cost = 8000});
+    EXPECT_EQ(windows.size(), 1U);
+    std::vector<int> order;
+    for (const sparse::cpu::Piece& piece : windows.front())
+      order.push_back(piece.cell);
+    return order;
+  };
+  using Cells = std::vector<int>;
+  // Lengths 3 3 3, 3, 3 2, 4 4 of cells 0 to 7.
+  EXPECT_EQ(cells({9, 3, 5, 0, 8}), (Cells{6, 7, 0, 3, 4, 1, 2, 5}));
+  // Two rows of 10 pieces: the last three of each row follow each other.
+  EXPECT_EQ(cells({40, 40}),
+            (Cells{0, 10, 1, 11, 2, 12, 3, 13, 4, 14, 5, 15, 6, 16, 7, 8, 9, 17, 18, 19}));
+  // Of 37 entries 7 pieces have 4, and the last 3, which come after those of the other row.
+  EXPECT_EQ(cells({37, 40}),
+            (Cells{0, 10, 1, 11, 2, 12, 3, 13, 4, 14, 5, 15, 6, 16, 17, 18, 19, 7, 8, 9}));
+}
+
 TEST(SparsePackWindows, BeginWhereTheContractSays) {
   // Costs: 14 each but for the split row; c(row) / 40 changes at rows 3, 6, 9 and 12.
   std::vector<std::int64_t> lengths(14, 10);
@@ -238,6 +322,34 @@ TEST(SparsePackKinds, AreTheCheapestThatHoldTheColumns) {
   };
   EXPECT_EQ(anywhere(60'000), (Kinds{0, 0, 0, kRows * 5, 0}));
   EXPECT_EQ(anywhere(1'000'000), (Kinds{0, 0, 0, 0, kRows * 5}));
+}
+
+// Pieces of a row that is full are shifted by a column each, however many there are.
+TEST(SparsePackKinds, DenseRowsNeedNoIndices) {
+  Random random(11);
+  const auto expect_shared = [&](std::int64_t rows, std::int64_t cols, int piece_most,
+                                 int window_cost) {
+    SCOPED_TRACE(::testing::Message() << rows << " rows of " << cols << " in pieces of up to "
+                                      << piece_most << ", windows of " << window_cost);
+    auto a = matrix_of<float>(std::vector<std::int64_t>(rows, cols), cols, random, uniform<float>);
+    for (std::int64_t entry = 0; entry < a.nnz(); ++entry)
+      a.col_indices[entry] = static_cast<std::int32_t>(entry % cols);
+    for (const int lane_pieces : {1, 4}) {
+      const PackedOnHost<float> packed(a.view(), {.lane_pieces = lane_pieces,
+                                                  .piece_most = piece_most,
+                                                  .row_cost = 4,
+                                                  .window_cost = window_cost,
+                                                  .stage_most = 8192});
+      EXPECT_EQ(packed.violation(), "");
+      EXPECT_EQ(packed.packed.header.class_rows[3], rows);
+      const auto& entries = packed.packed.header.kind_entries;
+      EXPECT_EQ(entries[static_cast<int>(IndexKind::shared)], a.nnz());
+    }
+  };
+  expect_shared(70, 1000, 255, 8160);      // 4 pieces of 250
+  expect_shared(70, 1001, 255, 8160);      // one of 251
+  expect_shared(70, 1001, 64, 8192);       // 16, more than are told apart
+  expect_shared(3, 100'000, 255, 16'320);  // split rows
 }
 
 // One slice of 32 rows, one entry of which is `reach` columns away from the others.

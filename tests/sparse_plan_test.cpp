@@ -71,7 +71,7 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
           << 100.0 * static_cast<double>(kinds[4]) / 3331 << "%\n";
   for (const std::string& part :
        {std::string(", f32, transposed, on cpu"),
-        std::string("  long             2           3300  cut into pieces of 100\n"
+        std::string("  long             2           3300  cut into pieces of up to 100\n"
                     "  medium           2             21  up to 100 entries\n"
                     "  short            4             10  1 to 4 entries\n"
                     "  empty            1              0\n"),

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
@@ -22,7 +21,7 @@ class SliceColumns {
       : pieces_(pieces), columns_(columns), index_base_(index_base) {}
 
   std::int64_t at(int piece, int step) const {
-    return std::int64_t{columns_[pieces_[piece].first_entry + step]} - index_base_;
+    return std::int64_t{columns_[pieces_[piece].entry(step)]} - index_base_;
   }
   int width() const { return static_cast<int>(pieces_.size()); }
   int depth() const { return pieces_[0].length; }
@@ -204,9 +203,7 @@ template <class T>
 void fill_values(const Slice& slice, std::span<const Piece> pieces, const T* entries, T* slots) {
   for_each_slot(
       slice, [&](int piece) { return pieces[piece].length; },
-      [&](int step, int piece, int slot) {
-        slots[slot] = entries[pieces[piece].first_entry + step];
-      });
+      [&](int step, int piece, int slot) { slots[slot] = entries[pieces[piece].entry(step)]; });
 }
 
 /// Writes the parts of the arrays that belong to one window.
@@ -367,35 +364,52 @@ class PackedPieces {
     pieces_.clear();
     for (int i = 0; i < window.slices; ++i)
       append(window, a_.slices[number * a_.header.slices_most + i]);
-    find_entries(cells_of(window));
+    find_entries(window);
     return pieces_;
   }
 
  private:
   void append(const Window& window, const Slice& slice) {
     const std::int64_t told = window.first_piece + slice.first_piece;
+    const bool differ = slice.depth != slice.shortest;
     for (int i = 0; i < slice.width; ++i) {
-      const bool differ = slice.depth != slice.shortest;
-      pieces_.push_back({0,
-                         slice.listed == 1 ? a_.cells[told + i]
-                                           : static_cast<std::uint16_t>(slice.first_cell + i),
-                         differ ? a_.lengths[told + i] : slice.depth});
+      Piece& piece = pieces_.emplace_back();
+      piece.cell =
+          slice.listed == 1 ? a_.cells[told + i] : static_cast<std::uint16_t>(slice.first_cell + i);
+      piece.length = differ ? a_.lengths[told + i] : slice.depth;
     }
   }
 
-  /// Entries follow each other in the order of cells.
-  void find_entries(std::int32_t cells) {
-    first_entries_.assign(static_cast<std::size_t>(cells) + 1, 0U);
+  /// Rows follow each other in the order of cells; those of one row begin at its first entries.
+  void find_entries(const Window& window) {
+    by_cell_.assign(static_cast<std::size_t>(cells_of(window)), Piece{});
     for (const Piece& piece : pieces_)
-      first_entries_[piece.cell + 1] = piece.length;
-    std::partial_sum(first_entries_.begin(), first_entries_.end(), first_entries_.begin());
+      by_cell_[piece.cell] = piece;
+    std::uint32_t row_entry = 0;
+    for (int row = 0; row < window.rows; ++row) {
+      const int begin = first_cell(window, row);
+      const int end = first_cell(window, row + 1);
+      std::uint32_t length = 0;
+      for (int cell = begin; cell < end; ++cell) {
+        by_cell_[cell].first_entry = row_entry + static_cast<std::uint32_t>(cell - begin);
+        by_cell_[cell].stride = static_cast<std::uint16_t>(end - begin);
+        length += by_cell_[cell].length;
+      }
+      row_entry += length;
+    }
     for (Piece& piece : pieces_)
-      piece.first_entry = first_entries_[piece.cell];
+      piece = by_cell_[piece.cell];
+  }
+
+  /// The first cell of the window's row `row`, or the end of all.
+  int first_cell(const Window& window, int row) const {
+    if (window.partial >= 0) return row * window.pieces;
+    return window.first_row_cell >= 0 ? a_.row_cells[window.first_row_cell + row] : row;
   }
 
   const PackedView<T>& a_;
   std::vector<Piece> pieces_;
-  std::vector<std::uint32_t> first_entries_;  // of each cell; the pieces' end
+  std::vector<Piece> by_cell_;
 };
 
 }  // namespace

@@ -13,13 +13,15 @@ WindowPieces::WindowPieces(const std::int64_t* row_offsets, const Shape& shape)
 
 std::span<const Piece> WindowPieces::of(const Window& window) {
   list(window);
-  sort();
-  return sorted_;
+  if (window.first_row_cell >= 0)
+    sort<kPieceGroups>([](const Piece& piece) { return piece.group; });
+  sort<kPieceMostLimit>([](const Piece& piece) { return kPieceMostLimit - piece.length; });
+  return pieces_;
 }
 
+/// In the order of cells: of one row, whole or split, that of groups too.
 void WindowPieces::list(const Window& window) {
-  listed_.clear();
-  buckets_.clear();
+  pieces_.clear();
   const std::int64_t first = window.first_entry;
   if (window.partial >= 0) {
     const std::int64_t end = row_offsets_[window.first_row + 1] - first;
@@ -36,25 +38,29 @@ void WindowPieces::list(const Window& window) {
 /// The pieces of the window's row `row`, whose entries are begin .. end - 1 from the window's
 /// first.
 void WindowPieces::list_row(int row, std::int64_t begin, std::int64_t end, bool cut) {
-  for (int piece = 0; begin < end; ++piece, begin += shape_.piece_most) {
-    const auto length = static_cast<int>(std::min<std::int64_t>(end - begin, shape_.piece_most));
-    listed_.push_back({static_cast<std::uint32_t>(begin),
-                       static_cast<std::uint16_t>(cut ? listed_.size() : row),
-                       static_cast<std::uint8_t>(length)});
-    buckets_.push_back(static_cast<std::uint16_t>(bucket_of(piece, length, shape_.piece_most)));
+  const auto length = static_cast<int>(end - begin);
+  const int pieces = pieces_of(length, shape_.piece_most);
+  for (int number = 0; number < pieces; ++number) {
+    pieces_.push_back({static_cast<std::uint32_t>(begin + number),
+                       static_cast<std::uint16_t>(pieces),
+                       static_cast<std::uint16_t>(cut ? pieces_.size() : row),
+                       static_cast<std::uint8_t>(piece_length(length, pieces, number)),
+                       static_cast<std::uint8_t>(group_of(number))});
   }
 }
 
-/// Counting sort by buckets, stable.
-void WindowPieces::sort() {
-  std::array<int, buckets(kPieceMostLimit) + 1> next{};  // place of the next piece of each bucket
-  for (const std::uint16_t bucket : buckets_)
-    ++next[bucket + 1];
-  for (std::size_t bucket = 1; bucket < next.size(); ++bucket)
-    next[bucket] += next[bucket - 1];
-  sorted_.resize(listed_.size());
-  for (std::size_t i = 0; i < listed_.size(); ++i)
-    sorted_[next[buckets_[i]]++] = listed_[i];
+/// Counting sort by keys below kKeys, stable.
+template <int kKeys, class Key>
+void WindowPieces::sort(Key key) {
+  std::array<int, kKeys + 1> next{};  // place of the next piece of each key
+  for (const Piece& piece : pieces_)
+    ++next[key(piece) + 1];
+  for (std::size_t i = 1; i < next.size(); ++i)
+    next[i] += next[i - 1];
+  sorted_.resize(pieces_.size());
+  for (const Piece& piece : pieces_)
+    sorted_[next[key(piece)]++] = piece;
+  pieces_.swap(sorted_);
 }
 
 namespace {

@@ -14,8 +14,14 @@ namespace lanky::sparse::cpu {
 /// A piece of a window.
 struct Piece {
   std::uint32_t first_entry;  // from the window's
+  std::uint16_t stride;       // from entry to entry: the pieces of its row
   std::uint16_t cell;
   std::uint8_t length;
+  std::uint8_t group;  // group_of() its number in the row; read only where pieces are sorted
+
+  std::uint32_t entry(int step) const {
+    return first_entry + static_cast<std::uint32_t>(step) * stride;
+  }
 };
 
 /// Lists the pieces of windows, one window after another.
@@ -29,12 +35,12 @@ class WindowPieces {
  private:
   void list(const Window& window);
   void list_row(int row, std::int64_t begin, std::int64_t end, bool cut);
-  void sort();
+  template <int kKeys, class Key>
+  void sort(Key key);
 
   const std::int64_t* row_offsets_;
   const Shape& shape_;
-  std::vector<std::uint16_t> buckets_;  // of each piece listed
-  std::vector<Piece> listed_;           // in the order of cells
+  std::vector<Piece> pieces_;
   std::vector<Piece> sorted_;
 };
 

@@ -57,15 +57,13 @@ __device__ int threads_of_block() {
 /// returns their number. All slices begin at multiples of 32 pieces, so that wide ones can be
 /// looked for at all of these at once.
 template <int kWide>
-__device__ int cut_slices(const PieceTables& tables, int pieces, int piece_most) {
+__device__ int cut_slices(const PieceTables& tables, int pieces) {
   __shared__ unsigned
       even[kCellsLimit / kLanes / kLanes];  // bit g: pieces from 32 g on could be wide
   __shared__ int count;
   const int groups = device::ceil_div(pieces, kLanes);
   if constexpr (kWide > 1) {
-    const auto length = [&](int piece) {
-      return length_of_bucket(tables.cell_buckets[tables.order[piece]], piece_most);
-    };
+    const auto length = [&](int piece) { return tables.lengths[tables.order[piece]]; };
     for (int group = thread_of_block(); group < round_up(groups, kLanes);
          group += threads_of_block()) {
       const int first = group * kLanes;
@@ -92,33 +90,29 @@ __device__ int cut_slices(const PieceTables& tables, int pieces, int piece_most)
 
 /// A lane's pieces of a slice whose first_piece and width are known.
 template <int kPieces>
-__device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const Slice& slice,
-                                              int piece_most) {
+__device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const Slice& slice) {
   const std::uint16_t* const order = tables.order + slice.first_piece;
-  const auto length = [&](int cell) {
-    return length_of_bucket(tables.cell_buckets[cell], piece_most);
-  };
   LanePieces<kPieces> own;
   own.width = slice.width;
-  own.depth = length(order[0]);
+  own.depth = tables.lengths[order[0]];
+  own.length = lane_of_warp() < slice.width ? tables.lengths[order[lane_of_warp()]] : 0;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
     const int cell = i < own.width ? order[i] : 0;
     own.entries[r] = tables.entries[cell];
-    own.lengths[r] = i < own.width ? length(cell) : 0;
+    own.strides[r] = tables.stride(cell);
   }
   return own;
 }
 
 /// visit(pieces) with the lane's pieces of a slice, one or kWide.
 template <int kWide, class Visit>
-__device__ void with_pieces(const PieceTables& tables, const Slice& slice, int piece_most,
-                            Visit visit) {
+__device__ void with_pieces(const PieceTables& tables, const Slice& slice, Visit visit) {
   if constexpr (kWide > 1) {
-    if (slice.width > kLanes) return visit(pieces_of_lane<kWide>(tables, slice, piece_most));
+    if (slice.width > kLanes) return visit(pieces_of_lane<kWide>(tables, slice));
   }
-  visit(pieces_of_lane<1>(tables, slice, piece_most));
+  visit(pieces_of_lane<1>(tables, slice));
 }
 
 /// What decides how columns are stored.
@@ -144,7 +138,7 @@ __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
     unsigned most = 0;
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (step >= pieces.lengths[r]) continue;
+      if (step >= pieces.length) continue;
       const auto column = static_cast<unsigned>(step_columns[r]);
       least = min(least, column);
       most = max(most, column);
@@ -170,14 +164,12 @@ template <int kPieces>
 __device__ void describe_pieces(const LanePieces<kPieces>& pieces, const std::uint16_t* order,
                                 Slice& slice) {
   bool follow = true;
-  int shortest = pieces.depth;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
-    if (i >= pieces.width) continue;
-    follow = follow && order[i] == order[0] + i;
-    shortest = min(shortest, pieces.lengths[r]);
+    follow = follow && (i >= pieces.width || order[i] == order[0] + i);
   }
+  const int shortest = pieces.length > 0 ? pieces.length : pieces.depth;
   slice.listed = __all_sync(kAllLanes, follow) ? 0 : 1;
   slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : order[0];
   slice.depth = static_cast<std::uint8_t>(pieces.depth);
@@ -267,19 +259,19 @@ __global__ void __launch_bounds__(kThreadsMost)
                   std::int64_t* split_starts) {
   extern __shared__ uint4 shared[];
   __shared__ WindowFacts facts;
-  const PieceTables tables(shared, a.tables);
   const std::int64_t number = blockIdx.x;
   const WindowStart start = a.starts[number];
+  const PieceTables tables(shared, a.tables, start);
   if (thread_of_block() == 0) {
     facts = WindowFacts{};
     facts.least_column = ~0U;
   }
   PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
-  const int slices = cut_slices<kWide>(tables, start.pieces, a.shape.piece_most);
+  const int slices = cut_slices<kWide>(tables, start.pieces);
 
   const int warp = thread_of_block() / kLanes;
   for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
-    with_pieces<kWide>(tables, tables.slices[i], a.shape.piece_most, [&](const auto& pieces) {
+    with_pieces<kWide>(tables, tables.slices[i], [&](const auto& pieces) {
       measure_slice(pieces, a.columns + start.first_entry, tables, i, facts);
     });
   }
@@ -396,13 +388,13 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
   unsigned least = ~0U;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
-    first[r] = pieces.lengths[r] > 0 ? static_cast<unsigned>(columns[pieces.entries[r]]) : ~0U;
+    first[r] = pieces.length > 0 ? static_cast<unsigned>(columns[pieces.entries[r]]) : ~0U;
     least = min(least, first[r]);
   }
   least = __reduce_min_sync(kAllLanes, least);
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
-    if (pieces.lengths[r] > 0)
+    if (pieces.length > 0)
       offsets[r * kLanes + lane] = static_cast<std::uint16_t>(first[r] - least);
   }
   constexpr int kUnit = kIndexUnit / static_cast<int>(sizeof(std::uint16_t));
@@ -410,8 +402,9 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
     offsets[i] = 0;
   const unsigned shift = __shfl_sync(kAllLanes, first[0], 0) - least + index_base;
   const std::int32_t* const front = columns + __shfl_sync(kAllLanes, pieces.entries[0], 0);
+  const std::uint32_t stride = __shfl_sync(kAllLanes, pieces.strides[0], 0);
   for (int step = lane; step < pieces.depth; step += kLanes)
-    bases[step] = static_cast<unsigned>(front[step]) - shift;
+    bases[step] = static_cast<unsigned>(front[step * stride]) - shift;
 }
 
 /// Distances of all columns from one.
@@ -438,7 +431,7 @@ __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32
     unsigned least = ~0U;
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (step < pieces.lengths[r]) least = min(least, static_cast<unsigned>(step_columns[r]));
+      if (step < pieces.length) least = min(least, static_cast<unsigned>(step_columns[r]));
     }
     least = __reduce_min_sync(kAllLanes, least);
     if (lane_of_warp() == 0) bases[step] = least - index_base;
@@ -481,12 +474,11 @@ __device__ void fill_columns(const Window& window, const Slice& slice,
 }
 
 /// Lengths and cells of a slice, where it needs them.
-__device__ void fill_pieces(const Slice& slice, const PieceTables& tables, int piece_most,
-                            std::uint8_t* lengths, std::uint16_t* cells) {
+__device__ void fill_pieces(const Slice& slice, const PieceTables& tables, std::uint8_t* lengths,
+                            std::uint16_t* cells) {
   for (int i = lane_of_warp(); i < slice.width; i += kLanes) {
     const std::uint16_t cell = tables.order[slice.first_piece + i];
-    const int length = length_of_bucket(tables.cell_buckets[cell], piece_most);
-    lengths[i] = static_cast<std::uint8_t>(slice.depth != slice.shortest ? length : 0);
+    lengths[i] = slice.depth != slice.shortest ? tables.lengths[cell] : std::uint8_t{0};
     cells[i] = slice.listed == 1 ? cell : std::uint16_t{0};
   }
 }
@@ -495,9 +487,9 @@ __device__ void fill_pieces(const Slice& slice, const PieceTables& tables, int p
 template <int kWide>
 __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, FilledArrays arrays) {
   extern __shared__ uint4 shared[];
-  const PieceTables tables(shared, a.tables);
   const std::int64_t number = blockIdx.x;
   const WindowStart start = a.starts[number];
+  const PieceTables tables(shared, a.tables, start);
   const Window window = a.windows[number];
   const Slice* const slices = a.laid_out + number * a.tables.slices;
   Slice* const own_slices = arrays.slices + number * arrays.slices_most;
@@ -509,14 +501,13 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
     for (int row = thread_of_block(); row <= start.rows; row += threads_of_block())
       arrays.row_cells[window.first_row_cell + row] = tables.row_cells[row];
   }
-  const int piece_most = a.shape.piece_most;
   for (int i = thread_of_block() / kLanes; i < window.slices; i += threads_of_block() / kLanes) {
     const Slice slice = slices[i];
     if (window.first_piece >= 0) {
       const std::int64_t first = window.first_piece + slice.first_piece;
-      fill_pieces(slice, tables, piece_most, arrays.lengths + first, arrays.cells + first);
+      fill_pieces(slice, tables, arrays.lengths + first, arrays.cells + first);
     }
-    with_pieces<kWide>(tables, slice, piece_most, [&](const auto& pieces) {
+    with_pieces<kWide>(tables, slice, [&](const auto& pieces) {
       fill_columns(window, slice, pieces, a.columns + start.first_entry, a.index_base, arrays);
     });
   }
@@ -582,22 +573,23 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
     return packed;
   }
   const int slices_most = device::ceil_div(totals.pieces_most, kLanes);  // if none is wide
+  const bool cut_rows = totals.cut_rows_most > 0;
   const Buffer<Slice> laid_out(stream, windows * slices_most);
-  const PackArguments arguments{
-      cut.starts.data(),
-      a.row_offsets,
-      a.columns,
-      static_cast<unsigned>(a.index_base),
-      shape,
-      {.cells = totals.cells_most,
-       .row_cells = totals.cut_rows_most == 0 ? 0 : totals.cut_rows_most + 1,
-       .buckets = buckets(shape.piece_most),
-       .warps = threads_for(slices_most) / kLanes,
-       .slices = slices_most},
-      totals.split_rows,
-      totals.partials,
-      packed.windows.data(),
-      laid_out.data()};
+  const PackArguments arguments{cut.starts.data(),
+                                a.row_offsets,
+                                a.columns,
+                                static_cast<unsigned>(a.index_base),
+                                shape,
+                                {.cells = totals.cells_most,
+                                 .cut_cells = cut_rows ? totals.cells_most : 0,
+                                 .row_cells = cut_rows ? totals.cut_rows_most + 1 : 0,
+                                 .keys = std::max(shape.piece_most, kPieceGroups),
+                                 .warps = threads_for(slices_most) / kLanes,
+                                 .slices = slices_most},
+                                totals.split_rows,
+                                totals.partials,
+                                packed.windows.data(),
+                                laid_out.data()};
   const SizeTotals sums = lay_out<kWide>(stream, arguments, windows, packed);
 
   packed.header.slices_most = sums.slices_most;

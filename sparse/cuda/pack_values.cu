@@ -7,6 +7,7 @@
 #include "device/block_scan.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/pack.cuh"
+#include "sparse/cuda/pieces.cuh"
 #include "sparse/cuda/slice_steps.cuh"
 
 namespace lanky::sparse::cuda {
@@ -17,25 +18,39 @@ namespace {
 template <int kBytes>
 using Bits = typename device::detail::WordOf<kBytes>::Type;
 
-/// First entry and length of each cell of a window, in shared memory.
-struct CellTables {
-  std::uint32_t* entries;  // [cells], from the window's first
-  std::uint8_t* lengths;   // [cells]
-
-  __device__ CellTables(void* shared, int cells)
-      : entries(static_cast<std::uint32_t*>(shared)),
-        lengths(reinterpret_cast<std::uint8_t*>(entries + cells)) {}
-  static int bytes(int cells) {
-    return cells * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t));
-  }
-};
-
 /// Cells of any window, at most. Those that are direct have as many as pieces.
 __host__ __device__ int cells_most(const PackedHeader& header) {
   const int pieces = header.slices_most * kLanes * header.shape.lane_pieces;
   const int direct = pieces < kCellsLimit ? pieces : kCellsLimit;
   return direct > header.cells_most ? direct : header.cells_most;
 }
+/// Of windows that have cut rows.
+__host__ __device__ int cut_cells_most(const PackedHeader& header) {
+  return header.row_cells > 0 ? header.cells_most : 0;
+}
+
+/// Which entries each cell of a window has, in shared memory.
+struct CellTables {
+  std::uint32_t* entries;  // [cells] the first, from the window's
+  std::uint16_t* strides;  // [cells] from entry to entry, where rows are cut
+  std::uint8_t* lengths;   // [cells]
+  int common_stride;       // of all cells; 0 where rows are cut
+
+  __device__ CellTables(void* shared, const PackedHeader& header, const Window& window)
+      : entries(static_cast<std::uint32_t*>(shared)),
+        strides(reinterpret_cast<std::uint16_t*>(entries + cells_most(header))),
+        lengths(reinterpret_cast<std::uint8_t*>(strides + cut_cells_most(header))),
+        common_stride(window.partial >= 0          ? window.pieces
+                      : window.first_row_cell >= 0 ? 0
+                                                   : 1) {}
+  static int bytes(const PackedHeader& header) {
+    return cells_most(header) * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t)) +
+           cut_cells_most(header) * static_cast<int>(sizeof(std::uint16_t));
+  }
+  __device__ int stride(int cell) const {
+    return common_stride > 0 ? common_stride : static_cast<int>(strides[cell]);
+  }
+};
 
 /// Of piece i of a slice of `window`.
 template <class E>
@@ -44,8 +59,9 @@ __device__ int cell_of(const PackedView<E>& a, const Window& window, const Slice
                            : slice.first_cell + i;
 }
 
-/// Entries follow each other in the order of cells: sums of lengths lead back to them. By a block.
-__device__ void find_entries(const CellTables& tables, int cells) {
+/// Entries of rows follow each other in the order of cells: sums of lengths lead back to them. By a
+/// block.
+__device__ void sum_lengths(const CellTables& tables, int cells) {
   const int of_thread = device::ceil_div(cells, static_cast<int>(blockDim.x));
   const int first = min(static_cast<int>(threadIdx.x) * of_thread, cells);
   const int end = min(first + of_thread, cells);
@@ -60,6 +76,36 @@ __device__ void find_entries(const CellTables& tables, int cells) {
   }
 }
 
+/// From the sums of lengths, of which those at the first cells of rows stay, to the entries that
+/// are dealt to the others. By a block.
+__device__ void deal_entries(const CellTables& tables, const std::uint16_t* row_cells, int rows,
+                             int cells) {
+  for (int cell = static_cast<int>(threadIdx.x); cell < cells;
+       cell += static_cast<int>(blockDim.x)) {
+    const int row = row_of_cell(row_cells, rows, cell);
+    const int first = row_cells[row];
+    if (cell > first) tables.entries[cell] = tables.entries[first] + (cell - first);
+    tables.strides[cell] = static_cast<std::uint16_t>(row_cells[row + 1] - first);
+  }
+}
+
+/// Where the entries of all cells are, once their lengths are there. By a block.
+template <class E>
+__device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
+                             const Window& window) {
+  const int cells = cells_of(window);
+  if (window.partial >= 0) {
+    for (int cell = static_cast<int>(threadIdx.x); cell < cells;
+         cell += static_cast<int>(blockDim.x))
+      tables.entries[cell] = cell;
+    return;
+  }
+  sum_lengths(tables, cells);
+  if (window.first_row_cell < 0) return;
+  __syncthreads();  // all sums are there
+  deal_entries(tables, a.row_cells + window.first_row_cell, window.rows, cells);
+}
+
 /// The values of one slice, by a warp to `slots`, its first.
 template <int kPieces, class E>
 __device__ void copy_slice(const PackedView<E>& a, const Window& window, const Slice& slice,
@@ -67,13 +113,15 @@ __device__ void copy_slice(const PackedView<E>& a, const Window& window, const S
   LanePieces<kPieces> pieces;
   pieces.width = slice.width;
   pieces.depth = slice.depth;
+  pieces.length = 0;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
     const bool exists = i < slice.width;
     const int cell = exists ? cell_of(a, window, slice, i) : 0;
     pieces.entries[r] = tables.entries[cell];
-    pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
+    pieces.strides[r] = tables.stride(cell);
+    if (exists) pieces.length = tables.lengths[cell];
   }
   SlotWriter<kPieces, E> writer(pieces, slots);
   for_each_step(pieces, source,
@@ -89,18 +137,17 @@ template <int kWide, class E>
 __global__ void __launch_bounds__(kThreadsMost)
     values_kernel(PackedView<E> a, const E* values, E* slots) {
   extern __shared__ std::uint32_t shared[];
-  const CellTables tables(shared, cells_most(a.header));
   const std::int64_t number = blockIdx.x;
   const Window window = a.windows[number];
+  const CellTables tables(shared, a.header, window);
   const Slice* const slices = a.slices + number * a.header.slices_most;
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
   const int warps = static_cast<int>(blockDim.x) / kLanes;
-  const int cells = cells_of(window);
 
   if (window.gaps == 1) {
-    for (int cell = static_cast<int>(threadIdx.x); cell < cells;
-         cell += static_cast<int>(blockDim.x))
-      tables.lengths[cell] = 0;
+    for (int row = static_cast<int>(threadIdx.x); row < window.rows;
+         row += static_cast<int>(blockDim.x))
+      tables.lengths[row] = 0;
     __syncthreads();  // empty rows have their lengths
   }
   for (int i = warp; i < window.slices; i += warps) {
@@ -112,7 +159,7 @@ __global__ void __launch_bounds__(kThreadsMost)
     }
   }
   __syncthreads();  // all lengths are there
-  find_entries(tables, cells);
+  find_entries(tables, a, window);
   __syncthreads();  // all entries are there
 
   const E* const source = values + window.first_entry;
@@ -129,7 +176,7 @@ __global__ void __launch_bounds__(kThreadsMost)
 
 template <int kWide, class E>
 void launch(const Stream& stream, const PackedView<E>& a, const E* values, E* slots) {
-  const int bytes = CellTables::bytes(cells_most(a.header));
+  const int bytes = CellTables::bytes(a.header);
   const device::LaunchScope scope(stream);
   device::allow_shared_memory(stream, values_kernel<kWide, E>, bytes);
   values_kernel<kWide, E>

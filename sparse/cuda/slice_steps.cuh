@@ -14,37 +14,36 @@ __device__ inline int lane_of_warp() {
 }
 
 /// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice. A slice is wide
-/// where a lane has several.
+/// where a lane has several; all its pieces are equally long.
 template <int kPieces>
 struct LanePieces {
   std::uint32_t entries[kPieces];  // first entry of each, from the window's
-  int lengths[kPieces];            // 0 where there is no piece
+  std::uint32_t strides[kPieces];  // from entry to entry
+  int length;                      // of each; 0 where there is no piece
   int width;                       // of the slice
   int depth;
 
   /// The slice's entries.
   __device__ unsigned total() const {
-    unsigned sum = 0;
-#pragma unroll
-    for (const int length : lengths)
-      sum += static_cast<unsigned>(length);
-    return __reduce_add_sync(kAllLanes, sum);
+    return __reduce_add_sync(kAllLanes, static_cast<unsigned>(kPieces * length));
   }
 };
 
 /// visit(step, entries) for each step of the slice by the whole warp: entries[r] is that of the
-/// lane's piece r, if it is longer than `step`. `source` is that of the window's first entry.
+/// lane's piece r, if they are longer than `step`. `source` is that of the window's first entry.
 template <int kPieces, class E, class Visit>
 __device__ void for_each_step(const LanePieces<kPieces>& pieces, const E* source, Visit visit) {
-  constexpr int kBatchSteps = 4;  // loads in flight; a sector of 32 bytes is read at once
+  // Loads in flight. The rest of a sector of 32 bytes is read while the first cache has it: by the
+  // lane's next steps or, of a cut row, by the lanes and warps that have its other pieces.
+  constexpr int kBatchSteps = 4;
   for (int first = 0; first < pieces.depth; first += kBatchSteps) {
     E entries[kBatchSteps][kPieces];
 #pragma unroll
     for (int i = 0; i < kBatchSteps; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        if (first + i < pieces.lengths[r])
-          entries[i][r] = __ldg(source + pieces.entries[r] + (first + i));
+        if (first + i < pieces.length)
+          entries[i][r] = __ldg(source + (pieces.entries[r] + (first + i) * pieces.strides[r]));
       }
     }
 #pragma unroll
@@ -68,7 +67,7 @@ class SlotWriter {
       device::store_streaming(slots_ + lane * kPieces, entries);
       slots_ += pieces_.width;
     } else {
-      const bool active = step < pieces_.lengths[0];
+      const bool active = step < pieces_.length;
       if (active) slots_[lane] = entries[0];
       slots_ += __popc(__ballot_sync(kAllLanes, active));
     }

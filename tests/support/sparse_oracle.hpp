@@ -183,6 +183,18 @@ inline std::vector<std::int64_t> random_lengths(Random& random) {
   return lengths;
 }
 
+/// Lengths of rows that are mostly cut, into 2 to 40 pieces: some alike, some of any length.
+inline std::vector<std::int64_t> cut_lengths(int piece_most, Random& random) {
+  std::vector<std::int64_t> lengths(random_int(random, 1, 60));
+  const std::int64_t alike = random_int(random, piece_most, 40 * piece_most);
+  for (std::int64_t& length : lengths) {
+    length = random() % 4 == 0 ? random_int(random, 0, piece_most)
+                               : random_int(random, piece_most + 1, 40 * piece_most);
+    if (random() % 2 == 0) length = alike;
+  }
+  return lengths;
+}
+
 /// Columns of a pattern drawn at random: as they are, a band around the diagonal, or rows that
 /// repeat each other, shifted.
 template <class T>
