@@ -22,12 +22,12 @@ class SparseTriangle : public ::testing::Test {
     return {1, 0, vector_of<T>(a.cols, random, draw), std::vector<TOut>(a.rows)};
   }
 
-  /// The plan of the triangle, then with other values, gives the bits of plans of all of A.
+  /// The plan of the triangle, at first and with other values, gives the bits of plans of all of A.
   static void expect_bits_of_full(const Stream& stream, CsrMatrix<T> a, const PlanOptions& options,
                                   Random& random) {
     SpmvPlan<T, TOut> plan(stream, a.view(), options);
     EXPECT_EQ(plan.nnz(), a.nnz());
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 2; ++round) {
       const CsrMatrix<T> full = full_of(a, options.symmetry);
       const auto operands = operands_of(full, random, uniform<T>);
       const SpmvPlan<T, TOut> direct(stream, full.view(), {.op = options.op});
@@ -37,7 +37,7 @@ class SparseTriangle : public ::testing::Test {
       EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(TOut)), 0)
           << "round " << round;
       a.values = vector_of<T>(a.nnz(), random, uniform<T>);
-      if (round == 0) {
+      if (options.op == Op::none) {
         plan.update_values(a.values);
       } else {
         plan.update_values(Buffer<T>::from(stream, a.values));
@@ -92,12 +92,13 @@ EXECUTOR_TEST(SparseTriangle, RandomTrianglesAreExact) {
   }
 }
 
+// The diagonal is taken as it is, also of a skew-symmetric matrix.
 EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(3);
   const Stream stream(device);
-  for (const std::int64_t rows : {0, 1, 2, 300}) {
+  for (const std::int64_t rows : {0, 1, 300}) {
     for (const std::int64_t length : {0, 1, 3}) {
       SCOPED_TRACE(::testing::Message() << rows << " rows of " << length);
       CsrMatrix<T> a =
@@ -106,12 +107,12 @@ EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
       for (std::int64_t entry = 0; entry < a.nnz(); ++entry)
         a.col_indices[entry] = static_cast<std::int32_t>(entry / length);
       const auto operands = TestFixture::operands_of(a, random, small_integer<T>);
-      for (const Symmetry symmetry : kSymmetries) {
-        SpmvPlan<T, TOut> plan(stream, a.view(), {.symmetry = symmetry, .updates = true});
-        expect_exact(a, operands, run_plan(stream, plan, operands));
-        plan.update_values(a.values);
-        expect_exact(a, operands, run_plan(stream, plan, operands));
-      }
+      SpmvPlan<T, TOut> plan(stream, a.view(),
+                             {.symmetry = Symmetry::skew_symmetric, .updates = true});
+      expect_exact(a, operands, run_plan(stream, plan, operands));
+      a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
+      plan.update_values(a.values);
+      expect_exact(a, operands, run_plan(stream, plan, operands));
     }
   }
   const SpmvPlan<T, TOut> nothing(stream, {0, 0, 0, nullptr, nullptr, nullptr, 1},
