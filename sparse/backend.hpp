@@ -6,6 +6,7 @@
 #include <lanky/buffer.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/symmetry.hpp>
 #include <lanky/view.hpp>
 #include <limits>
 
@@ -35,45 +36,69 @@ struct Csr {
   const std::int32_t* columns = nullptr;      // [nnz], from index_base on
   const T* values = nullptr;                  // [nnz]
   int index_base = 0;
+
+  Csr<std::byte> pattern() const {
+    return {rows, cols, nnz, row_offsets, columns, nullptr, index_base};
+  }
 };
 
 /// A matrix without its values, on which alone the packed form depends.
 using CsrPattern = Csr<std::byte>;
 
-/// The transpose of a matrix, zero-based, with the way back: the entries of a row stand in the
-/// order of A's rows.
-template <class T>
-struct TransposedCsr {
-  TransposedCsr(const Stream& stream, const Csr<T>& a)
-      : facts{.rows = a.cols, .cols = a.rows, .nnz = a.nnz},
-        row_offsets(stream, a.cols + 1),
-        columns(stream, a.nnz),
-        values(stream, a.nnz),
-        entries(stream, 0) {}
-
-  Csr<T> csr() const {
-    return {facts.rows,     facts.cols,    facts.nnz, row_offsets.data(),
-            columns.data(), values.data(), 0};
-  }
-
+/// The pattern of a matrix made of A's entries, zero-based, with the way back.
+struct Arrangement {
   RowFacts facts;
-  Buffer<std::int64_t> row_offsets;
-  Buffer<std::int32_t> columns;
-  Buffer<T> values;
-  Buffer<std::uint32_t> entries;  // [nnz] A's number of each entry
+  Buffer<std::int64_t> row_offsets;  // [rows + 1]
+  Buffer<std::int32_t> columns;      // [nnz]
+  Buffer<std::uint32_t> entries;     // [nnz] A's number of each entry, of a triangle with marks
 };
 inline constexpr std::int64_t kTransposedEntriesMost = std::numeric_limits<std::uint32_t>::max();
 
-namespace cpu {
-/// Of at most kTransposedEntriesMost entries; memory of `entries` comes from `allocator`.
-template <class T>
-TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugated,
-                           Allocator* allocator);
+/// Marks the number of an entry whose value is the mirrored one.
+inline constexpr std::uint32_t kMirrored = std::uint32_t{1} << 31;
+inline constexpr std::int64_t kTriangleEntriesMost = kMirrored - 1;
 
-/// target[i] = source[entries[i]], or its conjugate.
+/// The marks of entries off the diagonal, of op(A), where A is expanded from a triangle: op leaves
+/// the pattern as it is, and turns what was given into what was mirrored.
+struct TriangleMarks {
+  explicit constexpr TriangleMarks(Op op)
+      : given(op == Op::none ? 0 : kMirrored), mirrored(op == Op::none ? kMirrored : 0) {}
+
+  std::uint32_t given;
+  std::uint32_t mirrored;
+};
+
+/// Where values of op(A) come from, and what becomes of them on the way.
+struct ValueMap {
+  const std::uint32_t* entries;  // [count] of an Arrangement
+  std::int64_t count;
+  Symmetry symmetry;  // of A; general: there are no marks
+  bool conjugated;    // all values; so mirrored ones of a Hermitian matrix are not
+
+  constexpr std::uint32_t number(std::uint32_t entry) const {
+    return symmetry == Symmetry::general ? entry : entry & ~kMirrored;
+  }
+  constexpr bool conjugates(std::uint32_t entry) const {
+    return conjugated != (symmetry == Symmetry::hermitian && (entry & kMirrored) != 0);
+  }
+  constexpr bool negates(std::uint32_t entry) const {
+    return symmetry == Symmetry::skew_symmetric && (entry & kMirrored) != 0;
+  }
+};
+
+namespace cpu {
+/// The transpose of at most kTransposedEntriesMost entries; those of a row stand in the order of
+/// A's rows. Memory of `entries` comes from `allocator`.
+Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator);
+
+/// The matrix of which A, of at most kTriangleEntriesMost entries, is one triangle, marked for op.
+/// The given part of a row stands as in A, its part of the transpose (and the diagonal) as there:
+/// left of the diagonal, on it, right of it. Throws Error where A has entries on both sides.
+Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
+                   Allocator* allocator);
+
 template <class T>
-void gather_values(const std::uint32_t* entries, std::int64_t count, bool conjugated,
-                   const T* source, T* target);
+void gather_values(const ValueMap& map, const T* source, T* target);
 
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
@@ -100,13 +125,13 @@ ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const
 /// Checks that all columns are in range; throws as CheckedCsr does.
 void check_columns(const Stream& stream, const CsrPattern& a);
 
-template <class T>
-TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugated,
-                           Allocator* allocator);
+Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator);
+
+Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
+                   Allocator* allocator);
 
 template <class T>
-void gather_values(const Stream& stream, const std::uint32_t* entries, std::int64_t count,
-                   bool conjugated, const T* source, T* target);
+void gather_values(const Stream& stream, const ValueMap& map, const T* source, T* target);
 
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/text.hpp"
-#include "sparse/packed.hpp"
+#include "sparse/backend.hpp"
 
 namespace lanky::sparse {
 
@@ -44,6 +44,36 @@ void CsrExtents::throw_column(std::int64_t entry, std::int64_t row, std::int64_t
   throw Error(ErrorCode::invalid_argument,
               concat("entry ", entry, " of A, in row ", row, ", has column ", column, "; A has ",
                      cols, " columns and index base ", index_base));
+}
+
+void CsrExtents::check_transposable() const {
+  if (nnz <= kTransposedEntriesMost) return;
+  throw Error(ErrorCode::unsupported,
+              concat("A has ", nnz, " entries; lanky transposes up to ", kTransposedEntriesMost));
+}
+
+void CsrExtents::check_triangle() const {
+  if (rows != cols) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        concat("A is ", rows, " x ", cols, ": with PlanOptions::symmetry it must be square"));
+  }
+  if (nnz > kTriangleEntriesMost) {
+    throw Error(
+        ErrorCode::unsupported,
+        concat("A is a triangle of ", nnz, " entries; lanky expands up to ", kTriangleEntriesMost));
+  }
+}
+
+void CsrExtents::throw_both_sides(const EntryPlace& below, const EntryPlace& above) const {
+  const auto place = [&](const EntryPlace& at) {
+    return concat("entry ", at.entry, " at (", at.row + index_base, ", ", at.column + index_base,
+                  ")");
+  };
+  throw Error(ErrorCode::invalid_argument,
+              concat("with PlanOptions::symmetry A must be one triangle, but it has ", place(below),
+                     " below the diagonal and ", place(above),
+                     " above it, rows and columns counted from ", index_base));
 }
 
 void throw_window_too_large(std::int64_t first_row, std::int64_t rows, std::int64_t cells) {

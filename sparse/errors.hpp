@@ -5,6 +5,13 @@
 
 namespace lanky::sparse {
 
+/// An entry of A, indices from 0.
+struct EntryPlace {
+  std::int64_t entry;
+  std::int64_t row;
+  std::int64_t column;
+};
+
 /// Extents of a caller's matrix A, and what can be wrong with it.
 struct CsrExtents {
   std::int64_t rows;
@@ -19,6 +26,13 @@ struct CsrExtents {
   [[noreturn]] void throw_offsets_fall(std::int64_t row, std::int64_t from, std::int64_t to) const;
   [[noreturn]] void throw_offsets_end(std::int64_t last) const;
   [[noreturn]] void throw_column(std::int64_t entry, std::int64_t row, std::int64_t column) const;
+
+  /// Of a matrix to transpose. Throws Error(unsupported).
+  void check_transposable() const;
+  /// Of a triangle to expand. Throws Error: invalid_argument (not square), unsupported.
+  void check_triangle() const;
+  /// A triangle that has entries on both sides of the diagonal.
+  [[noreturn]] void throw_both_sides(const EntryPlace& below, const EntryPlace& above) const;
 };
 
 /// Of a CsrView or a Csr.

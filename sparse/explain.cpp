@@ -16,6 +16,12 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string_view name(Symmetry symmetry) {
+  constexpr std::array<std::string_view, 4> kNames = {"general", "symmetric", "skew-symmetric",
+                                                      "hermitian"};
+  return kNames[static_cast<std::size_t>(symmetry)];
+}
+
 std::string_view kernel_name(const PlanFacts& facts) {
   if (!facts.device.is_cuda()) return "cpu";
   return facts.choice.path == SpmvPath::mma ? "mma" : "cuda";
@@ -81,6 +87,8 @@ std::string explain(const PlanFacts& facts, const PackedHeader& header) {
   out << "spmv " << header.rows << " x " << header.cols << ", " << header.nnz << " entries, "
       << name(facts.dtype);
   if (facts.out_dtype != facts.dtype) out << " -> " << name(facts.out_dtype);
+  if (facts.symmetry != Symmetry::general)
+    out << ", " << name(facts.symmetry) << " from a triangle of " << facts.given_entries;
   if (facts.op != Op::none)
     out << (facts.op == Op::trans ? ", transposed" : ", transposed and conjugated");
   out << ", on " << facts.device.name() << " (" << facts.device.properties().name << ")\n";

@@ -5,6 +5,7 @@
 #include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
+#include <lanky/symmetry.hpp>
 #include <string>
 
 #include "sparse/packed.hpp"
@@ -16,6 +17,8 @@ struct PlanFacts {
   Device device;
   DType dtype;      // of A and x
   DType out_dtype;  // of y
+  Symmetry symmetry;
+  std::int64_t given_entries;  // of the caller's CSR
   Op op;
   PathChoice choice;
   std::int64_t workspace_bytes;

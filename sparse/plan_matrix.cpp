@@ -8,41 +8,91 @@
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/device_csr.hpp"
+#include "sparse/errors.hpp"
 #include "sparse/host_csr.hpp"
 #include "sparse/policy.hpp"
 
 namespace lanky::sparse {
 
+namespace {
+
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const RowFacts& facts,
+                     Allocator* allocator) {
+  const Shape shape = choose_shape(facts, kDType<T>);
+  return stream.device().is_cuda() ? cuda::pack(stream, a, shape, allocator)
+                                   : cpu::pack(stream, a, shape, allocator);
+}
+
+}  // namespace
+
 template <class T>
 PlanMatrix<T>::PlanMatrix(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
-    : op_(options.op), entries_(stream, 0), packed_(packed_on(stream, a, options)) {}
+    : symmetry_(options.symmetry),
+      op_(options.op),
+      given_entries_(a.nnz),
+      entries_(stream, 0),
+      packed_(packed_on(stream, a, options)) {}
 
 template <class T>
 PackedMatrix<T> PlanMatrix<T>::packed_on(const Stream& stream, const CsrView<T>& a,
                                          const PlanOptions& options) {
-  if (stream.device().is_cuda())
-    return packed(stream, DeviceCsr<T>(stream, a), options, cuda::transpose<T>, cuda::pack<T>);
-  return packed(stream, CheckedCsr<T>(stream, a), options, cpu::transpose<T>, cpu::pack<T>);
+  if (symmetry_ != Symmetry::general) {
+    extents_of(a).check_triangle();
+  } else if (op_ != Op::none) {
+    extents_of(a).check_transposable();
+  }
+  if (stream.device().is_cuda()) {
+    const DeviceCsr<T> checked(stream, a);
+    return packed(stream, checked.csr(), checked.facts(), options);
+  }
+  const CheckedCsr<T> checked(stream, a);
+  return packed(stream, checked.csr(), checked.facts(), options);
 }
 
 template <class T>
-template <class Checked, class Transpose, class Pack>
-PackedMatrix<T> PlanMatrix<T>::packed(const Stream& stream, const Checked& a,
-                                      const PlanOptions& options, Transpose transpose, Pack pack) {
-  const Csr<T> csr = a.csr();
-  if (op_ == Op::none)
-    return pack(stream, csr, choose_shape(a.facts(), kDType<T>), options.allocator);
-  if (csr.nnz > kTransposedEntriesMost) {
-    throw Error(
-        ErrorCode::unsupported,
-        concat("A has ", csr.nnz, " entries; lanky transposes up to ", kTransposedEntriesMost));
+PackedMatrix<T> PlanMatrix<T>::packed(const Stream& stream, const Csr<T>& a, const RowFacts& facts,
+                                      const PlanOptions& options) {
+  if (!rearranged()) return pack(stream, a, facts, options.allocator);
+  Arrangement arrangement = arrange(stream, a.pattern(), options);
+  entries_ = std::move(arrangement.entries);
+  const Buffer<T> values = gathered(stream, a.values);
+  if (!options.updates) entries_ = Buffer<std::uint32_t>(stream, 0);
+  const RowFacts& arranged = arrangement.facts;
+  const Csr<T> csr{.rows = arranged.rows,
+                   .cols = arranged.cols,
+                   .nnz = arranged.nnz,
+                   .row_offsets = arrangement.row_offsets.data(),
+                   .columns = arrangement.columns.data(),
+                   .values = values.data()};
+  return pack(stream, csr, arranged, options.allocator);
+}
+
+template <class T>
+Arrangement PlanMatrix<T>::arrange(const Stream& stream, const CsrPattern& a,
+                                   const PlanOptions& options) const {
+  Allocator* const allocator = options.updates ? options.allocator : nullptr;
+  const bool on_gpu = stream.device().is_cuda();
+  if (symmetry_ == Symmetry::general)
+    return on_gpu ? cuda::transpose(stream, a, allocator) : cpu::transpose(stream, a, allocator);
+  const TriangleMarks marks(op_);
+  return on_gpu ? cuda::expand(stream, a, marks, allocator)
+                : cpu::expand(stream, a, marks, allocator);
+}
+
+template <class T>
+Buffer<T> PlanMatrix<T>::gathered(const Stream& stream, const T* values) const {
+  Buffer<T> target(stream, entries_.size());
+  const ValueMap map{.entries = entries_.data(),
+                     .count = entries_.size(),
+                     .symmetry = symmetry_,
+                     .conjugated = op_ == Op::conj_trans};
+  if (stream.device().is_cuda()) {
+    cuda::gather_values(stream, map, values, target.data());
+  } else {
+    cpu::gather_values(map, values, target.data());
   }
-  TransposedCsr<T> transposed =
-      transpose(stream, csr, op_ == Op::conj_trans, options.updates ? options.allocator : nullptr);
-  PackedMatrix<T> matrix =
-      pack(stream, transposed.csr(), choose_shape(transposed.facts, kDType<T>), options.allocator);
-  if (options.updates) entries_ = std::move(transposed.entries);
-  return matrix;
+  return target;
 }
 
 template <class T>
@@ -53,30 +103,23 @@ std::int64_t PlanMatrix<T>::bytes() const {
 template <class T>
 void PlanMatrix<T>::update_values(VectorView<const T> values) {
   constexpr std::string_view kWhat = "the new values of A";
-  const bool transposed = op_ != Op::none;
-  if (transposed && entries_.size() != values.size) {
+  if (rearranged() && entries_.size() != header().nnz) {
     throw Error(ErrorCode::unsupported,
-                "new values for a transposed matrix, whose plan was made without "
-                "PlanOptions::updates");
+                concat("new values for ",
+                       symmetry_ == Symmetry::general ? "a transposed matrix" : "a triangle",
+                       ", whose plan was made without PlanOptions::updates"));
   }
   const Stream& stream = packed_.values.stream();
-  const bool conjugated = op_ == Op::conj_trans;
   T* const slots = packed_.values.data();
-  Buffer<T> gathered(stream, transposed ? values.size : 0);
   if (stream.device().is_cuda()) {
     const DeviceArray<T> own(stream, values.data, values.size, kWhat);
-    if (transposed) {
-      cuda::gather_values(stream, entries_.data(), values.size, conjugated, own.data(),
-                          gathered.data());
-    }
-    cuda::update_values(stream, view(), transposed ? gathered.data() : own.data(), slots);
+    const Buffer<T> arranged = gathered(stream, own.data());
+    cuda::update_values(stream, view(), rearranged() ? arranged.data() : own.data(), slots);
     stream.synchronize();
   } else {
     const HostArray<T> own(stream, values.data, values.size, kWhat);
-    if (transposed) {
-      cpu::gather_values(entries_.data(), values.size, conjugated, own.data(), gathered.data());
-    }
-    cpu::update_values(view(), transposed ? gathered.data() : own.data(), slots);
+    const Buffer<T> arranged = gathered(stream, own.data());
+    cpu::update_values(view(), rearranged() ? arranged.data() : own.data(), slots);
   }
 }
 

@@ -1,11 +1,12 @@
 // What a plan multiplies by: op(A), packed on the stream's device, with the way for new values of
-// A.
+// the caller's CSR.
 #pragma once
 
 #include <lanky/buffer.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/view.hpp>
 
+#include "sparse/backend.hpp"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse {
@@ -19,20 +20,29 @@ class PlanMatrix {
   const PackedHeader& header() const noexcept { return packed_.header; }
   PackedView<T> view() const { return packed_.view(); }
   Op op() const noexcept { return op_; }
+  Symmetry symmetry() const noexcept { return symmetry_; }
+  /// Entries of the caller's CSR: of A, or of a triangle of it.
+  std::int64_t given_entries() const noexcept { return given_entries_; }
   std::int64_t bytes() const;
 
-  /// Values in the CSR order of A, as many as it has entries, in host memory or in that of the
+  /// given_entries() values in the order of the caller's CSR, in host memory or in that of the
   /// device. Waits for the stream. Throws Error as SpmvPlan::update_values does.
   void update_values(VectorView<const T> values);
 
  private:
+  /// Whether entries of op(A) stand in another order than the caller's, or are more.
+  bool rearranged() const noexcept { return symmetry_ != Symmetry::general || op_ != Op::none; }
   PackedMatrix<T> packed_on(const Stream& stream, const CsrView<T>& a, const PlanOptions& options);
-  template <class Checked, class Transpose, class Pack>
-  PackedMatrix<T> packed(const Stream& stream, const Checked& a, const PlanOptions& options,
-                         Transpose transpose, Pack pack);
+  PackedMatrix<T> packed(const Stream& stream, const Csr<T>& a, const RowFacts& facts,
+                         const PlanOptions& options);
+  Arrangement arrange(const Stream& stream, const CsrPattern& a, const PlanOptions& options) const;
+  /// Values of op(A), in the order of entries_, from the caller's on the device.
+  Buffer<T> gathered(const Stream& stream, const T* values) const;
 
+  Symmetry symmetry_;
   Op op_;
-  Buffer<std::uint32_t> entries_;  // [nnz] A's entry of each of op(A); empty where not kept
+  std::int64_t given_entries_;
+  Buffer<std::uint32_t> entries_;  // of the Arrangement; empty where not kept
   PackedMatrix<T> packed_;
 };
 

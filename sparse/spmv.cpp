@@ -180,7 +180,7 @@ std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
-  return impl_->matrix.header().nnz;
+  return impl_->matrix.given_entries();
 }
 
 template <class T, class TOut>
@@ -200,8 +200,8 @@ std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
-  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->matrix.op(), impl_->choice,
-                          workspace_bytes(), device_bytes()},
+  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->matrix.symmetry(), nnz(),
+                          impl_->matrix.op(), impl_->choice, workspace_bytes(), device_bytes()},
                          impl_->matrix.header());
 }
 

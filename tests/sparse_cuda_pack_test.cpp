@@ -6,6 +6,7 @@
 #include "sparse/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
+#include "support/triangle.hpp"
 
 namespace lanky::testing {
 namespace {
@@ -110,6 +111,69 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   sparse::cpu::update_values(host.packed.view(), a.values.data(), host.packed.values.data());
   sparse::cuda::update_values(stream, packed.view(), values.data(), packed.values.data());
   expect_same_array(host.packed.values, packed.values, "new values");
+}
+
+void expect_same_arrangement(const sparse::Arrangement& expected,
+                             const sparse::Arrangement& actual) {
+  EXPECT_EQ(actual.facts.rows, expected.facts.rows);
+  EXPECT_EQ(actual.facts.cols, expected.facts.cols);
+  EXPECT_EQ(actual.facts.nnz, expected.facts.nnz);
+  EXPECT_EQ(actual.facts.longest, expected.facts.longest);
+  EXPECT_EQ(actual.facts.empty, expected.facts.empty);
+  expect_same_array(expected.row_offsets, actual.row_offsets, "row offsets");
+  expect_same_array(expected.columns, actual.columns, "columns");
+  expect_same_array(expected.entries, actual.entries, "entries");
+}
+
+/// Transposes and, of a triangle, expands on both sides: the same bits.
+void expect_arranged_alike(const Stream& stream, const CsrMatrix<double>& a, bool triangle,
+                           Random& random) {
+  const OnDevice<double> remote(stream, a, random() % 2 == 0, static_cast<int>(random() % 2));
+  const Stream cpu(Device::cpu());
+  const sparse::CheckedCsr<double> on_host(cpu, remote.host_view(a));
+  const sparse::DeviceCsr<double> on_device(stream, remote.view());
+  const sparse::CsrPattern host = on_host.csr().pattern();
+  const sparse::CsrPattern device = on_device.csr().pattern();
+  expect_same_arrangement(sparse::cpu::transpose(cpu, host, nullptr),
+                          sparse::cuda::transpose(stream, device, nullptr));
+  if (!triangle) return;
+  for (const Op op : {Op::none, Op::trans}) {
+    const sparse::TriangleMarks marks(op);
+    expect_same_arrangement(sparse::cpu::expand(cpu, host, marks, nullptr),
+                            sparse::cuda::expand(stream, device, marks, nullptr));
+  }
+}
+
+TEST(SparseCudaArrange, RandomMatricesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  const std::uint64_t seed = seed_or(10);
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    const std::vector<std::int64_t> lengths = random_lengths(random);
+    const auto triangle = triangle_of<double>(lengths, random() % 2 == 0, random, uniform<double>);
+    expect_arranged_alike(stream, triangle, true, random);
+    const auto general =
+        matrix_of<double>(lengths, random_int(random, 1, 1000), random, uniform<double>);
+    expect_arranged_alike(stream, general, false, random);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// More entries than one pass of the blocks that look for the sides, and rows of many blocks.
+TEST(SparseCudaArrange, LargeTrianglesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Random random(11);
+  std::vector<std::int64_t> lengths(60'000);
+  for (std::size_t row = 0; row < lengths.size(); ++row)
+    lengths[row] = row % 9'000 == 5 ? 40'000 : random_int(random, 0, 12);
+  for (const bool lower : {false, true}) {
+    auto a = triangle_of<double>(lengths, lower, random, uniform<double>);
+    ASSERT_GT(a.nnz(), 1024 * 256);
+    expect_arranged_alike(stream, a, true, random);
+  }
 }
 
 template <class T>
@@ -238,6 +302,37 @@ TEST(SparseCudaPackErrors, AreThoseOfTheCpu) {
                  "entry 1 of A, in row 0, has column -1; A has 4 columns and index base 0");
   expect_message({1, 3, 3, 4}, {1, 4, 0}, 1,
                  "entry 2 of A, in row 2, has column 0; A has 4 columns and index base 1");
+}
+
+// The entries on the wrong side lie far apart, among many.
+TEST(SparseCudaArrange, ErrorsAreThoseOfTheCpu) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  Random random(12);
+  const auto message_of = [](const Stream& on, const CsrView<float>& view) -> std::string {
+    try {
+      const SpmvPlan<float> plan(on, view, {.symmetry = Symmetry::symmetric});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "no Error";
+  };
+  for (int round = 0; round < 10; ++round) {
+    const bool lower = round % 2 == 0;
+    auto a =
+        triangle_of<float>(std::vector<std::int64_t>(40'000, 9), lower, random, uniform<float>);
+    for (int wrong = 0; wrong < 3; ++wrong) {
+      const std::int64_t row = random_int(random, 1, a.rows - 2);
+      const std::int64_t column = lower ? row + 1 : row - 1;
+      a.col_indices[a.row_offsets[row] + 4] = static_cast<std::int32_t>(column);
+    }
+    const OnDevice<float> remote(stream, a, round % 3 == 0, round % 4 / 2);
+    const std::string expected = message_of(Stream(Device::cpu()), remote.host_view(a));
+    EXPECT_NE(expected.find("A must be one triangle"), std::string::npos) << expected;
+    EXPECT_EQ(message_of(stream, remote.view()), expected);
+    EXPECT_EQ(message_of(stream, remote.host_view(a)), expected);
+  }
 }
 
 TEST(SparseCudaPackErrors, NameTheWindowThatIsTooLarge) {

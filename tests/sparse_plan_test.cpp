@@ -56,6 +56,8 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
   const std::string text = sparse::explain({Device::cpu(),
                                             DType::f32,
                                             DType::f32,
+                                            Symmetry::hermitian,
+                                            1700,
                                             Op::trans,
                                             {SpmvPath::cuda, "asked for"},
                                             12,
@@ -70,7 +72,7 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
           << 100.0 * static_cast<double>(kinds[3]) / 3331 << "%, 4 bytes "
           << 100.0 * static_cast<double>(kinds[4]) / 3331 << "%\n";
   for (const std::string& part :
-       {std::string(", f32, transposed, on cpu"),
+       {std::string(", f32, hermitian from a triangle of 1700, transposed, on cpu"),
         std::string("  long             2           3300  cut into pieces of up to 100\n"
                     "  medium           2             21  up to 100 entries\n"
                     "  short            4             10  1 to 4 entries\n"

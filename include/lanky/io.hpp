@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <lanky/csr.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/symmetry.hpp>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,7 @@ struct ReadOptions {
 
 enum class Format : std::uint8_t { coordinate, array };
 enum class Field : std::uint8_t { real, integer, pattern, complex };
-enum class Symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
+using lanky::Symmetry;
 
 /// What a Matrix Market file says of itself before its entries.
 struct Header {

@@ -13,6 +13,7 @@
 #include <lanky/operation.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/symmetry.hpp>
 #include <lanky/tuning.hpp>
 #include <lanky/version.hpp>
 #include <lanky/view.hpp>

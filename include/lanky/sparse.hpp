@@ -8,6 +8,7 @@
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/symmetry.hpp>
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
@@ -22,8 +23,13 @@ enum class SpmvPath : std::uint8_t { automatic, mma, cuda };
 
 struct PlanOptions {
   SpmvPath path = SpmvPath::automatic;
-  Op op = Op::none;      // y = alpha op(A) x + beta y: the plan holds op(A), and has its extents
-  bool updates = false;  // with an op: keep 4 bytes an entry, without which there are no new values
+  /// Other than general: the CSR holds one triangle of A, which the plan expands. Either triangle,
+  /// with or without entries on the diagonal; those are taken as they are.
+  Symmetry symmetry = Symmetry::general;
+  Op op = Op::none;  // y = alpha op(A) x + beta y: the plan holds op(A), and has its extents
+  /// With a symmetry or an op: keep 4 bytes an entry of op(A), without which there are no new
+  /// values.
+  bool updates = false;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
@@ -38,10 +44,10 @@ class SpmvPlan {
   using Scalar = lanky::Scalar<Accumulator<T>>;
 
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
-  /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range),
-  /// unsupported (more than 2^31 - 1 rows or columns; SpmvPath::mma for float or complex;
-  /// 2^32 entries or more to transpose),
-  /// wrong_memory, out_of_memory.
+  /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range; with a
+  /// symmetry: not square, entries on both sides of the diagonal), unsupported (more than 2^31 - 1
+  /// rows or columns; SpmvPath::mma for float or complex; 2^32 entries or more to transpose, 2^31
+  /// in a triangle), wrong_memory, out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
   SpmvPlan(SpmvPlan&&) noexcept;
   SpmvPlan& operator=(SpmvPlan&&) noexcept;
@@ -62,10 +68,10 @@ class SpmvPlan {
   void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
            VectorView<TOut> y, Workspace workspace) const;
 
-  /// New numbers for the same pattern: nnz values in the CSR order of the constructor's A, in host
+  /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, in host
   /// memory or in that of the plan's device. Ordered on the stream of the constructor; the values
   /// have been taken on return. Throws Error: size_mismatch, wrong_memory, invalid_argument (null),
-  /// out_of_memory, unsupported (with an op, but without PlanOptions::updates).
+  /// out_of_memory, unsupported (with a symmetry or an op, but without PlanOptions::updates).
   void update_values(VectorView<const T> values);
   void update_values(const std::vector<T>& values) {
     update_values({values.data(), static_cast<std::int64_t>(values.size())});
@@ -74,6 +80,7 @@ class SpmvPlan {
 
   std::int64_t rows() const noexcept;
   std::int64_t cols() const noexcept;
+  /// Entries of the constructor's CSR; explain() tells how many an expanded triangle has.
   std::int64_t nnz() const noexcept;
   Device device() const noexcept;
   /// Device memory that one run of the plan works in.

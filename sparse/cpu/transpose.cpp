@@ -1,39 +1,88 @@
-// The transpose of a CSR matrix: its entries counted by columns, then put there in their order.
+// Matrices made of A's entries: the transpose, by counting entries by columns and putting them
+// there in their order; and what a triangle expands to, each row a part of it and a part of its
+// transpose.
 #include <algorithm>
 #include <lanky/dtype.hpp>
 #include <numeric>
+#include <vector>
 
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/errors.hpp"
 
 namespace lanky::sparse::cpu {
 
-template <class T>
-void gather_values(const std::uint32_t* entries, std::int64_t count, bool conjugated,
-                   const T* source, T* target) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    target[i] = source[entries[i]];
-    if constexpr (is_complex(kDType<T>)) {
-      if (conjugated) target[i] = std::conj(target[i]);
-    }
+namespace {
+
+Arrangement arrangement_of(const Stream& stream, const RowFacts& extents, Allocator* allocator) {
+  return {extents, Buffer<std::int64_t>(stream, extents.rows + 1),
+          Buffer<std::int32_t>(stream, extents.nnz),
+          Buffer<std::uint32_t>(stream, extents.nnz, allocator)};
+}
+
+/// Fills in what the row offsets tell.
+void examine_rows(Arrangement& arrangement) {
+  RowFacts& facts = arrangement.facts;
+  const std::int64_t* const offsets = arrangement.row_offsets.data();
+  for (std::int64_t row = 0; row < facts.rows; ++row) {
+    const std::int64_t length = offsets[row + 1] - offsets[row];
+    facts.longest = std::max(facts.longest, length);
+    facts.empty += length == 0 ? 1 : 0;
   }
 }
 
+/// What a look at all entries of a triangle finds.
+struct Triangle {
+  bool lower;  // or diagonal
+  std::int64_t diagonal_entries;
+};
+
+Triangle examine_triangle(const CsrPattern& a) {
+  EntryPlace below{.entry = a.nnz, .row = 0, .column = 0};  // the first of its side; nnz: none
+  EntryPlace above = below;
+  std::int64_t diagonal_entries = 0;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      const std::int64_t column = a.columns[entry] - a.index_base;
+      if (column == row) {
+        ++diagonal_entries;
+      } else if (EntryPlace& first = column < row ? below : above; first.entry == a.nnz) {
+        first = {entry, row, column};
+      }
+    }
+  }
+  if (below.entry < a.nnz && above.entry < a.nnz) extents_of(a).throw_both_sides(below, above);
+  return {above.entry == a.nnz, diagonal_entries};
+}
+
 template <class T>
-TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugated,
-                           Allocator* allocator) {
-  TransposedCsr<T> transposed(stream, a);
-  transposed.entries = Buffer<std::uint32_t>(stream, a.nnz, allocator);
+T negative(T value) {
+  return static_cast<T>(-static_cast<Accumulator<T>>(value));
+}
+
+}  // namespace
+
+template <class T>
+void gather_values(const ValueMap& map, const T* source, T* target) {
+  for (std::int64_t i = 0; i < map.count; ++i) {
+    const std::uint32_t entry = map.entries[i];
+    T value = source[map.number(entry)];
+    if constexpr (is_complex(kDType<T>)) {
+      if (map.conjugates(entry)) value = std::conj(value);
+    }
+    target[i] = map.negates(entry) ? negative(value) : value;
+  }
+}
+
+Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator) {
+  Arrangement transposed =
+      arrangement_of(stream, {.rows = a.cols, .cols = a.rows, .nnz = a.nnz}, allocator);
   std::int64_t* const offsets = transposed.row_offsets.data();
   std::fill(offsets, offsets + a.cols + 1, std::int64_t{0});
   for (std::int64_t entry = 0; entry < a.nnz; ++entry)
     ++offsets[a.columns[entry] - a.index_base + 1];
   std::partial_sum(offsets, offsets + a.cols + 1, offsets);
-  for (std::int64_t column = 0; column < a.cols; ++column) {
-    const std::int64_t length = offsets[column + 1] - offsets[column];
-    transposed.facts.longest = std::max(transposed.facts.longest, length);
-    transposed.facts.empty += length == 0 ? 1 : 0;
-  }
+  examine_rows(transposed);
   std::vector<std::int64_t> next(offsets, offsets + a.cols);
   for (std::int64_t row = 0; row < a.rows; ++row) {
     for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
@@ -42,13 +91,47 @@ TransposedCsr<T> transpose(const Stream& stream, const Csr<T>& a, bool conjugate
       transposed.entries.data()[place] = static_cast<std::uint32_t>(entry);
     }
   }
-  gather_values(transposed.entries.data(), a.nnz, conjugated, a.values, transposed.values.data());
   return transposed;
 }
 
-#define LANKY_INSTANTIATE(T)                                                           \
-  template void gather_values(const std::uint32_t*, std::int64_t, bool, const T*, T*); \
-  template TransposedCsr<T> transpose(const Stream&, const Csr<T>&, bool, Allocator*);
+Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
+                   Allocator* allocator) {
+  const Triangle triangle = examine_triangle(a);
+  const Arrangement transposed = transpose(stream, a, nullptr);
+  Arrangement expanded = arrangement_of(
+      stream, {.rows = a.rows, .cols = a.cols, .nnz = 2 * a.nnz - triangle.diagonal_entries},
+      allocator);
+  std::int64_t place = 0;
+  const auto put = [&](std::int64_t column, std::uint32_t marked_entry) {
+    expanded.columns.data()[place] = static_cast<std::int32_t>(column);
+    expanded.entries.data()[place] = marked_entry;
+    ++place;
+  };
+  const auto put_given = [&](std::int64_t row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      const std::int64_t column = a.columns[entry] - a.index_base;
+      if (column != row) put(column, static_cast<std::uint32_t>(entry) | marks.given);
+    }
+  };
+  const auto put_transposed = [&](std::int64_t row) {
+    const std::int64_t* const offsets = transposed.row_offsets.data();
+    for (std::int64_t i = offsets[row]; i < offsets[row + 1]; ++i) {
+      const std::int64_t column = transposed.columns.data()[i];
+      put(column, transposed.entries.data()[i] | (column == row ? 0 : marks.mirrored));
+    }
+  };
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    expanded.row_offsets.data()[row] = place;
+    if (triangle.lower) put_given(row);
+    put_transposed(row);
+    if (!triangle.lower) put_given(row);
+  }
+  expanded.row_offsets.data()[a.rows] = place;
+  examine_rows(expanded);
+  return expanded;
+}
+
+#define LANKY_INSTANTIATE(T) template void gather_values(const ValueMap&, const T*, T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -22,15 +22,17 @@ void check_columns(const Stream& /*stream*/, const CsrPattern& /*a*/) {
   absent();
 }
 
-template <class T>
-TransposedCsr<T> transpose(const Stream& /*stream*/, const Csr<T>& /*a*/, bool /*conjugated*/,
-                           Allocator* /*allocator*/) {
+Arrangement transpose(const Stream& /*stream*/, const CsrPattern& /*a*/, Allocator* /*allocator*/) {
+  absent();
+}
+
+Arrangement expand(const Stream& /*stream*/, const CsrPattern& /*a*/,
+                   const TriangleMarks& /*marks*/, Allocator* /*allocator*/) {
   absent();
 }
 
 template <class T>
-void gather_values(const Stream& /*stream*/, const std::uint32_t* /*entries*/,
-                   std::int64_t /*count*/, bool /*conjugated*/, const T* /*source*/,
+void gather_values(const Stream& /*stream*/, const ValueMap& /*map*/, const T* /*source*/,
                    T* /*target*/) {
   absent();
 }
@@ -58,11 +60,9 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
   absent();
 }
 
-#define LANKY_INSTANTIATE(T)                                                                     \
-  template TransposedCsr<T> transpose(const Stream&, const Csr<T>&, bool, Allocator*);           \
-  template void gather_values(const Stream&, const std::uint32_t*, std::int64_t, bool, const T*, \
-                              T*);                                                               \
-  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*);         \
+#define LANKY_INSTANTIATE(T)                                                             \
+  template void gather_values(const Stream&, const ValueMap&, const T*, T*);             \
+  template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*); \
   template void update_values(const Stream&, const PackedView<T>&, const T*, T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

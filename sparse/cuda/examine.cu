@@ -8,6 +8,7 @@
 #include "device/block_scan.cuh"
 #include "device/launch.cuh"
 #include "sparse/backend.hpp"
+#include "sparse/cuda/to_host.cuh"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cuda {
@@ -103,14 +104,6 @@ __global__ void __launch_bounds__(kThreads)
 unsigned grid_for(std::int64_t count) {
   return static_cast<unsigned>(
       std::min<std::int64_t>(device::ceil_div<std::int64_t>(count, kThreads), kGridMost));
-}
-
-template <class T>
-T to_host(const Stream& stream, const T* data) {
-  T value;
-  runtime::copy(&value, data, sizeof(T), stream.native(), stream.device().index());
-  stream.synchronize();
-  return value;
 }
 
 template <class Integer>

@@ -12,6 +12,7 @@
 #include <lanky/sparse.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sparse/backend.hpp"
@@ -110,6 +111,30 @@ CsrMatrix<T> matrix_of(const std::vector<std::int64_t>& lengths, std::int64_t co
     column = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(cols));
   }
   return a;
+}
+
+/// The transpose, entries of a row in the order of A's rows.
+template <class T>
+CsrMatrix<T> transpose_of(const CsrMatrix<T>& a, bool conjugated) {
+  std::vector<std::vector<std::pair<std::int32_t, T>>> rows(a.cols);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      T value = a.values[entry];
+      if constexpr (kIsComplex<T>) value = conjugated ? std::conj(value) : value;
+      rows[a.col_indices[entry]].emplace_back(static_cast<std::int32_t>(row), value);
+    }
+  }
+  CsrMatrix<T> transposed;
+  transposed.rows = a.cols;
+  transposed.cols = a.rows;
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      transposed.col_indices.push_back(column);
+      transposed.values.push_back(value);
+    }
+    transposed.row_offsets.push_back(static_cast<std::int64_t>(transposed.values.size()));
+  }
+  return transposed;
 }
 
 /// Lengths at both sides of the boundaries of classes, pieces and windows, in mixed order.
