@@ -69,8 +69,7 @@ class NarrowWalk {
 
   /// What is loaded of kSteps steps.
   struct Steps {
-    std::uint32_t base;  // of step lane_
-    std::uint32_t index[kSteps];
+    std::uint32_t column[kSteps];
     E value[kSteps];
   };
 
@@ -82,16 +81,26 @@ class NarrowWalk {
   __device__ bool exists(int step) const { return step < length_; }
 
   __device__ void load(int k, Steps& steps) {
+    std::uint32_t base = 0;  // of step k + lane_
     if (has_bases(kind_)) {
-      device::load_stream_widened_if(steps.base, slice_.bases + k + lane_,
+      device::load_stream_widened_if(base, slice_.bases + k + lane_,
                                      lane_ < kSteps && k + lane_ < slice_.depth);
     }
+    load_entries(k, steps);
+    if (!kShort && !has_bases(kind_)) return;
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i)
+      steps.column[i] += __shfl_sync(kWholeWarp, base, i);
+  }
+
+  /// Values, and columns less their bases.
+  __device__ void load_entries(int k, Steps& steps) {
     switch (kind_) {
       case IndexKind::shared:
 #pragma unroll
         for (int i = 0; i < kSteps; ++i)
-          steps.index[i] = shift_;
-        return load_entries(k, steps, [](int /*slot*/, int /*i*/, bool /*exists*/) {});
+          steps.column[i] = shift_;
+        return load_steps(k, steps, [](int /*slot*/, int /*i*/, bool /*exists*/) {});
       case IndexKind::offset8:
         return load_with<std::uint8_t>(k, steps);
       case IndexKind::staged:
@@ -104,14 +113,14 @@ class NarrowWalk {
 
   template <class Index>
   __device__ void load_with(int k, Steps& steps) {
-    load_entries(k, steps, [&](int slot, int i, bool exists) {
-      device::load_stream_widened_if(steps.index[i], indices<Index>() + slot, exists);
+    load_steps(k, steps, [&](int slot, int i, bool exists) {
+      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists);
     });
   }
 
   /// Values, after load_index(slot, i, exists) of the same step.
   template <class LoadIndex>
-  __device__ void load_entries(int k, Steps& steps, LoadIndex load_index) {
+  __device__ void load_steps(int k, Steps& steps, LoadIndex load_index) {
     const auto load_step = [&](int i, int slot) {
       E value[1];
       load_index(slot, i, exists(k + i));
@@ -137,13 +146,11 @@ class NarrowWalk {
     if (kind_ == IndexKind::staged) {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        factor[i] = exists(k + i) ? factors.staged[steps.index[i]] : E{};
+        factor[i] = exists(k + i) ? factors.staged[steps.column[i]] : E{};
     } else {
 #pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        const std::uint32_t base = has_bases(kind_) ? __shfl_sync(kWholeWarp, steps.base, i) : 0;
-        device::load_if(factor[i], factors.x + (base + steps.index[i]), exists(k + i));
-      }
+      for (int i = 0; i < kSteps; ++i)
+        device::load_if(factor[i], factors.x + steps.column[i], exists(k + i));
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {

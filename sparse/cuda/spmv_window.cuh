@@ -150,7 +150,6 @@ class WindowProduct {
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
   /// sums after it.
   __device__ void run() {
-    device::let_next_kernel_start();
     const Slice first = load_slice(warp());
     if (window_.gaps != 0) clear_cells();
     const CellRange range = kSingle ? run_single(first) : run_slices(first);
@@ -382,15 +381,17 @@ class WindowProduct {
 
   const PackedView<E>& a_;
   const DeviceProduct<T, TOut>& product_;
-  Sum* cells_;            // in shared memory, [header.cells_most]
-  E* staged_;             // in shared memory, [header.columns_most]
-  const Window& window_;  // in device memory: its fields are read where they are needed
+  Sum* cells_;  // in shared memory, [header.cells_most]
+  E* staged_;   // in shared memory, [header.columns_most]
+  // Single slices: read at once. Otherwise in device memory, its fields are read where needed.
+  std::conditional_t<kSingle, const Window, const Window&> window_;
 };
 
 template <class Walk, int kWide, bool kSingle, class T, class TOut>
 __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
+  device::let_next_kernel_start();
   WindowProduct<Walk, kWide, kSingle, T, TOut>(a, product, shared).run();
 }
 
