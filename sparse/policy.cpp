@@ -12,26 +12,23 @@ namespace {
 
 // What follows was measured on an H200 (docs/performance.md tells the alternatives).
 
-// From so many entries on there is work for wide slices and long pieces.
-constexpr std::int64_t kLargeLeast = 5'000'000;
-constexpr std::int64_t kLargeRegularLeast = 2'500'000;
-// Smaller matrices are cut into about as many windows as blocks are resident at once.
-constexpr std::int64_t kWindowsAtOnce = 750;
-constexpr std::int64_t kWindowOfFew = 512;  // entries, where there are not so many windows
-// From so many on, several windows for each resident block, to even out their work.
-constexpr std::int64_t kWindowsLeast = 1300;
-constexpr std::int64_t kIrregularWindows = 3000;
-// Rows of equal length beyond this many entries are cut like any others.
+// Slices of a window of a small matrix, about: 8 at most are multiplied in one go, a warp a slice.
+constexpr int kSingleSlices = 4;
+// Entries from which on a matrix has wide slices, and rows, where these are short.
+constexpr std::int64_t kWideLeast = 2'500'000;
+constexpr std::int64_t kWideRowsLeast = 150'000;
+constexpr std::int64_t kShortRow = 8;
+// From here on there are windows enough for long ones.
+constexpr std::int64_t kLargeLeast = 20'000'000;
+// Rows of about equal length up to this many entries are never cut: windows of whole slices.
+constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
-// Entries of a window of regular rows, at most: a 27-point stencil took 153 us with 7,000, 134 with
-// 28,000 and 201 with 56,000, where too few windows are left.
-constexpr std::int64_t kRegularWindow = 28'000;
 // x that a window stages: four blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 48 << 10;
 
 /// The power of 2 next below, at least 1.
-int floor_power(std::int64_t value) {
-  return static_cast<int>(
+std::int64_t floor_power(std::int64_t value) {
+  return static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
 }
 
@@ -44,66 +41,88 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape) {
   return static_cast<int>(cost / shape.piece_most * shape.piece_most);
 }
 
-/// For rows of about equal length: windows begin at multiples of a granule of rows.
-void shape_regular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
-  std::int64_t granule =
-      std::min<std::int64_t>(round_up(facts.rows / kWindowsAtOnce + 1, kLanes), 1024);
-  // Of long rows a few are a window's work.
-  const std::int64_t most_entries =
-      std::max<std::int64_t>(facts.nnz / kWindowsAtOnce, kWindowOfFew) * 3 / 2;
-  if (granule * mean > most_entries) {
-    granule = std::max<std::int64_t>(most_entries / mean, 1);
-    if (granule > kLanes) granule = granule / kLanes * kLanes;
-  }
-  if (large) {
-    const std::int64_t most = std::min(kRegularWindow / mean, facts.rows / kWindowsLeast);
-    granule = std::clamp<std::int64_t>(floor_power(most), 8 * kLanes, 2048);
-  }
-  shape.granule = static_cast<std::int32_t>(granule);
-  // Less than the granule's work, so that each begins a window.
-  shape.window_cost = static_cast<std::int32_t>(shape.granule * (mean + shape.row_cost) * 3 / 4);
+/// What a choice depends on.
+struct Kind {
+  RowFacts facts;
+  int bytes;          // of an element
+  std::int64_t mean;  // entries of a row that has any, rounded up
+  std::int64_t work;  // entries, and as many as rows cost
+  bool regular;       // rows are of about equal length, and not long
+};
+
+/// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
+void align(Shape& shape, const Kind& kind, std::int64_t rows) {
+  shape.granule = static_cast<std::int32_t>(std::max<std::int64_t>(rows, 1));
+  shape.window_cost = static_cast<std::int32_t>(
+      std::max<std::int64_t>(kind.facts.longest, std::int64_t{shape.granule} * shape.row_cost));
 }
 
-/// For all others: windows of about equal work.
-void shape_irregular(Shape& shape, const RowFacts& facts, std::int64_t mean, bool large) {
-  const std::int64_t work = facts.nnz + shape.row_cost * facts.rows;
-  if (!large) {
-    shape.window_cost = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(work / kWindowsAtOnce, kWindowOfFew, 4096));
-  } else if (facts.longest > 64 * mean) {
-    shape.piece_most = 32;
-    shape.window_cost = 4096;
-  } else {
-    shape.window_cost = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(work / kIrregularWindows, 4096, mean < 16 ? 8192 : 16384));
+/// Small matrices: windows of no more slices than a block has warps, whose pieces are as short as
+/// there are multiprocessors for them.
+void shape_single(Shape& shape, const Kind& kind) {
+  const std::int64_t nnz = kind.facts.nnz;
+  shape.piece_most = nnz < 450'000 ? 8 : nnz < 1'400'000 ? 16 : 32;
+  shape.row_cost = shape.piece_most / 2;
+  if (kind.regular) {
+    const int pieces = pieces_of(kind.facts.longest, shape.piece_most);
+    const std::int64_t rows = std::int64_t{kSingleSlices} * kLanes / pieces;
+    return align(shape, kind, rows < kLanes ? rows : rows / kLanes * kLanes);
   }
+  // A window has less than this, and one row that is no longer: a piece for each row_cost + 1, and
+  // for each piece_most, are less than kSingleSlices slices.
+  shape.window_cost = shape.piece_most * (nnz < 60'000 ? 48 : 88);
+}
+
+/// Rows of about equal length, by the thousand: windows of whole slices or, where rows are long,
+/// of pieces enough for many warps.
+void shape_regular(Shape& shape, const Kind& kind) {
+  const bool large = kind.facts.nnz >= kLargeLeast;
+  if (kind.mean <= kAlignedMost) {
+    shape.piece_most = kPieceMostLimit;
+    const std::int64_t entries = kind.bytes >= 8 && !large ? 8192 : 24'576;
+    const std::int64_t rows = floor_power(std::min(entries / kind.mean, kind.facts.rows / 600));
+    return align(shape, kind, std::clamp<std::int64_t>(rows, 4 * kLanes, 1024));
+  }
+  shape.piece_most = kind.bytes < 8 ? 32 : large ? 64 : 24;
+  const std::int64_t most = kind.bytes < 8 || large ? 16'384 : 8192;
+  shape.window_cost =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, most));
+}
+
+/// All others, by the thousand rows: windows of about equal work.
+void shape_irregular(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  shape.piece_most = 16;
+  const bool scattered = facts.longest > 64 * kind.mean && 8 * facts.empty > facts.rows;
+  const std::int64_t most = scattered ? 4096 : kind.mean < 16 ? 8192 : 16'384;
+  const std::int64_t least = std::min<std::int64_t>(kind.bytes < 8 ? 4096 : 3072, most);
+  shape.window_cost =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(kind.work / 3000, least, most));
 }
 
 }  // namespace
 
 Shape choose_shape(const RowFacts& facts, DType dtype) {
-  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-  const std::int64_t mean = std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1);
-  const bool regular = facts.empty == 0 && facts.longest <= 2 * mean && mean <= kRegularMost;
-  const bool large = facts.nnz >= (regular ? kLargeRegularLeast : kLargeLeast);
   Shape shape;
-  if (large) {
+  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
+  Kind kind{facts, static_cast<int>(size_of(dtype)),
+            std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1),
+            facts.nnz + shape.row_cost * facts.rows, false};
+  kind.regular = facts.empty == 0 && facts.longest <= 2 * kind.mean && kind.mean <= kRegularMost;
+  const bool wide = facts.nnz >= kWideLeast || (kind.mean <= kShortRow && filled >= kWideRowsLeast);
+  if (!wide) {
+    shape_single(shape, kind);
+  } else {
     shape.lane_pieces = lane_pieces_most(size_of(dtype));
     // What one window stages, all blocks take from the first cache: not for a few of many.
-    if (facts.longest <= 64 * mean && 2 * facts.empty < facts.rows)
-      shape.stage_most = std::min(kStagedBytes / static_cast<int>(size_of(dtype)), 8192);
-    shape.piece_most = regular ? kPieceMostLimit : 64;
-  } else {
-    shape.piece_most = facts.nnz < 700'000 ? 8 : facts.nnz < 1'400'000 ? 16 : 32;
+    if (facts.longest <= 64 * kind.mean && 2 * facts.empty < facts.rows)
+      shape.stage_most = std::min(kStagedBytes / kind.bytes, 8192);
+    if (kind.regular) {
+      shape_regular(shape, kind);
+    } else {
+      shape_irregular(shape, kind);
+    }
   }
-  if (regular) {
-    shape_regular(shape, facts, mean, large);
-  } else {
-    shape_irregular(shape, facts, mean, large);
-  }
-  // A granule of rows may hold several times the mean: where that could pass a window's cells, or
-  // where a row is as long as a window, windows begin anywhere.
-  if (shape.granule * facts.longest > 2 * std::int64_t{shape.window_cost}) shape.granule = 1;
   shape.window_cost = static_cast<std::int32_t>(round_up(shape.window_cost, shape.piece_most));
   shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));
   return shape;

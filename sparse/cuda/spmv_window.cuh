@@ -25,7 +25,7 @@ template <int kWide, bool kSingle>
 inline constexpr int kBlocks = kWide > 1 ? 4
                                : kSingle ? 3
                                          : 6;
-inline constexpr int kCellsOfThread = 8;  // that one thread adds up, for a row
+inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
 
 /// A Product as a kernel argument.
 template <class T, class TOut>
