@@ -16,6 +16,7 @@ namespace {
 constexpr int kSingleSlices = 4;
 // Entries from which on a matrix has wide slices, and rows, where these are short.
 constexpr std::int64_t kWideLeast = 2'500'000;
+constexpr std::int64_t kWideUnevenLeast = 1'400'000;  // where row lengths differ
 constexpr std::int64_t kWideRowsLeast = 150'000;
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
@@ -23,8 +24,14 @@ constexpr std::int64_t kLargeLeast = 20'000'000;
 // Rows of about equal length up to this many entries are never cut: windows of whole slices.
 constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
-// x that a window stages: four blocks of a multiprocessor share 227 KB.
-constexpr int kStagedBytes = 48 << 10;
+// Windows at work at once, four warps each.
+constexpr std::int64_t kWindowsAtOnce = 132 * 8;
+// x that a window stages: three blocks of a multiprocessor share 227 KB.
+constexpr int kStagedBytes = 64 << 10;
+
+std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
 
 /// The power of 2 next below, at least 1.
 std::int64_t floor_power(std::int64_t value) {
@@ -47,7 +54,8 @@ struct Kind {
   int bytes;          // of an element
   std::int64_t mean;  // entries of a row that has any, rounded up
   std::int64_t work;  // entries, and as many as rows cost
-  bool regular;       // rows are of about equal length, and not long
+  bool even = facts.longest <= 2 * mean;
+  bool regular = even && facts.empty == 0 && mean <= kRegularMost;
 };
 
 /// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
@@ -61,7 +69,7 @@ void align(Shape& shape, const Kind& kind, std::int64_t rows) {
 /// there are multiprocessors for them.
 void shape_single(Shape& shape, const Kind& kind) {
   const std::int64_t nnz = kind.facts.nnz;
-  shape.piece_most = nnz < 450'000 ? 8 : nnz < 1'400'000 ? 16 : 32;
+  shape.piece_most = nnz < (kind.even ? 450'000 : 700'000) ? 8 : nnz < 1'400'000 ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
   if (kind.regular) {
     const int pieces = pieces_of(kind.facts.longest, shape.piece_most);
@@ -79,14 +87,28 @@ void shape_regular(Shape& shape, const Kind& kind) {
   const bool large = kind.facts.nnz >= kLargeLeast;
   if (kind.mean <= kAlignedMost) {
     shape.piece_most = kPieceMostLimit;
-    const std::int64_t entries = kind.bytes >= 8 && !large ? 8192 : 24'576;
-    const std::int64_t rows = floor_power(std::min(entries / kind.mean, kind.facts.rows / 600));
-    return align(shape, kind, std::clamp<std::int64_t>(rows, 4 * kLanes, 1024));
+    const std::int64_t most =
+        std::min<std::int64_t>(28'000 / kind.mean, kind.bytes < 8 || kind.mean <= 4 ? 2048 : 1024);
+    // As many rows in each round of windows.
+    const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
+    const std::int64_t rows = round_up(ceil_div(kind.facts.rows, kWindowsAtOnce * rounds),
+                                       rounds == 1 ? kLanes : 4 * kLanes);
+    return align(shape, kind, std::max<std::int64_t>(rows, 4 * kLanes));
   }
   shape.piece_most = kind.bytes < 8 ? 32 : large ? 64 : 24;
   const std::int64_t most = kind.bytes < 8 || large ? 16'384 : 8192;
   shape.window_cost =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, most));
+}
+
+/// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
+/// few of many windows, nor for columns of which each is hardly read again.
+int columns_staged(const Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  if (facts.longest > 64 * kind.mean || 2 * facts.empty >= facts.rows) return 0;
+  const std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
+  const std::int64_t reread = kind.bytes < 8 ? entries : entries * 2 / 5;
+  return static_cast<int>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
 
 /// All others, by the thousand rows: windows of about equal work.
@@ -105,23 +127,21 @@ void shape_irregular(Shape& shape, const Kind& kind) {
 Shape choose_shape(const RowFacts& facts, DType dtype) {
   Shape shape;
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-  Kind kind{facts, static_cast<int>(size_of(dtype)),
-            std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1),
-            facts.nnz + shape.row_cost * facts.rows, false};
-  kind.regular = facts.empty == 0 && facts.longest <= 2 * kind.mean && kind.mean <= kRegularMost;
-  const bool wide = facts.nnz >= kWideLeast || (kind.mean <= kShortRow && filled >= kWideRowsLeast);
+  const Kind kind{facts, static_cast<int>(size_of(dtype)),
+                  std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1),
+                  facts.nnz + shape.row_cost * facts.rows};
+  const bool wide = facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
+                    (kind.mean <= kShortRow && filled >= kWideRowsLeast);
   if (!wide) {
     shape_single(shape, kind);
   } else {
     shape.lane_pieces = lane_pieces_most(size_of(dtype));
-    // What one window stages, all blocks take from the first cache: not for a few of many.
-    if (facts.longest <= 64 * kind.mean && 2 * facts.empty < facts.rows)
-      shape.stage_most = std::min(kStagedBytes / kind.bytes, 8192);
     if (kind.regular) {
       shape_regular(shape, kind);
     } else {
       shape_irregular(shape, kind);
     }
+    shape.stage_most = columns_staged(shape, kind);
   }
   shape.window_cost = static_cast<std::int32_t>(round_up(shape.window_cost, shape.piece_most));
   shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));

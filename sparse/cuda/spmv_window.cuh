@@ -237,7 +237,7 @@ class WindowProduct {
   /// At most one slice for each warp, and none wide: of a small matrix, of whose few steps only x
   /// is left to read after the wait. Returns the cells of the thread's row.
   __device__ CellRange run_single(const Slice& slice) {
-    const CellRange range = row_cells(static_cast<int>(threadIdx.x));
+    const CellRange range = row_cells(first_row());
     run_narrow(slice, [&] { prepare(); });
     return range;
   }
@@ -255,7 +255,7 @@ class WindowProduct {
         run_narrow(slice, [] {});
       }
     }
-    return row_cells(static_cast<int>(threadIdx.x));
+    return row_cells(first_row());
   }
 
   template <class Ready>
@@ -321,12 +321,17 @@ class WindowProduct {
     return {__ldg(first), __ldg(first + 1)};
   }
 
-  /// A thread for each row; the warp together for each row of many cells. `range`: of the row whose
-  /// number is the thread's.
+  /// The first of the rows that the thread adds up, where rows are cut; of a few rows, all warps
+  /// have some.
+  __device__ int first_row() const {
+    return window_.rows <= kLanes ? lane() * warps() + warp() : static_cast<int>(threadIdx.x);
+  }
+
+  /// A thread for each row; the warp together for each row of many cells. `range`: of the thread's
+  /// first row.
   __device__ void write_cut_rows(CellRange range) const {
     const RowWriter<T, TOut> writer(product_);
-    for (int first = warp() * kLanes; first < window_.rows; first += threads()) {
-      const int row = first + lane();
+    for (int row = first_row(); __any_sync(kWholeWarp, row < window_.rows); row += threads()) {
       const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
       if (!many) {
