@@ -17,7 +17,7 @@ constexpr int kSingleSlices = 4;
 // Entries from which on a matrix has wide slices, and rows, where these are short.
 constexpr std::int64_t kWideLeast = 2'500'000;
 constexpr std::int64_t kWideUnevenLeast = 1'400'000;  // where row lengths differ
-constexpr std::int64_t kWideRowsLeast = 150'000;
+constexpr std::int64_t kWideRowsLeast = 400'000;
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
 constexpr std::int64_t kLargeLeast = 20'000'000;
@@ -69,10 +69,11 @@ void align(Shape& shape, const Kind& kind, std::int64_t rows) {
 /// there are multiprocessors for them.
 void shape_single(Shape& shape, const Kind& kind) {
   const std::int64_t nnz = kind.facts.nnz;
-  shape.piece_most = nnz < (kind.even ? 450'000 : 700'000) ? 8 : nnz < 1'400'000 ? 16 : 32;
+  const std::int64_t shortest_until = kind.even || kind.mean >= 16 ? 420'000 : 700'000;
+  shape.piece_most = nnz < shortest_until ? 8 : nnz < 1'400'000 ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
-  if (kind.regular) {
-    const int pieces = pieces_of(kind.facts.longest, shape.piece_most);
+  if (kind.regular || (kind.mean <= kShortRow && kind.facts.longest <= kAlignedMost)) {
+    const int pieces = kind.regular ? pieces_of(kind.facts.longest, shape.piece_most) : 1;
     const std::int64_t rows = std::int64_t{kSingleSlices} * kLanes / pieces;
     return align(shape, kind, rows < kLanes ? rows : rows / kLanes * kLanes);
   }
@@ -117,9 +118,8 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   shape.piece_most = 16;
   const bool scattered = facts.longest > 64 * kind.mean && 8 * facts.empty > facts.rows;
   const std::int64_t most = scattered ? 4096 : kind.mean < 16 ? 8192 : 16'384;
-  const std::int64_t least = std::min<std::int64_t>(kind.bytes < 8 ? 4096 : 3072, most);
   shape.window_cost =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(kind.work / 3000, least, most));
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(kind.work / 3000, 3072, most));
 }
 
 }  // namespace

@@ -29,32 +29,45 @@ inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 template <class T, class TOut>
 using ProductKernel = void (*)(PackedView<device::DeviceElement<T>>, DeviceProduct<T, TOut>);
 
-/// Whether the kernel for one slice a warp does; tensor cores have none.
-template <class T>
-bool is_single(SpmvPath path, const PackedHeader& a) {
-  return a.shape.lane_pieces == 1 && a.slices_most <= kWarpsMost &&
-         !(kHasMma<T> && path == SpmvPath::mma);
-}
+// From so many rows on a warp has several slices.
+inline constexpr std::int64_t kShallowLeast = 2'000'000;
 
-/// The kernel of `path`, mma or cuda, for wide slices of kWide pieces a lane.
-template <int kWide, class T, class TOut>
-ProductKernel<T, TOut> product_kernel(SpmvPath path) {
-  if constexpr (kHasMma<T>) {
-    if (path == SpmvPath::mma) return &spmv_mma_kernel<kWide, T, TOut>;
-  }
-  return &spmv_cuda_kernel<kWide, false, T, TOut>;
+/// The kernels that `a` is for; tensor cores have those for any.
+template <class T>
+Slices slices_of(SpmvPath path, const PackedHeader& a) {
+  if (kHasMma<T> && path == SpmvPath::mma) return Slices::any;
+  if (a.shape.lane_pieces == 1) return a.slices_most <= kWarpsMost ? Slices::single : Slices::any;
+  const auto rows = [&](RowClass c) { return a.class_rows[static_cast<int>(c)]; };
+  const std::int64_t shallow = rows(RowClass::short_row);
+  const bool no_other = rows(RowClass::medium) + rows(RowClass::long_row) == 0;
+  return no_other && a.nnz <= 2 * shallow && shallow >= kShallowLeast ? Slices::shallow
+                                                                      : Slices::any;
 }
 
 template <class T, class TOut>
 ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
-  if (is_single<T>(path, a)) return &spmv_cuda_kernel<1, true, T, TOut>;
-  if (a.shape.lane_pieces == 1) return product_kernel<1, T, TOut>(path);
-  return product_kernel<kLanePiecesMost<T>, T, TOut>(path);
+  constexpr int kWide = kLanePiecesMost<T>;
+  const bool wide = a.shape.lane_pieces > 1;
+  if constexpr (kHasMma<T>) {
+    if (path == SpmvPath::mma)
+      return wide ? &spmv_mma_kernel<kWide, T, TOut> : &spmv_mma_kernel<1, T, TOut>;
+  }
+  switch (slices_of<T>(path, a)) {
+    case Slices::single:
+      return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
+    case Slices::shallow:
+      if constexpr (kWide > 1) return &spmv_cuda_kernel<kWide, Slices::shallow, T, TOut>;
+      break;
+    case Slices::any:
+      break;
+  }
+  return wide ? &spmv_cuda_kernel<kWide, Slices::any, T, TOut>
+              : &spmv_cuda_kernel<1, Slices::any, T, TOut>;
 }
 
 template <class T>
 dim3 threads_of(SpmvPath path, const PackedHeader& a) {
-  if (is_single<T>(path, a)) return dim3(std::max(a.slices_most, 1) * kLanes);
+  if (slices_of<T>(path, a) == Slices::single) return dim3(std::max(a.slices_most, 1) * kLanes);
   const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
   return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }

@@ -276,4 +276,66 @@ class WideWalk {
   std::uint16_t shift_[kPieces];  // kind shared: offsets of the lane's pieces
 };
 
+/// Several wide slices of kDepth steps, which are all of theirs: as many loads in flight as of one
+/// that is deep.
+template <class E, int kPieces, IndexKind kKind, int kDepth>
+class ShallowWalk {
+ public:
+  using Sum = decltype(device::widen(E{}));
+  static constexpr int kSlices = 4 / kDepth;
+
+  /// Slice j of them; there is none where its width is 0.
+  __device__ void load(int j, const SliceView<E>& slice, int lane) {
+    const auto* const indices = reinterpret_cast<const Index*>(slice.indices);
+    const bool exists = slice.width > 0;
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) {
+      const int slot = (k * kLanes + lane) * kPieces;
+      base_[j][k] = 0;
+      if constexpr (has_bases(kKind))
+        device::load_stream_widened_if(base_[j][k], slice.bases + k, exists);
+      device::load_stream_if(index_[j][k], indices + slot, exists);
+      device::load_stream_if(value_[j][k], slice.values + slot, exists);
+    }
+  }
+
+  /// leave(j, sums) for each slice j that exists(j), with those of the lane's pieces.
+  template <class Exists, class Leave>
+  __device__ void multiply(const Factors<E>& factors, Exists exists, Leave leave) const {
+    E factor[kSlices][kDepth][kPieces];
+#pragma unroll
+    for (int j = 0; j < kSlices; ++j) {
+#pragma unroll
+      for (int i = 0; i < kDepth * kPieces; ++i) {
+        const int k = i / kPieces;
+        const int r = i % kPieces;
+        if constexpr (kKind == IndexKind::staged) {
+          factor[j][k][r] = exists(j) ? factors.staged[index_[j][k][r]] : E{};
+        } else {
+          device::load_if(factor[j][k][r], factors.x + (base_[j][k] + index_[j][k][r]), exists(j));
+        }
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kSlices; ++j) {
+      Sum sums[kPieces];
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r) {
+        sums[r] = Sum{0};
+#pragma unroll
+        for (int k = 0; k < kDepth; ++k)
+          sums[r] = fma(device::widen(value_[j][k][r]), device::widen(factor[j][k][r]), sums[r]);
+      }
+      if (exists(j)) leave(j, sums);
+    }
+  }
+
+ private:
+  using Index = typename IndexWordOf<kKind>::Type;
+
+  std::uint32_t base_[kSlices][kDepth];
+  Index index_[kSlices][kDepth][kPieces];
+  E value_[kSlices][kDepth][kPieces];
+};
+
 }  // namespace lanky::sparse::cuda

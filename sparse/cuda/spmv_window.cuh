@@ -15,16 +15,26 @@
 
 namespace lanky::sparse::cuda {
 
+/// The slices of a window that a kernel is for.
+enum class Slices : std::uint8_t {
+  single,   // one for each warp of the block at most, and none wide: of small matrices
+  shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
+  any
+};
+
 // Warps of a block: 8 share what a window stages, or have a slice each; otherwise 4, which wait for
 // each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide, as small
 // matrices need registers more.
 inline constexpr int kWarpsMost = 8;
-template <int kWide, bool kSingle>
-inline constexpr int kThreadsMost = (kWide > 1 || kSingle ? kWarpsMost : kWarpsMost / 2) * kLanes;
-template <int kWide, bool kSingle>
-inline constexpr int kBlocks = kWide > 1 ? 4
-                               : kSingle ? 3
-                                         : 6;
+template <int kWide, Slices kSlices>
+inline constexpr int kThreadsMost =
+    (kWide > 1 || kSlices == Slices::single ? kWarpsMost : kWarpsMost / 2) * kLanes;
+template <int kWide, Slices kSlices, class T>
+inline constexpr int kBlocks = kWide > 1                   ? 4
+                               : kSlices != Slices::single ? 6
+                               : sizeof(T) < 8             ? 4
+                                                           : 3;
+inline constexpr int kGroup = 4;           // shallow slices that a warp multiplies at once
 inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
 
 /// A Product as a kernel argument.
@@ -131,9 +141,8 @@ struct ByTensorCores {
   }
 };
 
-/// One window, by one block. kWide: pieces of a lane in wide slices. kSingle: no window has more
-/// slices than its block has warps, nor wide ones.
-template <class Walk, int kWide, bool kSingle, class T, class TOut>
+/// One window, by one block. kWide: pieces of a lane in wide slices.
+template <class Walk, int kWide, Slices kSlices, class T, class TOut>
 class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
@@ -152,7 +161,7 @@ class WindowProduct {
   __device__ void run() {
     const Slice first = load_slice(warp());
     if (window_.gaps != 0) clear_cells();
-    const CellRange range = kSingle ? run_single(first) : run_slices(first);
+    const CellRange range = kSlices == Slices::single ? run_single(first) : run_slices(first);
     if (window_.direct != 0) return;
     __syncthreads();  // all cells are written before they are added up
     if (window_.partial >= 0) {
@@ -242,20 +251,85 @@ class WindowProduct {
     return range;
   }
 
-  /// All slices that the warp has, from `next` on. Returns the cells of the thread's first row.
-  __device__ CellRange run_slices(Slice next) {
+  /// All slices that the warp has, from `first` on. Returns the cells of the thread's first row.
+  __device__ CellRange run_slices(const Slice& first) {
     prepare();
-    for (int number = warp(); next.width > 0;) {
-      const Slice slice = next;
-      number += warps();
-      next = load_slice(number);
-      if (kWide > 1 && slice.width > kLanes) {
-        run_wide(slice);
-      } else {
-        run_narrow(slice, [] {});
+    if constexpr (kSlices == Slices::shallow) {
+      for (int number = warp(); number < a_.header.slices_most; number += kGroup * warps())
+        run_group(load_slice(number + lane() % kGroup * warps()));
+    } else {
+      Slice next = first;
+      for (int number = warp(); next.width > 0;) {
+        const Slice slice = next;
+        number += warps();
+        next = load_slice(number);
+        run_slice(slice);
       }
     }
     return row_cells(first_row());
+  }
+
+  /// kGroup slices of the warp, the j-th of which lane j has.
+  __device__ void run_group(const Slice& group) {
+    if (run_shallow(group)) return;
+    for (int j = 0; j < kGroup; ++j)
+      run_slice(of_lane(group, j));
+  }
+
+  /// The slice that lane `j` has.
+  static __device__ Slice of_lane(const Slice& group, int j) {
+    Slice slices[1] = {group};
+    device::exchange(slices, j);
+    return slices[0];
+  }
+
+  __device__ void run_slice(const Slice& slice) {
+    if (kWide > 1 && slice.width > kLanes) {
+      run_wide(slice);
+    } else if (slice.width > 0) {
+      run_narrow(slice, [] {});
+    }
+  }
+
+  /// Multiplies a group of wide slices of a step or two, stored alike; false where they are not.
+  __device__ bool run_shallow(const Slice& group) {
+    const Slice first = of_lane(group, 0);
+    const bool alike = group.width == kWide * kLanes && group.depth == first.depth &&
+                       group.kind == first.kind && first.kind != IndexKind::shared &&
+                       first.depth <= 2;
+    if (!__all_sync(kWholeWarp, alike || group.width == 0)) return false;
+    with_kind(first.kind, [&](auto kind) {
+      if constexpr (kind.value != IndexKind::shared) {
+        if (first.depth == 1) {
+          run_joined<kind.value, 1>(group, 0);
+        } else {
+          run_joined<kind.value, 2>(group, 0);
+          run_joined<kind.value, 2>(group, kGroup / 2);
+        }
+      }
+    });
+    return true;
+  }
+
+  /// Those from slice `first` of the group on.
+  template <IndexKind kKind, int kDepth>
+  __device__ void run_joined(const Slice& group, int first) {
+    ShallowWalk<E, kWide, kKind, kDepth> walk;
+#pragma unroll
+    for (int j = 0; j < walk.kSlices; ++j)
+      walk.load(j, view_of(of_lane(group, first + j)), lane());
+    const RowWriter<T, TOut> writer(product_);
+    const unsigned existing = __ballot_sync(kWholeWarp, group.width > 0) >> first;
+    walk.multiply(
+        factors(), [&](int j) { return (existing >> j & 1U) != 0; },
+        [&](int j, const Sum(&sums)[kWide]) {
+          const Slice slice = of_lane(group, first + j);
+          int cells[kWide];
+          cells_of_wide(slice, cells);
+#pragma unroll
+          for (int r = 0; r < kWide; ++r)
+            leave(writer, cells[r], sums[r]);
+        });
   }
 
   template <class Ready>
@@ -266,19 +340,23 @@ class WindowProduct {
     if (exists && slice.shortest != slice.depth) length = a_.lengths[told];
     int cell = slice.first_cell + lane();
     if (exists && slice.listed != 0) cell = a_.cells[told];
-    const Sum sum =
-        Walk::template sum<kSingle>(view_of(slice), slice.kind, factors(), lane(), length, ready);
+    const Sum sum = Walk::template sum<kSlices == Slices::single>(view_of(slice), slice.kind,
+                                                                  factors(), lane(), length, ready);
     if (exists) leave(RowWriter<T, TOut>(product_), cell, sum);
   }
 
-  __device__ void run_wide(const Slice& slice) {
-    int cells[kWide];
+  __device__ void cells_of_wide(const Slice& slice, int (&cells)[kWide]) const {
 #pragma unroll
     for (int r = 0; r < kWide; ++r) {
       const int piece = r * kLanes + lane();
       cells[r] = slice.listed == 0 ? slice.first_cell + piece
                                    : a_.cells[window_.first_piece + slice.first_piece + piece];
     }
+  }
+
+  __device__ void run_wide(const Slice& slice) {
+    int cells[kWide];
+    cells_of_wide(slice, cells);
     Sum sums[kWide];
 #pragma unroll
     for (int r = 0; r < kWide; ++r)
@@ -389,29 +467,29 @@ class WindowProduct {
   Sum* cells_;  // in shared memory, [header.cells_most]
   E* staged_;   // in shared memory, [header.columns_most]
   // Single slices: read at once. Otherwise in device memory, its fields are read where needed.
-  std::conditional_t<kSingle, const Window, const Window&> window_;
+  std::conditional_t<kSlices == Slices::single, const Window, const Window&> window_;
 };
 
-template <class Walk, int kWide, bool kSingle, class T, class TOut>
+template <class Walk, int kWide, Slices kSlices, class T, class TOut>
 __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
-  WindowProduct<Walk, kWide, kSingle, T, TOut>(a, product, shared).run();
+  WindowProduct<Walk, kWide, kSlices, T, TOut>(a, product, shared).run();
 }
 
-template <int kWide, bool kSingle, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide, kSingle>, kBlocks<kWide, kSingle>)
+template <int kWide, Slices kSlices, class T, class TOut>
+__global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, kSlices, T>)
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByCudaCores, kWide, kSingle>(a, product);
+  run_window<ByCudaCores, kWide, kSlices>(a, product);
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide, false>)
+__global__ void __launch_bounds__(kThreadsMost<kWide, Slices::any>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
-  run_window<ByTensorCores, kWide, false>(a, product);
+  run_window<ByTensorCores, kWide, Slices::any>(a, product);
 }
 
 }  // namespace lanky::sparse::cuda
