@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bench/floor.hpp"
+#include "bench/measure.hpp"
 
 namespace lanky::bench {
 
@@ -30,13 +31,59 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
   }
 }
 
-/// (status, message) of each contestant on integer data, in the order of contestants().
-std::vector<std::pair<Status, std::string>> judge_integers(Session& session, Workload& workload) {
-  std::vector<std::pair<Status, std::string>> findings;
+/// Median wall time of work that waits for its end; short, since every case pays for it.
+double wall_us(Session& session, const std::function<void()>& work) {
+  MeasureOptions options = session.options;
+  options.min_rounds = 6;
+  options.max_rounds = 7;
+  options.max_seconds = 0.006;
+  const Sampler sampler = [&] {
+    session.stream.synchronize();
+    const double start = steady_seconds();
+    work();
+    return (steady_seconds() - start) * 1e6;
+  };
+  return measure({&sampler, 1}, options, session.clock).front().median_us;
+}
+
+/// Gives a plan made for other values those that the workload has now, and times that. None where
+/// its product is wrong afterwards.
+std::optional<double> judge_update(Session& session, Workload& workload, Contestant& contestant) {
+  if (contestant.status != Status::ok || !contestant.update) return std::nullopt;
+  std::optional<double> us;
+  try {
+    contestant.update();  // the first may load kernels
+    us = wall_us(session, contestant.update);
+  } catch (...) {
+    contestant.status = status_of_current_exception(contestant.message);
+  }
+  judge(session, workload, contestant, Fill::random);
+  if (contestant.status == Status::ok) return us;
+  contestant.message = "given new values: " + contestant.message;
+  return std::nullopt;
+}
+
+/// What is known of a contestant before it is built for random data.
+struct Finding {
+  Status status = Status::ok;
+  std::string message;
+  std::optional<double> update_us;
+};
+
+/// Contestants on integer data, in the order of contestants(), and given random values thereafter,
+/// which the workload keeps.
+std::vector<Finding> judge_integers(Session& session, Workload& workload) {
   workload.fill(Fill::integers);
-  for (Contestant& contestant : workload.contestants()) {
+  std::vector<Contestant> contestants = workload.contestants();
+  for (Contestant& contestant : contestants) {
     judge(session, workload, contestant, Fill::integers);
-    findings.emplace_back(contestant.status, contestant.message);
+    if (!contestant.update) contestant.run = nullptr;  // its memory may be wanted
+  }
+  workload.fill(Fill::random);
+  std::vector<Finding> findings;
+  for (Contestant& contestant : contestants) {
+    const std::optional<double> update_us = judge_update(session, workload, contestant);
+    findings.push_back({contestant.status, contestant.message, update_us});
   }
   return findings;
 }
@@ -65,13 +112,16 @@ void time_contestants(Session& session, Workload& workload,
   report.peak_us = workload.peak_us();
 }
 
-Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& verdict) {
+Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& verdict,
+                   const std::optional<double>& update_us) {
   return {.contestant = contestant.name,
           .variant = contestant.variant,
           .status = contestant.status,
           .message = contestant.message,
           .setup_us = contestant.setup_us,
+          .update_us = update_us,
           .plan_bytes = contestant.plan_bytes,
+          .setup_bytes = contestant.setup_bytes,
           .explanation = contestant.explanation,
           .verdict = verdict,
           .timing = std::nullopt};
@@ -119,15 +169,16 @@ bool CaseReport::all_ok() const {
 
 CaseReport run_workload(Session& session, Workload& workload) {
   CaseReport report{workload.subject(), workload.footprint(), std::nullopt, std::nullopt, {}};
-  const auto findings = judge_integers(session, workload);
-  workload.fill(Fill::random);
+  const std::vector<Finding> findings = judge_integers(session, workload);
   std::vector<Contestant> contestants = workload.contestants();
   for (std::size_t i = 0; i < contestants.size(); ++i) {
     Contestant& contestant = contestants[i];
     const std::optional<Verdict> verdict = judge(session, workload, contestant, Fill::random);
-    if (contestant.status == Status::ok)
-      std::tie(contestant.status, contestant.message) = findings[i];
-    report.outcomes.push_back(outcome_of(contestant, verdict));
+    if (contestant.status == Status::ok) {
+      contestant.status = findings[i].status;
+      contestant.message = findings[i].message;
+    }
+    report.outcomes.push_back(outcome_of(contestant, verdict, findings[i].update_us));
   }
   try {
     time_contestants(session, workload, contestants, report);

@@ -69,7 +69,9 @@ struct Outcome {
   Status status = Status::ok;
   std::string message;
   double setup_us = 0;
+  std::optional<double> update_us{};  // of Contestant::update, wall time
   std::int64_t plan_bytes = 0;
+  std::optional<std::int64_t> setup_bytes{};
   std::string explanation;
   std::optional<Verdict> verdict;  // on random data
   std::optional<Timing> timing;
@@ -110,7 +112,8 @@ class Workload {
   virtual Verdict check(Fill fill, const Contestant& contestant) = 0;
 };
 
-/// Checks every contestant on integer and on random data, and times those that are right.
+/// Checks every contestant on integer and on random data, given new values too where it takes them,
+/// and times those that are right.
 CaseReport run_workload(Session& session, Workload& workload);
 
 }  // namespace lanky::bench

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <lanky/stream.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,10 @@ struct Contestant {
   Product run;          // set where status is ok
   double setup_us = 0;  // from operands in device memory to the first product
   std::int64_t plan_bytes = 0;
+  /// Device memory that building took at its height, beyond what was in use after it; where known.
+  std::optional<std::int64_t> setup_bytes{};
+  /// Takes the values that the matrix has now, and waits for that; empty where that is not offered.
+  std::function<void()> update{};
   std::string explanation;  // a plan's own account of itself, the algorithm of a vendor
   bool triangle = false;    // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;

@@ -85,6 +85,11 @@ void copy(const Stream& stream, void* target, const void* source, std::int64_t b
 /// (mma.sync) or CUDA cores, whichever is faster in this arithmetic. tf32x3: a third of tf32's.
 double peak_flops(const Stream& stream, const GemmType& type);
 
+/// Memory of cudaMallocAsync, which lanky's is: begins to watch how much is in use; the most that
+/// was, beyond what is in use now. Both wait for the stream.
+void watch_memory(const Stream& stream);
+std::int64_t transient_bytes(const Stream& stream);
+
 /// Version of the CUDA runtime ("13.0"), and of the driver.
 std::string runtime_version();
 std::string driver_version();

@@ -170,6 +170,8 @@ def long_side(line):
 
 
 def geometric_mean(values):
+    if 0 in values:
+        return 0.0
     return math.exp(statistics.fmean(map(math.log, values)))
 
 

@@ -85,6 +85,10 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["graph_us"] = timing ? median_of(timing->graph) : Json(nullptr);
   line["cold_us"] = timing ? median_of(timing->cold) : Json(nullptr);
   line["setup_us"] = timing ? number(outcome.setup_us) : Json(nullptr);
+  if (std::holds_alternative<SpmvCase>(report.subject)) {
+    line["update_us"] = timing && outcome.update_us ? number(*outcome.update_us) : Json(nullptr);
+    line["setup_bytes"] = outcome.setup_bytes ? Json(*outcome.setup_bytes) : Json(nullptr);
+  }
   line["floor_us"] = report.floor ? median_of(report.floor->graph) : Json(nullptr);
   line["floor_batch_us"] = report.floor ? number(report.floor->warm.median_us) : Json(nullptr);
   if (std::holds_alternative<GemmCase>(report.subject))

@@ -104,7 +104,9 @@ class SpmvWorkload final : public Workload {
   VectorView<T> y_view() { return {y_.data(), matrix_.rows()}; }
 
   Contestant lanky(SpmvPath path) {
-    return make_contestant(
+    const bool pooled = session_.stream.device().is_cuda();
+    if (pooled) gpu::watch_memory(session_.stream);
+    Contestant made = make_contestant(
         "lanky", std::string(bench::name(path)), session_.stream, [&](Contestant& contestant) {
           auto plan =
               std::make_shared<SpmvPlan<T>>(session_.stream, view(), PlanOptions{.path = path});
@@ -113,7 +115,13 @@ class SpmvWorkload final : public Workload {
           contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
             plan->run(stream, x, y);
           };
+          contestant.update = [plan, values = VectorView<const T>{values_.data(), values_.size()}] {
+            plan->update_values(values);
+          };
         });
+    if (pooled && made.status == Status::ok)
+      made.setup_bytes = gpu::transient_bytes(session_.stream);
+    return made;
   }
 
   /// The matrix as one of cuSPARSE's algorithms takes it.

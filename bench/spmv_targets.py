@@ -58,6 +58,20 @@ def memory_share(point):
     return held / csr_bytes(point.line) if held else None
 
 
+def update_share(point):
+    """Of two products' time."""
+    if not point.own or not point.own.get("graph_us") or point.own.get("update_us") is None:
+        return None
+    return point.own["update_us"] / (2 * point.own["graph_us"])
+
+
+def transient_share(point):
+    """What the setup took beyond the plan, over twice CSR's bytes."""
+    if not point.own or point.own.get("setup_bytes") is None:
+        return None
+    return point.own["setup_bytes"] / (2 * csr_bytes(point.line))
+
+
 class Cell:
     """What one type came to: a figure, the worst (value, point), and whether it is good enough."""
 
@@ -161,6 +175,9 @@ def judged(points):
     t.add("cold: mean speed-up, all matrices", lambda p: p.cold_speedup(), (1.3, 1.5, 1.7))
     t.add("setup over 20 products and 0.5 ms, each", setup_share, 1.0, above=False, judge_worst=True)
     t.add("memory of the plan over CSR's, each", memory_share, 1.0, above=False, judge_worst=True)
+    t.add("memory of the setup beyond the plan over twice CSR's, each", transient_share, 1.0, above=False,
+          judge_worst=True)
+    t.add("update_values over 2 products, each", update_share, 1.0, above=False, judge_worst=True)
     return t
 
 

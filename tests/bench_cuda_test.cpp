@@ -134,6 +134,24 @@ TEST(BenchCuda, TheClockIsPlausible) {
   EXPECT_LT(mhz, 4000);
 }
 
+TEST(BenchCuda, MemoryOfAWhileIsSeen) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  constexpr std::int64_t kMegabyte = 1 << 20;
+  Buffer<char> before(stream, 64 * kMegabyte);
+  before = Buffer<char>(stream, 4 * kMegabyte);  // freed before the watch
+  gpu::watch_memory(stream);
+  EXPECT_EQ(gpu::transient_bytes(stream), 0);
+  {
+    const Buffer<char> held(stream, 8 * kMegabyte);
+    EXPECT_EQ(gpu::transient_bytes(stream), 0);  // still in use
+    const Buffer<char> above(stream, 24 * kMegabyte);
+  }
+  const Buffer<char> after(stream, 2 * kMegabyte);
+  // 36 MB were in use, and 6 are; the pool rounds up.
+  EXPECT_NEAR(static_cast<double>(gpu::transient_bytes(stream)), 30.0 * kMegabyte, kMegabyte);
+}
+
 /// Bytes that a streaming kernel of `write` bytes changed in a zeroed buffer of `size`.
 std::int64_t bytes_written(const Stream& stream, std::int64_t write, std::int64_t size,
                            int unroll) {
@@ -264,7 +282,10 @@ void expect_sparse_ok(Session& session, const std::string& spec, std::size_t con
       } else {
         EXPECT_EQ(name(outcome.status), "ok") << outcome.contestant << " " << outcome.message;
       }
+      EXPECT_EQ(outcome.update_us.has_value(), outcome.contestant == "lanky");
+      EXPECT_EQ(outcome.setup_bytes.has_value(), outcome.contestant == "lanky");
     }
+    EXPECT_GT(report.outcomes[0].update_us.value_or(0), 0);
   }
 }
 

@@ -176,6 +176,21 @@ TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
   }
 }
 
+TEST(SpmvCase, ThePlanAloneTakesNewValues) {
+  Session session(Device::cpu(), MeasureOptions::quick());
+  const Pattern pattern = io::generate<double>("mixed:400:90");
+  SpmvMatrix matrix(session.stream, "a", "", pattern);
+  for (const DType dtype : {DType::f64, DType::f16}) {
+    const auto workload = make_spmv_workload(session, matrix, dtype, SpmvSelection());
+    const CaseReport report = run_workload(session, *workload);
+    EXPECT_TRUE(report.all_ok());
+    for (const Outcome& outcome : report.outcomes) {
+      EXPECT_EQ(outcome.update_us.has_value(), outcome.contestant == "lanky");
+      EXPECT_FALSE(outcome.setup_bytes.has_value());  // memory of a CPU is not watched
+    }
+  }
+}
+
 TEST(SpmvSet, EveryGeneratorHasItsShareOfEverySize) {
   const std::vector<std::string> specs = drawn_matrices(9);
   std::map<std::string, int> shares;

@@ -608,7 +608,7 @@ TEST(Verify, AnEmptySumIsZero) {
 }
 
 /// y = A x of a small diagonal "matrix", with contestants that are right or wrong in a known way.
-class FakeWorkload final : public Workload {
+class FakeWorkload : public Workload {
  public:
   explicit FakeWorkload(const Stream& stream) : y_(stream, kRows) {}
 
@@ -655,19 +655,57 @@ class FakeWorkload final : public Workload {
                                   : check_bound(ErrorModel::ieee(DType::f64), y, reference_);
   }
 
- private:
+ protected:
   static constexpr int kRows = 40;
   double value(std::uint64_t seed, int i) const { return element(fill_, seed, i, 53); }
 
   Buffer<double> y_;
+
+ private:
   Fill fill_ = Fill::integers;
   std::vector<Reference> reference_;
 };
 
+/// The same with plans, which hold the values that they were made or updated with.
+class FakePlans final : public FakeWorkload {
+ public:
+  using FakeWorkload::FakeWorkload;
+
+  std::vector<Contestant> contestants() override {
+    std::vector<Contestant> all;
+    for (const char* name : {"takes-all", "forgets-one", "throws", "takes-none"}) {
+      const auto held = std::make_shared<std::vector<double>>(values());
+      all.emplace_back();
+      all.back().name = name;
+      all.back().run = [this, held](const Stream&, int) {
+        for (int i = 0; i < kRows; ++i)
+          y_.data()[i] = (*held)[static_cast<std::size_t>(i)] * value(2, i);
+      };
+      all.back().update = [this, held, forgets = all.size() == 2] {
+        const double kept = held->at(5);
+        *held = values();
+        if (forgets) held->at(5) = kept;
+      };
+    }
+    all[2].update = [] { throw Error(ErrorCode::device, "it broke"); };
+    all[3].update = nullptr;
+    return all;
+  }
+
+ private:
+  std::vector<double> values() const {
+    std::vector<double> all;
+    for (int i = 0; i < kRows; ++i)
+      all.push_back(value(1, i));
+    return all;
+  }
+};
+
+template <class Fake = FakeWorkload>
 CaseReport run_fake() {
   Session session(Device::cpu(),
                   {.min_rounds = 6, .max_rounds = 6, .max_seconds = 0.05, .batch_ms = 0.05});
-  FakeWorkload workload(session.stream);
+  Fake workload(session.stream);
   return run_workload(session, workload);
 }
 
@@ -689,6 +727,34 @@ TEST(Case, WrongAndFailingContestantsGetNoTimes) {
   EXPECT_FALSE(report.all_ok());
 }
 
+TEST(Case, ProductsMustBeRightAfterAnUpdate) {
+  const CaseReport report = run_fake<FakePlans>();
+  ASSERT_EQ(report.outcomes.size(), 4U);
+  const Status expected[] = {Status::ok, Status::wrong, Status::crash, Status::ok};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Outcome& outcome = report.outcomes[i];
+    EXPECT_EQ(outcome.status, expected[i]) << outcome.contestant << " " << outcome.message;
+    EXPECT_EQ(outcome.timing.has_value(), outcome.status == Status::ok) << outcome.contestant;
+    EXPECT_EQ(outcome.update_us.has_value(), i == 0) << outcome.contestant;
+  }
+  EXPECT_GT(*report.outcomes[0].update_us, 0);
+  EXPECT_NE(report.outcomes[1].message.find("given new values: element 5"), std::string::npos)
+      << report.outcomes[1].message;
+  EXPECT_EQ(report.outcomes[2].message, "given new values: it broke");
+}
+
+TEST(Record, WhatWasNotMeasuredIsNull) {
+  CaseReport report = run_fake<FakePlans>();
+  report.outcomes[0].setup_bytes = 0;
+  const std::vector<nlohmann::ordered_json> lines = to_json(report);
+  EXPECT_TRUE(lines[0]["update_us"].is_number());
+  EXPECT_EQ(lines[0]["setup_bytes"], 0);
+  for (const char* key : {"update_us", "setup_bytes"}) {
+    ASSERT_TRUE(lines[3].contains(key)) << key;
+    EXPECT_TRUE(lines[3][key].is_null()) << key;
+  }
+}
+
 TEST(Record, LinesHoldTheFixedNames) {
   const std::vector<nlohmann::ordered_json> lines = to_json(run_fake());
   ASSERT_EQ(lines.size(), 5U);
@@ -697,7 +763,7 @@ TEST(Record, LinesHoldTheFixedNames) {
          {"kind",     "case",       "class",          "m",      "n",       "nnz",        "dtype",
           "op",       "contestant", "variant",        "status", "warm_us", "graph_us",   "cold_us",
           "setup_us", "floor_us",   "floor_batch_us", "bytes",  "flops",   "plan_bytes", "error",
-          "bound"})
+          "bound",    "update_us",  "setup_bytes"})
       EXPECT_TRUE(line.contains(key)) << key << " is not in " << line.dump();
   }
   EXPECT_EQ(lines[0]["kind"], "spmv");

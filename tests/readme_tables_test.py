@@ -194,6 +194,20 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("worst 2.00 (1)", row)  # one that takes too long is one too many
         self.assertIn("| missed | b f64 |", row)
 
+    def test_sparse_targets_of_updates_and_transient_memory(self):
+        twice_csr = 2 * (1234567 * 12 + 20001 * 4)
+        memory, update = "memory of the setup beyond the plan over twice CSR's, each", "update_values over 2 products, each"
+        without = [spmv("a", "lanky", "auto", 5.0), spmv("b", "lanky", "auto", 5.0, update_us=None, setup_bytes=None)]
+        for name in (memory, update):  # of files of earlier versions too
+            self.assertIn("| - | - | - | - | not measured |", self.sparse_target(name, without))
+        lines = [spmv("a", "lanky", "auto", 5.0, update_us=5.0, setup_bytes=twice_csr // 4),
+                 spmv("a", "lanky", "mma", 5.0, update_us=99.0, setup_bytes=9 * twice_csr)]
+        self.assertIn("| 0.25 (1) |", self.sparse_target(memory, lines))
+        self.assertIn("| 0.50 (1) |", self.sparse_target(update, lines))
+        lines.append(spmv("b", "lanky", "auto", 5.0, update_us=20.0, setup_bytes=0))
+        self.assertIn("| 1.00, worst 2.00 (1) | - | - | - | missed | b f64 |", self.sparse_target(update, lines))
+        self.assertIn("| 0.00, worst 0.25 (1) |", self.sparse_target(memory, lines))
+
     def test_classes_and_plots_of_sparse_products(self):
         folder = self.root / "bench" / "results" / "h200"
         folder.mkdir(parents=True)

@@ -68,6 +68,12 @@ void copy(const Stream& /*stream*/, void* /*target*/, const void* /*source*/,
 double peak_flops(const Stream& /*stream*/, const GemmType& /*type*/) {
   absent();
 }
+void watch_memory(const Stream& /*stream*/) {
+  absent();
+}
+std::int64_t transient_bytes(const Stream& /*stream*/) {
+  absent();
+}
 std::string runtime_version() {
   return "";
 }
