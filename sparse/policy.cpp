@@ -14,10 +14,12 @@ namespace {
 
 // Slices of a window of a small matrix, about: 8 at most are multiplied in one go, a warp a slice.
 constexpr int kSingleSlices = 4;
-// Entries from which on a matrix has wide slices, and rows, where these are short.
+// Entries from which on a matrix has wide slices, and rows, where these are short; less where their
+// lengths differ.
 constexpr std::int64_t kWideLeast = 2'500'000;
-constexpr std::int64_t kWideUnevenLeast = 1'400'000;  // where row lengths differ
+constexpr std::int64_t kWideUnevenLeast = 1'400'000;
 constexpr std::int64_t kWideRowsLeast = 400'000;
+constexpr std::int64_t kWideUnevenRowsLeast = 150'000;
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
 constexpr std::int64_t kLargeLeast = 20'000'000;
@@ -56,6 +58,7 @@ struct Kind {
   std::int64_t work;  // entries, and as many as rows cost
   bool even = facts.longest <= 2 * mean;
   bool regular = even && facts.empty == 0 && mean <= kRegularMost;
+  bool brief = facts.longest <= 2 * kShortRow;  // rows of a piece or two
 };
 
 /// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
@@ -72,13 +75,13 @@ void shape_single(Shape& shape, const Kind& kind) {
   const std::int64_t shortest_until = kind.even || kind.mean >= 16 ? 420'000 : 700'000;
   shape.piece_most = nnz < shortest_until ? 8 : nnz < 1'400'000 ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
-  if (kind.regular || (kind.mean <= kShortRow && kind.facts.longest <= kAlignedMost)) {
-    const int pieces = kind.regular ? pieces_of(kind.facts.longest, shape.piece_most) : 1;
+  if (kind.regular || kind.brief) {
+    const int pieces = std::max(pieces_of(kind.facts.longest, shape.piece_most), 1);
     const std::int64_t rows = std::int64_t{kSingleSlices} * kLanes / pieces;
     return align(shape, kind, rows < kLanes ? rows : rows / kLanes * kLanes);
   }
-  // A window has less than this, and one row that is no longer: a piece for each row_cost + 1, and
-  // for each piece_most, are less than kSingleSlices slices.
+  // A window has less than this, and one row that is no longer: with a piece for each row_cost + 1,
+  // and for each piece_most, these are 8 slices at most.
   shape.window_cost = shape.piece_most * (nnz < 60'000 ? 48 : 88);
 }
 
@@ -130,8 +133,9 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
   const Kind kind{facts, static_cast<int>(size_of(dtype)),
                   std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1),
                   facts.nnz + shape.row_cost * facts.rows};
-  const bool wide = facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
-                    (kind.mean <= kShortRow && filled >= kWideRowsLeast);
+  const bool wide =
+      facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
+      (kind.mean <= kShortRow && filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast));
   if (!wide) {
     shape_single(shape, kind);
   } else {

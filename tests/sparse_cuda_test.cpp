@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
@@ -106,6 +108,42 @@ TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
   }
   for (Lane& lane : lanes)
     expect_exact(example.a, lane.operands, lane.y.to_host());
+}
+
+// The window of a split row that ends last adds up what the others left: which one it is, is a
+// matter of timing, which products on another stream disturb.
+TYPED_TEST(SparseCuda, SplitRowsAreReproducedAThousandTimesBesideOthers) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  Random random(12);
+  const auto a = matrix_of<T>({40'000, 3, 9000, 0, 25'000, 700, 31'000}, 900, random, uniform<T>);
+  const auto noise = matrix_of<T>(std::vector<std::int64_t>(20'000, 9), 900, random, uniform<T>);
+  const Stream stream(device);
+  const Stream other(device);
+  const SpmvPlan<T> plan(stream, a.view());
+  const SpmvPlan<T> other_plan(other, noise.view());
+  ASSERT_GT(plan.workspace_bytes(), 0);
+  const auto x = Buffer<T>::from(stream, vector_of<T>(900, random, uniform<T>));
+  Buffer<T> y(stream, a.rows);
+  Buffer<T> other_y(other, noise.rows);
+  // Whatever a workspace of the caller holds.
+  const std::vector<std::uint8_t> rubbish(plan.workspace_bytes(), 0x55);
+  auto memory = Buffer<std::uint8_t>::from(stream, rubbish);
+  plan.run(stream, x.view(), y.view());
+  const std::vector<T> wanted = y.to_host();
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    for (int i = 0; i < repeat % 4; ++i)
+      other_plan.run(other, x.view(), other_y.view());
+    if (repeat % 10 == 0) {
+      plan.run(stream, Accumulator<T>{1}, x.view(), Accumulator<T>{0}, y.view(),
+               Workspace{memory.data(), memory.size()});
+    } else {
+      plan.run(stream, x.view(), y.view());
+    }
+    const std::vector<T> got = y.to_host();
+    ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.size() * sizeof(T)), 0)
+        << "repeat " << repeat;
+  }
 }
 
 TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {

@@ -195,6 +195,7 @@ __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int3
   describe_pieces(pieces, tables.order + slice.first_piece, slice);
   const ColumnFacts facts = examine_columns(pieces, columns);
   const unsigned entries = pieces.total();
+  __syncwarp();  // all lanes have read the slice
   if (lane_of_warp() != 0) return;
   slice.kind = facts.shared ? IndexKind::shared : facts.by_steps;
   slice.first_index = static_cast<std::uint16_t>(entries);
