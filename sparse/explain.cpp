@@ -64,7 +64,7 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
   if (shape.granule > 1) out << ", from multiples of " << shape.granule << " rows on";
   if (header.split_rows > 0) {
     out << "; " << header.partials << " of split rows (" << header.split_rows
-        << "), whose sums a second kernel adds up";
+        << "), whose sums the last of them adds up";
   }
   if (header.columns_most > 0)
     out << "; they stage up to " << header.columns_most << " columns of x";

@@ -80,7 +80,7 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
         columns.str(),
         std::string(
             "  windows   5, of about 1000 in entries plus 4 a row; 3 of split rows (1), "
-            "whose sums a second kernel adds up\n"
+            "whose sums the last of them adds up\n"
             "  slices    up to 1 a window, of 32 pieces, or of 128 where lengths are equal\n"
             "  kernels   cpu: asked for\n")}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;

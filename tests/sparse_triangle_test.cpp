@@ -47,7 +47,7 @@ class SparseTriangle : public ::testing::Test {
 };
 TYPED_TEST_SUITE(SparseTriangle, PlanCases, OnName);
 
-EXECUTOR_TEST(SparseTriangle, ShortRunHasTheBitsOfAllOfTheMatrix) {
+EXECUTOR_TEST(SparseTriangle, RunHasTheBitsOfAllOfTheMatrix) {
   using T = typename TypeParam::Element;
   Random random(1);
   const Stream stream(device);

@@ -63,6 +63,7 @@ class NarrowWalk {
 
  private:
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
+  // In flight: as many as there are registers for.
   static constexpr int kSteps = sizeof(E) < 8 || (kShort && sizeof(E) == 8) ? 8
                                 : sizeof(E) == 8                            ? 6
                                                                             : 4;

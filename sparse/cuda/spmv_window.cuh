@@ -1,5 +1,5 @@
-// y = alpha A x + beta y on a packed matrix: a block for each window, a warp for
-// each slice. Shared memory: a sum for each cell of the window.
+// y = alpha A x + beta y on a packed matrix: a block for each window, a warp for each slice. Shared
+// memory: a sum for each cell of the window, and the columns of x that it stages.
 #pragma once
 
 #include <cstdint>
@@ -229,20 +229,6 @@ class WindowProduct {
     int end;
   };
 
-  /// The lane's piece of a slice that is not wide.
-  struct Piece {
-    int length;  // 0 where there is none
-    int cell;
-  };
-  __device__ Piece piece_of(const Slice& slice) const {
-    const bool exists = lane() < slice.width;
-    const std::int64_t told = window_.first_piece + slice.first_piece + lane();
-    Piece piece{exists ? slice.depth : 0, slice.first_cell + lane()};
-    if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
-    if (exists && slice.listed != 0) piece.cell = a_.cells[told];
-    return piece;
-  }
-
   /// At most one slice for each warp, and none wide: of a small matrix, of whose few steps only x
   /// is left to read after the wait. Returns the cells of the thread's row.
   __device__ CellRange run_single(const Slice& slice) {
@@ -332,6 +318,7 @@ class WindowProduct {
         });
   }
 
+  /// A slice that is not wide. ready(): see ByCudaCores::sum().
   template <class Ready>
   __device__ void run_narrow(const Slice& slice, Ready ready) {
     const bool exists = lane() < slice.width;
