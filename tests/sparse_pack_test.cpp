@@ -614,5 +614,30 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
   }
 }
 
+// For more there is no kernel without a loop.
+TEST(SparsePackLimits, WindowsOfSmallMatricesHaveAtMostASliceForEachOf8Warps) {
+  Random random(31);
+  const auto lengths = [&](std::int64_t rows, auto length) { return offsets_of(rows, length); };
+  const auto any_of = [&](std::int64_t most) {
+    return [&, most](std::int64_t) { return random_int(random, 0, most); };
+  };
+  for (const auto& offsets :
+       {lengths(30'000, [](std::int64_t) { return 1; }), lengths(4000, any_of(5)),
+        lengths(5000, any_of(16)), lengths(5000, any_of(64)), lengths(900, any_of(700)),
+        lengths(900, [](std::int64_t row) { return 81 + row % 20; }),
+        lengths(60'000, [](std::int64_t row) { return row % 10 == 0 ? 9 : 0; }),
+        lengths(20'000, [](std::int64_t row) { return row % 2000 == 0 ? 20'000 : 1; }),
+        lengths(9000, [](std::int64_t row) { return row % 64 < 32 ? 0 : 40; })}) {
+    const sparse::RowFacts facts = facts_of(offsets);
+    for (const DType dtype : {DType::f64, DType::f16}) {
+      const Shape shape = sparse::choose_shape(facts, dtype);
+      SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries");
+      EXPECT_EQ(shape.lane_pieces, 1);
+      const auto placement = sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape);
+      EXPECT_LE(placement.header.slices_most, 8);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lanky::testing
