@@ -195,10 +195,16 @@ class PackedCheck {
       if (window.partial >= 0) entries = std::min<std::int64_t>(entries, shape_.window_cost);
       cut = cut || length(row) > shape_.piece_most;
       const std::int64_t n = aligned(entries, shape_.piece_most) / shape_.piece_most;
+      const std::int64_t rest = entries % shape_.piece_most;
+      const std::int64_t full = rest == 0 ? n : n - 1;
       for (std::int64_t p = 0; p < n; ++p) {
-        const std::int64_t own = entries / n + (p < entries % n ? 1 : 0);
-        pieces.push_back({entry + p, n, row, static_cast<int>(own), static_cast<int>(p),
-                          static_cast<int>(row - window.first_row)});
+        WantedPiece& piece = pieces.emplace_back();
+        piece.first = p < full ? entry + p : entry + entries - rest;
+        piece.stride = p < full ? full : 1;
+        piece.row = row;
+        piece.length = static_cast<int>(p < full ? shape_.piece_most : rest);
+        piece.number = static_cast<int>(p);
+        piece.cell = static_cast<int>(row - window.first_row);
       }
     }
     if (cut) {

@@ -172,9 +172,18 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 constexpr int pieces_of(std::int64_t length, int piece_most) {
   return static_cast<int>((length + piece_most - 1) / piece_most);
 }
-/// Entries of piece `number` of a row's `pieces`, which its `length` entries are dealt to in turn.
-constexpr int piece_length(int length, int pieces, int number) {
-  return (length - number + pieces - 1) / pieces;
+/// What a piece has of a row's entries.
+struct PieceEntries {
+  int first;
+  int stride;  // from entry to entry
+  int length;
+};
+/// Of piece `number` of a row of `length` entries: pieces are full where there are enough, and
+/// entries are dealt to these in turn; the last piece has the rest.
+constexpr PieceEntries piece_entries(int length, int piece_most, int number) {
+  const int full = length / piece_most;
+  if (number < full) return {number, full, piece_most};
+  return {full * piece_most, 1, length % piece_most};
 }
 /// What sorts a window's pieces of equal length; those of one group keep the order of cells.
 inline constexpr int kPieceGroups = 8;

@@ -26,6 +26,8 @@ constexpr std::int64_t kLargeLeast = 20'000'000;
 // Rows of about equal length up to this many entries are never cut: windows of whole slices.
 constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
+// Pieces of longer ones.
+constexpr std::int64_t kRegularPiece = 27;
 // Windows at work at once, four warps each.
 constexpr std::int64_t kWindowsAtOnce = 132 * 8;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
@@ -73,7 +75,9 @@ void align(Shape& shape, const Kind& kind, std::int64_t rows) {
 void shape_single(Shape& shape, const Kind& kind) {
   const std::int64_t nnz = kind.facts.nnz;
   const std::int64_t shortest_until = kind.even || kind.mean >= 16 ? 420'000 : 700'000;
-  shape.piece_most = nnz < shortest_until ? 8 : nnz < 1'400'000 ? 16 : 32;
+  const bool two = kind.regular && kind.mean <= 16 && kind.bytes >= 4;  // pieces of 8 at most
+  const bool shortest = nnz < shortest_until || kind.facts.longest <= kShortRow || two;
+  shape.piece_most = shortest ? 8 : nnz < 1'400'000 ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
   if (kind.regular || kind.brief) {
     const int pieces = std::max(pieces_of(kind.facts.longest, shape.piece_most), 1);
@@ -91,16 +95,19 @@ void shape_regular(Shape& shape, const Kind& kind) {
   const bool large = kind.facts.nnz >= kLargeLeast;
   if (kind.mean <= kAlignedMost) {
     shape.piece_most = kPieceMostLimit;
-    const std::int64_t most =
-        std::min<std::int64_t>(28'000 / kind.mean, kind.bytes < 8 || kind.mean <= 4 ? 2048 : 1024);
+    const bool small = kind.bytes < 8;  // elements
+    const std::int64_t rows_most = kind.mean > 4 ? (small ? 2048 : 1024) : (small ? 3072 : 2048);
+    const std::int64_t most = std::min((small ? 56'000 : 28'000) / kind.mean, rows_most);
     // As many rows in each round of windows.
     const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
     const std::int64_t rows = round_up(ceil_div(kind.facts.rows, kWindowsAtOnce * rounds),
                                        rounds == 1 ? kLanes : 4 * kLanes);
     return align(shape, kind, std::max<std::int64_t>(rows, 4 * kLanes));
   }
-  shape.piece_most = kind.bytes < 8 ? 32 : large ? 64 : 24;
-  const std::int64_t most = kind.bytes < 8 || large ? 16'384 : 8192;
+  // Rows of one length have pieces of one length.
+  shape.piece_most = static_cast<std::int32_t>(
+      ceil_div(kind.facts.longest, ceil_div(kind.facts.longest, kRegularPiece)));
+  const std::int64_t most = kind.bytes < 8 ? 16'384 : large ? 12'288 : 8192;
   shape.window_cost =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, most));
 }

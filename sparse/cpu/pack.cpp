@@ -389,13 +389,15 @@ class PackedPieces {
     for (int row = 0; row < window.rows; ++row) {
       const int begin = first_cell(window, row);
       const int end = first_cell(window, row + 1);
-      std::uint32_t length = 0;
-      for (int cell = begin; cell < end; ++cell) {
-        by_cell_[cell].first_entry = row_entry + static_cast<std::uint32_t>(cell - begin);
-        by_cell_[cell].stride = static_cast<std::uint16_t>(end - begin);
+      int length = 0;
+      for (int cell = begin; cell < end; ++cell)
         length += by_cell_[cell].length;
+      for (int cell = begin; cell < end; ++cell) {
+        const PieceEntries own = piece_entries(length, a_.header.shape.piece_most, cell - begin);
+        by_cell_[cell].first_entry = row_entry + static_cast<std::uint32_t>(own.first);
+        by_cell_[cell].stride = static_cast<std::uint16_t>(own.stride);
       }
-      row_entry += length;
+      row_entry += static_cast<std::uint32_t>(length);
     }
     for (Piece& piece : pieces_)
       piece = by_cell_[piece.cell];

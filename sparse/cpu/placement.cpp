@@ -41,11 +41,11 @@ void WindowPieces::list_row(int row, std::int64_t begin, std::int64_t end, bool 
   const auto length = static_cast<int>(end - begin);
   const int pieces = pieces_of(length, shape_.piece_most);
   for (int number = 0; number < pieces; ++number) {
-    pieces_.push_back({static_cast<std::uint32_t>(begin + number),
-                       static_cast<std::uint16_t>(pieces),
-                       static_cast<std::uint16_t>(cut ? pieces_.size() : row),
-                       static_cast<std::uint8_t>(piece_length(length, pieces, number)),
-                       static_cast<std::uint8_t>(group_of(number))});
+    const PieceEntries own = piece_entries(length, shape_.piece_most, number);
+    pieces_.push_back(
+        {static_cast<std::uint32_t>(begin + own.first), static_cast<std::uint16_t>(own.stride),
+         static_cast<std::uint16_t>(cut ? pieces_.size() : row),
+         static_cast<std::uint8_t>(own.length), static_cast<std::uint8_t>(group_of(number))});
   }
 }
 

@@ -14,7 +14,7 @@ namespace lanky::sparse::cpu {
 /// A piece of a window.
 struct Piece {
   std::uint32_t first_entry;  // from the window's
-  std::uint16_t stride;       // from entry to entry: the pieces of its row
+  std::uint16_t stride;       // from entry to entry
   std::uint16_t cell;
   std::uint8_t length;
   std::uint8_t group;  // group_of() its number in the row; read only where pieces are sorted

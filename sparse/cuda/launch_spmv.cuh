@@ -36,7 +36,11 @@ inline constexpr std::int64_t kShallowLeast = 2'000'000;
 template <class T>
 Slices slices_of(SpmvPath path, const PackedHeader& a) {
   if (kHasMma<T> && path == SpmvPath::mma) return Slices::any;
-  if (a.shape.lane_pieces == 1) return a.slices_most <= kWarpsMost ? Slices::single : Slices::any;
+  if (a.shape.lane_pieces == 1) {
+    return a.slices_most > kWarpsMost                    ? Slices::any
+           : a.shape.piece_most <= kStepsAtOnce<T, true> ? Slices::single
+                                                         : Slices::deep;
+  }
   const auto rows = [&](RowClass c) { return a.class_rows[static_cast<int>(c)]; };
   const std::int64_t shallow = rows(RowClass::short_row);
   const bool no_other = rows(RowClass::medium) + rows(RowClass::long_row) == 0;
@@ -55,6 +59,8 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
   switch (slices_of<T>(path, a)) {
     case Slices::single:
       return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
+    case Slices::deep:
+      return &spmv_cuda_kernel<1, Slices::deep, T, TOut>;
     case Slices::shallow:
       if constexpr (kWide > 1) return &spmv_cuda_kernel<kWide, Slices::shallow, T, TOut>;
       break;
@@ -65,9 +71,17 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
               : &spmv_cuda_kernel<1, Slices::any, T, TOut>;
 }
 
+/// Whether the plan is likely in the L2 already, from the product before: half of it is far from
+/// each multiprocessor. What comes from memory only gets in its own way.
+template <class T>
+bool fetches_ahead(const PackedHeader& a) {
+  constexpr std::int64_t kMost = 48 << 20;
+  return a.slots * static_cast<std::int64_t>(sizeof(T)) + a.index_units * kIndexUnit <= kMost;
+}
+
 template <class T>
 dim3 threads_of(SpmvPath path, const PackedHeader& a) {
-  if (slices_of<T>(path, a) == Slices::single) return dim3(std::max(a.slices_most, 1) * kLanes);
+  if (one_a_warp(slices_of<T>(path, a))) return dim3(std::max(a.slices_most, 1) * kLanes);
   const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
   return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
@@ -104,7 +118,8 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
                                          device::DeviceScalar<Accumulator<T>>(product.alpha),
                                          device::DeviceScalar<Accumulator<T>>(product.beta),
                                          device::device_pointer(product.partials),
-                                         product.arrivals};
+                                         product.arrivals,
+                                         fetches_ahead<T>(header)};
 
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, header),

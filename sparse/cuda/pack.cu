@@ -574,7 +574,8 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
     return packed;
   }
   const int slices_most = device::ceil_div(totals.pieces_most, kLanes);  // if none is wide
-  const bool cut_rows = totals.cut_rows_most > 0;
+  const bool row_cells_told = totals.cut_rows_most > 0;
+  const bool any_cut = row_cells_told || header.split_rows > 0;
   const Buffer<Slice> laid_out(stream, windows * slices_most);
   const PackArguments arguments{cut.starts.data(),
                                 a.row_offsets,
@@ -582,8 +583,8 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                                 static_cast<unsigned>(a.index_base),
                                 shape,
                                 {.cells = totals.cells_most,
-                                 .cut_cells = cut_rows ? totals.cells_most : 0,
-                                 .row_cells = cut_rows ? totals.cut_rows_most + 1 : 0,
+                                 .cut_cells = any_cut ? totals.cells_most : 0,
+                                 .row_cells = row_cells_told ? totals.cut_rows_most + 1 : 0,
                                  .keys = std::max(shape.piece_most, kPieceGroups),
                                  .warps = threads_for(slices_most) / kLanes,
                                  .slices = slices_most},

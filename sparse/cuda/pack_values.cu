@@ -26,7 +26,7 @@ __host__ __device__ int cells_most(const PackedHeader& header) {
 }
 /// Of windows that have cut rows.
 __host__ __device__ int cut_cells_most(const PackedHeader& header) {
-  return header.row_cells > 0 ? header.cells_most : 0;
+  return header.row_cells > 0 || header.split_rows > 0 ? header.cells_most : 0;
 }
 
 /// Which entries each cell of a window has, in shared memory.
@@ -34,22 +34,18 @@ struct CellTables {
   std::uint32_t* entries;  // [cells] the first, from the window's
   std::uint16_t* strides;  // [cells] from entry to entry, where rows are cut
   std::uint8_t* lengths;   // [cells]
-  int common_stride;       // of all cells; 0 where rows are cut
+  bool cut;                // rows are
 
   __device__ CellTables(void* shared, const PackedHeader& header, const Window& window)
       : entries(static_cast<std::uint32_t*>(shared)),
         strides(reinterpret_cast<std::uint16_t*>(entries + cells_most(header))),
         lengths(reinterpret_cast<std::uint8_t*>(strides + cut_cells_most(header))),
-        common_stride(window.partial >= 0          ? window.pieces
-                      : window.first_row_cell >= 0 ? 0
-                                                   : 1) {}
+        cut(window.partial >= 0 || window.first_row_cell >= 0) {}
   static int bytes(const PackedHeader& header) {
     return cells_most(header) * static_cast<int>(sizeof(std::uint32_t) + sizeof(std::uint8_t)) +
            cut_cells_most(header) * static_cast<int>(sizeof(std::uint16_t));
   }
-  __device__ int stride(int cell) const {
-    return common_stride > 0 ? common_stride : static_cast<int>(strides[cell]);
-  }
+  __device__ int stride(int cell) const { return cut ? static_cast<int>(strides[cell]) : 1; }
 };
 
 /// Of piece i of a slice of `window`.
@@ -77,15 +73,22 @@ __device__ void sum_lengths(const CellTables& tables, int cells) {
 }
 
 /// From the sums of lengths, of which those at the first cells of rows stay, to the entries that
-/// are dealt to the others. By a block.
+/// are dealt to the others. `row_cells`: nullptr where all cells are of one row. By a block.
 __device__ void deal_entries(const CellTables& tables, const std::uint16_t* row_cells, int rows,
-                             int cells) {
+                             int cells, int piece_most) {
   for (int cell = static_cast<int>(threadIdx.x); cell < cells;
        cell += static_cast<int>(blockDim.x)) {
-    const int row = row_of_cell(row_cells, rows, cell);
-    const int first = row_cells[row];
-    if (cell > first) tables.entries[cell] = tables.entries[first] + (cell - first);
-    tables.strides[cell] = static_cast<std::uint16_t>(row_cells[row + 1] - first);
+    int first = 0;
+    int end = cells;
+    if (row_cells != nullptr) {
+      const int row = row_of_cell(row_cells, rows, cell);
+      first = row_cells[row];
+      end = row_cells[row + 1];
+    }
+    const int length = (end - 1 - first) * piece_most + tables.lengths[end - 1];
+    const PieceEntries own = piece_entries(length, piece_most, cell - first);
+    if (cell > first) tables.entries[cell] = tables.entries[first] + own.first;
+    tables.strides[cell] = static_cast<std::uint16_t>(own.stride);
   }
 }
 
@@ -94,16 +97,12 @@ template <class E>
 __device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
                              const Window& window) {
   const int cells = cells_of(window);
-  if (window.partial >= 0) {
-    for (int cell = static_cast<int>(threadIdx.x); cell < cells;
-         cell += static_cast<int>(blockDim.x))
-      tables.entries[cell] = cell;
-    return;
-  }
   sum_lengths(tables, cells);
-  if (window.first_row_cell < 0) return;
+  if (!tables.cut) return;
   __syncthreads();  // all sums are there
-  deal_entries(tables, a.row_cells + window.first_row_cell, window.rows, cells);
+  const std::uint16_t* const row_cells =
+      window.partial < 0 ? a.row_cells + window.first_row_cell : nullptr;
+  deal_entries(tables, row_cells, window.rows, cells, a.header.shape.piece_most);
 }
 
 /// The values of one slice, by a warp to `slots`, its first.

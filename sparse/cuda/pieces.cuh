@@ -10,7 +10,7 @@ namespace lanky::sparse::cuda {
 /// What the tables of a block must hold, for any window of a matrix.
 struct PieceTableSizes {
   int cells;
-  int cut_cells;  // these two: 0 where no window has cut rows
+  int cut_cells;  // these two: 0 where no row is cut
   int row_cells;
   int keys;  // of a sort
   int warps;
@@ -36,7 +36,7 @@ struct PieceTables {
   std::uint16_t* grouped;    // [cells] in the order of groups, where rows are cut
   std::uint8_t* lengths;     // [cells]; 0 of an empty row
   std::uint8_t* grades;      // [cells] kPieceGroups - group, where rows are cut
-  int common_stride;         // of all pieces; 0 where rows are cut
+  bool cut;                  // rows are
 
   __device__ PieceTables(void* shared, const PieceTableSizes& sizes, const WindowStart& window)
       : slices(static_cast<Slice*>(shared)),
@@ -49,11 +49,9 @@ struct PieceTables {
         grouped(strides + sizes.cut_cells),
         lengths(reinterpret_cast<std::uint8_t*>(grouped + sizes.cut_cells)),
         grades(lengths + sizes.cells),
-        common_stride(window.split >= 0 ? window.pieces : 1 - window.cut) {}
+        cut(window.split >= 0 || window.cut == 1) {}
 
-  __device__ int stride(int cell) const {
-    return common_stride > 0 ? common_stride : static_cast<int>(strides[cell]);
-  }
+  __device__ int stride(int cell) const { return cut ? static_cast<int>(strides[cell]) : 1; }
 };
 
 /// The last of a window's rows whose first cell is not beyond `cell`: the one that it is of.
@@ -189,20 +187,24 @@ class PieceSort {
   }
 
  private:
-  /// Piece `number` of the `pieces` of a row, from entry `first` of the window's on.
-  __device__ void put(int cell, std::int64_t first, int length, int pieces, int number) const {
-    tables_.entries[cell] = static_cast<std::uint32_t>(first + number);
-    tables_.lengths[cell] = static_cast<std::uint8_t>(piece_length(length, pieces, number));
+  /// Piece `number` of a row of `length` entries, from entry `first` of the window's on.
+  __device__ void put(int cell, std::int64_t first, int length, int number) const {
+    const PieceEntries own = piece_entries(length, piece_most_, number);
+    tables_.entries[cell] = static_cast<std::uint32_t>(first + own.first);
+    tables_.strides[cell] = static_cast<std::uint16_t>(own.stride);
+    tables_.lengths[cell] = static_cast<std::uint8_t>(own.length);
   }
 
   __device__ void list_split() const {
     for (int cell = thread(); cell < window_.pieces; cell += threads())
-      put(cell, 0, static_cast<int>(entries_), window_.pieces, cell);
+      put(cell, 0, static_cast<int>(entries_), cell);
   }
 
   __device__ void list_whole() const {
-    for (int row = thread(); row < window_.rows; row += threads())
-      put(row, first_entry(row), length(row), 1, 0);
+    for (int row = thread(); row < window_.rows; row += threads()) {
+      tables_.entries[row] = static_cast<std::uint32_t>(first_entry(row));
+      tables_.lengths[row] = static_cast<std::uint8_t>(length(row));
+    }
   }
 
   __device__ void list_cut() const {
@@ -219,9 +221,7 @@ class PieceSort {
     for (int cell = thread(); cell < window_.pieces; cell += threads()) {
       const int row = row_of_cell(tables_.row_cells, window_.rows, cell);
       const int number = cell - tables_.row_cells[row];
-      const int pieces = tables_.row_cells[row + 1] - tables_.row_cells[row];
-      put(cell, first_entry(row), length(row), pieces, number);
-      tables_.strides[cell] = static_cast<std::uint16_t>(pieces);
+      put(cell, first_entry(row), length(row), number);
       tables_.grades[cell] = static_cast<std::uint8_t>(kPieceGroups - group_of(number));
     }
   }

@@ -32,6 +32,12 @@ struct Factors {
   const E* staged;  // the part of x that the window staged in shared memory
 };
 
+/// Steps of a slice that is not wide in flight: as many as there are registers for.
+template <class E, bool kShort>
+inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
+                                    : sizeof(E) == 8 && !kShort ? 6
+                                                                : 8;
+
 /// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
 /// registers.
 template <class E, class Kind>
@@ -45,28 +51,37 @@ class NarrowWalk {
     device::load_stream_widened_if(shift_, indices<std::uint16_t>() + lane,
                                    kind == IndexKind::shared && length > 0);
   }
+  /// Where `other` stands.
+  template <class Other>
+  __device__ NarrowWalk(const NarrowWalk<E, Other>& other, Kind kind)
+      : slice_(other.slice_),
+        kind_(kind),
+        lane_(other.lane_),
+        length_(other.length_),
+        slot_(other.slot_),
+        step_(other.step_),
+        shift_(other.shift_) {}
 
-  /// Of the lane's piece. ready() is called before x is read, when the first steps are loaded.
+  /// Whether steps are left.
+  __device__ bool goes_on() const { return step_ < slice_.depth; }
+
+  /// Adds the next steps to the sum of the lane's piece. ready() is called before x is read, when
+  /// the rest is loaded.
   template <class Ready>
-  __device__ Sum sum(const Factors<E>& factors, Ready ready) {
-    Sum sum{0};
-    int k = 0;
-    do {
-      Steps steps;
-      load(k, steps);
-      if (k == 0) ready();
-      multiply(k, steps, factors, sum);
-      k += kSteps;
-    } while (k < slice_.depth);
-    return sum;
+  __device__ void add(const Factors<E>& factors, Sum& sum, Ready ready) {
+    Steps steps;
+    load(step_, steps);
+    ready();
+    multiply(step_, steps, factors, sum);
+    step_ += kSteps;
   }
 
  private:
+  template <class OtherE, class Other>
+  friend class NarrowWalk;
+
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
-  // In flight: as many as there are registers for.
-  static constexpr int kSteps = sizeof(E) < 8 || (kShort && sizeof(E) == 8) ? 8
-                                : sizeof(E) == 8                            ? 6
-                                                                            : 4;
+  static constexpr int kSteps = kStepsAtOnce<E, kShort>;
 
   /// What is loaded of kSteps steps.
   struct Steps {
@@ -163,7 +178,8 @@ class NarrowWalk {
   Kind kind_;
   int lane_;
   int length_;
-  int slot_;             // of the lane in the next step to be loaded
+  int slot_;             // of the lane in the next step
+  int step_ = 0;         // the next one
   std::uint32_t shift_;  // kind shared: the offset of the lane's piece
 };
 
@@ -185,31 +201,33 @@ template <class E, int kPieces, IndexKind kKind>
 class WideWalk {
  public:
   using Sum = decltype(device::widen(E{}));
-  using Index = typename IndexWordOf<kKind>::Type;
 
-  __device__ WideWalk(const SliceView<E>& slice, int lane) : slice_(slice), lane_(lane) {
+  __device__ WideWalk(const SliceView<E>& slice, int lane)
+      : values_(slice.values + lane * kPieces),
+        indices_(reinterpret_cast<const Index*>(slice.indices) + lane * kPieces),
+        bases_(slice.bases),
+        left_(slice.depth) {
     if constexpr (kKind == IndexKind::shared) {
+      const auto* const offsets = reinterpret_cast<const Index*>(slice.indices) + lane;
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
-        shift_[r] = __ldg(indices() + r * kLanes + lane);
+        offset_[r] = __ldg(offsets + r * kLanes);
     }
   }
 
   /// Adds to the sums of the lane's pieces.
-  __device__ void add(const Factors<E>& factors, Sum (&sums)[kPieces]) const {
-    for (int k = 0; k < slice_.depth; k += kSteps) {
-      const auto exists = [&](int i) { return k + i < slice_.depth; };
-      Steps steps;
-      if constexpr (has_bases(kKind)) load_bases(steps, k);
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        if constexpr (kKind != IndexKind::shared)
-          device::load_stream_if(steps.index[i], indices() + slot_of(k + i), exists(i));
-      }
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i)
-        device::load_stream_if(steps.value[i], slice_.values + slot_of(k + i), exists(i));
-      multiply(steps, factors, sums, exists);
+  __device__ void add(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+    for (; left_ >= kSteps; left_ -= kSteps)
+      add_steps<kSteps>(factors, sums);
+    switch (left_) {
+      case 3:
+        return add_steps<3>(factors, sums);
+      case 2:
+        return add_steps<2>(factors, sums);
+      case 1:
+        return add_steps<1>(factors, sums);
+      default:
+        break;
     }
   }
 
@@ -217,64 +235,58 @@ class WideWalk {
   // In flight: 8 had no registers left on an H200 and took 1.1 to 2 times as long as 4, 2 took
   // 1.02 to 1.2 times.
   static constexpr int kSteps = 4;
+  static constexpr int kWidth = kPieces * kLanes;
+  using Index = typename IndexWordOf<kKind>::Type;
 
-  /// What is loaded of kSteps steps.
-  struct Steps {
-    std::uint32_t base[kSteps];
-    Index index[kSteps][kPieces];
-    E value[kSteps][kPieces];
-  };
-
-  /// The first of the lane's slots in step k.
-  __device__ int slot_of(int k) const {
-    return k * slice_.width + lane_ * kPieces;
-  }
-
-  __device__ const Index* indices() const {
-    return reinterpret_cast<const Index*>(slice_.indices);
-  }
-
-  /// In a word; k is a multiple of kBaseUnit.
-  __device__ void load_bases(Steps& steps, int k) const {
+  /// The next kCount steps.
+  template <int kCount>
+  __device__ void add_steps(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+    std::uint32_t base[kBaseUnit];
+    Index index[kCount][kPieces];
+    E value[kCount][kPieces];
+    E factor[kCount][kPieces];
     static_assert(kSteps == kBaseUnit);
-    device::load_stream_if(steps.base, slice_.bases + k, true);
-  }
-
-  __device__ std::uint32_t column(const Steps& steps, int i, int r) const {
-    if constexpr (kKind == IndexKind::shared) return steps.base[i] + shift_[r];
-    if constexpr (kKind == IndexKind::offset8 || kKind == IndexKind::offset16)
-      return steps.base[i] + steps.index[i][r];
-    return steps.index[i][r];
-  }
-
-  template <class Exists>
-  __device__ void multiply(const Steps& steps, const Factors<E>& factors, Sum (&sums)[kPieces],
-                           Exists exists) const {
-    E factor[kSteps][kPieces];
+    if constexpr (has_bases(kKind)) device::load_stream_if(base, bases_, true);
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
+    for (int i = 0; i < kCount; ++i) {
+      if constexpr (kKind == IndexKind::shared) {
+        memcpy(index[i], offset_, sizeof(offset_));
+      } else {
+        device::load_stream_if(index[i], indices_ + i * kWidth, true);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      device::load_stream_if(value[i], values_ + i * kWidth, true);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         if constexpr (kKind == IndexKind::staged) {
-          factor[i][r] = exists(i) ? factors.staged[column(steps, i, r)] : E{};
+          factor[i][r] = factors.staged[index[i][r]];
         } else {
-          device::load_if(factor[i][r], factors.x + column(steps, i, r), exists(i));
+          std::uint32_t column = index[i][r];
+          if constexpr (has_bases(kKind)) column += base[i];
+          device::load_if(factor[i][r], factors.x + column, true);
         }
       }
     }
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
+    for (int i = 0; i < kCount; ++i) {
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r) {
-        if (exists(i))
-          sums[r] = fma(device::widen(steps.value[i][r]), device::widen(factor[i][r]), sums[r]);
-      }
+      for (int r = 0; r < kPieces; ++r)
+        sums[r] = fma(device::widen(value[i][r]), device::widen(factor[i][r]), sums[r]);
     }
+    bases_ += kCount;
+    indices_ += kCount * kWidth;
+    values_ += kCount * kWidth;
   }
 
-  SliceView<E> slice_;
-  int lane_;
-  std::uint16_t shift_[kPieces];  // kind shared: offsets of the lane's pieces
+  const E* values_;                // of the lane, in the next step
+  const Index* indices_;           // likewise
+  const std::uint32_t* bases_;     // of the next step
+  int left_;                       // steps
+  std::uint16_t offset_[kPieces];  // kind shared: of the lane's pieces
 };
 
 /// Several wide slices of kDepth steps, which are all of theirs: as many loads in flight as of one

@@ -17,7 +17,8 @@ namespace lanky::sparse::cuda {
 
 /// The slices of a window that a kernel is for.
 enum class Slices : std::uint8_t {
-  single,   // one for each warp of the block at most, and none wide: of small matrices
+  single,   // one for each warp of the block at most, none wide, of few steps: of small matrices
+  deep,     // the same, of more steps
   shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
   any
 };
@@ -26,16 +27,20 @@ enum class Slices : std::uint8_t {
 // each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide, as small
 // matrices need registers more.
 inline constexpr int kWarpsMost = 8;
+constexpr bool one_a_warp(Slices slices) {
+  return slices == Slices::single || slices == Slices::deep;
+}
 template <int kWide, Slices kSlices>
 inline constexpr int kThreadsMost =
-    (kWide > 1 || kSlices == Slices::single ? kWarpsMost : kWarpsMost / 2) * kLanes;
+    (kWide > 1 || one_a_warp(kSlices) ? kWarpsMost : kWarpsMost / 2) * kLanes;
 template <int kWide, Slices kSlices, class T>
-inline constexpr int kBlocks = kWide > 1                   ? 4
-                               : kSlices != Slices::single ? 6
-                               : sizeof(T) < 8             ? 4
-                                                           : 3;
-inline constexpr int kGroup = 4;           // shallow slices that a warp multiplies at once
-inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
+inline constexpr int kBlocks = kWide > 1                                    ? 4
+                               : !one_a_warp(kSlices)                       ? 6
+                               : sizeof(T) < 8 && kSlices == Slices::single ? 4
+                                                                            : 3;
+inline constexpr int kGroup = 4;              // shallow slices that a warp multiplies at once
+inline constexpr int kCellsOfThread = 16;     // that one thread adds up, for a row
+inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
 
 /// A Product as a kernel argument.
 template <class T, class TOut>
@@ -46,6 +51,7 @@ struct DeviceProduct {
   device::DeviceScalar<Accumulator<T>> beta;
   device::DeviceAccumulator<T>* partials;  // [header.partials]
   unsigned* arrivals;                      // [header.split_rows]
+  bool fetch_ahead;                        // windows have their beginning fetched at once
 };
 
 /// Writes rows of y with alpha and beta, which are read once a warp.
@@ -99,18 +105,38 @@ __device__ auto with_kind(IndexKind kind, Visit visit) {
 
 /// Slices by SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
 struct ByCudaCores {
-  /// The sum of the lane's piece of a slice that is not wide. ready() is called, by all warps that
-  /// have called sum(), before x is read. kShort: by code that is fetched soon.
-  template <bool kShort, class E, class Ready>
+  /// The sum of the lane's piece of a slice that is not wide.
+  template <class E>
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                             int lane, int length, Ready ready) {
-    if constexpr (kShort) {
-      return NarrowWalk<E, IndexKind>(slice, kind, lane, length).sum(factors, ready);
-    } else {
-      return with_kind(kind, [&](auto constant) {
-        return NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).sum(factors, ready);
+                             int lane, int length) {
+    decltype(device::widen(E{})) sum{0};
+    with_kind(kind, [&](auto constant) {
+      NarrowWalk<E, decltype(constant)> walk(slice, constant, lane, length);
+      do {
+        walk.add(factors, sum, [] {});
+      } while (walk.goes_on());
+    });
+    return sum;
+  }
+
+  /// The same, its first steps by code that is fetched soon. ready() is called, by all warps,
+  /// before x is read.
+  template <bool kDeep, class E, class Ready>
+  static __device__ auto sum_at_once(const SliceView<E>& slice, IndexKind kind,
+                                     const Factors<E>& factors, int lane, int length, Ready ready) {
+    decltype(device::widen(E{})) sum{0};
+    NarrowWalk<E, IndexKind> first(slice, kind, lane, length);
+    first.add(factors, sum, ready);
+    if constexpr (kDeep) {
+      if (!first.goes_on()) return sum;
+      with_kind(kind, [&](auto constant) {
+        NarrowWalk<E, decltype(constant)> rest(first, constant);
+        do {
+          rest.add(factors, sum, [] {});
+        } while (rest.goes_on());
       });
     }
+    return sum;
   }
 
   /// Adds to sums[r] of the lane's piece r of a wide slice.
@@ -125,10 +151,9 @@ struct ByCudaCores {
 
 /// The same by SpmvPath::mma, on tensor cores.
 struct ByTensorCores {
-  template <bool kShort, class E, class Ready>
+  template <class E>
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                             int lane, int length, Ready ready) {
-    ready();
+                             int lane, int length) {
     decltype(device::widen(E{})) sums[1];
     SliceMma<E, 1>(slice, kind, factors, lane).walk(sums, length);
     return sums[0];
@@ -160,8 +185,14 @@ class WindowProduct {
   /// sums after it.
   __device__ void run() {
     const Slice first = load_slice(warp());
+    if (!one_a_warp(kSlices) && product_.fetch_ahead) fetch_ahead();
     if (window_.gaps != 0) clear_cells();
-    const CellRange range = kSlices == Slices::single ? run_single(first) : run_slices(first);
+    CellRange range;
+    if constexpr (one_a_warp(kSlices)) {
+      range = run_single(first);
+    } else {
+      range = run_slices(first);
+    }
     if (window_.direct != 0) return;
     __syncthreads();  // all cells are written before they are added up
     if (window_.partial >= 0) {
@@ -233,7 +264,10 @@ class WindowProduct {
   /// is left to read after the wait. Returns the cells of the thread's row.
   __device__ CellRange run_single(const Slice& slice) {
     const CellRange range = row_cells(first_row());
-    run_narrow(slice, [&] { prepare(); });
+    const LanePiece piece = piece_of_lane(slice);
+    const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
+        view_of(slice), slice.kind, factors(), lane(), piece.length, [&] { prepare(); });
+    if (piece.exists) leave(RowWriter<T, TOut>(product_), piece.cell, sum);
     return range;
   }
 
@@ -244,15 +278,36 @@ class WindowProduct {
       for (int number = warp(); number < a_.header.slices_most; number += kGroup * warps())
         run_group(load_slice(number + lane() % kGroup * warps()));
     } else {
+      // Forth and back over the warps: slices get shorter.
       Slice next = first;
-      for (int number = warp(); next.width > 0;) {
+      int mirror = 0;
+      for (int turn = 0; next.width > 0;) {
         const Slice slice = next;
-        number += warps();
-        next = load_slice(number);
+        turn += warps();
+        mirror ^= warps() - 1;
+        next = load_slice(turn + (warp() ^ mirror));
         run_slice(slice);
       }
     }
     return row_cells(first_row());
+  }
+
+  /// Has the L2 nearby fetch the beginning of the window, for all warps at once.
+  __device__ void fetch_ahead() const {
+    const bool last = blockIdx.x + 1 == gridDim.x;
+    const Window& next = a_.windows[blockIdx.x + (last ? 0 : 1)];
+    const std::int64_t slots = (last ? a_.header.slots : next.first_slot) - window_.first_slot;
+    const std::int64_t units =
+        (last ? a_.header.index_units : next.first_index) - window_.first_index;
+    fetch_ahead(a_.values + window_.first_slot, slots * static_cast<int>(sizeof(E)));
+    fetch_ahead(a_.indices + window_.first_index * kIndexUnit, units * kIndexUnit);
+  }
+  __device__ void fetch_ahead(const void* begin, std::int64_t bytes) const {
+    constexpr int kLine = 128;
+    const auto* const line = static_cast<const unsigned char*>(begin);
+    const auto end = static_cast<int>(min(bytes, std::int64_t{kAheadBytes}));
+    for (int at = static_cast<int>(threadIdx.x) * kLine; at < end; at += threads() * kLine)
+      device::prefetch(line + at);
   }
 
   /// kGroup slices of the warp, the j-th of which lane j has.
@@ -273,7 +328,7 @@ class WindowProduct {
     if (kWide > 1 && slice.width > kLanes) {
       run_wide(slice);
     } else if (slice.width > 0) {
-      run_narrow(slice, [] {});
+      run_narrow(slice);
     }
   }
 
@@ -318,18 +373,25 @@ class WindowProduct {
         });
   }
 
-  /// A slice that is not wide. ready(): see ByCudaCores::sum().
-  template <class Ready>
-  __device__ void run_narrow(const Slice& slice, Ready ready) {
+  /// A lane's piece of a slice that is not wide.
+  struct LanePiece {
+    bool exists;
+    int length;
+    int cell;
+  };
+  __device__ LanePiece piece_of_lane(const Slice& slice) const {
     const bool exists = lane() < slice.width;
     const std::int64_t told = window_.first_piece + slice.first_piece + lane();
-    int length = exists ? slice.depth : 0;
-    if (exists && slice.shortest != slice.depth) length = a_.lengths[told];
-    int cell = slice.first_cell + lane();
-    if (exists && slice.listed != 0) cell = a_.cells[told];
-    const Sum sum = Walk::template sum<kSlices == Slices::single>(view_of(slice), slice.kind,
-                                                                  factors(), lane(), length, ready);
-    if (exists) leave(RowWriter<T, TOut>(product_), cell, sum);
+    LanePiece piece{exists, exists ? slice.depth : 0, slice.first_cell + lane()};
+    if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
+    if (exists && slice.listed != 0) piece.cell = a_.cells[told];
+    return piece;
+  }
+
+  __device__ void run_narrow(const Slice& slice) {
+    const LanePiece piece = piece_of_lane(slice);
+    const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
+    if (piece.exists) leave(RowWriter<T, TOut>(product_), piece.cell, sum);
   }
 
   __device__ void cells_of_wide(const Slice& slice, int (&cells)[kWide]) const {
@@ -453,8 +515,9 @@ class WindowProduct {
   const DeviceProduct<T, TOut>& product_;
   Sum* cells_;  // in shared memory, [header.cells_most]
   E* staged_;   // in shared memory, [header.columns_most]
-  // Single slices: read at once. Otherwise in device memory, its fields are read where needed.
-  std::conditional_t<kSlices == Slices::single, const Window, const Window&> window_;
+  // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
+  // needed.
+  std::conditional_t<one_a_warp(kSlices), const Window, const Window&> window_;
 };
 
 template <class Walk, int kWide, Slices kSlices, class T, class TOut>
