@@ -45,6 +45,19 @@ struct Csr {
 /// A matrix without its values, on which alone the packed form depends.
 using CsrPattern = Csr<std::byte>;
 
+// mean_reach() looks at so many rows at most, evenly spread, and takes the columns of a row to be
+// in order.
+inline constexpr std::int64_t kReachRows = 4096;
+/// Of the i-th row of those; 0 of an empty one.
+constexpr std::int64_t reach_of(const CsrPattern& a, std::int64_t i) {
+  const std::int64_t row = a.rows <= kReachRows ? i : i * (a.rows / kReachRows);
+  const std::int64_t begin = a.row_offsets[row];
+  const std::int64_t end = a.row_offsets[row + 1];
+  if (begin == end) return 0;
+  const std::int64_t reach = std::int64_t{a.columns[end - 1]} - a.columns[begin];
+  return (reach < 0 ? -reach : reach) + 1;
+}
+
 /// The pattern of a matrix made of A's entries, zero-based, with the way back.
 struct Arrangement {
   RowFacts facts;
@@ -100,6 +113,9 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
 template <class T>
 void gather_values(const ValueMap& map, const T* source, T* target);
 
+/// RowFacts::reach, over rows that have entries.
+std::int64_t mean_reach(const CsrPattern& a);
+
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);
@@ -132,6 +148,9 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
 
 template <class T>
 void gather_values(const Stream& stream, const ValueMap& map, const T* source, T* target);
+
+/// As cpu::mean_reach. Waits for the stream.
+std::int64_t mean_reach(const Stream& stream, const CsrPattern& a);
 
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>

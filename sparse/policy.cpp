@@ -30,6 +30,15 @@ constexpr std::int64_t kRegularMost = 256;
 constexpr std::int64_t kRegularPiece = 27;
 // Windows at work at once, four warps each.
 constexpr std::int64_t kWindowsAtOnce = 132 * 8;
+// Of about equal work, whose number is not known exactly; and work that fills such a round.
+constexpr std::int64_t kIrregularAtOnce = 900;
+constexpr std::int64_t kRoundLeast = 3'100'000;
+constexpr std::int64_t kRoundMost = kIrregularAtOnce * 8192;
+// Windows that are made larger to stage the columns that their rows reach: such rows have so many
+// entries at least, and there are so many windows.
+constexpr std::int64_t kReachingMean = 16;
+constexpr int kReachedMost = 16'384;  // columns
+constexpr std::int64_t kWindowsLeast = 500;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
 
@@ -61,6 +70,7 @@ struct Kind {
   bool even = facts.longest <= 2 * mean;
   bool regular = even && facts.empty == 0 && mean <= kRegularMost;
   bool brief = facts.longest <= 2 * kShortRow;  // rows of a piece or two
+  bool hubs = facts.longest > 64 * mean;
 };
 
 /// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
@@ -114,22 +124,50 @@ void shape_regular(Shape& shape, const Kind& kind) {
 
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
 /// few of many windows, nor for columns of which each is hardly read again.
-int columns_staged(const Shape& shape, const Kind& kind) {
-  const RowFacts& facts = kind.facts;
-  if (facts.longest > 64 * kind.mean || 2 * facts.empty >= facts.rows) return 0;
+void stage_columns(Shape& shape, const Kind& kind) {
+  if (kind.hubs || 2 * kind.facts.empty >= kind.facts.rows) return;
   const std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
   const std::int64_t reread = kind.bytes < 8 ? entries : entries * 2 / 5;
-  return static_cast<int>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
+  shape.stage_most =
+      static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
 
-/// All others, by the thousand rows: windows of about equal work.
+/// Windows of a large matrix that have so many rows that the columns that these reach are few
+/// enough to be staged, and read several times: where the windows that it has are too small.
+void widen_windows(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  const bool held = shape.stage_most > 0 && kind.bytes <= 8;  // by shared memory
+  if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
+  const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
+  const auto span = [&](double rows) { return reach + rows * advance; };
+  const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
+  const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
+  if (span(own) <= std::min<double>(shape.stage_most, own * mean)) return;
+  if (mean <= reads * advance) return;
+  const double rows = std::max(2 * own, reads * reach / (mean - reads * advance));
+  const bool enough = rows * kWindowsLeast <= static_cast<double>(facts.rows);
+  if (span(rows) > kReachedMost || !enough) return;
+  shape.stage_most = kReachedMost;
+  const auto whole = static_cast<std::int64_t>(rows);
+  if (shape.granule > 1) return align(shape, kind, round_up(whole, 4 * kLanes));
+  shape.window_cost = static_cast<std::int32_t>(
+      std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
+}
+
+/// All others, by the thousand rows: windows of about equal work; those of matrices with huge rows
+/// in one round, if that is enough.
 void shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   shape.piece_most = 16;
-  const bool scattered = facts.longest > 64 * kind.mean && 8 * facts.empty > facts.rows;
-  const std::int64_t most = scattered ? 4096 : kind.mean < 16 ? 8192 : 16'384;
-  shape.window_cost =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(kind.work / 3000, 3072, most));
+  const bool one_round = kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost;
+  const bool scattered = kind.hubs && 8 * facts.empty > facts.rows;
+  const bool sparse = 2 * facts.empty > facts.rows;
+  const std::int64_t most = scattered ? 4096 : kind.mean >= 16 || kind.bytes < 8 ? 16'384 : 8192;
+  const std::int64_t cost =
+      one_round ? kind.work / kIrregularAtOnce : std::min(kind.work / (sparse ? 700 : 3000), most);
+  shape.window_cost = static_cast<std::int32_t>(std::max<std::int64_t>(cost, 3072));
 }
 
 }  // namespace
@@ -138,11 +176,12 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
   Shape shape;
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
   const Kind kind{facts, static_cast<int>(size_of(dtype)),
-                  std::max<std::int64_t>((facts.nnz + filled - 1) / filled, 1),
+                  std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
                   facts.nnz + shape.row_cost * facts.rows};
   const bool wide =
       facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
-      (kind.mean <= kShortRow && filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast));
+      (kind.mean <= kShortRow && filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
+      (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
   if (!wide) {
     shape_single(shape, kind);
   } else {
@@ -152,7 +191,8 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
     } else {
       shape_irregular(shape, kind);
     }
-    shape.stage_most = columns_staged(shape, kind);
+    stage_columns(shape, kind);
+    widen_windows(shape, kind);
   }
   shape.window_cost = static_cast<std::int32_t>(round_up(shape.window_cost, shape.piece_most));
   shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));

@@ -12,13 +12,14 @@
 
 namespace lanky::sparse {
 
-/// What the choice of a shape knows of a matrix: counts over its rows.
+/// What the choice of a shape knows of a matrix: counts over its rows, and how far these reach.
 struct RowFacts {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::int64_t longest = 0;  // entries of the longest row
   std::int64_t empty = 0;    // rows without entries
+  std::int64_t reach = 0;    // columns from a row's first to its last entry, on average; 0: unknown
 };
 
 /// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how

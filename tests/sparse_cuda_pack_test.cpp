@@ -105,6 +105,8 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   const sparse::RowFacts expected = host.checked.facts();
   EXPECT_EQ(csr.facts().longest, expected.longest);
   EXPECT_EQ(csr.facts().empty, expected.empty);
+  EXPECT_EQ(sparse::cuda::mean_reach(stream, csr.csr().pattern()),
+            sparse::cpu::mean_reach(host.checked.csr().pattern()));
 
   a.values = vector_of<T>(a.nnz(), random, uniform<T>);
   const auto values = Buffer<T>::from(stream, a.values);

@@ -616,6 +616,46 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
   }
 }
 
+// From the first to the last entry of rows that have any; of many rows, of some.
+TEST(SparsePackReach, IsTheMeanOverRows) {
+  const auto reach = [](const std::vector<std::int64_t>& offsets,
+                        const std::vector<std::int32_t>& columns, std::int64_t rows) {
+    return sparse::cpu::mean_reach(sparse::CsrPattern{.rows = rows,
+                                                      .cols = 100,
+                                                      .nnz = std::ssize(columns),
+                                                      .row_offsets = offsets.data(),
+                                                      .columns = columns.data()});
+  };
+  EXPECT_EQ(reach({0, 3, 3, 4, 6}, {2, 5, 31, 7, 60, 50}, 4), (30 + 1 + 11) / 3);
+  EXPECT_EQ(reach({0, 0, 0}, {}, 2), 0);
+  EXPECT_EQ(reach({0}, {}, 0), 0);
+  const auto offsets = offsets_of(100'000, [](std::int64_t) { return 2; });
+  std::vector<std::int32_t> columns;
+  for (int row = 0; row < 100'000; ++row)
+    columns.insert(columns.end(), {10, row % 2 == 0 ? 29 : 39});
+  EXPECT_EQ(reach(offsets, columns, 100'000), 20);  // every 24th row
+}
+
+// Rows that reach too far for windows of the usual size to read a column twice.
+TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    sparse::RowFacts facts{1'562'500, 1'562'500, 49'000'000, 64, 1000};
+    facts.reach = 1500;
+    const Shape near = sparse::choose_shape(facts, dtype);
+    facts.reach = 12'000;
+    const Shape far = sparse::choose_shape(facts, dtype);
+    facts.reach = 300'000;
+    const Shape anywhere = sparse::choose_shape(facts, dtype);
+    EXPECT_GT(far.window_cost, 2 * near.window_cost);
+    EXPECT_EQ(far.stage_most, 16'384);
+    EXPECT_LE(
+        far.stage_most * size_of(dtype) + sparse::kCellsLimit * (size_of(dtype) < 8 ? 4U : 8U),
+        231'000U);  // of 227 KB
+    EXPECT_EQ(anywhere, near);
+  }
+}
+
 // For more there is no kernel without a loop.
 TEST(SparsePackLimits, WindowsOfSmallMatricesHaveAtMostASliceForEachOf8Warps) {
   Random random(31);

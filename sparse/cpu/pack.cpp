@@ -416,6 +416,17 @@ class PackedPieces {
 
 }  // namespace
 
+std::int64_t mean_reach(const CsrPattern& a) {
+  std::int64_t sum = 0;
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < std::min(a.rows, kReachRows); ++i) {
+    const std::int64_t reach = reach_of(a, i);
+    sum += reach;
+    rows += reach > 0 ? 1 : 0;
+  }
+  return sum / std::max<std::int64_t>(rows, 1);
+}
+
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator) {

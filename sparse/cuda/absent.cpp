@@ -13,6 +13,10 @@ namespace {
 }
 }  // namespace
 
+std::int64_t mean_reach(const Stream& /*stream*/, const CsrPattern& /*a*/) {
+  absent();
+}
+
 ExaminedRows examine_rows(const Stream& /*stream*/, const RowOffsets& /*offsets*/,
                           const CsrPattern& /*a*/) {
   absent();

@@ -101,6 +101,24 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) keep_most(*wrong, own);
 }
 
+/// Sums of reach_of() and of rows that have any.
+struct Reach {
+  Count sum;
+  Count rows;
+};
+
+__global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, Reach* total) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t reach = i < min(a.rows, kReachRows) ? reach_of(a, i) : 0;
+  std::int64_t sum;
+  std::int64_t rows;
+  device::block_exclusive_sum(reach, sum);
+  device::block_exclusive_sum(std::int64_t{reach > 0 ? 1 : 0}, rows);
+  if (threadIdx.x != 0) return;
+  atomicAdd(&total->sum, static_cast<Count>(sum));
+  atomicAdd(&total->rows, static_cast<Count>(rows));
+}
+
 unsigned grid_for(std::int64_t count) {
   return static_cast<unsigned>(
       std::min<std::int64_t>(device::ceil_div<std::int64_t>(count, kThreads), kGridMost));
@@ -135,6 +153,18 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
 ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const CsrPattern& a) {
   return offsets.wide() ? examine(stream, static_cast<const std::int64_t*>(offsets.data()), a)
                         : examine(stream, static_cast<const std::int32_t*>(offsets.data()), a);
+}
+
+std::int64_t mean_reach(const Stream& stream, const CsrPattern& a) {
+  if (a.nnz == 0) return 0;
+  Buffer<Reach> total(stream, 1);
+  total.fill_zero();
+  const device::LaunchScope scope(stream);
+  reach_kernel<<<grid_for(std::min(a.rows, kReachRows)), kThreads, 0, stream.native()>>>(
+      a, total.data());
+  scope.check("reach_kernel");
+  const Reach found = to_host(stream, total.data());
+  return static_cast<std::int64_t>(found.sum / std::max<Count>(found.rows, 1));
 }
 
 void check_columns(const Stream& stream, const CsrPattern& a) {
