@@ -71,12 +71,13 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
               : &spmv_cuda_kernel<1, Slices::any, T, TOut>;
 }
 
-/// Whether the plan is likely in the L2 already, from the product before: half of it is far from
-/// each multiprocessor. What comes from memory only gets in its own way.
+/// Whether plan and vectors are likely in the L2 already, from the product before: half of it is
+/// far from each multiprocessor. What comes from memory only gets in its own way.
 template <class T>
 bool fetches_ahead(const PackedHeader& a) {
-  constexpr std::int64_t kMost = 48 << 20;
-  return a.slots * static_cast<std::int64_t>(sizeof(T)) + a.index_units * kIndexUnit <= kMost;
+  constexpr std::int64_t kMost = 50 << 20;
+  const std::int64_t elements = a.slots + a.rows + a.cols;
+  return elements * static_cast<std::int64_t>(sizeof(T)) + a.index_units * kIndexUnit <= kMost;
 }
 
 template <class T>
