@@ -19,7 +19,8 @@ namespace {
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, RowFacts facts, Allocator* allocator) {
   const bool on_gpu = stream.device().is_cuda();
-  facts.reach = on_gpu ? cuda::mean_reach(stream, a.pattern()) : cpu::mean_reach(a.pattern());
+  if (reads_reach(facts))
+    facts.reach = on_gpu ? cuda::mean_reach(stream, a.pattern()) : cpu::mean_reach(a.pattern());
   const Shape shape = choose_shape(facts, kDType<T>);
   return on_gpu ? cuda::pack(stream, a, shape, allocator) : cpu::pack(stream, a, shape, allocator);
 }

@@ -137,7 +137,7 @@ void stage_columns(Shape& shape, const Kind& kind) {
 void widen_windows(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const bool held = shape.stage_most > 0 && kind.bytes <= 8;  // by shared memory
-  if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
+  if (!held || !reads_reach(facts) || kind.mean < kReachingMean) return;
   const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
   const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
   const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
@@ -171,6 +171,10 @@ void shape_irregular(Shape& shape, const Kind& kind) {
 }
 
 }  // namespace
+
+bool reads_reach(const RowFacts& facts) {
+  return facts.nnz >= kLargeLeast;
+}
 
 Shape choose_shape(const RowFacts& facts, DType dtype) {
   Shape shape;

@@ -22,6 +22,9 @@ struct RowFacts {
   std::int64_t reach = 0;    // columns from a row's first to its last entry, on average; 0: unknown
 };
 
+/// Whether choose_shape() reads `reach` of such a matrix.
+bool reads_reach(const RowFacts& facts);
+
 /// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how
 /// finely a small matrix is cut; kCellsLimit is kept for any matrix.
 Shape choose_shape(const RowFacts& facts, DType dtype);
