@@ -366,7 +366,8 @@ class PackedCheck {
     window.columns = static_cast<std::int32_t>(columns_);
     window.slices = static_cast<std::uint16_t>(slices_.size());
     bool told = false;
-    bool listed = false;
+    int breaks = 0;
+    int next_cell = slices_.empty() ? 0 : slices_[0].pieces[0].cell;
     std::int64_t pieces = 0;
     std::int64_t slots = 0;
     for (const WantedSlice& slice : slices_) {
@@ -375,9 +376,11 @@ class PackedCheck {
       wanted_.index_units += std::ssize(slice.indices) / kIndexUnit;
       wanted_.bases += std::ssize(slice.bases);
       told = told || slice.listed() || slice.depth() != slice.shortest();
-      listed = listed || slice.listed();
-      for (const WantedPiece& piece : slice.pieces)
+      for (const WantedPiece& piece : slice.pieces) {
         wanted_.kind_entries[static_cast<int>(slice.kind)] += piece.length;
+        if (piece.cell != next_cell) ++breaks;
+        next_cell = piece.cell + 1;
+      }
     }
     wanted_.slots += aligned(slots, kWindowSlotAlign);
     window.pieces = static_cast<std::uint16_t>(pieces);
@@ -386,7 +389,7 @@ class PackedCheck {
     const bool row_cells = cut_ && window.partial < 0;
     window.first_row_cell = row_cells ? wanted_.row_cells : -1;
     wanted_.row_cells += row_cells ? window.rows + 1 : 0;
-    window.direct = !cut_ && !empty && !listed ? 1 : 0;
+    window.direct = !cut_ && !empty && 8 * breaks <= pieces ? 1 : 0;
     window.gaps = !cut_ && empty ? 1 : 0;
     wanted_.slices_most = std::max(wanted_.slices_most, static_cast<std::int32_t>(slices_.size()));
     if (window.direct == 0)

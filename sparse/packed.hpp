@@ -75,7 +75,7 @@ struct alignas(16) Window {
   std::int32_t first_column;  // of those that are staged; 0 where none are
   std::int32_t columns;       // staged ones
   std::uint16_t slices;
-  std::uint8_t direct;  // 1: no row is cut or empty, no slice's cells are listed
+  std::uint8_t direct;  // 1: no row is cut or empty, and pieces in slice order are in_runs()
   std::uint8_t gaps;    // 1: no row is cut, some are empty
   std::uint8_t unused[4];
 };
@@ -208,6 +208,12 @@ constexpr bool begins_window(std::int64_t row, std::int64_t cost, std::int64_t c
 constexpr int slice_width(int left, bool even, int lane_pieces) {
   if (lane_pieces > 1 && left >= kLanes * lane_pieces && even) return kLanes * lane_pieces;
   return left < kLanes ? left : kLanes;
+}
+/// Whether sums of rows can go to y piece by piece, for most lanes write side by side: of `pieces`
+/// in slice order, `breaks` have another cell than the next of the piece before.
+constexpr bool in_runs(int pieces, int breaks) {
+  constexpr int kRun = 8;  // pieces, on average; 16 bytes of halves
+  return kRun * breaks <= pieces;
 }
 /// Pieces of a lane.
 constexpr int lane_pieces_of(int width) {

@@ -32,6 +32,7 @@ constexpr std::int64_t kRegularPiece = 27;
 constexpr std::int64_t kWindowsAtOnce = 132 * 8;
 // Of about equal work, whose number is not known exactly; and work that fills such a round.
 constexpr std::int64_t kIrregularAtOnce = 900;
+constexpr std::int64_t kSparseAtOnce = 1000;  // where most rows are empty
 constexpr std::int64_t kRoundLeast = 3'100'000;
 constexpr std::int64_t kRoundMost = kIrregularAtOnce * 8192;
 // Windows that are made larger to stage the columns that their rows reach: such rows have so many
@@ -71,6 +72,9 @@ struct Kind {
   bool regular = even && facts.empty == 0 && mean <= kRegularMost;
   bool brief = facts.longest <= 2 * kShortRow;  // rows of a piece or two
   bool hubs = facts.longest > 64 * mean;
+  bool scattered = hubs && 8 * facts.empty > facts.rows;
+  // Hubs whose windows can stage columns too: what all of a block has is small.
+  bool heavy_halves = hubs && !scattered && bytes == 2 && facts.nnz >= kLargeLeast;
 };
 
 /// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
@@ -106,10 +110,13 @@ void shape_regular(Shape& shape, const Kind& kind) {
   if (kind.mean <= kAlignedMost) {
     shape.piece_most = kPieceMostLimit;
     const bool small = kind.bytes < 8;  // elements
-    const std::int64_t rows_most = kind.mean > 4 ? (small ? 2048 : 1024) : (small ? 3072 : 2048);
+    const std::int64_t rows_most = kind.mean > 4 ? (small ? 2048 : 1024) : (small ? 4096 : 2048);
     const std::int64_t most = std::min((small ? 56'000 : 28'000) / kind.mean, rows_most);
-    // As many rows in each round of windows.
     const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
+    // Of short rows, eight slices for each warp, if the last round is nearly full.
+    const bool full = 5 * kind.facts.rows >= 4 * rounds * kWindowsAtOnce * most;
+    if (kind.mean <= 4 && rounds > 1 && full) return align(shape, kind, most);
+    // As many rows in each round of windows.
     const std::int64_t rows = round_up(ceil_div(kind.facts.rows, kWindowsAtOnce * rounds),
                                        rounds == 1 ? kLanes : 4 * kLanes);
     return align(shape, kind, std::max<std::int64_t>(rows, 4 * kLanes));
@@ -125,7 +132,8 @@ void shape_regular(Shape& shape, const Kind& kind) {
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
 /// few of many windows, nor for columns of which each is hardly read again.
 void stage_columns(Shape& shape, const Kind& kind) {
-  if (kind.hubs || 2 * kind.facts.empty >= kind.facts.rows) return;
+  const bool alone = kind.hubs && !kind.heavy_halves;  // rows that share the first cache
+  if (alone || 2 * kind.facts.empty >= kind.facts.rows) return;
   const std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
   const std::int64_t reread = kind.bytes < 8 ? entries : entries * 2 / 5;
   shape.stage_most =
@@ -162,11 +170,13 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   shape.piece_most = 16;
   const bool one_round = kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost;
-  const bool scattered = kind.hubs && 8 * facts.empty > facts.rows;
   const bool sparse = 2 * facts.empty > facts.rows;
-  const std::int64_t most = scattered ? 4096 : kind.mean >= 16 || kind.bytes < 8 ? 16'384 : 8192;
-  const std::int64_t cost =
-      one_round ? kind.work / kIrregularAtOnce : std::min(kind.work / (sparse ? 700 : 3000), most);
+  const std::int64_t most = kind.scattered                      ? 4096
+                            : kind.heavy_halves                 ? 32'768
+                            : kind.mean >= 16 || kind.bytes < 8 ? 16'384
+                                                                : 8192;
+  const std::int64_t cost = one_round ? kind.work / kIrregularAtOnce
+                                      : std::min(kind.work / (sparse ? kSparseAtOnce : 3000), most);
   shape.window_cost = static_cast<std::int32_t>(std::max<std::int64_t>(cost, 3072));
 }
 

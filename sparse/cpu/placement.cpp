@@ -175,12 +175,12 @@ class Cut {
   Open open_;
 };
 
-/// The cells of a slice follow each other.
-bool is_run(std::span<const Piece> pieces) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].cell != pieces[0].cell + i) return false;
-  }
-  return true;
+/// Pieces whose cell is not the next of the piece before.
+int breaks_of(std::span<const Piece> pieces) {
+  int breaks = 0;
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    breaks += pieces[i].cell != pieces[i - 1].cell + 1 ? 1 : 0;
+  return breaks;
 }
 
 /// The slices of a window, whose first_slot and first_piece become counts.
@@ -201,15 +201,15 @@ void place_slices(Window& window, std::span<const Piece> pieces, const Shape& sh
     slice.width = static_cast<std::uint8_t>(width);
     slice.depth = own.front().length;
     slice.shortest = own.back().length;
-    slice.listed = is_run(own) ? 0 : 1;
+    slice.listed = breaks_of(own) == 0 ? 0 : 1;
     slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : own.front().cell;
     for (const Piece& piece : own)
       slot += piece.length;
     slot = round_up(slot, kSlotUnit);
-    if (slice.listed == 1) window.direct = 0;
     told = told || slice.listed == 1 || slice.depth != slice.shortest;
     slices.push_back(slice);
   }
+  if (!in_runs(window.pieces, breaks_of(pieces))) window.direct = 0;
   window.slices = static_cast<std::uint16_t>(slices.size());
   window.first_slot = slot;
   window.first_piece = told ? window.pieces : -1;

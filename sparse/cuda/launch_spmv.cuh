@@ -87,11 +87,9 @@ dim3 threads_of(SpmvPath path, const PackedHeader& a) {
   return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
 
-/// Cells, then columns of x.
 template <class T>
 int shared_bytes(const PackedHeader& a) {
-  return a.cells_most * static_cast<int>(sizeof(Accumulator<T>)) +
-         a.columns_most * static_cast<int>(sizeof(T));
+  return slice_bytes<T>(a) + cell_bytes<T>(a) + staged_bytes<T>(a);
 }
 
 template <class T, class TOut>

@@ -183,7 +183,7 @@ struct WindowFacts {
   unsigned unshared;  // entries of slices that are not shared
   unsigned least_column;
   unsigned most_column;
-  int listed;  // 1: a slice's cells are
+  int breaks;  // pieces whose cell is not the next of the piece before
   int told;    // 1: lengths or cells of a slice are
 };
 
@@ -205,8 +205,15 @@ __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int3
   if (!facts.shared) atomicAdd(&window.unshared, entries);
   atomicMin(&window.least_column, facts.least);
   atomicMax(&window.most_column, facts.most);
-  if (slice.listed == 1) atomicOr(&window.listed, 1);
   if (slice.listed == 1 || slice.depth != slice.shortest) atomicOr(&window.told, 1);
+}
+
+/// Counts the breaks of a window, by a block.
+__device__ void count_breaks(const std::uint16_t* order, int pieces, WindowFacts& window) {
+  int breaks = 0;
+  for (int i = 1 + thread_of_block(); i < pieces; i += threads_of_block())
+    breaks += order[i] != order[i - 1] + 1 ? 1 : 0;
+  if (breaks > 0) atomicAdd(&window.breaks, breaks);
 }
 
 /// Where each of the measured slices begins, and the window's sizes, by one warp.
@@ -269,6 +276,7 @@ __global__ void __launch_bounds__(kThreadsMost)
   }
   PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
   const int slices = cut_slices<kWide>(tables, start.pieces);
+  count_breaks(tables.order, start.pieces, facts);
 
   const int warp = thread_of_block() / kLanes;
   for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
@@ -298,7 +306,7 @@ __global__ void __launch_bounds__(kThreadsMost)
   window.first_column = staged ? static_cast<std::int32_t>(facts.least_column - a.index_base) : 0;
   window.columns = staged ? static_cast<std::int32_t>(span) : 0;
   window.slices = static_cast<std::uint16_t>(slices);
-  window.direct = whole && start.empty == 0 && facts.listed == 0 ? 1 : 0;
+  window.direct = whole && start.empty == 0 && in_runs(start.pieces, facts.breaks) ? 1 : 0;
   window.gaps = whole && start.empty == 1 ? 1 : 0;
   a.windows[number] = window;
   put_split_row(a, a.starts + number, split_rows, split_starts);

@@ -8,29 +8,28 @@
 //  piece 7  | lane 28| ...                      elements off the diagonal are thrown away.
 #pragma once
 
-#include "device/memory.cuh"
+#include <cstdint>
+
+#include "device/guarded_load.cuh"
 #include "device/mma.cuh"
 #include "sparse/cuda/slice_walk.cuh"
 
 namespace lanky::sparse::cuda {
 
-/// A fragment's part of a lane: kOwn adjacent steps of one piece.
+/// Steps of a fragment, and those of them that a lane has: adjacent ones of one piece.
 template <class E>
-struct Fragment {
-  static constexpr int kDepth = sizeof(E) == 2 ? 8 : 4;
-  static constexpr int kOwn = kDepth / 4;
+inline constexpr int kFragmentSteps = sizeof(E) == 2 ? 8 : 4;
+template <class E>
+inline constexpr int kOwnSteps = kFragmentSteps<E> / 4;
 
-  E value[kOwn];
-  E factor[kOwn];
-};
-
-__device__ inline void multiply(double (&c)[2], const Fragment<double>& f) {
-  device::mma_m8n8k4(c, f.value[0], f.factor[0]);
+__device__ inline void multiply(double (&c)[2], const double (&value)[1],
+                                const double (&factor)[1]) {
+  device::mma_m8n8k4(c, value[0], factor[0]);
 }
 template <class E>
-__device__ void multiply(float (&c)[4], const Fragment<E>& f) {
-  device::mma_m8n8k8<E>(c, device::pair_bits(f.value[0], f.value[1]),
-                        device::pair_bits(f.factor[0], f.factor[1]));
+__device__ void multiply(float (&c)[4], const E (&value)[2], const E (&factor)[2]) {
+  device::mma_m8n8k8<E>(c, device::pair_bits(value[0], value[1]),
+                        device::pair_bits(factor[0], factor[1]));
 }
 
 /// The diagonal of c, element lane % 8: c[g][g] is held by lane 4 g + g / 2, in its
@@ -42,37 +41,41 @@ __device__ Sum diagonal_of_lane(const Sum (&c)[kRegisters], int lane) {
   return __shfl_sync(kWholeWarp, held, g * 4 + g / 2);
 }
 
-/// A slice on tensor cores: sums[r] of piece 32 r + lane.
-template <class E, int kPieces>
+/// A slice on tensor cores: sums[r] of piece 32 r + lane. What a lane loads of a step are the
+/// entries of its kPieces pieces, as on CUDA cores, but of steps and pieces that fragments have.
+template <class E, int kPieces, IndexKind kKind>
 class SliceMma {
  public:
   using Sum = decltype(device::widen(E{}));
 
-  __device__ SliceMma(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                      int lane)
+  __device__ SliceMma(const SliceView<E>& slice, const Factors<E>& factors, int lane)
       : slice_(slice),
-        kind_(kind),
-        x_(kind == IndexKind::staged ? factors.staged : factors.x),
+        x_(kKind == IndexKind::staged ? factors.staged : factors.x),
+        indices_(reinterpret_cast<const Index*>(slice.indices)),
         lane_(lane) {}
 
   /// `length`: of the lane's piece, where a lane has one.
   __device__ void walk(Sum (&sums)[kPieces], int length) const {
     for (int group = 0; group < kLanes / 8; ++group) {  // pieces 8 group .. 8 group + 7 of each r
+      const Place place = place_of(group * 8 + lane_ / 4);
+      const int own = __shfl_sync(kWholeWarp, length, place.lane);
       Sum c[kPieces][kRegisters] = {};
-      // The length of the pieces whose entries this lane has.
-      const int own = __shfl_sync(kWholeWarp, length, group * 8 + lane_ / 4);
       int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
-      for (int k = 0; k < slice_.depth; k += kDepth) {
-        int first[kOwn];  // slots of piece 0 in the lane's steps
+      for (int k = 0; k < slice_.depth; k += kFragments * kDepth) {
+        Steps steps[kFragments];
 #pragma unroll
-        for (int i = 0; i < kDepth; ++i) {
-          const bool whole = k + i < slice_.shortest;
-          if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * slice_.width : ragged;
-          if (!whole) ragged += __popc(__ballot_sync(kWholeWarp, k + i < length));
+        for (int i = 0; i < kFragments; ++i)
+          load(k + i * kDepth, place, own, length, ragged, steps[i]);
+        __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
+#pragma unroll
+        for (int i = 0; i < kFragments; ++i)
+          gather(k + i * kDepth, own, steps[i]);
+#pragma unroll
+        for (int i = 0; i < kFragments; ++i) {
+#pragma unroll
+          for (int r = 0; r < kPieces; ++r)
+            multiply(c[r], steps[i].value[r], steps[i].factor[r]);
         }
-#pragma unroll
-        for (int r = 0; r < kPieces; ++r)
-          multiply(c[r], fragment(k, r, group * 8 + lane_ / 4, own, first));
       }
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
@@ -83,50 +86,92 @@ class SliceMma {
   }
 
  private:
-  static constexpr int kDepth = Fragment<E>::kDepth;
-  static constexpr int kOwn = Fragment<E>::kOwn;
+  using Index = typename IndexWordOf<kKind>::Type;
+  static constexpr int kDepth = kFragmentSteps<E>;
+  static constexpr int kOwn = kOwnSteps<E>;
+  static constexpr int kFragments = sizeof(E) == 2 ? 1 : 2;  // in flight
   static constexpr int kRegisters = sizeof(E) == 2 ? 4 : 2;
 
-  /// Of the piece that lane `place` has as its r-th. Zeros where it has no entry: nothing that
-  /// exists is multiplied by them.
-  __device__ Fragment<E> fragment(int k, int r, int place, int length,
-                                  const int (&first)[kOwn]) const {
-    Fragment<E> f;
+  /// The lane whose pieces this one multiplies.
+  struct Place {
+    int lane;
+    Index offset[kPieces];  // kind shared: of its pieces
+  };
+  __device__ Place place_of(int lane) const {
+    Place place{lane, {}};
+    if constexpr (kKind == IndexKind::shared) {
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const int step = k + lane_ % 4 * kOwn + i;
-      const int slot = first[i] + place * kPieces + r;
-      const bool exists = step < length;
-      f.value[i] = E{};
-      f.factor[i] = E{};
-      if (exists) {
-        f.value[i] = slice_.values[slot];
-        f.factor[i] = x_[column(slot, step, r * kLanes + place)];
-      }
+      for (int r = 0; r < kPieces; ++r)
+        place.offset[r] = indices_[min(lane + r * kLanes, slice_.width - 1)];
     }
-    return f;
+    return place;
   }
 
-  __device__ std::uint32_t column(int slot, int step, int piece) const {
-    const auto* const offsets = reinterpret_cast<const std::uint16_t*>(slice_.indices);
-    switch (kind_) {
-      case IndexKind::shared:
-        return slice_.bases[step] + offsets[piece];
-      case IndexKind::staged:
-        return offsets[slot];
-      case IndexKind::offset8:
-        return slice_.bases[step] + slice_.indices[slot];
-      case IndexKind::offset16:
-        return slice_.bases[step] + offsets[slot];
-      case IndexKind::absolute:
-        break;
+  /// The lane's part of a fragment for each of the pieces. Zeros where there is no entry: nothing
+  /// that exists is multiplied by them.
+  struct Steps {
+    std::uint32_t column[kOwn][kPieces];
+    E value[kPieces][kOwn];
+    E factor[kPieces][kOwn];
+  };
+
+  __device__ int own_step(int k, int i) const {
+    return k + lane_ % 4 * kOwn + i;
+  }
+
+  /// Values and columns of the fragment at step k, of pieces of `own` entries; `length`: of the
+  /// lane's own piece.
+  __device__ void load(int k, const Place& place, int own, int length, int& ragged,
+                       Steps& steps) const {
+    int first[kOwn];  // slots of piece 0 in the lane's steps
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) {
+      const bool whole = k + i < slice_.shortest;
+      if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * slice_.width : ragged;
+      if (kPieces == 1 && !whole) ragged += __popc(__ballot_sync(kWholeWarp, k + i < length));
     }
-    return reinterpret_cast<const std::uint32_t*>(slice_.indices)[slot];
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int step = own_step(k, i);
+      const bool exists = step < own;
+      const int slot = first[i] + place.lane * kPieces;
+      std::uint32_t base = 0;
+      Index index[kPieces];
+      E value[kPieces];
+      if constexpr (has_bases(kKind))
+        device::load_stream_widened_if(base, slice_.bases + step, exists);
+      if constexpr (kKind == IndexKind::shared) {
+        memcpy(index, place.offset, sizeof(index));
+      } else {
+        device::load_stream_if(index, indices_ + slot, exists);
+      }
+      device::load_stream_if(value, slice_.values + slot, exists);
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r) {
+        steps.column[i][r] = base + index[r];
+        steps.value[r][i] = value[r];
+      }
+    }
+  }
+
+  __device__ void gather(int k, int own, Steps& steps) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const bool exists = own_step(k, i) < own;
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r) {
+        if constexpr (kKind == IndexKind::staged) {
+          steps.factor[r][i] = exists ? x_[steps.column[i][r]] : E{};
+        } else {
+          device::load_if(steps.factor[r][i], x_ + steps.column[i][r], exists);
+        }
+      }
+    }
   }
 
   SliceView<E> slice_;
-  IndexKind kind_;
   const E* x_;
+  const Index* indices_;
   int lane_;
 };
 

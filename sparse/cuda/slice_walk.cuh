@@ -39,7 +39,7 @@ inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
                                                                 : 8;
 
 /// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
-/// registers.
+/// registers and steps that all pieces have without conditions.
 template <class E, class Kind>
 class NarrowWalk {
  public:
@@ -47,9 +47,13 @@ class NarrowWalk {
 
   /// `length`: of the lane's piece, 0 where there is none.
   __device__ NarrowWalk(const SliceView<E>& slice, Kind kind, int lane, int length)
-      : slice_(slice), kind_(kind), lane_(lane), length_(length), slot_(lane) {
-    device::load_stream_widened_if(shift_, indices<std::uint16_t>() + lane,
-                                   kind == IndexKind::shared && length > 0);
+      : slice_(slice),
+        kind_(kind),
+        lane_(lane),
+        length_(length),
+        slot_(static_cast<unsigned>(min(lane, slice.width - 1))) {
+    device::load_stream_widened_if(shift_, indices<std::uint16_t>() + slot_,
+                                   kind == IndexKind::shared && slice.width > 0);
   }
   /// Where `other` stands.
   template <class Other>
@@ -69,11 +73,11 @@ class NarrowWalk {
   /// the rest is loaded.
   template <class Ready>
   __device__ void add(const Factors<E>& factors, Sum& sum, Ready ready) {
-    Steps steps;
-    load(step_, steps);
-    ready();
-    multiply(step_, steps, factors, sum);
-    step_ += kSteps;
+    if (!kShort && step_ + kSteps <= slice_.shortest) {
+      add_steps<true>(factors, sum, ready);
+    } else {
+      add_steps<false>(factors, sum, ready);
+    }
   }
 
  private:
@@ -94,15 +98,30 @@ class NarrowWalk {
     return reinterpret_cast<const Index*>(slice_.indices);
   }
 
-  __device__ bool exists(int step) const { return step < length_; }
+  /// kWhole: all pieces have the steps; lanes that have no piece do as the last one does.
+  template <bool kWhole, class Ready>
+  __device__ void add_steps(const Factors<E>& factors, Sum& sum, Ready ready) {
+    bool exists[kSteps];
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i)
+      exists[i] = kWhole || step_ + i < length_;
+    Steps steps;
+    load<kWhole>(exists, steps);
+    ready();
+    if (!kShort) __syncwarp();  // as in WideWalk
+    multiply(exists, steps, factors, sum);
+    step_ += kSteps;
+  }
 
-  __device__ void load(int k, Steps& steps) {
-    std::uint32_t base = 0;  // of step k + lane_
+  template <bool kWhole>
+  __device__ void load(const bool (&exists)[kSteps], Steps& steps) {
+    std::uint32_t base = 0;  // of step step_ + lane_
     if (has_bases(kind_)) {
-      device::load_stream_widened_if(base, slice_.bases + k + lane_,
-                                     lane_ < kSteps && k + lane_ < slice_.depth);
+      const int step = step_ + lane_;
+      device::load_stream_widened_if(base, slice_.bases + step,
+                                     lane_ < kSteps && step < slice_.depth);
     }
-    load_entries(k, steps);
+    load_entries<kWhole>(exists, steps);
     if (!kShort && !has_bases(kind_)) return;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
@@ -110,67 +129,60 @@ class NarrowWalk {
   }
 
   /// Values, and columns less their bases.
-  __device__ void load_entries(int k, Steps& steps) {
+  template <bool kWhole>
+  __device__ void load_entries(const bool (&exists)[kSteps], Steps& steps) {
     switch (kind_) {
       case IndexKind::shared:
 #pragma unroll
         for (int i = 0; i < kSteps; ++i)
           steps.column[i] = shift_;
-        return load_steps(k, steps, [](int /*slot*/, int /*i*/, bool /*exists*/) {});
+        return load_steps<kWhole>(exists, steps, [](unsigned /*slot*/, int /*i*/) {});
       case IndexKind::offset8:
-        return load_with<std::uint8_t>(k, steps);
+        return load_with<kWhole, std::uint8_t>(exists, steps);
       case IndexKind::staged:
       case IndexKind::offset16:
-        return load_with<std::uint16_t>(k, steps);
+        return load_with<kWhole, std::uint16_t>(exists, steps);
       case IndexKind::absolute:
-        return load_with<std::uint32_t>(k, steps);
+        return load_with<kWhole, std::uint32_t>(exists, steps);
     }
   }
 
-  template <class Index>
-  __device__ void load_with(int k, Steps& steps) {
-    load_steps(k, steps, [&](int slot, int i, bool exists) {
-      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists);
+  template <bool kWhole, class Index>
+  __device__ void load_with(const bool (&exists)[kSteps], Steps& steps) {
+    load_steps<kWhole>(exists, steps, [&](unsigned slot, int i) {
+      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists[i]);
     });
   }
 
-  /// Values, after load_index(slot, i, exists) of the same step.
-  template <class LoadIndex>
-  __device__ void load_steps(int k, Steps& steps, LoadIndex load_index) {
-    const auto load_step = [&](int i, int slot) {
+  /// Values, after load_index(slot, i) of the same step.
+  template <bool kWhole, class LoadIndex>
+  __device__ void load_steps(const bool (&exists)[kSteps], Steps& steps, LoadIndex load_index) {
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) {
       E value[1];
-      load_index(slot, i, exists(k + i));
-      device::load_stream_if(value, slice_.values + slot, exists(k + i));
+      load_index(slot_, i);
+      device::load_stream_if(value, slice_.values + slot_, exists[i]);
       steps.value[i] = value[0];
-    };
-    if (!kShort && k + kSteps <= slice_.shortest) {
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i)
-        load_step(i, slot_ + i * slice_.width);
-      slot_ += kSteps * slice_.width;
-    } else {
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        load_step(i, slot_);
-        slot_ += __popc(__ballot_sync(kWholeWarp, exists(k + i)));
-      }
+      slot_ += static_cast<unsigned>(kWhole ? slice_.width
+                                            : __popc(__ballot_sync(kWholeWarp, exists[i])));
     }
   }
 
-  __device__ void multiply(int k, const Steps& steps, const Factors<E>& factors, Sum& sum) const {
+  __device__ void multiply(const bool (&exists)[kSteps], const Steps& steps,
+                           const Factors<E>& factors, Sum& sum) const {
     E factor[kSteps];
     if (kind_ == IndexKind::staged) {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        factor[i] = exists(k + i) ? factors.staged[steps.column[i]] : E{};
+        factor[i] = exists[i] ? factors.staged[steps.column[i]] : E{};
     } else {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        device::load_if(factor[i], factors.x + steps.column[i], exists(k + i));
+        device::load_if(factor[i], factors.x + steps.column[i], exists[i]);
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      if (exists(k + i)) sum = fma(device::widen(steps.value[i]), device::widen(factor[i]), sum);
+      if (exists[i]) sum = fma(device::widen(steps.value[i]), device::widen(factor[i]), sum);
     }
   }
 
@@ -178,7 +190,7 @@ class NarrowWalk {
   Kind kind_;
   int lane_;
   int length_;
-  int slot_;             // of the lane in the next step
+  unsigned slot_;        // of the lane in the next step
   int step_ = 0;         // the next one
   std::uint32_t shift_;  // kind shared: the offset of the lane's piece
 };
@@ -219,67 +231,97 @@ class WideWalk {
   __device__ void add(const Factors<E>& factors, Sum (&sums)[kPieces]) {
     for (; left_ >= kSteps; left_ -= kSteps)
       add_steps<kSteps>(factors, sums);
-    switch (left_) {
-      case 3:
-        return add_steps<3>(factors, sums);
-      case 2:
-        return add_steps<2>(factors, sums);
-      case 1:
-        return add_steps<1>(factors, sums);
-      default:
-        break;
-    }
+    add_rest<kSteps - 1>(factors, sums);
   }
 
  private:
-  // In flight: 8 had no registers left on an H200 and took 1.1 to 2 times as long as 4, 2 took
-  // 1.02 to 1.2 times.
-  static constexpr int kSteps = 4;
+  // Steps whose gathers are in flight at once: 8 had no registers left on an H200 and took 1.1 to 2
+  // times as long as 4, 2 took 1.02 to 1.2 times. What the plan holds of halves is small enough to
+  // be loaded for twice as many, where it is no index.
+  static constexpr int kGathers = 4;
+  static constexpr int kSteps = sizeof(E) == 2 && kKind == IndexKind::shared ? 8 : 4;
   static constexpr int kWidth = kPieces * kLanes;
   using Index = typename IndexWordOf<kKind>::Type;
+
+  /// The last steps, of which there are kMost or fewer.
+  template <int kMost>
+  __device__ void add_rest(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+    if constexpr (kMost > 0) {
+      if (left_ == kMost) return add_steps<kMost>(factors, sums);
+      add_rest<kMost - 1>(factors, sums);
+    }
+  }
+
+  /// What the plan holds of kCount steps.
+  template <int kCount>
+  struct Steps {
+    std::uint32_t base[kCount <= kBaseUnit ? kBaseUnit : 2 * kBaseUnit];
+    Index index[kCount][kPieces];
+    E value[kCount][kPieces];
+  };
 
   /// The next kCount steps.
   template <int kCount>
   __device__ void add_steps(const Factors<E>& factors, Sum (&sums)[kPieces]) {
-    std::uint32_t base[kBaseUnit];
-    Index index[kCount][kPieces];
-    E value[kCount][kPieces];
-    E factor[kCount][kPieces];
-    static_assert(kSteps == kBaseUnit);
-    if constexpr (has_bases(kKind)) device::load_stream_if(base, bases_, true);
+    Steps<kCount> steps;
+    load(steps);
+    __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
+#pragma unroll
+    for (int first = 0; first < kCount; first += kGathers)
+      multiply(steps, first, factors, sums);
+    bases_ += kCount;
+    indices_ += kCount * kWidth;
+    values_ += kCount * kWidth;
+  }
+
+  template <int kCount>
+  __device__ void load(Steps<kCount>& steps) const {
+    if constexpr (has_bases(kKind)) {
+#pragma unroll
+      for (int i = 0; i < kCount; i += kBaseUnit) {
+        std::uint32_t unit[kBaseUnit];
+        device::load_stream_if(unit, bases_ + i, true);
+        memcpy(steps.base + i, unit, sizeof(unit));
+      }
+    }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       if constexpr (kKind == IndexKind::shared) {
-        memcpy(index[i], offset_, sizeof(offset_));
+        memcpy(steps.index[i], offset_, sizeof(offset_));
       } else {
-        device::load_stream_if(index[i], indices_ + i * kWidth, true);
+        device::load_stream_if(steps.index[i], indices_ + i * kWidth, true);
       }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      device::load_stream_if(value[i], values_ + i * kWidth, true);
+      device::load_stream_if(steps.value[i], values_ + i * kWidth, true);
+  }
+
+  /// Adds kGathers of the steps from `first` on, or what is left of them.
+  template <int kCount>
+  __device__ void multiply(const Steps<kCount>& steps, int first, const Factors<E>& factors,
+                           Sum (&sums)[kPieces]) const {
+    E factor[kGathers][kPieces];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = first; i < first + kGathers && i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         if constexpr (kKind == IndexKind::staged) {
-          factor[i][r] = factors.staged[index[i][r]];
+          factor[i - first][r] = factors.staged[steps.index[i][r]];
         } else {
-          std::uint32_t column = index[i][r];
-          if constexpr (has_bases(kKind)) column += base[i];
-          device::load_if(factor[i][r], factors.x + column, true);
+          std::uint32_t column = steps.index[i][r];
+          if constexpr (has_bases(kKind)) column += steps.base[i];
+          device::load_if(factor[i - first][r], factors.x + column, true);
         }
       }
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = first; i < first + kGathers && i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
-        sums[r] = fma(device::widen(value[i][r]), device::widen(factor[i][r]), sums[r]);
+        sums[r] =
+            fma(device::widen(steps.value[i][r]), device::widen(factor[i - first][r]), sums[r]);
     }
-    bases_ += kCount;
-    indices_ += kCount * kWidth;
-    values_ += kCount * kWidth;
   }
 
   const E* values_;                // of the lane, in the next step
@@ -297,25 +339,24 @@ class ShallowWalk {
   using Sum = decltype(device::widen(E{}));
   static constexpr int kSlices = 4 / kDepth;
 
-  /// Slice j of them; there is none where its width is 0.
+  /// Slice j of them.
   __device__ void load(int j, const SliceView<E>& slice, int lane) {
-    const auto* const indices = reinterpret_cast<const Index*>(slice.indices);
-    const bool exists = slice.width > 0;
+    const auto* const indices = reinterpret_cast<const Index*>(slice.indices) + lane * kPieces;
+    const E* const values = slice.values + lane * kPieces;
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
-      const int slot = (k * kLanes + lane) * kPieces;
       base_[j][k] = 0;
       if constexpr (has_bases(kKind))
-        device::load_stream_widened_if(base_[j][k], slice.bases + k, exists);
-      device::load_stream_if(index_[j][k], indices + slot, exists);
-      device::load_stream_if(value_[j][k], slice.values + slot, exists);
+        device::load_stream_widened_if(base_[j][k], slice.bases + k, true);
+      device::load_stream_if(index_[j][k], indices + k * kLanes * kPieces, true);
+      device::load_stream_if(value_[j][k], values + k * kLanes * kPieces, true);
     }
   }
 
-  /// leave(j, sums) for each slice j that exists(j), with those of the lane's pieces.
-  template <class Exists, class Leave>
-  __device__ void multiply(const Factors<E>& factors, Exists exists, Leave leave) const {
+  /// sums[j] of slice j's pieces.
+  __device__ void multiply(const Factors<E>& factors, Sum (&sums)[kSlices][kPieces]) const {
     E factor[kSlices][kDepth][kPieces];
+    __syncwarp();  // as in WideWalk
 #pragma unroll
     for (int j = 0; j < kSlices; ++j) {
 #pragma unroll
@@ -323,23 +364,22 @@ class ShallowWalk {
         const int k = i / kPieces;
         const int r = i % kPieces;
         if constexpr (kKind == IndexKind::staged) {
-          factor[j][k][r] = exists(j) ? factors.staged[index_[j][k][r]] : E{};
+          factor[j][k][r] = factors.staged[index_[j][k][r]];
         } else {
-          device::load_if(factor[j][k][r], factors.x + (base_[j][k] + index_[j][k][r]), exists(j));
+          device::load_if(factor[j][k][r], factors.x + (base_[j][k] + index_[j][k][r]), true);
         }
       }
     }
 #pragma unroll
     for (int j = 0; j < kSlices; ++j) {
-      Sum sums[kPieces];
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        sums[r] = Sum{0};
+        sums[j][r] = Sum{0};
 #pragma unroll
         for (int k = 0; k < kDepth; ++k)
-          sums[r] = fma(device::widen(value_[j][k][r]), device::widen(factor[j][k][r]), sums[r]);
+          sums[j][r] =
+              fma(device::widen(value_[j][k][r]), device::widen(factor[j][k][r]), sums[j][r]);
       }
-      if (exists(j)) leave(j, sums);
     }
   }
 

@@ -9,6 +9,8 @@
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/guarded_load.cuh"
+#include "device/matrix_copy.cuh"
+#include "device/memory.cuh"
 #include "sparse/backend.hpp"
 #include "sparse/cuda/slice_mma.cuh"
 #include "sparse/cuda/slice_walk.cuh"
@@ -38,6 +40,8 @@ inline constexpr int kBlocks = kWide > 1                                    ? 4
                                : !one_a_warp(kSlices)                       ? 6
                                : sizeof(T) < 8 && kSlices == Slices::single ? 4
                                                                             : 3;
+template <int kWide>
+inline constexpr int kMmaBlocks = kWide > 1 ? 3 : 6;  // of 80 registers a thread
 inline constexpr int kGroup = 4;              // shallow slices that a warp multiplies at once
 inline constexpr int kCellsOfThread = 16;     // that one thread adds up, for a row
 inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
@@ -54,27 +58,90 @@ struct DeviceProduct {
   bool fetch_ahead;                        // windows have their beginning fetched at once
 };
 
-/// Writes rows of y with alpha and beta, which are read once a warp.
+/// Writes rows of a window's with alpha and beta, which are read once a warp.
 template <class T, class TOut>
 class RowWriter {
  public:
   using Sum = device::DeviceAccumulator<T>;
+  using Out = device::DeviceElement<TOut>;
 
-  __device__ explicit RowWriter(const DeviceProduct<T, TOut>& product)
-      : y_(product.y), alpha_(product.alpha.load()), beta_(product.beta.load()) {}
+  __device__ RowWriter(const DeviceProduct<T, TOut>& product, std::int32_t first_row)
+      : y_(product.y + first_row), alpha_(product.alpha.load()), beta_(product.beta.load()) {}
 
   /// y[row] = alpha sum + beta y[row]; with beta = 0, y is not read.
-  __device__ void write(std::int32_t row, Sum sum) const {
-    const Sum scaled = alpha_ * sum;
-    y_[row] = device::narrow<device::DeviceElement<TOut>>(
-        beta_ == Sum{0} ? scaled : fma(beta_, static_cast<Sum>(device::widen(y_[row])), scaled));
+  __device__ void write(int row, Sum sum) const {
+    Out held{};
+    if (adds()) held = y_[row];
+    y_[row] = row_of(sum, held);
+  }
+
+  /// The same for kCount rows, none of which is written before all of them are read.
+  template <int kCount>
+  __device__ void write(const int (&rows)[kCount], const Sum (&sums)[kCount]) const {
+    Out held[kCount] = {};
+    if (adds()) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i)
+        held[i] = y_[rows[i]];
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      y_[rows[i]] = row_of(sums[i], held[i]);
+  }
+
+  /// The same for kCount rows side by side, a word of y.
+  template <int kCount>
+  __device__ void write_word(int first, const Sum (&sums)[kCount]) const {
+    Out word[kCount] = {};
+    if (adds()) device::load_wide(word, y_ + first);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      word[i] = row_of(sums[i], word[i]);
+    device::store_wide(y_ + first, word);
   }
 
  private:
-  device::DeviceElement<TOut>* y_;
+  __device__ bool adds() const {
+    return !(beta_ == Sum{0});
+  }
+  __device__ Out row_of(Sum sum, Out held) const {
+    const Sum scaled = alpha_ * sum;
+    return device::narrow<Out>(adds() ? fma(beta_, static_cast<Sum>(device::widen(held)), scaled)
+                                      : scaled);
+  }
+
+  Out* y_;  // of the window's first row
   Sum alpha_;
   Sum beta_;
 };
+
+// Shared memory: the window's slices, where warps have several (of elements of 8 bytes and more,
+// which need registers less and the first cache more, the next one is read ahead instead); a sum
+// for each cell, from an address on that is to 16 bytes what that of the window's first row is, so
+// that words of both match; then the columns that the window stages, placed by x in the same way.
+inline constexpr int kWordBytes = 16;
+template <class T>
+inline constexpr bool kKeepsSlices = sizeof(T) < 8;
+template <class T>
+__host__ __device__ int cell_bytes(const PackedHeader& a) {
+  const auto bytes = a.cells_most * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  return bytes == 0 ? 0 : static_cast<int>(round_up(bytes, kWordBytes)) + kWordBytes;
+}
+template <class T>
+__host__ __device__ int staged_bytes(const PackedHeader& a) {
+  return a.columns_most == 0 ? 0 : a.columns_most * static_cast<int>(sizeof(T)) + kWordBytes;
+}
+
+template <class T>
+__host__ __device__ int slice_bytes(const PackedHeader& a) {
+  return kKeepsSlices<T> ? a.slices_most * static_cast<int>(sizeof(Slice)) : 0;
+}
+
+/// Elements from the word of kCount of them that `place` is in to `place` itself.
+template <int kCount, class E>
+__device__ int place_in_word(const E* place) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(place) / sizeof(E) % kCount);
+}
 
 /// The sum of `value` over the lanes of groups of kCount neighbours, in a fixed order.
 template <int kCount, class Sum>
@@ -155,14 +222,18 @@ struct ByTensorCores {
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
                              int lane, int length) {
     decltype(device::widen(E{})) sums[1];
-    SliceMma<E, 1>(slice, kind, factors, lane).walk(sums, length);
+    with_kind(kind, [&](auto constant) {
+      SliceMma<E, 1, constant.value>(slice, factors, lane).walk(sums, length);
+    });
     return sums[0];
   }
 
   template <int kPieces, class E, class Sum>
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
                                   const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
-    SliceMma<E, kPieces>(slice, kind, factors, lane).walk(sums, slice.depth);
+    with_kind(kind, [&](auto constant) {
+      SliceMma<E, kPieces, constant.value>(slice, factors, lane).walk(sums, slice.depth);
+    });
   }
 };
 
@@ -172,26 +243,26 @@ class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
   using Sum = device::DeviceAccumulator<T>;
+  using Out = device::DeviceElement<TOut>;
 
   __device__ WindowProduct(const PackedView<E>& a, const DeviceProduct<T, TOut>& product,
                            unsigned char* shared)
       : a_(a),
         product_(product),
-        cells_(reinterpret_cast<Sum*>(shared)),
-        staged_(reinterpret_cast<E*>(shared + a.header.cells_most * sizeof(Sum))),
-        window_(a.windows[blockIdx.x]) {}
+        window_(a.windows[blockIdx.x]),
+        slices_(reinterpret_cast<Slice*>(shared)),
+        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a.header)) + first_in_word()),
+        staged_(reinterpret_cast<E*>(shared + slice_bytes<T>(a.header) + cell_bytes<T>(a.header))) {
+  }
 
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
   /// sums after it.
   __device__ void run() {
-    const Slice first = load_slice(warp());
-    if (!one_a_warp(kSlices) && product_.fetch_ahead) fetch_ahead();
-    if (window_.gaps != 0) clear_cells();
     CellRange range;
     if constexpr (one_a_warp(kSlices)) {
-      range = run_single(first);
+      range = run_single();
     } else {
-      range = run_slices(first);
+      range = run_slices();
     }
     if (window_.direct != 0) return;
     __syncthreads();  // all cells are written before they are added up
@@ -205,54 +276,71 @@ class WindowProduct {
   }
 
  private:
+  // Rows whose sums are a word of shared memory, and whose y one of at most that.
+  static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
+  static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
+
+  static __device__ int thread() { return static_cast<int>(threadIdx.x); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
   static __device__ int threads() { return static_cast<int>(blockDim.x); }
   static __device__ int warps() { return static_cast<int>(blockDim.x / kLanes); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / kLanes); }
 
+  /// Where the window's first row stands in its word of y.
+  __device__ int first_in_word() const {
+    return place_in_word<kRowWord>(product_.y + window_.first_row);
+  }
+
   /// From here on x may be read, and cells be written.
   __device__ void prepare() {
+    __shared__ device::Mbarrier arrived;
     device::wait_for_kernel_ahead();
-    if (window_.columns != 0) stage_columns();
-    if (window_.gaps != 0 || window_.columns != 0)
-      __syncthreads();  // cells are clear, and x is staged, before slices are multiplied
+    const bool stages = window_.columns != 0;
+    if (stages) stage_columns(&arrived);
+    if (kKept || stages || window_.gaps != 0)
+      __syncthreads();  // cells are clear; slices, the barrier and single columns are there
+    if (stages) device::mbarrier_wait(&arrived, 0);
   }
 
   /// Rows without entries have no piece that would write their cell.
   __device__ void clear_cells() {
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += threads())
-      cells_[row] = Sum{0};
+    const Sum zeros[kRowWord] = {};
+    const int rows = window_.rows;
+    for (int row = thread() * kRowWord - first_in_word(); row < rows; row += threads() * kRowWord)
+      device::store_wide(cells_ + row, zeros);
   }
 
-  __device__ void stage_columns() {
-    constexpr int kAtOnce = 4;
+  /// Copies whole words of x at once, and the columns before and behind them one by one.
+  __device__ void stage_columns(device::Mbarrier* arrived) {
+    constexpr int kWord = kWordBytes / static_cast<int>(sizeof(E));
     const E* const source = product_.x + window_.first_column;
-    for (int first = static_cast<int>(threadIdx.x); first < window_.columns;
-         first += kAtOnce * threads()) {
-      E some[kAtOnce];
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i)
-        device::load_if(some[i], source + first + i * threads(),
-                        first + i * threads() < window_.columns);
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * threads() < window_.columns) staged_[first + i * threads()] = some[i];
-      }
+    const int columns = window_.columns;
+    const int place = place_in_word<kWord>(source);
+    const int before = min((kWord - place) % kWord, columns);
+    const int whole = (columns - before) / kWord * kWord;
+    const int behind = columns - before - whole;
+    staged_ += place;
+    if (thread() == 0) {
+      device::mbarrier_init(arrived, 1);
+      device::publish_mbarriers();
+      const int bytes = whole * static_cast<int>(sizeof(E));
+      device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
+      if (bytes > 0) device::copy_bytes(staged_ + before, source + before, bytes, arrived);
     }
+    if (thread() < before) staged_[thread()] = source[thread()];
+    if (thread() < behind) staged_[before + whole + thread()] = source[before + whole + thread()];
   }
 
   __device__ SliceView<E> view_of(const Slice& slice) const {
-    return {a_.values + window_.first_slot + slice.first_slot * kSlotUnit,
-            a_.indices + (window_.first_index + slice.first_index) * kIndexUnit,
-            a_.bases + window_.first_base + slice.first_base * kBaseUnit,
+    return {device::opaque(a_.values + window_.first_slot + slice.first_slot * kSlotUnit),
+            device::opaque(a_.indices + (window_.first_index + slice.first_index) * kIndexUnit),
+            device::opaque(a_.bases + window_.first_base + slice.first_base * kBaseUnit),
             slice.width,
             slice.depth,
             slice.shortest};
   }
 
-  __device__ Factors<E> factors() const {
-    return {product_.x, staged_};
-  }
+  __device__ Factors<E> factors() const { return {product_.x, staged_}; }
 
   /// The cells of one row.
   struct CellRange {
@@ -262,35 +350,61 @@ class WindowProduct {
 
   /// At most one slice for each warp, and none wide: of a small matrix, of whose few steps only x
   /// is left to read after the wait. Returns the cells of the thread's row.
-  __device__ CellRange run_single(const Slice& slice) {
-    const CellRange range = row_cells(first_row());
+  __device__ CellRange run_single() {
+    const Slice slice = load_slice(warp());
+    if (window_.gaps != 0) clear_cells();
+    const CellRange range = cut_rows().cells_of(first_row());
     const LanePiece piece = piece_of_lane(slice);
     const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
         view_of(slice), slice.kind, factors(), lane(), piece.length, [&] { prepare(); });
-    if (piece.exists) leave(RowWriter<T, TOut>(product_), piece.cell, sum);
+    if (piece.exists) leave({piece.cell}, {sum});
     return range;
   }
 
-  /// All slices that the warp has, from `first` on. Returns the cells of the thread's first row.
-  __device__ CellRange run_slices(const Slice& first) {
-    prepare();
-    if constexpr (kSlices == Slices::shallow) {
-      for (int number = warp(); number < a_.header.slices_most; number += kGroup * warps())
-        run_group(load_slice(number + lane() % kGroup * warps()));
+  /// All slices that the warp has. Returns the cells of the thread's first row.
+  __device__ CellRange run_slices() {
+    const int slices = a_.header.slices_most;
+    Slice first{};  // of the warp
+    if constexpr (kKept) {
+      for (int i = thread(); i < slices; i += threads())
+        device::store_wide<1>(slices_ + i, {load_slice(i)});
     } else {
-      // Forth and back over the warps: slices get shorter.
-      Slice next = first;
-      int mirror = 0;
-      for (int turn = 0; next.width > 0;) {
-        const Slice slice = next;
-        turn += warps();
-        mirror ^= warps() - 1;
-        next = load_slice(turn + (warp() ^ mirror));
-        run_slice(slice);
+      first = load_slice(warp());
+    }
+    if (product_.fetch_ahead) fetch_ahead();
+    if (window_.gaps != 0) clear_cells();
+    prepare();
+    Turn turn(warp(), warps());
+    if constexpr (kSlices == Slices::shallow) {
+      for (int number = warp(); number < slices; number += kGroup * warps())
+        run_group(slice(number + lane() % kGroup * warps()));
+    } else if constexpr (kKept) {
+      for (; turn.number < slices; turn.advance())
+        run_slice(slice(turn.number));
+    } else {
+      for (Slice own = first; own.width > 0;) {
+        turn.advance();
+        const Slice next = load_slice(turn.number);
+        run_slice(own);
+        own = next;
       }
     }
-    return row_cells(first_row());
+    return cut_rows().cells_of(first_row());
   }
+
+  /// The slices of a warp: forth and back over the warps, as slices get shorter.
+  struct Turn {
+    int number;
+    int ahead;  // from this one to the next
+    int both;   // from it to the one after that
+
+    __device__ Turn(int warp, int warps)
+        : number(warp), ahead(2 * (warps - warp) - 1), both(2 * warps) {}
+    __device__ void advance() {
+      number += ahead;
+      ahead = both - ahead;
+    }
+  };
 
   /// Has the L2 nearby fetch the beginning of the window, for all warps at once.
   __device__ void fetch_ahead() const {
@@ -306,7 +420,7 @@ class WindowProduct {
     constexpr int kLine = 128;
     const auto* const line = static_cast<const unsigned char*>(begin);
     const auto end = static_cast<int>(min(bytes, std::int64_t{kAheadBytes}));
-    for (int at = static_cast<int>(threadIdx.x) * kLine; at < end; at += threads() * kLine)
+    for (int at = thread() * kLine; at < end; at += threads() * kLine)
       device::prefetch(line + at);
   }
 
@@ -356,21 +470,22 @@ class WindowProduct {
   template <IndexKind kKind, int kDepth>
   __device__ void run_joined(const Slice& group, int first) {
     ShallowWalk<E, kWide, kKind, kDepth> walk;
+    const unsigned existing = __ballot_sync(kWholeWarp, group.width > 0) >> first;
+    if ((existing & 1U) == 0) return;
+    const auto exists = [&](int j) { return (existing >> j & 1U) != 0; };
+    // In place of one that does not exist, the first one once more.
 #pragma unroll
     for (int j = 0; j < walk.kSlices; ++j)
-      walk.load(j, view_of(of_lane(group, first + j)), lane());
-    const RowWriter<T, TOut> writer(product_);
-    const unsigned existing = __ballot_sync(kWholeWarp, group.width > 0) >> first;
-    walk.multiply(
-        factors(), [&](int j) { return (existing >> j & 1U) != 0; },
-        [&](int j, const Sum(&sums)[kWide]) {
-          const Slice slice = of_lane(group, first + j);
-          int cells[kWide];
-          cells_of_wide(slice, cells);
+      walk.load(j, view_of(of_lane(group, exists(j) ? first + j : first)), lane());
+    Sum sums[walk.kSlices][kWide];
+    walk.multiply(factors(), sums);
 #pragma unroll
-          for (int r = 0; r < kWide; ++r)
-            leave(writer, cells[r], sums[r]);
-        });
+    for (int j = 0; j < walk.kSlices; ++j) {
+      if (!exists(j)) break;
+      int cells[kWide];
+      cells_of_wide(of_lane(group, first + j), cells);
+      leave(cells, sums[j]);
+    }
   }
 
   /// A lane's piece of a slice that is not wide.
@@ -391,16 +506,19 @@ class WindowProduct {
   __device__ void run_narrow(const Slice& slice) {
     const LanePiece piece = piece_of_lane(slice);
     const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
-    if (piece.exists) leave(RowWriter<T, TOut>(product_), piece.cell, sum);
+    if (piece.exists) leave({piece.cell}, {sum});
   }
 
   __device__ void cells_of_wide(const Slice& slice, int (&cells)[kWide]) const {
 #pragma unroll
-    for (int r = 0; r < kWide; ++r) {
-      const int piece = r * kLanes + lane();
-      cells[r] = slice.listed == 0 ? slice.first_cell + piece
-                                   : a_.cells[window_.first_piece + slice.first_piece + piece];
-    }
+    for (int r = 0; r < kWide; ++r)
+      cells[r] = slice.first_cell + r * kLanes + lane();
+    if (slice.listed == 0) return;
+    const std::uint16_t* const listed =
+        device::opaque(a_.cells + window_.first_piece + slice.first_piece + lane());
+#pragma unroll
+    for (int r = 0; r < kWide; ++r)
+      cells[r] = __ldg(listed + r * kLanes);
   }
 
   __device__ void run_wide(const Slice& slice) {
@@ -411,10 +529,7 @@ class WindowProduct {
     for (int r = 0; r < kWide; ++r)
       sums[r] = Sum{0};
     Walk::add_wide(view_of(slice), slice.kind, factors(), lane(), sums);
-    const RowWriter<T, TOut> writer(product_);
-#pragma unroll
-    for (int r = 0; r < kWide; ++r)
-      leave(writer, cells[r], sums[r]);
+    leave(cells, sums);
   }
 
   /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
@@ -425,40 +540,70 @@ class WindowProduct {
     return slice[0];
   }
 
-  /// A piece's sum to its cell or, where no other piece is of its row, to y.
-  __device__ void leave(const RowWriter<T, TOut>& writer, int cell, Sum sum) {
+  /// The same, from shared memory where they are kept.
+  __device__ Slice slice(int number) const {
+    if constexpr (!kKept) return load_slice(number);
+    Slice slice[1] = {};
+    if (number < a_.header.slices_most) device::load_wide(slice, slices_ + number);
+    return slice[0];
+  }
+
+  /// Sums of pieces to their cells or, where no row has another piece, to y.
+  template <int kCount>
+  __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
     if (window_.direct != 0) {
-      writer.write(window_.first_row + cell, sum);
+      RowWriter<T, TOut>(product_, window_.first_row).write(cells, sums);
     } else {
-      cells_[cell] = sum;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i)
+        cells_[cells[i]] = sums[i];
     }
   }
 
   /// Each row has one cell.
   __device__ void write_rows() const {
-    const RowWriter<T, TOut> writer(product_);
-    for (int row = static_cast<int>(threadIdx.x); row < window_.rows; row += threads())
-      writer.write(window_.first_row + row, cells_[row]);
+    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    const int rows = window_.rows;
+    for (int first = thread() * kRowWord - first_in_word(); first < rows;
+         first += threads() * kRowWord) {
+      if (first >= 0 && first + kRowWord <= rows) {
+        Sum sums[kRowWord];
+        device::load_wide(sums, cells_ + first);
+        writer.write_word(first, sums);
+      } else {
+        for (int row = max(first, 0); row < min(first + kRowWord, rows); ++row)
+          writer.write(row, cells_[row]);
+      }
+    }
   }
 
-  /// Of row `row`, where rows are cut.
-  __device__ CellRange row_cells(int row) const {
-    if (window_.first_row_cell < 0 || row >= window_.rows) return {0, 0};
-    const std::uint16_t* const first = a_.row_cells + window_.first_row_cell + row;
-    return {__ldg(first), __ldg(first + 1)};
+  /// Which cells are whose, where rows are cut; of no rows where none is.
+  struct CutRows {
+    const std::uint16_t* first_cells;  // [rows + 1]
+    int rows;
+
+    __device__ CellRange cells_of(int row) const {
+      if (row >= rows) return {0, 0};
+      return {__ldg(first_cells + row), __ldg(first_cells + row + 1)};
+    }
+  };
+  __device__ CutRows cut_rows() const {
+    const std::int64_t first = window_.first_row_cell;
+    return {a_.row_cells + first, first < 0 ? 0 : window_.rows};
   }
 
   /// The first of the rows that the thread adds up, where rows are cut; of a few rows, all warps
   /// have some.
   __device__ int first_row() const {
-    return window_.rows <= kLanes ? lane() * warps() + warp() : static_cast<int>(threadIdx.x);
+    return window_.rows <= kLanes ? lane() * warps() + warp() : thread();
   }
 
   /// A thread for each row; the warp together for each row of many cells. `range`: of the thread's
   /// first row.
   __device__ void write_cut_rows(CellRange range) const {
-    const RowWriter<T, TOut> writer(product_);
-    for (int row = first_row(); __any_sync(kWholeWarp, row < window_.rows); row += threads()) {
+    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    const CutRows cut = cut_rows();
+    for (int row = first_row(); __any_sync(kWholeWarp, row < cut.rows); row += threads()) {
       const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
       if (!many) {
@@ -475,8 +620,8 @@ class WindowProduct {
         part = sum_of_neighbours<kLanes>(part);
         if (lane() == owner) sum = part;
       }
-      if (row < window_.rows) writer.write(window_.first_row + row, sum);
-      range = row_cells(row + threads());
+      if (row < cut.rows) writer.write(row, sum);
+      range = cut.cells_of(row + threads());
     }
   }
 
@@ -487,21 +632,21 @@ class WindowProduct {
     Sum sum = sum_of_block(cells_, window_.pieces);
     const std::int64_t first = a_.split_starts[window_.split];
     const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
-    if (threadIdx.x == 0) {
+    if (thread() == 0) {
       product_.partials[window_.partial] = sum;
       last = device::arrive_at(product_.arrivals + window_.split, parts);
     }
     __syncthreads();  // `last` is there, and what other windows wrote is visible
     if (!last) return;
     sum = sum_of_block(product_.partials + first, static_cast<int>(parts));
-    if (threadIdx.x == 0) RowWriter<T, TOut>(product_).write(window_.first_row, sum);
+    if (thread() == 0) RowWriter<T, TOut>(product_, window_.first_row).write(0, sum);
   }
 
   /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
   __device__ Sum sum_of_block(const Sum* sums, int count) const {
     __shared__ Sum warp_sums[kWarpsMost];
     Sum sum{0};
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += threads())
+    for (int i = thread(); i < count; i += threads())
       sum = sum + sums[i];
     sum = sum_of_neighbours<kLanes>(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
@@ -513,11 +658,13 @@ class WindowProduct {
 
   const PackedView<E>& a_;
   const DeviceProduct<T, TOut>& product_;
-  Sum* cells_;  // in shared memory, [header.cells_most]
-  E* staged_;   // in shared memory, [header.columns_most]
   // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
   // needed.
   std::conditional_t<one_a_warp(kSlices), const Window, const Window&> window_;
+  // In shared memory:
+  Slice* slices_;  // [header.slices_most], where they are kept
+  Sum* cells_;     // [header.cells_most]
+  E* staged_;      // [window.columns]
 };
 
 template <class Walk, int kWide, Slices kSlices, class T, class TOut>
@@ -536,7 +683,7 @@ __global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, k
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide, Slices::any>)
+__global__ void __launch_bounds__(kThreadsMost<kWide, Slices::any>, kMmaBlocks<kWide>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByTensorCores, kWide, Slices::any>(a, product);

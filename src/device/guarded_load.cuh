@@ -14,22 +14,24 @@ namespace lanky::device {
 
 namespace detail {
 
+// Bytes and halves arrive in a register of their own: in half of one they would wait for the rest.
 __device__ inline void load_if(std::uint8_t& word, const void* source, bool exists) {
-  std::uint16_t wide = 0;
+  std::uint32_t wide = 0;
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
       "@p ld.global.nc.L1::no_allocate.u8 %0, [%1];\n}"
-      : "+h"(wide)
+      : "+r"(wide)
       : "l"(source), "r"(static_cast<int>(exists)));
   word = static_cast<std::uint8_t>(wide);
 }
 __device__ inline void load_if(std::uint16_t& word, const void* source, bool exists) {
-  word = {};
+  std::uint32_t wide = 0;
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
       "@p ld.global.nc.L1::no_allocate.u16 %0, [%1];\n}"
-      : "+h"(word)
+      : "+r"(wide)
       : "l"(source), "r"(static_cast<int>(exists)));
+  word = static_cast<std::uint16_t>(wide);
 }
 __device__ inline void load_if(std::uint32_t& word, const void* source, bool exists) {
   word = {};
@@ -96,10 +98,11 @@ __device__ void load_if(E& out, const E* source, bool exists) {
   constexpr int kBytes = sizeof(E);
   const int guard = static_cast<int>(exists);
   if constexpr (kBytes == 2) {
-    std::uint16_t word = 0;
+    std::uint32_t wide = 0;
     asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u16 %0, [%1];\n}"
-                 : "+h"(word)
+                 : "+r"(wide)
                  : "l"(source), "r"(guard));
+    const auto word = static_cast<std::uint16_t>(wide);
     memcpy(&out, &word, kBytes);
   } else if constexpr (kBytes == 4) {
     std::uint32_t word = 0;

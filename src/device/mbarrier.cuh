@@ -33,15 +33,21 @@ __device__ inline void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
                : "memory");
 }
 
-/// The barriers of a ring, by one thread: so many arrivals fill a slot, so many empty it. Bulk
-/// copies see them; for other threads a block-wide barrier must follow.
+/// Lets bulk copies see the barriers that this thread has initialized; for other threads a
+/// block-wide barrier must follow.
+__device__ inline void publish_mbarriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// The barriers of a ring, by one thread, published: so many arrivals fill a slot, so many empty
+/// it.
 __device__ inline void init_ring(Mbarrier* full, Mbarrier* empty, int slots, int fills,
                                  int empties) {
   for (int s = 0; s < slots; ++s) {
     mbarrier_init(full + s, static_cast<unsigned>(fills));
     mbarrier_init(empty + s, static_cast<unsigned>(empties));
   }
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  publish_mbarriers();
 }
 
 __device__ inline void mbarrier_arrive(Mbarrier* barrier) {

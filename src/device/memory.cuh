@@ -80,7 +80,16 @@ __device__ void store_streaming(E* target, const E (&values)[kCount]) {
   __stcs(reinterpret_cast<Word*>(target), word);
 }
 
-/// The same for values of several words of 16 bytes, or less than one.
+/// target[i] = values[i] in one instruction; target is aligned to kCount elements.
+template <int kCount, class E>
+__device__ void store_wide(E* target, const E (&values)[kCount]) {
+  using Word = typename detail::WordOf<kCount * sizeof(E)>::Type;
+  Word word;
+  memcpy(&word, values, sizeof(word));
+  *reinterpret_cast<Word*>(target) = word;
+}
+
+/// store_streaming() for values of several words of 16 bytes, or less than one.
 template <int kCount, class E>
 __device__ void store_words(E* target, const E (&values)[kCount]) {
   constexpr int kWord = kCount * sizeof(E) < 16 ? kCount : 16 / static_cast<int>(sizeof(E));
@@ -114,6 +123,13 @@ __device__ inline void prefetch(const void* place) {
 __device__ inline std::int64_t opaque(std::int64_t value) {
   asm volatile("" : "+l"(value));
   return value;
+}
+
+/// The same of an address: what it was computed from is not computed with again.
+template <class E>
+__device__ const E* opaque(const E* pointer) {
+  asm volatile("" : "+l"(pointer));
+  return pointer;
 }
 
 /// A 16-byte (or 8-byte) word that is read once or twice; zeros where it does not exist.
