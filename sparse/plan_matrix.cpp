@@ -116,7 +116,6 @@ void PlanMatrix<T>::update_values(VectorView<const T> values) {
     const DeviceArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());
     cuda::update_values(stream, view(), rearranged() ? arranged.data() : own.data(), slots);
-    stream.synchronize();
   } else {
     const HostArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());

@@ -26,7 +26,7 @@ class PlanMatrix {
   std::int64_t bytes() const;
 
   /// given_entries() values in the order of the caller's CSR, in host memory or in that of the
-  /// device. Waits for the stream. Throws Error as SpmvPlan::update_values does.
+  /// device, which the stream comes to read: as SpmvPlan::update_values, and throws Error as that.
   void update_values(VectorView<const T> values);
 
  private:
