@@ -30,6 +30,13 @@ struct PlanOptions {
   /// With a symmetry or an op: keep 4 bytes an entry of op(A), without which there are no new
   /// values.
   bool updates = false;
+  /// On a GPU: shapes of the packed matrix near the one that the plan would choose (and where
+  /// `path` is automatic, each path) are measured by the constructor, and the fastest is kept, if
+  /// it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands of
+  /// products, and takes up to three times the memory of the plan. Two plans of a matrix may have
+  /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
+  /// plans. On the CPU this changes nothing.
+  bool tune = false;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
