@@ -31,19 +31,12 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
   }
 }
 
-/// Median wall time of work that waits for its end; short, since every case pays for it.
-double wall_us(Session& session, const std::function<void()>& work) {
-  MeasureOptions options = session.options;
-  options.min_rounds = 6;
-  options.max_rounds = 7;
-  options.max_seconds = 0.006;
-  const Sampler sampler = [&] {
-    session.stream.synchronize();
-    const double start = steady_seconds();
-    work();
-    return (steady_seconds() - start) * 1e6;
-  };
-  return measure({&sampler, 1}, options, session.clock).front().median_us;
+/// Per update in batches, as products are timed.
+double update_us(Session& session, const Contestant& contestant) {
+  const Lap lap{.product = [&](const Stream& /*stream*/, int /*slot*/) { contestant.update(); },
+                .graph = false,
+                .cold = false};
+  return time_laps(session, {&lap, 1}).front().warm.median_us;
 }
 
 /// Gives a plan made for other values those that the workload has now, and times that. None where
@@ -52,8 +45,7 @@ std::optional<double> judge_update(Session& session, Workload& workload, Contest
   if (contestant.status != Status::ok || !contestant.update) return std::nullopt;
   std::optional<double> us;
   try {
-    contestant.update();  // the first may load kernels
-    us = wall_us(session, contestant.update);
+    us = update_us(session, contestant);
   } catch (...) {
     contestant.status = status_of_current_exception(contestant.message);
   }

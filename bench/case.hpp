@@ -69,7 +69,7 @@ struct Outcome {
   Status status = Status::ok;
   std::string message;
   double setup_us = 0;
-  std::optional<double> update_us{};  // of Contestant::update, wall time
+  std::optional<double> update_us{};  // of Contestant::update, in batches
   std::int64_t plan_bytes = 0;
   std::optional<std::int64_t> setup_bytes{};
   std::string explanation;

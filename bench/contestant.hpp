@@ -27,7 +27,8 @@ struct Contestant {
   std::int64_t plan_bytes = 0;
   /// Device memory that building took at its height, beyond what was in use after it; where known.
   std::optional<std::int64_t> setup_bytes{};
-  /// Takes the values that the matrix has now, and waits for that; empty where that is not offered.
+  /// Gives the stream of the session what takes the values that the matrix has now; empty where
+  /// that is not offered.
   std::function<void()> update{};
   std::string explanation;  // a plan's own account of itself, the algorithm of a vendor
   bool triangle = false;    // computes the lower triangle of a symmetric result, no more

@@ -6,6 +6,7 @@
 
 #include "bench/gpu.hpp"
 #include "bench/operand.hpp"
+#include "core/graph.hpp"
 
 namespace lanky::bench {
 
@@ -57,7 +58,7 @@ int StreamingFloor::fastest_unroll(const Stream& stream) {
     const Lap trial = lap();
     std::int64_t turn = 0;
     batch_us(stream, trial, std::min(slots_, 2), turn);
-    const gpu::Graph graph(stream, [&] {
+    const runtime::Graph graph(stream, [&] {
       for (int i = 0; i < launches; ++i)
         trial.product(stream, i % slots_);
     });

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <lanky/stream.hpp>
 #include <span>
 #include <string>
@@ -14,24 +13,7 @@
 #include "bench/random.hpp"
 #include "bench/spmv_data.hpp"
 
-struct CUgraphExec_st;
-
 namespace lanky::bench::gpu {
-
-/// Work captured once and replayed with one launch.
-class Graph {
- public:
-  /// Captures what `work` gives to the stream; throws what the capture reports.
-  Graph(const Stream& stream, const std::function<void()>& work);
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
-  ~Graph();
-
-  void launch(const Stream& stream) const;
-
- private:
-  CUgraphExec_st* executable_ = nullptr;
-};
 
 /// The SM clock now, counted by one thread against the GPU's wall clock for 0.1 ms.
 double sm_clock_mhz(const Stream& stream);

@@ -71,7 +71,8 @@ class SpmvWorkload final : public Workload {
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all;
     for (const SpmvPath path : selection_.paths)
-      all.push_back(lanky(path));
+      all.push_back(lanky(std::string(bench::name(path)), {.path = path}));
+    if (selection_.tuned) all.push_back(lanky("tuned", {.tune = true}));
     if (!selection_.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
       all.push_back(csr_loop());
@@ -103,13 +104,12 @@ class SpmvWorkload final : public Workload {
   VectorView<const T> x_view() const { return {x_.data(), matrix_.cols()}; }
   VectorView<T> y_view() { return {y_.data(), matrix_.rows()}; }
 
-  Contestant lanky(SpmvPath path) {
+  Contestant lanky(std::string variant, const PlanOptions& options) {
     const bool pooled = session_.stream.device().is_cuda();
     if (pooled) gpu::watch_memory(session_.stream);
-    Contestant made = make_contestant(
-        "lanky", std::string(bench::name(path)), session_.stream, [&](Contestant& contestant) {
-          auto plan =
-              std::make_shared<SpmvPlan<T>>(session_.stream, view(), PlanOptions{.path = path});
+    Contestant made =
+        make_contestant("lanky", std::move(variant), session_.stream, [&](Contestant& contestant) {
+          auto plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
           contestant.plan_bytes = plan->device_bytes();
           contestant.explanation = plan->explain();
           contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {

@@ -16,6 +16,7 @@ namespace lanky::bench {
 struct SpmvSelection {
   std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
   bool vendors = true;
+  bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
 };
 
 /// "auto", "mma", "cuda".

@@ -5,8 +5,8 @@
 #include <lanky/error.hpp>
 #include <limits>
 
-#include "bench/gpu.hpp"
 #include "bench/statistics.hpp"
+#include "core/graph.hpp"
 
 namespace lanky::bench {
 
@@ -63,7 +63,7 @@ int graph_count(const Runner& runner) {
   return std::max(1, runner.count / slots) * slots;
 }
 
-double replay_us(const Session& session, const gpu::Graph& graph, int count) {
+double replay_us(const Session& session, const runtime::Graph& graph, int count) {
   Event start(session.stream.device());
   Event end(session.stream.device());
   start.record(session.stream);
@@ -72,9 +72,9 @@ double replay_us(const Session& session, const gpu::Graph& graph, int count) {
   return elapsed_us(start, end) / count;
 }
 
-gpu::Graph capture(const Session& session, const Runner& runner) {
+runtime::Graph capture(const Session& session, const Runner& runner) {
   const int count = graph_count(runner);
-  return gpu::Graph(session.stream, [&] {
+  return runtime::Graph(session.stream, [&] {
     for (int i = 0; i < count; ++i)
       runner.lap->product(session.stream, i % runner.lap->slots);
   });
@@ -85,7 +85,7 @@ constexpr double kLongGraphUs = 2e4;
 
 void time_graphs(Session& session, const std::vector<Runner>& runners,
                  std::vector<Timing>& timings) {
-  std::vector<gpu::Graph> graphs;
+  std::vector<runtime::Graph> graphs;
   std::vector<std::size_t> captured;  // index of each graph's lap
   std::vector<double> warm_us;
   warm_us.reserve(timings.size());

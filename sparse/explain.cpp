@@ -22,9 +22,8 @@ std::string_view name(Symmetry symmetry) {
   return kNames[static_cast<std::size_t>(symmetry)];
 }
 
-std::string_view kernel_name(const PlanFacts& facts) {
-  if (!facts.device.is_cuda()) return "cpu";
-  return facts.choice.path == SpmvPath::mma ? "mma" : "cuda";
+std::string_view name(SpmvPath path) {
+  return path == SpmvPath::mma ? "mma" : "cuda";
 }
 
 void write_classes(std::ostream& out, const PackedHeader& header) {
@@ -74,6 +73,29 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
   out << "\n";
 }
 
+void write_tuning(std::ostream& out, const Tuning& tuning) {
+  out << "  tuned     ";
+  if (tuning.measured.empty()) {
+    out << "no: nothing was measured here, the model chose\n";
+    return;
+  }
+  if (tuning.kept == 0) {
+    out << "of " << tuning.measured.size() << " measured the model's choice is kept: none takes "
+        << 100 * (1 - kWorthwhile) << "% less\n";
+  } else {
+    out << "the fastest of " << tuning.measured.size() << " measured, in "
+        << 100 * (1 - tuning.measured[tuning.kept].ratio) << "% less than the model's choice\n";
+  }
+  out << "            time   window  from row  piece  staged  lane  kernels\n";
+  for (std::size_t i = 0; i < tuning.measured.size(); ++i) {
+    const auto& [shape, path, ratio] = tuning.measured[i];
+    out << "            " << std::setprecision(3) << ratio << std::setprecision(1) << std::setw(8)
+        << shape.window_cost << std::setw(10) << shape.granule << std::setw(7) << shape.piece_most
+        << std::setw(8) << shape.stage_most << std::setw(6) << shape.lane_pieces << "  "
+        << name(path) << (i == tuning.kept ? " (kept)\n" : "\n");
+  }
+}
+
 }  // namespace
 
 std::string explain(const PlanFacts& facts, const PackedHeader& header) {
@@ -95,7 +117,9 @@ std::string explain(const PlanFacts& facts, const PackedHeader& header) {
   write_classes(out, header);
   write_kinds(out, header);
   write_shape(out, header);
-  out << "  kernels   " << kernel_name(facts) << ": " << facts.choice.reason << "\n";
+  out << "  kernels   " << (facts.device.is_cuda() ? name(facts.choice.path) : "cpu") << ": "
+      << facts.choice.reason << "\n";
+  if (facts.tuning != nullptr) write_tuning(out, *facts.tuning);
   out << "  memory    " << facts.device_bytes << " bytes, of them workspace "
       << facts.workspace_bytes << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "
       << ratio(csr_bytes, header.nnz) << "; CSR takes " << csr_bytes << " (packed is "

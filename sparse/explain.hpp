@@ -10,6 +10,7 @@
 
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
+#include "sparse/tune.hpp"
 
 namespace lanky::sparse {
 
@@ -23,6 +24,7 @@ struct PlanFacts {
   PathChoice choice;
   std::int64_t workspace_bytes;
   std::int64_t device_bytes;
+  const Tuning* tuning = nullptr;  // where the plan was asked for it
 };
 
 std::string explain(const PlanFacts& facts, const PackedHeader& header);

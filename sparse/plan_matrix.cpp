@@ -14,10 +14,9 @@
 
 namespace lanky::sparse {
 
-namespace {
-
 template <class T>
-PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, RowFacts facts, Allocator* allocator) {
+PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts,
+                              Allocator* allocator) {
   const bool on_gpu = stream.device().is_cuda();
   if (reads_reach(facts))
     facts.reach = on_gpu ? cuda::mean_reach(stream, a.pattern()) : cpu::mean_reach(a.pattern());
@@ -25,19 +24,18 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, RowFacts facts, Allo
   return on_gpu ? cuda::pack(stream, a, shape, allocator) : cpu::pack(stream, a, shape, allocator);
 }
 
-}  // namespace
-
 template <class T>
-PlanMatrix<T>::PlanMatrix(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
+PlanMatrix<T>::PlanMatrix(const Stream& stream, const CsrView<T>& a, const PlanOptions& options,
+                          const Packer<T>& pack)
     : symmetry_(options.symmetry),
       op_(options.op),
       given_entries_(a.nnz),
       entries_(stream, 0),
-      packed_(packed_on(stream, a, options)) {}
+      packed_(packed_on(stream, a, options, pack)) {}
 
 template <class T>
 PackedMatrix<T> PlanMatrix<T>::packed_on(const Stream& stream, const CsrView<T>& a,
-                                         const PlanOptions& options) {
+                                         const PlanOptions& options, const Packer<T>& pack) {
   if (symmetry_ != Symmetry::general) {
     extents_of(a).check_triangle();
   } else if (op_ != Op::none) {
@@ -45,16 +43,16 @@ PackedMatrix<T> PlanMatrix<T>::packed_on(const Stream& stream, const CsrView<T>&
   }
   if (stream.device().is_cuda()) {
     const DeviceCsr<T> checked(stream, a);
-    return packed(stream, checked.csr(), checked.facts(), options);
+    return packed(stream, checked.csr(), checked.facts(), options, pack);
   }
   const CheckedCsr<T> checked(stream, a);
-  return packed(stream, checked.csr(), checked.facts(), options);
+  return packed(stream, checked.csr(), checked.facts(), options, pack);
 }
 
 template <class T>
 PackedMatrix<T> PlanMatrix<T>::packed(const Stream& stream, const Csr<T>& a, const RowFacts& facts,
-                                      const PlanOptions& options) {
-  if (!rearranged()) return pack(stream, a, facts, options.allocator);
+                                      const PlanOptions& options, const Packer<T>& pack) {
+  if (!rearranged()) return pack(a, facts);
   Arrangement arrangement = arrange(stream, a.pattern(), options);
   entries_ = std::move(arrangement.entries);
   const Buffer<T> values = gathered(stream, a.values);
@@ -66,7 +64,7 @@ PackedMatrix<T> PlanMatrix<T>::packed(const Stream& stream, const Csr<T>& a, con
                    .row_offsets = arrangement.row_offsets.data(),
                    .columns = arrangement.columns.data(),
                    .values = values.data()};
-  return pack(stream, csr, arranged, options.allocator);
+  return pack(csr, arranged);
 }
 
 template <class T>
@@ -116,7 +114,6 @@ void PlanMatrix<T>::update_values(VectorView<const T> values) {
     const DeviceArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());
     cuda::update_values(stream, view(), rearranged() ? arranged.data() : own.data(), slots);
-    stream.synchronize();
   } else {
     const HostArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());
@@ -124,7 +121,9 @@ void PlanMatrix<T>::update_values(VectorView<const T> values) {
   }
 }
 
-#define LANKY_INSTANTIATE(T) template class PlanMatrix<T>;
+#define LANKY_INSTANTIATE(T)                                                                  \
+  template PackedMatrix<T> pack_by_model(const Stream&, const Csr<T>&, RowFacts, Allocator*); \
+  template class PlanMatrix<T>;
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -2,6 +2,7 @@
 // the caller's CSR.
 #pragma once
 
+#include <functional>
 #include <lanky/buffer.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/view.hpp>
@@ -11,11 +12,21 @@
 
 namespace lanky::sparse {
 
+/// Packs op(A) on the device where it is.
+template <class T>
+using Packer = std::function<PackedMatrix<T>(const Csr<T>& a, const RowFacts& facts)>;
+
+/// The Packer that packs in the shape that choose_shape() tells.
+template <class T>
+PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts,
+                              Allocator* allocator);
+
 template <class T>
 class PlanMatrix {
  public:
   /// Throws Error as the constructor of SpmvPlan does.
-  PlanMatrix(const Stream& stream, const CsrView<T>& a, const PlanOptions& options);
+  PlanMatrix(const Stream& stream, const CsrView<T>& a, const PlanOptions& options,
+             const Packer<T>& pack);
 
   const PackedHeader& header() const noexcept { return packed_.header; }
   PackedView<T> view() const { return packed_.view(); }
@@ -26,15 +37,16 @@ class PlanMatrix {
   std::int64_t bytes() const;
 
   /// given_entries() values in the order of the caller's CSR, in host memory or in that of the
-  /// device. Waits for the stream. Throws Error as SpmvPlan::update_values does.
+  /// device, which the stream comes to read: as SpmvPlan::update_values, and throws Error as that.
   void update_values(VectorView<const T> values);
 
  private:
   /// Whether entries of op(A) stand in another order than the caller's, or are more.
   bool rearranged() const noexcept { return symmetry_ != Symmetry::general || op_ != Op::none; }
-  PackedMatrix<T> packed_on(const Stream& stream, const CsrView<T>& a, const PlanOptions& options);
+  PackedMatrix<T> packed_on(const Stream& stream, const CsrView<T>& a, const PlanOptions& options,
+                            const Packer<T>& pack);
   PackedMatrix<T> packed(const Stream& stream, const Csr<T>& a, const RowFacts& facts,
-                         const PlanOptions& options);
+                         const PlanOptions& options, const Packer<T>& pack);
   Arrangement arrange(const Stream& stream, const CsrPattern& a, const PlanOptions& options) const;
   /// Values of op(A), in the order of entries_, from the caller's on the device.
   Buffer<T> gathered(const Stream& stream, const T* values) const;

@@ -53,15 +53,6 @@ std::int64_t floor_power(std::int64_t value) {
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
 }
 
-/// The greatest window_cost for which no window can pass kCellsLimit. Until the last granule
-/// begins, a window's cost is below window_cost, and a cell costs row_cost or piece_most at least.
-int window_cost_limit(const RowFacts& facts, const Shape& shape) {
-  const std::int64_t longest = std::min<std::int64_t>(facts.longest, shape.window_cost);
-  const std::int64_t last = shape.granule * std::max(pieces_of(longest, shape.piece_most), 1);
-  const std::int64_t cost = (kCellsLimit - last) * std::min(shape.row_cost, shape.piece_most);
-  return static_cast<int>(cost / shape.piece_most * shape.piece_most);
-}
-
 /// What a choice depends on.
 struct Kind {
   RowFacts facts;
@@ -180,22 +171,46 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   shape.window_cost = static_cast<std::int32_t>(std::max<std::int64_t>(cost, 3072));
 }
 
+/// The rows and entries of a matrix as a choice sees them.
+Kind kind_of(const RowFacts& facts, DType dtype) {
+  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
+  return {facts, static_cast<int>(size_of(dtype)),
+          std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
+          facts.nnz + Shape{}.row_cost * facts.rows};
+}
+
+/// Whether there are pieces enough for wide slices.
+bool prefers_wide(const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  const std::int64_t filled = facts.rows - facts.empty;
+  return facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
+         (kind.mean <= kShortRow &&
+          filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
+         (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
+}
+
 }  // namespace
+
+// Until the last granule begins, a window's cost is below window_cost, and a cell costs row_cost or
+// piece_most at least.
+int window_cost_limit(const RowFacts& facts, const Shape& shape) {
+  const std::int64_t longest = std::min<std::int64_t>(facts.longest, shape.window_cost);
+  const std::int64_t last = shape.granule * std::max(pieces_of(longest, shape.piece_most), 1);
+  const std::int64_t cost = (kCellsLimit - last) * std::min(shape.row_cost, shape.piece_most);
+  return static_cast<int>(cost / shape.piece_most * shape.piece_most);
+}
 
 bool reads_reach(const RowFacts& facts) {
   return facts.nnz >= kLargeLeast;
 }
 
 Shape choose_shape(const RowFacts& facts, DType dtype) {
+  return choose_shape(facts, dtype, prefers_wide(kind_of(facts, dtype)));
+}
+
+Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
   Shape shape;
-  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-  const Kind kind{facts, static_cast<int>(size_of(dtype)),
-                  std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
-                  facts.nnz + shape.row_cost * facts.rows};
-  const bool wide =
-      facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
-      (kind.mean <= kShortRow && filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
-      (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
+  const Kind kind = kind_of(facts, dtype);
   if (!wide) {
     shape_single(shape, kind);
   } else {
@@ -213,9 +228,12 @@ Shape choose_shape(const RowFacts& facts, DType dtype) {
   return shape;
 }
 
+bool has_mma(DType dtype) {
+  return dtype == DType::f64 || is_half(dtype);
+}
+
 PathChoice choose_path(SpmvPath requested, DType dtype, Device device) {
-  const bool has_mma = dtype == DType::f64 || is_half(dtype);
-  if (requested == SpmvPath::mma && !has_mma) {
+  if (requested == SpmvPath::mma && !has_mma(dtype)) {
     throw Error(ErrorCode::unsupported, concat("tensor cores have no IEEE product of ", name(dtype),
                                                "; use SpmvPath::automatic or SpmvPath::cuda"));
   }

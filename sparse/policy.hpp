@@ -29,6 +29,16 @@ bool reads_reach(const RowFacts& facts);
 /// finely a small matrix is cut; kCellsLimit is kept for any matrix.
 Shape choose_shape(const RowFacts& facts, DType dtype);
 
+/// That of small matrices, whose slices are not wide, or that of large ones: choose_shape() has one
+/// of them.
+Shape choose_shape(const RowFacts& facts, DType dtype, bool wide);
+
+/// The greatest window_cost for which no window of a matrix can pass kCellsLimit.
+int window_cost_limit(const RowFacts& facts, const Shape& shape);
+
+/// Whether tensor cores multiply `dtype`.
+bool has_mma(DType dtype);
+
 /// The kernels of a plan and the reason for them, as explain() tells it.
 struct PathChoice {
   SpmvPath path;  // mma or cuda

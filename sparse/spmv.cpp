@@ -4,6 +4,7 @@
 #include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "sparse/packed.hpp"
 #include "sparse/plan_matrix.hpp"
 #include "sparse/policy.hpp"
+#include "sparse/tune.hpp"
 
 namespace lanky {
 
@@ -61,12 +63,28 @@ struct SpmvPlan<T, TOut>::Impl {
   Impl(const Stream& s, const CsrView<T>& a, const PlanOptions& options)
       : stream(s),
         choice(sparse::choose_path(options.path, kDType<T>, s.device())),
-        matrix(s, a, options),
+        matrix(s, a, options,
+               [&](const sparse::Csr<T>& csr, const sparse::RowFacts& facts) {
+                 return packed(csr, facts, options);
+               }),
         workspace(s, workspace_bytes(), options.allocator) {
     workspace.fill_zero();
     if (stream.device().is_cuda())
       sparse::cuda::load<T, TOut>(stream, choice.path, matrix.header());
     stream.synchronize();  // memory is ready for every stream, not only for this one
+  }
+
+  /// In the shape that the model chooses or, where that is asked for, the fastest measured.
+  sparse::PackedMatrix<T> packed(const sparse::Csr<T>& a, const sparse::RowFacts& facts,
+                                 const PlanOptions& options) {
+    sparse::PackedMatrix<T> model = sparse::pack_by_model(stream, a, facts, options.allocator);
+    if (!options.tune) return model;
+    tuning.emplace();
+    if (!stream.device().is_cuda()) return model;
+    auto tuned = sparse::tuned<T, TOut>(a, facts, std::move(model), choice, options);
+    choice = tuned.choice;
+    *tuning = std::move(tuned.tuning);
+    return std::move(tuned.packed);
   }
 
   std::int64_t arrivals_bytes() const {
@@ -118,6 +136,7 @@ struct SpmvPlan<T, TOut>::Impl {
 
   Stream stream;
   sparse::PathChoice choice;
+  std::optional<sparse::Tuning> tuning;  // before the matrix, whose packing sets both
   sparse::PlanMatrix<T> matrix;
   Buffer<std::byte> workspace;  // partial sums, then arrivals
 };
@@ -200,9 +219,10 @@ std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
 
 template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
-  return sparse::explain({device(), kDType<T>, kDType<TOut>, impl_->matrix.symmetry(), nnz(),
-                          impl_->matrix.op(), impl_->choice, workspace_bytes(), device_bytes()},
-                         impl_->matrix.header());
+  return sparse::explain(
+      {device(), kDType<T>, kDType<TOut>, impl_->matrix.symmetry(), nnz(), impl_->matrix.op(),
+       impl_->choice, workspace_bytes(), device_bytes(), impl_->tuning ? &*impl_->tuning : nullptr},
+      impl_->matrix.header());
 }
 
 template <class T, class TOut>

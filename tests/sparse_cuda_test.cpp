@@ -77,6 +77,127 @@ TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
   }
 }
 
+/// Rows that each of the kernels multiplies, by their lengths.
+struct UpdateCase {
+  const char* name;
+  std::vector<std::int64_t> lengths;
+  Op op = Op::none;
+};
+std::vector<UpdateCase> update_cases() {
+  std::vector<std::int64_t> split = boundary_lengths();
+  split.push_back(33'333);
+  return {{"a slice a warp", std::vector<std::int64_t>(5000, 7)},
+          {"rows of any length", split},
+          {"wide slices", std::vector<std::int64_t>(410'000, 3)},
+          {"transposed", split, Op::trans}};
+}
+
+/// What a product of `a` with other values gives.
+template <class T>
+void expect_product_with(CsrMatrix<T> a, const UpdateCase& update, std::vector<T> values,
+                         const std::vector<T>& x, const std::vector<T>& y) {
+  a.values = std::move(values);
+  const Operands<T, T> operands{1, 0, x, std::vector<T>(y.size())};
+  expect_exact(update.op == Op::none ? a : transpose_of(a, false), operands, y);
+}
+
+// Nothing waits between updates and runs, whose kernels read values as early as they may.
+TYPED_TEST(SparseCuda, RunsSeeTheValuesOfTheUpdateAheadOfThem) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  constexpr int kSets = 3;
+  constexpr int kRounds = 60;
+  for (const UpdateCase& update : update_cases()) {
+    SCOPED_TRACE(update.name);
+    Random random(7);
+    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
+    const Stream stream(device);
+    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
+    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
+    const auto device_x = Buffer<T>::from(stream, x);
+    std::vector<std::vector<T>> values;
+    std::vector<Buffer<T>> sets;
+    for (int i = 0; i < kSets; ++i) {
+      values.push_back(vector_of<T>(a.nnz(), random, small_integer<T>));
+      sets.push_back(Buffer<T>::from(stream, values.back()));
+    }
+    Buffer<T> given(stream, a.nnz());  // changes in the order of the stream
+    std::vector<Buffer<T>> results;
+    for (int i = 0; i < kSets; ++i)
+      results.emplace_back(stream, plan.rows());
+    for (int round = 0; round < kRounds; ++round) {
+      const int set = round % kSets;
+      check(cudaMemcpyAsync(given.data(), sets[set].data(), a.nnz() * sizeof(T),
+                            cudaMemcpyDeviceToDevice, stream.native()));
+      plan.update_values(given);
+      plan.run(stream, device_x.view(), results[set].view());
+    }
+    for (int set = 0; set < kSets; ++set)
+      expect_product_with(a, update, values[set], x, results[set].to_host());
+  }
+}
+
+TYPED_TEST(SparseCuda, UpdateIsCapturedInAGraph) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  for (const UpdateCase& update : update_cases()) {
+    SCOPED_TRACE(update.name);
+    Random random(8);
+    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
+    const Stream stream(device);
+    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
+    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
+    const auto device_x = Buffer<T>::from(stream, x);
+    Buffer<T> given(stream, a.nnz());
+    Buffer<T> y(stream, plan.rows());
+    stream.synchronize();
+
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeGlobal));
+    plan.update_values(given);
+    plan.run(stream, device_x.view(), y.view());
+    check(cudaStreamEndCapture(stream.native(), &graph));
+    check(cudaGraphInstantiate(&executable, graph, 0));
+    for (int round = 0; round < 3; ++round) {
+      const auto values = vector_of<T>(a.nnz(), random, small_integer<T>);
+      given.copy_from(values);
+      check(cudaGraphLaunch(executable, stream.native()));
+      expect_product_with(a, update, values, x, y.to_host());
+    }
+    check(cudaGraphExecDestroy(executable));
+    check(cudaGraphDestroy(graph));
+  }
+}
+
+// Copies from pinned memory are asynchronous, and here wait for what is ahead of them.
+TYPED_TEST(SparseCuda, ValuesInHostMemoryMayChangeOnceTheyWereGiven) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  for (const UpdateCase& update : update_cases()) {
+    SCOPED_TRACE(update.name);
+    Random random(9);
+    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
+    const Stream stream(device);
+    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
+    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
+    const auto device_x = Buffer<T>::from(stream, x);
+    Buffer<T> y(stream, plan.rows());
+    const auto values = vector_of<T>(a.nnz(), random, small_integer<T>);
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, values.size() * sizeof(T)));
+    T* const pinned = static_cast<T*>(memory);
+    std::copy(values.begin(), values.end(), pinned);
+    for (int i = 0; i < 500; ++i)
+      plan.run(stream, device_x.view(), y.view());
+    plan.update_values({pinned, a.nnz()});
+    std::fill_n(pinned, values.size(), element<T>(100.0));
+    plan.run(stream, device_x.view(), y.view());
+    expect_product_with(a, update, values, x, y.to_host());
+    check(cudaFreeHost(memory));
+  }
+}
+
 // One plan on two streams at once, each with a workspace, an x and a y of its own.
 TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);

@@ -13,15 +13,6 @@ namespace {
 
 }  // namespace
 
-Graph::Graph(const Stream& /*stream*/, const std::function<void()>& /*work*/) {
-  absent();
-}
-Graph::Graph(Graph&& /*other*/) noexcept = default;
-Graph& Graph::operator=(Graph&& /*other*/) noexcept = default;
-Graph::~Graph() = default;
-void Graph::launch(const Stream& /*stream*/) const {
-  absent();
-}
 double sm_clock_mhz(const Stream& /*stream*/) {
   absent();
 }

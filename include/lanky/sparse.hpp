@@ -30,6 +30,13 @@ struct PlanOptions {
   /// With a symmetry or an op: keep 4 bytes an entry of op(A), without which there are no new
   /// values.
   bool updates = false;
+  /// On a GPU: shapes of the packed matrix near the one that the plan would choose (and where
+  /// `path` is automatic, each path) are measured by the constructor, and the fastest is kept, if
+  /// it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands of
+  /// products, and takes up to three times the memory of the plan. Two plans of a matrix may have
+  /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
+  /// plans. On the CPU this changes nothing.
+  bool tune = false;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
@@ -68,10 +75,14 @@ class SpmvPlan {
   void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
            VectorView<TOut> y, Workspace workspace) const;
 
-  /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, in host
-  /// memory or in that of the plan's device. Ordered on the stream of the constructor; the values
-  /// have been taken on return. Throws Error: size_mismatch, wrong_memory, invalid_argument (null),
-  /// out_of_memory, unsupported (with a symmetry or an op, but without PlanOptions::updates).
+  /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, for runs
+  /// that follow on the constructor's stream; runs on other streams are the caller's to order,
+  /// those before it as those after. Values in host memory have been taken on return. Those in the
+  /// memory of the plan's device are read when the stream comes there, as by cudaMemcpyAsync, and
+  /// nothing waits: this can be captured in a CUDA graph, which reads them each time. With a
+  /// symmetry or an op it takes memory for nnz() of op(A), in the order of the stream. Throws
+  /// Error: size_mismatch, wrong_memory, invalid_argument (null), out_of_memory, unsupported (with
+  /// a symmetry or an op, but without PlanOptions::updates).
   void update_values(VectorView<const T> values);
   void update_values(const std::vector<T>& values) {
     update_values({values.data(), static_cast<std::int64_t>(values.size())});

@@ -81,7 +81,7 @@ SpmvPath parse_path(const std::string& text) {
 }
 
 bench::SpmvSelection selection_of(const RunOptions& options) {
-  bench::SpmvSelection selection{{}, !options.no_vendor};
+  bench::SpmvSelection selection{{}, !options.no_vendor, options.tuned};
   for (const std::string& path : options.paths_of_rows)
     selection.paths.push_back(parse_path(path));
   return selection;

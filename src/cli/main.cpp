@@ -108,6 +108,8 @@ void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
   add_list(command, "--path", options.paths_of_rows,
            "lanky's kernels: auto, mma, cuda; commas between")
       ->check(CLI::IsMember({"auto", "mma", "cuda"}), "");
+  command.add_flag("--tune", options.tuned,
+                   "one more plan of lanky, tuned: it measures shapes of the matrix (on a GPU)");
 }
 
 /// A whole number from 0 to 2^63 - 1; CLI11 itself takes what is larger for the largest.

@@ -17,6 +17,7 @@ struct RunOptions {
   std::string device;  // "" for the best
   std::vector<std::string> dtypes = {"f64"};
   std::vector<std::string> paths_of_rows = {"auto"};  // lanky's kernels: auto, mma, cuda
+  bool tuned = false;                                 // a plan with PlanOptions::tune beside them
   bool no_vendor = false;
   bool quick = false;
   bool explain = false;

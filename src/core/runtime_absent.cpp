@@ -1,6 +1,7 @@
 // The GPU runtime of a build without CUDA: there is no device.
 #include <lanky/error.hpp>
 
+#include "core/graph.hpp"
 #include "core/runtime.hpp"
 
 namespace lanky::runtime {
@@ -61,6 +62,16 @@ void zero(void* /*target*/, std::size_t /*bytes*/, CUstream_st* /*stream*/, int 
 
 PointerSide where(const void* /*pointer*/) {
   return {};
+}
+
+Graph::Graph(const Stream& /*stream*/, const std::function<void()>& /*work*/) {
+  absent();
+}
+Graph::Graph(Graph&& /*other*/) noexcept = default;
+Graph& Graph::operator=(Graph&& /*other*/) noexcept = default;
+Graph::~Graph() = default;
+void Graph::launch(const Stream& /*stream*/) const {
+  absent();
 }
 
 }  // namespace lanky::runtime

@@ -1,0 +1,306 @@
+#include "sparse/tune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <lanky/error.hpp>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/graph.hpp"
+#include "core/plan_types.hpp"
+
+namespace lanky::sparse {
+
+namespace {
+
+/// The shapes to measure, made from the model's.
+class Candidates {
+ public:
+  Candidates(const Shape& chosen, const RowFacts& facts, DType dtype, std::int64_t shared_bytes)
+      : facts_(facts), dtype_(dtype), shared_bytes_(shared_bytes), shapes_{chosen} {}
+
+  /// Adds a shape that no other equals and every matrix of the facts can be packed in.
+  void add(Shape shape) {
+    const std::int64_t most = kWindowCostMost / shape.piece_most * shape.piece_most;
+    shape.window_cost =
+        static_cast<std::int32_t>(std::min(round_up(shape.window_cost, shape.piece_most), most));
+    shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts_, shape));
+    const bool known = std::find(shapes_.begin(), shapes_.end(), shape) != shapes_.end();
+    if (!known && holds(shape)) shapes_.push_back(shape);
+  }
+
+  /// `shape` with `times` as many rows, or as much work, in a window.
+  Shape with_windows(Shape shape, double times) const {
+    const double cost = shape.window_cost * times;
+    shape.window_cost = static_cast<std::int32_t>(std::min<double>(cost, kWindowCostMost));
+    if (shape.granule == 1) return shape;
+    const double rows = shape.granule * times;
+    shape.granule = static_cast<std::int32_t>(rows < kLanes ? std::max(rows, 1.0)
+                                                            : std::floor(rows / kLanes) * kLanes);
+    return aligned(shape);
+  }
+
+  /// Pieces of `most` entries; as it is where no row is cut before or after.
+  Shape with_pieces(Shape shape, int most) const {
+    most = std::clamp(most, kPieceMostLeast, kPieceMostLimit);
+    if (facts_.longest <= std::min(most, shape.piece_most)) return shape;
+    shape.piece_most = most;
+    return shape.granule == 1 ? shape : aligned(shape);
+  }
+
+  std::vector<Shape> take() { return std::move(shapes_); }
+
+ private:
+  static constexpr int kPieceMostLeast = 4;
+
+  /// Every granule begins a window.
+  Shape aligned(Shape shape) const {
+    const std::int64_t cost = std::int64_t{shape.granule} * shape.row_cost;
+    shape.window_cost = static_cast<std::int32_t>(
+        std::min<std::int64_t>(std::max(facts_.longest, cost), kWindowCostMost));
+    return shape;
+  }
+
+  /// Whether the format's numbers and a block's shared memory are enough for every window.
+  bool holds(const Shape& shape) const {
+    constexpr std::int64_t kOther = 1 << 10;  // of shared memory, that kernels have besides
+    if (shape.window_cost < shape.piece_most) return false;
+    const std::int64_t longest = std::min<std::int64_t>(facts_.longest, shape.window_cost);
+    const std::int64_t entries = shape.window_cost + shape.granule * longest;
+    const std::int64_t cells =
+        shape.window_cost / std::min(shape.row_cost, shape.piece_most) +
+        std::int64_t{shape.granule} * std::max(pieces_of(longest, shape.piece_most), 1);
+    const auto bytes = static_cast<std::int64_t>(size_of(dtype_));
+    const std::int64_t sum_bytes = is_half(dtype_) ? sizeof(float) : bytes;
+    return entries <= 2 * kWindowCostMost && cells <= kCellsLimit &&
+           cells * sum_bytes + shape.stage_most * bytes <= shared_bytes_ - kOther;
+  }
+
+  const RowFacts& facts_;
+  DType dtype_;
+  std::int64_t shared_bytes_;
+  std::vector<Shape> shapes_;
+};
+
+/// Where the products that are measured run, and what they multiply.
+template <class T, class TOut>
+struct Track {
+  Track(Device device, const PackedHeader& a)
+      : stream(device),
+        x(Buffer<T>::from(stream, std::vector<T>(a.cols, static_cast<T>(1.0F)))),
+        y(stream, a.rows),
+        start(device),
+        end(device) {}
+
+  /// Microseconds until `work` that it gives to the stream is done.
+  template <class F>
+  double time_us(F&& work) {
+    start.record(stream);
+    std::forward<F>(work)();
+    end.record(stream);
+    end.synchronize();
+    return Event::elapsed_ms(start, end) * 1e3;
+  }
+
+  Stream stream;  // one that can be captured, whatever the caller's is
+  Buffer<T> x;
+  Buffer<TOut> y;
+  Event start;
+  Event end;
+};
+
+/// Products of a packed matrix by one path, enough of them in a graph to be timed.
+template <class T, class TOut>
+class Trial {
+ public:
+  Trial(Track<T, TOut>& track, const PackedMatrix<T>& packed, SpmvPath path)
+      : track_(track),
+        partials_(track.stream, packed.header.partials),
+        arrivals_(track.stream, packed.header.split_rows) {
+    arrivals_.fill_zero();
+    cuda::load<T, TOut>(track.stream, path, packed.header);
+    const auto products = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        cuda::run<T, TOut>(
+            track.stream, path, packed.view(),
+            {track.x.data(), track.y.data(), Sum{1}, Sum{0}, partials_.data(), arrivals_.data()});
+      }
+    };
+    products(1);
+    const double us = track.time_us([&] { products(kLeast); }) / kLeast;
+    count_ = static_cast<int>(std::clamp<double>(std::ceil(kBatchUs / us), kLeast, kMost));
+    graph_.emplace(track.stream, [&] { products(count_); });
+    sample_us();  // the first launch uploads the graph
+  }
+
+  /// Microseconds a product. Short ones are begun before the clock, so that the host has launched
+  /// what is timed when the device comes to it.
+  double sample_us() {
+    if (count_ > kLeast) graph_->launch(track_.stream);
+    return track_.time_us([&] { graph_->launch(track_.stream); }) / count_;
+  }
+
+ private:
+  using Sum = Accumulator<T>;
+  static constexpr int kLeast = 3;
+  static constexpr int kMost = 100;
+  static constexpr double kBatchUs = 200;
+
+  Track<T, TOut>& track_;
+  Buffer<Sum> partials_;
+  Buffer<unsigned> arrivals_;
+  int count_ = 0;
+  std::optional<runtime::Graph> graph_;
+};
+
+/// The time of `other` over that of `model`, the least of so many samples of each, in turn.
+template <class T, class TOut>
+double ratio_of(Trial<T, TOut>& other, Trial<T, TOut>& model, int rounds) {
+  double other_us = std::numeric_limits<double>::infinity();
+  double model_us = other_us;
+  for (int round = 0; round < rounds; ++round) {
+    model_us = std::min(model_us, model.sample_us());
+    other_us = std::min(other_us, other.sample_us());
+  }
+  return other_us / model_us;
+}
+
+/// Calls f; false where memory was not enough.
+template <class F>
+bool within_memory(F&& f) {
+  try {
+    std::forward<F>(f)();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+}
+
+/// One tuning: the model's choice against each candidate, of which the fastest is kept at hand.
+template <class T, class TOut>
+class Contest {
+ public:
+  Contest(PackedMatrix<T>& model, SpmvPath path)
+      : model_(model),
+        track_(model.values.stream().device(), model.header),
+        trial_(track_, model, path),
+        tuning_{{{model.header.shape, path}}, 0} {}
+
+  void enter(const Csr<T>& a, const Shape& shape, const std::vector<SpmvPath>& paths,
+             Allocator* allocator) {
+    if (shape == model_.header.shape) {
+      for (const SpmvPath path : paths) {
+        if (path != tuning_.measured.front().path && measure(model_, path)) fastest_.reset();
+      }
+      return;
+    }
+    PackedMatrix<T> packed = cuda::pack(model_.values.stream(), a, shape, allocator);
+    bool fastest = false;
+    for (const SpmvPath path : paths)
+      fastest = measure(packed, path) || fastest;
+    if (fastest) fastest_ = std::move(packed);
+  }
+
+  /// Once more, and longer, against the model's choice: the least of many ratios is too small by
+  /// chance.
+  void decide() {
+    const std::size_t best = std::exchange(tuning_.kept, 0);
+    if (best == 0) return;
+    Measured& measured = tuning_.measured[best];
+    Trial<T, TOut> trial(track_, fastest_ ? *fastest_ : model_, measured.path);
+    measured.ratio = ratio_of(trial, trial_, 3 * kRounds);
+    if (measured.ratio < kWorthwhile) tuning_.kept = best;
+  }
+
+  const Tuning& tuning() const { return tuning_; }
+  /// The matrix in the shape that is kept; none where that is the model's.
+  std::optional<PackedMatrix<T>>& fastest() { return fastest_; }
+
+ private:
+  static constexpr int kRounds = 5;
+
+  /// True where none was faster.
+  bool measure(const PackedMatrix<T>& packed, SpmvPath path) {
+    double ratio = 0;
+    const bool ran = within_memory([&] {
+      Trial<T, TOut> trial(track_, packed, path);
+      ratio = ratio_of(trial, trial_, kRounds);
+    });
+    if (!ran) return false;
+    const bool fastest = ratio < tuning_.measured[tuning_.kept].ratio;
+    if (fastest) tuning_.kept = tuning_.measured.size();
+    tuning_.measured.push_back({packed.header.shape, path, ratio});
+    return fastest;
+  }
+
+  PackedMatrix<T>& model_;
+  Track<T, TOut> track_;
+  Trial<T, TOut> trial_;
+  Tuning tuning_;
+  std::optional<PackedMatrix<T>> fastest_;
+};
+
+}  // namespace
+
+std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
+                              std::int64_t shared_bytes) {
+  constexpr std::int32_t kStaged = 8192;
+  Candidates all(chosen, facts, dtype, shared_bytes);
+  const auto staging = [](Shape shape, std::int32_t columns) {
+    shape.stage_most = columns;
+    return shape;
+  };
+  const Shape larger = all.with_windows(chosen, 2);
+  Shape other_lanes = chosen;
+  other_lanes.lane_pieces = chosen.lane_pieces > 1 ? 1 : lane_pieces_most(size_of(dtype));
+
+  all.add(all.with_windows(chosen, 0.5));
+  all.add(larger);
+  all.add(staging(chosen, 0));
+  all.add(staging(chosen, kStaged));
+  all.add(staging(chosen, 2 * kStaged));
+  all.add(staging(larger, 2 * kStaged));
+  all.add(all.with_pieces(chosen, chosen.piece_most / 2));
+  all.add(all.with_pieces(chosen, chosen.piece_most * 2));
+  all.add(other_lanes);
+  all.add(choose_shape(facts, dtype, false));
+  all.add(choose_shape(facts, dtype, true));
+  return all.take();
+}
+
+template <class T, class TOut>
+Tuned<T> tuned(const Csr<T>& a, const RowFacts& facts, PackedMatrix<T> model,
+               const PathChoice& choice, const PlanOptions& options) {
+  Tuned<T> result{std::move(model), choice, {}};
+  if (result.packed.header.windows == 0) return result;
+  std::vector<SpmvPath> paths = {choice.path};
+  if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
+    paths = {SpmvPath::cuda, SpmvPath::mma};
+  const std::size_t shared =
+      result.packed.values.stream().device().properties().shared_bytes_per_block;
+  const std::vector<Shape> shapes =
+      candidates(result.packed.header.shape, facts, kDType<T>, static_cast<std::int64_t>(shared));
+  std::optional<Contest<T, TOut>> contest;
+  within_memory([&] {
+    contest.emplace(result.packed, choice.path);
+    for (const Shape& shape : shapes)
+      within_memory([&] { contest->enter(a, shape, paths, options.allocator); });
+    contest->decide();
+  });
+  if (!contest) return result;
+  result.tuning = contest->tuning();
+  if (result.tuning.kept == 0) return result;
+  result.choice = {result.tuning.measured[result.tuning.kept].path, "the fastest measured"};
+  if (contest->fastest()) result.packed = std::move(*contest->fastest());
+  return result;
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                  \
+  template Tuned<T> tuned<T, TOut>(const Csr<T>&, const RowFacts&, PackedMatrix<T>, \
+                                   const PathChoice&, const PlanOptions&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse

@@ -1,0 +1,52 @@
+// PlanOptions::tune: shapes near the one that the model chooses, of which the fastest is kept.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <lanky/sparse.hpp>
+#include <lanky/stream.hpp>
+#include <vector>
+
+#include "sparse/backend.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/policy.hpp"
+
+namespace lanky::sparse {
+
+// Of the model's time, what another shape must take less than to be kept, as `lanky tune` has it.
+inline constexpr double kWorthwhile = 0.98;
+
+/// Shapes to measure, each once: `chosen`, the model's, then others that hold any matrix of these
+/// facts, as choose_shape() does, and whose cells and staged columns fit `shared_bytes` of a block.
+std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
+                              std::int64_t shared_bytes);
+
+/// A shape multiplied by some kernels, and its time over that of the model's choice.
+struct Measured {
+  Shape shape;
+  SpmvPath path = SpmvPath::cuda;
+  double ratio = 1;
+};
+
+/// What was measured, the model's choice first.
+struct Tuning {
+  std::vector<Measured> measured;  // empty on the CPU, and where there is nothing to measure
+  std::size_t kept = 0;            // of these
+};
+
+template <class T>
+struct Tuned {
+  PackedMatrix<T> packed;
+  PathChoice choice;
+  Tuning tuning;
+};
+
+/// `a` packed in the fastest of its candidates, on a GPU: that of the model, `model`, unless
+/// another one takes less than kWorthwhile of its time. Of the paths, those that the options allow.
+/// At most three packed matrices are in memory at once; candidates that memory has no room for are
+/// left out. Waits.
+template <class T, class TOut>
+Tuned<T> tuned(const Csr<T>& a, const RowFacts& facts, PackedMatrix<T> model,
+               const PathChoice& choice, const PlanOptions& options);
+
+}  // namespace lanky::sparse
