@@ -64,7 +64,7 @@ class Candidates {
 
   /// Whether the format's numbers and a block's shared memory are enough for every window.
   bool holds(const Shape& shape) const {
-    constexpr std::int64_t kOther = 1 << 10;  // of shared memory, that kernels have besides
+    constexpr std::int64_t kOther = 8 << 10;  // of shared memory, that kernels have besides
     if (shape.window_cost < shape.piece_most) return false;
     const std::int64_t longest = std::min<std::int64_t>(facts_.longest, shape.window_cost);
     const std::int64_t entries = shape.window_cost + shape.granule * longest;

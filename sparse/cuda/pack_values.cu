@@ -171,9 +171,6 @@ __global__ void __launch_bounds__(kThreadsMost)
       copy_slice<1>(a, window, slice, tables, source, target);
     }
   }
-  // A product reads values ahead of its wait for the kernel before it, and may start once all
-  // blocks of this one have ended, before the launch itself makes their writes visible.
-  __threadfence();
 }
 
 template <int kWide, class E>
