@@ -159,7 +159,7 @@ void widen_windows(Shape& shape, const Kind& kind) {
 /// in one round, if that is enough.
 void shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
-  shape.piece_most = kind.mean < 16 && facts.longest <= 4 * kind.mean ? 32 : 16;
+  shape.piece_most = 16;
   const bool one_round = kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost;
   const bool sparse = 2 * facts.empty > facts.rows;
   const std::int64_t most = kind.scattered                      ? 4096

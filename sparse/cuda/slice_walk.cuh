@@ -39,21 +39,25 @@ inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
                                                                 : 8;
 
 /// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
-/// registers. kApart: code of its own, without conditions, for steps that all pieces have.
-template <class E, class Kind, bool kApart>
+/// registers and steps that all pieces have without conditions.
+template <class E, class Kind>
 class NarrowWalk {
  public:
   using Sum = decltype(device::widen(E{}));
 
   /// `length`: of the lane's piece, 0 where there is none.
   __device__ NarrowWalk(const SliceView<E>& slice, Kind kind, int lane, int length)
-      : slice_(slice), kind_(kind), lane_(lane), length_(length), slot_(first_slot(slice, lane)) {
+      : slice_(slice),
+        kind_(kind),
+        lane_(lane),
+        length_(length),
+        slot_(static_cast<unsigned>(min(lane, slice.width - 1))) {
     device::load_stream_widened_if(shift_, indices<std::uint16_t>() + slot_,
-                                   kind == IndexKind::shared && (kApart || length > 0));
+                                   kind == IndexKind::shared && slice.width > 0);
   }
   /// Where `other` stands.
   template <class Other>
-  __device__ NarrowWalk(const Other& other, Kind kind)
+  __device__ NarrowWalk(const NarrowWalk<E, Other>& other, Kind kind)
       : slice_(other.slice_),
         kind_(kind),
         lane_(other.lane_),
@@ -69,7 +73,7 @@ class NarrowWalk {
   /// the rest is loaded.
   template <class Ready>
   __device__ void add(const Factors<E>& factors, Sum& sum, Ready ready) {
-    if (kApart && step_ + kSteps <= slice_.shortest) {
+    if (!kShort && step_ + kSteps <= slice_.shortest) {
       add_steps<true>(factors, sum, ready);
     } else {
       add_steps<false>(factors, sum, ready);
@@ -77,7 +81,7 @@ class NarrowWalk {
   }
 
  private:
-  template <class OtherE, class Other, bool kOtherApart>
+  template <class OtherE, class Other>
   friend class NarrowWalk;
 
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
@@ -89,41 +93,35 @@ class NarrowWalk {
     E value[kSteps];
   };
 
-  /// Apart, lanes that have no piece do as the last one does.
-  static __device__ unsigned first_slot(const SliceView<E>& slice, int lane) {
-    return static_cast<unsigned>(kApart ? min(lane, slice.width - 1) : lane);
-  }
-
   template <class Index>
   __device__ const Index* indices() const {
     return reinterpret_cast<const Index*>(slice_.indices);
   }
 
-  /// Of the next steps, of which all pieces have all where they are kWhole.
-  template <bool kWhole>
-  __device__ bool exists(int i) const {
-    return kWhole || step_ + i < length_;
-  }
-
+  /// kWhole: all pieces have the steps; lanes that have no piece do as the last one does.
   template <bool kWhole, class Ready>
   __device__ void add_steps(const Factors<E>& factors, Sum& sum, Ready ready) {
+    bool exists[kSteps];
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i)
+      exists[i] = kWhole || step_ + i < length_;
     Steps steps;
-    load<kWhole>(steps);
+    load<kWhole>(exists, steps);
     ready();
-    if (kApart) __syncwarp();  // as in WideWalk
-    multiply<kWhole>(steps, factors, sum);
+    if (!kShort) __syncwarp();  // as in WideWalk
+    multiply(exists, steps, factors, sum);
     step_ += kSteps;
   }
 
   template <bool kWhole>
-  __device__ void load(Steps& steps) {
+  __device__ void load(const bool (&exists)[kSteps], Steps& steps) {
     std::uint32_t base = 0;  // of step step_ + lane_
     if (has_bases(kind_)) {
       const int step = step_ + lane_;
       device::load_stream_widened_if(base, slice_.bases + step,
                                      lane_ < kSteps && step < slice_.depth);
     }
-    load_entries<kWhole>(steps);
+    load_entries<kWhole>(exists, steps);
     if (!kShort && !has_bases(kind_)) return;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
@@ -132,60 +130,59 @@ class NarrowWalk {
 
   /// Values, and columns less their bases.
   template <bool kWhole>
-  __device__ void load_entries(Steps& steps) {
+  __device__ void load_entries(const bool (&exists)[kSteps], Steps& steps) {
     switch (kind_) {
       case IndexKind::shared:
 #pragma unroll
         for (int i = 0; i < kSteps; ++i)
           steps.column[i] = shift_;
-        return load_steps<kWhole>(steps, [](unsigned /*slot*/, int /*i*/) {});
+        return load_steps<kWhole>(exists, steps, [](unsigned /*slot*/, int /*i*/) {});
       case IndexKind::offset8:
-        return load_with<kWhole, std::uint8_t>(steps);
+        return load_with<kWhole, std::uint8_t>(exists, steps);
       case IndexKind::staged:
       case IndexKind::offset16:
-        return load_with<kWhole, std::uint16_t>(steps);
+        return load_with<kWhole, std::uint16_t>(exists, steps);
       case IndexKind::absolute:
-        return load_with<kWhole, std::uint32_t>(steps);
+        return load_with<kWhole, std::uint32_t>(exists, steps);
     }
   }
 
   template <bool kWhole, class Index>
-  __device__ void load_with(Steps& steps) {
-    load_steps<kWhole>(steps, [&](unsigned slot, int i) {
-      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists<kWhole>(i));
+  __device__ void load_with(const bool (&exists)[kSteps], Steps& steps) {
+    load_steps<kWhole>(exists, steps, [&](unsigned slot, int i) {
+      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists[i]);
     });
   }
 
   /// Values, after load_index(slot, i) of the same step.
   template <bool kWhole, class LoadIndex>
-  __device__ void load_steps(Steps& steps, LoadIndex load_index) {
+  __device__ void load_steps(const bool (&exists)[kSteps], Steps& steps, LoadIndex load_index) {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       E value[1];
       load_index(slot_, i);
-      device::load_stream_if(value, slice_.values + slot_, exists<kWhole>(i));
+      device::load_stream_if(value, slice_.values + slot_, exists[i]);
       steps.value[i] = value[0];
       slot_ += static_cast<unsigned>(kWhole ? slice_.width
-                                            : __popc(__ballot_sync(kWholeWarp, exists<false>(i))));
+                                            : __popc(__ballot_sync(kWholeWarp, exists[i])));
     }
   }
 
-  template <bool kWhole>
-  __device__ void multiply(const Steps& steps, const Factors<E>& factors, Sum& sum) const {
+  __device__ void multiply(const bool (&exists)[kSteps], const Steps& steps,
+                           const Factors<E>& factors, Sum& sum) const {
     E factor[kSteps];
     if (kind_ == IndexKind::staged) {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        factor[i] = exists<kWhole>(i) ? factors.staged[steps.column[i]] : E{};
+        factor[i] = exists[i] ? factors.staged[steps.column[i]] : E{};
     } else {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        device::load_if(factor[i], factors.x + steps.column[i], exists<kWhole>(i));
+        device::load_if(factor[i], factors.x + steps.column[i], exists[i]);
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      if (exists<kWhole>(i))
-        sum = fma(device::widen(steps.value[i]), device::widen(factor[i]), sum);
+      if (exists[i]) sum = fma(device::widen(steps.value[i]), device::widen(factor[i]), sum);
     }
   }
 

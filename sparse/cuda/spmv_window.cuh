@@ -178,7 +178,7 @@ struct ByCudaCores {
                              int lane, int length) {
     decltype(device::widen(E{})) sum{0};
     with_kind(kind, [&](auto constant) {
-      NarrowWalk<E, decltype(constant), true> walk(slice, constant, lane, length);
+      NarrowWalk<E, decltype(constant)> walk(slice, constant, lane, length);
       do {
         walk.add(factors, sum, [] {});
       } while (walk.goes_on());
@@ -192,12 +192,12 @@ struct ByCudaCores {
   static __device__ auto sum_at_once(const SliceView<E>& slice, IndexKind kind,
                                      const Factors<E>& factors, int lane, int length, Ready ready) {
     decltype(device::widen(E{})) sum{0};
-    NarrowWalk<E, IndexKind, false> first(slice, kind, lane, length);
+    NarrowWalk<E, IndexKind> first(slice, kind, lane, length);
     first.add(factors, sum, ready);
     if constexpr (kDeep) {
       if (!first.goes_on()) return sum;
       with_kind(kind, [&](auto constant) {
-        NarrowWalk<E, decltype(constant), false> rest(first, constant);
+        NarrowWalk<E, decltype(constant)> rest(first, constant);
         do {
           rest.add(factors, sum, [] {});
         } while (rest.goes_on());
