@@ -380,6 +380,35 @@ TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {
   EXPECT_EQ(kinds_of(1, 9, 200, 0, diagonal)[static_cast<int>(IndexKind::offset8)], 9);
 }
 
+// Windows whose sums go to y at once: of 64 pieces, 8 may have another cell than the next of the
+// piece before.
+TEST(SparsePackWindows, AreDirectWhereRowsOfALengthFollowEachOther) {
+  const auto direct = [](std::vector<std::int64_t> lengths) {
+    Random random(5);
+    const auto a = matrix_of<float>(lengths, 100, random, uniform<float>);
+    const PackedOnHost<float> packed(
+        a.view(), {.lane_pieces = 1, .piece_most = 5, .row_cost = 1, .window_cost = 8000});
+    EXPECT_EQ(packed.violation(), "");
+    EXPECT_EQ(packed.packed.header.windows, 1);
+    return packed.packed.windows.data()[0].direct == 1;
+  };
+  const auto with_shorter = [](std::initializer_list<int> rows) {
+    std::vector<std::int64_t> lengths(64, 3);
+    for (const int row : rows)
+      lengths[row] = 2;
+    return lengths;
+  };
+  EXPECT_TRUE(direct(with_shorter({})));
+  EXPECT_TRUE(direct(with_shorter({20})));
+  EXPECT_TRUE(direct(with_shorter({10, 20, 30, 40})));       // 4 breaks in each length
+  EXPECT_FALSE(direct(with_shorter({10, 20, 30, 40, 50})));  // 5 and 5
+  std::vector<std::int64_t> lengths(64, 3);
+  lengths[20] = 0;
+  EXPECT_FALSE(direct(lengths));  // nothing would write row 20
+  lengths[20] = 6;
+  EXPECT_FALSE(direct(lengths));  // of two pieces
+}
+
 /// A small matrix whose windows are of every sort: direct, with gaps, listed, cut, split, staged;
 /// with wide slices where the type has any, and columns of every kind.
 template <class T>
