@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <lanky/stream.hpp>
+#include <memory>
 
 struct CUgraphExec_st;
 
@@ -13,14 +14,11 @@ class Graph {
  public:
   /// Captures what `work` gives to the stream; throws what the capture reports.
   Graph(const Stream& stream, const std::function<void()>& work);
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
-  ~Graph();
 
   void launch(const Stream& stream) const;
 
  private:
-  CUgraphExec_st* executable_ = nullptr;
+  std::unique_ptr<CUgraphExec_st, void (*)(CUgraphExec_st*)> executable_;
 };
 
 }  // namespace lanky::runtime

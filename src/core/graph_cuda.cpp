@@ -1,5 +1,4 @@
 #include <exception>
-#include <utility>
 
 #include "core/cuda_check.hpp"
 #include "core/graph.hpp"
@@ -29,29 +28,25 @@ cudaGraph_t capture(const Stream& stream, const std::function<void()>& work) {
   return graph;
 }
 
+void destroy(cudaGraphExec_t executable) {
+  cudaGraphExecDestroy(executable);
+}
+
 }  // namespace
 
-Graph::Graph(const Stream& stream, const std::function<void()>& work) {
+Graph::Graph(const Stream& stream, const std::function<void()>& work)
+    : executable_(nullptr, destroy) {
   const DeviceGuard device(stream.device().index());
   cudaGraph_t graph = capture(stream, work);
-  const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphDestroy(graph);
   check_cuda(status, "cudaGraphInstantiate");
-}
-
-Graph::Graph(Graph&& other) noexcept : executable_(std::exchange(other.executable_, nullptr)) {}
-
-Graph& Graph::operator=(Graph&& other) noexcept {
-  std::swap(executable_, other.executable_);
-  return *this;
-}
-
-Graph::~Graph() {
-  if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+  executable_.reset(executable);
 }
 
 void Graph::launch(const Stream& stream) const {
-  check_cuda(cudaGraphLaunch(executable_, stream.native()), "cudaGraphLaunch");
+  check_cuda(cudaGraphLaunch(executable_.get(), stream.native()), "cudaGraphLaunch");
 }
 
 }  // namespace lanky::runtime

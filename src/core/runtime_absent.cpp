@@ -64,12 +64,10 @@ PointerSide where(const void* /*pointer*/) {
   return {};
 }
 
-Graph::Graph(const Stream& /*stream*/, const std::function<void()>& /*work*/) {
+Graph::Graph(const Stream& /*stream*/, const std::function<void()>& /*work*/)
+    : executable_(nullptr, nullptr) {
   absent();
 }
-Graph::Graph(Graph&& /*other*/) noexcept = default;
-Graph& Graph::operator=(Graph&& /*other*/) noexcept = default;
-Graph::~Graph() = default;
 void Graph::launch(const Stream& /*stream*/) const {
   absent();
 }
