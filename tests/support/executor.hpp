@@ -48,11 +48,14 @@ struct OnName {
 
 // Builds under AddressSanitizer have no GPU, and take one type of each size that code differs for:
 // the others take minutes there.
+inline constexpr bool kSanitized = true;
 using RealCases = ::testing::Types<On<DeviceKind::cpu, double>, On<DeviceKind::cpu, half, float>>;
 using PlanCases = ::testing::Types<On<DeviceKind::cpu, double>, On<DeviceKind::cpu, half, float>,
                                    On<DeviceKind::cpu, std::complex<double>>>;
 
 #else
+
+inline constexpr bool kSanitized = false;
 
 /// Every executor with every real type that plans take.
 using RealCases =
