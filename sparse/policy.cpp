@@ -68,13 +68,6 @@ struct Kind {
   bool heavy_halves = hubs && !scattered && bytes == 2 && facts.nnz >= kLargeLeast;
 };
 
-/// Every `rows` rows, of which each has `row_cost` of work at least, begin a window.
-void align(Shape& shape, const Kind& kind, std::int64_t rows) {
-  shape.granule = static_cast<std::int32_t>(std::max<std::int64_t>(rows, 1));
-  shape.window_cost = static_cast<std::int32_t>(
-      std::max<std::int64_t>(kind.facts.longest, std::int64_t{shape.granule} * shape.row_cost));
-}
-
 /// Small matrices: windows of no more slices than a block has warps, whose pieces are as short as
 /// there are multiprocessors for them.
 void shape_single(Shape& shape, const Kind& kind) {
@@ -87,7 +80,7 @@ void shape_single(Shape& shape, const Kind& kind) {
   if (kind.regular || kind.brief) {
     const int pieces = std::max(pieces_of(kind.facts.longest, shape.piece_most), 1);
     const std::int64_t rows = std::int64_t{kSingleSlices} * kLanes / pieces;
-    return align(shape, kind, rows < kLanes ? rows : rows / kLanes * kLanes);
+    return align_windows(shape, kind.facts, rows < kLanes ? rows : rows / kLanes * kLanes);
   }
   // A window has less than this, and one row that is no longer: with a piece for each row_cost + 1,
   // and for each piece_most, these are 8 slices at most.
@@ -106,11 +99,11 @@ void shape_regular(Shape& shape, const Kind& kind) {
     const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
     // Of short rows, eight slices for each warp, if the last round is nearly full.
     const bool full = 5 * kind.facts.rows >= 4 * rounds * kWindowsAtOnce * most;
-    if (kind.mean <= 4 && rounds > 1 && full) return align(shape, kind, most);
+    if (kind.mean <= 4 && rounds > 1 && full) return align_windows(shape, kind.facts, most);
     // As many rows in each round of windows.
     const std::int64_t rows = round_up(ceil_div(kind.facts.rows, kWindowsAtOnce * rounds),
                                        rounds == 1 ? kLanes : 4 * kLanes);
-    return align(shape, kind, std::max<std::int64_t>(rows, 4 * kLanes));
+    return align_windows(shape, kind.facts, std::max<std::int64_t>(rows, 4 * kLanes));
   }
   // Rows of one length have pieces of one length.
   shape.piece_most = static_cast<std::int32_t>(
@@ -150,7 +143,7 @@ void widen_windows(Shape& shape, const Kind& kind) {
   if (span(rows) > kReachedMost || !enough) return;
   shape.stage_most = kReachedMost;
   const auto whole = static_cast<std::int64_t>(rows);
-  if (shape.granule > 1) return align(shape, kind, round_up(whole, 4 * kLanes));
+  if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
   shape.window_cost = static_cast<std::int32_t>(
       std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
 }
@@ -191,6 +184,12 @@ bool prefers_wide(const Kind& kind) {
 
 }  // namespace
 
+void align_windows(Shape& shape, const RowFacts& facts, std::int64_t rows) {
+  shape.granule = static_cast<std::int32_t>(std::max<std::int64_t>(rows, 1));
+  shape.window_cost = static_cast<std::int32_t>(
+      std::max<std::int64_t>(facts.longest, std::int64_t{shape.granule} * shape.row_cost));
+}
+
 // Until the last granule begins, a window's cost is below window_cost, and a cell costs row_cost or
 // piece_most at least.
 int window_cost_limit(const RowFacts& facts, const Shape& shape) {
@@ -198,6 +197,13 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape) {
   const std::int64_t last = shape.granule * std::max(pieces_of(longest, shape.piece_most), 1);
   const std::int64_t cost = (kCellsLimit - last) * std::min(shape.row_cost, shape.piece_most);
   return static_cast<int>(cost / shape.piece_most * shape.piece_most);
+}
+
+void limit_windows(Shape& shape, const RowFacts& facts) {
+  const std::int64_t whole = kWindowCostMost / shape.piece_most * shape.piece_most;
+  shape.window_cost =
+      static_cast<std::int32_t>(std::min(round_up(shape.window_cost, shape.piece_most), whole));
+  shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));
 }
 
 bool reads_reach(const RowFacts& facts) {
@@ -223,8 +229,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
     stage_columns(shape, kind);
     widen_windows(shape, kind);
   }
-  shape.window_cost = static_cast<std::int32_t>(round_up(shape.window_cost, shape.piece_most));
-  shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));
+  limit_windows(shape, facts);
   return shape;
 }
 

@@ -33,8 +33,14 @@ Shape choose_shape(const RowFacts& facts, DType dtype);
 /// of them.
 Shape choose_shape(const RowFacts& facts, DType dtype, bool wide);
 
+/// Has every `rows` rows begin a window, of which each has `row_cost` of work at least.
+void align_windows(Shape& shape, const RowFacts& facts, std::int64_t rows);
+
 /// The greatest window_cost for which no window of a matrix can pass kCellsLimit.
 int window_cost_limit(const RowFacts& facts, const Shape& shape);
+
+/// Makes window_cost a multiple of piece_most, at most kWindowCostMost and window_cost_limit().
+void limit_windows(Shape& shape, const RowFacts& facts);
 
 /// Whether tensor cores multiply `dtype`.
 bool has_mma(DType dtype);

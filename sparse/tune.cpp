@@ -22,10 +22,7 @@ class Candidates {
 
   /// Adds a shape that no other equals and every matrix of the facts can be packed in.
   void add(Shape shape) {
-    const std::int64_t most = kWindowCostMost / shape.piece_most * shape.piece_most;
-    shape.window_cost =
-        static_cast<std::int32_t>(std::min(round_up(shape.window_cost, shape.piece_most), most));
-    shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts_, shape));
+    limit_windows(shape, facts_);
     const bool known = std::find(shapes_.begin(), shapes_.end(), shape) != shapes_.end();
     if (!known && holds(shape)) shapes_.push_back(shape);
   }
@@ -36,9 +33,8 @@ class Candidates {
     shape.window_cost = static_cast<std::int32_t>(std::min<double>(cost, kWindowCostMost));
     if (shape.granule == 1) return shape;
     const double rows = shape.granule * times;
-    shape.granule = static_cast<std::int32_t>(rows < kLanes ? std::max(rows, 1.0)
-                                                            : std::floor(rows / kLanes) * kLanes);
-    return aligned(shape);
+    return aligned(shape, static_cast<std::int64_t>(
+                              rows < kLanes ? rows : std::floor(rows / kLanes) * kLanes));
   }
 
   /// Pieces of `most` entries; as it is where no row is cut before or after.
@@ -46,7 +42,7 @@ class Candidates {
     most = std::clamp(most, kPieceMostLeast, kPieceMostLimit);
     if (facts_.longest <= std::min(most, shape.piece_most)) return shape;
     shape.piece_most = most;
-    return shape.granule == 1 ? shape : aligned(shape);
+    return shape.granule == 1 ? shape : aligned(shape, shape.granule);
   }
 
   std::vector<Shape> take() { return std::move(shapes_); }
@@ -54,11 +50,8 @@ class Candidates {
  private:
   static constexpr int kPieceMostLeast = 4;
 
-  /// Every granule begins a window.
-  Shape aligned(Shape shape) const {
-    const std::int64_t cost = std::int64_t{shape.granule} * shape.row_cost;
-    shape.window_cost = static_cast<std::int32_t>(
-        std::min<std::int64_t>(std::max(facts_.longest, cost), kWindowCostMost));
+  Shape aligned(Shape shape, std::int64_t rows) const {
+    align_windows(shape, facts_, rows);
     return shape;
   }
 

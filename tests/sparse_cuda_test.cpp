@@ -92,14 +92,36 @@ std::vector<UpdateCase> update_cases() {
           {"transposed", split, Op::trans}};
 }
 
-/// What a product of `a` with other values gives.
+/// A plan whose values are replaced, and an x.
 template <class T>
-void expect_product_with(CsrMatrix<T> a, const UpdateCase& update, std::vector<T> values,
-                         const std::vector<T>& x, const std::vector<T>& y) {
-  a.values = std::move(values);
-  const Operands<T, T> operands{1, 0, x, std::vector<T>(y.size())};
-  expect_exact(update.op == Op::none ? a : transpose_of(a, false), operands, y);
-}
+struct UpdateExample {
+  UpdateExample(Device device, const UpdateCase& update, std::uint64_t seed)
+      : random(seed),
+        op(update.op),
+        a(matrix_of<T>(update.lengths, 500, random, small_integer<T>)),
+        stream(device),
+        plan(stream, a.view(), {.op = op, .updates = true}),
+        x(vector_of<T>(plan.cols(), random, small_integer<T>)),
+        device_x(Buffer<T>::from(stream, x)) {}
+
+  std::vector<T> new_values() { return vector_of<T>(a.nnz(), random, small_integer<T>); }
+  void run(Buffer<T>& y) { plan.run(stream, std::as_const(device_x).view(), y.view()); }
+  /// y is what a product with `values` gives.
+  void expect_product_with(std::vector<T> values, const std::vector<T>& y) const {
+    CsrMatrix<T> other = a;
+    other.values = std::move(values);
+    const Operands<T, T> operands{1, 0, x, std::vector<T>(y.size())};
+    expect_exact(op == Op::none ? other : transpose_of(other, false), operands, y);
+  }
+
+  Random random;
+  Op op;
+  CsrMatrix<T> a;
+  Stream stream;
+  SpmvPlan<T> plan;
+  std::vector<T> x;
+  Buffer<T> device_x;
+};
 
 // Nothing waits between updates and runs, whose kernels read values as early as they may.
 TYPED_TEST(SparseCuda, RunsSeeTheValuesOfTheUpdateAheadOfThem) {
@@ -109,31 +131,28 @@ TYPED_TEST(SparseCuda, RunsSeeTheValuesOfTheUpdateAheadOfThem) {
   constexpr int kRounds = 60;
   for (const UpdateCase& update : update_cases()) {
     SCOPED_TRACE(update.name);
-    Random random(7);
-    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
-    const Stream stream(device);
-    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
-    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
-    const auto device_x = Buffer<T>::from(stream, x);
+    UpdateExample<T> example(device, update, 7);
+    const Stream& stream = example.stream;
+    const std::int64_t nnz = example.a.nnz();
     std::vector<std::vector<T>> values;
     std::vector<Buffer<T>> sets;
     for (int i = 0; i < kSets; ++i) {
-      values.push_back(vector_of<T>(a.nnz(), random, small_integer<T>));
+      values.push_back(example.new_values());
       sets.push_back(Buffer<T>::from(stream, values.back()));
     }
-    Buffer<T> given(stream, a.nnz());  // changes in the order of the stream
+    Buffer<T> given(stream, nnz);  // changes in the order of the stream
     std::vector<Buffer<T>> results;
     for (int i = 0; i < kSets; ++i)
-      results.emplace_back(stream, plan.rows());
+      results.emplace_back(stream, example.plan.rows());
     for (int round = 0; round < kRounds; ++round) {
       const int set = round % kSets;
-      check(cudaMemcpyAsync(given.data(), sets[set].data(), a.nnz() * sizeof(T),
+      check(cudaMemcpyAsync(given.data(), sets[set].data(), nnz * sizeof(T),
                             cudaMemcpyDeviceToDevice, stream.native()));
-      plan.update_values(given);
-      plan.run(stream, device_x.view(), results[set].view());
+      example.plan.update_values(given);
+      example.run(results[set]);
     }
     for (int set = 0; set < kSets; ++set)
-      expect_product_with(a, update, values[set], x, results[set].to_host());
+      example.expect_product_with(values[set], results[set].to_host());
   }
 }
 
@@ -142,28 +161,25 @@ TYPED_TEST(SparseCuda, UpdateIsCapturedInAGraph) {
   using T = typename TypeParam::Element;
   for (const UpdateCase& update : update_cases()) {
     SCOPED_TRACE(update.name);
-    Random random(8);
-    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
-    const Stream stream(device);
-    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
-    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
-    const auto device_x = Buffer<T>::from(stream, x);
-    Buffer<T> given(stream, a.nnz());
-    Buffer<T> y(stream, plan.rows());
+    UpdateExample<T> example(device, update, 8);
+    const Stream& stream = example.stream;
+    const std::int64_t nnz = example.a.nnz();
+    Buffer<T> given(stream, nnz);
+    Buffer<T> y(stream, example.plan.rows());
     stream.synchronize();
 
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeGlobal));
-    plan.update_values(given);
-    plan.run(stream, device_x.view(), y.view());
+    example.plan.update_values(given);
+    example.run(y);
     check(cudaStreamEndCapture(stream.native(), &graph));
     check(cudaGraphInstantiate(&executable, graph, 0));
     for (int round = 0; round < 3; ++round) {
-      const auto values = vector_of<T>(a.nnz(), random, small_integer<T>);
+      const auto values = example.new_values();
       given.copy_from(values);
       check(cudaGraphLaunch(executable, stream.native()));
-      expect_product_with(a, update, values, x, y.to_host());
+      example.expect_product_with(values, y.to_host());
     }
     check(cudaGraphExecDestroy(executable));
     check(cudaGraphDestroy(graph));
@@ -176,24 +192,21 @@ TYPED_TEST(SparseCuda, ValuesInHostMemoryMayChangeOnceTheyWereGiven) {
   using T = typename TypeParam::Element;
   for (const UpdateCase& update : update_cases()) {
     SCOPED_TRACE(update.name);
-    Random random(9);
-    const auto a = matrix_of<T>(update.lengths, 500, random, small_integer<T>);
-    const Stream stream(device);
-    SpmvPlan<T> plan(stream, a.view(), {.op = update.op, .updates = true});
-    const auto x = vector_of<T>(plan.cols(), random, small_integer<T>);
-    const auto device_x = Buffer<T>::from(stream, x);
-    Buffer<T> y(stream, plan.rows());
-    const auto values = vector_of<T>(a.nnz(), random, small_integer<T>);
+    UpdateExample<T> example(device, update, 9);
+    const Stream& stream = example.stream;
+    const std::int64_t nnz = example.a.nnz();
+    Buffer<T> y(stream, example.plan.rows());
+    const auto values = example.new_values();
     void* memory = nullptr;
     check(cudaMallocHost(&memory, values.size() * sizeof(T)));
     T* const pinned = static_cast<T*>(memory);
     std::copy(values.begin(), values.end(), pinned);
     for (int i = 0; i < 500; ++i)
-      plan.run(stream, device_x.view(), y.view());
-    plan.update_values({pinned, a.nnz()});
+      example.run(y);
+    example.plan.update_values({pinned, nnz});
     std::fill_n(pinned, values.size(), element<T>(100.0));
-    plan.run(stream, device_x.view(), y.view());
-    expect_product_with(a, update, values, x, y.to_host());
+    example.run(y);
+    example.expect_product_with(values, y.to_host());
     check(cudaFreeHost(memory));
   }
 }

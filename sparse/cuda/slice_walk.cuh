@@ -66,6 +66,13 @@ class NarrowWalk {
         step_(other.step_),
         shift_(other.shift_) {}
 
+  /// Adds all steps that are left to the sum of the lane's piece.
+  __device__ void add_all(const Factors<E>& factors, Sum& sum) {
+    do {
+      add(factors, sum, [] {});
+    } while (goes_on());
+  }
+
   /// Whether steps are left.
   __device__ bool goes_on() const { return step_ < slice_.depth; }
 

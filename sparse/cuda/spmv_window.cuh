@@ -116,9 +116,10 @@ class RowWriter {
 };
 
 // Shared memory: the window's slices, where warps have several (of elements of 8 bytes and more,
-// which need registers less and the first cache more, the next one is read ahead instead); a sum
-// for each cell, from an address on that is to 16 bytes what that of the window's first row is, so
-// that words of both match; then the columns that the window stages, placed by x in the same way.
+// which need fewer registers and more of the first cache, the next one is read ahead instead); a
+// sum for each cell, from an address on that is to 16 bytes what that of the window's first row is,
+// so that words of both match; then the columns that the window stages, placed by x in the same
+// way.
 inline constexpr int kWordBytes = 16;
 template <class T>
 inline constexpr bool kKeepsSlices = sizeof(T) < 8;
@@ -178,10 +179,7 @@ struct ByCudaCores {
                              int lane, int length) {
     decltype(device::widen(E{})) sum{0};
     with_kind(kind, [&](auto constant) {
-      NarrowWalk<E, decltype(constant)> walk(slice, constant, lane, length);
-      do {
-        walk.add(factors, sum, [] {});
-      } while (walk.goes_on());
+      NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).add_all(factors, sum);
     });
     return sum;
   }
@@ -197,10 +195,7 @@ struct ByCudaCores {
     if constexpr (kDeep) {
       if (!first.goes_on()) return sum;
       with_kind(kind, [&](auto constant) {
-        NarrowWalk<E, decltype(constant)> rest(first, constant);
-        do {
-          rest.add(factors, sum, [] {});
-        } while (rest.goes_on());
+        NarrowWalk<E, decltype(constant)>(first, constant).add_all(factors, sum);
       });
     }
     return sum;
@@ -374,14 +369,14 @@ class WindowProduct {
     if (product_.fetch_ahead) fetch_ahead();
     if (window_.gaps != 0) clear_cells();
     prepare();
-    Turn turn(warp(), warps());
     if constexpr (kSlices == Slices::shallow) {
       for (int number = warp(); number < slices; number += kGroup * warps())
         run_group(slice(number + lane() % kGroup * warps()));
     } else if constexpr (kKept) {
-      for (; turn.number < slices; turn.advance())
+      for (Turn turn(warp(), warps()); turn.number < slices; turn.advance())
         run_slice(slice(turn.number));
     } else {
+      Turn turn(warp(), warps());
       for (Slice own = first; own.width > 0;) {
         turn.advance();
         const Slice next = load_slice(turn.number);
