@@ -106,6 +106,7 @@ class PackedCheck {
     for (std::size_t i = 0; i < windows_.size(); ++i)
       check_window(static_cast<std::int64_t>(i));
     check_splits();
+    if (shape_.bands > 0 && h_.split_rows > 0) check_order();
   }
 
  private:
@@ -125,6 +126,8 @@ class PackedCheck {
                 shape_.window_cost <= 65536,
             "windows cost about ", shape_.window_cost, ", no multiple of ", shape_.piece_most,
             " up to 65536");
+    require(shape_.bands >= 0 && shape_.bands <= 65536, "windows are ordered by ", shape_.bands,
+            " bands, not 0 to 65536");
     require(shape_.stage_most >= 0 && shape_.stage_most <= 65536, "windows stage up to ",
             shape_.stage_most, " columns, not 0 to 65536");
     wanted_.rows = h_.rows;
@@ -551,6 +554,30 @@ class PackedCheck {
       require_equal(p_.split_rows[i], split_rows_[i], "split row ", i);
     for (std::int64_t i = 0; i <= h_.split_rows; ++i)
       require_equal(p_.split_starts[i], split_starts_[i], "first partial sum of split row ", i);
+  }
+
+  /// By the share of rows, or of the split row's windows, that stand before a window.
+  void check_order() const {
+    std::vector<std::vector<std::int64_t>> bands(shape_.bands);
+    std::int64_t begin = 0;  // of the split row's windows
+    for (std::int64_t number = 0; number < h_.windows; ++number) {
+      const Window& window = windows_[number];
+      if (window.partial < 0) {
+        bands[window.first_row * std::int64_t{shape_.bands} / h_.rows].push_back(number);
+        continue;
+      }
+      if (window.first_entry == a_.row_offsets[window.first_row]) begin = number;
+      const std::int64_t parts =
+          aligned(length(window.first_row), shape_.window_cost) / shape_.window_cost;
+      bands[(number - begin) * shape_.bands / parts].push_back(number);
+    }
+    std::int64_t place = 0;
+    for (const std::vector<std::int64_t>& band : bands) {
+      for (const std::int64_t number : band) {
+        require_equal(p_.order[place], number, "window ", place, " in order");
+        ++place;
+      }
+    }
   }
 
   const PackedView<T>& p_;

@@ -64,6 +64,7 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
   if (header.split_rows > 0) {
     out << "; " << header.partials << " of split rows (" << header.split_rows
         << "), whose sums the last of them adds up";
+    if (shape.bands > 0) out << "; in the order of " << shape.bands << " bands of columns";
   }
   if (header.columns_most > 0)
     out << "; they stage up to " << header.columns_most << " columns of x";

@@ -26,6 +26,7 @@ struct Shape {
   std::int32_t granule = 1;         // rows a window begins at are multiples of it
   std::int32_t window_cost = 8192;  // a multiple of piece_most, at most kWindowCostMost
   std::int32_t stage_most = 0;      // columns of x that a window may stage in shared memory
+  std::int32_t bands = 0;           // up to 65536 that windows are ordered by if rows are split
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
@@ -119,6 +120,11 @@ struct PackedHeader {
   friend bool operator==(const PackedHeader&, const PackedHeader&) = default;
 };
 
+/// Windows that are listed in the order of their bands: all or none.
+constexpr std::int64_t ordered_windows(const PackedHeader& header) {
+  return header.shape.bands > 0 && header.split_rows > 0 ? header.windows : 0;
+}
+
 /// The arrays of a packed matrix on either side, ready to be a kernel argument.
 template <class E>
 struct PackedView {
@@ -133,6 +139,7 @@ struct PackedView {
   const std::uint16_t* row_cells;    // [row_cells]
   const std::int32_t* split_rows;    // [split_rows]
   const std::int64_t* split_starts;  // [split_rows + 1]: windows' partial sums of each split row
+  const std::uint32_t* order;        // [ordered_windows()]: the window that each block multiplies
 };
 
 /// The arrays themselves, all on one device.
@@ -149,18 +156,19 @@ struct PackedMatrix {
   Buffer<std::uint16_t> row_cells;
   Buffer<std::int32_t> split_rows;
   Buffer<std::int64_t> split_starts;
+  Buffer<std::uint32_t> order;
 
   PackedView<T> view() const {
-    return {header,           windows.data(),    slices.data(),      values.data(),
-            indices.data(),   bases.data(),      lengths.data(),     cells.data(),
-            row_cells.data(), split_rows.data(), split_starts.data()};
+    return {header,           windows.data(),    slices.data(),       values.data(),
+            indices.data(),   bases.data(),      lengths.data(),      cells.data(),
+            row_cells.data(), split_rows.data(), split_starts.data(), order.data()};
   }
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {
       return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
     };
     return bytes_of(windows, slices, values, indices, bases, lengths, cells, row_cells, split_rows,
-                    split_starts);
+                    split_starts, order);
   }
 };
 
@@ -201,6 +209,17 @@ constexpr std::int64_t row_cost(std::int64_t length, const Shape& shape) {
 constexpr bool begins_window(std::int64_t row, std::int64_t cost, std::int64_t cost_before,
                              const Shape& shape) {
   return row % shape.granule == 0 && cost / shape.window_cost != cost_before / shape.window_cost;
+}
+
+/// The band of a window: its share of all rows before it or, of a split row, of the row's windows,
+/// whose partial sums begin at split_starts[window.split].
+constexpr std::uint16_t band_of(const Window& window, const PackedHeader& header,
+                                const std::int64_t* split_starts) {
+  const bool part = window.partial >= 0;
+  const std::int64_t first = part ? split_starts[window.split] : 0;
+  const std::int64_t before = part ? window.partial - first : window.first_row;
+  const std::int64_t all = part ? split_starts[window.split + 1] - first : header.rows;
+  return static_cast<std::uint16_t>(before * header.shape.bands / all);
 }
 
 /// Pieces of the slice that begins at piece `first` of a window's, sorted: `left` are left, and

@@ -40,6 +40,10 @@ constexpr std::int64_t kRoundMost = kIrregularAtOnce * 8192;
 constexpr std::int64_t kReachingMean = 16;
 constexpr int kReachedMost = 16'384;  // columns
 constexpr std::int64_t kWindowsLeast = 500;
+// Windows of split rows are multiplied beside those of other rows that read the same part of x,
+// where x is more than stays in the L2 beside all that passes through.
+constexpr std::int64_t kNearBytes = 24 << 20;
+constexpr std::int32_t kBands = 1024;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
 
@@ -162,6 +166,8 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   const std::int64_t cost = one_round ? kind.work / kIrregularAtOnce
                                       : std::min(kind.work / (sparse ? kSparseAtOnce : 3000), most);
   shape.window_cost = static_cast<std::int32_t>(std::max<std::int64_t>(cost, 3072));
+  const bool near = facts.cols * kind.bytes <= kNearBytes;
+  if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
 }
 
 /// The rows and entries of a matrix as a choice sees them.

@@ -36,6 +36,7 @@ void expect_same_bits(const sparse::PackedMatrix<T>& expected,
   expect_same_array(expected.row_cells, actual.row_cells, "row_cells");
   expect_same_array(expected.split_rows, actual.split_rows, "split_rows");
   expect_same_array(expected.split_starts, actual.split_starts, "split_starts");
+  expect_same_array(expected.order, actual.order, "order");
 }
 
 /// The index arrays of A in device memory, 32 or 64 bits wide, and from another base on.

@@ -443,7 +443,8 @@ struct EverySort {
               .row_cost = 1,
               .granule = 1,
               .window_cost = 260,
-              .stage_most = 90};
+              .stage_most = 90,
+              .bands = 3};
 };
 
 TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
@@ -502,6 +503,7 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByte) {
   expect_noticed(packed, packed.packed.row_cells, "row_cells");
   expect_noticed(packed, packed.packed.split_rows, "split_rows");
   expect_noticed(packed, packed.packed.split_starts, "split_starts");
+  expect_noticed(packed, packed.packed.order, "order");
 }
 
 TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
@@ -533,6 +535,11 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
     EXPECT_NE(packed.violation(), "") << "stage_most altered to " << altered;
   }
   header.shape.stage_most = example.shape.stage_most;
+  for (const int altered : {1, -1, std::numeric_limits<int>::max()}) {
+    header.shape.bands = altered;
+    EXPECT_NE(packed.violation(), "") << "bands altered to " << altered;
+  }
+  header.shape.bands = example.shape.bands;
   expect_seen(header.slices_most, "slices_most");
   expect_seen(header.columns_most, "columns_most");
   expect_seen(header.cells_most, "cells_most");

@@ -350,7 +350,8 @@ PackedMatrix<T> allocate(const Stream& stream, const Placement& placement, Alloc
           Buffer<std::uint16_t>(stream, header.pieces_told, allocator),
           Buffer<std::uint16_t>(stream, header.row_cells, allocator),
           Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
-          Buffer<std::int64_t>::from(stream, placement.split_starts, allocator)};
+          Buffer<std::int64_t>::from(stream, placement.split_starts, allocator),
+          Buffer<std::uint32_t>::from(stream, placement.order, allocator)};
 }
 
 /// The pieces of a window of a packed matrix, whose row offsets are gone: in slice order.

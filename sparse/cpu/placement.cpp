@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "sparse/errors.hpp"
 
@@ -183,6 +184,16 @@ int breaks_of(std::span<const Piece> pieces) {
   return breaks;
 }
 
+/// Windows by bands, and those of a band in their order.
+std::vector<std::uint32_t> order_of(const Placement& placement) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(ordered_windows(placement.header)));
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t number) {
+    return band_of(placement.windows[number], placement.header, placement.split_starts.data());
+  });
+  return order;
+}
+
 /// The slices of a window, whose first_slot and first_piece become counts.
 void place_slices(Window& window, std::span<const Piece> pieces, const Shape& shape,
                   std::vector<Slice>& slices) {
@@ -226,6 +237,7 @@ Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* r
   header.nnz = row_offsets[rows];
   header.shape = shape;
   Cut(placement, row_offsets).run();
+  placement.order = order_of(placement);
   std::vector<std::vector<Slice>> slices(static_cast<std::size_t>(header.windows));
 #pragma omp parallel if (worth_threads(header))
   {

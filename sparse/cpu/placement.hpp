@@ -57,6 +57,7 @@ struct Placement {
   std::vector<Slice> slices;                     // [windows, slices_most]
   std::vector<std::int32_t> split_rows;          // [split_rows]
   std::vector<std::int64_t> split_starts = {0};  // [split_rows + 1]
+  std::vector<std::uint32_t> order;              // [ordered_windows()]
 };
 
 /// Throws Error(unsupported) for a shape that gives a window more cells than kCellsLimit.

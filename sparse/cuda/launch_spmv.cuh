@@ -101,9 +101,9 @@ void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
 
 template <class T>
 PackedView<device::DeviceElement<T>> device_view(const PackedView<T>& a) {
-  return {a.header,    a.windows,    a.slices,      device::device_pointer(a.values),
-          a.indices,   a.bases,      a.lengths,     a.cells,
-          a.row_cells, a.split_rows, a.split_starts};
+  return {a.header,    a.windows,    a.slices,       device::device_pointer(a.values),
+          a.indices,   a.bases,      a.lengths,      a.cells,
+          a.row_cells, a.split_rows, a.split_starts, a.order};
 }
 
 template <class T, class TOut>

@@ -522,6 +522,47 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
   }
 }
 
+__global__ void __launch_bounds__(kSumThreads)
+    bands_kernel(PackedHeader header, const Window* windows, const std::int64_t* split_starts,
+                 std::uint16_t* bands) {
+  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  if (number < header.windows) bands[number] = band_of(windows[number], header, split_starts);
+}
+
+/// A warp a band: it counts the windows of the bands before, then lists its own.
+__global__ void __launch_bounds__(kSumThreads)
+    order_kernel(const std::uint16_t* bands, std::uint32_t windows, std::uint32_t* order) {
+  const unsigned own = (blockIdx.x * kSumThreads + threadIdx.x) / kLanes;
+  const unsigned lane = lane_of_warp();
+  unsigned before = 0;
+  for (unsigned number = lane; number < windows; number += kLanes)
+    before += bands[number] < own ? 1 : 0;
+  before = __reduce_add_sync(kAllLanes, before);
+  for (unsigned first = 0; first < windows; first += kLanes) {
+    const unsigned number = first + lane;
+    const bool mine = number < windows && bands[number] == own;
+    const unsigned peers = __ballot_sync(kAllLanes, mine);
+    if (mine) order[before + __popc(peers & ((1U << lane) - 1))] = number;
+    before += __popc(peers);
+  }
+}
+
+/// Lists the windows by bands, and those of a band in their order.
+void order_windows(const Stream& stream, const PackedPattern& packed) {
+  const PackedHeader& header = packed.header;
+  const Buffer<std::uint16_t> bands(stream, header.windows);
+  const auto blocks = [](std::int64_t threads) {
+    return static_cast<unsigned>(device::ceil_div<std::int64_t>(threads, kSumThreads));
+  };
+  const device::LaunchScope scope(stream);
+  bands_kernel<<<blocks(header.windows), kSumThreads, 0, stream.native()>>>(
+      header, packed.windows.data(), packed.split_starts.data(), bands.data());
+  order_kernel<<<blocks(std::int64_t{header.shape.bands} * kLanes), kSumThreads, 0,
+                 stream.native()>>>(bands.data(), static_cast<std::uint32_t>(header.windows),
+                                    packed.order.data());
+  scope.check("kernels that order windows");
+}
+
 /// Launches a kernel of a block a window.
 template <class... Parameters, class... Arguments>
 void launch_windows(const Stream& stream, void (*kernel)(PackArguments, Parameters...),
@@ -576,7 +617,8 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                        Buffer<std::uint16_t>(stream, 0),
                        Buffer<std::uint16_t>(stream, 0),
                        Buffer<std::int32_t>(stream, header.split_rows, allocator),
-                       Buffer<std::int64_t>(stream, header.split_rows + 1, allocator)};
+                       Buffer<std::int64_t>(stream, header.split_rows + 1, allocator),
+                       Buffer<std::uint32_t>(stream, ordered_windows(header), allocator)};
   if (windows == 0) {
     packed.split_starts.fill_zero();
     return packed;
@@ -623,6 +665,7 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                               packed.bases.data(), packed.lengths.data(), packed.cells.data(),
                               packed.row_cells.data()});
   scope.check("fill_kernel");
+  if (ordered_windows(header) > 0) order_windows(stream, packed);
   return packed;
 }
 

@@ -199,8 +199,9 @@ template <class T>
 void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots) {
   using E = Bits<sizeof(T)>;
   if (a.header.slots == 0) return;
-  const PackedView<E> bits{a.header,  a.windows, a.slices,    nullptr,      a.indices,     a.bases,
-                           a.lengths, a.cells,   a.row_cells, a.split_rows, a.split_starts};
+  const PackedView<E> bits{a.header,    a.windows,    a.slices,       nullptr,
+                           a.indices,   a.bases,      a.lengths,      a.cells,
+                           a.row_cells, a.split_rows, a.split_starts, a.order};
   const auto* const source = reinterpret_cast<const E*>(values);
   auto* const target = reinterpret_cast<E*>(slots);
   if (a.header.shape.lane_pieces == 1) {
@@ -224,7 +225,8 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                          std::move(pattern.cells),
                          std::move(pattern.row_cells),
                          std::move(pattern.split_rows),
-                         std::move(pattern.split_starts)};
+                         std::move(pattern.split_starts),
+                         std::move(pattern.order)};
   update_values(stream, packed.view(), a.values, packed.values.data());
   stream.synchronize();
   return packed;

@@ -244,7 +244,8 @@ class WindowProduct {
                            unsigned char* shared)
       : a_(a),
         product_(product),
-        window_(a.windows[blockIdx.x]),
+        number_(number_of(a)),
+        window_(a.windows[number_]),
         slices_(reinterpret_cast<Slice*>(shared)),
         cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a.header)) + first_in_word()),
         staged_(reinterpret_cast<E*>(shared + slice_bytes<T>(a.header) + cell_bytes<T>(a.header))) {
@@ -274,6 +275,12 @@ class WindowProduct {
   // Rows whose sums are a word of shared memory, and whose y one of at most that.
   static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
   static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
+
+  /// The window of this block.
+  static __device__ unsigned number_of(const PackedView<E>& a) {
+    if (one_a_warp(kSlices) || ordered_windows(a.header) == 0) return blockIdx.x;
+    return a.order[blockIdx.x];
+  }
 
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
@@ -403,8 +410,8 @@ class WindowProduct {
 
   /// Has the L2 nearby fetch the beginning of the window, for all warps at once.
   __device__ void fetch_ahead() const {
-    const bool last = blockIdx.x + 1 == gridDim.x;
-    const Window& next = a_.windows[blockIdx.x + (last ? 0 : 1)];
+    const bool last = number_ + 1 == a_.header.windows;
+    const Window& next = a_.windows[number_ + (last ? 0 : 1)];
     const std::int64_t slots = (last ? a_.header.slots : next.first_slot) - window_.first_slot;
     const std::int64_t units =
         (last ? a_.header.index_units : next.first_index) - window_.first_index;
@@ -529,7 +536,7 @@ class WindowProduct {
 
   /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
   __device__ Slice load_slice(int number) const {
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a_.header.slices_most;
+    const std::int64_t first = static_cast<std::int64_t>(number_) * a_.header.slices_most;
     Slice slice[1];
     device::load_stream_if(slice, a_.slices + first + number, number < a_.header.slices_most);
     return slice[0];
@@ -653,6 +660,7 @@ class WindowProduct {
 
   const PackedView<E>& a_;
   const DeviceProduct<T, TOut>& product_;
+  unsigned number_;
   // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
   // needed.
   std::conditional_t<one_a_warp(kSlices), const Window, const Window&> window_;
