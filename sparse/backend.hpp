@@ -9,6 +9,7 @@
 #include <lanky/symmetry.hpp>
 #include <lanky/view.hpp>
 #include <limits>
+#include <span>
 
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
@@ -23,7 +24,7 @@ struct Product {
   Scalar<Accumulator<T>> alpha;
   Scalar<Accumulator<T>> beta;
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
-  unsigned* arrivals;        // [header.split_rows] workspace: zeros, before and after a product
+  unsigned* arrivals;        // [counters(header)] workspace: zeros, before and after a product
 };
 
 /// A CSR matrix in the executor's memory, checked, its offsets 64 bits wide and zero-based.
@@ -56,6 +57,32 @@ constexpr std::int64_t reach_of(const CsrPattern& a, std::int64_t i) {
   if (begin == end) return 0;
   const std::int64_t reach = std::int64_t{a.columns[end - 1]} - a.columns[begin];
   return (reach < 0 ? -reach : reach) + 1;
+}
+
+/// RowFacts::hot_least and hot_entries.
+struct HotFacts {
+  std::int32_t least = 0;
+  std::int64_t entries = 0;
+  friend bool operator==(const HotFacts&, const HotFacts&) = default;
+};
+// A hot column's x is copied by each of about 128 blocks: it must have as many entries, at least.
+// Of more than the most hot_facts() counts no more.
+inline constexpr int kHeatLeast = 128 / kColumnSample;
+inline constexpr int kHeatMost = 65'535;
+/// The least count of sampled entries that at most `most` columns have, or pass, and the entries of
+/// these; none, if there is no such count. heats[n] columns have n sampled ones, 0 .. kHeatMost.
+constexpr HotFacts hot_facts_of(std::span<const std::uint32_t> heats, std::int64_t most) {
+  std::int64_t columns = 0;
+  std::int64_t sampled = 0;
+  int least = kHeatMost + 1;
+  for (; least > kHeatLeast; --least) {
+    const int heat = least - 1;
+    columns += heats[heat];
+    if (columns > most) break;
+    sampled += std::int64_t{heat} * heats[heat];
+  }
+  if (least > kHeatMost) return {};
+  return {least, sampled * kColumnSample};
 }
 
 /// The pattern of a matrix made of A's entries, zero-based, with the way back.
@@ -116,6 +143,9 @@ void gather_values(const ValueMap& map, const T* source, T* target);
 /// RowFacts::reach, over rows that have entries.
 std::int64_t mean_reach(const CsrPattern& a);
 
+/// For at most `most` hot columns.
+HotFacts hot_facts(const CsrPattern& a, std::int64_t most);
+
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);
@@ -151,6 +181,9 @@ void gather_values(const Stream& stream, const ValueMap& map, const T* source, T
 
 /// As cpu::mean_reach. Waits for the stream.
 std::int64_t mean_reach(const Stream& stream, const CsrPattern& a);
+
+/// As cpu::hot_facts. Waits for the stream.
+HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most);
 
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <ostream>
 
 #include "core/plan_types.hpp"
@@ -99,6 +100,7 @@ class PackedCheck {
 
   void run() {
     check_shape();
+    find_hot_columns();
     find_windows();
     for (Window& window : windows_)
       measure(window);
@@ -107,6 +109,7 @@ class PackedCheck {
       check_window(static_cast<std::int64_t>(i));
     check_splits();
     if (shape_.bands > 0 && h_.split_rows > 0) check_order();
+    check_hot_columns();
   }
 
  private:
@@ -130,10 +133,29 @@ class PackedCheck {
             " bands, not 0 to 65536");
     require(shape_.stage_most >= 0 && shape_.stage_most <= 65536, "windows stage up to ",
             shape_.stage_most, " columns, not 0 to 65536");
+    require(shape_.hot_least >= 0, "hot columns have at least ", shape_.hot_least,
+            " sampled entries");
+    require(shape_.hot_least == 0 || shape_.stage_most == 0, "windows stage up to ",
+            shape_.stage_most, " columns of a matrix whose columns may be hot");
     wanted_.rows = h_.rows;
     wanted_.cols = h_.cols;
     wanted_.nnz = h_.nnz;
     wanted_.shape = shape_;
+  }
+
+  /// The columns of hot_least entries or more, if only every eighth entry is counted.
+  void find_hot_columns() {
+    if (shape_.hot_least == 0) return;
+    std::map<std::int64_t, std::int64_t> sampled;
+    for (std::int64_t entry = 0; entry < a_.nnz; ++entry) {
+      if (entry % 8 == 0) ++sampled[std::int64_t{a_.columns[entry]} - a_.index_base];
+    }
+    for (const auto& [column, entries] : sampled) {
+      if (entries < shape_.hot_least) continue;
+      hot_columns_.push_back(column);
+      wanted_.hot_sampled += entries;
+    }
+    wanted_.hot = std::ssize(hot_columns_);
   }
 
   std::int64_t length(std::int64_t row) const {
@@ -289,7 +311,9 @@ class PackedCheck {
     first_column_ = stages ? first : 0;
     columns_ = stages ? span : 0;
     for (WantedSlice* slice : others)
-      stages ? put_columns(*slice, IndexKind::staged, 2) : derive_offsets(*slice);
+      stages                 ? put_columns(*slice, IndexKind::staged, 2)
+      : hot_columns_.empty() ? derive_offsets(*slice)
+                             : put_columns(*slice, IndexKind::absolute, 4);
   }
 
   void derive_offsets(WantedSlice& slice) const {
@@ -309,16 +333,24 @@ class PackedCheck {
     put_columns(slice, narrow ? IndexKind::offset8 : IndexKind::offset16, narrow ? 1 : 2);
   }
 
-  /// A number of `bytes` bytes for each slot: the column, less what the kind has it begin from.
+  /// A number of `bytes` bytes for each slot, that leads to its column.
   void put_columns(WantedSlice& slice, IndexKind kind, int bytes) const {
     slice.kind = kind;
     for_each_entry(slice, [&](int step, int i) {
-      const std::int64_t base = kind == IndexKind::staged     ? first_column_
-                                : kind == IndexKind::absolute ? 0
-                                                              : slice.bases[step];
-      put(slice, slot(slice, step, i) * bytes, bytes, column(slice.pieces[i], step) - base);
+      const std::int64_t own = column(slice.pieces[i], step);
+      const std::int64_t index = kind == IndexKind::staged     ? own - first_column_
+                                 : kind == IndexKind::absolute ? absolute_index(own)
+                                                               : own - slice.bases[step];
+      put(slice, slot(slice, step, i) * bytes, bytes, index);
     });
     pad(slice);
+  }
+
+  /// The column or, with bit 31, the place of a hot one.
+  std::int64_t absolute_index(std::int64_t column) const {
+    const auto hot = std::lower_bound(hot_columns_.begin(), hot_columns_.end(), column);
+    if (hot == hot_columns_.end() || *hot != column) return column;
+    return (std::int64_t{1} << 31) + (hot - hot_columns_.begin());
   }
 
   bool derive_shared(WantedSlice& slice) const {
@@ -414,6 +446,8 @@ class PackedCheck {
     require_equal(h_.row_cells, wanted_.row_cells, "the header's row_cells");
     require_equal(h_.split_rows, wanted_.split_rows, "the header's split_rows");
     require_equal(h_.partials, wanted_.partials, "the header's partials");
+    require_equal(h_.hot, wanted_.hot, "the header's hot");
+    require_equal(h_.hot_sampled, wanted_.hot_sampled, "the header's hot_sampled");
     for (int i = 0; i < kRowClasses; ++i) {
       require_equal(h_.class_rows[i], wanted_.class_rows[i], "the header's class_rows[", i, "]");
       require_equal(h_.class_entries[i], wanted_.class_entries[i], "the header's class_entries[", i,
@@ -580,6 +614,11 @@ class PackedCheck {
     }
   }
 
+  void check_hot_columns() const {
+    for (std::int64_t i = 0; i < h_.hot; ++i)
+      require_equal(p_.hot_columns[i], hot_columns_[i], "hot column ", i);
+  }
+
   const PackedView<T>& p_;
   const PackedHeader& h_;
   const Shape& shape_;
@@ -589,6 +628,7 @@ class PackedCheck {
   std::vector<std::int64_t> rows_;  // of each window
   std::vector<std::int32_t> split_rows_;
   std::vector<std::int64_t> split_starts_ = {0};
+  std::vector<std::int64_t> hot_columns_;
   // Of the window derived last.
   std::vector<WantedSlice> slices_;
   bool cut_ = false;  // a row is

@@ -56,6 +56,14 @@ void write_kinds(std::ostream& out, const PackedHeader& header) {
   out << (header.nnz == 0 ? "none\n" : "\n");
 }
 
+void write_hot_columns(std::ostream& out, const PackedHeader& header) {
+  if (header.hot == 0) return;
+  const std::int64_t sampled = (header.nnz + kColumnSample - 1) / kColumnSample;
+  out << "  hot       " << header.hot << " columns, with " << header.shape.hot_least
+      << " of the sampled entries or more each, about "
+      << 100.0 * ratio(header.hot_sampled, sampled) << "% of all\n";
+}
+
 void write_shape(std::ostream& out, const PackedHeader& header) {
   const Shape& shape = header.shape;
   out << "  windows   " << header.windows << ", of about " << shape.window_cost
@@ -87,13 +95,13 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
     out << "the fastest of " << tuning.measured.size() << " measured, in "
         << 100 * (1 - tuning.measured[tuning.kept].ratio) << "% less than the model's choice\n";
   }
-  out << "            time   window  from row  piece  staged  lane  kernels\n";
+  out << "            time   window  from row  piece  staged    hot  lane  kernels\n";
   for (std::size_t i = 0; i < tuning.measured.size(); ++i) {
     const auto& [shape, path, ratio] = tuning.measured[i];
     out << "            " << std::setprecision(3) << ratio << std::setprecision(1) << std::setw(8)
         << shape.window_cost << std::setw(10) << shape.granule << std::setw(7) << shape.piece_most
-        << std::setw(8) << shape.stage_most << std::setw(6) << shape.lane_pieces << "  "
-        << name(path) << (i == tuning.kept ? " (kept)\n" : "\n");
+        << std::setw(8) << shape.stage_most << std::setw(7) << shape.hot_least << std::setw(6)
+        << shape.lane_pieces << "  " << name(path) << (i == tuning.kept ? " (kept)\n" : "\n");
   }
 }
 
@@ -117,6 +125,7 @@ std::string explain(const PlanFacts& facts, const PackedHeader& header) {
   out << ", on " << facts.device.name() << " (" << facts.device.properties().name << ")\n";
   write_classes(out, header);
   write_kinds(out, header);
+  write_hot_columns(out, header);
   write_shape(out, header);
   out << "  kernels   " << (facts.device.is_cuda() ? name(facts.choice.path) : "cpu") << ": "
       << facts.choice.reason << "\n";

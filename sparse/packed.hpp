@@ -27,12 +27,21 @@ struct Shape {
   std::int32_t window_cost = 8192;  // a multiple of piece_most, at most kWindowCostMost
   std::int32_t stage_most = 0;      // columns of x that a window may stage in shared memory
   std::int32_t bands = 0;           // up to 65536 that windows are ordered by if rows are split
+  std::int32_t hot_least = 0;  // sampled entries of a hot column; 0: none is. Needs stage_most 0
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 inline constexpr int kPieceMostLimit = 255;
 inline constexpr int kWindowCostMost = 65536;
 inline constexpr int kCellsLimit = 12288;  // of a window; their sums stand in shared memory
+
+// Sampled entries are those whose number in the CSR arrays is a multiple of this.
+inline constexpr int kColumnSample = 8;
+/// Marks the index of a hot column in a slice of absolute ones: its place among hot_columns[].
+inline constexpr std::uint32_t kHotBit = std::uint32_t{1} << 31;
+
+// Windows that a block of a GPU multiplies at once, at most, sharing x of the hot columns.
+inline constexpr int kHotTeams = 8;
 
 /// How the columns of a slice are stored.
 enum class IndexKind : std::uint8_t { shared, staged, offset8, offset16, absolute };
@@ -114,6 +123,8 @@ struct PackedHeader {
   std::int64_t row_cells = 0;
   std::int64_t split_rows = 0;
   std::int64_t partials = 0;
+  std::int64_t hot = 0;          // columns
+  std::int64_t hot_sampled = 0;  // sampled entries that are in them
   std::int64_t class_rows[kRowClasses] = {};
   std::int64_t class_entries[kRowClasses] = {};
   std::int64_t kind_entries[kIndexKinds] = {};
@@ -123,6 +134,12 @@ struct PackedHeader {
 /// Windows that are listed in the order of their bands: all or none.
 constexpr std::int64_t ordered_windows(const PackedHeader& header) {
   return header.shape.bands > 0 && header.split_rows > 0 ? header.windows : 0;
+}
+
+/// Counters that products have in their workspace: of the windows of each split row that have ended
+/// and, of a matrix with hot columns, of the windows that are taken.
+constexpr std::int64_t counters(const PackedHeader& header) {
+  return header.split_rows + (header.hot > 0 ? 1 : 0);
 }
 
 /// The arrays of a packed matrix on either side, ready to be a kernel argument.
@@ -140,6 +157,7 @@ struct PackedView {
   const std::int32_t* split_rows;    // [split_rows]
   const std::int64_t* split_starts;  // [split_rows + 1]: windows' partial sums of each split row
   const std::uint32_t* order;        // [ordered_windows()]: the window that each block multiplies
+  const std::int32_t* hot_columns;   // [hot], ascending
 };
 
 /// The arrays themselves, all on one device.
@@ -157,18 +175,29 @@ struct PackedMatrix {
   Buffer<std::int32_t> split_rows;
   Buffer<std::int64_t> split_starts;
   Buffer<std::uint32_t> order;
+  Buffer<std::int32_t> hot_columns;
 
   PackedView<T> view() const {
-    return {header,           windows.data(),    slices.data(),       values.data(),
-            indices.data(),   bases.data(),      lengths.data(),      cells.data(),
-            row_cells.data(), split_rows.data(), split_starts.data(), order.data()};
+    return {header,
+            windows.data(),
+            slices.data(),
+            values.data(),
+            indices.data(),
+            bases.data(),
+            lengths.data(),
+            cells.data(),
+            row_cells.data(),
+            split_rows.data(),
+            split_starts.data(),
+            order.data(),
+            hot_columns.data()};
   }
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {
       return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
     };
     return bytes_of(windows, slices, values, indices, bases, lengths, cells, row_cells, split_rows,
-                    split_starts, order);
+                    split_starts, order, hot_columns);
   }
 };
 

@@ -16,11 +16,22 @@
 namespace lanky::sparse {
 
 template <class T>
-PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts,
+PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts, SpmvPath path,
                               Allocator* allocator) {
   const bool on_gpu = stream.device().is_cuda();
-  if (reads_reach(facts))
-    facts.reach = on_gpu ? cuda::mean_reach(stream, a.pattern()) : cpu::mean_reach(a.pattern());
+  const CsrPattern pattern = a.pattern();
+  const bool hot = path == SpmvPath::cuda && reads_hot_columns(facts);
+  if (hot || reads_reach(facts))
+    facts.reach = on_gpu ? cuda::mean_reach(stream, pattern) : cpu::mean_reach(pattern);
+  if (hot) {
+    const auto shared =
+        static_cast<std::int64_t>(stream.device().properties().shared_bytes_per_block);
+    const std::int64_t most = hot_columns_most(kDType<T>, on_gpu ? shared : kSharedBytes);
+    const HotFacts found =
+        on_gpu ? cuda::hot_facts(stream, pattern, most) : cpu::hot_facts(pattern, most);
+    facts.hot_least = found.least;
+    facts.hot_entries = found.entries;
+  }
   const Shape shape = choose_shape(facts, kDType<T>);
   return on_gpu ? cuda::pack(stream, a, shape, allocator) : cpu::pack(stream, a, shape, allocator);
 }
@@ -132,8 +143,9 @@ void PlanMatrix<T>::order_products(const Stream& stream) {
   runtime::zero(window.unused, sizeof(window.unused), stream.native(), stream.device().index());
 }
 
-#define LANKY_INSTANTIATE(T)                                                                  \
-  template PackedMatrix<T> pack_by_model(const Stream&, const Csr<T>&, RowFacts, Allocator*); \
+#define LANKY_INSTANTIATE(T)                                                               \
+  template PackedMatrix<T> pack_by_model(const Stream&, const Csr<T>&, RowFacts, SpmvPath, \
+                                         Allocator*);                                      \
   template class PlanMatrix<T>;
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -16,9 +16,10 @@ namespace lanky::sparse {
 template <class T>
 using Packer = std::function<PackedMatrix<T>(const Csr<T>& a, const RowFacts& facts)>;
 
-/// The Packer that packs in the shape that choose_shape() tells.
+/// Packs in the shape that choose_shape() tells for products by `path`: tensor cores know of no hot
+/// columns.
 template <class T>
-PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts,
+PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts facts, SpmvPath path,
                               Allocator* allocator);
 
 template <class T>

@@ -47,6 +47,22 @@ constexpr std::int32_t kBands = 1024;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
 
+// Hot columns: from so many entries on, where x is more than the first cache holds, rows reach over
+// an eighth of the columns (graphs that are ordered find most of x in the caches), and so many of a
+// hundred entries are in them.
+constexpr std::int64_t kHotLeast = 6'000'000;
+constexpr std::int64_t kHotVectorBytes = 512 << 10;
+constexpr std::int64_t kHotReach = 8;
+constexpr std::int64_t kHotPercent = 30;
+// All of a block's shared memory: the most that leaves the first cache 60 KB, whose lines are what
+// limits the gathers in flight. More columns are staged for longer than they save.
+constexpr std::int64_t kHotBytes = 194 << 10;
+constexpr std::int64_t kHotOther = 2 << 10;  // of what a block can have
+constexpr std::int64_t kHotMost = 65'536;
+constexpr int kHotPiece = 16;
+constexpr int kHotRowCost = 8;
+constexpr int kHotWindowCost = 8192;
+
 std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
@@ -170,6 +186,20 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
 }
 
+/// Has the columns that many entries are in listed, and their x held in shared memory.
+void hold_hot_columns(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  const bool cached = facts.cols * kind.bytes <= kHotVectorBytes;
+  const bool ordered = kHotReach * facts.reach < facts.cols;
+  const bool many = 100 * facts.hot_entries >= kHotPercent * facts.nnz;
+  if (facts.hot_least == 0 || cached || ordered || !many) return;
+  shape = {.lane_pieces = shape.lane_pieces,
+           .piece_most = kHotPiece,
+           .row_cost = kHotRowCost,
+           .window_cost = kHotWindowCost,
+           .hot_least = facts.hot_least};
+}
+
 /// The rows and entries of a matrix as a choice sees them.
 Kind kind_of(const RowFacts& facts, DType dtype) {
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
@@ -216,6 +246,20 @@ bool reads_reach(const RowFacts& facts) {
   return facts.nnz >= kLargeLeast;
 }
 
+bool reads_hot_columns(const RowFacts& facts) {
+  return facts.nnz >= kHotLeast && !kind_of(facts, DType::f64).even;
+}
+
+std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
+  // Of each window that a block has at once: a sum for each cell, and a slice for each 32 of them.
+  const std::int64_t cells = kHotTeams * std::int64_t{kHotWindowCost / kHotRowCost};
+  const std::int64_t of_windows = cells * sum_bytes + cells / kLanes * std::int64_t{sizeof(Slice)};
+  const std::int64_t left = std::min(kHotBytes, shared_bytes - kHotOther) - of_windows;
+  return std::clamp<std::int64_t>(left / bytes, 0, kHotMost);
+}
+
 Shape choose_shape(const RowFacts& facts, DType dtype) {
   return choose_shape(facts, dtype, prefers_wide(kind_of(facts, dtype)));
 }
@@ -234,6 +278,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
     }
     stage_columns(shape, kind);
     widen_windows(shape, kind);
+    hold_hot_columns(shape, kind);
   }
   limit_windows(shape, facts);
   return shape;

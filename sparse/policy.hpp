@@ -12,6 +12,8 @@
 
 namespace lanky::sparse {
 
+inline constexpr std::int64_t kSharedBytes = 227 << 10;  // that a block of an H200 can have
+
 /// What the choice of a shape knows of a matrix: counts over its rows, and how far these reach.
 struct RowFacts {
   std::int64_t rows = 0;
@@ -20,10 +22,20 @@ struct RowFacts {
   std::int64_t longest = 0;  // entries of the longest row
   std::int64_t empty = 0;    // rows without entries
   std::int64_t reach = 0;    // columns from a row's first to its last entry, on average; 0: unknown
+  // Shape::hot_least for hot_columns_most() hot columns, and the entries of these, about; 0:
+  // unknown
+  std::int32_t hot_least = 0;
+  std::int64_t hot_entries = 0;
 };
 
 /// Whether choose_shape() reads `reach` of such a matrix.
 bool reads_reach(const RowFacts& facts);
+
+/// Whether it reads `hot_least` and `hot_entries`.
+bool reads_hot_columns(const RowFacts& facts);
+
+/// Hot columns that a matrix may have, whose x a block holds in `shared_bytes` of shared memory.
+std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes = kSharedBytes);
 
 /// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how
 /// finely a small matrix is cut; kCellsLimit is kept for any matrix.

@@ -77,7 +77,8 @@ struct SpmvPlan<T, TOut>::Impl {
   /// In the shape that the model chooses or, where that is asked for, the fastest measured.
   sparse::PackedMatrix<T> packed(const sparse::Csr<T>& a, const sparse::RowFacts& facts,
                                  const PlanOptions& options) {
-    sparse::PackedMatrix<T> model = sparse::pack_by_model(stream, a, facts, options.allocator);
+    sparse::PackedMatrix<T> model =
+        sparse::pack_by_model(stream, a, facts, choice.path, options.allocator);
     if (!options.tune) return model;
     tuning.emplace();
     if (!stream.device().is_cuda()) return model;
@@ -88,7 +89,7 @@ struct SpmvPlan<T, TOut>::Impl {
   }
 
   std::int64_t arrivals_bytes() const {
-    return matrix.header().split_rows * static_cast<std::int64_t>(sizeof(unsigned));
+    return counters(matrix.header()) * static_cast<std::int64_t>(sizeof(unsigned));
   }
 
   std::int64_t partials_bytes() const {

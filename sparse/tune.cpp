@@ -110,7 +110,7 @@ class Trial {
   Trial(Track<T, TOut>& track, const PackedMatrix<T>& packed, SpmvPath path)
       : track_(track),
         partials_(track.stream, packed.header.partials),
-        arrivals_(track.stream, packed.header.split_rows) {
+        arrivals_(track.stream, counters(packed.header)) {
     arrivals_.fill_zero();
     cuda::load<T, TOut>(track.stream, path, packed.header);
     const auto products = [&](int count) {
@@ -185,14 +185,15 @@ class Contest {
              Allocator* allocator) {
     if (shape == model_.header.shape) {
       for (const SpmvPath path : paths) {
-        if (path != tuning_.measured.front().path && measure(model_, path)) fastest_.reset();
+        const bool known = path == tuning_.measured.front().path;
+        if (!known && multiplies(path, shape) && measure(model_, path)) fastest_.reset();
       }
       return;
     }
     PackedMatrix<T> packed = cuda::pack(model_.values.stream(), a, shape, allocator);
     bool fastest = false;
     for (const SpmvPath path : paths)
-      fastest = measure(packed, path) || fastest;
+      fastest = (multiplies(path, shape) && measure(packed, path)) || fastest;
     if (fastest) fastest_ = std::move(packed);
   }
 
@@ -213,6 +214,11 @@ class Contest {
 
  private:
   static constexpr int kRounds = 5;
+
+  /// Tensor cores know of no hot columns.
+  static bool multiplies(SpmvPath path, const Shape& shape) {
+    return path == SpmvPath::cuda || shape.hot_least == 0;
+  }
 
   /// True where none was faster.
   bool measure(const PackedMatrix<T>& packed, SpmvPath path) {
@@ -243,10 +249,12 @@ std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType 
   Candidates all(chosen, facts, dtype, shared_bytes);
   const auto staging = [](Shape shape, std::int32_t columns) {
     shape.stage_most = columns;
+    shape.hot_least = 0;
     return shape;
   };
   const Shape larger = all.with_windows(chosen, 2);
   Shape other_lanes = chosen;
+  other_lanes.hot_least = 0;
   other_lanes.lane_pieces = chosen.lane_pieces > 1 ? 1 : lane_pieces_most(size_of(dtype));
 
   all.add(all.with_windows(chosen, 0.5));

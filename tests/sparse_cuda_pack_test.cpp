@@ -37,6 +37,7 @@ void expect_same_bits(const sparse::PackedMatrix<T>& expected,
   expect_same_array(expected.split_rows, actual.split_rows, "split_rows");
   expect_same_array(expected.split_starts, actual.split_starts, "split_starts");
   expect_same_array(expected.order, actual.order, "order");
+  expect_same_array(expected.hot_columns, actual.hot_columns, "hot_columns");
 }
 
 /// The index arrays of A in device memory, 32 or 64 bits wide, and from another base on.
@@ -108,6 +109,12 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   EXPECT_EQ(csr.facts().empty, expected.empty);
   EXPECT_EQ(sparse::cuda::mean_reach(stream, csr.csr().pattern()),
             sparse::cpu::mean_reach(host.checked.csr().pattern()));
+  for (const std::int64_t most : {0, 1, 20, 1000}) {
+    const auto on_host = sparse::cpu::hot_facts(host.checked.csr().pattern(), most);
+    const auto on_device = sparse::cuda::hot_facts(stream, csr.csr().pattern(), most);
+    EXPECT_EQ(on_device.least, on_host.least) << "at most " << most << " hot columns";
+    EXPECT_EQ(on_device.entries, on_host.entries) << "at most " << most << " hot columns";
+  }
 
   a.values = vector_of<T>(a.nnz(), random, uniform<T>);
   const auto values = Buffer<T>::from(stream, a.values);
@@ -257,6 +264,32 @@ TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
                       .stage_most = 8192};
     expect_packed_alike(stream, a, large, random);
     if (this->HasFatalFailure()) return;
+  }
+}
+
+// Columns of many blocks, counted in shared and in global memory and beyond what is told apart.
+TYPED_TEST(SparseCudaPack, HotColumnsOfLargeMatricesHaveTheSameBits) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = TypeParam;
+  const Stream stream(device);
+  Random random(13);
+  for (const bool hub : {false, true}) {
+    auto a = power_law_matrix<T>(18, 900'000, random);
+    if (hub) {
+      for (std::int64_t entry = 0; entry < a.nnz(); ++entry) {
+        if (entry % 3 > 0) a.col_indices[entry] = 200'000;
+        if (entry % 30 == 0) a.col_indices[entry] = 100;
+      }
+    }
+    for (const int hot_least : {1, 2, 20, 3000, 70'000, 1'000'000}) {
+      SCOPED_TRACE(::testing::Message() << "hub " << hub << ", hot_least " << hot_least);
+      const Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
+                        .piece_most = 16,
+                        .window_cost = 4096,
+                        .hot_least = hot_least};
+      expect_packed_alike(stream, a, shape, random);
+      if (this->HasFatalFailure()) return;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "sparse/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
@@ -304,6 +305,50 @@ TYPED_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
   ASSERT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
   ASSERT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
   expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
+}
+
+// Products of one plan follow each other, each of which takes windows from a counter that it leaves
+// as it was; more windows than all teams take at once, and fewer; rows that are split, windows in
+// order.
+TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(21);
+  const Stream stream(device);
+  auto a = power_law_matrix<T>(11, 60'000, random);
+  a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
+  Operands<T, T> operands{1, 0, vector_of<T>(a.cols, random, small_integer<T>),
+                          std::vector<T>(a.rows)};
+  operands.x[0] = element<T>(std::numeric_limits<double>::infinity());  // hot
+  operands.x[a.cols - 1] = element<T>(std::numeric_limits<double>::quiet_NaN());
+  const auto x = Buffer<T>::from(stream, operands.x);
+  const sparse::DeviceCsr<T> csr(stream, a.view());
+  for (const int window_cost : {48, 960, 8192}) {
+    for (const int bands : {0, 7}) {
+      SCOPED_TRACE(::testing::Message() << "windows of " << window_cost << ", bands " << bands);
+      const sparse::Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
+                                .piece_most = 16,
+                                .window_cost = window_cost,
+                                .bands = bands,
+                                .hot_least = 20};
+      const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+      ASSERT_GT(packed.header.hot, 10);
+      ASSERT_LT(packed.header.hot, a.cols / 4);
+      sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
+      Buffer<Sum> partials(stream, packed.header.partials);
+      Buffer<unsigned> counters(stream, sparse::counters(packed.header));
+      counters.fill_zero();
+      for (int round = 0; round < 3; ++round) {
+        auto y = Buffer<T>::from(stream, operands.y);
+        sparse::cuda::run<T, T>(
+            stream, SpmvPath::cuda, packed.view(),
+            {x.data(), y.data(), Sum{1}, Sum{0}, partials.data(), counters.data()});
+        expect_exact(a, operands, y.to_host());
+        EXPECT_EQ(counters.to_host(), std::vector<unsigned>(counters.size()));
+      }
+    }
+  }
 }
 
 TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {

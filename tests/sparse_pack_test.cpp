@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "sparse/cpu/placement.hpp"
 #include "support/expect_error.hpp"
@@ -475,6 +476,96 @@ TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
     EXPECT_GT(rows, 0);
 }
 
+/// A small matrix with three hot columns, one of which slices of kind shared reach too; windows as
+/// in EverySort.
+template <class T>
+struct HotColumnsExample {
+  HotColumnsExample() {
+    for (std::int64_t entry = 0; entry < a.nnz(); ++entry) {
+      const bool shared = entry >= a.row_offsets[131] && entry < a.row_offsets[131 + 64];
+      if (!shared && entry % 4 == 0) a.col_indices[entry] = kHot[entry / 8 % 3];
+    }
+    shape.stage_most = 0;
+    shape.hot_least = 5;
+  }
+
+  static constexpr std::int32_t kHot[] = {5, 140, 70'000};
+  CsrMatrix<T> a = EverySort<T>().a;
+  Shape shape = EverySort<T>().shape;
+};
+
+TYPED_TEST(SparsePack, HotColumnsAreGivenByTheirPlaces) {
+  const HotColumnsExample<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  ASSERT_EQ(packed.violation(), "");
+  const auto view = packed.packed.view();
+  EXPECT_EQ(packed.packed.hot_columns.to_host(),
+            std::vector<std::int32_t>(std::begin(example.kHot), std::end(example.kHot)));
+  std::int64_t hot = 0;
+  std::int64_t sampled = 0;
+  for (std::int64_t entry = 0; entry < example.a.nnz(); ++entry) {
+    const bool found = std::count(std::begin(example.kHot), std::end(example.kHot),
+                                  example.a.col_indices[entry]) > 0;
+    hot += found ? 1 : 0;
+    sampled += found && entry % 8 == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(view.header.hot_sampled, sampled);
+  const auto& kinds = view.header.kind_entries;
+  const std::int64_t shared = kinds[static_cast<int>(IndexKind::shared)];
+  const std::int64_t absolute = kinds[static_cast<int>(IndexKind::absolute)];
+  EXPECT_GE(shared, 128);
+  EXPECT_EQ(shared + absolute, example.a.nnz());
+  EXPECT_GT(absolute, hot);
+  // Entries of a hot column in shared slices have no index of their own: row 140's.
+  std::int64_t marked = 0;
+  for (std::int64_t i = 0; i < view.header.windows; ++i) {
+    const sparse::Window& window = view.windows[i];
+    for (int j = 0; j < window.slices; ++j) {
+      const sparse::Slice& slice = view.slices[i * view.header.slices_most + j];
+      if (slice.kind != IndexKind::absolute) continue;
+      const auto* const indices = reinterpret_cast<const std::uint32_t*>(
+          view.indices + (window.first_index + slice.first_index) * sparse::kIndexUnit);
+      const bool differ = slice.depth != slice.shortest;
+      const std::uint8_t* const lengths = view.lengths + window.first_piece + slice.first_piece;
+      sparse::cpu::for_each_slot(
+          slice, [&](int piece) { return differ ? lengths[piece] : slice.depth; },
+          [&](int /*step*/, int /*piece*/, int slot) {
+            marked += (indices[slot] & sparse::kHotBit) != 0 ? 1 : 0;
+          });
+    }
+  }
+  EXPECT_LT(marked, hot);
+  EXPECT_GE(marked, hot - shared);
+}
+
+TYPED_TEST(SparsePack, HotColumnsAreMultipliedExactly) {
+  HotColumnsExample<TypeParam> example;
+  Random random(14);
+  example.a.values = vector_of<TypeParam>(example.a.nnz(), random, small_integer<TypeParam>);
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  Operands<TypeParam, TypeParam> operands{
+      1, 0, vector_of<TypeParam>(example.a.cols, random, small_integer<TypeParam>),
+      std::vector<TypeParam>(example.a.rows)};
+  expect_exact(example.a, operands, packed.multiply(operands));
+  operands.x[example.kHot[1]] = element<TypeParam>(std::numeric_limits<double>::quiet_NaN());
+  operands.x[example.kHot[2]] = element<TypeParam>(std::numeric_limits<double>::infinity());
+  expect_exact(example.a, operands, packed.multiply(operands));
+}
+
+// None is hot enough: slices are as they are without.
+TYPED_TEST(SparsePack, ShapesWithoutHotColumnsChangeNothing) {
+  EverySort<TypeParam> example;
+  example.shape.stage_most = 0;
+  example.shape.hot_least = 1000;
+  const PackedOnHost<TypeParam> none(example.a.view(), example.shape);
+  ASSERT_EQ(none.violation(), "");
+  EXPECT_EQ(none.packed.header.hot, 0);
+  example.shape.hot_least = 0;
+  const PackedOnHost<TypeParam> plain(example.a.view(), example.shape);
+  EXPECT_EQ(none.packed.indices.to_host(), plain.packed.indices.to_host());
+  EXPECT_GT(plain.packed.header.kind_entries[static_cast<int>(IndexKind::offset16)], 0);
+}
+
 /// Alters every byte of an array in turn; the checker has to object each time.
 template <class T, class E>
 void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const char* name) {
@@ -504,6 +595,34 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByte) {
   expect_noticed(packed, packed.packed.split_rows, "split_rows");
   expect_noticed(packed, packed.packed.split_starts, "split_starts");
   expect_noticed(packed, packed.packed.order, "order");
+}
+
+TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByteWhereColumnsAreHot) {
+  const HotColumnsExample<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  ASSERT_EQ(packed.violation(), "");
+  expect_noticed(packed, packed.packed.slices, "slices");
+  expect_noticed(packed, packed.packed.indices, "indices");
+  expect_noticed(packed, packed.packed.bases, "bases");
+  expect_noticed(packed, packed.packed.hot_columns, "hot_columns");
+}
+
+// A hot column by its number, and a cold one by a place, are wrong even where they lead to x.
+TYPED_TEST(SparsePack, CheckerSeesEveryIndexOfTheOtherSort) {
+  const HotColumnsExample<TypeParam> example;
+  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  auto* const indices = reinterpret_cast<std::uint32_t*>(packed.packed.indices.data());
+  int altered = 0;
+  for (std::int64_t i = 0; i < packed.packed.indices.size() / 4; ++i) {
+    const std::uint32_t kept = indices[i];
+    const std::uint32_t place = kept & ~sparse::kHotBit;
+    if (place == kept || place >= std::size(example.kHot)) continue;
+    indices[i] = static_cast<std::uint32_t>(example.kHot[place]);
+    ASSERT_NE(packed.violation(), "") << "index " << i;
+    indices[i] = kept;
+    ++altered;
+  }
+  EXPECT_GT(altered, 0);
 }
 
 TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
@@ -540,6 +659,11 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
     EXPECT_NE(packed.violation(), "") << "bands altered to " << altered;
   }
   header.shape.bands = example.shape.bands;
+  for (const int altered : {1, -1, std::numeric_limits<int>::max()}) {
+    header.shape.hot_least = altered;
+    EXPECT_NE(packed.violation(), "") << "hot_least altered to " << altered;
+  }
+  header.shape.hot_least = 0;
   expect_seen(header.slices_most, "slices_most");
   expect_seen(header.columns_most, "columns_most");
   expect_seen(header.cells_most, "cells_most");
@@ -551,12 +675,36 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfTheHeader) {
   expect_seen(header.row_cells, "row_cells");
   expect_seen(header.split_rows, "split_rows");
   expect_seen(header.partials, "partials");
+  expect_seen(header.hot, "hot");
+  expect_seen(header.hot_sampled, "hot_sampled");
   for (std::int64_t& rows : header.class_rows)
     expect_seen(rows, "class_rows");
   for (std::int64_t& entries : header.class_entries)
     expect_seen(entries, "class_entries");
   for (std::int64_t& entries : header.kind_entries)
     expect_seen(entries, "kind_entries");
+  EXPECT_EQ(packed.violation(), "");
+}
+
+TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfHotColumns) {
+  const HotColumnsExample<TypeParam> example;
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  sparse::PackedHeader& header = packed.packed.header;
+  for (const int altered : {0, -1, 1, std::numeric_limits<int>::max()}) {
+    header.shape.hot_least = altered;
+    EXPECT_NE(packed.violation(), "") << "hot_least altered to " << altered;
+  }
+  header.shape.hot_least = example.shape.hot_least;
+  header.shape.stage_most = 1;
+  EXPECT_NE(packed.violation(), "");
+  header.shape.stage_most = 0;
+  for (std::int64_t* const count : {&header.hot, &header.hot_sampled}) {
+    for (const std::int64_t altered : {*count - 1, *count + 1, std::int64_t{0}, std::int64_t{-1}}) {
+      const std::int64_t kept = std::exchange(*count, altered);
+      EXPECT_NE(packed.violation(), "") << kept << " altered to " << altered;
+      *count = kept;
+    }
+  }
   EXPECT_EQ(packed.violation(), "");
 }
 
@@ -690,6 +838,89 @@ TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
         231'000U);  // of 227 KB
     EXPECT_EQ(anywhere, near);
   }
+}
+
+/// By trying every count.
+sparse::HotFacts hot_facts_by_trial(const std::vector<std::int32_t>& columns, std::int64_t cols,
+                                    std::int64_t most) {
+  std::vector<std::int64_t> sampled(static_cast<std::size_t>(cols));
+  for (std::size_t entry = 0; entry < columns.size(); entry += 8)
+    ++sampled[columns[entry]];
+  for (std::int64_t least = 16; least <= 65'535; ++least) {
+    std::int64_t hot = 0;
+    std::int64_t entries = 0;
+    for (const std::int64_t own : sampled) {
+      hot += own >= least ? 1 : 0;
+      entries += own >= least ? 8 * std::min<std::int64_t>(own, 65'535) : 0;
+    }
+    if (hot <= most) return {static_cast<std::int32_t>(least), entries};
+  }
+  return {};
+}
+
+sparse::HotFacts hot_facts_of(const CsrMatrix<float>& a, std::int64_t most) {
+  const sparse::CheckedCsr<float> checked(Stream(Device::cpu()), a.view());
+  return sparse::cpu::hot_facts(checked.csr().pattern(), most);
+}
+
+TEST(SparsePackHotFacts, AreThoseOfTheHottestColumns) {
+  Random random(41);
+  const auto a = power_law_matrix<float>(10, 20'000, random);
+  for (const std::int64_t most : {0, 1, 2, 10, 100, 300, 1024}) {
+    SCOPED_TRACE(most);
+    const sparse::HotFacts expected = hot_facts_by_trial(a.col_indices, a.cols, most);
+    const sparse::HotFacts facts = hot_facts_of(a, most);
+    EXPECT_EQ(facts.least, expected.least);
+    EXPECT_EQ(facts.entries, expected.entries);
+    Shape shape;
+    shape.hot_least = facts.least;
+    const PackedOnHost<float> packed(a.view(), shape);
+    EXPECT_LE(packed.packed.header.hot, most);
+    EXPECT_EQ(packed.packed.header.hot_sampled * 8, facts.entries);
+  }
+  EXPECT_GT(hot_facts_of(a, 10).least, 16);
+  EXPECT_EQ(hot_facts_of(a, 1024).least, 16);
+}
+
+TEST(SparsePackHotFacts, AreUnknownWhereTooManyColumnsAreTooHot) {
+  Random random(42);
+  const auto a = matrix_of<float>({8 * 65'535 - 7, 8 * 65'534 + 1}, 1, random, uniform<float>);
+  EXPECT_TRUE(hot_facts_of(a, 0) == sparse::HotFacts{});
+  EXPECT_TRUE(hot_facts_of(a, 1) == (sparse::HotFacts{16, 8 * 65'535}));
+  const auto empty = matrix_of<float>({0, 0}, 5, random, uniform<float>);
+  EXPECT_TRUE(hot_facts_of(empty, 5) == sparse::HotFacts{});
+}
+
+// A large matrix of uneven rows, if enough entries are in the columns that can be held and most of
+// x is in no cache.
+TEST(SparsePackHotFacts, DecideWhetherColumnsAreHot) {
+  sparse::RowFacts facts{
+      .rows = 4'000'000, .cols = 4'000'000, .nnz = 64'000'000, .longest = 100'000, .empty = 100};
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::c128}) {
+    SCOPED_TRACE(name(dtype));
+    const std::int64_t most = sparse::hot_columns_most(dtype);
+    const std::int64_t fewer = sparse::hot_columns_most(dtype, 163 << 10);
+    EXPECT_LE(most * size_of(dtype), 194U << 10);
+    EXPECT_LT(fewer, most);
+    EXPECT_EQ(sparse::hot_columns_most(dtype, 0), 0);
+    facts.reach = facts.cols / 2;
+    facts.hot_least = 50;
+    facts.hot_entries = facts.nnz / 5;
+    EXPECT_EQ(sparse::choose_shape(facts, dtype).hot_least, 0);
+    facts.hot_entries = facts.nnz / 2;
+    const Shape hot = sparse::choose_shape(facts, dtype);
+    EXPECT_EQ(hot.hot_least, 50);
+    EXPECT_EQ(hot.stage_most, 0);
+    EXPECT_EQ(sparse::choose_shape(facts, dtype, false).hot_least, 0);
+    facts.reach = facts.cols / 20;
+    EXPECT_EQ(sparse::choose_shape(facts, dtype).hot_least, 0);
+  }
+  EXPECT_TRUE(sparse::reads_hot_columns(facts));
+  facts.longest = 32;
+  EXPECT_FALSE(sparse::reads_hot_columns(facts));
+  facts.longest = 100'000;
+  facts.nnz = 1'000'000;
+  EXPECT_FALSE(sparse::reads_hot_columns(facts));
 }
 
 // For more there is no kernel without a loop.

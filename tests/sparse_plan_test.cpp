@@ -33,7 +33,7 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   const PackedOnHost<T> packed(a.view());
   const auto sum_bytes = static_cast<std::int64_t>(sizeof(Accumulator<T>));
   EXPECT_EQ(plan.workspace_bytes(),
-            packed.packed.header.partials * sum_bytes + packed.packed.header.split_rows * 4);
+            packed.packed.header.partials * sum_bytes + sparse::counters(packed.packed.header) * 4);
   EXPECT_EQ(plan.device_bytes(), packed.packed.bytes() + plan.workspace_bytes());
   const std::string text = plan.explain();
   for (const std::string& part :
@@ -43,6 +43,32 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
         std::string("CSR takes ") + std::to_string(3331 * (sizeof(T) + 4) + 40)}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
+}
+
+TEST(SparseExplain, TellsHotColumns) {
+  Random random(7);
+  auto a = matrix_of<float>(std::vector<std::int64_t>(100, 20), 100'000, random, uniform<float>);
+  for (std::int64_t entry = 0; entry < a.nnz(); entry += 8)
+    a.col_indices[entry] = entry % 16 == 0 ? 99'999 : 5;
+  for (std::int64_t entry = 0; entry < 800; entry += 8)
+    a.col_indices[entry] = static_cast<std::int32_t>(entry);  // leaves 75 of 250 to each of two
+  const auto text = [&](int hot_least) {
+    const PackedOnHost<float> packed(a.view(), {.hot_least = hot_least});
+    return sparse::explain({Device::cpu(),
+                            DType::f32,
+                            DType::f32,
+                            Symmetry::general,
+                            a.nnz(),
+                            Op::none,
+                            {SpmvPath::cuda, "asked for"},
+                            0,
+                            packed.packed.bytes()},
+                           packed.packed.header);
+  };
+  const std::string line =
+      "  hot       2 columns, with 60 of the sampled entries or more each, about 60.0% of all\n";
+  EXPECT_NE(text(60).find(line), std::string::npos) << text(60);
+  EXPECT_EQ(text(0).find("  hot "), std::string::npos) << text(0);
 }
 
 TEST(SparseExplain, TellsClassesColumnsAndShape) {

@@ -75,6 +75,8 @@ RowFacts random_facts(Random& random) {
   facts.nnz = mean * (facts.rows - facts.empty);
   facts.longest = std::min(facts.nnz, mean << (random() % 2 == 0 ? 0 : random_int(random, 1, 20)));
   facts.reach = random_int(random, 0, facts.cols);
+  facts.hot_least = static_cast<std::int32_t>(random_int(random, 0, 100));
+  facts.hot_entries = facts.hot_least == 0 ? 0 : random_int(random, 0, facts.nnz);
   return facts;
 }
 
@@ -105,6 +107,7 @@ TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
           shape->granule, shape->window_cost / (facts.longest + shape->row_cost));
       const std::int64_t sum_bytes = dtype == DType::f16 ? 4 : bytes;
       ASSERT_LE(shape->stage_most * bytes + rows * sum_bytes, kShared);
+      ASSERT_TRUE(shape->hot_least == 0 || shape->stage_most == 0);
     }
   }
 }
@@ -208,9 +211,10 @@ TEST(SparseExplain, TellsWhatWasMeasured) {
                             &tuning},
                            packed.packed.header);
   };
-  const std::string head = "            time   window  from row  piece  staged  lane  kernels\n";
-  const std::string model = "            1.000    8192         1    255       0     4  cuda";
-  const std::string other = "            0.875    4096        64     16     512     1  mma";
+  const std::string head =
+      "            time   window  from row  piece  staged    hot  lane  kernels\n";
+  const std::string model = "            1.000    8192         1    255       0      0     4  cuda";
+  const std::string other = "            0.875    4096        64     16     512      0     1  mma";
   for (const std::string& part :
        {"  tuned     the fastest of 2 measured, in 12.5% less than the model's choice\n" + head,
         head + model + "\n" + other + " (kept)\n"})

@@ -7,6 +7,7 @@
 
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/cpu/hot_columns.hpp"
 #include "sparse/cpu/placement.hpp"
 
 namespace lanky::sparse::cpu {
@@ -122,11 +123,11 @@ void for_each_window(const Placement& placement, const std::int64_t* row_offsets
 template <class T>
 class ColumnPlacement {
  public:
-  ColumnPlacement(const Csr<T>& a, const Shape& shape, Window& window,
+  ColumnPlacement(const Csr<T>& a, const PackedHeader& header, Window& window,
                   std::span<const Piece> pieces, Slice* slices)
       : columns_(a.columns + window.first_entry),
         index_base_(a.index_base),
-        shape_(shape),
+        header_(header),
         window_(window),
         pieces_(pieces),
         slices_(slices) {}
@@ -142,8 +143,7 @@ class ColumnPlacement {
     stage(unshared);
     for (int i = 0; i < window_.slices; ++i) {
       Slice& slice = slices_[i];
-      if (slice.kind != IndexKind::shared)
-        slice.kind = window_.columns > 0 ? IndexKind::staged : columns_of(i).kind_by_steps();
+      if (slice.kind != IndexKind::shared) slice.kind = unshared_kind(i);
       slice.first_index = static_cast<std::uint16_t>(window_.first_index);
       slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
       const std::int64_t entries = entries_of(own(i));
@@ -158,19 +158,24 @@ class ColumnPlacement {
   std::span<const Piece> own(int slice) const { return pieces_in(slices_[slice], pieces_); }
   SliceColumns columns_of(int slice) const { return {own(slice), columns_, index_base_}; }
 
+  IndexKind unshared_kind(int slice) const {
+    if (window_.columns > 0) return IndexKind::staged;
+    return header_.hot > 0 ? IndexKind::absolute : columns_of(slice).kind_by_steps();
+  }
+
   void stage(std::int64_t unshared) {
-    if (pieces_.empty() || shape_.stage_most == 0) return;
+    if (pieces_.empty() || header_.shape.stage_most == 0) return;
     const auto entries = entries_of(pieces_);
     const auto [least, most] = std::minmax_element(columns_, columns_ + entries);
     const std::int64_t span = std::int64_t{*most} - *least + 1;
-    if (!stages(span, unshared, shape_)) return;
+    if (!stages(span, unshared, header_.shape)) return;
     window_.first_column = *least - index_base_;
     window_.columns = static_cast<std::int32_t>(span);
   }
 
   const std::int32_t* columns_;  // of the window's entries
   int index_base_;
-  const Shape& shape_;
+  const PackedHeader& header_;
   Window& window_;
   std::span<const Piece> pieces_;
   Slice* slices_;
@@ -182,7 +187,7 @@ void place_columns(Placement& placement, const Csr<T>& a) {
   PackedHeader& header = placement.header;
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
     std::int64_t kind_entries[kIndexKinds] = {};
-    ColumnPlacement<T>(a, header.shape, placement.windows[i], pieces,
+    ColumnPlacement<T>(a, header, placement.windows[i], pieces,
                        placement.slices.data() + i * header.slices_most)
         .run(kind_entries);
     for (int kind = 0; kind < kIndexKinds; ++kind) {
@@ -210,9 +215,10 @@ void fill_values(const Slice& slice, std::span<const Piece> pieces, const T* ent
 template <class T>
 class WindowFill {
  public:
-  WindowFill(const Csr<T>& a, const PackedMatrix<T>& packed, std::int64_t number,
-             std::span<const Piece> pieces)
+  WindowFill(const Csr<T>& a, const std::vector<std::int32_t>& hot_places,
+             const PackedMatrix<T>& packed, std::int64_t number, std::span<const Piece> pieces)
       : a_(a),
+        hot_places_(hot_places),
         packed_(packed),
         window_(packed.windows.data()[number]),
         slices_(packed.slices.data() + number * packed.header.slices_most),
@@ -299,8 +305,14 @@ class WindowFill {
   void fill_absolute(const Slice& slice, const SliceColumns& columns,
                      std::uint32_t* indices) const {
     for_each_column(slice, columns, [&](int slot, int /*step*/, std::int64_t column) {
-      indices[slot] = static_cast<std::uint32_t>(column);
+      indices[slot] = absolute_index(column);
     });
+  }
+
+  std::uint32_t absolute_index(std::int64_t column) const {
+    const std::int32_t place = hot_places_.empty() ? -1 : hot_places_[column];
+    return place < 0 ? static_cast<std::uint32_t>(column)
+                     : kHotBit | static_cast<std::uint32_t>(place);
   }
 
   template <class Visit>
@@ -330,6 +342,7 @@ class WindowFill {
   }
 
   const Csr<T>& a_;
+  const std::vector<std::int32_t>& hot_places_;
   const PackedMatrix<T>& packed_;
   const Window& window_;
   const Slice* slices_;
@@ -338,7 +351,8 @@ class WindowFill {
 
 /// A placement with memory for the arrays of entries, which are not filled yet.
 template <class T>
-PackedMatrix<T> allocate(const Stream& stream, const Placement& placement, Allocator* allocator) {
+PackedMatrix<T> allocate(const Stream& stream, const Placement& placement,
+                         const std::vector<std::int32_t>& hot_columns, Allocator* allocator) {
   const PackedHeader& header = placement.header;
   return {header,
           Buffer<Window>::from(stream, placement.windows, allocator),
@@ -351,7 +365,8 @@ PackedMatrix<T> allocate(const Stream& stream, const Placement& placement, Alloc
           Buffer<std::uint16_t>(stream, header.row_cells, allocator),
           Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
           Buffer<std::int64_t>::from(stream, placement.split_starts, allocator),
-          Buffer<std::uint32_t>::from(stream, placement.order, allocator)};
+          Buffer<std::uint32_t>::from(stream, placement.order, allocator),
+          Buffer<std::int32_t>::from(stream, hot_columns, allocator)};
 }
 
 /// The pieces of a window of a packed matrix, whose row offsets are gone: in slice order.
@@ -432,10 +447,13 @@ template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator) {
   Placement placement = place_rows(a.rows, a.cols, a.row_offsets, shape);
+  const HotColumns hot = find_hot_columns(a.pattern(), shape);
+  placement.header.hot = std::ssize(hot.columns);
+  placement.header.hot_sampled = hot.sampled;
   place_columns(placement, a);
-  PackedMatrix<T> packed = allocate<T>(stream, placement, allocator);
+  PackedMatrix<T> packed = allocate<T>(stream, placement, hot.columns, allocator);
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
-    WindowFill<T>(a, packed, i, pieces).run();
+    WindowFill<T>(a, hot.places, packed, i, pieces).run();
   });
   return packed;
 }

@@ -108,8 +108,14 @@ class Replay {
       case IndexKind::offset16:
         return walk([&](int step, int, int slot) { return bases[step] + offsets[slot]; });
       case IndexKind::absolute:
-        return walk([&](int, int, int slot) { return columns[slot]; });
+        return walk([&](int, int, int slot) { return column_of(columns[slot]); });
     }
+  }
+
+  /// Of an index of an absolute slice.
+  std::uint32_t column_of(std::uint32_t index) const {
+    if ((index & kHotBit) == 0) return index;
+    return static_cast<std::uint32_t>(a_.hot_columns[index & ~kHotBit]);
   }
 
   static Sum sum_of(const Sum* sums, std::int64_t begin, std::int64_t end) {

@@ -17,6 +17,10 @@ std::int64_t mean_reach(const Stream& /*stream*/, const CsrPattern& /*a*/) {
   absent();
 }
 
+HotFacts hot_facts(const Stream& /*stream*/, const CsrPattern& /*a*/, std::int64_t /*most*/) {
+  absent();
+}
+
 ExaminedRows examine_rows(const Stream& /*stream*/, const RowOffsets& /*offsets*/,
                           const CsrPattern& /*a*/) {
   absent();

@@ -56,6 +56,7 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
     if (path == SpmvPath::mma)
       return wide ? &spmv_mma_kernel<kWide, T, TOut> : &spmv_mma_kernel<1, T, TOut>;
   }
+  if (a.hot > 0) return &spmv_hot_kernel<kWide, T, TOut>;
   switch (slices_of<T>(path, a)) {
     case Slices::single:
       return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
@@ -81,29 +82,54 @@ bool fetches_ahead(const PackedHeader& a) {
 }
 
 template <class T>
+int hot_bytes(const PackedHeader& a) {
+  return static_cast<int>(a.hot * static_cast<std::int64_t>(sizeof(T)));
+}
+
+/// Teams of a block where columns are hot: as many as there is shared memory for.
+template <class T>
+int teams_of(const Stream& stream, const PackedHeader& a) {
+  constexpr int kOther = 2 << 10;  // of a block's shared memory
+  const auto most = static_cast<int>(stream.device().properties().shared_bytes_per_block);
+  return std::clamp((most - kOther - hot_bytes<T>(a)) / std::max(team_bytes<T>(a), 1), 1,
+                    kHotTeams);
+}
+
+template <class T>
 dim3 threads_of(SpmvPath path, const PackedHeader& a) {
   if (one_a_warp(slices_of<T>(path, a))) return dim3(std::max(a.slices_most, 1) * kLanes);
   const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
   return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
 }
 
+/// A block for each window or, where columns are hot, as many as are resident at once.
 template <class T>
-int shared_bytes(const PackedHeader& a) {
-  return slice_bytes<T>(a) + cell_bytes<T>(a) + staged_bytes<T>(a);
+device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, const PackedHeader& a) {
+  if (a.hot == 0) {
+    const int shared = slice_bytes<T>(a) + cell_bytes<T>(a) + staged_bytes<T>(a);
+    return {grid_of(a.windows), threads_of<T>(path, a), static_cast<std::size_t>(shared)};
+  }
+  const int teams = teams_of<T>(stream, a);
+  const std::int64_t resident = stream.device().properties().multiprocessors;
+  const int shared = teams * team_bytes<T>(a) + hot_bytes<T>(a);
+  return {grid_of(std::min(resident, device::ceil_div<std::int64_t>(a.windows, teams))),
+          dim3(teams * HotTeam::kThreads), static_cast<std::size_t>(shared)};
 }
 
 template <class T, class TOut>
 void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
   const auto kernel = product_kernel<T, TOut>(path, a);
   device::load_kernels(stream, kernel);
-  device::allow_shared_memory(stream, kernel, shared_bytes<T>(a));
+  const auto size = size_of_launch<T>(stream, path, a);
+  device::allow_shared_memory(stream, kernel, static_cast<int>(size.shared_bytes));
 }
 
 template <class T>
 PackedView<device::DeviceElement<T>> device_view(const PackedView<T>& a) {
-  return {a.header,    a.windows,    a.slices,       device::device_pointer(a.values),
-          a.indices,   a.bases,      a.lengths,      a.cells,
-          a.row_cells, a.split_rows, a.split_starts, a.order};
+  return {a.header,     a.windows,    a.slices,       device::device_pointer(a.values),
+          a.indices,    a.bases,      a.lengths,      a.cells,
+          a.row_cells,  a.split_rows, a.split_starts, a.order,
+          a.hot_columns};
 }
 
 template <class T, class TOut>
@@ -122,9 +148,7 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
 
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, header),
-                           {grid_of(header.windows), threads_of<T>(path, header),
-                            static_cast<std::size_t>(shared_bytes<T>(header))},
-                           a, arguments);
+                           size_of_launch<T>(stream, path, header), a, arguments);
 }
 
 }  // namespace lanky::sparse::cuda

@@ -8,6 +8,7 @@
 
 #include "device/arrival.cuh"
 #include "device/launch.cuh"
+#include "sparse/cuda/hot_columns.cuh"
 #include "sparse/cuda/pieces.cuh"
 #include "sparse/cuda/slice_steps.cuh"
 
@@ -38,6 +39,7 @@ struct PackArguments {
   const std::int64_t* row_offsets;  // [rows + 1]
   const std::int32_t* columns;      // [nnz]
   unsigned index_base;
+  const std::int32_t* hot_places;  // [cols] place in hot_columns, or -1; nullptr: none is hot
   Shape shape;
   PieceTableSizes tables;
   std::int64_t split_rows;
@@ -190,14 +192,14 @@ struct WindowFacts {
 /// Puts into the tables all of slice i but where it begins; its entries stand in first_index.
 template <int kPieces>
 __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
-                              const PieceTables& tables, int i, WindowFacts& window) {
+                              const PieceTables& tables, int i, bool any_hot, WindowFacts& window) {
   Slice slice = tables.slices[i];
   describe_pieces(pieces, tables.order + slice.first_piece, slice);
   const ColumnFacts facts = examine_columns(pieces, columns);
   const unsigned entries = pieces.total();
   __syncwarp();  // all lanes have read the slice
   if (lane_of_warp() != 0) return;
-  slice.kind = facts.shared ? IndexKind::shared : facts.by_steps;
+  slice.kind = facts.shared ? IndexKind::shared : any_hot ? IndexKind::absolute : facts.by_steps;
   slice.first_index = static_cast<std::uint16_t>(entries);
   slice.first_slot = slice.first_base = 0;
   slice.unused = 0;
@@ -281,7 +283,8 @@ __global__ void __launch_bounds__(kThreadsMost)
   const int warp = thread_of_block() / kLanes;
   for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
     with_pieces<kWide>(tables, tables.slices[i], [&](const auto& pieces) {
-      measure_slice(pieces, a.columns + start.first_entry, tables, i, facts);
+      measure_slice(pieces, a.columns + start.first_entry, tables, i, a.hot_places != nullptr,
+                    facts);
     });
   }
   __syncthreads();  // all slices are measured
@@ -431,6 +434,26 @@ __device__ void fill_distances(const LanePieces<kPieces>& pieces, const std::int
   writer.pad(distances + round_up(pieces.total(), kIndexUnit / sizeof(Distance)));
 }
 
+/// Columns or, of hot ones, their places.
+template <int kPieces>
+__device__ void fill_hot(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                         unsigned index_base, const std::int32_t* hot_places,
+                         std::uint32_t* indices) {
+  SlotWriter<kPieces, std::uint32_t> writer(pieces, indices);
+  for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
+    std::uint32_t own[kPieces] = {};
+#pragma unroll
+    for (int r = 0; r < kPieces; ++r) {
+      if (step >= pieces.length) continue;
+      const std::uint32_t column = static_cast<unsigned>(step_columns[r]) - index_base;
+      const std::int32_t place = __ldg(hot_places + column);
+      own[r] = place < 0 ? column : kHotBit | static_cast<std::uint32_t>(place);
+    }
+    writer.store(step, own);
+  });
+  writer.pad(indices + round_up(pieces.total(), kIndexUnit / sizeof(std::uint32_t)));
+}
+
 /// Offsets from the least column of each step, its base.
 template <class Offset, int kPieces>
 __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
@@ -454,28 +477,33 @@ __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32
 }
 
 template <int kPieces>
-__device__ void fill_columns(const Window& window, const Slice& slice,
-                             const LanePieces<kPieces>& pieces, const std::int32_t* columns,
-                             unsigned index_base, const FilledArrays& arrays) {
+__device__ void fill_columns(const PackArguments& a, const Window& window, const Slice& slice,
+                             const LanePieces<kPieces>& pieces, const FilledArrays& arrays) {
+  const std::int32_t* const columns = a.columns + window.first_entry;
   std::uint8_t* const bytes =
       arrays.indices + (window.first_index + slice.first_index) * kIndexUnit;
   auto* const halves = reinterpret_cast<std::uint16_t*>(bytes);
+  auto* const words = reinterpret_cast<std::uint32_t*>(bytes);
   std::uint32_t* const bases = arrays.bases + window.first_base + slice.first_base * kBaseUnit;
   switch (slice.kind) {
     case IndexKind::shared:
-      fill_shared(pieces, columns, index_base, halves, bases);
+      fill_shared(pieces, columns, a.index_base, halves, bases);
       break;
     case IndexKind::staged:
-      fill_distances(pieces, columns, index_base + window.first_column, halves);
+      fill_distances(pieces, columns, a.index_base + window.first_column, halves);
       break;
     case IndexKind::offset8:
-      fill_offsets(pieces, columns, index_base, bytes, bases);
+      fill_offsets(pieces, columns, a.index_base, bytes, bases);
       break;
     case IndexKind::offset16:
-      fill_offsets(pieces, columns, index_base, halves, bases);
+      fill_offsets(pieces, columns, a.index_base, halves, bases);
       break;
     case IndexKind::absolute:
-      fill_distances(pieces, columns, index_base, reinterpret_cast<std::uint32_t*>(bytes));
+      if (a.hot_places != nullptr) {
+        fill_hot(pieces, columns, a.index_base, a.hot_places, words);
+      } else {
+        fill_distances(pieces, columns, a.index_base, words);
+      }
       break;
   }
   const int step = pieces.depth + lane_of_warp();
@@ -516,9 +544,8 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
       const std::int64_t first = window.first_piece + slice.first_piece;
       fill_pieces(slice, tables, arrays.lengths + first, arrays.cells + first);
     }
-    with_pieces<kWide>(tables, slice, [&](const auto& pieces) {
-      fill_columns(window, slice, pieces, a.columns + start.first_entry, a.index_base, arrays);
-    });
+    with_pieces<kWide>(tables, slice,
+                       [&](const auto& pieces) { fill_columns(a, window, slice, pieces, arrays); });
   }
 }
 
@@ -599,11 +626,14 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                            Allocator* allocator) {
   const Windows cut = cut_windows(stream, a, shape);
   const WindowTotals& totals = cut.totals;
+  HotColumns hot = find_hot_columns(stream, a, shape, allocator);
   const std::int64_t windows = totals.windows;
   PackedHeader header{.rows = a.rows, .cols = a.cols, .nnz = a.nnz, .shape = shape};
   header.windows = windows;
   header.split_rows = totals.split_rows;
   header.partials = totals.partials;
+  header.hot = hot.columns.size();
+  header.hot_sampled = hot.sampled;
   std::copy_n(totals.class_rows, kRowClasses, header.class_rows);
   std::copy_n(totals.class_entries, kRowClasses, header.class_entries);
 
@@ -618,7 +648,8 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                        Buffer<std::uint16_t>(stream, 0),
                        Buffer<std::int32_t>(stream, header.split_rows, allocator),
                        Buffer<std::int64_t>(stream, header.split_rows + 1, allocator),
-                       Buffer<std::uint32_t>(stream, ordered_windows(header), allocator)};
+                       Buffer<std::uint32_t>(stream, ordered_windows(header), allocator),
+                       std::move(hot.columns)};
   if (windows == 0) {
     packed.split_starts.fill_zero();
     return packed;
@@ -631,6 +662,7 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                                 a.row_offsets,
                                 a.columns,
                                 static_cast<unsigned>(a.index_base),
+                                hot.places.data(),
                                 shape,
                                 {.cells = totals.cells_most,
                                  .cut_cells = any_cut ? totals.cells_most : 0,

@@ -199,9 +199,9 @@ template <class T>
 void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots) {
   using E = Bits<sizeof(T)>;
   if (a.header.slots == 0) return;
-  const PackedView<E> bits{a.header,    a.windows,    a.slices,       nullptr,
-                           a.indices,   a.bases,      a.lengths,      a.cells,
-                           a.row_cells, a.split_rows, a.split_starts, a.order};
+  const PackedView<E> bits{a.header,       a.windows, a.slices,     nullptr,     a.indices,
+                           a.bases,        a.lengths, a.cells,      a.row_cells, a.split_rows,
+                           a.split_starts, a.order,   a.hot_columns};
   const auto* const source = reinterpret_cast<const E*>(values);
   auto* const target = reinterpret_cast<E*>(slots);
   if (a.header.shape.lane_pieces == 1) {
@@ -226,7 +226,8 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                          std::move(pattern.row_cells),
                          std::move(pattern.split_rows),
                          std::move(pattern.split_starts),
-                         std::move(pattern.order)};
+                         std::move(pattern.order),
+                         std::move(pattern.hot_columns)};
   update_values(stream, packed.view(), a.values, packed.values.data());
   stream.synchronize();
   return packed;

@@ -30,6 +30,24 @@ template <class E>
 struct Factors {
   const E* x;
   const E* staged;  // the part of x that the window staged in shared memory
+
+  /// factor = x[column].
+  __device__ void load(E& factor, std::uint32_t column, bool exists) const {
+    device::load_if(factor, x + column, exists);
+  }
+};
+
+/// The same where the matrix has hot columns, whose x is in shared memory: indices with kHotBit are
+/// places there.
+template <class E>
+struct HotFactors {
+  const E* x;
+  const E* staged;
+
+  __device__ void load(E& factor, std::uint32_t column, bool exists) const {
+    const E* const source = (column & kHotBit) != 0 ? staged : x;
+    factor = exists ? source[column & ~kHotBit] : E{};
+  }
 };
 
 /// Steps of a slice that is not wide in flight: as many as there are registers for.
@@ -67,7 +85,8 @@ class NarrowWalk {
         shift_(other.shift_) {}
 
   /// Adds all steps that are left to the sum of the lane's piece.
-  __device__ void add_all(const Factors<E>& factors, Sum& sum) {
+  template <class SliceFactors>
+  __device__ void add_all(const SliceFactors& factors, Sum& sum) {
     do {
       add(factors, sum, [] {});
     } while (goes_on());
@@ -78,8 +97,8 @@ class NarrowWalk {
 
   /// Adds the next steps to the sum of the lane's piece. ready() is called before x is read, when
   /// the rest is loaded.
-  template <class Ready>
-  __device__ void add(const Factors<E>& factors, Sum& sum, Ready ready) {
+  template <class SliceFactors, class Ready>
+  __device__ void add(const SliceFactors& factors, Sum& sum, Ready ready) {
     if (!kShort && step_ + kSteps <= slice_.shortest) {
       add_steps<true>(factors, sum, ready);
     } else {
@@ -106,8 +125,8 @@ class NarrowWalk {
   }
 
   /// kWhole: all pieces have the steps; lanes that have no piece do as the last one does.
-  template <bool kWhole, class Ready>
-  __device__ void add_steps(const Factors<E>& factors, Sum& sum, Ready ready) {
+  template <bool kWhole, class SliceFactors, class Ready>
+  __device__ void add_steps(const SliceFactors& factors, Sum& sum, Ready ready) {
     bool exists[kSteps];
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
@@ -175,8 +194,9 @@ class NarrowWalk {
     }
   }
 
+  template <class SliceFactors>
   __device__ void multiply(const bool (&exists)[kSteps], const Steps& steps,
-                           const Factors<E>& factors, Sum& sum) const {
+                           const SliceFactors& factors, Sum& sum) const {
     E factor[kSteps];
     if (kind_ == IndexKind::staged) {
 #pragma unroll
@@ -185,7 +205,7 @@ class NarrowWalk {
     } else {
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
-        device::load_if(factor[i], factors.x + steps.column[i], exists[i]);
+        factors.load(factor[i], steps.column[i], exists[i]);
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
@@ -235,7 +255,8 @@ class WideWalk {
   }
 
   /// Adds to the sums of the lane's pieces.
-  __device__ void add(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+  template <class SliceFactors>
+  __device__ void add(const SliceFactors& factors, Sum (&sums)[kPieces]) {
     for (; left_ >= kSteps; left_ -= kSteps)
       add_steps<kSteps>(factors, sums);
     add_rest<kSteps - 1>(factors, sums);
@@ -251,8 +272,8 @@ class WideWalk {
   using Index = typename IndexWordOf<kKind>::Type;
 
   /// The last steps, of which there are kMost or fewer.
-  template <int kMost>
-  __device__ void add_rest(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+  template <int kMost, class SliceFactors>
+  __device__ void add_rest(const SliceFactors& factors, Sum (&sums)[kPieces]) {
     if constexpr (kMost > 0) {
       if (left_ == kMost) return add_steps<kMost>(factors, sums);
       add_rest<kMost - 1>(factors, sums);
@@ -268,8 +289,8 @@ class WideWalk {
   };
 
   /// The next kCount steps.
-  template <int kCount>
-  __device__ void add_steps(const Factors<E>& factors, Sum (&sums)[kPieces]) {
+  template <int kCount, class SliceFactors>
+  __device__ void add_steps(const SliceFactors& factors, Sum (&sums)[kPieces]) {
     Steps<kCount> steps;
     load(steps);
     __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
@@ -305,8 +326,8 @@ class WideWalk {
   }
 
   /// Adds kGathers of the steps from `first` on, or what is left of them.
-  template <int kCount>
-  __device__ void multiply(const Steps<kCount>& steps, int first, const Factors<E>& factors,
+  template <int kCount, class SliceFactors>
+  __device__ void multiply(const Steps<kCount>& steps, int first, const SliceFactors& factors,
                            Sum (&sums)[kPieces]) const {
     E factor[kGathers][kPieces];
 #pragma unroll
@@ -318,7 +339,7 @@ class WideWalk {
         } else {
           std::uint32_t column = steps.index[i][r];
           if constexpr (has_bases(kKind)) column += steps.base[i];
-          device::load_if(factor[i - first][r], factors.x + column, true);
+          factors.load(factor[i - first][r], column, true);
         }
       }
     }

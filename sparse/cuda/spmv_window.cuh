@@ -54,7 +54,7 @@ struct DeviceProduct {
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   device::DeviceAccumulator<T>* partials;  // [header.partials]
-  unsigned* arrivals;                      // [header.split_rows]
+  unsigned* arrivals;                      // [counters(header)]
   bool fetch_ahead;                        // windows have their beginning fetched at once
 };
 
@@ -138,6 +138,12 @@ __host__ __device__ int slice_bytes(const PackedHeader& a) {
   return kKeepsSlices<T> ? a.slices_most * static_cast<int>(sizeof(Slice)) : 0;
 }
 
+/// What each team has of a block's shared memory where a matrix has hot columns.
+template <class T>
+__host__ __device__ int team_bytes(const PackedHeader& a) {
+  return slice_bytes<T>(a) + cell_bytes<T>(a);
+}
+
 /// Elements from the word of kCount of them that `place` is in to `place` itself.
 template <int kCount, class E>
 __device__ int place_in_word(const E* place) {
@@ -174,8 +180,8 @@ __device__ auto with_kind(IndexKind kind, Visit visit) {
 /// Slices by SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
 struct ByCudaCores {
   /// The sum of the lane's piece of a slice that is not wide.
-  template <class E>
-  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
+  template <class E, class SliceFactors>
+  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const SliceFactors& factors,
                              int lane, int length) {
     decltype(device::widen(E{})) sum{0};
     with_kind(kind, [&](auto constant) {
@@ -202,9 +208,9 @@ struct ByCudaCores {
   }
 
   /// Adds to sums[r] of the lane's piece r of a wide slice.
-  template <int kPieces, class E, class Sum>
+  template <int kPieces, class E, class SliceFactors, class Sum>
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
-                                  const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
+                                  const SliceFactors& factors, int lane, Sum (&sums)[kPieces]) {
     with_kind(kind, [&](auto constant) {
       WideWalk<E, kPieces, constant.value>(slice, lane).add(factors, sums);
     });
@@ -232,24 +238,51 @@ struct ByTensorCores {
   }
 };
 
-/// One window, by one block. kWide: pieces of a lane in wide slices.
-template <class Walk, int kWide, Slices kSlices, class T, class TOut>
+/// The threads that share a window: those of a block.
+struct WholeBlock {
+  template <class E>
+  using SliceFactors = Factors<E>;
+  static constexpr int kTeams = 1;  // of a block
+
+  static __device__ int team() { return 0; }
+  static __device__ int thread() { return static_cast<int>(threadIdx.x); }
+  static __device__ int threads() { return static_cast<int>(blockDim.x); }
+  static __device__ void sync() { __syncthreads(); }
+};
+
+/// Or, where the matrix has hot columns, one of several teams of a block, which share these.
+struct HotTeam {
+  template <class E>
+  using SliceFactors = HotFactors<E>;
+  static constexpr int kTeams = kHotTeams;
+  static constexpr int kThreads = 4 * kLanes;
+
+  static __device__ int team() { return static_cast<int>(threadIdx.x) / kThreads; }
+  static __device__ int thread() { return static_cast<int>(threadIdx.x) % kThreads; }
+  static __device__ int threads() { return kThreads; }
+  static __device__ void sync() {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + team()), "n"(kThreads) : "memory");
+  }
+};
+
+/// One window, by one team. kWide: pieces of a lane in wide slices.
+template <class Walk, class Team, int kWide, Slices kSlices, class T, class TOut>
 class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
   using Sum = device::DeviceAccumulator<T>;
   using Out = device::DeviceElement<TOut>;
 
+  /// `shared` is the team's: slices and cells; `staged` is what x of its columns is staged in.
   __device__ WindowProduct(const PackedView<E>& a, const DeviceProduct<T, TOut>& product,
-                           unsigned char* shared)
+                           unsigned number, unsigned char* shared, E* staged)
       : a_(a),
         product_(product),
-        number_(number_of(a)),
+        number_(number),
         window_(a.windows[number_]),
         slices_(reinterpret_cast<Slice*>(shared)),
         cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a.header)) + first_in_word()),
-        staged_(reinterpret_cast<E*>(shared + slice_bytes<T>(a.header) + cell_bytes<T>(a.header))) {
-  }
+        staged_(staged) {}
 
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
   /// sums after it.
@@ -261,7 +294,7 @@ class WindowProduct {
       range = run_slices();
     }
     if (window_.direct != 0) return;
-    __syncthreads();  // all cells are written before they are added up
+    Team::sync();  // all cells are written before they are added up
     if (window_.partial >= 0) {
       write_partial();
     } else if (window_.first_row_cell >= 0) {
@@ -276,17 +309,11 @@ class WindowProduct {
   static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
   static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
 
-  /// The window of this block.
-  static __device__ unsigned number_of(const PackedView<E>& a) {
-    if (one_a_warp(kSlices) || ordered_windows(a.header) == 0) return blockIdx.x;
-    return a.order[blockIdx.x];
-  }
-
-  static __device__ int thread() { return static_cast<int>(threadIdx.x); }
+  static __device__ int thread() { return Team::thread(); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
-  static __device__ int threads() { return static_cast<int>(blockDim.x); }
-  static __device__ int warps() { return static_cast<int>(blockDim.x / kLanes); }
-  static __device__ int warp() { return static_cast<int>(threadIdx.x / kLanes); }
+  static __device__ int threads() { return Team::threads(); }
+  static __device__ int warps() { return Team::threads() / kLanes; }
+  static __device__ int warp() { return Team::thread() / kLanes; }
 
   /// Where the window's first row stands in its word of y.
   __device__ int first_in_word() const {
@@ -300,7 +327,7 @@ class WindowProduct {
     const bool stages = window_.columns != 0;
     if (stages) stage_columns(&arrived);
     if (kKept || stages || window_.gaps != 0)
-      __syncthreads();  // cells are clear; slices, the barrier and single columns are there
+      Team::sync();  // cells are clear; slices, the barrier and single columns are there
     if (stages) device::mbarrier_wait(&arrived, 0);
   }
 
@@ -342,7 +369,9 @@ class WindowProduct {
             slice.shortest};
   }
 
-  __device__ Factors<E> factors() const { return {product_.x, staged_}; }
+  __device__ typename Team::template SliceFactors<E> factors() const {
+    return {product_.x, staged_};
+  }
 
   /// The cells of one row.
   struct CellRange {
@@ -630,29 +659,31 @@ class WindowProduct {
   /// All cells belong to one row, of which this is a part. The last window of the row to end adds
   /// the parts up, in their order.
   __device__ void write_partial() const {
-    __shared__ bool last;
-    Sum sum = sum_of_block(cells_, window_.pieces);
+    __shared__ bool last_of_teams[Team::kTeams];
+    bool& last = last_of_teams[Team::team()];
+    Sum sum = sum_of_team(cells_, window_.pieces);
     const std::int64_t first = a_.split_starts[window_.split];
     const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
     if (thread() == 0) {
       product_.partials[window_.partial] = sum;
       last = device::arrive_at(product_.arrivals + window_.split, parts);
     }
-    __syncthreads();  // `last` is there, and what other windows wrote is visible
+    Team::sync();  // `last` is there, and what other windows wrote is visible
     if (!last) return;
-    sum = sum_of_block(product_.partials + first, static_cast<int>(parts));
+    sum = sum_of_team(product_.partials + first, static_cast<int>(parts));
     if (thread() == 0) RowWriter<T, TOut>(product_, window_.first_row).write(0, sum);
   }
 
   /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
-  __device__ Sum sum_of_block(const Sum* sums, int count) const {
-    __shared__ Sum warp_sums[kWarpsMost];
+  __device__ Sum sum_of_team(const Sum* sums, int count) const {
+    __shared__ Sum sums_of_teams[Team::kTeams][kWarpsMost];
+    Sum* const warp_sums = sums_of_teams[Team::team()];
     Sum sum{0};
     for (int i = thread(); i < count; i += threads())
       sum = sum + sums[i];
     sum = sum_of_neighbours<kLanes>(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
-    __syncthreads();  // every warp's sum is stored before thread 0 reads it
+    Team::sync();  // every warp's sum is stored before thread 0 reads it
     for (int w = 1; w < warps(); ++w)
       sum = sum + warp_sums[w];
     return sum;
@@ -675,7 +706,12 @@ __device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
-  WindowProduct<Walk, kWide, kSlices, T, TOut>(a, product, shared).run();
+  const bool ordered = !one_a_warp(kSlices) && ordered_windows(a.header) > 0;
+  const unsigned number = ordered ? a.order[blockIdx.x] : blockIdx.x;
+  auto* const staged = reinterpret_cast<device::DeviceElement<T>*>(
+      shared + slice_bytes<T>(a.header) + cell_bytes<T>(a.header));
+  WindowProduct<Walk, WholeBlock, kWide, kSlices, T, TOut>(a, product, number, shared, staged)
+      .run();
 }
 
 template <int kWide, Slices kSlices, class T, class TOut>
@@ -683,6 +719,45 @@ __global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, k
     spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByCudaCores, kWide, kSlices>(a, product);
+}
+
+/// Of a matrix with hot columns: as many blocks as are resident at once. Each copies x of these,
+/// then its teams take windows, one after another, from a counter that ends as it began.
+template <int kWide, class T, class TOut>
+__global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
+    spmv_hot_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
+                    const __grid_constant__ DeviceProduct<T, TOut> product) {
+  using E = device::DeviceElement<T>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ unsigned taken[kHotTeams];
+  const unsigned of_block = blockDim.x / HotTeam::kThreads;
+  const unsigned teams = gridDim.x * of_block;
+  const bool first = HotTeam::thread() == 0;
+  unsigned char* const own = shared + HotTeam::team() * team_bytes<T>(a.header);
+  auto* const hot = reinterpret_cast<E*>(shared + of_block * team_bytes<T>(a.header));
+  unsigned* const counter = product.arrivals + a.header.split_rows;
+
+  device::let_next_kernel_start();
+  device::wait_for_kernel_ahead();
+#pragma unroll 8
+  for (unsigned i = threadIdx.x; i < a.header.hot; i += blockDim.x) {
+    E element[1];
+    device::load_constant(element, product.x + __ldg(a.hot_columns + i));
+    hot[i] = element[0];
+  }
+  __syncthreads();  // x of the hot columns is there
+  unsigned turn = HotTeam::team() * gridDim.x + blockIdx.x;
+  while (turn < a.header.windows) {
+    const unsigned ahead = first ? atomicAdd(counter, 1U) : 0;
+    if (first && ahead + 1 == a.header.windows) *counter = 0;  // nobody adds any more
+    const unsigned number = ordered_windows(a.header) > 0 ? a.order[turn] : turn;
+    WindowProduct<ByCudaCores, HotTeam, kWide, Slices::any, T, TOut>(a, product, number, own, hot)
+        .run();
+    HotTeam::sync();  // cells and slices are read before they are those of the next window
+    if (first) taken[HotTeam::team()] = teams + ahead;
+    HotTeam::sync();  // the next turn is known
+    turn = taken[HotTeam::team()];
+  }
 }
 
 template <int kWide, class T, class TOut>

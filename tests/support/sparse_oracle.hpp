@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -240,6 +241,28 @@ void draw_columns(CsrMatrix<T>& a, Random& random) {
   }
 }
 
+/// 2^scale rows and columns, some of which many of the entries are in (R-MAT, of Graph500's
+/// probabilities).
+template <class T>
+CsrMatrix<T> power_law_matrix(int scale, std::int64_t entries, Random& random) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> places(static_cast<std::size_t>(entries));
+  for (auto& [row, column] : places) {
+    for (int bit = 0; bit < scale; ++bit) {
+      const auto percent = random() % 100;
+      row = 2 * row + (percent >= 76 ? 1 : 0);
+      column = 2 * column + (percent >= 95 || (percent >= 57 && percent < 76) ? 1 : 0);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::int64_t> lengths(std::size_t{1} << scale);
+  for (const auto& place : places)
+    ++lengths[place.first];
+  auto a = matrix_of<T>(lengths, std::int64_t{1} << scale, random, uniform<T>);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    a.col_indices[i] = places[i].second;
+  return a;
+}
+
 /// Any shape that keeps a window of a few thousand rows within its limits.
 template <class T>
 sparse::Shape random_shape(Random& random) {
@@ -251,6 +274,7 @@ sparse::Shape random_shape(Random& random) {
   const std::int64_t pieces = random_int(random, 1, random() % 2 == 0 ? 8 : 200);
   shape.window_cost = static_cast<int>(shape.piece_most * pieces);
   shape.stage_most = random() % 2 == 0 ? 0 : static_cast<int>(random_int(random, 1, 8192));
+  if (shape.stage_most == 0) shape.hot_least = static_cast<int>(random_int(random, 0, 4));
   return shape;
 }
 
