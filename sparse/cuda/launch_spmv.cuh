@@ -37,7 +37,7 @@ template <class T>
 Slices slices_of(SpmvPath path, const PackedHeader& a) {
   if (kHasMma<T> && path == SpmvPath::mma) return Slices::any;
   if (a.shape.lane_pieces == 1) {
-    return a.slices_most > kWarpsMost                    ? Slices::any
+    return a.slices_most > kSingleWarps                  ? Slices::any
            : a.shape.piece_most <= kStepsAtOnce<T, true> ? Slices::single
                                                          : Slices::deep;
   }
@@ -95,11 +95,16 @@ int teams_of(const Stream& stream, const PackedHeader& a) {
                     kHotTeams);
 }
 
+/// Of a block that has `shared` bytes: where its warps share columns, as many as fill a
+/// multiprocessor that holds no more blocks.
 template <class T>
-dim3 threads_of(SpmvPath path, const PackedHeader& a) {
-  if (one_a_warp(slices_of<T>(path, a))) return dim3(std::max(a.slices_most, 1) * kLanes);
-  const bool share = a.shape.lane_pieces > 1 && a.columns_most > 0;
-  return dim3((share ? kWarpsMost : kWarpsMost / 2) * kLanes);
+int warps_of(SpmvPath path, const PackedHeader& a, int shared) {
+  constexpr int kOfEachBlock = 1 << 10;
+  if (one_a_warp(slices_of<T>(path, a))) return std::max(a.slices_most, 1);
+  if (a.shape.lane_pieces == 1 || a.columns_most == 0) return kOtherWarps;
+  if (kHasMma<T> && path == SpmvPath::mma) return kSharingWarps;
+  const auto blocks = static_cast<int>(kSharedBytes) / (shared + kOfEachBlock);
+  return std::max(kWarpsMost / std::max(blocks, 1), kSharingWarps);
 }
 
 /// A block for each window or, where columns are hot, as many as are resident at once.
@@ -107,7 +112,8 @@ template <class T>
 device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, const PackedHeader& a) {
   if (a.hot == 0) {
     const int shared = slice_bytes<T>(a) + cell_bytes<T>(a) + staged_bytes<T>(a);
-    return {grid_of(a.windows), threads_of<T>(path, a), static_cast<std::size_t>(shared)};
+    return {grid_of(a.windows), dim3(warps_of<T>(path, a, shared) * kLanes),
+            static_cast<std::size_t>(shared)};
   }
   const int teams = teams_of<T>(stream, a);
   const std::int64_t resident = stream.device().properties().multiprocessors;

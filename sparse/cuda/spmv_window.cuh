@@ -25,23 +25,28 @@ enum class Slices : std::uint8_t {
   any
 };
 
-// Warps of a block: 8 share what a window stages, or have a slice each; otherwise 4, which wait for
-// each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide, as small
-// matrices need registers more.
-inline constexpr int kWarpsMost = 8;
+// Warps of a block: those that share what a window stages, or have a slice each; otherwise 4, which
+// wait for each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide,
+// as small matrices need registers more.
+inline constexpr int kWarpsMost = 32;
+inline constexpr int kSharingWarps = 8;  // at least
+inline constexpr int kSingleWarps = 8;
+inline constexpr int kOtherWarps = 4;
 constexpr bool one_a_warp(Slices slices) {
   return slices == Slices::single || slices == Slices::deep;
 }
 template <int kWide, Slices kSlices>
-inline constexpr int kThreadsMost =
-    (kWide > 1 || one_a_warp(kSlices) ? kWarpsMost : kWarpsMost / 2) * kLanes;
+inline constexpr int kThreadsMost = kLanes*(kWide > 1             ? kWarpsMost
+                                            : one_a_warp(kSlices) ? kSingleWarps
+                                                                  : kOtherWarps);
 template <int kWide, Slices kSlices, class T>
-inline constexpr int kBlocks = kWide > 1                                    ? 4
+inline constexpr int kBlocks = kWide > 1                                    ? 1
                                : !one_a_warp(kSlices)                       ? 6
                                : sizeof(T) < 8 && kSlices == Slices::single ? 4
                                                                             : 3;
+// Of tensor cores 24 of any, of 80 registers a thread.
 template <int kWide>
-inline constexpr int kMmaBlocks = kWide > 1 ? 3 : 6;  // of 80 registers a thread
+inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
 inline constexpr int kGroup = 4;              // shallow slices that a warp multiplies at once
 inline constexpr int kCellsOfThread = 16;     // that one thread adds up, for a row
 inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
@@ -761,7 +766,7 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
 }
 
 template <int kWide, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide, Slices::any>, kMmaBlocks<kWide>)
+__global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide>)
     spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
                     const __grid_constant__ DeviceProduct<T, TOut> product) {
   run_window<ByTensorCores, kWide, Slices::any>(a, product);
