@@ -14,12 +14,15 @@ namespace {
 
 // Slices of a window of a small matrix, about: 8 at most are multiplied in one go, a warp a slice.
 constexpr int kSingleSlices = 4;
+// Slices that all warps have at once: cutting rows to have more of them does not pay.
+constexpr std::int64_t kSlicesAtOnce = 132 * 32;
 // Entries from which on a matrix has wide slices, and rows, where these are short; less where their
 // lengths differ.
 constexpr std::int64_t kWideLeast = 2'500'000;
 constexpr std::int64_t kWideUnevenLeast = 1'400'000;
 constexpr std::int64_t kWideRowsLeast = 400'000;
 constexpr std::int64_t kWideUnevenRowsLeast = 150'000;
+constexpr std::int64_t kWideShortestLeast = 300'000;  // of up to 5 entries
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
 constexpr std::int64_t kLargeLeast = 20'000'000;
@@ -30,7 +33,11 @@ constexpr std::int64_t kRegularMost = 256;
 constexpr std::int64_t kRegularPiece = 27;
 // Windows at work at once, four warps each.
 constexpr std::int64_t kWindowsAtOnce = 132 * 8;
-// Of about equal work, whose number is not known exactly; and work that fills such a round.
+// Of about equal work, nearly all that fit: one to three rounds of windows of at most so much work.
+constexpr std::int64_t kWindowsInRound = 1048;
+constexpr std::int64_t kRoundWork = 5500;
+// Where rows are split, and the number of windows is not known exactly; and work that fills a
+// round.
 constexpr std::int64_t kIrregularAtOnce = 900;
 constexpr std::int64_t kSparseAtOnce = 1000;  // where most rows are empty
 constexpr std::int64_t kRoundLeast = 3'100'000;
@@ -93,8 +100,9 @@ struct Kind {
 void shape_single(Shape& shape, const Kind& kind) {
   const std::int64_t nnz = kind.facts.nnz;
   const std::int64_t shortest_until = kind.even || kind.mean >= 16 ? 420'000 : 700'000;
-  const bool two = kind.regular && kind.mean <= 16 && kind.bytes >= 4;  // pieces of 8 at most
-  const bool shortest = nnz < shortest_until || kind.facts.longest <= kShortRow || two;
+  const std::int64_t slices = ceil_div(kind.facts.rows, kLanes) * pieces_of(kind.facts.longest, 8);
+  const bool at_once = kind.regular && kind.mean <= 16 && slices <= kSlicesAtOnce;
+  const bool shortest = nnz < shortest_until || kind.facts.longest <= kShortRow || at_once;
   shape.piece_most = shortest ? 8 : nnz < 1'400'000 ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
   if (kind.regular || kind.brief) {
@@ -120,10 +128,13 @@ void shape_regular(Shape& shape, const Kind& kind) {
     // Of short rows, eight slices for each warp, if the last round is nearly full.
     const bool full = 5 * kind.facts.rows >= 4 * rounds * kWindowsAtOnce * most;
     if (kind.mean <= 4 && rounds > 1 && full) return align_windows(shape, kind.facts, most);
-    // As many rows in each round of windows.
-    const std::int64_t rows = round_up(ceil_div(kind.facts.rows, kWindowsAtOnce * rounds),
-                                       rounds == 1 ? kLanes : 4 * kLanes);
-    return align_windows(shape, kind.facts, std::max<std::int64_t>(rows, 4 * kLanes));
+    // As many rows in each round of windows; wide slices, if these are not many more.
+    const std::int64_t rows = ceil_div(kind.facts.rows, kWindowsAtOnce * rounds);
+    const std::int64_t whole = round_up(rows, 4 * kLanes);
+    const bool few_more = rounds > 1 || (small && 100 * whole <= 115 * rows);
+    return align_windows(
+        shape, kind.facts,
+        std::max<std::int64_t>(few_more ? whole : round_up(rows, kLanes), 4 * kLanes));
   }
   // Rows of one length have pieces of one length.
   shape.piece_most = static_cast<std::int32_t>(
@@ -138,8 +149,10 @@ void shape_regular(Shape& shape, const Kind& kind) {
 void stage_columns(Shape& shape, const Kind& kind) {
   const bool alone = kind.hubs && !kind.heavy_halves;  // rows that share the first cache
   if (alone || 2 * kind.facts.empty >= kind.facts.rows) return;
-  const std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
-  const std::int64_t reread = kind.bytes < 8 ? entries : entries * 2 / 5;
+  const bool large = kind.facts.nnz >= kLargeLeast;
+  std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
+  if (!large && shape.granule > 1) entries = shape.granule * kind.mean;
+  const std::int64_t reread = kind.bytes >= 8 ? entries * 2 / 5 : large ? entries : entries / 3;
   shape.stage_most =
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
@@ -155,7 +168,7 @@ void widen_windows(Shape& shape, const Kind& kind) {
   const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
   const auto span = [&](double rows) { return reach + rows * advance; };
   const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
-  const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
+  const double reads = kind.bytes < 8 ? 2 : 4;  // of each column
   if (span(own) <= std::min<double>(shape.stage_most, own * mean)) return;
   if (mean <= reads * advance) return;
   const double rows = std::max(2 * own, reads * reach / (mean - reads * advance));
@@ -168,21 +181,30 @@ void widen_windows(Shape& shape, const Kind& kind) {
       std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
 }
 
-/// All others, by the thousand rows: windows of about equal work; those of matrices with huge rows
-/// in one round, if that is enough.
-void shape_irregular(Shape& shape, const Kind& kind) {
+/// The work of a window where rows are not alike.
+std::int64_t irregular_window(const Kind& kind) {
   const RowFacts& facts = kind.facts;
-  shape.piece_most = 16;
-  const bool one_round = kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost;
-  const bool sparse = 2 * facts.empty > facts.rows;
   const std::int64_t most = kind.scattered                      ? 4096
                             : kind.heavy_halves                 ? 32'768
                             : kind.mean >= 16 || kind.bytes < 8 ? 16'384
                                                                 : 8192;
-  const std::int64_t cost = one_round ? kind.work / kIrregularAtOnce
-                                      : std::min(kind.work / (sparse ? kSparseAtOnce : 3000), most);
-  shape.window_cost = static_cast<std::int32_t>(std::max<std::int64_t>(cost, 3072));
-  const bool near = facts.cols * kind.bytes <= kNearBytes;
+  if (kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost)
+    return kind.work / kIrregularAtOnce;
+  const bool sparse = 2 * facts.empty > facts.rows;
+  if (sparse || kind.hubs) {
+    const std::int64_t windows = sparse ? kSparseAtOnce : 3 * kWindowsInRound;
+    return std::clamp<std::int64_t>(kind.work / windows, 3072, most);
+  }
+  const std::int64_t rounds =
+      std::clamp<std::int64_t>(ceil_div(kind.work, kWindowsInRound * kRoundWork), 1, 3);
+  return std::clamp<std::int64_t>(ceil_div(kind.work, kWindowsInRound * rounds), 1536, most);
+}
+
+/// All others, by the thousand rows: windows of about equal work.
+void shape_irregular(Shape& shape, const Kind& kind) {
+  shape.piece_most = 16;
+  shape.window_cost = static_cast<std::int32_t>(irregular_window(kind));
+  const bool near = kind.facts.cols * kind.bytes <= kNearBytes;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
 }
 
@@ -215,6 +237,7 @@ bool prefers_wide(const Kind& kind) {
   return facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
          (kind.mean <= kShortRow &&
           filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
+         (kind.regular && kind.mean <= 5 && facts.rows >= kWideShortestLeast) ||
          (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
 }
 
