@@ -15,7 +15,7 @@ namespace lanky::bench {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::array kKeys = {"family", "m",     "n",    "k",     "op_a", "op_b",   "layout",
                               "ld",     "alpha", "beta", "dtype", "out",  "comment"};

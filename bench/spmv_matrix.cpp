@@ -14,7 +14,7 @@ constexpr int kSliceHeight = 32;
 // Beyond these a padded format is slower than CSR by the bytes alone, so nobody need wait for it.
 constexpr double kMostSlicedFill = 4;  // slots over entries
 constexpr double kMostBlockFill = 1.5;
-constexpr double kMostSlots = 20e9 / 12;  // 20 GB in f64
+constexpr double kMostPaddedSlots = 20e9 / 12;  // 20 GB in f64
 
 std::vector<std::int64_t> long_rows(const CsrMatrix<double>& pattern) {
   std::vector<std::int64_t> found;
@@ -63,7 +63,7 @@ std::int64_t SpmvMatrix::index_bytes() const {
 const PaddedMatrix& SpmvMatrix::sliced_ell() {
   if (sliced_ell_) return *sliced_ell_;
   const auto slots = static_cast<double>(sliced_ell_slots(pattern_, kSliceHeight));
-  if (slots > kMostSlicedFill * static_cast<double>(nnz()) || slots > kMostSlots)
+  if (slots > kMostSlicedFill * static_cast<double>(nnz()) || slots > kMostPaddedSlots)
     throw Error(ErrorCode::unsupported, "sliced ELL would have " +
                                             std::to_string(static_cast<std::int64_t>(slots)) +
                                             " slots for " + std::to_string(nnz()) + " entries");
@@ -76,7 +76,7 @@ const std::vector<int>& SpmvMatrix::dense_block_sides() {
   sides_.emplace();
   for (const int side : {2, 3, 4, 8}) {
     const double fill = block_fill(pattern_, side);
-    if (fill > 0 && fill < kMostBlockFill && fill * static_cast<double>(nnz()) < kMostSlots)
+    if (fill > 0 && fill < kMostBlockFill && fill * static_cast<double>(nnz()) < kMostPaddedSlots)
       sides_->push_back(side);
   }
   return *sides_;

@@ -4,16 +4,13 @@
 #include <span>
 #include <string_view>
 
+#include "core/ceil_div.hpp"
 #include "core/text.hpp"
 #include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
 namespace {
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 /// At most `most` blocks, and no more than there are steps of `step` elements of k.
 int blocks_for(std::int64_t k, std::int64_t step, std::int64_t most) {
   return static_cast<int>(std::max<std::int64_t>(1, std::min(ceil_div(k, step), most)));

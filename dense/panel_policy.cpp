@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "core/ceil_div.hpp"
+
 namespace lanky::dense {
 
 namespace {
@@ -11,10 +13,6 @@ namespace {
 constexpr int kAlignment = 1024;      // of the ring in shared memory
 constexpr int kBarrierBytes = 16;     // of a slot
 constexpr int kMostColumnGroups = 2;  // more would read A's slot as often
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// As many threads for 16 bytes of C as one wave of blocks has, but no more than there are partial
 /// sums.

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/ceil_div.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense {
@@ -73,7 +74,6 @@ struct Split {
 /// `min_length` long.
 constexpr Split choose_split(std::int64_t tiles, std::int64_t k, std::int64_t wanted,
                              std::int64_t step, std::int64_t min_length) noexcept {
-  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); };
   if (k == 0 || tiles == 0) return {1, k};
   const std::int64_t chunks = std::max<std::int64_t>(1, ceil_div(wanted, tiles));
   const std::int64_t length =

@@ -4,16 +4,13 @@
 #include <iterator>
 #include <optional>
 
+#include "core/ceil_div.hpp"
 #include "core/text.hpp"
 #include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// A problem in the terms of the conditions below.
 class Chooser {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+constexpr std::size_t kGunzipBytes = std::size_t{1} << 18;
 
 /// A file, gunzipped where it is gzipped (any number of members), as it stands where it is not.
 class GunzipFile {
@@ -35,7 +35,7 @@ class GunzipFile {
       throw Error(ErrorCode::io,
                   concat(path_, ": cannot be opened: ", std::generic_category().message(errno)));
     }
-    gzbuffer(file_, kBlockBytes);
+    gzbuffer(file_, kGunzipBytes);
   }
   ~GunzipFile() { gzclose_r(file_); }
   GunzipFile(const GunzipFile&) = delete;
@@ -65,7 +65,7 @@ class GunzipFile {
 
   std::string path_;
   gzFile file_ = nullptr;
-  std::array<char, kBlockBytes> block_;
+  std::array<char, kGunzipBytes> block_;
 };
 
 /// What libarchive calls for bytes. No exception may pass through its C frames.

@@ -14,7 +14,7 @@ namespace lanky::io {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+constexpr std::size_t kFlushBytes = std::size_t{1} << 18;
 
 /// Text on its way to the file.
 class Output {
@@ -23,7 +23,7 @@ class Output {
 
   void text(std::string_view text) {
     buffer_ += text;
-    if (buffer_.size() >= kBlockBytes) flush();
+    if (buffer_.size() >= kFlushBytes) flush();
   }
   /// The shortest decimal that reads back to the same bits.
   template <class Number>

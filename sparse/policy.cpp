@@ -4,6 +4,7 @@
 #include <bit>
 #include <lanky/error.hpp>
 
+#include "core/ceil_div.hpp"
 #include "core/text.hpp"
 
 namespace lanky::sparse {
@@ -69,10 +70,6 @@ constexpr std::int64_t kHotMost = 65'536;
 constexpr int kHotPiece = 16;
 constexpr int kHotRowCost = 8;
 constexpr int kHotWindowCost = 8192;
-
-std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// The power of 2 next below, at least 1.
 std::int64_t floor_power(std::int64_t value) {

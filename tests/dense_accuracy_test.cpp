@@ -16,12 +16,13 @@ using testing::Data;
 using testing::DenseCase;
 using testing::HostMatrix;
 using testing::multiply;
+using testing::text;
 
 template <class Case>
 class DenseAccuracy : public ::testing::Test {};
 TYPED_TEST_SUITE(DenseAccuracy, testing::RealCases, testing::OnName);
 
-constexpr GemmShape kShapes[] = {
+constexpr GemmShape kAccuracyShapes[] = {
     {.m = 400, .n = 6, .k = 500},
     {.m = 150, .n = 33, .k = 260, .op_a = Op::trans},
     {.m = 600, .n = 17, .k = 9},
@@ -29,10 +30,6 @@ constexpr GemmShape kShapes[] = {
     {.m = 8, .n = 7, .k = 5000, .op_a = Op::trans},
     {.m = 16, .n = 16, .k = 6000, .op_a = Op::trans, .layout = Layout::row},
     {.m = 140, .n = 133, .k = 65}};
-
-std::string text(const GemmShape& s) {
-  return concat(s.m, " x ", s.n, " x ", s.k, s.layout == Layout::col ? " col" : " row");
-}
 
 /// 2^e, e uniform in [-most, most].
 class Scales {
@@ -65,7 +62,7 @@ constexpr int kMostScale = kDType<T> == DType::f16 ? 3 : 40;
 EXECUTOR_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
   LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kAccuracyShapes) {
     SCOPED_TRACE(text(shape));
     DenseCase<T, TOut> dense(shape, Data::random, 41);
     std::vector<double> of_rows(static_cast<std::size_t>(shape.m));
@@ -83,7 +80,7 @@ EXECUTOR_TEST(DenseAccuracy, RowsAndColumnsOfDifferentScale) {
 EXECUTOR_TEST(DenseAccuracy, TermsOfDifferentScale) {
   LANKY_DENSE_BODY();
   Scales scales(kMostScale<T>);
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kAccuracyShapes) {
     SCOPED_TRACE(text(shape));
     DenseCase<T, TOut> dense(shape, Data::random, 42);
     rescale(dense.a, [&](std::int64_t, std::int64_t) { return scales.next(); });
@@ -93,7 +90,7 @@ EXECUTOR_TEST(DenseAccuracy, TermsOfDifferentScale) {
 
 EXECUTOR_TEST(DenseAccuracy, TermsOfOneSign) {
   LANKY_DENSE_BODY();
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kAccuracyShapes) {
     SCOPED_TRACE(text(shape));
     DenseCase<T, TOut> dense(shape, Data::random, 43);
     for (HostMatrix<T>* matrix : {&dense.a, &dense.b}) {

@@ -4,7 +4,6 @@
 
 #include <lanky/lanky.hpp>
 
-#include "core/text.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
@@ -15,6 +14,7 @@ namespace {
 using testing::DeviceMatrix;
 using testing::HostMatrix;
 using testing::On;
+using testing::text;
 using Wide = std::complex<long double>;
 
 template <class Case>
@@ -29,7 +29,7 @@ TYPED_TEST_SUITE(DenseComplex, Cases, testing::OnName);
   using Real [[maybe_unused]] = typename T::value_type; \
   const Stream stream(device)
 
-constexpr GemmShape kShapes[] = {
+constexpr GemmShape kComplexShapes[] = {
     {.m = 300, .n = 5, .k = 137},  {.m = 3, .n = 160, .k = 300},  {.m = 517, .n = 17, .k = 3},
     {.m = 4, .n = 7, .k = 2100},   {.m = 16, .n = 16, .k = 700},  {.m = 40, .n = 30, .k = 900},
     {.m = 2, .n = 3, .k = 4},      {.m = 1, .n = 1, .k = 1},      {.m = 140, .n = 133, .k = 65},
@@ -38,11 +38,6 @@ constexpr GemmShape kShapes[] = {
     {.m = 72, .n = 4, .k = 64},    {.m = 72, .n = 70, .k = 100},  {.m = 70, .n = 9, .k = 260},
     {.m = 66, .n = 40, .k = 290},  {.m = 150, .n = 12, .k = 21},  {.m = 134, .n = 7, .k = 5}};
 constexpr Op kOps[] = {Op::none, Op::trans, Op::conj_trans};
-
-std::string text(const GemmShape& s) {
-  return concat(s.m, " x ", s.n, " x ", s.k, " op ", static_cast<int>(s.op_a),
-                static_cast<int>(s.op_b), s.layout == Layout::col ? " col" : " row");
-}
 
 /// The plain formula, which recovers no Inf from a NaN.
 Wide product(Wide a, Wide b) {
@@ -140,7 +135,7 @@ struct ComplexCase {
 
 EXECUTOR_TEST(DenseComplex, ShortExactInEveryOrientation) {
   LANKY_COMPLEX_BODY();
-  for (const GemmShape& base : kShapes) {
+  for (const GemmShape& base : kComplexShapes) {
     for (const Op op_a : kOps) {
       for (const Op op_b : kOps) {
         for (const Layout layout : {Layout::col, Layout::row}) {
@@ -183,7 +178,7 @@ EXECUTOR_TEST(DenseComplex, UpdatesOfManyRows) {
 
 EXECUTOR_TEST(DenseComplex, RandomDataKeepTheBound) {
   LANKY_COMPLEX_BODY();
-  for (GemmShape shape : kShapes) {
+  for (GemmShape shape : kComplexShapes) {
     for (const Op op_a : kOps) {
       shape.op_a = op_a;
       shape.op_b = op_a == Op::conj_trans ? Op::none : Op::conj_trans;
@@ -201,7 +196,7 @@ EXECUTOR_TEST(DenseComplex, ScalarsFromTheDevice) {
   using Scalar = typename GemmPlan<T>::Scalar;
   const std::vector<T> values = {T(1, 2), T(-1, 1)};
   const auto scalars = Buffer<T>::from(stream, values);
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kComplexShapes) {
     SCOPED_TRACE(text(shape));
     const ComplexCase<T> complex(shape, true, 0, 0);
     const GemmPlan<T> plan(stream, complex.shape);
@@ -246,7 +241,7 @@ EXECUTOR_TEST(DenseComplex, NanAndInfFollowThePlainFormula) {
   LANKY_COMPLEX_BODY();
   constexpr Real kInf = std::numeric_limits<Real>::infinity();
   for (const Op op : {Op::none, Op::conj_trans}) {
-    for (GemmShape shape : kShapes) {
+    for (GemmShape shape : kComplexShapes) {
       shape.op_a = op;
       SCOPED_TRACE(text(shape));
       ComplexCase<T> complex(shape, true, 0, 0);
@@ -268,7 +263,7 @@ EXECUTOR_TEST(DenseComplex, NanAndInfFollowThePlainFormula) {
 
 EXECUTOR_TEST(DenseComplex, AlphaOrBetaZeroReadsNothing) {
   LANKY_COMPLEX_BODY();
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kComplexShapes) {
     SCOPED_TRACE(text(shape));
     ComplexCase<T> complex(shape, true, 2, 0);
     const ComplexCase<T> finite = complex;
@@ -282,7 +277,7 @@ EXECUTOR_TEST(DenseComplex, AlphaOrBetaZeroReadsNothing) {
 
 EXECUTOR_TEST(DenseComplex, EqualPlansGiveEqualBits) {
   LANKY_COMPLEX_BODY();
-  for (const GemmShape& shape : kShapes) {
+  for (const GemmShape& shape : kComplexShapes) {
     const ComplexCase<T> complex(shape, false, 0, 0);
     const auto first = complex.multiply(stream, T(1), T(0));
     EXPECT_TRUE(testing::same_bits(complex.multiply(stream, T(1), T(0)).data, first.data));

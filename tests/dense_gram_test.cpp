@@ -19,14 +19,11 @@ using testing::DeviceMatrix;
 using testing::HostMatrix;
 using testing::multiply;
 using testing::same_bits;
+using testing::text;
 
 template <class Case>
 class DenseGram : public ::testing::Test {};
 TYPED_TEST_SUITE(DenseGram, testing::RealCases, testing::OnName);
-
-std::string text(const GemmShape& s) {
-  return concat(s.m, " x ", s.n, " x ", s.k, s.layout == Layout::col ? " col" : " row");
-}
 
 /// A^T B of m and n columns.
 GemmShape gram(std::int64_t m, std::int64_t n, std::int64_t k, Layout layout) {

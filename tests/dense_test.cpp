@@ -26,6 +26,7 @@ using testing::DeviceMatrix;
 using testing::HostMatrix;
 using testing::multiply;
 using testing::same_bits;
+using testing::text;
 
 template <class Case>
 class Dense : public ::testing::Test {};
@@ -38,11 +39,6 @@ constexpr GemmShape kShapes[] = {
     {.m = 517, .n = 17, .k = 3},   {.m = 12, .n = 400, .k = 33},  {.m = 4, .n = 7, .k = 2100},
     {.m = 16, .n = 16, .k = 1500}, {.m = 100, .n = 30, .k = 900}, {.m = 2, .n = 3, .k = 4},
     {.m = 140, .n = 133, .k = 65}, {.m = 130, .n = 129, .k = 40}};
-
-std::string text(const GemmShape& s) {
-  return concat(s.m, " x ", s.n, " x ", s.k, " op ", static_cast<int>(s.op_a),
-                static_cast<int>(s.op_b), s.layout == Layout::col ? " col" : " row");
-}
 
 std::uint64_t seed_of_run() {
   const char* value = std::getenv("LANKY_SEED");

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 
@@ -15,16 +14,12 @@ namespace lanky {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::content;
 using testing::csr_text;
 using testing::TemporaryDirectory;
 
 const fs::path kFixtures = "tests/data/archives";
 constexpr const char* kTiny = "3x4 (0,0)1 (1,3)-2.5 (2,1)0.1";
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The code and message of the Error that reading the file throws; fails where it throws none.
 Error failure(const fs::path& path) {

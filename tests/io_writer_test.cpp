@@ -18,6 +18,7 @@
 namespace lanky {
 namespace {
 
+using testing::content;
 using testing::TemporaryDirectory;
 
 template <class T>
@@ -132,11 +133,6 @@ TEST(Writer, WritesNanAndInfinity) {
   io::write_matrix_market(directory.path() / "a.mtx", a.view());
   EXPECT_EQ(testing::csr_text(io::read_csr<double>(directory.path() / "a.mtx")),
             testing::csr_text(a));
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(Writer, WritesTheTextItShould) {

@@ -5,14 +5,11 @@
 
 #include <cstdint>
 
+#include "core/ceil_div.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense::cpu {
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0);
-}
 
 /// outer:   vectors along m, A [m, k] contiguous along m;   C += a column times a row, p after p
 /// swapped: the same for C^T = B^T A^T: vectors along n, A contiguous along k

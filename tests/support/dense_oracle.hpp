@@ -10,8 +10,10 @@
 #include <lanky/dense.hpp>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "core/text.hpp"
 #include "support/executor.hpp"
 
 namespace lanky::testing {
@@ -85,6 +87,11 @@ class DeviceMatrix {
   HostMatrix<T> host_;
   Buffer<T> buffer_;
 };
+
+inline std::string text(const GemmShape& s) {
+  return concat(s.m, " x ", s.n, " x ", s.k, " op ", static_cast<int>(s.op_a),
+                static_cast<int>(s.op_b), s.layout == Layout::col ? " col" : " row");
+}
 
 template <class T>
 constexpr T from_double(double value) {
