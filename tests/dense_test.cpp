@@ -144,7 +144,7 @@ EXECUTOR_TEST(Dense, EmptySides) {
         GemmShape{.m = 5, .n = 3, .k = 0}, GemmShape{.m = 200, .n = 300, .k = 0},
         GemmShape{.m = 0, .n = 0, .k = 0}, GemmShape{.m = 1, .n = 1, .k = 0},
         GemmShape{.m = 7, .n = 0, .k = 5000}, GemmShape{.m = 0, .n = 0, .k = 5000},
-        GemmShape{.m = 5000, .n = 0, .k = 8}, GemmShape{.m = 5000, .n = 0, .k = 5000},
+        GemmShape{.m = 5000, .n = 0, .k = 8}, GemmShape{.m = 5000, .n = 0, .k = 500},
         GemmShape{.m = 0, .n = 100, .k = 5000}}) {
     for (const double beta : {0.0, 1.0, 2.0}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
