@@ -1,4 +1,4 @@
-// Launches of the tile kernel; instantiated type by type in tiled_<type>.cu.
+// Launches of the tile kernel; instantiated for every type in tiled.cu.
 #pragma once
 
 #include <utility>
