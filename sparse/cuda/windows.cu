@@ -119,6 +119,21 @@ struct ThreadRows {
 
   __device__ explicit ThreadRows(const CutArguments& a)
       : first(std::int64_t{blockIdx.x} * kTileRows + threadIdx.x * kRowsPerThread) {
+    if (a.totals->split_cost > 0) {
+      test_rows(a);
+    } else {
+      test_granules(a);
+    }
+  }
+
+  template <class Visit>
+  __device__ void for_each_begin(Visit visit) const {
+    for (unsigned left = begins; left != 0; left &= left - 1)
+      visit(first + __ffs(static_cast<int>(left)) - 1);
+  }
+
+ private:
+  __device__ void test_rows(const CutArguments& a) {
     std::int64_t cost = 0;
     for (int i = 0; i < kRowsPerThread; ++i) {
       if (first + i < a.rows) cost += a.split_cost(first + i);
@@ -133,10 +148,14 @@ struct ThreadRows {
     }
   }
 
-  template <class Visit>
-  __device__ void for_each_begin(Visit visit) const {
-    for (unsigned left = begins; left != 0; left &= left - 1)
-      visit(first + __ffs(static_cast<int>(left)) - 1);
+  /// Where no row is split, only multiples of the granule can begin a window.
+  __device__ void test_granules(const CutArguments& a) {
+    const auto granule = static_cast<unsigned>(a.shape.granule);
+    const std::int64_t end = min(first + std::int64_t{kRowsPerThread}, a.rows);
+    std::int64_t row = (static_cast<unsigned>(first) + granule - 1) / granule * granule;
+    for (; row < end; row += granule) {
+      if (a.begins(row, 0)) begins |= 1U << (row - first);
+    }
   }
 };
 
