@@ -147,9 +147,13 @@ void stage_columns(Shape& shape, const Kind& kind) {
   const bool alone = kind.hubs && !kind.heavy_halves;  // rows that share the first cache
   if (alone || 2 * kind.facts.empty >= kind.facts.rows) return;
   const bool large = kind.facts.nnz >= kLargeLeast;
-  std::int64_t entries = std::max<std::int64_t>(shape.window_cost, shape.granule * kind.mean);
-  if (!large && shape.granule > 1) entries = shape.granule * kind.mean;
-  const std::int64_t reread = kind.bytes >= 8 ? entries * 2 / 5 : large ? entries : entries / 3;
+  const bool aligned = shape.granule > 1;
+  const std::int64_t of_rows = shape.granule * kind.mean;
+  const std::int64_t entries =
+      aligned && !large ? of_rows : std::max<std::int64_t>(shape.window_cost, of_rows);
+  // Small matrices have half of x in the first cache anyway.
+  const int reads = large || (aligned && kind.mean > 4) ? 1 : kind.regular ? 2 : 3;
+  const std::int64_t reread = kind.bytes < 8 ? entries / reads : entries * 2 / 5;
   shape.stage_most =
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
@@ -165,7 +169,7 @@ void widen_windows(Shape& shape, const Kind& kind) {
   const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
   const auto span = [&](double rows) { return reach + rows * advance; };
   const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
-  const double reads = kind.bytes < 8 ? 2 : 4;  // of each column
+  const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
   if (span(own) <= std::min<double>(shape.stage_most, own * mean)) return;
   if (mean <= reads * advance) return;
   const double rows = std::max(2 * own, reads * reach / (mean - reads * advance));

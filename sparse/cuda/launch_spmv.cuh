@@ -27,7 +27,7 @@ template <class T>
 inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 
 template <class T, class TOut>
-using ProductKernel = void (*)(PackedView<device::DeviceElement<T>>, DeviceProduct<T, TOut>);
+using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::DeviceElement<T>>);
 
 // From so many rows on a warp has several slices.
 inline constexpr std::int64_t kShallowLeast = 2'000'000;
@@ -131,11 +131,27 @@ void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
 }
 
 template <class T>
-PackedView<device::DeviceElement<T>> device_view(const PackedView<T>& a) {
-  return {a.header,     a.windows,    a.slices,       device::device_pointer(a.values),
-          a.indices,    a.bases,      a.lengths,      a.cells,
-          a.row_cells,  a.split_rows, a.split_starts, a.order,
-          a.hot_columns};
+DeviceMatrix<device::DeviceElement<T>> device_matrix(const PackedView<T>& a) {
+  const PackedHeader& header = a.header;
+  return {.windows = a.windows,
+          .slices = a.slices,
+          .slices_most = header.slices_most,
+          .cells_most = header.cells_most,
+          .values = device::device_pointer(a.values),
+          .indices = a.indices,
+          .bases = a.bases,
+          .lengths = a.lengths,
+          .cells = a.cells,
+          .row_cells = a.row_cells,
+          .columns_most = header.columns_most,
+          .window_count = static_cast<std::uint32_t>(header.windows),
+          .split_starts = a.split_starts,
+          .order = ordered_windows(header) > 0 ? a.order : nullptr,
+          .hot_columns = a.hot_columns,
+          .hot = static_cast<std::int32_t>(header.hot),
+          .split_rows = static_cast<std::int32_t>(header.split_rows),
+          .slots = header.slots,
+          .index_units = header.index_units};
 }
 
 template <class T, class TOut>
@@ -143,7 +159,6 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
          const Product<T, TOut>& product) {
   const PackedHeader& header = packed.header;
   if (header.windows == 0) return;
-  const auto a = device_view(packed);
   const DeviceProduct<T, TOut> arguments{device::device_pointer(product.x),
                                          device::device_pointer(product.y),
                                          device::DeviceScalar<Accumulator<T>>(product.alpha),
@@ -154,7 +169,8 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
 
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, header),
-                           size_of_launch<T>(stream, path, header), a, arguments);
+                           size_of_launch<T>(stream, path, header), arguments,
+                           device_matrix(packed));
 }
 
 }  // namespace lanky::sparse::cuda

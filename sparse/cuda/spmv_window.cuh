@@ -51,6 +51,31 @@ inline constexpr int kGroup = 4;              // shallow slices that a warp mult
 inline constexpr int kCellsOfThread = 16;     // that one thread adds up, for a row
 inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
 
+/// The packed matrix as a kernel argument: what kernels read of it, that of all of them first. Each
+/// line of the arguments that a small product touches takes it a latency.
+template <class E>
+struct DeviceMatrix {
+  const Window* windows;
+  const Slice* slices;
+  std::int32_t slices_most;
+  std::int32_t cells_most;
+  const E* values;
+  const std::uint8_t* indices;
+  const std::uint32_t* bases;
+  const std::uint8_t* lengths;
+  const std::uint16_t* cells;
+  const std::uint16_t* row_cells;
+  std::int32_t columns_most;
+  std::uint32_t window_count;
+  const std::int64_t* split_starts;
+  const std::uint32_t* order;  // nullptr: windows are in order
+  const std::int32_t* hot_columns;
+  std::int32_t hot;
+  std::int32_t split_rows;
+  std::int64_t slots;
+  std::int64_t index_units;
+};
+
 /// A Product as a kernel argument.
 template <class T, class TOut>
 struct DeviceProduct {
@@ -128,24 +153,24 @@ class RowWriter {
 inline constexpr int kWordBytes = 16;
 template <class T>
 inline constexpr bool kKeepsSlices = sizeof(T) < 8;
-template <class T>
-__host__ __device__ int cell_bytes(const PackedHeader& a) {
+template <class T, class Matrix>
+__host__ __device__ int cell_bytes(const Matrix& a) {
   const auto bytes = a.cells_most * static_cast<std::int64_t>(sizeof(Accumulator<T>));
   return bytes == 0 ? 0 : static_cast<int>(round_up(bytes, kWordBytes)) + kWordBytes;
 }
-template <class T>
-__host__ __device__ int staged_bytes(const PackedHeader& a) {
+template <class T, class Matrix>
+__host__ __device__ int staged_bytes(const Matrix& a) {
   return a.columns_most == 0 ? 0 : a.columns_most * static_cast<int>(sizeof(T)) + kWordBytes;
 }
 
-template <class T>
-__host__ __device__ int slice_bytes(const PackedHeader& a) {
+template <class T, class Matrix>
+__host__ __device__ int slice_bytes(const Matrix& a) {
   return kKeepsSlices<T> ? a.slices_most * static_cast<int>(sizeof(Slice)) : 0;
 }
 
 /// What each team has of a block's shared memory where a matrix has hot columns.
-template <class T>
-__host__ __device__ int team_bytes(const PackedHeader& a) {
+template <class T, class Matrix>
+__host__ __device__ int team_bytes(const Matrix& a) {
   return slice_bytes<T>(a) + cell_bytes<T>(a);
 }
 
@@ -279,14 +304,14 @@ class WindowProduct {
   using Out = device::DeviceElement<TOut>;
 
   /// `shared` is the team's: slices and cells; `staged` is what x of its columns is staged in.
-  __device__ WindowProduct(const PackedView<E>& a, const DeviceProduct<T, TOut>& product,
+  __device__ WindowProduct(const DeviceMatrix<E>& a, const DeviceProduct<T, TOut>& product,
                            unsigned number, unsigned char* shared, E* staged)
       : a_(a),
         product_(product),
         number_(number),
         window_(a.windows[number_]),
         slices_(reinterpret_cast<Slice*>(shared)),
-        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a.header)) + first_in_word()),
+        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a)) + first_in_word()),
         staged_(staged) {}
 
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
@@ -313,6 +338,8 @@ class WindowProduct {
   // Rows whose sums are a word of shared memory, and whose y one of at most that.
   static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
   static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
+  static constexpr int kTeamWarps =
+      Team::kTeams > 1 ? HotTeam::kThreads / kLanes : kThreadsMost<kWide, kSlices> / kLanes;
 
   static __device__ int thread() { return Team::thread(); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
@@ -391,15 +418,17 @@ class WindowProduct {
     if (window_.gaps != 0) clear_cells();
     const CellRange range = cut_rows().cells_of(first_row());
     const LanePiece piece = piece_of_lane(slice);
+    // The line of the arguments that x and y are in is fetched now, not after the wait.
+    const Factors<E> factors{device::opaque(product_.x), staged_};
     const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
-        view_of(slice), slice.kind, factors(), lane(), piece.length, [&] { prepare(); });
+        view_of(slice), slice.kind, factors, lane(), piece.length, [&] { prepare(); });
     if (piece.exists) leave({piece.cell}, {sum});
     return range;
   }
 
   /// All slices that the warp has. Returns the cells of the thread's first row.
   __device__ CellRange run_slices() {
-    const int slices = a_.header.slices_most;
+    const int slices = a_.slices_most;
     Slice first{};  // of the warp
     if constexpr (kKept) {
       for (int i = thread(); i < slices; i += threads())
@@ -444,11 +473,10 @@ class WindowProduct {
 
   /// Has the L2 nearby fetch the beginning of the window, for all warps at once.
   __device__ void fetch_ahead() const {
-    const bool last = number_ + 1 == a_.header.windows;
+    const bool last = number_ + 1 == a_.window_count;
     const Window& next = a_.windows[number_ + (last ? 0 : 1)];
-    const std::int64_t slots = (last ? a_.header.slots : next.first_slot) - window_.first_slot;
-    const std::int64_t units =
-        (last ? a_.header.index_units : next.first_index) - window_.first_index;
+    const std::int64_t slots = (last ? a_.slots : next.first_slot) - window_.first_slot;
+    const std::int64_t units = (last ? a_.index_units : next.first_index) - window_.first_index;
     fetch_ahead(a_.values + window_.first_slot, slots * static_cast<int>(sizeof(E)));
     fetch_ahead(a_.indices + window_.first_index * kIndexUnit, units * kIndexUnit);
   }
@@ -570,9 +598,9 @@ class WindowProduct {
 
   /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
   __device__ Slice load_slice(int number) const {
-    const std::int64_t first = static_cast<std::int64_t>(number_) * a_.header.slices_most;
+    const std::int64_t first = static_cast<std::int64_t>(number_) * a_.slices_most;
     Slice slice[1];
-    device::load_stream_if(slice, a_.slices + first + number, number < a_.header.slices_most);
+    device::load_stream_if(slice, a_.slices + first + number, number < a_.slices_most);
     return slice[0];
   }
 
@@ -580,7 +608,7 @@ class WindowProduct {
   __device__ Slice slice(int number) const {
     if constexpr (!kKept) return load_slice(number);
     Slice slice[1] = {};
-    if (number < a_.header.slices_most) device::load_wide(slice, slices_ + number);
+    if (number < a_.slices_most) device::load_wide(slice, slices_ + number);
     return slice[0];
   }
 
@@ -681,7 +709,7 @@ class WindowProduct {
 
   /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
   __device__ Sum sum_of_team(const Sum* sums, int count) const {
-    __shared__ Sum sums_of_teams[Team::kTeams][kWarpsMost];
+    __shared__ Sum sums_of_teams[Team::kTeams][kTeamWarps];
     Sum* const warp_sums = sums_of_teams[Team::team()];
     Sum sum{0};
     for (int i = thread(); i < count; i += threads())
@@ -694,7 +722,7 @@ class WindowProduct {
     return sum;
   }
 
-  const PackedView<E>& a_;
+  const DeviceMatrix<E>& a_;
   const DeviceProduct<T, TOut>& product_;
   unsigned number_;
   // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
@@ -707,22 +735,22 @@ class WindowProduct {
 };
 
 template <class Walk, int kWide, Slices kSlices, class T, class TOut>
-__device__ void run_window(const PackedView<device::DeviceElement<T>>& a,
+__device__ void run_window(const DeviceMatrix<device::DeviceElement<T>>& a,
                            const DeviceProduct<T, TOut>& product) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
-  const bool ordered = !one_a_warp(kSlices) && ordered_windows(a.header) > 0;
+  const bool ordered = !one_a_warp(kSlices) && a.order != nullptr;
   const unsigned number = ordered ? a.order[blockIdx.x] : blockIdx.x;
-  auto* const staged = reinterpret_cast<device::DeviceElement<T>*>(
-      shared + slice_bytes<T>(a.header) + cell_bytes<T>(a.header));
+  auto* const staged =
+      reinterpret_cast<device::DeviceElement<T>*>(shared + slice_bytes<T>(a) + cell_bytes<T>(a));
   WindowProduct<Walk, WholeBlock, kWide, kSlices, T, TOut>(a, product, number, shared, staged)
       .run();
 }
 
 template <int kWide, Slices kSlices, class T, class TOut>
 __global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, kSlices, T>)
-    spmv_cuda_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
-                     const __grid_constant__ DeviceProduct<T, TOut> product) {
+    spmv_cuda_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
+                     const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
   run_window<ByCudaCores, kWide, kSlices>(a, product);
 }
 
@@ -730,32 +758,32 @@ __global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, k
 /// then its teams take windows, one after another, from a counter that ends as it began.
 template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
-    spmv_hot_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
-                    const __grid_constant__ DeviceProduct<T, TOut> product) {
+    spmv_hot_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
+                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
   using E = device::DeviceElement<T>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned taken[kHotTeams];
   const unsigned of_block = blockDim.x / HotTeam::kThreads;
   const unsigned teams = gridDim.x * of_block;
   const bool first = HotTeam::thread() == 0;
-  unsigned char* const own = shared + HotTeam::team() * team_bytes<T>(a.header);
-  auto* const hot = reinterpret_cast<E*>(shared + of_block * team_bytes<T>(a.header));
-  unsigned* const counter = product.arrivals + a.header.split_rows;
+  unsigned char* const own = shared + HotTeam::team() * team_bytes<T>(a);
+  auto* const hot = reinterpret_cast<E*>(shared + of_block * team_bytes<T>(a));
+  unsigned* const counter = product.arrivals + a.split_rows;
 
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
 #pragma unroll 8
-  for (unsigned i = threadIdx.x; i < a.header.hot; i += blockDim.x) {
+  for (unsigned i = threadIdx.x; i < a.hot; i += blockDim.x) {
     E element[1];
     device::load_constant(element, product.x + __ldg(a.hot_columns + i));
     hot[i] = element[0];
   }
   __syncthreads();  // x of the hot columns is there
   unsigned turn = HotTeam::team() * gridDim.x + blockIdx.x;
-  while (turn < a.header.windows) {
+  while (turn < a.window_count) {
     const unsigned ahead = first ? atomicAdd(counter, 1U) : 0;
-    if (first && ahead + 1 == a.header.windows) *counter = 0;  // nobody adds any more
-    const unsigned number = ordered_windows(a.header) > 0 ? a.order[turn] : turn;
+    if (first && ahead + 1 == a.window_count) *counter = 0;  // nobody adds any more
+    const unsigned number = a.order != nullptr ? a.order[turn] : turn;
     WindowProduct<ByCudaCores, HotTeam, kWide, Slices::any, T, TOut>(a, product, number, own, hot)
         .run();
     HotTeam::sync();  // cells and slices are read before they are those of the next window
@@ -767,8 +795,8 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
 
 template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide>)
-    spmv_mma_kernel(const __grid_constant__ PackedView<device::DeviceElement<T>> a,
-                    const __grid_constant__ DeviceProduct<T, TOut> product) {
+    spmv_mma_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
+                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
   run_window<ByTensorCores, kWide, Slices::any>(a, product);
 }
 
