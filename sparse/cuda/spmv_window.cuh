@@ -274,9 +274,9 @@ struct WholeBlock {
   using SliceFactors = Factors<E>;
   static constexpr int kTeams = 1;  // of a block
 
-  static __device__ int team() { return 0; }
-  static __device__ int thread() { return static_cast<int>(threadIdx.x); }
-  static __device__ int threads() { return static_cast<int>(blockDim.x); }
+  static __device__ unsigned team() { return 0; }
+  static __device__ unsigned thread() { return threadIdx.x; }
+  static __device__ unsigned threads() { return blockDim.x; }
   static __device__ void sync() { __syncthreads(); }
 };
 
@@ -285,11 +285,11 @@ struct HotTeam {
   template <class E>
   using SliceFactors = HotFactors<E>;
   static constexpr int kTeams = kHotTeams;
-  static constexpr int kThreads = 4 * kLanes;
+  static constexpr unsigned kThreads = 4 * kLanes;
 
-  static __device__ int team() { return static_cast<int>(threadIdx.x) / kThreads; }
-  static __device__ int thread() { return static_cast<int>(threadIdx.x) % kThreads; }
-  static __device__ int threads() { return kThreads; }
+  static __device__ unsigned team() { return threadIdx.x / kThreads; }
+  static __device__ unsigned thread() { return threadIdx.x % kThreads; }
+  static __device__ unsigned threads() { return kThreads; }
   static __device__ void sync() {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + team()), "n"(kThreads) : "memory");
   }
@@ -341,11 +341,11 @@ class WindowProduct {
   static constexpr int kTeamWarps =
       Team::kTeams > 1 ? HotTeam::kThreads / kLanes : kThreadsMost<kWide, kSlices> / kLanes;
 
-  static __device__ int thread() { return Team::thread(); }
+  static __device__ int thread() { return static_cast<int>(Team::thread()); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
-  static __device__ int threads() { return Team::threads(); }
-  static __device__ int warps() { return Team::threads() / kLanes; }
-  static __device__ int warp() { return Team::thread() / kLanes; }
+  static __device__ int threads() { return static_cast<int>(Team::threads()); }
+  static __device__ int warps() { return static_cast<int>(Team::threads() / kLanes); }
+  static __device__ int warp() { return static_cast<int>(Team::thread() / kLanes); }
 
   /// Where the window's first row stands in its word of y.
   __device__ int first_in_word() const {
