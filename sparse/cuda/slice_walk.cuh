@@ -31,6 +31,8 @@ struct Factors {
   const E* x;
   const E* staged;  // the part of x that the window staged in shared memory
 
+  /// Slices have columns of this kind.
+  static constexpr bool has(IndexKind /*kind*/) { return true; }
   /// factor = x[column].
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     device::load_if(factor, x + column, exists);
@@ -44,6 +46,9 @@ struct HotFactors {
   const E* x;
   const E* staged;
 
+  static constexpr bool has(IndexKind kind) {
+    return kind == IndexKind::shared || kind == IndexKind::absolute;
+  }
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     const E* const source = (column & kHotBit) != 0 ? staged : x;
     factor = exists ? source[column & ~kHotBit] : E{};

@@ -215,7 +215,8 @@ struct ByCudaCores {
                              int lane, int length) {
     decltype(device::widen(E{})) sum{0};
     with_kind(kind, [&](auto constant) {
-      NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).add_all(factors, sum);
+      if constexpr (SliceFactors::has(constant.value))
+        NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).add_all(factors, sum);
     });
     return sum;
   }
@@ -242,7 +243,8 @@ struct ByCudaCores {
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
                                   const SliceFactors& factors, int lane, Sum (&sums)[kPieces]) {
     with_kind(kind, [&](auto constant) {
-      WideWalk<E, kPieces, constant.value>(slice, lane).add(factors, sums);
+      if constexpr (SliceFactors::has(constant.value))
+        WideWalk<E, kPieces, constant.value>(slice, lane).add(factors, sums);
     });
   }
 };
