@@ -65,7 +65,6 @@ constexpr std::int64_t kHotPercent = 30;
 // All of a block's shared memory: the most that leaves the first cache 60 KB, whose lines are what
 // limits the gathers in flight. More columns are staged for longer than they save.
 constexpr std::int64_t kHotBytes = 194 << 10;
-constexpr std::int64_t kHotOther = 2 << 10;  // of what a block can have
 constexpr std::int64_t kHotMost = 65'536;
 constexpr int kHotPiece = 16;
 constexpr int kHotRowCost = 8;

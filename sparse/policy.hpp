@@ -13,6 +13,7 @@
 namespace lanky::sparse {
 
 inline constexpr std::int64_t kSharedBytes = 227 << 10;  // that a block of an H200 can have
+inline constexpr std::int64_t kHotOther = 2 << 10;       // besides hot columns, cells and slices
 
 /// What the choice of a shape knows of a matrix: counts over its rows, and how far these reach.
 struct RowFacts {

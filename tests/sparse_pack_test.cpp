@@ -607,8 +607,8 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByteWhereColumnsAreHot) {
   expect_noticed(packed, packed.packed.hot_columns, "hot_columns");
 }
 
-// A hot column by its number, and a cold one by a place, are wrong even where they lead to x.
-TYPED_TEST(SparsePack, CheckerSeesEveryIndexOfTheOtherSort) {
+// A hot column by its number is wrong, though it leads to x.
+TYPED_TEST(SparsePack, CheckerSeesEveryHotColumnThatIsGivenByItsNumber) {
   const HotColumnsExample<TypeParam> example;
   const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   auto* const indices = reinterpret_cast<std::uint32_t*>(packed.packed.indices.data());

@@ -89,10 +89,9 @@ int hot_bytes(const PackedHeader& a) {
 /// Teams of a block where columns are hot: as many as there is shared memory for.
 template <class T>
 int teams_of(const Stream& stream, const PackedHeader& a) {
-  constexpr int kOther = 2 << 10;  // of a block's shared memory
   const auto most = static_cast<int>(stream.device().properties().shared_bytes_per_block);
-  return std::clamp((most - kOther - hot_bytes<T>(a)) / std::max(team_bytes<T>(a), 1), 1,
-                    kHotTeams);
+  const int left = most - static_cast<int>(kHotOther) - hot_bytes<T>(a);
+  return std::clamp(left / std::max(team_bytes<T>(a), 1), 1, kHotTeams);
 }
 
 /// Of a block that has `shared` bytes: where its warps share columns, as many as fill a

@@ -731,8 +731,8 @@ class WindowProduct {
   // needed.
   std::conditional_t<one_a_warp(kSlices), const Window, const Window&> window_;
   // In shared memory:
-  Slice* slices_;  // [header.slices_most], where they are kept
-  Sum* cells_;     // [header.cells_most]
+  Slice* slices_;  // [slices_most], where they are kept
+  Sum* cells_;     // [cells_most]
   E* staged_;      // [window.columns]
 };
 
