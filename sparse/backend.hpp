@@ -49,14 +49,18 @@ using CsrPattern = Csr<std::byte>;
 // mean_reach() looks at so many rows at most, evenly spread, and takes the columns of a row to be
 // in order.
 inline constexpr std::int64_t kReachRows = 4096;
-/// Of the i-th row of those; 0 of an empty one.
+/// Of the i-th row of those, and the first entry of the next row; 0 of an empty row.
 constexpr std::int64_t reach_of(const CsrPattern& a, std::int64_t i) {
   const std::int64_t row = a.rows <= kReachRows ? i : i * (a.rows / kReachRows);
   const std::int64_t begin = a.row_offsets[row];
   const std::int64_t end = a.row_offsets[row + 1];
   if (begin == end) return 0;
-  const std::int64_t reach = std::int64_t{a.columns[end - 1]} - a.columns[begin];
-  return (reach < 0 ? -reach : reach) + 1;
+  const std::int64_t first = a.columns[begin];
+  const std::int64_t last = a.columns[end - 1];
+  const std::int64_t next = a.columns[end < a.nnz ? end : begin];
+  const std::int64_t low = last < first ? last : first;
+  const std::int64_t high = last < first ? first : last;
+  return (next > high ? next : high) - (next < low ? next : low) + 1;
 }
 
 /// RowFacts::hot_least and hot_entries.

@@ -84,11 +84,8 @@ CheckedCsr<T>::CheckedCsr(const Stream& stream, const CsrView<T>& a)
 template <class T>
 RowFacts CheckedCsr<T>::facts() const {
   RowFacts facts{csr_.rows, csr_.cols, csr_.nnz};
-  for (std::int64_t row = 0; row < csr_.rows; ++row) {
-    const std::int64_t length = row_offsets_[row + 1] - row_offsets_[row];
-    facts.longest = std::max(facts.longest, length);
-    facts.empty += length == 0 ? 1 : 0;
-  }
+  for (std::int64_t row = 0; row < csr_.rows; ++row)
+    facts.count_row(row_offsets_[row + 1] - row_offsets_[row]);
   return facts;
 }
 

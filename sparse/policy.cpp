@@ -1,6 +1,7 @@
 #include "sparse/policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <lanky/error.hpp>
 
@@ -13,17 +14,43 @@ namespace {
 
 // What follows was measured on an H200 (docs/performance.md tells the alternatives).
 
-// Slices of a window of a small matrix, about: 8 at most are multiplied in one go, a warp a slice.
-constexpr int kSingleSlices = 4;
-// Slices that all warps have at once: cutting rows to have more of them does not pay.
-constexpr std::int64_t kSlicesAtOnce = 132 * 32;
+// Small matrices, a warp a slice: windows of 4 slices or of 8, the most that are multiplied in one
+// go. Products are fastest where all windows are resident at once: a second round takes as long.
+constexpr int kSlices = 4;
+constexpr int kSlicesMost = 8;
+constexpr std::int64_t kMultiprocessors = 132;
+constexpr auto kPiecesOfSingle = std::array{8, 16, 32};
+// Of irregular rows windows are not alike, and fewer slices are resident; of elements of 8 bytes
+// still fewer beside rows that are split.
+constexpr double kIrregularShare = 0.9;
+constexpr double kSplitShare = 0.5;
+// Pieces that are twice as long are worth it if there are so many less.
+constexpr double kFewerPieces = 0.7;
+// Longer pieces for all, in matrices of fewer entries, are worth it where no row is split then.
+constexpr std::int64_t kLongerPiecesMost = 400'000;
+// Windows of irregular rows have work for so many full pieces; more where there are more windows:
+// of rows of which some are split, and of others.
+constexpr int kWindowPieces = 88;
+constexpr std::int64_t kManySplit = 850;
+constexpr std::int64_t kManyAlike = 400;
+constexpr std::int64_t kManyWhole = 1500;
+// Large windows are better for the longest pieces, where there are so many of what is resident.
+constexpr double kEnoughLarge = 0.66;
+// Rounds of short pieces that pay where gathers count: columns are far from each other, and x is
+// more than the first cache holds.
+constexpr double kFarRounds = 1.3;
+constexpr std::int64_t kFirstCache = 256 << 10;
 // Entries from which on a matrix has wide slices, and rows, where these are short; less where their
 // lengths differ.
 constexpr std::int64_t kWideLeast = 2'500'000;
 constexpr std::int64_t kWideUnevenLeast = 1'400'000;
+constexpr std::int64_t kWideMixedLeast = 3'500'000;
 constexpr std::int64_t kWideRowsLeast = 400'000;
 constexpr std::int64_t kWideUnevenRowsLeast = 150'000;
 constexpr std::int64_t kWideShortestLeast = 300'000;  // of up to 5 entries
+constexpr std::int64_t kWideBriefestLeast = 180'000;  // of up to 4
+constexpr std::int64_t kWideFarLeast = 2'500'000;     // of up to 4, in columns far from each other
+constexpr std::int64_t kWideAlignedLeast = 115'000;   // of 9 to 32
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
 constexpr std::int64_t kLargeLeast = 20'000'000;
@@ -32,17 +59,21 @@ constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
 // Pieces of longer ones.
 constexpr std::int64_t kRegularPiece = 27;
-// Windows at work at once, four warps each.
-constexpr std::int64_t kWindowsAtOnce = 132 * 8;
+// Windows at work at once, four warps each; nearly all of those of eight, which stage columns.
+constexpr std::int64_t kWindowsAtOnce = kMultiprocessors * 8;
+constexpr std::int64_t kStagingInRound = 520;
+constexpr std::int64_t kLongInRound = 2 * kStagingInRound;
 // Of about equal work, nearly all that fit: one to three rounds of windows of at most so much work.
 constexpr std::int64_t kWindowsInRound = 1048;
 constexpr std::int64_t kRoundWork = 5500;
 // Where rows are split, and the number of windows is not known exactly; and work that fills a
 // round.
-constexpr std::int64_t kIrregularAtOnce = 900;
+constexpr std::int64_t kHubsAtOnce = 960;
+constexpr std::int64_t kScatteredAtOnce = 1060;
+constexpr int kHubsRowCost = 8;
+constexpr std::int64_t kWholeMost = 1536;     // entries of rows that are not split
 constexpr std::int64_t kSparseAtOnce = 1000;  // where most rows are empty
-constexpr std::int64_t kRoundLeast = 3'100'000;
-constexpr std::int64_t kRoundMost = kIrregularAtOnce * 8192;
+constexpr std::int64_t kRoundMost = kHubsAtOnce * 9216;
 // Windows that are made larger to stage the columns that their rows reach: such rows have so many
 // entries at least, and there are so many windows.
 constexpr std::int64_t kReachingMean = 16;
@@ -55,12 +86,15 @@ constexpr std::int32_t kBands = 1024;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
 
-// Hot columns: from so many entries on, where x is more than the first cache holds, rows reach over
-// an eighth of the columns (graphs that are ordered find most of x in the caches), and so many of a
-// hundred entries are in them.
+// Columns are far from each other where rows reach over an eighth of them, and `reach` is known.
+constexpr std::int64_t kReachLeast = 180'000;  // entries
+constexpr std::int64_t kFarReach = 8;
+
+// Hot columns: from so many entries on, where x is more than the first cache holds, columns are far
+// (graphs that are ordered find most of x in the caches), and so many of a hundred entries are in
+// them.
 constexpr std::int64_t kHotLeast = 6'000'000;
 constexpr std::int64_t kHotVectorBytes = 512 << 10;
-constexpr std::int64_t kHotReach = 8;
 constexpr std::int64_t kHotPercent = 30;
 // All of a block's shared memory: the most that leaves the first cache 60 KB, whose lines are what
 // limits the gathers in flight. More columns are staged for longer than they save.
@@ -89,26 +123,108 @@ struct Kind {
   bool scattered = hubs && 8 * facts.empty > facts.rows;
   // Hubs whose windows can stage columns too: what all of a block has is small.
   bool heavy_halves = hubs && !scattered && bytes == 2 && facts.nnz >= kLargeLeast;
+  bool far = kFarReach * facts.reach >= facts.cols;  // columns
 };
 
-/// Small matrices: windows of no more slices than a block has warps, whose pieces are as short as
-/// there are multiprocessors for them.
-void shape_single(Shape& shape, const Kind& kind) {
-  const std::int64_t nnz = kind.facts.nnz;
-  const std::int64_t shortest_until = kind.even || kind.mean >= 16 ? 420'000 : 700'000;
-  const std::int64_t slices = ceil_div(kind.facts.rows, kLanes) * pieces_of(kind.facts.longest, 8);
-  const bool at_once = kind.regular && kind.mean <= 16 && slices <= kSlicesAtOnce;
-  const bool shortest = nnz < shortest_until || kind.facts.longest <= kShortRow || at_once;
-  shape.piece_most = shortest ? 8 : nnz < 1'400'000 ? 16 : 32;
-  shape.row_cost = shape.piece_most / 2;
-  if (kind.regular || kind.brief) {
-    const int pieces = std::max(pieces_of(kind.facts.longest, shape.piece_most), 1);
-    const std::int64_t rows = std::int64_t{kSingleSlices} * kLanes / pieces;
-    return align_windows(shape, kind.facts, rows < kLanes ? rows : rows / kLanes * kLanes);
+/// Slices of small matrices that a multiprocessor has at once: the kernel for pieces of up to 8
+/// takes fewer registers.
+int slices_at_once(int piece_most, int bytes) {
+  return piece_most <= kShortRow && bytes < 8 ? 32 : 24;
+}
+
+/// Rows of small matrices that are much alike: pieces as short, and windows as large, as are
+/// resident at once.
+void shape_single_aligned(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  // Returns how many times all windows that are resident at once there are.
+  const auto take = [&](int piece_most, std::int64_t slices) {
+    const int pieces = std::max(pieces_of(facts.longest, piece_most), 1);
+    const std::int64_t rows = std::max<std::int64_t>(slices * kLanes / pieces, 1);
+    shape.piece_most = piece_most;
+    shape.row_cost = piece_most / 2;
+    align_windows(shape, facts, rows < kLanes ? rows : rows / kLanes * kLanes);
+    return static_cast<double>(ceil_div(facts.rows, shape.granule)) /
+           static_cast<double>(kMultiprocessors *
+                               (slices_at_once(piece_most, kind.bytes) / slices));
+  };
+  const bool gathers = kind.far && facts.cols * kind.bytes > kFirstCache;
+  for (const int piece_most : kPiecesOfSingle) {
+    const bool cut = facts.longest > piece_most;
+    const bool shared = cut && kind.regular && kind.bytes < 8 && piece_most <= kShortRow;
+    const bool last = piece_most == kPiecesOfSingle.back();
+    const double large = take(piece_most, kSlicesMost);
+    if (large <= 1 && (shared || (last && large >= kEnoughLarge))) return;
+    const double small = take(piece_most, kSlices);
+    if (small <= 1 || (gathers && small <= kFarRounds)) return;
+    if (large <= 1) {
+      take(piece_most, kSlicesMost);
+      return;
+    }
+    if (!cut && piece_most <= kShortRow) return;
   }
-  // A window has less than this, and one row that is no longer: with a piece for each row_cost + 1,
-  // and for each piece_most, these are 8 slices at most.
-  shape.window_cost = shape.piece_most * (nnz < 60'000 ? 48 : 88);
+  const bool few = facts.nnz < 1'400'000;  // entries
+  take(few ? 16 : kPiecesOfSingle.back(), few ? kSlices : kSlicesMost);
+}
+
+/// Others: windows of no more slices than a block has warps.
+void shape_single_irregular(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  const auto slices8 = static_cast<double>(facts.pieces8) / kLanes;
+  const auto slices16 = static_cast<double>(facts.pieces16) / kLanes;
+  const bool split8 = facts.longest > kShortRow * kWindowPieces;
+  const double share = split8 && kind.bytes >= 8 ? kSplitShare : kIrregularShare;
+  const auto fits = [&](double slices, int piece_most) {
+    return slices <= share * kMultiprocessors * slices_at_once(piece_most, kind.bytes);
+  };
+  const bool shortest = fits(slices8, 8) || slices16 > kFewerPieces * slices8;
+  shape.piece_most = shortest ? 8 : facts.nnz < 1'400'000 || fits(slices16, 16) ? 16 : 32;
+  shape.row_cost = shape.piece_most / 2;
+  shape.window_cost = shape.piece_most * (facts.nnz < 60'000 ? 48 : kWindowPieces);
+  // A window has less than this, and one row that is no longer. It has 8 slices at most, for that
+  // row has pieces of piece_most, and others one for each row_cost + 1 or each piece_most.
+  constexpr int kPieces = kSlicesMost * kLanes;
+  const auto largest = [&] { return kPieces / 2 * shape.piece_most; };
+  const std::int64_t windows = kind.work / shape.window_cost;
+  if (facts.longest > shape.window_cost) {
+    // Rows that are split take a latency more: none is, if that takes no more than longer pieces.
+    if (facts.nnz < kLongerPiecesMost && facts.longest > largest() &&
+        facts.longest <= 2 * largest())
+      shape.piece_most *= 2;
+    if (facts.longest <= largest()) {
+      const auto longest = static_cast<std::int32_t>(facts.longest);
+      shape.window_cost = longest;
+      shape.row_cost = longest / (kPieces - pieces_of(longest, shape.piece_most) - 1);
+    } else if (shortest && kind.mean > 5 && windows > kManySplit) {
+      shape.window_cost = largest();
+      shape.row_cost = shape.piece_most - 1;
+    }
+  } else if (shortest && kind.bytes < 8 && windows > kManyWhole) {
+    shape.window_cost = largest();
+    shape.row_cost = shape.piece_most - 1;
+  } else if (shortest && kind.bytes < 8 && windows > kManyAlike) {
+    const int others = kPieces - pieces_of(facts.longest, shape.piece_most);
+    shape.window_cost = std::clamp(others * (shape.row_cost + 1), shape.window_cost, 1200);
+  }
+}
+
+void shape_single(Shape& shape, const Kind& kind) {
+  if (kind.regular || kind.brief) {
+    shape_single_aligned(shape, kind);
+  } else {
+    shape_single_irregular(shape, kind);
+  }
+}
+
+/// The work of a window of rows of about equal length that are cut: whole rounds of windows,
+/// whether these stage columns or not.
+std::int64_t long_rows_window(const Kind& kind) {
+  const bool small = kind.bytes < 8;  // elements
+  if (small && kind.work <= kStagingInRound * 16'384)
+    return std::max<std::int64_t>(ceil_div(kind.work, kStagingInRound), 4096);
+  if (!small && kind.facts.nnz < kLargeLeast)
+    return std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, 8192);
+  const std::int64_t rounds = ceil_div(kind.work, kLongInRound * (small ? 24'576 : 13'000));
+  return ceil_div(kind.work, kLongInRound * rounds);
 }
 
 /// Rows of about equal length, by the thousand: windows of whole slices or, where rows are long,
@@ -127,7 +243,8 @@ void shape_regular(Shape& shape, const Kind& kind) {
     // As many rows in each round of windows; wide slices, if these are not many more.
     const std::int64_t rows = ceil_div(kind.facts.rows, kWindowsAtOnce * rounds);
     const std::int64_t whole = round_up(rows, 4 * kLanes);
-    const bool few_more = rounds > 1 || (small && 100 * whole <= 115 * rows);
+    const bool brief = kind.mean <= 4 && !large;
+    const bool few_more = rounds > 1 || brief || (small && 100 * whole <= 115 * rows);
     return align_windows(
         shape, kind.facts,
         std::max<std::int64_t>(few_more ? whole : round_up(rows, kLanes), 4 * kLanes));
@@ -135,9 +252,7 @@ void shape_regular(Shape& shape, const Kind& kind) {
   // Rows of one length have pieces of one length.
   shape.piece_most = static_cast<std::int32_t>(
       ceil_div(kind.facts.longest, ceil_div(kind.facts.longest, kRegularPiece)));
-  const std::int64_t most = kind.bytes < 8 ? 16'384 : large ? 12'288 : 8192;
-  shape.window_cost =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, most));
+  shape.window_cost = static_cast<std::int32_t>(long_rows_window(kind));
 }
 
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
@@ -147,11 +262,12 @@ void stage_columns(Shape& shape, const Kind& kind) {
   if (alone || 2 * kind.facts.empty >= kind.facts.rows) return;
   const bool large = kind.facts.nnz >= kLargeLeast;
   const bool aligned = shape.granule > 1;
+  if (aligned && !large && kind.mean <= 4) return;
   const std::int64_t of_rows = shape.granule * kind.mean;
   const std::int64_t entries =
       aligned && !large ? of_rows : std::max<std::int64_t>(shape.window_cost, of_rows);
   // Small matrices have half of x in the first cache anyway.
-  const int reads = large || (aligned && kind.mean > 4) ? 1 : kind.regular ? 2 : 3;
+  const int reads = large || aligned ? 1 : kind.regular ? 2 : 3;
   const std::int64_t reread = kind.bytes < 8 ? entries / reads : entries * 2 / 5;
   shape.stage_most =
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
@@ -162,7 +278,7 @@ void stage_columns(Shape& shape, const Kind& kind) {
 void widen_windows(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const bool held = shape.stage_most > 0 && kind.bytes <= 8;  // by shared memory
-  if (!held || !reads_reach(facts) || kind.mean < kReachingMean) return;
+  if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
   const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
   const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
   const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
@@ -182,29 +298,39 @@ void widen_windows(Shape& shape, const Kind& kind) {
 }
 
 /// The work of a window where rows are not alike.
-std::int64_t irregular_window(const Kind& kind) {
+std::int64_t irregular_window(const Kind& kind, int row_cost) {
   const RowFacts& facts = kind.facts;
+  const std::int64_t work = facts.nnz + row_cost * facts.rows;
   const std::int64_t most = kind.scattered                      ? 4096
                             : kind.heavy_halves                 ? 32'768
                             : kind.mean >= 16 || kind.bytes < 8 ? 16'384
                                                                 : 8192;
-  if (kind.hubs && kind.work > kRoundLeast && kind.work <= kRoundMost)
-    return kind.work / kIrregularAtOnce;
+  if (kind.hubs && work <= kRoundMost) {
+    const std::int64_t windows = kind.scattered && kind.far   ? kScatteredAtOnce
+                                 : facts.longest > kWholeMost ? kHubsAtOnce
+                                                              : kWindowsInRound;
+    return std::clamp<std::int64_t>(work / windows, kWholeMost, kind.far ? most : kRoundMost);
+  }
   const bool sparse = 2 * facts.empty > facts.rows;
   if (sparse || kind.hubs) {
     const std::int64_t windows = sparse ? kSparseAtOnce : 3 * kWindowsInRound;
-    return std::clamp<std::int64_t>(kind.work / windows, 3072, most);
+    return std::clamp<std::int64_t>(work / windows, 3072, most);
   }
   const std::int64_t rounds =
-      std::clamp<std::int64_t>(ceil_div(kind.work, kWindowsInRound * kRoundWork), 1, 3);
-  return std::clamp<std::int64_t>(ceil_div(kind.work, kWindowsInRound * rounds), 1536, most);
+      std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * kRoundWork), 1, 3);
+  return std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * rounds), 1536, most);
 }
 
 /// All others, by the thousand rows: windows of about equal work.
 void shape_irregular(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
   shape.piece_most = 16;
-  shape.window_cost = static_cast<std::int32_t>(irregular_window(kind));
-  const bool near = kind.facts.cols * kind.bytes <= kNearBytes;
+  // Short rows cost more beside hubs, but the parts of split ones are to be short.
+  const bool whole = kind.mean > 4 || facts.longest <= kWholeMost;
+  const bool dear = kind.scattered || kind.bytes < 8;
+  if (kind.hubs && facts.nnz < kLargeLeast && whole && dear) shape.row_cost = kHubsRowCost;
+  shape.window_cost = static_cast<std::int32_t>(irregular_window(kind, shape.row_cost));
+  const bool near = facts.cols * kind.bytes <= kNearBytes;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
 }
 
@@ -212,9 +338,8 @@ void shape_irregular(Shape& shape, const Kind& kind) {
 void hold_hot_columns(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const bool cached = facts.cols * kind.bytes <= kHotVectorBytes;
-  const bool ordered = kHotReach * facts.reach < facts.cols;
   const bool many = 100 * facts.hot_entries >= kHotPercent * facts.nnz;
-  if (facts.hot_least == 0 || cached || ordered || !many) return;
+  if (facts.hot_least == 0 || cached || !kind.far || !many) return;
   shape = {.lane_pieces = shape.lane_pieces,
            .piece_most = kHotPiece,
            .row_cost = kHotRowCost,
@@ -234,10 +359,19 @@ Kind kind_of(const RowFacts& facts, DType dtype) {
 bool prefers_wide(const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const std::int64_t filled = facts.rows - facts.empty;
+  if (kind.regular && facts.longest <= 4) {
+    const bool far = kind.far && kind.bytes < 8;
+    return facts.rows >= (far ? kWideFarLeast : kind.far ? kWideRowsLeast : kWideBriefestLeast);
+  }
+  const bool aligned = kind.mean > kShortRow && kind.mean <= kAlignedMost;
+  // Wide slices are of pieces of one length.
+  const bool alike = 4 * facts.longest <= 5 * kind.mean;
+  if (kind.regular && aligned && !alike && kind.bytes < 8) return facts.nnz >= kWideMixedLeast;
   return facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
          (kind.mean <= kShortRow &&
           filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
          (kind.regular && kind.mean <= 5 && facts.rows >= kWideShortestLeast) ||
+         (kind.regular && aligned && facts.rows >= kWideAlignedLeast) ||
          (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
 }
 
@@ -266,7 +400,7 @@ void limit_windows(Shape& shape, const RowFacts& facts) {
 }
 
 bool reads_reach(const RowFacts& facts) {
-  return facts.nnz >= kLargeLeast;
+  return facts.nnz >= kReachLeast;
 }
 
 bool reads_hot_columns(const RowFacts& facts) {

@@ -20,13 +20,25 @@ struct RowFacts {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
-  std::int64_t longest = 0;  // entries of the longest row
-  std::int64_t empty = 0;    // rows without entries
-  std::int64_t reach = 0;    // columns from a row's first to its last entry, on average; 0: unknown
+  std::int64_t longest = 0;   // entries of the longest row
+  std::int64_t empty = 0;     // rows without entries
+  std::int64_t pieces8 = 0;   // that rows are cut into, of up to 8 entries
+  std::int64_t pieces16 = 0;  // likewise
+  // Columns from the first of the entries of a row, and the first one of the next row, to the last
+  // of them; on average; 0: unknown
+  std::int64_t reach = 0;
   // Shape::hot_least for hot_columns_most() hot columns, and the entries of these, about; 0:
   // unknown
   std::int32_t hot_least = 0;
   std::int64_t hot_entries = 0;
+
+  /// Takes a row of `length` entries into the counts.
+  constexpr void count_row(std::int64_t length) {
+    longest = length > longest ? length : longest;
+    empty += length == 0 ? 1 : 0;
+    pieces8 += pieces_of(length, 8);
+    pieces16 += pieces_of(length, 16);
+  }
 };
 
 /// Whether choose_shape() reads `reach` of such a matrix.

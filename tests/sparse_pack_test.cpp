@@ -810,7 +810,7 @@ TEST(SparsePackReach, IsTheMeanOverRows) {
                                                       .row_offsets = offsets.data(),
                                                       .columns = columns.data()});
   };
-  EXPECT_EQ(reach({0, 3, 3, 4, 6}, {2, 5, 31, 7, 60, 50}, 4), (30 + 1 + 11) / 3);
+  EXPECT_EQ(reach({0, 3, 3, 4, 6}, {2, 5, 31, 7, 60, 50}, 4), (30 + 54 + 11) / 3);
   EXPECT_EQ(reach({0, 0, 0}, {}, 2), 0);
   EXPECT_EQ(reach({0}, {}, 0), 0);
   const auto offsets = offsets_of(100'000, [](std::int64_t) { return 2; });

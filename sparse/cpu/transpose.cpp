@@ -24,11 +24,8 @@ Arrangement arrangement_of(const Stream& stream, const RowFacts& extents, Alloca
 void examine_rows(Arrangement& arrangement) {
   RowFacts& facts = arrangement.facts;
   const std::int64_t* const offsets = arrangement.row_offsets.data();
-  for (std::int64_t row = 0; row < facts.rows; ++row) {
-    const std::int64_t length = offsets[row + 1] - offsets[row];
-    facts.longest = std::max(facts.longest, length);
-    facts.empty += length == 0 ? 1 : 0;
-  }
+  for (std::int64_t row = 0; row < facts.rows; ++row)
+    facts.count_row(offsets[row + 1] - offsets[row]);
 }
 
 /// What a look at all entries of a triangle finds.

@@ -26,11 +26,21 @@ struct RowFindings {
   std::int64_t last_offset;
   std::int64_t longest;
   std::int64_t empty;
+  std::int64_t pieces8;
+  std::int64_t pieces16;
   std::int64_t fall;  // rows - i for the first row i whose offsets fall
 };
 
 __device__ void keep_most(std::int64_t& target, std::int64_t value) {
   if (value > 0) atomicMax(reinterpret_cast<Count*>(&target), static_cast<Count>(value));
+}
+
+/// Adds the values of the block's threads.
+__device__ void add_of_block(std::int64_t& target, std::int64_t value) {
+  std::int64_t sum;
+  device::block_exclusive_sum(value, sum);
+  if (threadIdx.x == 0 && sum > 0)
+    atomicAdd(reinterpret_cast<Count*>(&target), static_cast<Count>(sum));
 }
 
 /// The greatest value of the block's threads; in thread 0 alone.
@@ -54,8 +64,7 @@ template <class Integer>
 __global__ void __launch_bounds__(kThreads)
     examine_rows_kernel(const Integer* offsets, std::int64_t rows, int index_base,
                         std::int64_t* zero_based, RowFindings* findings) {
-  std::int64_t longest = 0;
-  std::int64_t empty = 0;
+  RowFacts own;
   std::int64_t fall = 0;
   const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t row = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; row <= rows;
@@ -71,19 +80,17 @@ __global__ void __launch_bounds__(kThreads)
     if (end < begin) {
       fall = max(fall, rows - row);
     } else {
-      longest = max(longest, end - begin);
-      empty += end == begin ? 1 : 0;
+      own.count_row(end - begin);
     }
   }
-  longest = block_most(longest);
+  add_of_block(findings->empty, own.empty);
+  add_of_block(findings->pieces8, own.pieces8);
+  add_of_block(findings->pieces16, own.pieces16);
+  const std::int64_t longest = block_most(own.longest);
   fall = block_most(fall);
-  std::int64_t empty_of_block;
-  device::block_exclusive_sum(empty, empty_of_block);
   if (threadIdx.x != 0) return;
   keep_most(findings->longest, longest);
   keep_most(findings->fall, fall);
-  if (empty_of_block > 0)
-    atomicAdd(reinterpret_cast<Count*>(&findings->empty), static_cast<Count>(empty_of_block));
 }
 
 /// `wrong` becomes nnz - i for the first entry i whose column is out of range.
@@ -103,20 +110,15 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Sums of reach_of() and of rows that have any.
 struct Reach {
-  Count sum;
-  Count rows;
+  std::int64_t sum;
+  std::int64_t rows;
 };
 
 __global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, Reach* total) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t reach = i < min(a.rows, kReachRows) ? reach_of(a, i) : 0;
-  std::int64_t sum;
-  std::int64_t rows;
-  device::block_exclusive_sum(reach, sum);
-  device::block_exclusive_sum(std::int64_t{reach > 0 ? 1 : 0}, rows);
-  if (threadIdx.x != 0) return;
-  atomicAdd(&total->sum, static_cast<Count>(sum));
-  atomicAdd(&total->rows, static_cast<Count>(rows));
+  add_of_block(total->sum, reach);
+  add_of_block(total->rows, reach > 0 ? 1 : 0);
 }
 
 unsigned grid_for(std::int64_t count) {
@@ -145,6 +147,8 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
   if (found.last_offset - a.index_base != a.nnz) extents.throw_offsets_end(found.last_offset);
   rows.facts.longest = found.longest;
   rows.facts.empty = found.empty;
+  rows.facts.pieces8 = found.pieces8;
+  rows.facts.pieces16 = found.pieces16;
   return rows;
 }
 
@@ -164,7 +168,7 @@ std::int64_t mean_reach(const Stream& stream, const CsrPattern& a) {
       a, total.data());
   scope.check("reach_kernel");
   const Reach found = to_host(stream, total.data());
-  return static_cast<std::int64_t>(found.sum / std::max<Count>(found.rows, 1));
+  return found.sum / std::max<std::int64_t>(found.rows, 1);
 }
 
 void check_columns(const Stream& stream, const CsrPattern& a) {

@@ -139,13 +139,13 @@ class SliceMma {
       Index index[kPieces];
       E value[kPieces];
       if constexpr (has_bases(kKind))
-        device::load_stream_widened_if(base, slice_.bases + step, exists);
+        device::load_widened_if<device::Stay::briefly>(base, slice_.bases + step, exists);
       if constexpr (kKind == IndexKind::shared) {
         memcpy(index, place.offset, sizeof(index));
       } else {
-        device::load_stream_if(index, indices_ + slot, exists);
+        device::load_if<device::Stay::briefly>(index, indices_ + slot, exists);
       }
-      device::load_stream_if(value, slice_.values + slot, exists);
+      device::load_if<device::Stay::briefly>(value, slice_.values + slot, exists);
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         steps.column[i][r] = base + index[r];
@@ -163,7 +163,8 @@ class SliceMma {
         if constexpr (kKind == IndexKind::staged) {
           steps.factor[r][i] = exists ? x_[steps.column[i][r]] : E{};
         } else {
-          device::load_if(steps.factor[r][i], x_ + steps.column[i][r], exists);
+          device::load_if<device::Stay::normally>(steps.factor[r][i], x_ + steps.column[i][r],
+                                                  exists);
         }
       }
     }

@@ -12,6 +12,8 @@
 
 namespace lanky::sparse::cuda {
 
+using device::Stay;
+
 inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
 /// A slice as a warp sees it.
@@ -35,7 +37,7 @@ struct Factors {
   static constexpr bool has(IndexKind /*kind*/) { return true; }
   /// factor = x[column].
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
-    device::load_if(factor, x + column, exists);
+    device::load_if<Stay::normally>(factor, x + column, exists);
   }
 };
 
@@ -62,8 +64,8 @@ inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
                                                                 : 8;
 
 /// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
-/// registers and steps that all pieces have without conditions.
-template <class E, class Kind>
+/// registers and steps that all pieces have without conditions. kStay: of what the plan holds.
+template <class E, class Kind, Stay kStay>
 class NarrowWalk {
  public:
   using Sum = decltype(device::widen(E{}));
@@ -75,12 +77,12 @@ class NarrowWalk {
         lane_(lane),
         length_(length),
         slot_(static_cast<unsigned>(min(lane, slice.width - 1))) {
-    device::load_stream_widened_if(shift_, indices<std::uint16_t>() + slot_,
+    device::load_widened_if<kStay>(shift_, indices<std::uint16_t>() + slot_,
                                    kind == IndexKind::shared && slice.width > 0);
   }
   /// Where `other` stands.
   template <class Other>
-  __device__ NarrowWalk(const NarrowWalk<E, Other>& other, Kind kind)
+  __device__ NarrowWalk(const NarrowWalk<E, Other, kStay>& other, Kind kind)
       : slice_(other.slice_),
         kind_(kind),
         lane_(other.lane_),
@@ -112,7 +114,7 @@ class NarrowWalk {
   }
 
  private:
-  template <class OtherE, class Other>
+  template <class OtherE, class Other, Stay kOther>
   friend class NarrowWalk;
 
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
@@ -149,7 +151,7 @@ class NarrowWalk {
     std::uint32_t base = 0;  // of step step_ + lane_
     if (has_bases(kind_)) {
       const int step = step_ + lane_;
-      device::load_stream_widened_if(base, slice_.bases + step,
+      device::load_widened_if<kStay>(base, slice_.bases + step,
                                      lane_ < kSteps && step < slice_.depth);
     }
     load_entries<kWhole>(exists, steps);
@@ -181,7 +183,7 @@ class NarrowWalk {
   template <bool kWhole, class Index>
   __device__ void load_with(const bool (&exists)[kSteps], Steps& steps) {
     load_steps<kWhole>(exists, steps, [&](unsigned slot, int i) {
-      device::load_stream_widened_if(steps.column[i], indices<Index>() + slot, exists[i]);
+      device::load_widened_if<kStay>(steps.column[i], indices<Index>() + slot, exists[i]);
     });
   }
 
@@ -192,7 +194,7 @@ class NarrowWalk {
     for (int i = 0; i < kSteps; ++i) {
       E value[1];
       load_index(slot_, i);
-      device::load_stream_if(value, slice_.values + slot_, exists[i]);
+      device::load_if<kStay>(value, slice_.values + slot_, exists[i]);
       steps.value[i] = value[0];
       slot_ += static_cast<unsigned>(kWhole ? slice_.width
                                             : __popc(__ballot_sync(kWholeWarp, exists[i])));
@@ -313,7 +315,7 @@ class WideWalk {
 #pragma unroll
       for (int i = 0; i < kCount; i += kBaseUnit) {
         std::uint32_t unit[kBaseUnit];
-        device::load_stream_if(unit, bases_ + i, true);
+        device::load_if<Stay::briefly>(unit, bases_ + i, true);
         memcpy(steps.base + i, unit, sizeof(unit));
       }
     }
@@ -322,12 +324,12 @@ class WideWalk {
       if constexpr (kKind == IndexKind::shared) {
         memcpy(steps.index[i], offset_, sizeof(offset_));
       } else {
-        device::load_stream_if(steps.index[i], indices_ + i * kWidth, true);
+        device::load_if<Stay::briefly>(steps.index[i], indices_ + i * kWidth, true);
       }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      device::load_stream_if(steps.value[i], values_ + i * kWidth, true);
+      device::load_if<Stay::briefly>(steps.value[i], values_ + i * kWidth, true);
   }
 
   /// Adds kGathers of the steps from `first` on, or what is left of them.
@@ -380,9 +382,9 @@ class ShallowWalk {
     for (int k = 0; k < kDepth; ++k) {
       base_[j][k] = 0;
       if constexpr (has_bases(kKind))
-        device::load_stream_widened_if(base_[j][k], slice.bases + k, true);
-      device::load_stream_if(index_[j][k], indices + k * kLanes * kPieces, true);
-      device::load_stream_if(value_[j][k], values + k * kLanes * kPieces, true);
+        device::load_widened_if<Stay::briefly>(base_[j][k], slice.bases + k, true);
+      device::load_if<Stay::briefly>(index_[j][k], indices + k * kLanes * kPieces, true);
+      device::load_if<Stay::briefly>(value_[j][k], values + k * kLanes * kPieces, true);
     }
   }
 
@@ -399,7 +401,8 @@ class ShallowWalk {
         if constexpr (kKind == IndexKind::staged) {
           factor[j][k][r] = factors.staged[index_[j][k][r]];
         } else {
-          device::load_if(factor[j][k][r], factors.x + (base_[j][k] + index_[j][k][r]), true);
+          device::load_if<Stay::normally>(factor[j][k][r],
+                                          factors.x + (base_[j][k] + index_[j][k][r]), true);
         }
       }
     }

@@ -216,7 +216,8 @@ struct ByCudaCores {
     decltype(device::widen(E{})) sum{0};
     with_kind(kind, [&](auto constant) {
       if constexpr (SliceFactors::has(constant.value))
-        NarrowWalk<E, decltype(constant)>(slice, constant, lane, length).add_all(factors, sum);
+        NarrowWalk<E, decltype(constant), Stay::briefly>(slice, constant, lane, length)
+            .add_all(factors, sum);
     });
     return sum;
   }
@@ -227,12 +228,12 @@ struct ByCudaCores {
   static __device__ auto sum_at_once(const SliceView<E>& slice, IndexKind kind,
                                      const Factors<E>& factors, int lane, int length, Ready ready) {
     decltype(device::widen(E{})) sum{0};
-    NarrowWalk<E, IndexKind> first(slice, kind, lane, length);
+    NarrowWalk<E, IndexKind, Stay::normally> first(slice, kind, lane, length);
     first.add(factors, sum, ready);
     if constexpr (kDeep) {
       if (!first.goes_on()) return sum;
       with_kind(kind, [&](auto constant) {
-        NarrowWalk<E, decltype(constant)>(first, constant).add_all(factors, sum);
+        NarrowWalk<E, decltype(constant), Stay::normally>(first, constant).add_all(factors, sum);
       });
     }
     return sum;
@@ -602,7 +603,8 @@ class WindowProduct {
   __device__ Slice load_slice(int number) const {
     const std::int64_t first = static_cast<std::int64_t>(number_) * a_.slices_most;
     Slice slice[1];
-    device::load_stream_if(slice, a_.slices + first + number, number < a_.slices_most);
+    constexpr Stay kStay = one_a_warp(kSlices) ? Stay::normally : Stay::briefly;
+    device::load_if<kStay>(slice, a_.slices + first + number, number < a_.slices_most);
     return slice[0];
   }
 

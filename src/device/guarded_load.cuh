@@ -7,124 +7,113 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "device/memory.cuh"
 
 namespace lanky::device {
 
+/// How long what is loaded stays in the caches.
+enum class Stay : std::uint8_t {
+  // Not in the first one, and the L2 gives it up before anything else, even before what nobody
+  // reads any more: for more than the L2 holds.
+  briefly,
+  normally
+};
+
 namespace detail {
 
+template <Stay kStay>
+struct Caching {
+  static constexpr char kModifier[] = ".L1::no_allocate";
+};
+template <>
+struct Caching<Stay::normally> {
+  static constexpr char kModifier[] = "";
+};
+
 // Bytes and halves arrive in a register of their own: in half of one they would wait for the rest.
-__device__ inline void load_if(std::uint8_t& word, const void* source, bool exists) {
-  std::uint32_t wide = 0;
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
-      "@p ld.global.nc.L1::no_allocate.u8 %0, [%1];\n}"
-      : "+r"(wide)
-      : "l"(source), "r"(static_cast<int>(exists)));
-  word = static_cast<std::uint8_t>(wide);
+template <Stay kStay>
+__device__ void load_widened_if(std::uint32_t& wide, const std::uint8_t* source, bool exists) {
+  wide = 0;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u8 %0, [%1];\n}"
+               : "+r"(wide)
+               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
 }
-__device__ inline void load_if(std::uint16_t& word, const void* source, bool exists) {
-  std::uint32_t wide = 0;
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
-      "@p ld.global.nc.L1::no_allocate.u16 %0, [%1];\n}"
-      : "+r"(wide)
-      : "l"(source), "r"(static_cast<int>(exists)));
-  word = static_cast<std::uint16_t>(wide);
+template <Stay kStay>
+__device__ void load_widened_if(std::uint32_t& wide, const std::uint16_t* source, bool exists) {
+  wide = 0;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u16 %0, [%1];\n}"
+               : "+r"(wide)
+               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
 }
-__device__ inline void load_if(std::uint32_t& word, const void* source, bool exists) {
+template <Stay kStay>
+__device__ void load_if(std::uint32_t& word, const void* source, bool exists) {
+  word = {};
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u32 %0, [%1];\n}"
+               : "+r"(word)
+               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+}
+template <Stay kStay>
+__device__ void load_if(unsigned long long& word, const void* source, bool exists) {
+  word = {};
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u64 %0, [%1];\n}"
+               : "+l"(word)
+               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+}
+template <Stay kStay>
+__device__ void load_if(uint2& word, const void* source, bool exists) {
   word = {};
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
-      "@p ld.global.nc.L1::no_allocate.u32 %0, [%1];\n}"
-      : "+r"(word)
-      : "l"(source), "r"(static_cast<int>(exists)));
-}
-__device__ inline void load_if(uint2& word, const void* source, bool exists) {
-  word = {};
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n"
-      "@p ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n}"
+      "{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc%4.v2.u32 {%0, %1}, [%2];\n}"
       : "+r"(word.x), "+r"(word.y)
-      : "l"(source), "r"(static_cast<int>(exists)));
+      : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
 }
-__device__ inline void load_if(uint4& word, const void* source, bool exists) {
+template <Stay kStay>
+__device__ void load_if(uint4& word, const void* source, bool exists) {
   word = {};
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n"
-      "@p ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+      "@p ld.global.nc%6.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
       : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w)
-      : "l"(source), "r"(static_cast<int>(exists)));
+      : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+}
+
+template <Stay kStay>
+__device__ void load_widened_if(std::uint32_t& wide, const std::uint32_t* source, bool exists) {
+  load_if<kStay>(wide, source, exists);
+}
+template <Stay kStay, class Word>
+__device__ void load_if(Word& word, const void* source, bool exists) {
+  static_assert(sizeof(Word) <= 2);
+  std::uint32_t wide;
+  load_widened_if<kStay>(wide, static_cast<const Word*>(source), exists);
+  word = static_cast<Word>(wide);
 }
 
 }  // namespace detail
 
-/// out[i] = source[i] for what is read once: it takes no place in the first cache. source is
-/// aligned to kCount elements.
-template <int kCount, class E>
-__device__ void load_stream_if(E (&out)[kCount], const E* source, bool exists) {
+/// out[i] = source[i]; source is aligned to kCount elements.
+template <Stay kStay, int kCount, class E>
+__device__ void load_if(E (&out)[kCount], const E* source, bool exists) {
   typename detail::WordOf<kCount* static_cast<int>(sizeof(E))>::Type word;
-  detail::load_if(word, source, exists);
+  detail::load_if<kStay>(word, source, exists);
   memcpy(out, &word, sizeof(word));
 }
 
-/// out = *source, an unsigned integer, widened; read once.
-template <class Index>
-__device__ void load_stream_widened_if(std::uint32_t& out, const Index* source, bool exists) {
-  const int guard = static_cast<int>(exists);
-  out = 0;
-  if constexpr (sizeof(Index) == 1) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
-        "@p ld.global.nc.L1::no_allocate.u8 %0, [%1];\n}"
-        : "+r"(out)
-        : "l"(source), "r"(guard));
-  } else if constexpr (sizeof(Index) == 2) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n"
-        "@p ld.global.nc.L1::no_allocate.u16 %0, [%1];\n}"
-        : "+r"(out)
-        : "l"(source), "r"(guard));
-  } else {
-    static_assert(sizeof(Index) == 4);
-    detail::load_if(out, source, exists);
-  }
+/// out = *source.
+template <Stay kStay, class E>
+__device__ void load_if(E& out, const E* source, bool exists) {
+  constexpr auto kBytes = static_cast<int>(sizeof(E));
+  std::conditional_t<kBytes == 8, unsigned long long, typename detail::WordOf<kBytes>::Type> word;
+  detail::load_if<kStay>(word, source, exists);
+  memcpy(&out, &word, sizeof(word));
 }
 
-/// out = *source for what is read again.
-template <class E>
-__device__ void load_if(E& out, const E* source, bool exists) {
-  constexpr int kBytes = sizeof(E);
-  const int guard = static_cast<int>(exists);
-  if constexpr (kBytes == 2) {
-    std::uint32_t wide = 0;
-    asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u16 %0, [%1];\n}"
-                 : "+r"(wide)
-                 : "l"(source), "r"(guard));
-    const auto word = static_cast<std::uint16_t>(wide);
-    memcpy(&out, &word, kBytes);
-  } else if constexpr (kBytes == 4) {
-    std::uint32_t word = 0;
-    asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u32 %0, [%1];\n}"
-                 : "+r"(word)
-                 : "l"(source), "r"(guard));
-    memcpy(&out, &word, kBytes);
-  } else if constexpr (kBytes == 8) {
-    unsigned long long word = 0;
-    asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u64 %0, [%1];\n}"
-                 : "+l"(word)
-                 : "l"(source), "r"(guard));
-    memcpy(&out, &word, kBytes);
-  } else {
-    static_assert(kBytes == 16);
-    ulonglong2 word{};
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc.v2.u64 {%0, %1}, [%2];\n}"
-        : "+l"(word.x), "+l"(word.y)
-        : "l"(source), "r"(guard));
-    memcpy(&out, &word, kBytes);
-  }
+/// out = *source, an unsigned integer, widened.
+template <Stay kStay, class Index>
+__device__ void load_widened_if(std::uint32_t& out, const Index* source, bool exists) {
+  detail::load_widened_if<kStay>(out, source, exists);
 }
 
 }  // namespace lanky::device
