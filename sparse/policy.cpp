@@ -34,6 +34,7 @@ constexpr int kWindowPieces = 88;
 constexpr std::int64_t kManySplit = 850;
 constexpr std::int64_t kManyAlike = 400;
 constexpr std::int64_t kManyWhole = 1500;
+constexpr double kOneRound = 0.97;
 // Large windows are better for the longest pieces, where there are so many of what is resident.
 constexpr double kEnoughLarge = 0.66;
 // Rounds of short pieces that pay where gathers count: columns are far from each other, and x is
@@ -143,9 +144,9 @@ void shape_single_aligned(Shape& shape, const Kind& kind) {
     shape.piece_most = piece_most;
     shape.row_cost = piece_most / 2;
     align_windows(shape, facts, rows < kLanes ? rows : rows / kLanes * kLanes);
+    const std::int64_t full = ceil_div(std::int64_t{shape.granule} * pieces, kLanes);
     return static_cast<double>(ceil_div(facts.rows, shape.granule)) /
-           static_cast<double>(kMultiprocessors *
-                               (slices_at_once(piece_most, kind.bytes) / slices));
+           static_cast<double>(kMultiprocessors * (slices_at_once(piece_most, kind.bytes) / full));
   };
   const bool gathers = kind.far && facts.cols * kind.bytes > kFirstCache;
   for (const int piece_most : kPiecesOfSingle) {
@@ -153,10 +154,10 @@ void shape_single_aligned(Shape& shape, const Kind& kind) {
     const bool shared = cut && kind.regular && kind.bytes < 8 && piece_most <= kShortRow;
     const bool last = piece_most == kPiecesOfSingle.back();
     const double large = take(piece_most, kSlicesMost);
-    if (large <= 1 && (shared || (last && large >= kEnoughLarge))) return;
+    if (large <= kOneRound && (shared || (last && large >= kEnoughLarge))) return;
     const double small = take(piece_most, kSlices);
-    if (small <= 1 || (gathers && small <= kFarRounds)) return;
-    if (large <= 1) {
+    if (small <= kOneRound || (gathers && small <= kFarRounds)) return;
+    if (large <= kOneRound) {
       take(piece_most, kSlicesMost);
       return;
     }
@@ -187,7 +188,7 @@ void shape_single_irregular(Shape& shape, const Kind& kind) {
   const std::int64_t windows = kind.work / shape.window_cost;
   if (facts.longest > shape.window_cost) {
     // Rows that are split take a latency more: none is, if that takes no more than longer pieces.
-    if (facts.nnz < kLongerPiecesMost && facts.longest > largest() &&
+    if (kind.bytes < 8 && facts.nnz < kLongerPiecesMost && facts.longest > largest() &&
         facts.longest <= 2 * largest())
       shape.piece_most *= 2;
     if (facts.longest <= largest()) {

@@ -31,15 +31,18 @@ using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::Devi
 
 // From so many rows on a warp has several slices.
 inline constexpr std::int64_t kShallowLeast = 2'000'000;
+// Slices that are not half of what is resident, so that the next product's are, too.
+inline constexpr std::int64_t kFewMost = 1900;
 
 /// The kernels that `a` is for; tensor cores have those for any.
 template <class T>
 Slices slices_of(SpmvPath path, const PackedHeader& a) {
   if (kHasMma<T> && path == SpmvPath::mma) return Slices::any;
   if (a.shape.lane_pieces == 1) {
-    return a.slices_most > kSingleWarps                  ? Slices::any
-           : a.shape.piece_most <= kStepsAtOnce<T, true> ? Slices::single
-                                                         : Slices::deep;
+    if (a.slices_most > kSingleWarps) return Slices::any;
+    if (a.shape.piece_most > kStepsAtOnce<T, true>) return Slices::deep;
+    const bool few = sizeof(T) < 8 && a.windows * a.slices_most <= kFewMost;
+    return few ? Slices::few : Slices::single;
   }
   const auto rows = [&](RowClass c) { return a.class_rows[static_cast<int>(c)]; };
   const std::int64_t shallow = rows(RowClass::short_row);
@@ -60,6 +63,9 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
   switch (slices_of<T>(path, a)) {
     case Slices::single:
       return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
+    case Slices::few:
+      if constexpr (sizeof(T) < 8) return &spmv_cuda_kernel<1, Slices::few, T, TOut>;
+      break;
     case Slices::deep:
       return &spmv_cuda_kernel<1, Slices::deep, T, TOut>;
     case Slices::shallow:

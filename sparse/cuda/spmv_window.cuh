@@ -20,7 +20,8 @@ namespace lanky::sparse::cuda {
 /// The slices of a window that a kernel is for.
 enum class Slices : std::uint8_t {
   single,   // one for each warp of the block at most, none wide, of few steps: of small matrices
-  deep,     // the same, of more steps
+  few,      // the same, where a fraction of the GPU has them all: with more registers
+  deep,     // of more steps
   shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
   any
 };
@@ -33,7 +34,7 @@ inline constexpr int kSharingWarps = 8;  // at least
 inline constexpr int kSingleWarps = 8;
 inline constexpr int kOtherWarps = 4;
 constexpr bool one_a_warp(Slices slices) {
-  return slices == Slices::single || slices == Slices::deep;
+  return slices == Slices::single || slices == Slices::few || slices == Slices::deep;
 }
 template <int kWide, Slices kSlices>
 inline constexpr int kThreadsMost = kLanes*(kWide > 1             ? kWarpsMost
