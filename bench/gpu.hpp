@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/dense_data.hpp"
+#include "bench/judgement.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/spmv_data.hpp"
@@ -43,16 +44,16 @@ std::vector<Reference> references(const Stream& stream, const DenseData& data,
                                   std::span<const Place> places);
 
 /// What SpmvOracle is made of: references [rows] of a sparse product; the element of a result
-/// [references.size] that is wrong or uses most of its bound, the first of equal ones (index -1
-/// where there is none); one reference.
+/// [references.size] that is wrong or uses most of its bound by `model`, the first of equal ones
+/// (index -1 where there is none); one reference.
 struct WorstElement {
   std::int64_t index = -1;
   double share = -1;  // judgement.hpp's
 };
 void references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
                 Reference* references);
-WorstElement worst_element(const Stream& stream, const SpmvData& data, const void* computed,
-                           std::span<const Reference> references);
+WorstElement worst_element(const Stream& stream, const SpmvData& data, const ErrorModel& model,
+                           const void* computed, std::span<const Reference> references);
 Reference fetch(const Stream& stream, const Reference* reference);
 
 /// target[s] = values[sources[s]], or 0 where that is -1.

@@ -1,5 +1,6 @@
 #include "bench/spmv_case.hpp"
 
+#include <array>
 #include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
@@ -92,8 +93,11 @@ class SpmvWorkload final : public Workload {
 
   void poison() override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
 
-  Verdict check(Fill /*fill*/, const Contestant& /*contestant*/) override {
-    return oracle_.check(y_.data());
+  Verdict check(Fill /*fill*/, const Contestant& contestant) override {
+    const std::string& variant = contestant.variant;
+    return oracle_.check(y_.data(), variant == name(SpmvPath::tf32)     ? Math::tf32
+                                    : variant == name(SpmvPath::tf32x3) ? Math::tf32x3
+                                                                        : Math::ieee);
   }
 
  private:
@@ -217,7 +221,8 @@ class SpmvWorkload final : public Workload {
 }  // namespace
 
 std::string_view name(SpmvPath path) noexcept {
-  return path == SpmvPath::automatic ? "auto" : path == SpmvPath::mma ? "mma" : "cuda";
+  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
+  return kNames[static_cast<std::size_t>(path)];
 }
 
 std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,

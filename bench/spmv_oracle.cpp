@@ -8,6 +8,10 @@
 
 namespace lanky::bench {
 
+namespace {
+constexpr double kTf32Roundoff = 0x1p-11;  // of a factor
+}
+
 void SpmvOracle::compute(const SpmvData& data) {
   data_ = data;
   const SpmvRows a = matrix_.on_device();
@@ -22,28 +26,29 @@ void SpmvOracle::compute(const SpmvData& data) {
   }
 }
 
-Verdict SpmvOracle::judge(std::span<const double> computed, std::span<const Reference> expected,
-                          std::int64_t first) const {
+Verdict SpmvOracle::judge(const ErrorModel& model, std::span<const double> computed,
+                          std::span<const Reference> expected, std::int64_t first) const {
   return data_.fill == Fill::integers
              ? check_exact(data_.dtype, computed, expected, Roundings::once, first)
-             : check_bound(ErrorModel::ieee(data_.dtype), computed, expected, first);
+             : check_bound(model, computed, expected, first);
 }
 
-Verdict SpmvOracle::check(const void* y) const {
+Verdict SpmvOracle::check(const void* y, Math math) const {
+  const ErrorModel model = ErrorModel::of(math, data_.dtype, kTf32Roundoff);
   if (!stream_.device().is_cuda()) {
     return dispatch_real(data_.dtype, [&]<class T>(std::type_identity<T>) {
       const T* elements = static_cast<const T*>(y);
       const std::vector<double> computed(elements, elements + matrix_.rows());
-      return judge(computed, references_.to_host(), 0);
+      return judge(model, computed, references_.to_host(), 0);
     });
   }
   const gpu::WorstElement worst = gpu::worst_element(
-      stream_, data_, y, {references_.data(), static_cast<std::size_t>(references_.size())});
+      stream_, data_, model, y, {references_.data(), static_cast<std::size_t>(references_.size())});
   if (worst.index < 0) return {};
   const Reference expected = gpu::fetch(stream_, references_.data() + worst.index);
   const StoredArray stored{data_.dtype, const_cast<void*>(y), matrix_.rows(), 1, matrix_.rows()};
   const std::array<std::int64_t, 1> offset = {worst.index};
-  Verdict verdict = judge(gather(stream_, stored, offset), {&expected, 1}, worst.index);
+  Verdict verdict = judge(model, gather(stream_, stored, offset), {&expected, 1}, worst.index);
   if (verdict.right && worst.share == kWrong) {
     verdict.right = false;
     verdict.message = "element " + std::to_string(worst.index) + " is wrong for the GPU alone";

@@ -17,12 +17,13 @@ class SpmvOracle {
 
   /// Remembers what y is of that data.
   void compute(const SpmvData& data);
-  /// Of all rows of `y`, elements of the data's type: exact for integers, else within the bound.
-  Verdict check(const void* y) const;
+  /// Of all rows of `y`, elements of the data's type: exact for integers, else within the bound of
+  /// products in `math`.
+  Verdict check(const void* y, Math math) const;
 
  private:
-  Verdict judge(std::span<const double> computed, std::span<const Reference> expected,
-                std::int64_t first) const;
+  Verdict judge(const ErrorModel& model, std::span<const double> computed,
+                std::span<const Reference> expected, std::int64_t first) const;
 
   Stream stream_;
   const SpmvMatrix& matrix_;

@@ -23,7 +23,8 @@ std::string_view name(Symmetry symmetry) {
 }
 
 std::string_view name(SpmvPath path) {
-  return path == SpmvPath::mma ? "mma" : "cuda";
+  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
+  return kNames[static_cast<std::size_t>(path)];
 }
 
 void write_classes(std::ostream& out, const PackedHeader& header) {

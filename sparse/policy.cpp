@@ -447,13 +447,19 @@ bool has_mma(DType dtype) {
 }
 
 PathChoice choose_path(SpmvPath requested, DType dtype, Device device) {
+  const bool tf32 = requested == SpmvPath::tf32 || requested == SpmvPath::tf32x3;
   if (requested == SpmvPath::mma && !has_mma(dtype)) {
-    throw Error(ErrorCode::unsupported, concat("tensor cores have no IEEE product of ", name(dtype),
-                                               "; use SpmvPath::automatic or SpmvPath::cuda"));
+    throw Error(ErrorCode::unsupported,
+                concat("tensor cores have no IEEE product of ", name(dtype),
+                       dtype == DType::f32 ? "; use SpmvPath::automatic, cuda, tf32 or tf32x3"
+                                           : "; use SpmvPath::automatic or cuda"));
+  }
+  if (tf32 && dtype != DType::f32) {
+    throw Error(ErrorCode::unsupported,
+                concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", name(dtype)));
   }
   if (!device.is_cuda()) return {SpmvPath::cuda, "the cpu replays the slices, on every path alike"};
-  if (requested == SpmvPath::mma) return {SpmvPath::mma, "asked for"};
-  if (requested == SpmvPath::cuda) return {SpmvPath::cuda, "asked for"};
+  if (requested != SpmvPath::automatic) return {requested, "asked for"};
   return {SpmvPath::cuda, "one vector is bound by memory, and tensor cores win no class"};
 }
 

@@ -72,12 +72,12 @@ bool has_mma(DType dtype);
 
 /// The kernels of a plan and the reason for them, as explain() tells it.
 struct PathChoice {
-  SpmvPath path;  // mma or cuda
+  SpmvPath path;  // not automatic
   std::string_view reason;
 };
 
-/// Which kernels run a matrix of `dtype` on `device`. Throws Error(unsupported) where mma is asked
-/// for and there is none.
+/// Which kernels run a matrix of `dtype` on `device`. Throws Error(unsupported) where tensor cores
+/// are asked for that have no such product.
 PathChoice choose_path(SpmvPath requested, DType dtype, Device device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads

@@ -319,8 +319,8 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
           y.push_back(static_cast<T>(sum.result().value));
         }
         const auto both = [&] {
-          const Verdict found = gpu.check(Buffer<T>::from(there, y).data());
-          const Verdict expected = host.check(y.data());
+          const Verdict found = gpu.check(Buffer<T>::from(there, y).data(), Math::ieee);
+          const Verdict expected = host.check(y.data(), Math::ieee);
           EXPECT_EQ(found.right, expected.right) << name(dtype);
           // "element 7"; the sums of long rows may differ in their last bit.
           EXPECT_EQ(found.message.substr(0, found.message.find(" is ")),

@@ -166,13 +166,13 @@ TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
         sum.add(element(fill, 1, e, 53), element(fill, 2, pattern.col_indices[e], 53));
       y.push_back(sum.result().value);
     }
-    EXPECT_TRUE(oracle.check(y.data()).right);
+    EXPECT_TRUE(oracle.check(y.data(), Math::ieee).right);
     y[399] += 1e-3;
-    const Verdict verdict = oracle.check(y.data());
+    const Verdict verdict = oracle.check(y.data(), Math::ieee);
     EXPECT_FALSE(verdict.right);
     EXPECT_NE(verdict.message.find("element 399"), std::string::npos) << verdict.message;
     y[399] = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_FALSE(oracle.check(y.data()).right);
+    EXPECT_FALSE(oracle.check(y.data(), Math::ieee).right);
   }
 }
 

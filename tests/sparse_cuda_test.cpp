@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "sparse/device_csr.hpp"
 #include "support/expect_error.hpp"
@@ -450,6 +451,64 @@ TEST(SparseCudaHuge, MoreThanTwoToThe31Slots) {
     wrong += y[row] == sum ? 0 : 1;
   }
   EXPECT_EQ(wrong, 0) << "rows of " << kRows;
+}
+
+// Tensor cores multiply floats as tf32, where asked for: integers of few bits are exact, NaN and
+// Inf stay in their rows.
+void expect_exact_in_tf32(Device device, const CsrMatrix<float>& a,
+                          const Operands<float, float>& operands) {
+  const Stream stream(device);
+  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
+    SCOPED_TRACE(path_name(path));
+    const SpmvPlan<float> plan(stream, a.view(), {.path = path});
+    EXPECT_NE(plan.explain().find(path == SpmvPath::tf32 ? "tf32: asked" : "tf32x3: asked"),
+              std::string::npos);
+    expect_exact(a, operands, run_plan(stream, plan, operands));
+  }
+}
+
+TEST(SparseCudaTf32, ShortIntegersAreExact) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Example<float> example(31);
+  expect_exact_in_tf32(device, example.a, example.operands);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kSpecials[] = {kInf, -kInf, std::numeric_limits<float>::quiet_NaN()};
+  for (std::size_t i = 0; i < example.a.values.size(); i += 97)
+    example.a.values[i] = kSpecials[i / 97 % 3];
+  example.operands.x[7] = kInf;
+  example.operands.x[8] = 0;
+  expect_exact_in_tf32(device, example.a, example.operands);
+}
+
+TEST(SparseCudaTf32, WideSlicesAreExact) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Random random(32);
+  std::vector<std::int64_t> lengths(420'000, 3);
+  lengths[1000] = 70;
+  const auto a = matrix_of<float>(lengths, 1 << 20, random, small_integer<float>);
+  const Operands<float, float> operands{2, 1,
+                                        vector_of<float>(a.cols, random, small_integer<float>),
+                                        vector_of<float>(a.rows, random, small_integer<float>)};
+  expect_exact_in_tf32(device, a, operands);
+}
+
+TEST(SparseCudaTf32, RandomNumbersAreWithinTheBoundOfTheirPath) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Random random(33);
+  const auto a = matrix_of<float>(boundary_lengths(), 500, random, uniform<float>);
+  const Operands<float, float> operands{1, 0, vector_of<float>(a.cols, random, uniform<float>),
+                                        vector_of<float>(a.rows, random, uniform<float>)};
+  const Stream stream(device);
+  std::vector<float> results[2];
+  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
+    SCOPED_TRACE(path_name(path));
+    const bool split = path == SpmvPath::tf32x3;
+    const SpmvPlan<float> plan(stream, a.view(), {.path = path});
+    results[split ? 1 : 0] = run_plan(stream, plan, operands);
+    const double error = split ? 3 * 0x1p-22 : 2 * 0x1p-11 + 0x1p-22;
+    expect_within_bound(a, operands, results[split ? 1 : 0], error);
+  }
+  EXPECT_NE(results[0], results[1]);
 }
 
 }  // namespace

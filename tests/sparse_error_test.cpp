@@ -162,8 +162,14 @@ TEST_F(SparseError, TensorCoresForFloat) {
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
   expect_error([&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
                ErrorCode::unsupported,
-               {"tensor cores have no IEEE product of f32; use SpmvPath::automatic or "
-                "SpmvPath::cuda"});
+               {"tensor cores have no IEEE product of f32; use SpmvPath::automatic, cuda, tf32 or "
+                "tf32x3"});
+  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
+    const SpmvPlan<float> plan(Stream(Device::cpu()), view, {.path = path});
+    EXPECT_NE(plan.explain().find("kernels   cpu"), std::string::npos);
+    expect_error([&] { const SpmvPlan<double> other(stream_, a_.view(), {.path = path}); },
+                 ErrorCode::unsupported, {"are for f32, not for f64"});
+  }
 }
 
 TEST_F(SparseError, OperandsOfARun) {

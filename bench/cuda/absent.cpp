@@ -39,7 +39,8 @@ void references(const Stream& /*stream*/, const SpmvData& /*data*/, const SpmvRo
   absent();
 }
 WorstElement worst_element(const Stream& /*stream*/, const SpmvData& /*data*/,
-                           const void* /*computed*/, std::span<const Reference> /*references*/) {
+                           const ErrorModel& /*model*/, const void* /*computed*/,
+                           std::span<const Reference> /*references*/) {
   absent();
 }
 Reference fetch(const Stream& /*stream*/, const Reference* /*reference*/) {

@@ -118,11 +118,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class E>
-void launch_judge(const Stream& stream, const SpmvData& data, const void* computed,
-                  std::span<const Reference> references, int blocks, WorstElement* worst) {
+void launch_judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,
+                  const void* computed, std::span<const Reference> references, int blocks,
+                  WorstElement* worst) {
   judge_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream.native()>>>(
-      data.fill == Fill::integers, ErrorModel::ieee(data.dtype), static_cast<const E*>(computed),
-      references.data(), std::ssize(references), worst);
+      data.fill == Fill::integers, model, static_cast<const E*>(computed), references.data(),
+      std::ssize(references), worst);
   check_cuda(cudaGetLastError(), "judge_kernel");
 }
 
@@ -154,8 +155,8 @@ void references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
   launch_references<std::int32_t>(stream, data, a, references);
 }
 
-WorstElement worst_element(const Stream& stream, const SpmvData& data, const void* computed,
-                           std::span<const Reference> references) {
+WorstElement worst_element(const Stream& stream, const SpmvData& data, const ErrorModel& model,
+                           const void* computed, std::span<const Reference> references) {
   if (references.empty()) return {};
   const DeviceGuard device(stream.device().index());
   const int blocks = static_cast<int>(
@@ -163,16 +164,16 @@ WorstElement worst_element(const Stream& stream, const SpmvData& data, const voi
   const Buffer<WorstElement> found(stream, blocks);
   switch (data.dtype) {
     case DType::f64:
-      launch_judge<double>(stream, data, computed, references, blocks, found.data());
+      launch_judge<double>(stream, data, model, computed, references, blocks, found.data());
       break;
     case DType::f32:
-      launch_judge<float>(stream, data, computed, references, blocks, found.data());
+      launch_judge<float>(stream, data, model, computed, references, blocks, found.data());
       break;
     case DType::f16:
-      launch_judge<__half>(stream, data, computed, references, blocks, found.data());
+      launch_judge<__half>(stream, data, model, computed, references, blocks, found.data());
       break;
     default:
-      launch_judge<__nv_bfloat16>(stream, data, computed, references, blocks, found.data());
+      launch_judge<__nv_bfloat16>(stream, data, model, computed, references, blocks, found.data());
   }
   WorstElement worst;
   for (const WorstElement& each : found.to_host()) {

@@ -18,8 +18,11 @@
 namespace lanky {
 
 /// Which kernels run: those of tensor cores or those of CUDA cores. automatic: the plan decides;
-/// explain() tells. Tensor cores multiply double, half and bfloat16.
-enum class SpmvPath : std::uint8_t { automatic, mma, cuda };
+/// explain() tells. Tensor cores multiply double, half and bfloat16 (mma). Of float they multiply
+/// factors rounded to 11 bits (tf32: an error of 2^-10 of each product), or the three largest of
+/// four products of factors split in two (tf32x3: 3 2^-22); both only where asked for, and what
+/// is within 2^115 of 2^128 counts as Inf. The CPU computes all of them as IEEE says.
+enum class SpmvPath : std::uint8_t { automatic, mma, cuda, tf32, tf32x3 };
 
 struct PlanOptions {
   SpmvPath path = SpmvPath::automatic;
@@ -53,8 +56,8 @@ class SpmvPlan {
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range; with a
   /// symmetry: not square, entries on both sides of the diagonal), unsupported (more than 2^31 - 1
-  /// rows or columns; SpmvPath::mma for float or complex; 2^32 entries or more to transpose, 2^31
-  /// in a triangle), wrong_memory, out_of_memory.
+  /// rows or columns; SpmvPath::mma for float or complex, tf32 or tf32x3 for others than float;
+  /// 2^32 entries or more to transpose, 2^31 in a triangle), wrong_memory, out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
   SpmvPlan(SpmvPlan&&) noexcept;
   SpmvPlan& operator=(SpmvPlan&&) noexcept;

@@ -26,6 +26,10 @@ inline dim3 grid_of(std::int64_t blocks) {
 template <class T>
 inline constexpr bool kHasMma = std::is_same_v<T, double> || sizeof(T) == 2;
 
+constexpr bool by_tensor_cores(SpmvPath path) {
+  return path != SpmvPath::automatic && path != SpmvPath::cuda;
+}
+
 template <class T, class TOut>
 using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::DeviceElement<T>>);
 
@@ -37,7 +41,7 @@ inline constexpr std::int64_t kFewMost = 1900;
 /// The kernels that `a` is for; tensor cores have those for any.
 template <class T>
 Slices slices_of(SpmvPath path, const PackedHeader& a) {
-  if (kHasMma<T> && path == SpmvPath::mma) return Slices::any;
+  if (by_tensor_cores(path)) return Slices::any;
   if (a.shape.lane_pieces == 1) {
     if (a.slices_most > kSingleWarps) return Slices::any;
     if (a.shape.piece_most > kStepsAtOnce<T, true>) return Slices::deep;
@@ -51,13 +55,22 @@ Slices slices_of(SpmvPath path, const PackedHeader& a) {
                                                                       : Slices::any;
 }
 
+template <SpmvPath kPath, class T, class TOut>
+ProductKernel<T, TOut> mma_kernel(bool wide) {
+  return wide ? &spmv_mma_kernel<kPath, kLanePiecesMost<T>, T, TOut>
+              : &spmv_mma_kernel<kPath, 1, T, TOut>;
+}
+
 template <class T, class TOut>
 ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
   constexpr int kWide = kLanePiecesMost<T>;
   const bool wide = a.shape.lane_pieces > 1;
   if constexpr (kHasMma<T>) {
-    if (path == SpmvPath::mma)
-      return wide ? &spmv_mma_kernel<kWide, T, TOut> : &spmv_mma_kernel<1, T, TOut>;
+    if (path == SpmvPath::mma) return mma_kernel<SpmvPath::mma, T, TOut>(wide);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (path == SpmvPath::tf32) return mma_kernel<SpmvPath::tf32, T, TOut>(wide);
+    if (path == SpmvPath::tf32x3) return mma_kernel<SpmvPath::tf32x3, T, TOut>(wide);
   }
   if (a.hot > 0) return &spmv_hot_kernel<kWide, T, TOut>;
   switch (slices_of<T>(path, a)) {
@@ -107,7 +120,7 @@ int warps_of(SpmvPath path, const PackedHeader& a, int shared) {
   constexpr int kOfEachBlock = 1 << 10;
   if (one_a_warp(slices_of<T>(path, a))) return std::max(a.slices_most, 1);
   if (a.shape.lane_pieces == 1 || a.columns_most == 0) return kOtherWarps;
-  if (kHasMma<T> && path == SpmvPath::mma) return kSharingWarps;
+  if (by_tensor_cores(path)) return kSharingWarps;
   const auto blocks = static_cast<int>(kSharedBytes) / (shared + kOfEachBlock);
   return std::max(kWarpsMost / std::max(blocks, 1), kSharingWarps);
 }

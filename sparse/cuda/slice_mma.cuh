@@ -1,13 +1,15 @@
 // How a warp multiplies one slice on tensor cores: for each 8 pieces, fragments a[8,D] of their
 // entries and b[D,8] of the x that they meet, D steps deep; the diagonal of a b adds to their sums.
 //
-//            step k    k+1    k+2    k+3        f64, D = 4: lane 4 g + t has a[g][t] and b[t][g].
+//            step k    k+1    k+2    k+3        f64, tf32, D = 4: lane 4 g + t has a[g][t],
+//            b[t][g].
 //  piece 0  | lane 0 | lane 1| lane 2| lane 3|  Half types, D = 8: it has steps 2t and 2t + 1.
 //  piece 1  | lane 4 | ...
 //   ...                                         c[g][g] = sum over k of a[g][k] x[column(g, k)];
 //  piece 7  | lane 28| ...                      elements off the diagonal are thrown away.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "device/guarded_load.cuh"
@@ -22,16 +24,6 @@ inline constexpr int kFragmentSteps = sizeof(E) == 2 ? 8 : 4;
 template <class E>
 inline constexpr int kOwnSteps = kFragmentSteps<E> / 4;
 
-__device__ inline void multiply(double (&c)[2], const double (&value)[1],
-                                const double (&factor)[1]) {
-  device::mma_m8n8k4(c, value[0], factor[0]);
-}
-template <class E>
-__device__ void multiply(float (&c)[4], const E (&value)[2], const E (&factor)[2]) {
-  device::mma_m8n8k8<E>(c, device::pair_bits(value[0], value[1]),
-                        device::pair_bits(factor[0], factor[1]));
-}
-
 /// The diagonal of c, element lane % 8: c[g][g] is held by lane 4 g + g / 2, in its
 /// register g % 2.
 template <class Sum, int kRegisters>
@@ -41,9 +33,73 @@ __device__ Sum diagonal_of_lane(const Sum (&c)[kRegisters], int lane) {
   return __shfl_sync(kWholeWarp, held, g * 4 + g / 2);
 }
 
+/// The diagonal of the sum of products a b of fragments, of which a lane has parts.
+template <class E, SpmvPath kPath>
+class DiagonalBlock {
+ public:
+  using Sum = decltype(device::widen(E{}));
+
+  __device__ void add(const E (&value)[kOwnSteps<E>], const E (&factor)[kOwnSteps<E>]) {
+    if constexpr (sizeof(E) == 2) {
+      device::mma_m8n8k8<E>(c_, device::pair_bits(value[0], value[1]),
+                            device::pair_bits(factor[0], factor[1]));
+    } else if constexpr (sizeof(E) == 8) {
+      device::mma_m8n8k4(c_, value[0], factor[0]);
+    } else {
+      device::mma_m8n8k4_tf32(c_, device::round_to_tf32(value[0]),
+                              device::round_to_tf32(factor[0]));
+    }
+  }
+
+  /// Element lane % 8.
+  __device__ Sum of_lane(int lane) const { return diagonal_of_lane(c_, lane); }
+
+ private:
+  Sum c_[sizeof(E) == 8 ? 2 : 4] = {};
+};
+
+/// Factors as sums of two tf32. Tensor cores cut the sums that they carry, towards zero: the large
+/// products of each fragment start at zero and are added in IEEE arithmetic. Those with a low part
+/// are 2^-11 of them, and stay in the fragment. Of an Inf the low part is NaN.
+template <>
+class DiagonalBlock<float, SpmvPath::tf32x3> {
+ public:
+  using Sum = float;
+
+  __device__ void add(const float (&value)[1], const float (&factor)[1]) {
+    const Split a(value[0]);
+    const Split b(factor[0]);
+    device::mma_m8n8k4_tf32(small_, a.low, b.high);
+    device::mma_m8n8k4_tf32(small_, a.high, b.low);
+    float large[4] = {};
+    device::mma_m8n8k4_tf32(large, a.high, b.high);
+    large_[0] += large[0];
+    large_[1] += large[1];
+  }
+
+  __device__ Sum of_lane(int lane) const {
+    const float large = diagonal_of_lane(large_, lane);
+    const float small = diagonal_of_lane(small_, lane);
+    return isfinite(large) ? large + small : large;  // where a factor is Inf, it knows all
+  }
+
+ private:
+  struct Split {
+    std::uint32_t high;
+    std::uint32_t low;
+
+    __device__ explicit Split(float value)
+        : high(device::round_to_tf32(value)),
+          low(std::bit_cast<std::uint32_t>(value - std::bit_cast<float>(high))) {}
+  };
+
+  float large_[2] = {};
+  float small_[4] = {};
+};
+
 /// A slice on tensor cores: sums[r] of piece 32 r + lane. What a lane loads of a step are the
 /// entries of its kPieces pieces, as on CUDA cores, but of steps and pieces that fragments have.
-template <class E, int kPieces, IndexKind kKind>
+template <class E, SpmvPath kPath, int kPieces, IndexKind kKind>
 class SliceMma {
  public:
   using Sum = decltype(device::widen(E{}));
@@ -59,7 +115,7 @@ class SliceMma {
     for (int group = 0; group < kLanes / 8; ++group) {  // pieces 8 group .. 8 group + 7 of each r
       const Place place = place_of(group * 8 + lane_ / 4);
       const int own = __shfl_sync(kWholeWarp, length, place.lane);
-      Sum c[kPieces][kRegisters] = {};
+      DiagonalBlock<E, kPath> block[kPieces];
       int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
       for (int k = 0; k < slice_.depth; k += kFragments * kDepth) {
         Steps steps[kFragments];
@@ -74,12 +130,12 @@ class SliceMma {
         for (int i = 0; i < kFragments; ++i) {
 #pragma unroll
           for (int r = 0; r < kPieces; ++r)
-            multiply(c[r], steps[i].value[r], steps[i].factor[r]);
+            block[r].add(steps[i].value[r], steps[i].factor[r]);
         }
       }
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        const Sum sum = diagonal_of_lane(c[r], lane_);
+        const Sum sum = block[r].of_lane(lane_);
         if (lane_ / 8 == group) sums[r] = sum;
       }
     }
@@ -90,7 +146,6 @@ class SliceMma {
   static constexpr int kDepth = kFragmentSteps<E>;
   static constexpr int kOwn = kOwnSteps<E>;
   static constexpr int kFragments = sizeof(E) == 2 ? 1 : 2;  // in flight
-  static constexpr int kRegisters = sizeof(E) == 2 ? 4 : 2;
 
   /// The lane whose pieces this one multiplies.
   struct Place {

@@ -251,14 +251,15 @@ struct ByCudaCores {
   }
 };
 
-/// The same by SpmvPath::mma, on tensor cores.
+/// The same by another path, on tensor cores.
+template <SpmvPath kPath>
 struct ByTensorCores {
   template <class E>
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
                              int lane, int length) {
     decltype(device::widen(E{})) sums[1];
     with_kind(kind, [&](auto constant) {
-      SliceMma<E, 1, constant.value>(slice, factors, lane).walk(sums, length);
+      SliceMma<E, kPath, 1, constant.value>(slice, factors, lane).walk(sums, length);
     });
     return sums[0];
   }
@@ -267,7 +268,7 @@ struct ByTensorCores {
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
                                   const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
     with_kind(kind, [&](auto constant) {
-      SliceMma<E, kPieces, constant.value>(slice, factors, lane).walk(sums, slice.depth);
+      SliceMma<E, kPath, kPieces, constant.value>(slice, factors, lane).walk(sums, slice.depth);
     });
   }
 };
@@ -798,11 +799,11 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
   }
 }
 
-template <int kWide, class T, class TOut>
+template <SpmvPath kPath, int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide>)
     spmv_mma_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
                     const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
-  run_window<ByTensorCores, kWide, Slices::any>(a, product);
+  run_window<ByTensorCores<kPath>, kWide, Slices::any>(a, product);
 }
 
 }  // namespace lanky::sparse::cuda

@@ -106,8 +106,8 @@ void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
       ->allow_extra_args(false)
       ->type_name("SPEC");
   add_list(command, "--path", options.paths_of_rows,
-           "lanky's kernels: auto, mma, cuda; commas between")
-      ->check(CLI::IsMember({"auto", "mma", "cuda"}), "");
+           "lanky's kernels: auto, mma, cuda; of f32 tf32, tf32x3; commas between")
+      ->check(CLI::IsMember({"auto", "mma", "cuda", "tf32", "tf32x3"}), "");
   command.add_flag("--tune", options.tuned,
                    "one more plan of lanky, tuned: it measures shapes of the matrix (on a GPU)");
 }

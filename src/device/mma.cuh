@@ -69,6 +69,16 @@ __device__ inline void mma_m8n8k8<__nv_bfloat16>(float (&c)[4], std::uint32_t a,
       : "r"(a), "r"(0), "r"(b));
 }
 
+/// The same of tf32, c[8,8] += a[8,4] b[4,8]: lane 4 g + t has a[g][t] and b[t][g], floats whose
+/// low 13 bits are not looked at.
+__device__ inline void mma_m8n8k4_tf32(float (&c)[4], std::uint32_t a, std::uint32_t b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a), "r"(0), "r"(b));
+}
+
 // Whole products, both halves of a in use. What lane l = g * 4 + t holds:
 //   m16n8k8 f64, tf32  a[16,8]:  a[g][t], a[g + 8][t], a[g][t + 4], a[g + 8][t + 4]
 //                      b[8,8]:   b[t][g], b[t + 4][g]

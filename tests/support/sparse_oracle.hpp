@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <array>
 
 #include <algorithm>
 #include <cmath>
@@ -287,7 +288,8 @@ std::vector<SpmvPath> paths_on(Device device) {
 }
 
 inline std::string path_name(SpmvPath path) {
-  return path == SpmvPath::mma ? "path mma" : path == SpmvPath::cuda ? "path cuda" : "path auto";
+  constexpr std::array<const char*, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
+  return std::string("path ") + kNames[static_cast<std::size_t>(path)];
 }
 
 /// y after one run of the plan.
@@ -378,17 +380,18 @@ void expect_exact(const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
 }
 
 /// Random data: within k u sum |a||x| of the reference, u twice the unit roundoff of the
-/// accumulator (tensor cores truncate; complex products are two), and half a unit of y's type.
+/// accumulator (tensor cores truncate; complex products are two), and half a unit of y's type;
+/// `product_error`: of a product of rounded factors.
 template <class T, class TOut>
 void expect_within_bound(const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
-                         const std::vector<TOut>& y) {
+                         const std::vector<TOut>& y, double product_error = 0.0) {
   ASSERT_EQ(static_cast<std::int64_t>(y.size()), a.rows);
   const double unit = 2.0 * unit_roundoff(kDType<Accumulator<T>>);
   const double subnormal = kDType<TOut> == DType::f16 ? 0x1p-25 : 0.0;
   for (std::int64_t row = 0; row < a.rows; ++row) {
     const ReferenceRow reference = reference_row(a, operands, row);
     const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row] + 3);
-    const double bound = terms * unit * reference.magnitude + subnormal +
+    const double bound = (terms * unit + product_error) * reference.magnitude + subnormal +
                          1.01 * unit_roundoff(kDType<TOut>) * std::abs(reference.value);
     ASSERT_LE(std::abs(parts(y[row]) - reference.value), bound)
         << parts(y[row]) << " instead of " << reference.value << " in row " << row << " of "
