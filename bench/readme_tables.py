@@ -194,18 +194,20 @@ def classes_table(points):
 
 
 def paths_table(lines):
-    """Time of the CUDA-core kernels over that of the plan's own choice, by type."""
-    times = {}
+    """Time of the tensor-core paths over that of the CUDA cores, by case."""
+    times, cases = {}, {}
     for line in lines:
         if line["kind"] == "spmv" and line["contestant"] == "lanky" and line["status"] == "ok":
-            times.setdefault(line["dtype"], {}).setdefault(line["case"], {})[line["variant"]] = \
-                line["graph_us"]
-    text = heading(["type", "cases", "cuda / auto", "least", "most"])
-    for dtype in (dtype for dtype in DTYPES if dtype in times):
-        ratios = [t["cuda"] / t["auto"] for t in times[dtype].values() if {"cuda", "auto"} <= t.keys()]
-        if ratios:
-            text += row([dtype, str(len(ratios)), f"{geometric_mean(ratios):.3f}",
-                         f"{min(ratios):.2f}", f"{max(ratios):.2f}"])
+            cases.setdefault(line["case"], line)
+            times[line["case"], line["dtype"], line["variant"]] = line["graph_us"]
+    columns = sorted({(dtype, variant) for _, dtype, variant in times if variant not in ("cuda", "auto")},
+                     key=lambda column: (DTYPES.index(column[0]), column[1]))
+    text = heading(["case", "class", "nonzeros"] + [f"{dtype} {variant}" for dtype, variant in columns])
+    for case, line in cases.items():
+        ratios = [(times.get((case, dtype, variant)), times.get((case, dtype, "cuda")))
+                  for dtype, variant in columns]
+        text += row([case, line.get("class", ""), count(line["nnz"])] +
+                    [f"{own / cuda:.2f}" if own and cuda else "" for own, cuda in ratios])
     return text
 
 
@@ -224,7 +226,7 @@ def source(environments, name, kind, meaning):
 MEANING = {
     "spmv": "the best vendor's time over lanky's (lanky's share of the floor)",
     "spmv-summary": "speed-up: geometric mean of the best vendor's time over lanky's; of floor: median",
-    "spmv-paths": "time of lanky's CUDA-core kernels over that of the kernels its plan chooses, geometric mean",
+    "spmv-paths": "time of lanky's tensor-core kernels over that of its CUDA-core kernels",
     "spmv-classes": "geometric mean of the best rival's time over lanky's (of the floor's over lanky's; the worst "
                     "matrix against its rival)",
     "spmv-targets": "by bench/spmv_targets.py: speed-ups over the best rival, shares of the floor, geometric means",

@@ -66,11 +66,14 @@ class ReadmeTables(unittest.TestCase):
         self.assertEqual(self.run_script("--check").returncode, 0)
 
     def test_paths_compare_lankys_own_kernels(self):
-        self.write([ENV, spmv("a", "lanky", "auto", 5.0), spmv("a", "lanky", "cuda", 10.0),
-                    spmv("b", "lanky", "auto", 4.0), spmv("b", "lanky", "cuda", 2.0),
-                    spmv("c", "lanky", "auto", 4.0)], ["spmv-paths"])
+        self.write([ENV, spmv("a", "lanky", "mma", 5.0), spmv("a", "lanky", "cuda", 10.0),
+                    spmv("b", "lanky", "mma", 4.0), spmv("b", "lanky", "cuda", 2.0),
+                    spmv("c", "lanky", "cuda", 4.0)], ["spmv-paths"])
         self.assertEqual(self.run_script().returncode, 0)
-        self.assertIn("| f64 | 2 | 1.000 | 0.50 | 2.00 |", self.page())
+        self.assertIn("| f64 mma |", self.page())
+        self.assertIn("| a |  | 1.23M | 0.50 |", self.page())
+        self.assertIn("| b |  | 1.23M | 2.00 |", self.page())
+        self.assertIn("| c |  | 1.23M |  |", self.page())
 
     def test_gemm_goes_by_batch(self):
         self.write([ENV, gemm("lanky", 10.0), gemm("cublas", 30.0)], ["gemm", "gemm-overview"])
