@@ -840,6 +840,33 @@ TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
   }
 }
 
+// Kernels for small matrices have a warp for each slice of a window, of which they have eight:
+// lengths of all kinds, rows of up to 5000 entries among short ones.
+TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
+  Random random(42);
+  for (int round = 0; round < 300; ++round) {
+    const std::int64_t rows = random_int(random, 1, 6000);
+    const std::int64_t usual = random_int(random, 1, round % 3 == 0 ? 200 : 12);
+    const std::int64_t longest = random_int(random, usual, round % 2 == 0 ? 5000 : 2 * usual);
+    const std::int64_t long_rows = random_int(random, 1, 40);  // one of so many
+    sparse::RowFacts facts{.rows = rows, .cols = 6000};
+    std::vector<std::int64_t> offsets = offsets_of(rows, [&](std::int64_t row) {
+      return row % (4 * long_rows) == 0 ? random_int(random, usual, longest)
+                                        : random_int(random, round % 5 == 0 ? 0 : 1, usual);
+    });
+    for (std::int64_t row = 0; row < rows; ++row)
+      facts.count_row(offsets[row + 1] - offsets[row]);
+    facts.nnz = offsets.back();
+    facts.reach = random_int(random, 0, facts.cols);
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+      const Shape shape = sparse::choose_shape(facts, dtype, false);
+      const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), shape).header;
+      ASSERT_LE(header.slices_most, 8)
+          << name(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
+    }
+  }
+}
+
 /// By trying every count.
 sparse::HotFacts hot_facts_by_trial(const std::vector<std::int32_t>& columns, std::int64_t cols,
                                     std::int64_t most) {
