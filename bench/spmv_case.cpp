@@ -1,6 +1,5 @@
 #include "bench/spmv_case.hpp"
 
-#include <array>
 #include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
@@ -72,7 +71,7 @@ class SpmvWorkload final : public Workload {
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all;
     for (const SpmvPath path : selection_.paths)
-      all.push_back(lanky(std::string(bench::name(path)), {.path = path}));
+      all.push_back(lanky(std::string(name(path)), {.path = path}));
     if (selection_.tuned) all.push_back(lanky("tuned", {.tune = true}));
     if (!selection_.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
@@ -219,11 +218,6 @@ class SpmvWorkload final : public Workload {
 };
 
 }  // namespace
-
-std::string_view name(SpmvPath path) noexcept {
-  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
-  return kNames[static_cast<std::size_t>(path)];
-}
 
 std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
                                              const SpmvSelection& selection) {

@@ -19,9 +19,6 @@ struct SpmvSelection {
   bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
 };
 
-/// "auto", "mma", "cuda".
-std::string_view name(SpmvPath path) noexcept;
-
 /// `matrix` must outlive the workload.
 std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
                                              const SpmvSelection& selection);

@@ -22,11 +22,6 @@ std::string_view name(Symmetry symmetry) {
   return kNames[static_cast<std::size_t>(symmetry)];
 }
 
-std::string_view name(SpmvPath path) {
-  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
-  return kNames[static_cast<std::size_t>(path)];
-}
-
 void write_classes(std::ostream& out, const PackedHeader& header) {
   const int most = header.shape.piece_most;
   const std::array<std::string, kRowClasses> meanings = {

@@ -1,4 +1,5 @@
 // SpmvPlan: checks the caller's operands, packs the matrix, and hands products to an executor.
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <lanky/error.hpp>
@@ -20,6 +21,11 @@
 #include "sparse/tune.hpp"
 
 namespace lanky {
+
+std::string_view name(SpmvPath path) noexcept {
+  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
+  return kNames[static_cast<std::size_t>(path)];
+}
 
 namespace {
 

@@ -50,7 +50,7 @@ TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
   auto& operands = example.operands;
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(path_name(path));
+    SCOPED_TRACE(name(path));
     const SpmvPlan<T> plan(stream, example.a.view(), {.path = path});
     Buffer<T> x(stream, example.a.cols);
     Buffer<T> y(stream, example.a.rows);
@@ -364,8 +364,8 @@ TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
             std::string::npos);
   for (const SpmvPath path : paths_on<T>(device)) {
     if (path == SpmvPath::automatic) continue;
-    const std::string name = path == SpmvPath::mma ? "mma" : "cuda";
-    EXPECT_NE(text(path).find("kernels   " + name + ": asked for"), std::string::npos);
+    EXPECT_NE(text(path).find("kernels   " + std::string(name(path)) + ": asked for"),
+              std::string::npos);
   }
 }
 
@@ -459,10 +459,9 @@ void expect_exact_in_tf32(Device device, const CsrMatrix<float>& a,
                           const Operands<float, float>& operands) {
   const Stream stream(device);
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(path_name(path));
+    SCOPED_TRACE(name(path));
     const SpmvPlan<float> plan(stream, a.view(), {.path = path});
-    EXPECT_NE(plan.explain().find(path == SpmvPath::tf32 ? "tf32: asked" : "tf32x3: asked"),
-              std::string::npos);
+    EXPECT_NE(plan.explain().find(std::string(name(path)) + ": asked for"), std::string::npos);
     expect_exact(a, operands, run_plan(stream, plan, operands));
   }
 }
@@ -501,7 +500,7 @@ TEST(SparseCudaTf32, RandomNumbersAreWithinTheBoundOfTheirPath) {
   const Stream stream(device);
   std::vector<float> results[2];
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(path_name(path));
+    SCOPED_TRACE(name(path));
     const bool split = path == SpmvPath::tf32x3;
     const SpmvPlan<float> plan(stream, a.view(), {.path = path});
     results[split ? 1 : 0] = run_plan(stream, plan, operands);

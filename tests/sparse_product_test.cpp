@@ -425,7 +425,7 @@ EXECUTOR_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
   const auto operands = TestFixture::uniform_operands(a, random);
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(path_name(path));
+    SCOPED_TRACE(name(path));
     const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
     const SpmvPlan<T, TOut> again(stream, a.view(), {.path = path});
     ASSERT_EQ(plan.explain(), again.explain());

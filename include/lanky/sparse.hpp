@@ -12,6 +12,7 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -23,6 +24,8 @@ namespace lanky {
 /// four products of factors split in two (tf32x3: 3 2^-22); both only where asked for, and what
 /// is within 2^115 of 2^128 counts as Inf. The CPU computes all of them as IEEE says.
 enum class SpmvPath : std::uint8_t { automatic, mma, cuda, tf32, tf32x3 };
+/// "auto", "mma", "cuda", "tf32" or "tf32x3".
+std::string_view name(SpmvPath path) noexcept;
 
 struct PlanOptions {
   SpmvPath path = SpmvPath::automatic;

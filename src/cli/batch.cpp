@@ -76,7 +76,7 @@ Found matrices_at(const fs::path& path) {
 SpmvPath parse_path(const std::string& text) {
   for (const SpmvPath path :
        {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-    if (text == bench::name(path)) return path;
+    if (text == name(path)) return path;
   }
   throw Error(ErrorCode::invalid_argument,
               "\"" + text + "\" is not auto, mma, cuda, tf32 or tf32x3");

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <array>
 
 #include <algorithm>
 #include <cmath>
@@ -287,11 +286,6 @@ std::vector<SpmvPath> paths_on(Device device) {
   return {SpmvPath::mma, SpmvPath::cuda};
 }
 
-inline std::string path_name(SpmvPath path) {
-  constexpr std::array<const char*, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
-  return std::string("path ") + kNames[static_cast<std::size_t>(path)];
-}
-
 /// y after one run of the plan.
 template <class T, class TOut>
 std::vector<TOut> run_plan(const Stream& stream, const SpmvPlan<T, TOut>& plan,
@@ -406,7 +400,7 @@ void for_each_path(Device device, const CsrMatrix<T>& a, const Operands<T, TOut>
   ASSERT_EQ(PackedOnHost<T>(a.view()).violation(), "");
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(path_name(path));
+    SCOPED_TRACE(name(path));
     const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
     judge(run_plan(stream, plan, operands));
     if (::testing::Test::HasFatalFailure()) return;
