@@ -145,8 +145,9 @@ void shape_single_aligned(Shape& shape, const Kind& kind) {
     shape.row_cost = piece_most / 2;
     align_windows(shape, facts, rows < kLanes ? rows : rows / kLanes * kLanes);
     const std::int64_t full = ceil_div(std::int64_t{shape.granule} * pieces, kLanes);
-    return static_cast<double>(ceil_div(facts.rows, shape.granule)) /
-           static_cast<double>(kMultiprocessors * (slices_at_once(piece_most, kind.bytes) / full));
+    const std::int64_t blocks = kMultiprocessors * (slices_at_once(piece_most, kind.bytes) / full);
+    const std::int64_t windows = ceil_div(facts.rows, shape.granule);
+    return static_cast<double>(windows) / static_cast<double>(blocks);
   };
   const bool gathers = kind.far && facts.cols * kind.bytes > kFirstCache;
   for (const int piece_most : kPiecesOfSingle) {
