@@ -20,6 +20,7 @@ constexpr int kSlices = 4;
 constexpr int kSlicesMost = 8;
 constexpr std::int64_t kMultiprocessors = 132;
 constexpr auto kPiecesOfSingle = std::array{8, 16, 32};
+constexpr std::int64_t kLongestLeast = 1'400'000;  // entries: pieces of 32, where none all fit
 // Of irregular rows windows are not alike, and fewer slices are resident; of elements of 8 bytes
 // still fewer beside rows that are split.
 constexpr double kIrregularShare = 0.9;
@@ -164,7 +165,7 @@ void shape_single_aligned(Shape& shape, const Kind& kind) {
     }
     if (!cut && piece_most <= kShortRow) return;
   }
-  const bool few = facts.nnz < 1'400'000;  // entries
+  const bool few = facts.nnz < kLongestLeast;  // entries
   take(few ? 16 : kPiecesOfSingle.back(), few ? kSlices : kSlicesMost);
 }
 
@@ -179,7 +180,7 @@ void shape_single_irregular(Shape& shape, const Kind& kind) {
     return slices <= share * kMultiprocessors * slices_at_once(piece_most, kind.bytes);
   };
   const bool shortest = fits(slices8, 8) || slices16 > kFewerPieces * slices8;
-  shape.piece_most = shortest ? 8 : facts.nnz < 1'400'000 || fits(slices16, 16) ? 16 : 32;
+  shape.piece_most = shortest ? 8 : facts.nnz < kLongestLeast || fits(slices16, 16) ? 16 : 32;
   shape.row_cost = shape.piece_most / 2;
   shape.window_cost = shape.piece_most * (facts.nnz < 60'000 ? 48 : kWindowPieces);
   // A window has less than this, and one row that is no longer. It has 8 slices at most, for that
@@ -402,7 +403,9 @@ void limit_windows(Shape& shape, const RowFacts& facts) {
 }
 
 bool reads_reach(const RowFacts& facts) {
-  return facts.nnz >= kReachLeast;
+  const Kind kind = kind_of(facts, DType::f64);
+  return facts.nnz >= kLargeLeast ||
+         (facts.nnz >= kReachLeast && (kind.regular || kind.brief || kind.hubs));
 }
 
 bool reads_hot_columns(const RowFacts& facts) {

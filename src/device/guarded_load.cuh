@@ -32,27 +32,27 @@ struct Caching<Stay::normally> {
   static constexpr char kModifier[] = "";
 };
 
+template <class Index>
+struct TypeOf {
+  static constexpr char kText[] = "u32";
+};
+template <>
+struct TypeOf<std::uint16_t> {
+  static constexpr char kText[] = "u16";
+};
+template <>
+struct TypeOf<std::uint8_t> {
+  static constexpr char kText[] = "u8";
+};
+
 // Bytes and halves arrive in a register of their own: in half of one they would wait for the rest.
-template <Stay kStay>
-__device__ void load_widened_if(std::uint32_t& wide, const std::uint8_t* source, bool exists) {
+template <Stay kStay, class Index>
+__device__ void load_widened_if(std::uint32_t& wide, const Index* source, bool exists) {
   wide = 0;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u8 %0, [%1];\n}"
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.%4 %0, [%1];\n}"
                : "+r"(wide)
-               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
-}
-template <Stay kStay>
-__device__ void load_widened_if(std::uint32_t& wide, const std::uint16_t* source, bool exists) {
-  wide = 0;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u16 %0, [%1];\n}"
-               : "+r"(wide)
-               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
-}
-template <Stay kStay>
-__device__ void load_if(std::uint32_t& word, const void* source, bool exists) {
-  word = {};
-  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u32 %0, [%1];\n}"
-               : "+r"(word)
-               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier),
+                 "C"(TypeOf<Index>::kText));
 }
 template <Stay kStay>
 __device__ void load_if(unsigned long long& word, const void* source, bool exists) {
@@ -79,13 +79,9 @@ __device__ void load_if(uint4& word, const void* source, bool exists) {
       : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
 }
 
-template <Stay kStay>
-__device__ void load_widened_if(std::uint32_t& wide, const std::uint32_t* source, bool exists) {
-  load_if<kStay>(wide, source, exists);
-}
 template <Stay kStay, class Word>
 __device__ void load_if(Word& word, const void* source, bool exists) {
-  static_assert(sizeof(Word) <= 2);
+  static_assert(sizeof(Word) <= 4);
   std::uint32_t wide;
   load_widened_if<kStay>(wide, static_cast<const Word*>(source), exists);
   word = static_cast<Word>(wide);
@@ -113,6 +109,7 @@ __device__ void load_if(E& out, const E* source, bool exists) {
 /// out = *source, an unsigned integer, widened.
 template <Stay kStay, class Index>
 __device__ void load_widened_if(std::uint32_t& out, const Index* source, bool exists) {
+  static_assert(sizeof(Index) <= 4);
   detail::load_widened_if<kStay>(out, source, exists);
 }
 
