@@ -60,11 +60,13 @@ struct WantedPiece {
 /// Consecutive pieces of a window, with what they want of a Slice.
 struct WantedSlice {
   std::int64_t first_piece;
+  int lane_pieces;  // 1, or more of a wide slice
   std::vector<WantedPiece> pieces;
   IndexKind kind;
   std::vector<std::uint8_t> indices;  // to the next multiple of kIndexUnit
   std::vector<std::uint32_t> bases;   // to the next multiple of kBaseUnit
   std::vector<std::int64_t> steps;    // first slot of each step
+  std::int64_t entry_slots = 0;       // with those between
   std::int64_t slots = 0;             // to the next multiple of kSlotUnit
 
   int width() const { return static_cast<int>(pieces.size()); }
@@ -121,6 +123,8 @@ class PackedCheck {
     require_equal(h_.nnz, a_.nnz, "the header's nnz");
     require(shape_.lane_pieces == 1 || shape_.lane_pieces == kLanePiecesMost<T>, "lanes have ",
             shape_.lane_pieces, " pieces, not 1 or ", kLanePiecesMost<T>);
+    require(shape_.wide_fill >= 25 && shape_.wide_fill <= 100, "entries fill ", shape_.wide_fill,
+            " % of a wide slice, not 25 to 100");
     require(shape_.piece_most >= 4 && shape_.piece_most <= 255, "pieces have up to ",
             shape_.piece_most, " entries, not 4 to 255");
     require(shape_.row_cost > 0 && shape_.granule > 0, "a row costs ", shape_.row_cost,
@@ -135,6 +139,8 @@ class PackedCheck {
             shape_.stage_most, " columns, not 0 to 65536");
     require(shape_.hot_least >= 0, "hot columns have at least ", shape_.hot_least,
             " sampled entries");
+    require(shape_.hot_least == 0 || shape_.wide_fill == 100, "entries fill ", shape_.wide_fill,
+            " % of a wide slice of a matrix whose columns may be hot");
     require(shape_.hot_least == 0 || shape_.stage_most == 0, "windows stage up to ",
             shape_.stage_most, " columns of a matrix whose columns may be hot");
     wanted_.rows = h_.rows;
@@ -241,13 +247,26 @@ class PackedCheck {
     std::stable_sort(pieces.begin(), pieces.end(),
                      [](const WantedPiece& a, const WantedPiece& b) { return a.stands_before(b); });
     slices_.clear();
-    const std::size_t wide = static_cast<std::size_t>(32) * shape_.lane_pieces;
+    const std::size_t most = static_cast<std::size_t>(32) * shape_.lane_pieces;
     for (std::size_t first = 0; first < pieces.size();) {
-      const bool even =
-          first + wide <= pieces.size() && pieces[first].length == pieces[first + wide - 1].length;
-      const std::size_t width = even ? wide : std::min<std::size_t>(32, pieces.size() - first);
+      const std::size_t left = pieces.size() - first;
+      const std::size_t wide = std::min(most, left);
+      const int depth = pieces[first].length;
+      std::size_t alike = 1;
+      while (alike < wide && pieces[first + alike].length == depth)
+        ++alike;
+      const std::size_t sure = wide * pieces[first + wide - 1].length;  // of the slots, entries
+      std::size_t width = std::min<std::size_t>(32, left);
+      if (most > 32 && left > 32) {
+        if (shape_.wide_fill < 100 && 4 * alike >= 3 * most) {
+          width = alike == left ? left : alike - alike % 4;
+        } else if (100 * sure >= most * depth * shape_.wide_fill) {
+          width = wide;
+        }
+      }
       WantedSlice& slice = slices_.emplace_back();
       slice.first_piece = static_cast<std::int64_t>(first);
+      slice.lane_pieces = width > 32 ? shape_.lane_pieces : 1;
       slice.pieces.assign(pieces.begin() + static_cast<std::ptrdiff_t>(first),
                           pieces.begin() + static_cast<std::ptrdiff_t>(first + width));
       derive_steps(slice);
@@ -266,15 +285,14 @@ class PackedCheck {
     std::int64_t slot = 0;
     for (int step = 0; step < slice.depth(); ++step) {
       slice.steps.push_back(slot);
-      slot += active(slice, step);
+      slot += slice.lane_pieces > 1 ? 32 * slice.lane_pieces : active(slice, step);
     }
+    slice.entry_slots = slot;
     slice.slots = aligned(slot, kSlotUnit);
   }
 
   static std::int64_t slot(const WantedSlice& slice, int step, int i) {
-    const int lane_pieces = slice.width() / 32;
-    const bool wide = slice.width() > 32;
-    return slice.steps[step] + (wide ? i % 32 * lane_pieces + i / 32 : i);
+    return slice.steps[step] + i % 32 * slice.lane_pieces + i / 32;
   }
 
   std::int64_t column(const WantedPiece& piece, int step) const {
@@ -307,7 +325,7 @@ class PackedCheck {
         entries += piece.length;
     }
     const std::int64_t span = last - first + 1;
-    const bool stages = last >= 0 && span <= shape_.stage_most && entries >= span;
+    const bool stages = last >= 0 && span <= shape_.stage_most && 2 * entries >= span;
     first_column_ = stages ? first : 0;
     columns_ = stages ? span : 0;
     for (WantedSlice* slice : others)
@@ -336,6 +354,7 @@ class PackedCheck {
   /// A number of `bytes` bytes for each slot, that leads to its column.
   void put_columns(WantedSlice& slice, IndexKind kind, int bytes) const {
     slice.kind = kind;
+    slice.indices.resize(slice.entry_slots * bytes);
     for_each_entry(slice, [&](int step, int i) {
       const std::int64_t own = column(slice.pieces[i], step);
       const std::int64_t index = kind == IndexKind::staged     ? own - first_column_
@@ -368,6 +387,7 @@ class PackedCheck {
     slice.kind = IndexKind::shared;
     for (int step = 0; step < slice.depth(); ++step)
       slice.bases.push_back(static_cast<std::uint32_t>(base(step)));
+    slice.indices.resize(2 * slice.pieces.size());
     for (int i = 0; i < slice.width(); ++i)
       put(slice, std::int64_t{2} * i, 2, offset(i));
     pad(slice);
@@ -376,7 +396,6 @@ class PackedCheck {
 
   /// The bytes of `index` from byte `at` on, little-endian.
   static void put(WantedSlice& slice, std::int64_t at, int bytes, std::int64_t index) {
-    if (std::ssize(slice.indices) < at + bytes) slice.indices.resize(at + bytes);
     for (int i = 0; i < bytes; ++i)
       slice.indices[at + i] = static_cast<std::uint8_t>(index >> (8 * i));
   }
@@ -420,7 +439,7 @@ class PackedCheck {
     wanted_.slots += aligned(slots, kWindowSlotAlign);
     window.pieces = static_cast<std::uint16_t>(pieces);
     window.first_piece = told ? wanted_.pieces_told : -1;
-    wanted_.pieces_told += told ? pieces : 0;
+    wanted_.pieces_told += told ? aligned(pieces, 4) : 0;
     const bool row_cells = cut_ && window.partial < 0;
     window.first_row_cell = row_cells ? wanted_.row_cells : -1;
     wanted_.row_cells += row_cells ? window.rows + 1 : 0;
@@ -560,9 +579,14 @@ class PackedCheck {
     }
   }
 
-  /// Slots and slices of a window beyond its own are zero; `end` is where its own end.
+  /// Slots, pieces and slices of a window beyond its own are zero; `end` is where its own end.
   void check_rest(const Place& end) const {
     const std::int64_t next = end.window + 1;
+    const std::int64_t told = windows_[end.window].first_piece;
+    for (std::int64_t i = end.piece; told >= 0 && i < told + aligned(end.piece - told, 4); ++i) {
+      require_equal(p_.lengths[i], 0, "length ", i, ", which belongs to no piece,");
+      require_equal(p_.cells[i], 0, "cell ", i, ", which belongs to no piece,");
+    }
     const std::int64_t last = next < h_.windows ? windows_[next].first_slot : h_.slots;
     for (std::int64_t slot = end.slot; slot < last; ++slot)
       check_unused_slot(slot);

@@ -74,7 +74,8 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
     out << "; they stage up to " << header.columns_most << " columns of x";
   out << "\n  slices    up to " << header.slices_most << " a window, of " << kLanes << " pieces";
   if (shape.lane_pieces > 1)
-    out << ", or of " << kLanes * shape.lane_pieces << " where lengths are equal";
+    out << (shape.wide_fill < 100 ? ", or of up to " : ", or of ") << kLanes * shape.lane_pieces
+        << (shape.wide_fill < 100 ? " where lengths are similar" : " where lengths are equal");
   out << "\n";
 }
 

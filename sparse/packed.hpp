@@ -21,13 +21,15 @@ inline constexpr int kLanePiecesMost = lane_pieces_most(sizeof(E));
 /// What a plan chooses for a whole matrix.
 struct Shape {
   std::int32_t lane_pieces = 1;     // of wide slices: kLanePiecesMost, or 1 for none
+  std::int32_t wide_fill = 100;     // of the slots of a wide slice, percent that are entries; 25 ..
   std::int32_t piece_most = 255;    // entries of a piece, 4 .. 255
   std::int32_t row_cost = 4;        // of a row, in entries, where windows are cut
   std::int32_t granule = 1;         // rows a window begins at are multiples of it
   std::int32_t window_cost = 8192;  // a multiple of piece_most, at most kWindowCostMost
   std::int32_t stage_most = 0;      // columns of x that a window may stage in shared memory
   std::int32_t bands = 0;           // up to 65536 that windows are ordered by if rows are split
-  std::int32_t hot_least = 0;  // sampled entries of a hot column; 0: none is. Needs stage_most 0
+  // Sampled entries of a hot column; 0: none is. Needs stage_most 0 and wide_fill 100.
+  std::int32_t hot_least = 0;
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
@@ -47,8 +49,8 @@ inline constexpr int kHotTeams = 8;
 enum class IndexKind : std::uint8_t { shared, staged, offset8, offset16, absolute };
 inline constexpr int kIndexKinds = 5;
 
-/// What a warp multiplies: pieces side by side, at most kLanes, or exactly kLanes * lane_pieces of
-/// equal length ("wide").
+/// What a warp multiplies: pieces side by side, at most kLanes or, of a wide slice, more than that
+/// and at most kLanes * lane_pieces.
 struct Slice {
   std::uint16_t first_slot;   // from the window's, in units of kSlotUnit slots
   std::uint16_t first_index;  // from the window's, in units of kIndexUnit bytes
@@ -68,6 +70,7 @@ inline constexpr int kSlotUnit = 4;          // slots; 65536 units hold 2 kWindo
 inline constexpr int kWindowSlotAlign = 16;  // slots
 inline constexpr int kIndexUnit = 16;        // bytes
 inline constexpr int kBaseUnit = 4;          // bases
+inline constexpr int kPieceUnit = 4;         // of a window's lengths and cells
 
 /// What a thread block multiplies.
 struct alignas(16) Window {
@@ -251,11 +254,37 @@ constexpr std::uint16_t band_of(const Window& window, const PackedHeader& header
   return static_cast<std::uint16_t>(before * header.shape.bands / all);
 }
 
-/// Pieces of the slice that begins at piece `first` of a window's, sorted: `left` are left, and
-/// the wide slice from there on, if there are as many, is `even` (all of one length).
-constexpr int slice_width(int left, bool even, int lane_pieces) {
-  if (lane_pieces > 1 && left >= kLanes * lane_pieces && even) return kLanes * lane_pieces;
-  return left < kLanes ? left : kLanes;
+/// The pieces that a slice could have, where `left` of a window's, sorted, are left.
+struct NextPieces {
+  int left;
+  int depth;     // entries of the first one
+  int shortest;  // entries of the last one of the first wide_width()
+  int alike;     // of these, that have `depth` entries
+};
+constexpr int wide_width(int left, const Shape& shape) {
+  const int most = kLanes * shape.lane_pieces;
+  return left < most ? left : most;
+}
+/// Pieces of the slice: those of one length if they fill three quarters of a wide one, all of a
+/// wide one if entries fill as much as they should, or as many as there are lanes. Slices begin at
+/// multiples of kPieceUnit.
+constexpr int slice_width(const NextPieces& next, const Shape& shape) {
+  const int most = kLanes * shape.lane_pieces;
+  const int wide = wide_width(next.left, shape);
+  if (shape.lane_pieces > 1 && next.left > kLanes) {
+    if (shape.wide_fill < 100 && 4 * next.alike >= 3 * most)
+      return next.alike == next.left ? next.left : next.alike / kPieceUnit * kPieceUnit;
+    if (100 * wide * next.shortest >= shape.wide_fill * most * next.depth) return wide;
+  }
+  return next.left < kLanes ? next.left : kLanes;
+}
+constexpr bool is_wide(const Slice& slice) {
+  return slice.width > kLanes;
+}
+/// Slots of a slice that has so many entries: where it is wide, a step has one for each piece that
+/// there could be.
+constexpr int slots_of(const Slice& slice, int entries, int lane_pieces) {
+  return is_wide(slice) ? slice.depth * kLanes * lane_pieces : entries;
 }
 /// Whether sums of rows can go to y piece by piece, for most lanes write side by side: of `pieces`
 /// in slice order, `breaks` have another cell than the next of the piece before.
@@ -263,14 +292,10 @@ constexpr bool in_runs(int pieces, int breaks) {
   constexpr int kRun = 8;  // pieces, on average; 16 bytes of halves
   return kRun * breaks <= pieces;
 }
-/// Pieces of a lane.
-constexpr int lane_pieces_of(int width) {
-  return width <= kLanes ? 1 : width / kLanes;
-}
 /// Whether a window stages `span` columns, from its least to its greatest, for `entries` that are
 /// in slices of other kinds than shared.
 constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
-  return span <= shape.stage_most && entries >= span;
+  return span <= shape.stage_most && 2 * entries >= span;
 }
 constexpr bool has_bases(IndexKind kind) {
   return kind != IndexKind::staged && kind != IndexKind::absolute;

@@ -79,12 +79,18 @@ constexpr std::int64_t kRoundMost = kHubsAtOnce * 9216;
 // Windows that are made larger to stage the columns that their rows reach: such rows have so many
 // entries at least, and there are so many windows.
 constexpr std::int64_t kReachingMean = 16;
-constexpr int kReachedMost = 16'384;  // columns
+constexpr int kReachedMost = 16'384;   // columns
+constexpr double kReachSpread = 1.15;  // what most rows reach, over the mean
 constexpr std::int64_t kWindowsLeast = 500;
 // Windows of split rows are multiplied beside those of other rows that read the same part of x,
 // where x is more than stays in the L2 beside all that passes through.
 constexpr std::int64_t kNearBytes = 24 << 20;
 constexpr std::int32_t kBands = 1024;
+// Slots of a wide slice that are entries for sure, in percent: of pieces of any lengths, or of
+// nearly one where rows are alike (others take their common offsets from them) and for elements of
+// 8 bytes, whose ragged steps cost more.
+constexpr int kFillAny = 30;
+constexpr int kFillAlike = 75;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
 
@@ -126,6 +132,7 @@ struct Kind {
   // Hubs whose windows can stage columns too: what all of a block has is small.
   bool heavy_halves = hubs && !scattered && bytes == 2 && facts.nnz >= kLargeLeast;
   bool far = kFarReach * facts.reach >= facts.cols;  // columns
+  bool sparse = 2 * facts.empty > facts.rows;
 };
 
 /// Slices of small matrices that a multiprocessor has at once: the kernel for pieces of up to 8
@@ -258,6 +265,13 @@ void shape_regular(Shape& shape, const Kind& kind) {
   shape.window_cost = static_cast<std::int32_t>(long_rows_window(kind));
 }
 
+/// How full wide slices are to be, in percent.
+int wide_fill(const Kind& kind) {
+  if (kind.mean > kAlignedMost && kind.regular) return kind.bytes == 2 ? kFillAny : kFillAlike;
+  const bool alike = kind.regular && 4 * kind.facts.longest <= 5 * kind.mean;
+  return alike || kind.bytes >= 8 ? kFillAlike : kFillAny;
+}
+
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
 /// few of many windows, nor for columns of which each is hardly read again.
 void stage_columns(Shape& shape, const Kind& kind) {
@@ -284,7 +298,7 @@ void widen_windows(Shape& shape, const Kind& kind) {
   if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
   const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
   const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  const double reach = 1.15 * static_cast<double>(facts.reach);  // that of most rows
+  const double reach = kReachSpread * static_cast<double>(facts.reach);
   const auto span = [&](double rows) { return reach + rows * advance; };
   const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
   const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
@@ -298,6 +312,19 @@ void widen_windows(Shape& shape, const Kind& kind) {
   if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
   shape.window_cost = static_cast<std::int32_t>(
       std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
+}
+
+/// The work of a window of a large matrix where most rows are empty: so many rows that these read
+/// most of the columns that they reach, which are staged, if they have room; 0 where they have not.
+std::int64_t staging_window(const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  if (kind.bytes >= 8) return 0;
+  const std::int64_t work = kind.bytes == 2 ? 36'864 : 28'672;
+  const double rows = static_cast<double>(work) * static_cast<double>(facts.rows) /
+                      static_cast<double>(facts.nnz + Shape{}.row_cost * facts.rows);
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  const double span = kReachSpread * static_cast<double>(facts.reach) + rows * advance;
+  return span <= kReachedMost ? work : 0;
 }
 
 /// The work of a window where rows are not alike.
@@ -314,11 +341,15 @@ std::int64_t irregular_window(const Kind& kind, int row_cost) {
                                                               : kWindowsInRound;
     return std::clamp<std::int64_t>(work / windows, kWholeMost, kind.far ? most : kRoundMost);
   }
-  const bool sparse = 2 * facts.empty > facts.rows;
-  if (sparse || kind.hubs) {
-    const std::int64_t windows = sparse ? kSparseAtOnce : 3 * kWindowsInRound;
+  const bool large = facts.nnz >= kLargeLeast;
+  if (kind.sparse && large && !kind.hubs)
+    return std::max<std::int64_t>(staging_window(kind), 21'504);
+  if (kind.sparse || kind.hubs) {
+    const std::int64_t windows = kind.sparse ? kSparseAtOnce : 3 * kWindowsInRound;
     return std::clamp<std::int64_t>(work / windows, 3072, most);
   }
+  if (large && kind.mean >= kReachingMean && kind.bytes < 8)
+    return ceil_div(work, kStagingInRound * ceil_div(work, kStagingInRound * 28'672));
   const std::int64_t rounds =
       std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * kRoundWork), 1, 3);
   return std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * rounds), 1536, most);
@@ -335,6 +366,8 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   shape.window_cost = static_cast<std::int32_t>(irregular_window(kind, shape.row_cost));
   const bool near = facts.cols * kind.bytes <= kNearBytes;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
+  if (kind.sparse && !kind.hubs && facts.nnz >= kLargeLeast && staging_window(kind) > 0)
+    shape.stage_most = kReachedMost;
 }
 
 /// Has the columns that many entries are in listed, and their x held in shared memory.
@@ -375,7 +408,7 @@ bool prefers_wide(const Kind& kind) {
           filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||
          (kind.regular && kind.mean <= 5 && facts.rows >= kWideShortestLeast) ||
          (kind.regular && aligned && facts.rows >= kWideAlignedLeast) ||
-         (2 * facts.empty > facts.rows && facts.rows >= kWideRowsLeast);
+         (kind.sparse && facts.rows >= kWideRowsLeast);
 }
 
 }  // namespace
@@ -433,6 +466,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
     shape_single(shape, kind);
   } else {
     shape.lane_pieces = lane_pieces_most(size_of(dtype));
+    shape.wide_fill = wide_fill(kind);
     if (kind.regular) {
       shape_regular(shape, kind);
     } else {

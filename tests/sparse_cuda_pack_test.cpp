@@ -253,12 +253,14 @@ TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
         sparse::CheckedCsr<T>(Stream(Device::cpu()), a.view()).facts(), kDType<T>);
     expect_packed_alike(stream, a, chosen, random);
     const Shape small{.lane_pieces = sparse::kLanePiecesMost<T>,
+                      .wide_fill = 60,
                       .piece_most = 16,
                       .granule = kind % 2 == 0 ? 1 : 32,
                       .window_cost = 160,
                       .stage_most = 1000};
     expect_packed_alike(stream, a, small, random);
     const Shape large{.lane_pieces = sparse::kLanePiecesMost<T>,
+                      .wide_fill = 75,
                       .piece_most = 64,
                       .window_cost = 32'768,
                       .stage_most = 8192};

@@ -24,6 +24,7 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
   Random random(1);
   for (const int granule : {1, 10}) {
     const Shape shape{.lane_pieces = sparse::kLanePiecesMost<TypeParam>,
+                      .wide_fill = granule == 1 ? 60 : 100,
                       .piece_most = 20,
                       .granule = granule,
                       .window_cost = 600};
@@ -135,6 +136,35 @@ TYPED_TEST(SparsePack, UpdatePutsValuesWherePackingDoes) {
     const sparse::CheckedCsr<TypeParam> updated(packed.stream(), a.view());
     ASSERT_EQ(sparse::check_packed(packed.packed.view(), updated.csr()), "");
   }
+}
+
+// Rows of one window by how many there are of each length, and the widths of their slices.
+TEST(SparsePackSlice, IsWideWhereEntriesFillIt) {
+  const auto widths = [](std::vector<std::pair<int, int>> rows, int wide_fill) {
+    std::vector<std::int64_t> lengths;
+    for (const auto& [count, length] : rows)
+      lengths.insert(lengths.end(), count, length);
+    Random random(6);
+    const auto a = matrix_of<float>(lengths, 10, random, uniform<float>);
+    const PackedOnHost<float> packed(
+        a.view(),
+        {.lane_pieces = 4, .wide_fill = wide_fill, .piece_most = 16, .window_cost = 16'000});
+    EXPECT_EQ(packed.violation(), "");
+    std::vector<int> found;
+    for (int i = 0; i < packed.packed.header.slices_most; ++i)
+      found.push_back(packed.packed.slices.data()[i].width);
+    return found;
+  };
+  using Widths = std::vector<int>;
+  EXPECT_EQ(widths({{128, 5}, {127, 4}}, 100), (Widths{128, 32, 32, 32, 31}));
+  EXPECT_EQ(widths({{128, 5}, {127, 4}}, 99), (Widths{128, 127}));
+  EXPECT_EQ(widths({{103, 5}, {4, 4}}, 99), (Widths{100, 7}));  // multiples of 4 pieces
+  EXPECT_EQ(widths({{95, 5}, {40, 4}}, 99), (Widths{32, 32, 32, 32, 7}));
+  EXPECT_EQ(widths({{95, 5}, {40, 4}}, 80), (Widths{128, 7}));
+  EXPECT_EQ(widths({{95, 5}, {40, 4}}, 81), (Widths{32, 32, 32, 32, 7}));
+  EXPECT_EQ(widths({{33, 5}}, 25), (Widths{33}));
+  EXPECT_EQ(widths({{33, 5}}, 26), (Widths{32, 1}));
+  EXPECT_EQ(widths({{32, 5}}, 25), (Widths{32}));
 }
 
 // The page's drawing: a slice of 32 pieces, of 5 and 3 entries; a wide one of 128 pieces, 4 a lane;
@@ -371,8 +401,8 @@ TEST(SparsePackKinds, ChangeAtTheirLimits) {
   EXPECT_EQ(kind(65536, false, 0), IndexKind::absolute);
   EXPECT_EQ(kind(49, false, 50), IndexKind::staged);  // 50 columns
   EXPECT_EQ(kind(50, false, 50), IndexKind::offset8);
-  EXPECT_EQ(kind(63, false, 8000), IndexKind::staged);  // 64 entries for 64 columns
-  EXPECT_EQ(kind(64, false, 8000), IndexKind::offset8);
+  EXPECT_EQ(kind(127, false, 8000), IndexKind::staged);  // 64 entries for 128 columns
+  EXPECT_EQ(kind(128, false, 8000), IndexKind::offset8);
 }
 
 TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {
@@ -440,6 +470,7 @@ struct EverySort {
 
   CsrMatrix<T> a;
   Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
+              .wide_fill = 80,
               .piece_most = 5,
               .row_cost = 1,
               .granule = 1,
@@ -465,7 +496,7 @@ TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
     for (int j = 0; j < window.slices; ++j) {
       const sparse::Slice& slice = view.slices[i * view.header.slices_most + j];
       listed += slice.listed;
-      wide += slice.width > sparse::kLanes;
+      wide += sparse::is_wide(slice);
     }
   }
   for (const int count : {direct, gaps, cut, split, listed, told, staged, wide})
@@ -487,6 +518,7 @@ struct HotColumnsExample {
     }
     shape.stage_most = 0;
     shape.hot_least = 5;
+    shape.wide_fill = 100;
   }
 
   static constexpr std::int32_t kHot[] = {5, 140, 70'000};
@@ -528,7 +560,8 @@ TYPED_TEST(SparsePack, HotColumnsAreGivenByTheirPlaces) {
       const bool differ = slice.depth != slice.shortest;
       const std::uint8_t* const lengths = view.lengths + window.first_piece + slice.first_piece;
       sparse::cpu::for_each_slot(
-          slice, [&](int piece) { return differ ? lengths[piece] : slice.depth; },
+          slice, view.header.shape.lane_pieces,
+          [&](int piece) { return differ ? lengths[piece] : slice.depth; },
           [&](int /*step*/, int /*piece*/, int slot) {
             marked += (indices[slot] & sparse::kHotBit) != 0 ? 1 : 0;
           });
@@ -555,6 +588,7 @@ TYPED_TEST(SparsePack, HotColumnsAreMultipliedExactly) {
 // None is hot enough: slices are as they are without.
 TYPED_TEST(SparsePack, ShapesWithoutHotColumnsChangeNothing) {
   EverySort<TypeParam> example;
+  example.shape.wide_fill = 100;
   example.shape.stage_most = 0;
   example.shape.hot_least = 1000;
   const PackedOnHost<TypeParam> none(example.a.view(), example.shape);
@@ -831,7 +865,7 @@ TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
     const Shape far = sparse::choose_shape(facts, dtype);
     facts.reach = 300'000;
     const Shape anywhere = sparse::choose_shape(facts, dtype);
-    EXPECT_GT(far.window_cost, 2 * near.window_cost);
+    EXPECT_GT(2 * far.window_cost, 3 * near.window_cost);
     EXPECT_EQ(far.stage_most, 16'384);
     EXPECT_LE(
         far.stage_most * size_of(dtype) + sparse::kCellsLimit * (size_of(dtype) < 8 ? 4U : 8U),

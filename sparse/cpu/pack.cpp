@@ -91,19 +91,12 @@ struct IndexExtent {
   std::int64_t bases;  // a multiple of kBaseUnit
 };
 
-IndexExtent index_extent(const Slice& slice, std::int64_t entries) {
+IndexExtent index_extent(const Slice& slice, int slots) {
   const std::int64_t bytes = slice.kind == IndexKind::shared
                                  ? slice.width * static_cast<int>(sizeof(std::uint16_t))
-                                 : entries * index_bytes(slice.kind);
+                                 : slots * index_bytes(slice.kind);
   return {round_up(bytes, kIndexUnit) / kIndexUnit,
           has_bases(slice.kind) ? round_up(slice.depth, kBaseUnit) : 0};
-}
-
-std::int64_t entries_of(std::span<const Piece> pieces) {
-  std::int64_t entries = 0;
-  for (const Piece& piece : pieces)
-    entries += piece.length;
-  return entries;
 }
 
 /// Visits the windows with their pieces in slice order: visit(number, pieces). Threads share them.
@@ -146,8 +139,9 @@ class ColumnPlacement {
       if (slice.kind != IndexKind::shared) slice.kind = unshared_kind(i);
       slice.first_index = static_cast<std::uint16_t>(window_.first_index);
       slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
-      const std::int64_t entries = entries_of(own(i));
-      const IndexExtent extent = index_extent(slice, entries);
+      const int entries = entries_of(own(i));
+      const IndexExtent extent =
+          index_extent(slice, slots_of(slice, entries, header_.shape.lane_pieces));
       window_.first_index += extent.units;
       window_.first_base += extent.bases;
       kind_entries[static_cast<int>(slice.kind)] += entries;
@@ -205,9 +199,10 @@ void place_columns(Placement& placement, const Csr<T>& a) {
 
 /// The values of a slice from those of its window's entries.
 template <class T>
-void fill_values(const Slice& slice, std::span<const Piece> pieces, const T* entries, T* slots) {
+void fill_values(const Slice& slice, int lane_pieces, std::span<const Piece> pieces,
+                 const T* entries, T* slots) {
   for_each_slot(
-      slice, [&](int piece) { return pieces[piece].length; },
+      slice, lane_pieces, [&](int piece) { return pieces[piece].length; },
       [&](int step, int piece, int slot) { slots[slot] = entries[pieces[piece].entry(step)]; });
 }
 
@@ -229,7 +224,7 @@ class WindowFill {
     for (int i = 0; i < window_.slices; ++i) {
       const Slice& slice = slices_[i];
       const std::span<const Piece> own = pieces_in(slice, pieces_);
-      fill_values(slice, own, a_.values + window_.first_entry,
+      fill_values(slice, lane_pieces(), own, a_.values + window_.first_entry,
                   packed_.values.data() + window_.first_slot + slice.first_slot * kSlotUnit);
       fill_columns(slice, SliceColumns(own, a_.columns + window_.first_entry, a_.index_base));
       if (window_.first_piece >= 0) {
@@ -240,6 +235,8 @@ class WindowFill {
   }
 
  private:
+  int lane_pieces() const { return packed_.header.shape.lane_pieces; }
+
   /// Unused slots, bytes and bases stay zero.
   void clear() const {
     const std::int64_t number = &window_ - packed_.windows.data();
@@ -318,7 +315,7 @@ class WindowFill {
   template <class Visit>
   void for_each_column(const Slice& slice, const SliceColumns& columns, Visit visit) const {
     for_each_slot(
-        slice, [&](int piece) { return columns.length(piece); },
+        slice, lane_pieces(), [&](int piece) { return columns.length(piece); },
         [&](int step, int piece, int slot) { visit(slot, step, columns.at(piece, step)); });
   }
 
@@ -328,6 +325,11 @@ class WindowFill {
       packed_.lengths.data()[first + i] = differ ? pieces[i].length : std::uint8_t{0};
       packed_.cells.data()[first + i] = slice.listed == 1 ? pieces[i].cell : std::uint16_t{0};
     }
+    const std::int64_t end = round_up(std::ssize(pieces), kPieceUnit);
+    std::fill(packed_.lengths.data() + first + std::ssize(pieces),
+              packed_.lengths.data() + first + end, std::uint8_t{0});
+    std::fill(packed_.cells.data() + first + std::ssize(pieces), packed_.cells.data() + first + end,
+              std::uint16_t{0});
   }
 
   void fill_row_cells() const {
@@ -470,7 +472,8 @@ void update_values(const PackedView<T>& a, const T* values, T* slots) {
       const std::span<const Piece> pieces = window_pieces.of(i);
       for (int j = 0; j < window.slices; ++j) {
         const Slice& slice = a.slices[i * header.slices_most + j];
-        fill_values(slice, pieces_in(slice, pieces), values + window.first_entry,
+        fill_values(slice, header.shape.lane_pieces, pieces_in(slice, pieces),
+                    values + window.first_entry,
                     slots + window.first_slot + slice.first_slot * kSlotUnit);
       }
     }

@@ -201,10 +201,11 @@ void place_slices(Window& window, std::span<const Piece> pieces, const Shape& sh
   bool told = false;
   slices.clear();
   for (std::size_t first = 0; first < pieces.size(); first += slices.back().width) {
-    const std::size_t left = pieces.size() - first;
-    const std::size_t wide = static_cast<std::size_t>(kLanes) * shape.lane_pieces;
-    const bool even = left >= wide && pieces[first].length == pieces[first + wide - 1].length;
-    const int width = slice_width(static_cast<int>(left), even, shape.lane_pieces);
+    const auto left = static_cast<int>(pieces.size() - first);
+    const std::span<const Piece> wide = pieces.subspan(first, wide_width(left, shape));
+    const auto alike = std::ranges::count(wide, wide.front().length, &Piece::length);
+    const int width = slice_width(
+        {left, wide.front().length, wide.back().length, static_cast<int>(alike)}, shape);
     const std::span<const Piece> own = pieces.subspan(first, width);
     Slice slice{};
     slice.first_slot = static_cast<std::uint16_t>(slot / kSlotUnit);
@@ -214,8 +215,7 @@ void place_slices(Window& window, std::span<const Piece> pieces, const Shape& sh
     slice.shortest = own.back().length;
     slice.listed = breaks_of(own) == 0 ? 0 : 1;
     slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : own.front().cell;
-    for (const Piece& piece : own)
-      slot += piece.length;
+    slot += slots_of(slice, entries_of(own), shape.lane_pieces);
     slot = round_up(slot, kSlotUnit);
     told = told || slice.listed == 1 || slice.depth != slice.shortest;
     slices.push_back(slice);
@@ -256,7 +256,7 @@ Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* r
   for (Window& window : placement.windows) {
     if (window.direct == 0) header.cells_most = std::max(header.cells_most, cells_of(window));
     place_part(window.first_slot, header.slots, kWindowSlotAlign);
-    if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told);
+    if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told, kPieceUnit);
   }
   return placement;
 }

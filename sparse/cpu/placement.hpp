@@ -49,6 +49,13 @@ inline std::span<const Piece> pieces_in(const Slice& slice, std::span<const Piec
   return window.subspan(slice.first_piece, slice.width);
 }
 
+inline int entries_of(std::span<const Piece> pieces) {
+  int entries = 0;
+  for (const Piece& piece : pieces)
+    entries += piece.length;
+  return entries;
+}
+
 /// A packed matrix without its arrays of entries. Kinds, first_index and first_base are zero yet,
 /// and so are the header's counts of what depends on them.
 struct Placement {
@@ -76,16 +83,17 @@ inline bool worth_threads(const PackedHeader& header) {
   return header.nnz + header.rows >= kThreadsLeast;
 }
 
-/// Calls visit(step, piece, slot) for each slot of a slice, in slot order from the slice's first;
-/// length(i) is that of its piece i.
+/// Calls visit(step, piece, slot) for each entry of a slice, in the order of slots, counted from
+/// the slice's first; length(i) is that of its piece i.
 template <class Length, class Visit>
-void for_each_slot(const Slice& slice, Length length, Visit visit) {
+void for_each_slot(const Slice& slice, int lane_pieces, Length length, Visit visit) {
   int slot = 0;
-  if (slice.width > kLanes) {
+  if (is_wide(slice)) {
     for (int step = 0; step < slice.depth; ++step) {
       for (int lane = 0; lane < kLanes; ++lane) {
-        for (int piece = lane; piece < slice.width; piece += kLanes)
-          visit(step, piece, slot++);
+        for (int piece = lane; piece < kLanes * lane_pieces; piece += kLanes, ++slot) {
+          if (piece < slice.width && step < length(piece)) visit(step, piece, slot);
+        }
       }
     }
     return;

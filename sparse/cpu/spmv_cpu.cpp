@@ -92,7 +92,8 @@ class Replay {
     const bool differ = slice.depth != slice.shortest;
     const auto walk = [&](auto column) {
       for_each_slot(
-          slice, [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
+          slice, a_.header.shape.lane_pieces,
+          [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
           [&](int step, int piece, int slot) {
             sums[piece] += product(static_cast<Sum>(values[slot]),
                                    static_cast<Sum>(x_[column(step, piece, slot)]));

@@ -56,35 +56,28 @@ __device__ int threads_of_block() {
 }
 
 /// Cuts a window's sorted pieces into slices: puts their first_piece and width into the tables, and
-/// returns their number. All slices begin at multiples of 32 pieces, so that wide ones can be
-/// looked for at all of these at once.
+/// returns their number.
 template <int kWide>
-__device__ int cut_slices(const PieceTables& tables, int pieces) {
-  __shared__ unsigned
-      even[kCellsLimit / kLanes / kLanes];  // bit g: pieces from 32 g on could be wide
+__device__ int cut_slices(const PieceTables& tables, int pieces, const Shape& shape) {
   __shared__ int count;
-  const int groups = device::ceil_div(pieces, kLanes);
-  if constexpr (kWide > 1) {
+  if (thread_of_block() < kLanes) {
     const auto length = [&](int piece) { return tables.lengths[tables.order[piece]]; };
-    for (int group = thread_of_block(); group < round_up(groups, kLanes);
-         group += threads_of_block()) {
-      const int first = group * kLanes;
-      const int last = first + kLanes * kWide - 1;
-      const bool own = last < pieces && length(first) == length(last);
-      const unsigned word = __ballot_sync(kAllLanes, own);
-      if (lane_of_warp() == 0) even[group / kLanes] = word;
+    int slices = 0;
+    int width = 0;
+    for (int first = 0; first < pieces; first += width, ++slices) {
+      NextPieces next{.left = pieces - first, .depth = length(first)};
+      next.shortest = length(first + wide_width(next.left, shape) - 1);
+#pragma unroll
+      for (int r = 0; r < kWide; ++r) {
+        const int i = first + r * kLanes + lane_of_warp();
+        next.alike += __popc(__ballot_sync(kAllLanes, i < pieces && length(i) == next.depth));
+      }
+      width = slice_width(next, shape);
+      if (lane_of_warp() != 0) continue;
+      tables.slices[slices].first_piece = static_cast<std::uint16_t>(first);
+      tables.slices[slices].width = static_cast<std::uint8_t>(width);
     }
-    __syncthreads();  // all bits are there
-  }
-  if (thread_of_block() == 0) {
-    count = 0;
-    for (int group = 0; group < groups; ++count) {
-      const bool wide = kWide > 1 && (even[group / kLanes] >> (group % kLanes) & 1U) != 0;
-      const int width = slice_width(pieces - group * kLanes, wide, kWide);
-      tables.slices[count].first_piece = static_cast<std::uint16_t>(group * kLanes);
-      tables.slices[count].width = static_cast<std::uint8_t>(width);
-      group += lane_pieces_of(width);
-    }
+    if (lane_of_warp() == 0) count = slices;
   }
   __syncthreads();  // the slices are cut
   return count;
@@ -97,11 +90,11 @@ __device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const S
   LanePieces<kPieces> own;
   own.width = slice.width;
   own.depth = tables.lengths[order[0]];
-  own.length = lane_of_warp() < slice.width ? tables.lengths[order[lane_of_warp()]] : 0;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
     const int cell = i < own.width ? order[i] : 0;
+    own.lengths[r] = i < own.width ? tables.lengths[cell] : 0;
     own.entries[r] = tables.entries[cell];
     own.strides[r] = tables.stride(cell);
   }
@@ -112,7 +105,7 @@ __device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const S
 template <int kWide, class Visit>
 __device__ void with_pieces(const PieceTables& tables, const Slice& slice, Visit visit) {
   if constexpr (kWide > 1) {
-    if (slice.width > kLanes) return visit(pieces_of_lane<kWide>(tables, slice));
+    if (is_wide(slice)) return visit(pieces_of_lane<kWide>(tables, slice));
   }
   visit(pieces_of_lane<1>(tables, slice));
 }
@@ -140,7 +133,7 @@ __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
     unsigned most = 0;
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (step >= pieces.length) continue;
+      if (step >= pieces.lengths[r]) continue;
       const auto column = static_cast<unsigned>(step_columns[r]);
       least = min(least, column);
       most = max(most, column);
@@ -166,12 +159,13 @@ template <int kPieces>
 __device__ void describe_pieces(const LanePieces<kPieces>& pieces, const std::uint16_t* order,
                                 Slice& slice) {
   bool follow = true;
+  int shortest = pieces.depth;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
     follow = follow && (i >= pieces.width || order[i] == order[0] + i);
+    if (i < pieces.width) shortest = min(shortest, pieces.lengths[r]);
   }
-  const int shortest = pieces.length > 0 ? pieces.length : pieces.depth;
   slice.listed = __all_sync(kAllLanes, follow) ? 0 : 1;
   slice.first_cell = slice.listed == 1 ? std::uint16_t{0} : order[0];
   slice.depth = static_cast<std::uint8_t>(pieces.depth);
@@ -196,7 +190,7 @@ __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int3
   Slice slice = tables.slices[i];
   describe_pieces(pieces, tables.order + slice.first_piece, slice);
   const ColumnFacts facts = examine_columns(pieces, columns);
-  const unsigned entries = pieces.total();
+  const unsigned entries = pieces.entries_of_slice();
   __syncwarp();  // all lanes have read the slice
   if (lane_of_warp() != 0) return;
   slice.kind = facts.shared ? IndexKind::shared : any_hot ? IndexKind::absolute : facts.by_steps;
@@ -219,6 +213,7 @@ __device__ void count_breaks(const std::uint16_t* order, int pieces, WindowFacts
 }
 
 /// Where each of the measured slices begins, and the window's sizes, by one warp.
+template <int kWide>
 __device__ void place_slices(const Slice* measured, int count, bool staged, Slice* placed,
                              WindowSizes& sizes) {
   std::uint32_t slot = 0;  // in units, as the other two
@@ -236,11 +231,13 @@ __device__ void place_slices(const Slice* measured, int count, bool staged, Slic
     Slice slice = exists ? measured[i] : Slice{};
     if (staged && slice.kind != IndexKind::shared) slice.kind = IndexKind::staged;
     const std::uint32_t entries = slice.first_index;
+    const auto own_slots =
+        static_cast<std::uint32_t>(slots_of(slice, static_cast<int>(entries), kWide));
     const std::uint32_t bytes = slice.kind == IndexKind::shared
                                     ? slice.width * static_cast<unsigned>(sizeof(std::uint16_t))
-                                    : entries * index_bytes(slice.kind);
+                                    : own_slots * index_bytes(slice.kind);
     const std::uint32_t steps = has_bases(slice.kind) ? slice.depth : 0;
-    slice.first_slot = place(slot, device::ceil_div<std::uint32_t>(entries, kSlotUnit));
+    slice.first_slot = place(slot, device::ceil_div<std::uint32_t>(own_slots, kSlotUnit));
     slice.first_index = place(index, device::ceil_div<std::uint32_t>(bytes, kIndexUnit));
     slice.first_base = place(base, device::ceil_div<std::uint32_t>(steps, kBaseUnit));
     if (!exists) continue;
@@ -277,7 +274,7 @@ __global__ void __launch_bounds__(kThreadsMost)
     facts.least_column = ~0U;
   }
   PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
-  const int slices = cut_slices<kWide>(tables, start.pieces);
+  const int slices = cut_slices<kWide>(tables, start.pieces, a.shape);
   count_breaks(tables.order, start.pieces, facts);
 
   const int warp = thread_of_block() / kLanes;
@@ -292,11 +289,13 @@ __global__ void __launch_bounds__(kThreadsMost)
 
   const std::int64_t span = std::int64_t{facts.most_column} - facts.least_column + 1;
   const bool staged = slices > 0 && a.shape.stage_most > 0 && stages(span, facts.unshared, a.shape);
-  place_slices(tables.slices, slices, staged, a.laid_out + number * a.tables.slices, facts.sizes);
+  place_slices<kWide>(tables.slices, slices, staged, a.laid_out + number * a.tables.slices,
+                      facts.sizes);
   __syncwarp();  // entries of all kinds are there
   if (thread_of_block() != 0) return;
   const bool whole = start.cut == 0 && start.split < 0;  // all rows
-  facts.sizes.of[pieces_told] = facts.told == 1 ? start.pieces : 0;
+  facts.sizes.of[pieces_told] =
+      facts.told == 1 ? static_cast<std::uint32_t>(round_up(start.pieces, kPieceUnit)) : 0;
   facts.sizes.of[row_cells] = start.cut == 1 ? start.rows + 1 : 0;
   all_sizes[number] = facts.sizes;
   Window window{};
@@ -400,13 +399,13 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
   unsigned least = ~0U;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
-    first[r] = pieces.length > 0 ? static_cast<unsigned>(columns[pieces.entries[r]]) : ~0U;
+    first[r] = pieces.lengths[r] > 0 ? static_cast<unsigned>(columns[pieces.entries[r]]) : ~0U;
     least = min(least, first[r]);
   }
   least = __reduce_min_sync(kAllLanes, least);
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
-    if (pieces.length > 0)
+    if (pieces.lengths[r] > 0)
       offsets[r * kLanes + lane] = static_cast<std::uint16_t>(first[r] - least);
   }
   constexpr int kUnit = kIndexUnit / static_cast<int>(sizeof(std::uint16_t));
@@ -431,7 +430,7 @@ __device__ void fill_distances(const LanePieces<kPieces>& pieces, const std::int
       own[r] = static_cast<Distance>(static_cast<unsigned>(step_columns[r]) - origin);
     writer.store(step, own);
   });
-  writer.pad(distances + round_up(pieces.total(), kIndexUnit / sizeof(Distance)));
+  writer.pad(distances + round_up(pieces.slots_of_slice(), kIndexUnit / sizeof(Distance)));
 }
 
 /// Columns or, of hot ones, their places.
@@ -444,14 +443,14 @@ __device__ void fill_hot(const LanePieces<kPieces>& pieces, const std::int32_t* 
     std::uint32_t own[kPieces] = {};
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (step >= pieces.length) continue;
+      if (step >= pieces.lengths[r]) continue;
       const std::uint32_t column = static_cast<unsigned>(step_columns[r]) - index_base;
       const std::int32_t place = __ldg(hot_places + column);
       own[r] = place < 0 ? column : kHotBit | static_cast<std::uint32_t>(place);
     }
     writer.store(step, own);
   });
-  writer.pad(indices + round_up(pieces.total(), kIndexUnit / sizeof(std::uint32_t)));
+  writer.pad(indices + round_up(pieces.slots_of_slice(), kIndexUnit / sizeof(std::uint32_t)));
 }
 
 /// Offsets from the least column of each step, its base.
@@ -463,7 +462,7 @@ __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32
     unsigned least = ~0U;
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      if (step < pieces.length) least = min(least, static_cast<unsigned>(step_columns[r]));
+      if (step < pieces.lengths[r]) least = min(least, static_cast<unsigned>(step_columns[r]));
     }
     least = __reduce_min_sync(kAllLanes, least);
     if (lane_of_warp() == 0) bases[step] = least - index_base;
@@ -473,7 +472,7 @@ __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32
       own[r] = static_cast<Offset>(static_cast<unsigned>(step_columns[r]) - least);
     writer.store(step, own);
   });
-  writer.pad(offsets + round_up(pieces.total(), kIndexUnit / sizeof(Offset)));
+  writer.pad(offsets + round_up(pieces.slots_of_slice(), kIndexUnit / sizeof(Offset)));
 }
 
 template <int kPieces>
@@ -510,10 +509,16 @@ __device__ void fill_columns(const PackArguments& a, const Window& window, const
   if (has_bases(slice.kind) && step < round_up(pieces.depth, kBaseUnit)) bases[step] = 0;
 }
 
-/// Lengths and cells of a slice, where it needs them.
+/// Lengths and cells of a slice, where it needs them, and zeros behind those of the last one.
 __device__ void fill_pieces(const Slice& slice, const PieceTables& tables, std::uint8_t* lengths,
                             std::uint16_t* cells) {
-  for (int i = lane_of_warp(); i < slice.width; i += kLanes) {
+  const int end = static_cast<int>(round_up(slice.width, kPieceUnit));
+  for (int i = lane_of_warp(); i < end; i += kLanes) {
+    if (i >= slice.width) {
+      lengths[i] = 0;
+      cells[i] = 0;
+      continue;
+    }
     const std::uint16_t cell = tables.order[slice.first_piece + i];
     lengths[i] = slice.depth != slice.shortest ? tables.lengths[cell] : std::uint8_t{0};
     cells[i] = slice.listed == 1 ? cell : std::uint16_t{0};

@@ -112,7 +112,6 @@ __device__ void copy_slice(const PackedView<E>& a, const Window& window, const S
   LanePieces<kPieces> pieces;
   pieces.width = slice.width;
   pieces.depth = slice.depth;
-  pieces.length = 0;
 #pragma unroll
   for (int r = 0; r < kPieces; ++r) {
     const int i = r * kLanes + lane_of_warp();
@@ -120,13 +119,13 @@ __device__ void copy_slice(const PackedView<E>& a, const Window& window, const S
     const int cell = exists ? cell_of(a, window, slice, i) : 0;
     pieces.entries[r] = tables.entries[cell];
     pieces.strides[r] = tables.stride(cell);
-    if (exists) pieces.length = tables.lengths[cell];
+    pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
   }
   SlotWriter<kPieces, E> writer(pieces, slots);
   for_each_step(pieces, source,
                 [&](int step, const E(&entries)[kPieces]) { writer.store(step, entries); });
   const bool last = slice.first_piece + slice.width == window.pieces;
-  const std::int64_t end = slice.first_slot * kSlotUnit + pieces.total();
+  const std::int64_t end = slice.first_slot * kSlotUnit + pieces.slots_of_slice();
   const std::int64_t aligned = round_up(end, last ? kWindowSlotAlign : kSlotUnit);
   writer.pad(slots + (aligned - slice.first_slot * kSlotUnit));
 }
@@ -165,7 +164,7 @@ __global__ void __launch_bounds__(kThreadsMost)
   for (int i = warp; i < window.slices; i += warps) {
     const Slice slice = slices[i];
     E* const target = slots + window.first_slot + slice.first_slot * kSlotUnit;
-    if (kWide > 1 && slice.width > kLanes) {
+    if (kWide > 1 && is_wide(slice)) {
       copy_slice<kWide>(a, window, slice, tables, source, target);
     } else {
       copy_slice<1>(a, window, slice, tables, source, target);

@@ -110,18 +110,21 @@ class SliceMma {
         indices_(reinterpret_cast<const Index*>(slice.indices)),
         lane_(lane) {}
 
-  /// `length`: of the lane's piece, where a lane has one.
-  __device__ void walk(Sum (&sums)[kPieces], int length) const {
+  /// `lengths`: of the lane's pieces.
+  __device__ void walk(Sum (&sums)[kPieces], const int (&lengths)[kPieces]) const {
     for (int group = 0; group < kLanes / 8; ++group) {  // pieces 8 group .. 8 group + 7 of each r
       const Place place = place_of(group * 8 + lane_ / 4);
-      const int own = __shfl_sync(kWholeWarp, length, place.lane);
+      int own[kPieces];
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r)
+        own[r] = __shfl_sync(kWholeWarp, lengths[r], place.lane);
       DiagonalBlock<E, kPath> block[kPieces];
       int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
       for (int k = 0; k < slice_.depth; k += kFragments * kDepth) {
         Steps steps[kFragments];
 #pragma unroll
         for (int i = 0; i < kFragments; ++i)
-          load(k + i * kDepth, place, own, length, ragged, steps[i]);
+          load(k + i * kDepth, place, own[0], lengths[0], ragged, steps[i]);
         __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
 #pragma unroll
         for (int i = 0; i < kFragments; ++i)
@@ -174,21 +177,22 @@ class SliceMma {
     return k + lane_ % 4 * kOwn + i;
   }
 
-  /// Values and columns of the fragment at step k, of pieces of `own` entries; `length`: of the
-  /// lane's own piece.
+  /// Values and columns of the fragment at step k; of pieces of `own` entries, if the slice is not
+  /// wide; `length`: of the lane's own piece.
   __device__ void load(int k, const Place& place, int own, int length, int& ragged,
                        Steps& steps) const {
     int first[kOwn];  // slots of piece 0 in the lane's steps
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
-      const bool whole = k + i < slice_.shortest;
-      if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * slice_.width : ragged;
+      const bool whole = kPieces > 1 || k + i < slice_.shortest;
+      const int width = kPieces > 1 ? kPieces * kLanes : slice_.width;
+      if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * width : ragged;
       if (kPieces == 1 && !whole) ragged += __popc(__ballot_sync(kWholeWarp, k + i < length));
     }
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const int step = own_step(k, i);
-      const bool exists = step < own;
+      const bool exists = step < (kPieces > 1 ? slice_.depth : own);
       const int slot = first[i] + place.lane * kPieces;
       std::uint32_t base = 0;
       Index index[kPieces];
@@ -209,12 +213,12 @@ class SliceMma {
     }
   }
 
-  __device__ void gather(int k, int own, Steps& steps) const {
+  __device__ void gather(int k, const int (&own)[kPieces], Steps& steps) const {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const bool exists = own_step(k, i) < own;
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
+        const bool exists = own_step(k, i) < own[r];
         if constexpr (kKind == IndexKind::staged) {
           steps.factor[r][i] = exists ? x_[steps.column[i][r]] : E{};
         } else {

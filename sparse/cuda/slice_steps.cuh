@@ -13,24 +13,32 @@ __device__ inline int lane_of_warp() {
   return static_cast<int>(threadIdx.x % kLanes);
 }
 
-/// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice. A slice is wide
-/// where a lane has several; all its pieces are equally long.
+/// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice, which is wide
+/// where a lane has several.
 template <int kPieces>
 struct LanePieces {
   std::uint32_t entries[kPieces];  // first entry of each, from the window's
   std::uint32_t strides[kPieces];  // from entry to entry
-  int length;                      // of each; 0 where there is no piece
+  int lengths[kPieces];            // 0 where there is no piece
   int width;                       // of the slice
   int depth;
 
   /// The slice's entries.
-  __device__ unsigned total() const {
-    return __reduce_add_sync(kAllLanes, static_cast<unsigned>(kPieces * length));
+  __device__ unsigned entries_of_slice() const {
+    unsigned sum = 0;
+#pragma unroll
+    for (const int length : lengths)
+      sum += static_cast<unsigned>(length);
+    return __reduce_add_sync(kAllLanes, sum);
+  }
+  /// The slice's slots.
+  __device__ unsigned slots_of_slice() const {
+    return kPieces > 1 ? static_cast<unsigned>(depth * kLanes * kPieces) : entries_of_slice();
   }
 };
 
 /// visit(step, entries) for each step of the slice by the whole warp: entries[r] is that of the
-/// lane's piece r, if they are longer than `step`. `source` is that of the window's first entry.
+/// lane's piece r, if it is longer than `step`. `source` is that of the window's first entry.
 template <int kPieces, class E, class Visit>
 __device__ void for_each_step(const LanePieces<kPieces>& pieces, const E* source, Visit visit) {
   // Loads in flight. The rest of a sector of 32 bytes is read while the first cache has it: by the
@@ -42,7 +50,7 @@ __device__ void for_each_step(const LanePieces<kPieces>& pieces, const E* source
     for (int i = 0; i < kBatchSteps; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        if (first + i < pieces.length)
+        if (first + i < pieces.lengths[r])
           entries[i][r] = __ldg(source + (pieces.entries[r] + (first + i) * pieces.strides[r]));
       }
     }
@@ -64,10 +72,14 @@ class SlotWriter {
   __device__ void store(int step, const E (&entries)[kPieces]) {
     const int lane = lane_of_warp();
     if constexpr (kPieces > 1) {
-      device::store_streaming(slots_ + lane * kPieces, entries);
-      slots_ += pieces_.width;
+      E word[kPieces];
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r)
+        word[r] = step < pieces_.lengths[r] ? entries[r] : E{};
+      device::store_streaming(slots_ + lane * kPieces, word);
+      slots_ += kLanes * kPieces;
     } else {
-      const bool active = step < pieces_.length;
+      const bool active = step < pieces_.lengths[0];
       if (active) slots_[lane] = entries[0];
       slots_ += __popc(__ballot_sync(kAllLanes, active));
     }

@@ -35,6 +35,8 @@ struct Factors {
 
   /// Slices have columns of this kind.
   static constexpr bool has(IndexKind /*kind*/) { return true; }
+  /// Wide slices may have pieces of different lengths.
+  static constexpr bool kRagged = true;
   /// factor = x[column].
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     device::load_if<Stay::normally>(factor, x + column, exists);
@@ -51,6 +53,7 @@ struct HotFactors {
   static constexpr bool has(IndexKind kind) {
     return kind == IndexKind::shared || kind == IndexKind::absolute;
   }
+  static constexpr bool kRagged = false;
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     const E* const source = (column & kHotBit) != 0 ? staged : x;
     factor = exists ? source[column & ~kHotBit] : E{};
@@ -242,7 +245,22 @@ struct IndexWordOf<IndexKind::absolute> {
   using Type = std::uint32_t;
 };
 
-/// A wide slice, of kPieces pieces a lane.
+__device__ inline int lane_of_warp() {
+  return static_cast<int>(threadIdx.x % kLanes);
+}
+
+/// A byte, times this, four times.
+inline constexpr std::uint32_t kEachByte = 0x01010101U;
+
+/// By how many steps each of the pieces 4 lane .. 4 lane + 3 of a slice is shorter than the slice
+/// is deep, a byte each, for each lane: pieces that have the step before which so many are left.
+__device__ inline int pieces_longer(std::uint32_t shorter, int left) {
+  const unsigned longer = __vcmpltu4(shorter, static_cast<unsigned>(max(left, 0)) * kEachByte);
+  return static_cast<int>(__reduce_add_sync(kWholeWarp, __popc(longer)) / 8);
+}
+
+/// A wide slice, of kPieces pieces a lane. What is read for a piece that does not exist, of the
+/// last slice of a window, leads to some column that does.
 template <class E, int kPieces, IndexKind kKind>
 class WideWalk {
  public:
@@ -254,18 +272,25 @@ class WideWalk {
         bases_(slice.bases),
         left_(slice.depth) {
     if constexpr (kKind == IndexKind::shared) {
-      const auto* const offsets = reinterpret_cast<const Index*>(slice.indices) + lane;
+      const auto* const offsets = reinterpret_cast<const Index*>(slice.indices);
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
-        offset_[r] = __ldg(offsets + r * kLanes);
+        offset_[r] = __ldg(offsets + min(r * kLanes + lane, slice.width - 1));
     }
   }
 
-  /// Adds to the sums of the lane's pieces.
-  template <class SliceFactors>
-  __device__ void add(const SliceFactors& factors, Sum (&sums)[kPieces]) {
-    for (; left_ >= kSteps; left_ -= kSteps)
-      add_steps<kSteps>(factors, sums);
+  /// Adds to the sums of the lane's pieces. Not all of these have the last `ragged` steps; then
+  /// shorter() is as above.
+  template <class SliceFactors, class Shorter>
+  __device__ void add(const SliceFactors& factors, int ragged, Shorter shorter,
+                      Sum (&sums)[kPieces]) {
+    if (kWholeFirst || ragged == 0) {
+      for (; left_ - ragged >= kSteps; left_ -= kSteps)
+        add_steps<kSteps>(factors, sums);
+    }
+    if constexpr (SliceFactors::kRagged) {
+      if (ragged != 0) return add_all_ragged(factors, shorter(), sums);
+    }
     add_rest<kSteps - 1>(factors, sums);
   }
 
@@ -275,6 +300,9 @@ class WideWalk {
   // be loaded for twice as many, where it is no index.
   static constexpr int kGathers = 4;
   static constexpr int kSteps = sizeof(E) == 2 && kKind == IndexKind::shared ? 8 : 4;
+  // Where not all pieces have the steps, fewer of these: registers, which the others lost to them.
+  static constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
+  static constexpr bool kWholeFirst = sizeof(E) > 2;  // steps of ragged slices
   static constexpr int kWidth = kPieces * kLanes;
   using Index = typename IndexWordOf<kKind>::Type;
 
@@ -295,26 +323,56 @@ class WideWalk {
     E value[kCount][kPieces];
   };
 
-  /// The next kCount steps.
+  template <class SliceFactors>
+  __device__ void add_all_ragged(const SliceFactors& factors, std::uint32_t shorter,
+                                 Sum (&sums)[kPieces]) {
+    for (; left_ > 0; left_ -= kRaggedSteps)
+      add_ragged(factors, shorter, sums);
+  }
+
+  /// The next kCount steps, which all pieces have.
   template <int kCount, class SliceFactors>
   __device__ void add_steps(const SliceFactors& factors, Sum (&sums)[kPieces]) {
     Steps<kCount> steps;
-    load(steps);
+    load(steps, [](int /*step*/) { return true; });
     __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
 #pragma unroll
     for (int first = 0; first < kCount; first += kGathers)
-      multiply(steps, first, factors, sums);
-    bases_ += kCount;
-    indices_ += kCount * kWidth;
-    values_ += kCount * kWidth;
+      multiply<kGathers>(
+          steps, first, factors, [](int /*step*/, int /*r*/) { return true; }, sums);
+    advance(kCount);
   }
 
-  template <int kCount>
-  __device__ void load(Steps<kCount>& steps) const {
-    if constexpr (has_bases(kKind)) {
+  /// The next kRaggedSteps steps or what is left of them, which not all pieces have.
+  template <class SliceFactors>
+  __device__ void add_ragged(const SliceFactors& factors, std::uint32_t shorter,
+                             Sum (&sums)[kPieces]) {
+    Steps<kRaggedSteps> steps;
+    load(steps, [&](int step) { return step < left_; });
+    int end[kRaggedSteps];  // of the lane's pieces that have the step, from its first one
 #pragma unroll
-      for (int i = 0; i < kCount; i += kBaseUnit) {
-        std::uint32_t unit[kBaseUnit];
+    for (int i = 0; i < kRaggedSteps; ++i)
+      end[i] = pieces_longer(shorter, left_ - i) - lane_of_warp();
+    __syncwarp();  // as above
+    multiply<kRaggedSteps>(
+        steps, 0, factors, [&](int step, int r) { return r * kLanes < end[step]; }, sums);
+    advance(kRaggedSteps);
+  }
+
+  __device__ void advance(int steps) {
+    bases_ += steps;
+    indices_ += steps * kWidth;
+    values_ += steps * kWidth;
+  }
+
+  /// exists(i): whether the slice has step i of these.
+  template <int kCount, class Exists>
+  __device__ void load(Steps<kCount>& steps, Exists exists) const {
+    if constexpr (has_bases(kKind)) {
+      constexpr int kUnit = kCount == 2 ? 2 : kBaseUnit;
+#pragma unroll
+      for (int i = 0; i < kCount; i += kUnit) {
+        std::uint32_t unit[kUnit];
         device::load_if<Stay::briefly>(unit, bases_ + i, true);
         memcpy(steps.base + i, unit, sizeof(unit));
       }
@@ -324,34 +382,35 @@ class WideWalk {
       if constexpr (kKind == IndexKind::shared) {
         memcpy(steps.index[i], offset_, sizeof(offset_));
       } else {
-        device::load_if<Stay::briefly>(steps.index[i], indices_ + i * kWidth, true);
+        device::load_if<Stay::briefly>(steps.index[i], indices_ + i * kWidth, exists(i));
       }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      device::load_if<Stay::briefly>(steps.value[i], values_ + i * kWidth, true);
+      device::load_if<Stay::briefly>(steps.value[i], values_ + i * kWidth, exists(i));
   }
 
-  /// Adds kGathers of the steps from `first` on, or what is left of them.
-  template <int kCount, class SliceFactors>
+  /// Adds kAtOnce of the steps from `first` on, or what is left of them; exists(i, r): whether
+  /// piece r has step i. Where it has not, zeros are multiplied.
+  template <int kAtOnce, int kCount, class SliceFactors, class Exists>
   __device__ void multiply(const Steps<kCount>& steps, int first, const SliceFactors& factors,
-                           Sum (&sums)[kPieces]) const {
-    E factor[kGathers][kPieces];
+                           Exists exists, Sum (&sums)[kPieces]) const {
+    E factor[kAtOnce][kPieces];
 #pragma unroll
-    for (int i = first; i < first + kGathers && i < kCount; ++i) {
+    for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
         if constexpr (kKind == IndexKind::staged) {
-          factor[i - first][r] = factors.staged[steps.index[i][r]];
+          factor[i - first][r] = exists(i, r) ? factors.staged[steps.index[i][r]] : E{};
         } else {
           std::uint32_t column = steps.index[i][r];
           if constexpr (has_bases(kKind)) column += steps.base[i];
-          factors.load(factor[i - first][r], column, true);
+          factors.load(factor[i - first][r], column, exists(i, r));
         }
       }
     }
 #pragma unroll
-    for (int i = first; i < first + kGathers && i < kCount; ++i) {
+    for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
         sums[r] =

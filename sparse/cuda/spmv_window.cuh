@@ -106,18 +106,21 @@ class RowWriter {
     y_[row] = row_of(sum, held);
   }
 
-  /// The same for kCount rows, none of which is written before all of them are read.
+  /// The same for those of kCount rows that are not -1, none of which is written before all of them
+  /// are read.
   template <int kCount>
   __device__ void write(const int (&rows)[kCount], const Sum (&sums)[kCount]) const {
     Out held[kCount] = {};
     if (adds()) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i)
-        held[i] = y_[rows[i]];
+      for (int i = 0; i < kCount; ++i) {
+        if (rows[i] >= 0) held[i] = y_[rows[i]];
+      }
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      y_[rows[i]] = row_of(sums[i], held[i]);
+    for (int i = 0; i < kCount; ++i) {
+      if (rows[i] >= 0) y_[rows[i]] = row_of(sums[i], held[i]);
+    }
   }
 
   /// The same for kCount rows side by side, a word of y.
@@ -240,13 +243,19 @@ struct ByCudaCores {
     return sum;
   }
 
-  /// Adds to sums[r] of the lane's piece r of a wide slice.
-  template <int kPieces, class E, class SliceFactors, class Sum>
+  /// Adds to sums[r] of the lane's piece r of a wide slice. lengths(): those of pieces 4 lane ..
+  /// 4 lane + 3, a byte each, where pieces differ in length.
+  template <int kPieces, class E, class SliceFactors, class Lengths, class Sum>
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
-                                  const SliceFactors& factors, int lane, Sum (&sums)[kPieces]) {
+                                  const SliceFactors& factors, int lane, Lengths lengths,
+                                  Sum (&sums)[kPieces]) {
     with_kind(kind, [&](auto constant) {
-      if constexpr (SliceFactors::has(constant.value))
-        WideWalk<E, kPieces, constant.value>(slice, lane).add(factors, sums);
+      if constexpr (SliceFactors::has(constant.value)) {
+        WideWalk<E, kPieces, constant.value>(slice, lane)
+            .add(
+                factors, slice.depth - slice.shortest,
+                [&] { return slice.depth * kEachByte - lengths(); }, sums);
+      }
     });
   }
 };
@@ -259,16 +268,26 @@ struct ByTensorCores {
                              int lane, int length) {
     decltype(device::widen(E{})) sums[1];
     with_kind(kind, [&](auto constant) {
-      SliceMma<E, kPath, 1, constant.value>(slice, factors, lane).walk(sums, length);
+      SliceMma<E, kPath, 1, constant.value>(slice, factors, lane).walk(sums, {length});
     });
     return sums[0];
   }
 
-  template <int kPieces, class E, class Sum>
+  template <int kPieces, class E, class Lengths, class Sum>
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
-                                  const Factors<E>& factors, int lane, Sum (&sums)[kPieces]) {
+                                  const Factors<E>& factors, int lane, Lengths lengths,
+                                  Sum (&sums)[kPieces]) {
+    const bool even = slice.shortest == slice.depth;
+    const std::uint32_t word = even ? slice.depth * kEachByte : lengths();
+    int own[kPieces];
+#pragma unroll
+    for (int r = 0; r < kPieces; ++r) {
+      const unsigned four = __shfl_sync(kWholeWarp, word, r * (kLanes / 4) + lane / 4);
+      own[r] =
+          r * kLanes + lane < slice.width ? static_cast<int>(four >> (lane % 4 * 8) & 255U) : 0;
+    }
     with_kind(kind, [&](auto constant) {
-      SliceMma<E, kPath, kPieces, constant.value>(slice, factors, lane).walk(sums, slice.depth);
+      SliceMma<E, kPath, kPieces, constant.value>(slice, factors, lane).walk(sums, own);
     });
   }
 };
@@ -427,7 +446,7 @@ class WindowProduct {
     const Factors<E> factors{device::opaque(product_.x), staged_};
     const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
         view_of(slice), slice.kind, factors, lane(), piece.length, [&] { prepare(); });
-    if (piece.exists) leave({piece.cell}, {sum});
+    leave({piece.cell}, {sum});
     return range;
   }
 
@@ -508,19 +527,20 @@ class WindowProduct {
   }
 
   __device__ void run_slice(const Slice& slice) {
-    if (kWide > 1 && slice.width > kLanes) {
+    if (kWide > 1 && is_wide(slice)) {
       run_wide(slice);
     } else if (slice.width > 0) {
       run_narrow(slice);
     }
   }
 
-  /// Multiplies a group of wide slices of a step or two, stored alike; false where they are not.
+  /// Multiplies a group of full wide slices of a step or two, stored alike; false where they are
+  /// not.
   __device__ bool run_shallow(const Slice& group) {
     const Slice first = of_lane(group, 0);
     const bool alike = group.width == kWide * kLanes && group.depth == first.depth &&
-                       group.kind == first.kind && first.kind != IndexKind::shared &&
-                       first.depth <= 2;
+                       group.shortest == first.depth && group.kind == first.kind &&
+                       first.kind != IndexKind::shared && first.depth <= 2;
     if (!__all_sync(kWholeWarp, alike || group.width == 0)) return false;
     with_kind(first.kind, [&](auto kind) {
       if constexpr (kind.value != IndexKind::shared) {
@@ -559,14 +579,13 @@ class WindowProduct {
 
   /// A lane's piece of a slice that is not wide.
   struct LanePiece {
-    bool exists;
     int length;
-    int cell;
+    int cell;  // -1: there is no piece
   };
   __device__ LanePiece piece_of_lane(const Slice& slice) const {
     const bool exists = lane() < slice.width;
     const std::int64_t told = window_.first_piece + slice.first_piece + lane();
-    LanePiece piece{exists, exists ? slice.depth : 0, slice.first_cell + lane()};
+    LanePiece piece{exists ? slice.depth : 0, exists ? slice.first_cell + lane() : -1};
     if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
     if (exists && slice.listed != 0) piece.cell = a_.cells[told];
     return piece;
@@ -575,19 +594,31 @@ class WindowProduct {
   __device__ void run_narrow(const Slice& slice) {
     const LanePiece piece = piece_of_lane(slice);
     const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
-    if (piece.exists) leave({piece.cell}, {sum});
+    leave({piece.cell}, {sum});
   }
 
+  /// Of the lane's pieces of a wide slice; -1 of those that do not exist.
   __device__ void cells_of_wide(const Slice& slice, int (&cells)[kWide]) const {
+    const auto exists = [&](int r) { return r * kLanes + lane() < slice.width; };
 #pragma unroll
     for (int r = 0; r < kWide; ++r)
-      cells[r] = slice.first_cell + r * kLanes + lane();
+      cells[r] = exists(r) ? slice.first_cell + r * kLanes + lane() : -1;
     if (slice.listed == 0) return;
     const std::uint16_t* const listed =
         device::opaque(a_.cells + window_.first_piece + slice.first_piece + lane());
 #pragma unroll
-    for (int r = 0; r < kWide; ++r)
-      cells[r] = __ldg(listed + r * kLanes);
+    for (int r = 0; r < kWide; ++r) {
+      if (exists(r)) cells[r] = __ldg(listed + r * kLanes);
+    }
+  }
+
+  /// The lengths of pieces 4 lane .. 4 lane + 3 of a slice that lists them, a byte each.
+  __device__ std::uint32_t lengths_of_four(const Slice& slice) const {
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(
+        a_.lengths + window_.first_piece + slice.first_piece);
+    std::uint32_t lengths;
+    device::load_if<Stay::briefly>(lengths, words + lane(), 4 * lane() < slice.width);
+    return lengths;
   }
 
   __device__ void run_wide(const Slice& slice) {
@@ -597,7 +628,9 @@ class WindowProduct {
 #pragma unroll
     for (int r = 0; r < kWide; ++r)
       sums[r] = Sum{0};
-    Walk::add_wide(view_of(slice), slice.kind, factors(), lane(), sums);
+    Walk::add_wide(
+        view_of(slice), slice.kind, factors(), lane(), [&] { return lengths_of_four(slice); },
+        sums);
     leave(cells, sums);
   }
 
@@ -618,15 +651,16 @@ class WindowProduct {
     return slice[0];
   }
 
-  /// Sums of pieces to their cells or, where no row has another piece, to y.
+  /// Sums of the lane's pieces that exist to their cells or, where no row has another piece, to y.
   template <int kCount>
   __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
     if (window_.direct != 0) {
       RowWriter<T, TOut>(product_, window_.first_row).write(cells, sums);
     } else {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i)
-        cells_[cells[i]] = sums[i];
+      for (int i = 0; i < kCount; ++i) {
+        if (cells[i] >= 0) cells_[cells[i]] = sums[i];
+      }
     }
   }
 

@@ -268,13 +268,15 @@ template <class T>
 sparse::Shape random_shape(Random& random) {
   sparse::Shape shape;
   shape.lane_pieces = random() % 2 == 0 ? 1 : sparse::kLanePiecesMost<T>;
+  shape.wide_fill = random() % 2 == 0 ? 100 : static_cast<int>(random_int(random, 25, 99));
   shape.piece_most = static_cast<int>(random_int(random, 4, random() % 2 == 0 ? 16 : 255));
   shape.row_cost = static_cast<int>(random_int(random, 1, 8));
   shape.granule = random() % 2 == 0 ? 1 : static_cast<int>(random_int(random, 2, 40));
   const std::int64_t pieces = random_int(random, 1, random() % 2 == 0 ? 8 : 200);
   shape.window_cost = static_cast<int>(shape.piece_most * pieces);
   shape.stage_most = random() % 2 == 0 ? 0 : static_cast<int>(random_int(random, 1, 8192));
-  if (shape.stage_most == 0) shape.hot_least = static_cast<int>(random_int(random, 0, 4));
+  if (shape.stage_most == 0 && shape.wide_fill == 100)
+    shape.hot_least = static_cast<int>(random_int(random, 0, 4));
   return shape;
 }
 
