@@ -308,7 +308,7 @@ class PackedCheck {
     }
   }
 
-  /// Columns of the slices that are not shared: staged, if that is worth it, or one by one.
+  /// Columns of the slices that do not repeat a piece: staged, if that is worth it, or one by one.
   void derive_columns() {
     std::vector<WantedSlice*> others;
     std::int64_t entries = 0;  // of them
@@ -319,7 +319,7 @@ class PackedCheck {
         first = std::min(first, column(slice.pieces[i], step));
         last = std::max(last, column(slice.pieces[i], step));
       });
-      if (derive_shared(slice)) continue;
+      if (derive_diagonal(slice) || derive_shared(slice)) continue;
       others.push_back(&slice);
       for (const WantedPiece& piece : slice.pieces)
         entries += piece.length;
@@ -370,6 +370,22 @@ class PackedCheck {
     const auto hot = std::lower_bound(hot_columns_.begin(), hot_columns_.end(), column);
     if (hot == hot_columns_.end() || *hot != column) return column;
     return (std::int64_t{1} << 31) + (hot - hot_columns_.begin());
+  }
+
+  /// Piece i is piece 0, i columns on, in a wide slice that lacks no piece.
+  bool derive_diagonal(WantedSlice& slice) const {
+    const int width = slice.width();
+    bool holds = slice.lane_pieces > 1 && slice.depth() > 1 && width == 32 * slice.lane_pieces &&
+                 hot_columns_.empty();
+    for_each_entry(slice, [&](int step, int i) {
+      holds = holds && column(slice.pieces[i], step) == column(slice.pieces[0], step) + i;
+    });
+    if (!holds) return false;
+    slice.kind = IndexKind::diagonal;
+    for (int step = 0; step < slice.depth(); ++step)
+      slice.bases.push_back(static_cast<std::uint32_t>(column(slice.pieces[0], step)));
+    pad(slice);
+    return true;
   }
 
   bool derive_shared(WantedSlice& slice) const {

@@ -39,8 +39,12 @@ void write_classes(std::ostream& out, const PackedHeader& header) {
 
 void write_kinds(std::ostream& out, const PackedHeader& header) {
   constexpr std::array<std::string_view, kIndexKinds> kNames = {
-      "shared by rows that repeat, shifted", "2 bytes into staged x", "1-byte offsets",
-      "2-byte offsets", "4 bytes"};
+      "shared by rows that repeat, shifted",
+      "2 bytes into staged x",
+      "1-byte offsets",
+      "2-byte offsets",
+      "4 bytes",
+      "along diagonals"};
   out << "  columns   ";
   const char* separator = "";
   for (int i = 0; i < kIndexKinds; ++i) {

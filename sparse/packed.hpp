@@ -46,8 +46,8 @@ inline constexpr std::uint32_t kHotBit = std::uint32_t{1} << 31;
 inline constexpr int kHotTeams = 8;
 
 /// How the columns of a slice are stored.
-enum class IndexKind : std::uint8_t { shared, staged, offset8, offset16, absolute };
-inline constexpr int kIndexKinds = 5;
+enum class IndexKind : std::uint8_t { shared, staged, offset8, offset16, absolute, diagonal };
+inline constexpr int kIndexKinds = 6;
 
 /// What a warp multiplies: pieces side by side, at most kLanes or, of a wide slice, more than that
 /// and at most kLanes * lane_pieces.
@@ -293,15 +293,24 @@ constexpr bool in_runs(int pieces, int breaks) {
   return kRun * breaks <= pieces;
 }
 /// Whether a window stages `span` columns, from its least to its greatest, for `entries` that are
-/// in slices of other kinds than shared.
+/// in slices whose kind is not is_repeated().
 constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
   return span <= shape.stage_most && 2 * entries >= span;
+}
+/// Columns of steps alone are stored, and at most one for each piece.
+constexpr bool is_repeated(IndexKind kind) {
+  return kind == IndexKind::diagonal || kind == IndexKind::shared;
+}
+/// Whether a slice may be of kind diagonal: a full wide one of two steps or more.
+constexpr bool may_be_diagonal(int width, int depth, int lane_pieces, bool any_hot) {
+  return lane_pieces > 1 && width == kLanes * lane_pieces && depth > 1 && !any_hot;
 }
 constexpr bool has_bases(IndexKind kind) {
   return kind != IndexKind::staged && kind != IndexKind::absolute;
 }
 constexpr int index_bytes(IndexKind kind) {
   switch (kind) {
+    case IndexKind::diagonal:
     case IndexKind::shared:
       return 0;
     case IndexKind::offset8:

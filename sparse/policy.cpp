@@ -343,7 +343,7 @@ std::int64_t irregular_window(const Kind& kind, int row_cost) {
   }
   const bool large = facts.nnz >= kLargeLeast;
   if (kind.sparse && large && !kind.hubs)
-    return std::max<std::int64_t>(staging_window(kind), 21'504);
+    return std::max<std::int64_t>(staging_window(kind), kind.bytes < 8 ? 21'504 : 10'752);
   if (kind.sparse || kind.hubs) {
     const std::int64_t windows = kind.sparse ? kSparseAtOnce : 3 * kWindowsInRound;
     return std::clamp<std::int64_t>(work / windows, 3072, most);

@@ -54,6 +54,16 @@ class SliceColumns {
     return IndexKind::absolute;
   }
 
+  /// Whether piece i is piece 0, shifted by i columns and cut short.
+  bool follow_diagonals() const {
+    for (int piece = 1; piece < width(); ++piece) {
+      for (int step = 0; step < length(piece); ++step) {
+        if (at(piece, step) - at(0, step) != piece) return false;
+      }
+    }
+    return true;
+  }
+
   /// Whether all pieces are piece 0, shifted and cut short, and the shifts fit 16 bits.
   bool repeat_shifted() const {
     if (width() < 2 || depth() < 2) return false;
@@ -129,14 +139,13 @@ class ColumnPlacement {
   void run(std::int64_t (&kind_entries)[kIndexKinds]) {
     std::int64_t unshared = 0;  // entries
     for (int i = 0; i < window_.slices; ++i) {
-      const bool shared = columns_of(i).repeat_shifted();
-      slices_[i].kind = shared ? IndexKind::shared : IndexKind::absolute;
-      if (!shared) unshared += entries_of(own(i));
+      slices_[i].kind = repeated_kind(i);
+      if (!is_repeated(slices_[i].kind)) unshared += entries_of(own(i));
     }
     stage(unshared);
     for (int i = 0; i < window_.slices; ++i) {
       Slice& slice = slices_[i];
-      if (slice.kind != IndexKind::shared) slice.kind = unshared_kind(i);
+      if (!is_repeated(slice.kind)) slice.kind = unshared_kind(i);
       slice.first_index = static_cast<std::uint16_t>(window_.first_index);
       slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
       const int entries = entries_of(own(i));
@@ -151,6 +160,15 @@ class ColumnPlacement {
  private:
   std::span<const Piece> own(int slice) const { return pieces_in(slices_[slice], pieces_); }
   SliceColumns columns_of(int slice) const { return {own(slice), columns_, index_base_}; }
+
+  /// `absolute` where the slice is of none of these kinds.
+  IndexKind repeated_kind(int slice) const {
+    const SliceColumns columns = columns_of(slice);
+    const bool may_be = may_be_diagonal(columns.width(), columns.depth(), header_.shape.lane_pieces,
+                                        header_.hot > 0);
+    if (may_be && columns.follow_diagonals()) return IndexKind::diagonal;
+    return columns.repeat_shifted() ? IndexKind::shared : IndexKind::absolute;
+  }
 
   IndexKind unshared_kind(int slice) const {
     if (window_.columns > 0) return IndexKind::staged;
@@ -258,6 +276,8 @@ class WindowFill {
     std::uint32_t* const bases =
         packed_.bases.data() + window_.first_base + slice.first_base * kBaseUnit;
     switch (slice.kind) {
+      case IndexKind::diagonal:
+        return fill_diagonal(columns, bases);
       case IndexKind::shared:
         return fill_shared(columns, reinterpret_cast<std::uint16_t*>(indices), bases);
       case IndexKind::staged:
@@ -269,6 +289,11 @@ class WindowFill {
       case IndexKind::absolute:
         return fill_absolute(slice, columns, reinterpret_cast<std::uint32_t*>(indices));
     }
+  }
+
+  static void fill_diagonal(const SliceColumns& columns, std::uint32_t* bases) {
+    for (int step = 0; step < columns.depth(); ++step)
+      bases[step] = static_cast<std::uint32_t>(columns.at(0, step));
   }
 
   static void fill_shared(const SliceColumns& columns, std::uint16_t* offsets,

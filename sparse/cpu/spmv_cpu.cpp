@@ -100,6 +100,8 @@ class Replay {
           });
     };
     switch (slice.kind) {
+      case IndexKind::diagonal:
+        return walk([&](int step, int piece, int) { return bases[step] + piece; });
       case IndexKind::shared:
         return walk([&](int step, int piece, int) { return bases[step] + offsets[piece]; });
       case IndexKind::staged:

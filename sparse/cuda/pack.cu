@@ -112,6 +112,7 @@ __device__ void with_pieces(const PieceTables& tables, const Slice& slice, Visit
 
 /// What decides how columns are stored.
 struct ColumnFacts {
+  bool diagonal;       // piece i is piece 0, shifted by i and cut short
   bool shared;         // pieces are piece 0, shifted and cut short, by 16 bits at most
   IndexKind by_steps;  // the first kind with a base for each step that can hold them
   unsigned least;
@@ -121,8 +122,9 @@ struct ColumnFacts {
 template <int kPieces>
 __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
                                        const std::int32_t* columns) {
-  bool repeat = pieces.width > 1 && pieces.depth > 1;  // this lane's pieces are piece 0, shifted
-  unsigned shifts[kPieces] = {};                       // of step 0
+  bool repeat = pieces.width > 1;  // this lane's pieces are piece 0, shifted
+  bool follow = true;              // by their numbers
+  unsigned shifts[kPieces] = {};   // of step 0
   unsigned spread_at_first = 0;
   unsigned spread = 0;  // greatest distance of two columns in a step
   ColumnFacts facts{.least = ~0U, .most = 0};
@@ -138,6 +140,7 @@ __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
       least = min(least, column);
       most = max(most, column);
       if (step == 0) shifts[r] = column - front;
+      follow = follow && shifts[r] == static_cast<unsigned>(r * kLanes + lane_of_warp());
       repeat = repeat && column - front == shifts[r];
     }
     least = __reduce_min_sync(kAllLanes, least);
@@ -147,7 +150,9 @@ __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
     facts.least = min(facts.least, least);
     facts.most = max(facts.most, most);
   });
-  facts.shared = __all_sync(kAllLanes, repeat) && spread_at_first <= 0xffffU;
+  const bool all_repeat = __all_sync(kAllLanes, repeat);
+  facts.diagonal = __all_sync(kAllLanes, follow) && all_repeat;
+  facts.shared = all_repeat && pieces.depth > 1 && spread_at_first <= 0xffffU;
   facts.by_steps = spread <= 0xffU     ? IndexKind::offset8
                    : spread <= 0xffffU ? IndexKind::offset16
                                        : IndexKind::absolute;
@@ -176,7 +181,7 @@ __device__ void describe_pieces(const LanePieces<kPieces>& pieces, const std::ui
 /// Sums and extremes over the slices of a window, in shared memory.
 struct WindowFacts {
   WindowSizes sizes;
-  unsigned unshared;  // entries of slices that are not shared
+  unsigned unshared;  // entries of slices whose kind is not is_repeated()
   unsigned least_column;
   unsigned most_column;
   int breaks;  // pieces whose cell is not the next of the piece before
@@ -184,7 +189,7 @@ struct WindowFacts {
 };
 
 /// Puts into the tables all of slice i but where it begins; its entries stand in first_index.
-template <int kPieces>
+template <int kWide, int kPieces>
 __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
                               const PieceTables& tables, int i, bool any_hot, WindowFacts& window) {
   Slice slice = tables.slices[i];
@@ -193,12 +198,16 @@ __device__ void measure_slice(const LanePieces<kPieces>& pieces, const std::int3
   const unsigned entries = pieces.entries_of_slice();
   __syncwarp();  // all lanes have read the slice
   if (lane_of_warp() != 0) return;
-  slice.kind = facts.shared ? IndexKind::shared : any_hot ? IndexKind::absolute : facts.by_steps;
+  const bool diagonal = facts.diagonal && may_be_diagonal(slice.width, slice.depth, kWide, any_hot);
+  slice.kind = diagonal       ? IndexKind::diagonal
+               : facts.shared ? IndexKind::shared
+               : any_hot      ? IndexKind::absolute
+                              : facts.by_steps;
   slice.first_index = static_cast<std::uint16_t>(entries);
   slice.first_slot = slice.first_base = 0;
   slice.unused = 0;
   tables.slices[i] = slice;
-  if (!facts.shared) atomicAdd(&window.unshared, entries);
+  if (!is_repeated(slice.kind)) atomicAdd(&window.unshared, entries);
   atomicMin(&window.least_column, facts.least);
   atomicMax(&window.most_column, facts.most);
   if (slice.listed == 1 || slice.depth != slice.shortest) atomicOr(&window.told, 1);
@@ -229,7 +238,7 @@ __device__ void place_slices(const Slice* measured, int count, bool staged, Slic
     const int i = first + lane_of_warp();
     const bool exists = i < count;
     Slice slice = exists ? measured[i] : Slice{};
-    if (staged && slice.kind != IndexKind::shared) slice.kind = IndexKind::staged;
+    if (staged && !is_repeated(slice.kind)) slice.kind = IndexKind::staged;
     const std::uint32_t entries = slice.first_index;
     const auto own_slots =
         static_cast<std::uint32_t>(slots_of(slice, static_cast<int>(entries), kWide));
@@ -280,8 +289,8 @@ __global__ void __launch_bounds__(kThreadsMost)
   const int warp = thread_of_block() / kLanes;
   for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
     with_pieces<kWide>(tables, tables.slices[i], [&](const auto& pieces) {
-      measure_slice(pieces, a.columns + start.first_entry, tables, i, a.hot_places != nullptr,
-                    facts);
+      measure_slice<kWide>(pieces, a.columns + start.first_entry, tables, i,
+                           a.hot_places != nullptr, facts);
     });
   }
   __syncthreads();  // all slices are measured
@@ -390,6 +399,16 @@ struct FilledArrays {
   std::uint16_t* row_cells;
 };
 
+/// The columns of piece 0, less `shift`.
+template <int kPieces>
+__device__ void fill_bases(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                           unsigned shift, std::uint32_t* bases) {
+  const std::int32_t* const front = columns + __shfl_sync(kAllLanes, pieces.entries[0], 0);
+  const std::uint32_t stride = __shfl_sync(kAllLanes, pieces.strides[0], 0);
+  for (int step = lane_of_warp(); step < pieces.depth; step += kLanes)
+    bases[step] = static_cast<unsigned>(front[step * stride]) - shift;
+}
+
 /// A slice of kind `shared`: an offset a piece, and the columns of piece 0 less its own.
 template <int kPieces>
 __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
@@ -411,11 +430,7 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
   constexpr int kUnit = kIndexUnit / static_cast<int>(sizeof(std::uint16_t));
   for (int i = pieces.width + lane; i < round_up(pieces.width, kUnit); i += kLanes)
     offsets[i] = 0;
-  const unsigned shift = __shfl_sync(kAllLanes, first[0], 0) - least + index_base;
-  const std::int32_t* const front = columns + __shfl_sync(kAllLanes, pieces.entries[0], 0);
-  const std::uint32_t stride = __shfl_sync(kAllLanes, pieces.strides[0], 0);
-  for (int step = lane; step < pieces.depth; step += kLanes)
-    bases[step] = static_cast<unsigned>(front[step * stride]) - shift;
+  fill_bases(pieces, columns, __shfl_sync(kAllLanes, first[0], 0) - least + index_base, bases);
 }
 
 /// Distances of all columns from one.
@@ -485,6 +500,9 @@ __device__ void fill_columns(const PackArguments& a, const Window& window, const
   auto* const words = reinterpret_cast<std::uint32_t*>(bytes);
   std::uint32_t* const bases = arrays.bases + window.first_base + slice.first_base * kBaseUnit;
   switch (slice.kind) {
+    case IndexKind::diagonal:
+      fill_bases(pieces, columns, a.index_base, bases);
+      break;
     case IndexKind::shared:
       fill_shared(pieces, columns, a.index_base, halves, bases);
       break;

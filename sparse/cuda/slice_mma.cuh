@@ -153,14 +153,17 @@ class SliceMma {
   /// The lane whose pieces this one multiplies.
   struct Place {
     int lane;
-    Index offset[kPieces];  // kind shared: of its pieces
+    Index offset[kPieces];  // of repeated kinds: of its pieces
   };
   __device__ Place place_of(int lane) const {
     Place place{lane, {}};
-    if constexpr (kKind == IndexKind::shared) {
+    if constexpr (is_repeated(kKind)) {
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        place.offset[r] = indices_[min(lane + r * kLanes, slice_.width - 1)];
+      for (int r = 0; r < kPieces; ++r) {
+        const int piece = min(lane + r * kLanes, slice_.width - 1);
+        place.offset[r] =
+            kKind == IndexKind::diagonal ? static_cast<Index>(piece) : indices_[piece];
+      }
     }
     return place;
   }
@@ -199,7 +202,7 @@ class SliceMma {
       E value[kPieces];
       if constexpr (has_bases(kKind))
         device::load_widened_if<device::Stay::briefly>(base, slice_.bases + step, exists);
-      if constexpr (kKind == IndexKind::shared) {
+      if constexpr (is_repeated(kKind)) {
         memcpy(index, place.offset, sizeof(index));
       } else {
         device::load_if<device::Stay::briefly>(index, indices_ + slot, exists);

@@ -180,6 +180,8 @@ class NarrowWalk {
         return load_with<kWhole, std::uint16_t>(exists, steps);
       case IndexKind::absolute:
         return load_with<kWhole, std::uint32_t>(exists, steps);
+      case IndexKind::diagonal:
+        return;  // of wide slices alone
     }
   }
 
@@ -271,7 +273,9 @@ class WideWalk {
         indices_(reinterpret_cast<const Index*>(slice.indices) + lane * kPieces),
         bases_(slice.bases),
         left_(slice.depth) {
-    if constexpr (kKind == IndexKind::shared) {
+    if constexpr (kKind == IndexKind::diagonal) {
+      offset_[0] = static_cast<std::uint16_t>(lane);
+    } else if constexpr (kKind == IndexKind::shared) {
       const auto* const offsets = reinterpret_cast<const Index*>(slice.indices);
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
@@ -299,7 +303,7 @@ class WideWalk {
   // times as long as 4, 2 took 1.02 to 1.2 times. What the plan holds of halves is small enough to
   // be loaded for twice as many, where it is no index.
   static constexpr int kGathers = 4;
-  static constexpr int kSteps = sizeof(E) == 2 && kKind == IndexKind::shared ? 8 : 4;
+  static constexpr int kSteps = sizeof(E) == 2 && is_repeated(kKind) ? 8 : 4;
   // Where not all pieces have the steps, fewer of these: registers, which the others lost to them.
   static constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
   static constexpr bool kWholeFirst = sizeof(E) > 2;  // steps of ragged slices
@@ -381,7 +385,7 @@ class WideWalk {
     for (int i = 0; i < kCount; ++i) {
       if constexpr (kKind == IndexKind::shared) {
         memcpy(steps.index[i], offset_, sizeof(offset_));
-      } else {
+      } else if constexpr (kKind != IndexKind::diagonal) {
         device::load_if<Stay::briefly>(steps.index[i], indices_ + i * kWidth, exists(i));
       }
     }
@@ -400,7 +404,11 @@ class WideWalk {
     for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        if constexpr (kKind == IndexKind::staged) {
+        if constexpr (kKind == IndexKind::diagonal) {
+          // One address for all pieces, which are so many columns on.
+          const E* const column = factors.x + (steps.base[i] + offset_[0]);
+          device::load_if<Stay::normally>(factor[i - first][r], column + r * kLanes, exists(i, r));
+        } else if constexpr (kKind == IndexKind::staged) {
           factor[i - first][r] = exists(i, r) ? factors.staged[steps.index[i][r]] : E{};
         } else {
           std::uint32_t column = steps.index[i][r];
@@ -422,7 +430,7 @@ class WideWalk {
   const Index* indices_;           // likewise
   const std::uint32_t* bases_;     // of the next step
   int left_;                       // steps
-  std::uint16_t offset_[kPieces];  // kind shared: of the lane's pieces
+  std::uint16_t offset_[kPieces];  // of repeated kinds: of the lane's pieces
 };
 
 /// Several wide slices of kDepth steps, which are all of theirs: as many loads in flight as of one

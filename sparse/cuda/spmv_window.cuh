@@ -106,20 +106,19 @@ class RowWriter {
     y_[row] = row_of(sum, held);
   }
 
-  /// The same for those of kCount rows that are not -1, none of which is written before all of them
-  /// are read.
+  /// The same for kCount rows, none of which is written before all of them are read.
   template <int kCount>
   __device__ void write(const int (&rows)[kCount], const Sum (&sums)[kCount]) const {
     Out held[kCount] = {};
     if (adds()) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (rows[i] >= 0) held[i] = y_[rows[i]];
+        held[i] = y_[rows[i]];
       }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if (rows[i] >= 0) y_[rows[i]] = row_of(sums[i], held[i]);
+      y_[rows[i]] = row_of(sums[i], held[i]);
     }
   }
 
@@ -193,8 +192,8 @@ __device__ Sum sum_of_neighbours(Sum value) {
   return value;
 }
 
-/// visit(kind) with `kind` as a constant.
-template <class Visit>
+/// visit(kind) with `kind`, of a slice that is wide or not, as a constant.
+template <bool kWideSlice, class Visit>
 __device__ auto with_kind(IndexKind kind, Visit visit) {
   switch (kind) {
     case IndexKind::shared:
@@ -205,6 +204,10 @@ __device__ auto with_kind(IndexKind kind, Visit visit) {
       return visit(std::integral_constant<IndexKind, IndexKind::offset8>());
     case IndexKind::offset16:
       return visit(std::integral_constant<IndexKind, IndexKind::offset16>());
+    case IndexKind::diagonal:
+      if constexpr (kWideSlice)
+        return visit(std::integral_constant<IndexKind, IndexKind::diagonal>());
+      break;
     case IndexKind::absolute:
       break;
   }
@@ -218,7 +221,7 @@ struct ByCudaCores {
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const SliceFactors& factors,
                              int lane, int length) {
     decltype(device::widen(E{})) sum{0};
-    with_kind(kind, [&](auto constant) {
+    with_kind<false>(kind, [&](auto constant) {
       if constexpr (SliceFactors::has(constant.value))
         NarrowWalk<E, decltype(constant), Stay::briefly>(slice, constant, lane, length)
             .add_all(factors, sum);
@@ -236,7 +239,7 @@ struct ByCudaCores {
     first.add(factors, sum, ready);
     if constexpr (kDeep) {
       if (!first.goes_on()) return sum;
-      with_kind(kind, [&](auto constant) {
+      with_kind<false>(kind, [&](auto constant) {
         NarrowWalk<E, decltype(constant), Stay::normally>(first, constant).add_all(factors, sum);
       });
     }
@@ -249,7 +252,7 @@ struct ByCudaCores {
   static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
                                   const SliceFactors& factors, int lane, Lengths lengths,
                                   Sum (&sums)[kPieces]) {
-    with_kind(kind, [&](auto constant) {
+    with_kind<true>(kind, [&](auto constant) {
       if constexpr (SliceFactors::has(constant.value)) {
         WideWalk<E, kPieces, constant.value>(slice, lane)
             .add(
@@ -267,7 +270,7 @@ struct ByTensorCores {
   static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
                              int lane, int length) {
     decltype(device::widen(E{})) sums[1];
-    with_kind(kind, [&](auto constant) {
+    with_kind<false>(kind, [&](auto constant) {
       SliceMma<E, kPath, 1, constant.value>(slice, factors, lane).walk(sums, {length});
     });
     return sums[0];
@@ -286,7 +289,7 @@ struct ByTensorCores {
       own[r] =
           r * kLanes + lane < slice.width ? static_cast<int>(four >> (lane % 4 * 8) & 255U) : 0;
     }
-    with_kind(kind, [&](auto constant) {
+    with_kind<true>(kind, [&](auto constant) {
       SliceMma<E, kPath, kPieces, constant.value>(slice, factors, lane).walk(sums, own);
     });
   }
@@ -446,7 +449,7 @@ class WindowProduct {
     const Factors<E> factors{device::opaque(product_.x), staged_};
     const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
         view_of(slice), slice.kind, factors, lane(), piece.length, [&] { prepare(); });
-    leave({piece.cell}, {sum});
+    if (piece.exists) leave({piece.cell}, {sum});
     return range;
   }
 
@@ -515,6 +518,7 @@ class WindowProduct {
   /// kGroup slices of the warp, the j-th of which lane j has.
   __device__ void run_group(const Slice& group) {
     if (run_shallow(group)) return;
+#pragma unroll 1
     for (int j = 0; j < kGroup; ++j)
       run_slice(of_lane(group, j));
   }
@@ -540,10 +544,10 @@ class WindowProduct {
     const Slice first = of_lane(group, 0);
     const bool alike = group.width == kWide * kLanes && group.depth == first.depth &&
                        group.shortest == first.depth && group.kind == first.kind &&
-                       first.kind != IndexKind::shared && first.depth <= 2;
+                       !is_repeated(first.kind) && first.depth <= 2;
     if (!__all_sync(kWholeWarp, alike || group.width == 0)) return false;
-    with_kind(first.kind, [&](auto kind) {
-      if constexpr (kind.value != IndexKind::shared) {
+    with_kind<true>(first.kind, [&](auto kind) {
+      if constexpr (!is_repeated(kind.value)) {
         if (first.depth == 1) {
           run_joined<kind.value, 1>(group, 0);
         } else {
@@ -579,13 +583,14 @@ class WindowProduct {
 
   /// A lane's piece of a slice that is not wide.
   struct LanePiece {
+    bool exists;
     int length;
-    int cell;  // -1: there is no piece
+    int cell;
   };
   __device__ LanePiece piece_of_lane(const Slice& slice) const {
     const bool exists = lane() < slice.width;
     const std::int64_t told = window_.first_piece + slice.first_piece + lane();
-    LanePiece piece{exists ? slice.depth : 0, exists ? slice.first_cell + lane() : -1};
+    LanePiece piece{exists, exists ? slice.depth : 0, slice.first_cell + lane()};
     if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
     if (exists && slice.listed != 0) piece.cell = a_.cells[told];
     return piece;
@@ -594,7 +599,7 @@ class WindowProduct {
   __device__ void run_narrow(const Slice& slice) {
     const LanePiece piece = piece_of_lane(slice);
     const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
-    leave({piece.cell}, {sum});
+    if (piece.exists) leave({piece.cell}, {sum});
   }
 
   /// Of the lane's pieces of a wide slice; -1 of those that do not exist.
@@ -631,7 +636,11 @@ class WindowProduct {
     Walk::add_wide(
         view_of(slice), slice.kind, factors(), lane(), [&] { return lengths_of_four(slice); },
         sums);
-    leave(cells, sums);
+    if (cells[kWide - 1] >= 0) return leave(cells, sums);
+#pragma unroll
+    for (int r = 0; r < kWide - 1; ++r) {
+      if (cells[r] >= 0) leave({cells[r]}, {sums[r]});
+    }
   }
 
   /// Slice `number` of the window's; zeros beyond them. Waits for nothing of the window.
@@ -651,7 +660,7 @@ class WindowProduct {
     return slice[0];
   }
 
-  /// Sums of the lane's pieces that exist to their cells or, where no row has another piece, to y.
+  /// Sums of the lane's pieces to their cells or, where no row has another piece, to y.
   template <int kCount>
   __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
     if (window_.direct != 0) {
@@ -659,7 +668,7 @@ class WindowProduct {
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (cells[i] >= 0) cells_[cells[i]] = sums[i];
+        cells_[cells[i]] = sums[i];
       }
     }
   }
