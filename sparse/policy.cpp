@@ -269,7 +269,8 @@ void shape_regular(Shape& shape, const Kind& kind) {
 int wide_fill(const Kind& kind) {
   if (kind.mean > kAlignedMost && kind.regular) return kind.bytes == 2 ? kFillAny : kFillAlike;
   const bool alike = kind.regular && 4 * kind.facts.longest <= 5 * kind.mean;
-  return alike || kind.bytes >= 8 ? kFillAlike : kFillAny;
+  const bool few = kind.hubs && kind.mean <= 4;  // entries of most rows
+  return alike || few || kind.bytes >= 8 ? kFillAlike : kFillAny;
 }
 
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
