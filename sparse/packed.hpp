@@ -21,7 +21,7 @@ inline constexpr int kLanePiecesMost = lane_pieces_most(sizeof(E));
 /// What a plan chooses for a whole matrix.
 struct Shape {
   std::int32_t lane_pieces = 1;     // of wide slices: kLanePiecesMost, or 1 for none
-  std::int32_t wide_fill = 100;     // of the slots of a wide slice, percent that are entries; 25 ..
+  std::int32_t wide_fill = 100;     // percent of a wide slice's slots that are entries, 25 .. 100
   std::int32_t piece_most = 255;    // entries of a piece, 4 .. 255
   std::int32_t row_cost = 4;        // of a row, in entries, where windows are cut
   std::int32_t granule = 1;         // rows a window begins at are multiples of it
@@ -66,7 +66,7 @@ struct Slice {
 };
 static_assert(sizeof(Slice) == 16);
 
-inline constexpr int kSlotUnit = 4;          // slots; 65536 units hold 2 kWindowCostMost entries
+inline constexpr int kSlotUnit = 4;          // slots; 65536 units hold 4 kWindowCostMost of them
 inline constexpr int kWindowSlotAlign = 16;  // slots
 inline constexpr int kIndexUnit = 16;        // bytes
 inline constexpr int kBaseUnit = 4;          // bases
@@ -297,7 +297,7 @@ constexpr bool in_runs(int pieces, int breaks) {
 constexpr bool stages(std::int64_t span, std::int64_t entries, const Shape& shape) {
   return span <= shape.stage_most && 2 * entries >= span;
 }
-/// Columns of steps alone are stored, and at most one for each piece.
+/// Columns of steps alone are stored, and at most an offset for each piece.
 constexpr bool is_repeated(IndexKind kind) {
   return kind == IndexKind::diagonal || kind == IndexKind::shared;
 }
