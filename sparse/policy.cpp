@@ -291,6 +291,12 @@ void stage_columns(Shape& shape, const Kind& kind) {
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
 
+/// Columns from the first to the last that most of so many rows after another reach.
+double columns_reached(const RowFacts& facts, double rows) {
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  return kReachSpread * static_cast<double>(facts.reach) + rows * advance;
+}
+
 /// Windows of a large matrix that have so many rows that the columns that these reach are few
 /// enough to be staged, and read several times: where the windows that it has are too small.
 void widen_windows(Shape& shape, const Kind& kind) {
@@ -299,15 +305,14 @@ void widen_windows(Shape& shape, const Kind& kind) {
   if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
   const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
   const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  const double reach = kReachSpread * static_cast<double>(facts.reach);
-  const auto span = [&](double rows) { return reach + rows * advance; };
   const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
   const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
-  if (span(own) <= std::min<double>(shape.stage_most, own * mean)) return;
+  if (columns_reached(facts, own) <= std::min<double>(shape.stage_most, own * mean)) return;
   if (mean <= reads * advance) return;
-  const double rows = std::max(2 * own, reads * reach / (mean - reads * advance));
+  const double rows =
+      std::max(2 * own, reads * columns_reached(facts, 0) / (mean - reads * advance));
   const bool enough = rows * kWindowsLeast <= static_cast<double>(facts.rows);
-  if (span(rows) > kReachedMost || !enough) return;
+  if (columns_reached(facts, rows) > kReachedMost || !enough) return;
   shape.stage_most = kReachedMost;
   const auto whole = static_cast<std::int64_t>(rows);
   if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
@@ -316,16 +321,14 @@ void widen_windows(Shape& shape, const Kind& kind) {
 }
 
 /// The work of a window of a large matrix where most rows are empty: so many rows that these read
-/// most of the columns that they reach, which are staged, if they have room; 0 where they have not.
+/// most of the columns that they reach, which are staged, if they have room; 0 of others.
 std::int64_t staging_window(const Kind& kind) {
   const RowFacts& facts = kind.facts;
-  if (kind.bytes >= 8) return 0;
+  if (!kind.sparse || kind.hubs || facts.nnz < kLargeLeast || kind.bytes >= 8) return 0;
   const std::int64_t work = kind.bytes == 2 ? 36'864 : 28'672;
-  const double rows = static_cast<double>(work) * static_cast<double>(facts.rows) /
-                      static_cast<double>(facts.nnz + Shape{}.row_cost * facts.rows);
-  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  const double span = kReachSpread * static_cast<double>(facts.reach) + rows * advance;
-  return span <= kReachedMost ? work : 0;
+  const double rows =
+      static_cast<double>(work) * static_cast<double>(facts.rows) / static_cast<double>(kind.work);
+  return columns_reached(facts, rows) <= kReachedMost ? work : 0;
 }
 
 /// The work of a window where rows are not alike.
@@ -367,8 +370,7 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   shape.window_cost = static_cast<std::int32_t>(irregular_window(kind, shape.row_cost));
   const bool near = facts.cols * kind.bytes <= kNearBytes;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
-  if (kind.sparse && !kind.hubs && facts.nnz >= kLargeLeast && staging_window(kind) > 0)
-    shape.stage_most = kReachedMost;
+  if (staging_window(kind) > 0) shape.stage_most = kReachedMost;
 }
 
 /// Has the columns that many entries are in listed, and their x held in shared memory.

@@ -30,7 +30,7 @@ template <class Sum, int kRegisters>
 __device__ Sum diagonal_of_lane(const Sum (&c)[kRegisters], int lane) {
   const Sum held = lane / 4 % 2 == 0 ? c[0] : c[1];
   const int g = lane % 8;
-  return __shfl_sync(kWholeWarp, held, g * 4 + g / 2);
+  return __shfl_sync(kAllLanes, held, g * 4 + g / 2);
 }
 
 /// The diagonal of the sum of products a b of fragments, of which a lane has parts.
@@ -117,7 +117,7 @@ class SliceMma {
       int own[kPieces];
 #pragma unroll
       for (int r = 0; r < kPieces; ++r)
-        own[r] = __shfl_sync(kWholeWarp, lengths[r], place.lane);
+        own[r] = __shfl_sync(kAllLanes, lengths[r], place.lane);
       DiagonalBlock<E, kPath> block[kPieces];
       int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
       for (int k = 0; k < slice_.depth; k += kFragments * kDepth) {
@@ -190,7 +190,7 @@ class SliceMma {
       const bool whole = kPieces > 1 || k + i < slice_.shortest;
       const int width = kPieces > 1 ? kPieces * kLanes : slice_.width;
       if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * width : ragged;
-      if (kPieces == 1 && !whole) ragged += __popc(__ballot_sync(kWholeWarp, k + i < length));
+      if (kPieces == 1 && !whole) ragged += __popc(__ballot_sync(kAllLanes, k + i < length));
     }
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {

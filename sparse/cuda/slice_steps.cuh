@@ -3,15 +3,10 @@
 #pragma once
 
 #include "device/memory.cuh"
+#include "sparse/cuda/warp.cuh"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse::cuda {
-
-inline constexpr unsigned kAllLanes = 0xffffffffU;
-
-__device__ inline int lane_of_warp() {
-  return static_cast<int>(threadIdx.x % kLanes);
-}
 
 /// The pieces of a slice that a lane has: pieces lane, lane + 32, ... of the slice, which is wide
 /// where a lane has several.

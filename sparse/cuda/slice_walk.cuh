@@ -8,13 +8,12 @@
 
 #include "device/element.cuh"
 #include "device/guarded_load.cuh"
+#include "sparse/cuda/warp.cuh"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse::cuda {
 
 using device::Stay;
-
-inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
 /// A slice as a warp sees it.
 template <class E>
@@ -161,7 +160,7 @@ class NarrowWalk {
     if (!kShort && !has_bases(kind_)) return;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
-      steps.column[i] += __shfl_sync(kWholeWarp, base, i);
+      steps.column[i] += __shfl_sync(kAllLanes, base, i);
   }
 
   /// Values, and columns less their bases.
@@ -202,7 +201,7 @@ class NarrowWalk {
       device::load_if<kStay>(value, slice_.values + slot_, exists[i]);
       steps.value[i] = value[0];
       slot_ += static_cast<unsigned>(kWhole ? slice_.width
-                                            : __popc(__ballot_sync(kWholeWarp, exists[i])));
+                                            : __popc(__ballot_sync(kAllLanes, exists[i])));
     }
   }
 
@@ -247,10 +246,6 @@ struct IndexWordOf<IndexKind::absolute> {
   using Type = std::uint32_t;
 };
 
-__device__ inline int lane_of_warp() {
-  return static_cast<int>(threadIdx.x % kLanes);
-}
-
 /// A byte, times this, four times.
 inline constexpr std::uint32_t kEachByte = 0x01010101U;
 
@@ -258,7 +253,7 @@ inline constexpr std::uint32_t kEachByte = 0x01010101U;
 /// is deep, a byte each, for each lane: pieces that have the step before which so many are left.
 __device__ inline int pieces_longer(std::uint32_t shorter, int left) {
   const unsigned longer = __vcmpltu4(shorter, static_cast<unsigned>(max(left, 0)) * kEachByte);
-  return static_cast<int>(__reduce_add_sync(kWholeWarp, __popc(longer)) / 8);
+  return static_cast<int>(__reduce_add_sync(kAllLanes, __popc(longer)) / 8);
 }
 
 /// A wide slice, of kPieces pieces a lane. What is read for a piece that does not exist, of the

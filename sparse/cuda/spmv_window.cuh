@@ -112,14 +112,12 @@ class RowWriter {
     Out held[kCount] = {};
     if (adds()) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
+      for (int i = 0; i < kCount; ++i)
         held[i] = y_[rows[i]];
-      }
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kCount; ++i)
       y_[rows[i]] = row_of(sums[i], held[i]);
-    }
   }
 
   /// The same for kCount rows side by side, a word of y.
@@ -285,7 +283,7 @@ struct ByTensorCores {
     int own[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
-      const unsigned four = __shfl_sync(kWholeWarp, word, r * (kLanes / 4) + lane / 4);
+      const unsigned four = __shfl_sync(kAllLanes, word, r * (kLanes / 4) + lane / 4);
       own[r] =
           r * kLanes + lane < slice.width ? static_cast<int>(four >> (lane % 4 * 8) & 255U) : 0;
     }
@@ -369,7 +367,7 @@ class WindowProduct {
       Team::kTeams > 1 ? HotTeam::kThreads / kLanes : kThreadsMost<kWide, kSlices> / kLanes;
 
   static __device__ int thread() { return static_cast<int>(Team::thread()); }
-  static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
+  static __device__ int lane() { return lane_of_warp(); }
   static __device__ int threads() { return static_cast<int>(Team::threads()); }
   static __device__ int warps() { return static_cast<int>(Team::threads() / kLanes); }
   static __device__ int warp() { return static_cast<int>(Team::thread() / kLanes); }
@@ -545,7 +543,7 @@ class WindowProduct {
     const bool alike = group.width == kWide * kLanes && group.depth == first.depth &&
                        group.shortest == first.depth && group.kind == first.kind &&
                        !is_repeated(first.kind) && first.depth <= 2;
-    if (!__all_sync(kWholeWarp, alike || group.width == 0)) return false;
+    if (!__all_sync(kAllLanes, alike || group.width == 0)) return false;
     with_kind<true>(first.kind, [&](auto kind) {
       if constexpr (!is_repeated(kind.value)) {
         if (first.depth == 1) {
@@ -563,7 +561,7 @@ class WindowProduct {
   template <IndexKind kKind, int kDepth>
   __device__ void run_joined(const Slice& group, int first) {
     ShallowWalk<E, kWide, kKind, kDepth> walk;
-    const unsigned existing = __ballot_sync(kWholeWarp, group.width > 0) >> first;
+    const unsigned existing = __ballot_sync(kAllLanes, group.width > 0) >> first;
     if ((existing & 1U) == 0) return;
     const auto exists = [&](int j) { return (existing >> j & 1U) != 0; };
     // In place of one that does not exist, the first one once more.
@@ -716,18 +714,18 @@ class WindowProduct {
   __device__ void write_cut_rows(CellRange range) const {
     const RowWriter<T, TOut> writer(product_, window_.first_row);
     const CutRows cut = cut_rows();
-    for (int row = first_row(); __any_sync(kWholeWarp, row < cut.rows); row += threads()) {
+    for (int row = first_row(); __any_sync(kAllLanes, row < cut.rows); row += threads()) {
       const bool many = range.end - range.begin > kCellsOfThread;
       Sum sum{0};
       if (!many) {
         for (int cell = range.begin; cell < range.end; ++cell)
           sum = sum + cells_[cell];
       }
-      for (unsigned left = __ballot_sync(kWholeWarp, many); left != 0; left &= left - 1) {
+      for (unsigned left = __ballot_sync(kAllLanes, many); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
-        const int end = __shfl_sync(kWholeWarp, range.end, owner);
+        const int end = __shfl_sync(kAllLanes, range.end, owner);
         Sum part{0};
-        for (int cell = __shfl_sync(kWholeWarp, range.begin, owner) + lane(); cell < end;
+        for (int cell = __shfl_sync(kAllLanes, range.begin, owner) + lane(); cell < end;
              cell += kLanes)
           part = part + cells_[cell];
         part = sum_of_neighbours<kLanes>(part);
