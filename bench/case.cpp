@@ -31,12 +31,12 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
   }
 }
 
-/// Per update in batches, as products are timed.
+/// Per update of a replayed graph, as products are timed; of a batch where there is no graph.
 double update_us(Session& session, const Contestant& contestant) {
   const Lap lap{.product = [&](const Stream& /*stream*/, int /*slot*/) { contestant.update(); },
-                .graph = false,
                 .cold = false};
-  return time_laps(session, {&lap, 1}).front().warm.median_us;
+  const Timing timing = time_laps(session, {&lap, 1}).front();
+  return timing.graph ? timing.graph->median_us : timing.warm.median_us;
 }
 
 /// Gives a plan made for other values those that the workload has now, and times that. None where

@@ -46,21 +46,58 @@ struct Csr {
 /// A matrix without its values, on which alone the packed form depends.
 using CsrPattern = Csr<std::byte>;
 
-// mean_reach() looks at so many rows at most, evenly spread, and takes the columns of a row to be
-// in order.
+// reach_facts() looks at so many rows at most, one of each of as many parts (not always the first:
+// that of a stencil might be on the boundary), and takes the columns of a row to be in order.
 inline constexpr std::int64_t kReachRows = 4096;
-/// Of the i-th row of those, and the first entry of the next row; 0 of an empty row.
-constexpr std::int64_t reach_of(const CsrPattern& a, std::int64_t i) {
-  const std::int64_t row = a.rows <= kReachRows ? i : i * (a.rows / kReachRows);
+constexpr std::int64_t reach_row(std::int64_t rows, std::int64_t i) {
+  constexpr std::int64_t kPrime = 7919;
+  const std::int64_t of_part = rows / kReachRows;
+  return rows <= kReachRows ? i : i * of_part + i * kPrime % of_part;
+}
+
+/// Of one row, which has entries: as RowFacts::reach; whether the next row has its first, middle
+/// and last column shifted by one.
+struct RowReach {
+  std::int64_t columns = 0;
+  bool repeated = false;
+};
+
+/// Sums over such rows.
+struct ReachSums {
+  std::int64_t columns = 0;
+  std::int64_t repeated = 0;
+  std::int64_t rows = 0;
+};
+
+/// RowFacts::reach and repeated.
+struct ReachFacts {
+  std::int64_t mean = 0;
+  int repeated = 0;
+  friend bool operator==(const ReachFacts&, const ReachFacts&) = default;
+};
+constexpr ReachFacts reach_facts_of(const ReachSums& sums) {
+  if (sums.rows == 0) return {};
+  return {sums.columns / sums.rows, static_cast<int>(100 * sums.repeated / sums.rows)};
+}
+
+/// Of the i-th row of those; no columns of an empty row.
+constexpr RowReach reach_of(const CsrPattern& a, std::int64_t i) {
+  const std::int64_t row = reach_row(a.rows, i);
   const std::int64_t begin = a.row_offsets[row];
   const std::int64_t end = a.row_offsets[row + 1];
-  if (begin == end) return 0;
+  if (begin == end) return {};
   const std::int64_t first = a.columns[begin];
   const std::int64_t last = a.columns[end - 1];
   const std::int64_t next = a.columns[end < a.nnz ? end : begin];
   const std::int64_t low = last < first ? last : first;
   const std::int64_t high = last < first ? first : last;
-  return (next > high ? next : high) - (next < low ? next : low) + 1;
+  const std::int64_t length = end - begin;
+  const auto follows = [&](std::int64_t entry) {
+    return a.columns[entry + length] == a.columns[entry] + 1;
+  };
+  return {(next > high ? next : high) - (next < low ? next : low) + 1,
+          row + 1 < a.rows && a.row_offsets[row + 2] == end + length && follows(begin) &&
+              follows(begin + length / 2) && follows(end - 1)};
 }
 
 /// RowFacts::hot_least and hot_entries.
@@ -144,8 +181,8 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
 template <class T>
 void gather_values(const ValueMap& map, const T* source, T* target);
 
-/// RowFacts::reach, over rows that have entries.
-std::int64_t mean_reach(const CsrPattern& a);
+/// Over rows that have entries.
+ReachFacts reach_facts(const CsrPattern& a);
 
 /// For at most `most` hot columns.
 HotFacts hot_facts(const CsrPattern& a, std::int64_t most);
@@ -183,8 +220,8 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
 template <class T>
 void gather_values(const Stream& stream, const ValueMap& map, const T* source, T* target);
 
-/// As cpu::mean_reach. Waits for the stream.
-std::int64_t mean_reach(const Stream& stream, const CsrPattern& a);
+/// As cpu::reach_facts. Waits for the stream.
+ReachFacts reach_facts(const Stream& stream, const CsrPattern& a);
 
 /// As cpu::hot_facts. Waits for the stream.
 HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most);

@@ -311,21 +311,24 @@ class PackedCheck {
   /// Columns of the slices that do not repeat a piece: staged, if that is worth it, or one by one.
   void derive_columns() {
     std::vector<WantedSlice*> others;
-    std::int64_t entries = 0;  // of them
+    std::int64_t entries = 0;
+    std::int64_t entries_of_others = 0;
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = -1;
     for (WantedSlice& slice : slices_) {
       for_each_entry(slice, [&](int step, int i) {
         first = std::min(first, column(slice.pieces[i], step));
         last = std::max(last, column(slice.pieces[i], step));
+        ++entries;
       });
       if (derive_diagonal(slice) || derive_shared(slice)) continue;
       others.push_back(&slice);
       for (const WantedPiece& piece : slice.pieces)
-        entries += piece.length;
+        entries_of_others += piece.length;
     }
     const std::int64_t span = last - first + 1;
-    const bool stages = last >= 0 && span <= shape_.stage_most && 2 * entries >= span;
+    const bool stages = last >= 0 && span <= shape_.stage_most && 8 * entries_of_others >= span &&
+                        2 * entries_of_others >= entries;
     first_column_ = stages ? first : 0;
     columns_ = stages ? span : 0;
     for (WantedSlice* slice : others)

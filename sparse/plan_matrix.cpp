@@ -21,8 +21,12 @@ PackedMatrix<T> pack_by_model(const Stream& stream, const Csr<T>& a, RowFacts fa
   const bool on_gpu = stream.device().is_cuda();
   const CsrPattern pattern = a.pattern();
   const bool hot = path == SpmvPath::cuda && reads_hot_columns(facts);
-  if (hot || reads_reach(facts))
-    facts.reach = on_gpu ? cuda::mean_reach(stream, pattern) : cpu::mean_reach(pattern);
+  if (hot || reads_reach(facts)) {
+    const ReachFacts found =
+        on_gpu ? cuda::reach_facts(stream, pattern) : cpu::reach_facts(pattern);
+    facts.reach = found.mean;
+    facts.repeated = found.repeated;
+  }
   if (hot) {
     const auto shared =
         static_cast<std::int64_t>(stream.device().properties().shared_bytes_per_block);

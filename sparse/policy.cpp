@@ -59,8 +59,9 @@ constexpr std::int64_t kLargeLeast = 20'000'000;
 // Rows of about equal length up to this many entries are never cut: windows of whole slices.
 constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
-// Pieces of longer ones.
+// Pieces of longer ones, at most; of those whose lengths differ.
 constexpr std::int64_t kRegularPiece = 27;
+constexpr std::int32_t kUnevenPiece = 12;
 // Windows at work at once, four warps each; nearly all of those of eight, which stage columns.
 constexpr std::int64_t kWindowsAtOnce = kMultiprocessors * 8;
 constexpr std::int64_t kStagingInRound = 520;
@@ -80,6 +81,9 @@ constexpr std::int64_t kRoundMost = kHubsAtOnce * 9216;
 // entries at least, and there are so many windows.
 constexpr std::int64_t kReachingMean = 16;
 constexpr int kReachedMost = 16'384;   // columns
+constexpr int kPairMost = 13'312;      // of 8 bytes, for two blocks of a multiprocessor
+constexpr double kStagedSpread = 1.1;  // what any rows reach, over what most do
+constexpr int kSector = 32;            // bytes
 constexpr double kReachSpread = 1.15;  // what most rows reach, over the mean
 constexpr std::int64_t kWindowsLeast = 500;
 // Windows of split rows are multiplied beside those of other rows that read the same part of x,
@@ -125,14 +129,17 @@ struct Kind {
   std::int64_t mean;  // entries of a row that has any, rounded up
   std::int64_t work;  // entries, and as many as rows cost
   bool even = facts.longest <= 2 * mean;
+  bool alike = 4 * facts.longest <= 5 * mean;  // nearly all rows are of one length
   bool regular = even && facts.empty == 0 && mean <= kRegularMost;
   bool brief = facts.longest <= 2 * kShortRow;  // rows of a piece or two
   bool hubs = facts.longest > 64 * mean;
   bool scattered = hubs && 8 * facts.empty > facts.rows;
+  bool parted = hubs && mean <= 4 && facts.longest > kWholeMost;  // short rows beside split ones
   // Hubs whose windows can stage columns too: what all of a block has is small.
   bool heavy_halves = hubs && !scattered && bytes == 2 && facts.nnz >= kLargeLeast;
   bool far = kFarReach * facts.reach >= facts.cols;  // columns
   bool sparse = 2 * facts.empty > facts.rows;
+  bool repeated = facts.repeated >= 75;  // rows, by the next ones: stencils
 };
 
 /// Slices of small matrices that a multiprocessor has at once: the kernel for pieces of up to 8
@@ -237,6 +244,44 @@ std::int64_t long_rows_window(const Kind& kind) {
   return ceil_div(kind.work, kLongInRound * rounds);
 }
 
+/// Columns from the first to the last that most of so many rows after another reach.
+double columns_reached(const RowFacts& facts, double rows) {
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  return kReachSpread * static_cast<double>(facts.reach) + rows * advance;
+}
+
+/// Columns that windows stage where all of these do: two blocks of a multiprocessor or more.
+int staged_most(int bytes) {
+  return bytes == 8 ? kPairMost : kReachedMost;
+}
+
+/// Whether so many rows after another reach no more columns than can be staged, and read most of
+/// them: otherwise the sectors of 32 bytes that entries lead to are fewer bytes.
+bool reads_reached(const Kind& kind, double rows) {
+  const double columns = columns_reached(kind.facts, rows);
+  const double entries =
+      rows * static_cast<double>(kind.facts.nnz) / static_cast<double>(kind.facts.rows);
+  return kStagedSpread * columns <= staged_most(kind.bytes) &&
+         kSector * entries >= kind.bytes * columns;
+}
+
+/// Rows that a window of those of about equal length has at most. Larger ones pay where rows repeat
+/// each other, or all that they read is staged; otherwise the first cache holds less of it.
+std::int64_t rows_most(const Kind& kind) {
+  const bool small = kind.bytes < 8;  // elements
+  const bool large = kind.facts.nnz >= kLargeLeast;
+  const auto stages = [&](std::int64_t rows) {
+    return large && kind.bytes <= 8 && reads_reached(kind, static_cast<double>(rows));
+  };
+  if (kind.mean <= 4) {
+    if (kind.bytes == 2 && stages(6144)) return 6144;
+    return small || (!kind.repeated && stages(4096)) ? 4096 : 2048;
+  }
+  const std::int64_t usual = small ? 2048 : 1024;
+  const bool widened = small && kind.mean >= kReachingMean;  // later
+  return kind.repeated || (!widened && stages(2 * usual)) ? 2 * usual : usual;
+}
+
 /// Rows of about equal length, by the thousand: windows of whole slices or, where rows are long,
 /// of pieces enough for many warps.
 void shape_regular(Shape& shape, const Kind& kind) {
@@ -244,11 +289,10 @@ void shape_regular(Shape& shape, const Kind& kind) {
   if (kind.mean <= kAlignedMost) {
     shape.piece_most = kPieceMostLimit;
     const bool small = kind.bytes < 8;  // elements
-    const std::int64_t rows_most = kind.mean > 4 ? (small ? 2048 : 1024) : (small ? 4096 : 2048);
-    const std::int64_t most = std::min((small ? 56'000 : 28'000) / kind.mean, rows_most);
+    const std::int64_t most = std::min((small ? 56'000 : 28'000) / kind.mean, rows_most(kind));
     const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
     // Of short rows, eight slices for each warp, if the last round is nearly full.
-    const bool full = 5 * kind.facts.rows >= 4 * rounds * kWindowsAtOnce * most;
+    const bool full = 4 * kind.facts.rows >= 3 * rounds * kWindowsAtOnce * most;
     if (kind.mean <= 4 && rounds > 1 && full) return align_windows(shape, kind.facts, most);
     // As many rows in each round of windows; wide slices, if these are not many more.
     const std::int64_t rows = ceil_div(kind.facts.rows, kWindowsAtOnce * rounds);
@@ -259,18 +303,20 @@ void shape_regular(Shape& shape, const Kind& kind) {
         shape, kind.facts,
         std::max<std::int64_t>(few_more ? whole : round_up(rows, kLanes), 4 * kLanes));
   }
-  // Rows of one length have pieces of one length.
-  shape.piece_most = static_cast<std::int32_t>(
-      ceil_div(kind.facts.longest, ceil_div(kind.facts.longest, kRegularPiece)));
+  // Rows of one length have pieces of one length; of others most are to be full.
+  shape.piece_most = kind.alike || kind.bytes >= 8
+                         ? static_cast<std::int32_t>(ceil_div(
+                               kind.facts.longest, ceil_div(kind.facts.longest, kRegularPiece)))
+                         : kUnevenPiece;
   shape.window_cost = static_cast<std::int32_t>(long_rows_window(kind));
 }
 
 /// How full wide slices are to be, in percent.
 int wide_fill(const Kind& kind) {
   if (kind.mean > kAlignedMost && kind.regular) return kind.bytes == 2 ? kFillAny : kFillAlike;
-  const bool alike = kind.regular && 4 * kind.facts.longest <= 5 * kind.mean;
-  const bool few = kind.hubs && kind.mean <= 4;  // entries of most rows
-  return alike || few || kind.bytes >= 8 ? kFillAlike : kFillAny;
+  // Windows so small that their warps share the pieces best in slices of 32.
+  if (kind.parted && kind.facts.nnz < kLargeLeast) return 100;
+  return (kind.regular && kind.alike) || kind.bytes >= 8 ? kFillAlike : kFillAny;
 }
 
 /// Columns that a window may stage. What one does, all blocks take from the first cache: not for a
@@ -281,6 +327,10 @@ void stage_columns(Shape& shape, const Kind& kind) {
   const bool large = kind.facts.nnz >= kLargeLeast;
   const bool aligned = shape.granule > 1;
   if (aligned && !large && kind.mean <= 4) return;
+  if (aligned && large && kind.mean < kReachingMean && kind.bytes <= 8) {
+    if (reads_reached(kind, shape.granule)) shape.stage_most = staged_most(kind.bytes);
+    return;
+  }
   const std::int64_t of_rows = shape.granule * kind.mean;
   const std::int64_t entries =
       aligned && !large ? of_rows : std::max<std::int64_t>(shape.window_cost, of_rows);
@@ -289,12 +339,6 @@ void stage_columns(Shape& shape, const Kind& kind) {
   const std::int64_t reread = kind.bytes < 8 ? entries / reads : entries * 2 / 5;
   shape.stage_most =
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
-}
-
-/// Columns from the first to the last that most of so many rows after another reach.
-double columns_reached(const RowFacts& facts, double rows) {
-  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  return kReachSpread * static_cast<double>(facts.reach) + rows * advance;
 }
 
 /// Windows of a large matrix that have so many rows that the columns that these reach are few
@@ -314,6 +358,11 @@ void widen_windows(Shape& shape, const Kind& kind) {
   const bool enough = rows * kWindowsLeast <= static_cast<double>(facts.rows);
   if (columns_reached(facts, rows) > kReachedMost || !enough) return;
   shape.stage_most = kReachedMost;
+  // So large windows have pieces enough without cutting rows.
+  if (!kind.regular) {
+    const std::int64_t whole = kind.bytes < 8 ? 64 : 48;
+    shape.piece_most = facts.longest <= whole ? static_cast<std::int32_t>(facts.longest) : 27;
+  }
   const auto whole = static_cast<std::int64_t>(rows);
   if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
   shape.window_cost = static_cast<std::int32_t>(
@@ -324,11 +373,20 @@ void widen_windows(Shape& shape, const Kind& kind) {
 /// most of the columns that they reach, which are staged, if they have room; 0 of others.
 std::int64_t staging_window(const Kind& kind) {
   const RowFacts& facts = kind.facts;
-  if (!kind.sparse || kind.hubs || facts.nnz < kLargeLeast || kind.bytes >= 8) return 0;
-  const std::int64_t work = kind.bytes == 2 ? 36'864 : 28'672;
-  const double rows =
-      static_cast<double>(work) * static_cast<double>(facts.rows) / static_cast<double>(kind.work);
-  return columns_reached(facts, rows) <= kReachedMost ? work : 0;
+  if (!kind.sparse || kind.hubs || facts.nnz < kLargeLeast || kind.bytes > 8) return 0;
+  const double of_row = static_cast<double>(kind.work) / static_cast<double>(facts.rows);
+  if (!few_filled(facts.rows, facts.empty, kind.bytes)) {
+    if (kind.bytes == 8) return 0;
+    const std::int64_t work = kind.bytes == 2 ? 36'864 : 28'672;
+    return columns_reached(facts, static_cast<double>(work) / of_row) <= kReachedMost ? work : 0;
+  }
+  // Without cells: two blocks of a multiprocessor or, where rows reach less far, more.
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  const double shared = columns_reached(facts, 0);  // with the next window
+  const double fewer = kind.bytes == 8 ? 7400 : 10'000;
+  const double columns = 3 * shared <= fewer ? fewer : kind.bytes == 8 ? 11'800 : 14'800;
+  const double rows = (columns - shared) / advance;
+  return rows > 0 && reads_reached(kind, rows) ? static_cast<std::int64_t>(rows * of_row) : 0;
 }
 
 /// The work of a window where rows are not alike.
@@ -364,13 +422,12 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   shape.piece_most = 16;
   // Short rows cost more beside hubs, but the parts of split ones are to be short.
-  const bool whole = kind.mean > 4 || facts.longest <= kWholeMost;
   const bool dear = kind.scattered || kind.bytes < 8;
-  if (kind.hubs && facts.nnz < kLargeLeast && whole && dear) shape.row_cost = kHubsRowCost;
+  if (kind.hubs && facts.nnz < kLargeLeast && !kind.parted && dear) shape.row_cost = kHubsRowCost;
   shape.window_cost = static_cast<std::int32_t>(irregular_window(kind, shape.row_cost));
   const bool near = facts.cols * kind.bytes <= kNearBytes;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
-  if (staging_window(kind) > 0) shape.stage_most = kReachedMost;
+  if (staging_window(kind) > 0) shape.stage_most = staged_most(kind.bytes);
 }
 
 /// Has the columns that many entries are in listed, and their x held in shared memory.
@@ -404,8 +461,7 @@ bool prefers_wide(const Kind& kind) {
   }
   const bool aligned = kind.mean > kShortRow && kind.mean <= kAlignedMost;
   // Wide slices are of pieces of one length.
-  const bool alike = 4 * facts.longest <= 5 * kind.mean;
-  if (kind.regular && aligned && !alike && kind.bytes < 8) return facts.nnz >= kWideMixedLeast;
+  if (kind.regular && aligned && !kind.alike && kind.bytes < 8) return facts.nnz >= kWideMixedLeast;
   return facts.nnz >= (kind.even ? kWideLeast : kWideUnevenLeast) ||
          (kind.mean <= kShortRow &&
           filled >= (kind.brief ? kWideRowsLeast : kWideUnevenRowsLeast)) ||

@@ -27,6 +27,7 @@ struct RowFacts {
   // Columns from the first of the entries of a row, and the first one of the next row, to the last
   // of them; on average; 0: unknown
   std::int64_t reach = 0;
+  int repeated = 0;  // percent of these rows, which the next one repeats, a column further; or 0
   // Shape::hot_least for hot_columns_most() hot columns, and the entries of these, about; 0:
   // unknown
   std::int32_t hot_least = 0;
@@ -41,7 +42,7 @@ struct RowFacts {
   }
 };
 
-/// Whether choose_shape() reads `reach` of such a matrix.
+/// Whether choose_shape() reads `reach` and `repeated` of such a matrix.
 bool reads_reach(const RowFacts& facts);
 
 /// Whether it reads `hot_least` and `hot_entries`.

@@ -107,8 +107,8 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   const sparse::RowFacts expected = host.checked.facts();
   EXPECT_EQ(csr.facts().longest, expected.longest);
   EXPECT_EQ(csr.facts().empty, expected.empty);
-  EXPECT_EQ(sparse::cuda::mean_reach(stream, csr.csr().pattern()),
-            sparse::cpu::mean_reach(host.checked.csr().pattern()));
+  EXPECT_EQ(sparse::cuda::reach_facts(stream, csr.csr().pattern()),
+            sparse::cpu::reach_facts(host.checked.csr().pattern()));
   for (const std::int64_t most : {0, 1, 20, 1000}) {
     const auto on_host = sparse::cpu::hot_facts(host.checked.csr().pattern(), most);
     const auto on_device = sparse::cuda::hot_facts(stream, csr.csr().pattern(), most);

@@ -352,6 +352,48 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
   }
 }
 
+// Of rows most of which are empty sums go to y without cells where beta is known to be 0, and by
+// cells where it is read on the device: to equal bits, whatever y held.
+TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(23);
+  const Stream stream(device);
+  std::vector<std::int64_t> lengths(9001);
+  for (std::size_t row = 5; row < lengths.size(); row += 17)
+    lengths[row] = 1 + static_cast<std::int64_t>(row % 20);
+  const auto a = matrix_of<T>(lengths, 500, random, small_integer<T>);
+  const sparse::DeviceCsr<T> csr(stream, a.view());
+  const sparse::Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
+                            .wide_fill = 30,
+                            .window_cost = 4080,
+                            .stage_most = 500};
+  const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  ASSERT_TRUE(sparse::few_filled(a.rows, packed.header.class_rows[0], sizeof(T)));
+  ASSERT_GT(packed.header.columns_most, 0);
+  ASSERT_GT(packed.header.windows, 5);
+  sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
+  const auto zero = Buffer<Sum>::from(stream, std::vector<Sum>{Sum{0}});
+  const std::vector<T> held(a.rows, element<T>(std::numeric_limits<double>::quiet_NaN()));
+  for (const double alpha : {1.0, -2.0, std::numeric_limits<double>::infinity()}) {
+    SCOPED_TRACE(::testing::Message() << "alpha " << alpha);
+    const Operands<T, T> operands{element<Sum>(alpha), 0,
+                                  vector_of<T>(a.cols, random, small_integer<T>), held};
+    const auto x = Buffer<T>::from(stream, operands.x);
+    const auto product = [&](const Scalar<Sum>& beta) {
+      auto y = Buffer<T>::from(stream, operands.y);
+      sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
+                              {x.data(), y.data(), operands.alpha, beta, nullptr, nullptr});
+      return y.to_host();
+    };
+    const std::vector<T> straight = product(Sum{0});
+    const std::vector<T> by_cells = product(Scalar<Sum>::on_device(zero.data()));
+    expect_exact(a, operands, straight);
+    EXPECT_EQ(std::memcmp(straight.data(), by_cells.data(), straight.size() * sizeof(T)), 0);
+  }
+}
+
 TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;

@@ -415,8 +415,8 @@ TEST(SparsePackKinds, ChangeAtTheirLimits) {
   EXPECT_EQ(kind(65536, false, 0), IndexKind::absolute);
   EXPECT_EQ(kind(49, false, 50), IndexKind::staged);  // 50 columns
   EXPECT_EQ(kind(50, false, 50), IndexKind::offset8);
-  EXPECT_EQ(kind(127, false, 8000), IndexKind::staged);  // 64 entries for 128 columns
-  EXPECT_EQ(kind(128, false, 8000), IndexKind::offset8);
+  EXPECT_EQ(kind(511, false, 8000), IndexKind::staged);  // 64 entries for 512 columns
+  EXPECT_EQ(kind(512, false, 8000), IndexKind::offset16);
 }
 
 TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {
@@ -884,20 +884,24 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
 TEST(SparsePackReach, IsTheMeanOverRows) {
   const auto reach = [](const std::vector<std::int64_t>& offsets,
                         const std::vector<std::int32_t>& columns, std::int64_t rows) {
-    return sparse::cpu::mean_reach(sparse::CsrPattern{.rows = rows,
-                                                      .cols = 100,
-                                                      .nnz = std::ssize(columns),
-                                                      .row_offsets = offsets.data(),
-                                                      .columns = columns.data()});
+    return sparse::cpu::reach_facts(sparse::CsrPattern{.rows = rows,
+                                                       .cols = 100,
+                                                       .nnz = std::ssize(columns),
+                                                       .row_offsets = offsets.data(),
+                                                       .columns = columns.data()});
   };
-  EXPECT_EQ(reach({0, 3, 3, 4, 6}, {2, 5, 31, 7, 60, 50}, 4), (30 + 54 + 11) / 3);
-  EXPECT_EQ(reach({0, 0, 0}, {}, 2), 0);
-  EXPECT_EQ(reach({0}, {}, 0), 0);
+  using Facts = sparse::ReachFacts;
+  EXPECT_EQ(reach({0, 3, 3, 4, 6}, {2, 5, 31, 7, 60, 50}, 4), (Facts{(30 + 54 + 11) / 3, 0}));
+  EXPECT_EQ(reach({0, 0, 0}, {}, 2), Facts{});
+  EXPECT_EQ(reach({0}, {}, 0), Facts{});
+  // Of five rows the first two are repeated; then the middle is not, and the length.
+  EXPECT_EQ(reach({0, 3, 6, 9, 12, 14}, {0, 3, 9, 1, 4, 10, 2, 5, 11, 3, 7, 12, 4, 13}, 5),
+            (Facts{10, 40}));
   const auto offsets = offsets_of(100'000, [](std::int64_t) { return 2; });
   std::vector<std::int32_t> columns;
   for (int row = 0; row < 100'000; ++row)
     columns.insert(columns.end(), {10, row % 2 == 0 ? 29 : 39});
-  EXPECT_EQ(reach(offsets, columns, 100'000), 20);  // every 24th row
+  EXPECT_EQ(reach(offsets, columns, 100'000), (Facts{25, 0}));  // of even rows and of odd ones
 }
 
 // Rows that reach too far for windows of the usual size to read a column twice.

@@ -180,7 +180,7 @@ class ColumnPlacement {
     const auto entries = entries_of(pieces_);
     const auto [least, most] = std::minmax_element(columns_, columns_ + entries);
     const std::int64_t span = std::int64_t{*most} - *least + 1;
-    if (!stages(span, unshared, header_.shape)) return;
+    if (!stages(span, unshared, entries, header_.shape)) return;
     window_.first_column = *least - index_base_;
     window_.columns = static_cast<std::int32_t>(span);
   }
@@ -459,15 +459,15 @@ class PackedPieces {
 
 }  // namespace
 
-std::int64_t mean_reach(const CsrPattern& a) {
-  std::int64_t sum = 0;
-  std::int64_t rows = 0;
+ReachFacts reach_facts(const CsrPattern& a) {
+  ReachSums sums;
   for (std::int64_t i = 0; i < std::min(a.rows, kReachRows); ++i) {
-    const std::int64_t reach = reach_of(a, i);
-    sum += reach;
-    rows += reach > 0 ? 1 : 0;
+    const RowReach reach = reach_of(a, i);
+    sums.columns += reach.columns;
+    sums.repeated += reach.repeated ? 1 : 0;
+    sums.rows += reach.columns > 0 ? 1 : 0;
   }
-  return sum / std::max<std::int64_t>(rows, 1);
+  return reach_facts_of(sums);
 }
 
 template <class T>

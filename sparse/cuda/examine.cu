@@ -108,17 +108,12 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) keep_most(*wrong, own);
 }
 
-/// Sums of reach_of() and of rows that have any.
-struct Reach {
-  std::int64_t sum;
-  std::int64_t rows;
-};
-
-__global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, Reach* total) {
+__global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, ReachSums* total) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const std::int64_t reach = i < min(a.rows, kReachRows) ? reach_of(a, i) : 0;
-  add_of_block(total->sum, reach);
-  add_of_block(total->rows, reach > 0 ? 1 : 0);
+  const RowReach reach = i < min(a.rows, kReachRows) ? reach_of(a, i) : RowReach{};
+  add_of_block(total->columns, reach.columns);
+  add_of_block(total->repeated, reach.repeated ? 1 : 0);
+  add_of_block(total->rows, reach.columns > 0 ? 1 : 0);
 }
 
 unsigned grid_for(std::int64_t count) {
@@ -159,16 +154,15 @@ ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const
                         : examine(stream, static_cast<const std::int32_t*>(offsets.data()), a);
 }
 
-std::int64_t mean_reach(const Stream& stream, const CsrPattern& a) {
-  if (a.nnz == 0) return 0;
-  Buffer<Reach> total(stream, 1);
+ReachFacts reach_facts(const Stream& stream, const CsrPattern& a) {
+  if (a.nnz == 0) return {};
+  Buffer<ReachSums> total(stream, 1);
   total.fill_zero();
   const device::LaunchScope scope(stream);
   reach_kernel<<<grid_for(std::min(a.rows, kReachRows)), kThreads, 0, stream.native()>>>(
       a, total.data());
   scope.check("reach_kernel");
-  const Reach found = to_host(stream, total.data());
-  return found.sum / std::max<std::int64_t>(found.rows, 1);
+  return reach_facts_of(to_host(stream, total.data()));
 }
 
 void check_columns(const Stream& stream, const CsrPattern& a) {

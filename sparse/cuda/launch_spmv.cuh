@@ -38,10 +38,11 @@ inline constexpr std::int64_t kShallowLeast = 2'000'000;
 // Slices that are not half of what is resident, so that the next product's are, too.
 inline constexpr std::int64_t kFewMost = 1900;
 
-/// The kernels that `a` is for; tensor cores have those for any.
+/// The kernels that `a` is for; tensor cores have those for any. `overwrites`: beta is known to be
+/// 0.
 template <class T>
-Slices slices_of(SpmvPath path, const PackedHeader& a) {
-  if (by_tensor_cores(path)) return Slices::any;
+Slices slices_of(SpmvPath path, const PackedHeader& a, bool overwrites) {
+  if (by_tensor_cores(path) || a.hot > 0) return Slices::any;
   if (a.shape.lane_pieces == 1) {
     if (a.slices_most > kSingleWarps) return Slices::any;
     if (a.shape.piece_most > kStepsAtOnce<T, true>) return Slices::deep;
@@ -49,6 +50,10 @@ Slices slices_of(SpmvPath path, const PackedHeader& a) {
     return few ? Slices::few : Slices::single;
   }
   const auto rows = [&](RowClass c) { return a.class_rows[static_cast<int>(c)]; };
+  const bool whole = a.row_cells == 0 && a.split_rows == 0;
+  if (overwrites && whole && a.columns_most > 0 &&
+      few_filled(a.rows, rows(RowClass::empty), sizeof(T)))
+    return Slices::straight;
   const std::int64_t shallow = rows(RowClass::short_row);
   const bool no_other = rows(RowClass::medium) + rows(RowClass::long_row) == 0;
   return no_other && a.nnz <= 2 * shallow && shallow >= kShallowLeast ? Slices::shallow
@@ -62,7 +67,7 @@ ProductKernel<T, TOut> mma_kernel(bool wide) {
 }
 
 template <class T, class TOut>
-ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
+ProductKernel<T, TOut> product_kernel(SpmvPath path, Slices slices, const PackedHeader& a) {
   constexpr int kWide = kLanePiecesMost<T>;
   const bool wide = a.shape.lane_pieces > 1;
   if constexpr (kHasMma<T>) {
@@ -73,7 +78,7 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
     if (path == SpmvPath::tf32x3) return mma_kernel<SpmvPath::tf32x3, T, TOut>(wide);
   }
   if (a.hot > 0) return &spmv_hot_kernel<kWide, T, TOut>;
-  switch (slices_of<T>(path, a)) {
+  switch (slices) {
     case Slices::single:
       return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
     case Slices::few:
@@ -83,6 +88,9 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, const PackedHeader& a) {
       return &spmv_cuda_kernel<1, Slices::deep, T, TOut>;
     case Slices::shallow:
       if constexpr (kWide > 1) return &spmv_cuda_kernel<kWide, Slices::shallow, T, TOut>;
+      break;
+    case Slices::straight:
+      if constexpr (kWide > 1) return &spmv_cuda_kernel<kWide, Slices::straight, T, TOut>;
       break;
     case Slices::any:
       break;
@@ -116,9 +124,9 @@ int teams_of(const Stream& stream, const PackedHeader& a) {
 /// Of a block that has `shared` bytes: where its warps share columns, as many as fill a
 /// multiprocessor that holds no more blocks.
 template <class T>
-int warps_of(SpmvPath path, const PackedHeader& a, int shared) {
+int warps_of(SpmvPath path, Slices slices, const PackedHeader& a, int shared) {
   constexpr int kOfEachBlock = 1 << 10;
-  if (one_a_warp(slices_of<T>(path, a))) return std::max(a.slices_most, 1);
+  if (one_a_warp(slices)) return std::max(a.slices_most, 1);
   if (a.shape.lane_pieces == 1 || a.columns_most == 0) return kOtherWarps;
   if (by_tensor_cores(path)) return kSharingWarps;
   const auto blocks = static_cast<int>(kSharedBytes) / (shared + kOfEachBlock);
@@ -127,10 +135,12 @@ int warps_of(SpmvPath path, const PackedHeader& a, int shared) {
 
 /// A block for each window or, where columns are hot, as many as are resident at once.
 template <class T>
-device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, const PackedHeader& a) {
+device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, Slices slices,
+                                  const PackedHeader& a) {
   if (a.hot == 0) {
-    const int shared = slice_bytes<T>(a) + cell_bytes<T>(a) + staged_bytes<T>(a);
-    return {grid_of(a.windows), dim3(warps_of<T>(path, a, shared) * kLanes),
+    const int cells = slices == Slices::straight ? 0 : cell_bytes<T>(a);
+    const int shared = slice_bytes<T>(a) + cells + staged_bytes<T>(a);
+    return {grid_of(a.windows), dim3(warps_of<T>(path, slices, a, shared) * kLanes),
             static_cast<std::size_t>(shared)};
   }
   const int teams = teams_of<T>(stream, a);
@@ -142,10 +152,13 @@ device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, const Pac
 
 template <class T, class TOut>
 void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
-  const auto kernel = product_kernel<T, TOut>(path, a);
-  device::load_kernels(stream, kernel);
-  const auto size = size_of_launch<T>(stream, path, a);
-  device::allow_shared_memory(stream, kernel, static_cast<int>(size.shared_bytes));
+  for (const bool overwrites : {false, true}) {
+    const Slices slices = slices_of<T>(path, a, overwrites);
+    const auto kernel = product_kernel<T, TOut>(path, slices, a);
+    device::load_kernels(stream, kernel);
+    const auto size = size_of_launch<T>(stream, path, slices, a);
+    device::allow_shared_memory(stream, kernel, static_cast<int>(size.shared_bytes));
+  }
 }
 
 template <class T>
@@ -185,9 +198,12 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
                                          product.arrivals,
                                          fetches_ahead<T>(header)};
 
+  const Accumulator<T> zero{0};
+  const bool overwrites = product.beta.pointer() == nullptr && product.beta.value() == zero;
+  const Slices slices = slices_of<T>(path, header, overwrites);
   const device::LaunchScope scope(stream);
-  device::launch_dependent(stream, product_kernel<T, TOut>(path, header),
-                           size_of_launch<T>(stream, path, header), arguments,
+  device::launch_dependent(stream, product_kernel<T, TOut>(path, slices, header),
+                           size_of_launch<T>(stream, path, slices, header), arguments,
                            device_matrix(packed));
 }
 

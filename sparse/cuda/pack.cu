@@ -62,9 +62,21 @@ __device__ int cut_slices(const PieceTables& tables, int pieces, const Shape& sh
   __shared__ int count;
   if (thread_of_block() < kLanes) {
     const auto length = [&](int piece) { return tables.lengths[tables.order[piece]]; };
+    const int most = kLanes * kWide;
+    const auto put = [&](int slice, int first, int width) {
+      tables.slices[slice].first_piece = static_cast<std::uint16_t>(first);
+      tables.slices[slice].width = static_cast<std::uint8_t>(width);
+    };
     int slices = 0;
-    int width = 0;
-    for (int first = 0; first < pieces; first += width, ++slices) {
+    for (int first = 0; first < pieces;) {
+      // Whole slices of pieces of one length, one by each lane.
+      const int own = first + lane_of_warp() * most;
+      const bool alike = own + most <= pieces && length(own + most - 1) == length(first);
+      const int whole = __popc(__ballot_sync(kAllLanes, alike));
+      if (alike) put(slices + lane_of_warp(), own, most);
+      slices += whole;
+      first += whole * most;
+      if (whole > 0) continue;
       NextPieces next{.left = pieces - first, .depth = length(first)};
       next.shortest = length(first + wide_width(next.left, shape) - 1);
 #pragma unroll
@@ -72,10 +84,10 @@ __device__ int cut_slices(const PieceTables& tables, int pieces, const Shape& sh
         const int i = first + r * kLanes + lane_of_warp();
         next.alike += __popc(__ballot_sync(kAllLanes, i < pieces && length(i) == next.depth));
       }
-      width = slice_width(next, shape);
-      if (lane_of_warp() != 0) continue;
-      tables.slices[slices].first_piece = static_cast<std::uint16_t>(first);
-      tables.slices[slices].width = static_cast<std::uint8_t>(width);
+      const int width = slice_width(next, shape);
+      if (lane_of_warp() == 0) put(slices, first, width);
+      ++slices;
+      first += width;
     }
     if (lane_of_warp() == 0) count = slices;
   }
@@ -282,7 +294,8 @@ __global__ void __launch_bounds__(kThreadsMost)
     facts = WindowFacts{};
     facts.least_column = ~0U;
   }
-  PieceSort(start, a.row_offsets, a.starts[number + 1].first_entry, a.shape, tables).run();
+  const std::int64_t end = a.starts[number + 1].first_entry;
+  PieceSort(start, a.row_offsets, end, a.shape, tables).run();
   const int slices = cut_slices<kWide>(tables, start.pieces, a.shape);
   count_breaks(tables.order, start.pieces, facts);
 
@@ -297,7 +310,8 @@ __global__ void __launch_bounds__(kThreadsMost)
   if (warp > 0) return;
 
   const std::int64_t span = std::int64_t{facts.most_column} - facts.least_column + 1;
-  const bool staged = slices > 0 && a.shape.stage_most > 0 && stages(span, facts.unshared, a.shape);
+  const bool staged = slices > 0 && a.shape.stage_most > 0 &&
+                      stages(span, facts.unshared, end - start.first_entry, a.shape);
   place_slices<kWide>(tables.slices, slices, staged, a.laid_out + number * a.tables.slices,
                       facts.sizes);
   __syncwarp();  // entries of all kinds are there

@@ -5,6 +5,7 @@
 
 #include "core/plan_types.hpp"
 #include "device/block_scan.cuh"
+#include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/pack.cuh"
 #include "sparse/cuda/pieces.cuh"
@@ -135,6 +136,7 @@ template <int kWide, class E>
 __global__ void __launch_bounds__(kThreadsMost)
     values_kernel(PackedView<E> a, const E* values, E* slots) {
   extern __shared__ std::uint32_t shared[];
+  device::wait_for_kernel_ahead();  // the next one waits for this one's end: products read ahead
   const std::int64_t number = blockIdx.x;
   const Window window = a.windows[number];
   const CellTables tables(shared, a.header, window);
@@ -177,10 +179,11 @@ void launch(const Stream& stream, const PackedView<E>& a, const E* values, E* sl
   const int bytes = CellTables::bytes(a.header);
   const device::LaunchScope scope(stream);
   device::allow_shared_memory(stream, values_kernel<kWide, E>, bytes);
-  values_kernel<kWide, E>
-      <<<static_cast<unsigned>(a.header.windows), threads_for(a.header.slices_most), bytes,
-         stream.native()>>>(a, values, slots);
-  scope.check("values_kernel");
+  device::launch_dependent(
+      stream, values_kernel<kWide, E>,
+      {dim3(static_cast<unsigned>(a.header.windows)), dim3(threads_for(a.header.slices_most)),
+       static_cast<std::size_t>(bytes)},
+      a, values, slots);
 }
 
 CsrPattern pattern_of(const auto& a) {

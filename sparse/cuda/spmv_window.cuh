@@ -23,7 +23,9 @@ enum class Slices : std::uint8_t {
   few,      // the same, where a fraction of the GPU has them all: with more registers
   deep,     // of more steps
   shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
-  any
+  any,
+  straight  // any, whose sums go to y as they are: few rows have entries, none is cut, and beta is
+            // 0
 };
 
 // Warps of a block: those that share what a window stages, or have a slice each; otherwise 4, which
@@ -348,7 +350,7 @@ class WindowProduct {
     } else {
       range = run_slices();
     }
-    if (window_.direct != 0) return;
+    if (has_no_cells()) return;
     Team::sync();  // all cells are written before they are added up
     if (window_.partial >= 0) {
       write_partial();
@@ -377,14 +379,20 @@ class WindowProduct {
     return place_in_word<kRowWord>(product_.y + window_.first_row);
   }
 
+  /// Whether sums go to y as they are.
+  __device__ bool has_no_cells() const {
+    return kSlices == Slices::straight || window_.direct != 0;
+  }
+
   /// From here on x may be read, and cells be written.
   __device__ void prepare() {
     __shared__ device::Mbarrier arrived;
     device::wait_for_kernel_ahead();
     const bool stages = window_.columns != 0;
     if (stages) stage_columns(&arrived);
+    if (kSlices == Slices::straight && window_.gaps != 0) clear_rows();
     if (kKept || stages || window_.gaps != 0)
-      Team::sync();  // cells are clear; slices, the barrier and single columns are there
+      Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
     if (stages) device::mbarrier_wait(&arrived, 0);
   }
 
@@ -462,7 +470,7 @@ class WindowProduct {
       first = load_slice(warp());
     }
     if (product_.fetch_ahead) fetch_ahead();
-    if (window_.gaps != 0) clear_cells();
+    if (kSlices != Slices::straight && window_.gaps != 0) clear_cells();
     prepare();
     if constexpr (kSlices == Slices::shallow) {
       for (int number = warp(); number < slices; number += kGroup * warps())
@@ -661,7 +669,7 @@ class WindowProduct {
   /// Sums of the lane's pieces to their cells or, where no row has another piece, to y.
   template <int kCount>
   __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
-    if (window_.direct != 0) {
+    if (has_no_cells()) {
       RowWriter<T, TOut>(product_, window_.first_row).write(cells, sums);
     } else {
 #pragma unroll
@@ -686,6 +694,13 @@ class WindowProduct {
           writer.write(row, cells_[row]);
       }
     }
+  }
+
+  /// Every row gets what rows without entries do.
+  __device__ void clear_rows() const {
+    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    for (int row = thread(); row < window_.rows; row += threads())
+      writer.write(row, Sum{0});
   }
 
   /// Which cells are whose, where rows are cut; of no rows where none is.
@@ -788,8 +803,8 @@ __device__ void run_window(const DeviceMatrix<device::DeviceElement<T>>& a,
   device::let_next_kernel_start();
   const bool ordered = !one_a_warp(kSlices) && a.order != nullptr;
   const unsigned number = ordered ? a.order[blockIdx.x] : blockIdx.x;
-  auto* const staged =
-      reinterpret_cast<device::DeviceElement<T>*>(shared + slice_bytes<T>(a) + cell_bytes<T>(a));
+  auto* const staged = reinterpret_cast<device::DeviceElement<T>*>(
+      shared + slice_bytes<T>(a) + (kSlices == Slices::straight ? 0 : cell_bytes<T>(a)));
   WindowProduct<Walk, WholeBlock, kWide, kSlices, T, TOut>(a, product, number, shared, staged)
       .run();
 }

@@ -31,15 +31,6 @@ struct WordOf<16> {
 };
 }  // namespace detail
 
-/// out[i] = source[i] for data that is read once: it does not displace what the caches hold.
-/// source is aligned to kCount elements.
-template <int kCount, class E>
-__device__ void load_streaming(E (&out)[kCount], const E* source) {
-  using Word = typename detail::WordOf<kCount * sizeof(E)>::Type;
-  const Word word = __ldcs(reinterpret_cast<const Word*>(source));
-  memcpy(out, &word, sizeof(word));
-}
-
 /// out[i] = source[i] for data that no kernel writes meanwhile; source is aligned to kCount
 /// elements.
 template <int kCount, class E>
