@@ -60,7 +60,7 @@ constexpr std::int64_t kLargeLeast = 20'000'000;
 constexpr std::int64_t kAlignedMost = 32;
 constexpr std::int64_t kRegularMost = 256;
 // Pieces of longer ones, at most; of those whose lengths differ.
-constexpr std::int64_t kRegularPiece = 27;
+constexpr std::int32_t kRegularPiece = 27;
 constexpr std::int32_t kUnevenPiece = 12;
 // Windows at work at once, four warps each; nearly all of those of eight, which stage columns.
 constexpr std::int64_t kWindowsAtOnce = kMultiprocessors * 8;
@@ -359,9 +359,11 @@ void widen_windows(Shape& shape, const Kind& kind) {
   if (columns_reached(facts, rows) > kReachedMost || !enough) return;
   shape.stage_most = kReachedMost;
   // So large windows have pieces enough without cutting rows.
-  if (!kind.regular) {
-    const std::int64_t whole = kind.bytes < 8 ? 64 : 48;
-    shape.piece_most = facts.longest <= whole ? static_cast<std::int32_t>(facts.longest) : 27;
+  const bool small = kind.bytes < 8;
+  if (!kind.regular && facts.longest <= (small ? 64 : 48)) {
+    shape.piece_most = static_cast<std::int32_t>(facts.longest);
+  } else if (!kind.regular && !small) {
+    shape.piece_most = kRegularPiece;
   }
   const auto whole = static_cast<std::int64_t>(rows);
   if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));

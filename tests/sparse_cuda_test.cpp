@@ -394,6 +394,40 @@ TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
   }
 }
 
+// Windows that stage so many columns that blocks have nearly the 48 KiB of shared memory that need
+// not be asked for, or a little more.
+TYPED_TEST(SparseCuda, BlocksOfAbout48KiB) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(24);
+  const Stream stream(device);
+  constexpr std::int64_t kBytes = 48 << 10;
+  for (std::int64_t bytes = kBytes - 2048; bytes <= kBytes + 64; bytes += 64) {
+    SCOPED_TRACE(::testing::Message() << bytes << " bytes of x");
+    const std::int64_t columns = bytes / static_cast<std::int64_t>(sizeof(T));
+    CsrMatrix<T> a{1200, columns, {0}, {}, {}};
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+      for (const std::int64_t column : {row % 50, columns / 2, columns - 1 - row % 70})
+        a.col_indices.push_back(static_cast<std::int32_t>(column));
+      a.row_offsets.push_back(std::ssize(a.col_indices));
+    }
+    a.values = vector_of<T>(std::ssize(a.col_indices), random, small_integer<T>);
+    const sparse::DeviceCsr<T> csr(stream, a.view());
+    const sparse::Shape shape{.window_cost = 16'320, .stage_most = static_cast<int>(columns)};
+    const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+    ASSERT_EQ(packed.header.columns_most, columns);
+    sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
+    const Operands<T, T> operands{1, 0, vector_of<T>(columns, random, small_integer<T>),
+                                  std::vector<T>(a.rows)};
+    const auto x = Buffer<T>::from(stream, operands.x);
+    Buffer<T> y(stream, a.rows);
+    sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
+                            {x.data(), y.data(), Sum{1}, Sum{0}, nullptr, nullptr});
+    ASSERT_NO_FATAL_FAILURE(expect_exact(a, operands, y.to_host()));
+  }
+}
+
 TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
