@@ -924,6 +924,37 @@ TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
   }
 }
 
+// A few windows that stage would cost all others registers and cache.
+TEST(SparsePackReach, DecidesWhetherAllWindowsStageOrNone) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    sparse::RowFacts facts{10'000'000, 10'000'000, 30'000'000, 3};
+    facts.reach = 2000;
+    const Shape near = sparse::choose_shape(facts, dtype);
+    EXPECT_GT(near.stage_most, near.granule + 2000);
+    facts.reach = 20'000;
+    EXPECT_EQ(sparse::choose_shape(facts, dtype).stage_most, 0);
+
+    sparse::RowFacts few{59'000'000, 59'000'000, 50'000'000, 16, 55'000'000};
+    ASSERT_TRUE(sparse::few_filled(few.rows, few.empty, static_cast<int>(size_of(dtype))));
+    few.reach = 1500;
+    EXPECT_GT(sparse::choose_shape(few, dtype).stage_most, 10'000);
+    few.reach = 30'000;
+    EXPECT_EQ(sparse::choose_shape(few, dtype).stage_most, 0);
+  }
+}
+
+TEST(SparsePackReach, MakesWindowsLargerWhereRowsRepeat) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    sparse::RowFacts facts{7'077'888, 7'077'888, 49'324'032, 7};
+    facts.reach = 73'343;
+    const Shape others = sparse::choose_shape(facts, dtype);
+    facts.repeated = 98;
+    EXPECT_GT(2 * sparse::choose_shape(facts, dtype).granule, 3 * others.granule);
+  }
+}
+
 // Kernels for small matrices have a warp for each slice of a window, of which they have eight:
 // lengths of all kinds, rows of up to 5000 entries among short ones.
 TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
