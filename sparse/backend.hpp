@@ -55,18 +55,12 @@ constexpr std::int64_t reach_row(std::int64_t rows, std::int64_t i) {
   return rows <= kReachRows ? i : i * of_part + i * kPrime % of_part;
 }
 
-/// Of one row, which has entries: as RowFacts::reach; whether the next row has its first, middle
-/// and last column shifted by one.
-struct RowReach {
-  std::int64_t columns = 0;
-  bool repeated = false;
-};
-
 /// Sums over such rows.
 struct ReachSums {
-  std::int64_t columns = 0;
-  std::int64_t repeated = 0;
-  std::int64_t rows = 0;
+  std::int64_t columns = 0;  // as RowFacts::reach
+  std::int64_t repeated =
+      0;                  // whose first, middle and last column the next row has, shifted by one
+  std::int64_t rows = 0;  // that have entries
 };
 
 /// RowFacts::reach and repeated.
@@ -80,8 +74,8 @@ constexpr ReachFacts reach_facts_of(const ReachSums& sums) {
   return {sums.columns / sums.rows, static_cast<int>(100 * sums.repeated / sums.rows)};
 }
 
-/// Of the i-th row of those; no columns of an empty row.
-constexpr RowReach reach_of(const CsrPattern& a, std::int64_t i) {
+/// Of the i-th row of those alone.
+constexpr ReachSums reach_of(const CsrPattern& a, std::int64_t i) {
   const std::int64_t row = reach_row(a.rows, i);
   const std::int64_t begin = a.row_offsets[row];
   const std::int64_t end = a.row_offsets[row + 1];
@@ -95,9 +89,9 @@ constexpr RowReach reach_of(const CsrPattern& a, std::int64_t i) {
   const auto follows = [&](std::int64_t entry) {
     return a.columns[entry + length] == a.columns[entry] + 1;
   };
-  return {(next > high ? next : high) - (next < low ? next : low) + 1,
-          row + 1 < a.rows && a.row_offsets[row + 2] == end + length && follows(begin) &&
-              follows(begin + length / 2) && follows(end - 1)};
+  const bool repeated = row + 1 < a.rows && a.row_offsets[row + 2] == end + length &&
+                        follows(begin) && follows(begin + length / 2) && follows(end - 1);
+  return {(next > high ? next : high) - (next < low ? next : low) + 1, repeated ? 1 : 0, 1};
 }
 
 /// RowFacts::hot_least and hot_entries.

@@ -298,12 +298,6 @@ constexpr bool stages(std::int64_t span, std::int64_t others, std::int64_t entri
                       const Shape& shape) {
   return span <= shape.stage_most && 8 * others >= span && 2 * others >= entries;
 }
-/// Whether so few rows have entries, of `element_bytes`, that windows that stage columns have no
-/// cells in a product with beta = 0: zeros go to all rows, then the sums to these. It has y written
-/// twice there, and leaves the shared memory to the columns.
-constexpr bool few_filled(std::int64_t rows, std::int64_t empty, int element_bytes) {
-  return 25 * (rows - empty) <= element_bytes * rows;
-}
 /// Columns of steps alone are stored, and at most an offset for each piece.
 constexpr bool is_repeated(IndexKind kind) {
   return kind == IndexKind::diagonal || kind == IndexKind::shared;

@@ -51,6 +51,13 @@ bool reads_hot_columns(const RowFacts& facts);
 /// Hot columns that a matrix may have, whose x a block holds in `shared_bytes` of shared memory.
 std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes = kSharedBytes);
 
+/// Whether so few rows have entries, of `element_bytes`, that windows that stage columns have no
+/// cells in a product with beta = 0: zeros go to all rows, then the sums to these. It has y written
+/// twice there, and leaves the shared memory to the columns.
+constexpr bool few_filled(std::int64_t rows, std::int64_t empty, int element_bytes) {
+  return 25 * (rows - empty) <= element_bytes * rows;
+}
+
 /// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how
 /// finely a small matrix is cut; kCellsLimit is kept for any matrix.
 Shape choose_shape(const RowFacts& facts, DType dtype);

@@ -32,6 +32,27 @@ struct Example {
   Operands<T, T> operands;
 };
 
+/// `a` packed in `shape`, its kernels loaded.
+template <class T>
+sparse::PackedMatrix<T> packed_in(const Stream& stream, const CsrMatrix<T>& a,
+                                  const sparse::Shape& shape) {
+  const sparse::DeviceCsr<T> csr(stream, a.view());
+  sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
+  return packed;
+}
+
+/// y of one product without rows that are split.
+template <class T>
+std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& packed,
+                        const Operands<T, T>& operands, const Scalar<Accumulator<T>>& beta) {
+  const auto x = Buffer<T>::from(stream, operands.x);
+  auto y = Buffer<T>::from(stream, operands.y);
+  sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
+                          {x.data(), y.data(), operands.alpha, beta, nullptr, nullptr});
+  return y.to_host();
+}
+
 template <class Case>
 class SparseCuda : public ::testing::Test {};
 using CudaCases = ::testing::Types<On<DeviceKind::cuda, double>, On<DeviceKind::cuda, float>,
@@ -324,7 +345,6 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
   operands.x[0] = element<T>(std::numeric_limits<double>::infinity());  // hot
   operands.x[a.cols - 1] = element<T>(std::numeric_limits<double>::quiet_NaN());
   const auto x = Buffer<T>::from(stream, operands.x);
-  const sparse::DeviceCsr<T> csr(stream, a.view());
   for (const int window_cost : {48, 960, 8192}) {
     for (const int bands : {0, 7}) {
       SCOPED_TRACE(::testing::Message() << "windows of " << window_cost << ", bands " << bands);
@@ -333,10 +353,9 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
                                 .window_cost = window_cost,
                                 .bands = bands,
                                 .hot_least = 20};
-      const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+      const auto packed = packed_in(stream, a, shape);
       ASSERT_GT(packed.header.hot, 10);
       ASSERT_LT(packed.header.hot, a.cols / 4);
-      sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
       Buffer<Sum> partials(stream, packed.header.partials);
       Buffer<unsigned> counters(stream, sparse::counters(packed.header));
       counters.fill_zero();
@@ -364,31 +383,23 @@ TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
   for (std::size_t row = 5; row < lengths.size(); row += 17)
     lengths[row] = 1 + static_cast<std::int64_t>(row % 20);
   const auto a = matrix_of<T>(lengths, 500, random, small_integer<T>);
-  const sparse::DeviceCsr<T> csr(stream, a.view());
-  const sparse::Shape shape{.lane_pieces = sparse::kLanePiecesMost<T>,
-                            .wide_fill = 30,
-                            .window_cost = 4080,
-                            .stage_most = 500};
-  const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  const auto packed = packed_in<T>(stream, a,
+                                   {.lane_pieces = sparse::kLanePiecesMost<T>,
+                                    .wide_fill = 30,
+                                    .window_cost = 4080,
+                                    .stage_most = 500});
   ASSERT_TRUE(sparse::few_filled(a.rows, packed.header.class_rows[0], sizeof(T)));
   ASSERT_GT(packed.header.columns_most, 0);
   ASSERT_GT(packed.header.windows, 5);
-  sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
   const auto zero = Buffer<Sum>::from(stream, std::vector<Sum>{Sum{0}});
   const std::vector<T> held(a.rows, element<T>(std::numeric_limits<double>::quiet_NaN()));
   for (const double alpha : {1.0, -2.0, std::numeric_limits<double>::infinity()}) {
     SCOPED_TRACE(::testing::Message() << "alpha " << alpha);
     const Operands<T, T> operands{element<Sum>(alpha), 0,
                                   vector_of<T>(a.cols, random, small_integer<T>), held};
-    const auto x = Buffer<T>::from(stream, operands.x);
-    const auto product = [&](const Scalar<Sum>& beta) {
-      auto y = Buffer<T>::from(stream, operands.y);
-      sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
-                              {x.data(), y.data(), operands.alpha, beta, nullptr, nullptr});
-      return y.to_host();
-    };
-    const std::vector<T> straight = product(Sum{0});
-    const std::vector<T> by_cells = product(Scalar<Sum>::on_device(zero.data()));
+    const std::vector<T> straight = multiply<T>(stream, packed, operands, Sum{0});
+    const std::vector<T> by_cells =
+        multiply(stream, packed, operands, Scalar<Sum>::on_device(zero.data()));
     expect_exact(a, operands, straight);
     EXPECT_EQ(std::memcmp(straight.data(), by_cells.data(), straight.size() * sizeof(T)), 0);
   }
@@ -413,18 +424,13 @@ TYPED_TEST(SparseCuda, BlocksOfAbout48KiB) {
       a.row_offsets.push_back(std::ssize(a.col_indices));
     }
     a.values = vector_of<T>(std::ssize(a.col_indices), random, small_integer<T>);
-    const sparse::DeviceCsr<T> csr(stream, a.view());
-    const sparse::Shape shape{.window_cost = 16'320, .stage_most = static_cast<int>(columns)};
-    const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+    const auto packed =
+        packed_in<T>(stream, a, {.window_cost = 16'320, .stage_most = static_cast<int>(columns)});
     ASSERT_EQ(packed.header.columns_most, columns);
-    sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
     const Operands<T, T> operands{1, 0, vector_of<T>(columns, random, small_integer<T>),
                                   std::vector<T>(a.rows)};
-    const auto x = Buffer<T>::from(stream, operands.x);
-    Buffer<T> y(stream, a.rows);
-    sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
-                            {x.data(), y.data(), Sum{1}, Sum{0}, nullptr, nullptr});
-    ASSERT_NO_FATAL_FAILURE(expect_exact(a, operands, y.to_host()));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_exact(a, operands, multiply<T>(stream, packed, operands, Sum{0})));
   }
 }
 

@@ -419,6 +419,19 @@ TEST(SparsePackKinds, ChangeAtTheirLimits) {
   EXPECT_EQ(kind(512, false, 8000), IndexKind::offset16);
 }
 
+// Rows of which one entry is left for a piece of its own: where all others stand on diagonals, x is
+// not staged for these few.
+TEST(SparsePackKinds, StagedAreHalfOfAWindowAtLeast) {
+  const auto kinds = [](bool repeat) {
+    return kinds_of(128, 17, 1000, 8000, [=](std::int64_t row, std::int64_t k) {
+      return repeat && k < 16 ? row + 3 * k : (31 * row * row + 17 * k * k) % 900;
+    });
+  };
+  EXPECT_EQ(kinds(false)[static_cast<int>(IndexKind::staged)], 128 * 17);
+  EXPECT_EQ(kinds(true)[static_cast<int>(IndexKind::staged)], 0);
+  EXPECT_EQ(kinds(true)[static_cast<int>(IndexKind::diagonal)], 128 * 16);
+}
+
 TEST(SparsePackKinds, SharedNeedsTwoStepsAndTwoPieces) {
   const auto apart = [](std::int64_t row, std::int64_t k) { return 2 * row + k; };
   EXPECT_EQ(kinds_of(128, 1, 300, 0, apart)[static_cast<int>(IndexKind::offset8)], 128);

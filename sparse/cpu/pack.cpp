@@ -462,10 +462,10 @@ class PackedPieces {
 ReachFacts reach_facts(const CsrPattern& a) {
   ReachSums sums;
   for (std::int64_t i = 0; i < std::min(a.rows, kReachRows); ++i) {
-    const RowReach reach = reach_of(a, i);
-    sums.columns += reach.columns;
-    sums.repeated += reach.repeated ? 1 : 0;
-    sums.rows += reach.columns > 0 ? 1 : 0;
+    const ReachSums own = reach_of(a, i);
+    sums.columns += own.columns;
+    sums.repeated += own.repeated;
+    sums.rows += own.rows;
   }
   return reach_facts_of(sums);
 }

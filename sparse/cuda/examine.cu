@@ -110,10 +110,10 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, ReachSums* total) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const RowReach reach = i < min(a.rows, kReachRows) ? reach_of(a, i) : RowReach{};
-  add_of_block(total->columns, reach.columns);
-  add_of_block(total->repeated, reach.repeated ? 1 : 0);
-  add_of_block(total->rows, reach.columns > 0 ? 1 : 0);
+  const ReachSums own = i < min(a.rows, kReachRows) ? reach_of(a, i) : ReachSums{};
+  add_of_block(total->columns, own.columns);
+  add_of_block(total->repeated, own.repeated);
+  add_of_block(total->rows, own.rows);
 }
 
 unsigned grid_for(std::int64_t count) {
