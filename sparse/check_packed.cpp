@@ -137,6 +137,8 @@ class PackedCheck {
             " bands, not 0 to 65536");
     require(shape_.stage_most >= 0 && shape_.stage_most <= 65536, "windows stage up to ",
             shape_.stage_most, " columns, not 0 to 65536");
+    require(shape_.warps > 0 && shape_.warps <= 32, "blocks have ", shape_.warps,
+            " warps, not 1 to 32");
     require(shape_.hot_least >= 0, "hot columns have at least ", shape_.hot_least,
             " sampled entries");
     require(shape_.hot_least == 0 || shape_.wide_fill == 100, "entries fill ", shape_.wide_fill,

@@ -30,6 +30,7 @@ struct Shape {
   std::int32_t bands = 0;           // up to 65536 that windows are ordered by if rows are split
   // Sampled entries of a hot column; 0: none is. Needs stage_most 0 and wide_fill 100.
   std::int32_t hot_least = 0;
+  std::int32_t warps = 4;  // of a block of a GPU where slices are wide and no columns are staged
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 

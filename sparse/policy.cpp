@@ -66,6 +66,10 @@ constexpr std::int32_t kUnevenPiece = 12;
 constexpr std::int64_t kWindowsAtOnce = kMultiprocessors * 8;
 constexpr std::int64_t kStagingInRound = 520;
 constexpr std::int64_t kLongInRound = 2 * kStagingInRound;
+// Warps of two windows that are made one.
+constexpr std::int32_t kJoinedWarps = 8;
+// Columns of 8 bytes that windows stage, for each of their rows: more are staged again too often.
+constexpr double kRestagedMost = 4;
 // Of about equal work, nearly all that fit: one to three rounds of windows of at most so much work.
 constexpr std::int64_t kWindowsInRound = 1048;
 constexpr std::int64_t kRoundWork = 5500;
@@ -341,22 +345,29 @@ void stage_columns(Shape& shape, const Kind& kind) {
       static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
 }
 
+/// Rows of a window.
+double rows_of_window(const Shape& shape, const RowFacts& facts) {
+  const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
+  return std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
+}
+
 /// Windows of a large matrix that have so many rows that the columns that these reach are few
-/// enough to be staged, and read several times: where the windows that it has are too small.
-void widen_windows(Shape& shape, const Kind& kind) {
+/// enough to be staged, and read several times: where the windows that it has are too small. False
+/// where it has them as they are.
+bool widen_windows(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const bool held = shape.stage_most > 0 && kind.bytes <= 8;  // by shared memory
-  if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return;
+  if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return false;
   const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
   const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  const double own = std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
+  const double own = rows_of_window(shape, facts);
   const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
-  if (columns_reached(facts, own) <= std::min<double>(shape.stage_most, own * mean)) return;
-  if (mean <= reads * advance) return;
+  if (columns_reached(facts, own) <= std::min<double>(shape.stage_most, own * mean)) return false;
+  if (mean <= reads * advance) return false;
   const double rows =
       std::max(2 * own, reads * columns_reached(facts, 0) / (mean - reads * advance));
   const bool enough = rows * kWindowsLeast <= static_cast<double>(facts.rows);
-  if (columns_reached(facts, rows) > kReachedMost || !enough) return;
+  if (columns_reached(facts, rows) > kReachedMost || !enough) return false;
   shape.stage_most = kReachedMost;
   // So large windows have pieces enough without cutting rows.
   const bool small = kind.bytes < 8;
@@ -366,9 +377,32 @@ void widen_windows(Shape& shape, const Kind& kind) {
     shape.piece_most = kRegularPiece;
   }
   const auto whole = static_cast<std::int64_t>(rows);
-  if (shape.granule > 1) return align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
-  shape.window_cost = static_cast<std::int32_t>(
-      std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
+  if (shape.granule > 1) {
+    align_windows(shape, kind.facts, round_up(whole, 4 * kLanes));
+  } else {
+    shape.window_cost = static_cast<std::int32_t>(
+        std::min<double>(rows * (mean + shape.row_cost), kWindowCostMost - shape.piece_most));
+  }
+  return true;
+}
+
+/// Makes two windows of a large matrix one, shared by twice as many warps: each finds in the first
+/// cache what others brought there. Not where that would be too many columns to be staged.
+void join_windows(Shape& shape, const Kind& kind) {
+  const RowFacts& facts = kind.facts;
+  const bool small = kind.bytes < 8;  // elements
+  const bool brief = kind.mean <= 4 || (kind.bytes == 2 && kind.far && !kind.hubs);
+  const bool long_or_mixed = !kind.hubs && (kind.mean > kAlignedMost || !kind.regular);
+  if (facts.nnz < kLargeLeast || brief || kind.sparse || (long_or_mixed && !small)) return;
+  if (!kind.regular && !kind.hubs && kind.mean >= kReachingMean) return;
+  const double rows = rows_of_window(shape, facts);
+  const double columns = columns_reached(facts, rows);
+  const bool may_stage = !kind.hubs && !kind.repeated && columns <= kReachSpread * shape.stage_most;
+  const bool both_stage = columns_reached(facts, 2 * rows) <= shape.stage_most;
+  if (may_stage && (!both_stage || (!small && columns < kRestagedMost * rows))) return;
+  shape.warps = kJoinedWarps;
+  if (shape.granule > 1) return align_windows(shape, facts, 2 * shape.granule);
+  shape.window_cost = std::min(2 * shape.window_cost, kWindowCostMost - shape.piece_most);
 }
 
 /// The work of a window of a large matrix where most rows are empty: so many rows that these read
@@ -534,7 +568,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
       shape_irregular(shape, kind);
     }
     stage_columns(shape, kind);
-    widen_windows(shape, kind);
+    if (!widen_windows(shape, kind)) join_windows(shape, kind);
     hold_hot_columns(shape, kind);
   }
   limit_windows(shape, facts);

@@ -405,6 +405,37 @@ TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
   }
 }
 
+// Blocks of more warps than four, with fewer slices than warps and with more; rows that are cut,
+// split and empty.
+TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(25);
+  const Stream stream(device);
+  std::vector<std::int64_t> lengths(5000);
+  for (std::size_t row = 0; row < lengths.size(); ++row)
+    lengths[row] = row == 77 ? 20'000 : static_cast<std::int64_t>(row * row % 43);
+  const auto a = matrix_of<T>(lengths, 700, random, small_integer<T>);
+  const Operands<T, T> operands{2, -1, vector_of<T>(a.cols, random, small_integer<T>),
+                                vector_of<T>(a.rows, random, small_integer<T>)};
+  for (const int window_cost : {1600, 16'000}) {
+    for (const int warps : {5, 8, 32}) {
+      SCOPED_TRACE(::testing::Message() << "windows of " << window_cost << ", warps " << warps);
+      const auto packed = packed_in<T>(stream, a,
+                                       {.lane_pieces = sparse::kLanePiecesMost<T>,
+                                        .wide_fill = 30,
+                                        .piece_most = 16,
+                                        .window_cost = window_cost,
+                                        .warps = warps});
+      ASSERT_EQ(packed.header.columns_most, 0);
+      ASSERT_EQ(packed.header.split_rows, 1);
+      ASSERT_NO_FATAL_FAILURE(
+          expect_exact(a, operands, multiply<T>(stream, packed, operands, Sum{-1})));
+    }
+  }
+}
+
 // Windows that stage so many columns that blocks have nearly the 48 KiB of shared memory that need
 // not be asked for, or a little more.
 TYPED_TEST(SparseCuda, BlocksOfAbout48KiB) {

@@ -968,6 +968,36 @@ TEST(SparsePackReach, MakesWindowsLargerWhereRowsRepeat) {
   }
 }
 
+// Where columns are far away each window of a large matrix is shared by more warps; where windows
+// stage them only if larger ones do, too.
+TEST(SparsePackReach, HasWindowsOfLargeMatricesJoined) {
+  const auto warps = [](const sparse::RowFacts& facts, DType dtype) {
+    return sparse::choose_shape(facts, dtype).warps;
+  };
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    sparse::RowFacts stencil{7'077'888, 7'077'888, 49'324'032, 7};
+    stencil.reach = 73'343;
+    stencil.repeated = 98;
+    EXPECT_EQ(warps(stencil, dtype), 8);
+    stencil.nnz = 19'000'000;
+    EXPECT_EQ(warps(stencil, dtype), 4);
+
+    sparse::RowFacts band{4'000'000, 4'000'000, 80'000'000, 20};
+    band.reach = 3000;
+    EXPECT_EQ(warps(band, dtype), dtype == DType::f64 ? 4 : 8);
+    band.reach = 5500;
+    EXPECT_EQ(warps(band, dtype), 4);
+    sparse::RowFacts blocks{616'000, 616'000, 48'200'000, 81};
+    blocks.reach = 21'000;
+    EXPECT_EQ(warps(blocks, dtype), dtype == DType::f64 ? 4 : 8);
+  }
+  sparse::RowFacts uniform{3'100'000, 3'100'000, 49'600'000, 16};
+  uniform.reach = 2'900'000;
+  EXPECT_EQ(sparse::choose_shape(uniform, DType::f32).granule,
+            2 * sparse::choose_shape(uniform, DType::f16).granule);
+}
+
 // Kernels for small matrices have a warp for each slice of a window, of which they have eight:
 // lengths of all kinds, rows of up to 5000 entries among short ones.
 TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {

@@ -8,6 +8,7 @@
 
 #include "device/element.cuh"
 #include "device/guarded_load.cuh"
+#include "device/mbarrier.cuh"
 #include "sparse/cuda/warp.cuh"
 #include "sparse/packed.hpp"
 
@@ -36,10 +37,20 @@ struct Factors {
   static constexpr bool has(IndexKind /*kind*/) { return true; }
   /// Wide slices may have pieces of different lengths.
   static constexpr bool kRagged = true;
+  /// Before `staged` is read.
+  __device__ void wait_for_staged() const {}
   /// factor = x[column].
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     device::load_if<Stay::normally>(factor, x + column, exists);
   }
+};
+
+/// The same where `staged` may still be on its way.
+template <class E>
+struct LateFactors : Factors<E> {
+  device::Mbarrier* arrived;
+
+  __device__ void wait_for_staged() const { device::mbarrier_wait(arrived, 0); }
 };
 
 /// The same where the matrix has hot columns, whose x is in shared memory: indices with kHotBit are
@@ -53,6 +64,7 @@ struct HotFactors {
     return kind == IndexKind::shared || kind == IndexKind::absolute;
   }
   static constexpr bool kRagged = false;
+  __device__ void wait_for_staged() const {}
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     const E* const source = (column & kHotBit) != 0 ? staged : x;
     factor = exists ? source[column & ~kHotBit] : E{};
@@ -210,6 +222,7 @@ class NarrowWalk {
                            const SliceFactors& factors, Sum& sum) const {
     E factor[kSteps];
     if (kind_ == IndexKind::staged) {
+      factors.wait_for_staged();
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
         factor[i] = exists[i] ? factors.staged[steps.column[i]] : E{};
@@ -395,6 +408,7 @@ class WideWalk {
   __device__ void multiply(const Steps<kCount>& steps, int first, const SliceFactors& factors,
                            Exists exists, Sum (&sums)[kPieces]) const {
     E factor[kAtOnce][kPieces];
+    if constexpr (kKind == IndexKind::staged) factors.wait_for_staged();
 #pragma unroll
     for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
 #pragma unroll

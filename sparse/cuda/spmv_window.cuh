@@ -364,6 +364,8 @@ class WindowProduct {
  private:
   // Rows whose sums are a word of shared memory, and whose y one of at most that.
   static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
+  // Slices wait for staged columns when they have read all else: elsewhere that gained nothing.
+  static constexpr bool kLate = kSlices == Slices::straight;
   static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
   static constexpr int kTeamWarps =
       Team::kTeams > 1 ? HotTeam::kThreads / kLanes : kThreadsMost<kWide, kSlices> / kLanes;
@@ -386,14 +388,13 @@ class WindowProduct {
 
   /// From here on x may be read, and cells be written.
   __device__ void prepare() {
-    __shared__ device::Mbarrier arrived;
     device::wait_for_kernel_ahead();
     const bool stages = window_.columns != 0;
-    if (stages) stage_columns(&arrived);
+    if (stages) stage_columns(arrived());
     if (kSlices == Slices::straight && window_.gaps != 0) clear_rows();
     if (kKept || stages || window_.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
-    if (stages) device::mbarrier_wait(&arrived, 0);
+    if (stages && !kLate) device::mbarrier_wait(arrived(), 0);
   }
 
   /// Rows without entries have no piece that would write their cell.
@@ -434,8 +435,18 @@ class WindowProduct {
             slice.shortest};
   }
 
-  __device__ typename Team::template SliceFactors<E> factors() const {
-    return {product_.x, staged_};
+  /// Where what is staged arrives. Some slice reads it, so that no block ends before.
+  static __device__ device::Mbarrier* arrived() {
+    __shared__ device::Mbarrier barrier;
+    return &barrier;
+  }
+
+  __device__ auto factors() const {
+    if constexpr (kLate) {
+      return LateFactors<E>{{product_.x, staged_}, arrived()};
+    } else {
+      return typename Team::template SliceFactors<E>{product_.x, staged_};
+    }
   }
 
   /// The cells of one row.
