@@ -42,14 +42,18 @@ sparse::PackedMatrix<T> packed_in(const Stream& stream, const CsrMatrix<T>& a,
   return packed;
 }
 
-/// y of one product without rows that are split.
+/// y of one product.
 template <class T>
 std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& packed,
                         const Operands<T, T>& operands, const Scalar<Accumulator<T>>& beta) {
   const auto x = Buffer<T>::from(stream, operands.x);
   auto y = Buffer<T>::from(stream, operands.y);
-  sparse::cuda::run<T, T>(stream, SpmvPath::cuda, packed.view(),
-                          {x.data(), y.data(), operands.alpha, beta, nullptr, nullptr});
+  Buffer<Accumulator<T>> partials(stream, packed.header.partials);
+  Buffer<unsigned> counters(stream, sparse::counters(packed.header));
+  counters.fill_zero();
+  sparse::cuda::run<T, T>(
+      stream, SpmvPath::cuda, packed.view(),
+      {x.data(), y.data(), operands.alpha, beta, partials.data(), counters.data()});
   return y.to_host();
 }
 
