@@ -386,22 +386,29 @@ bool widen_windows(Shape& shape, const Kind& kind) {
   return true;
 }
 
-/// Makes two windows of a large matrix one, shared by twice as many warps: each finds in the first
-/// cache what others brought there. Not where that would be too many columns to be staged.
-void join_windows(Shape& shape, const Kind& kind) {
-  const RowFacts& facts = kind.facts;
+/// Whether windows of such a matrix, if they do not stage columns, are better joined in pairs.
+bool gains_by_joining(const Kind& kind) {
   const bool small = kind.bytes < 8;  // elements
-  const bool brief = kind.mean <= 4 || (kind.bytes == 2 && kind.far && !kind.hubs);
-  const bool long_or_mixed = !kind.hubs && (kind.mean > kAlignedMost || !kind.regular);
-  if (facts.nnz < kLargeLeast || brief || kind.sparse || (long_or_mixed && !small)) return;
-  if (!kind.regular && !kind.hubs && kind.mean >= kReachingMean) return;
-  const double rows = rows_of_window(shape, facts);
-  const double columns = columns_reached(facts, rows);
+  if (kind.facts.nnz < kLargeLeast || kind.mean <= 4 || kind.sparse) return false;
+  if (kind.hubs) return true;
+  if (!kind.regular) return small && kind.mean < kReachingMean;
+  // Halves of x from everywhere are too many for the first cache anyway.
+  if (kind.bytes == 2 && kind.far) return false;
+  return small || kind.mean <= kAlignedMost;
+}
+
+/// Makes two windows of a large matrix one, shared by twice as many warps: each finds in the first
+/// cache what others brought there. Not where these would reach too many columns to be staged.
+void join_windows(Shape& shape, const Kind& kind) {
+  if (shape.lane_pieces == 1 || !gains_by_joining(kind)) return;
+  const double rows = rows_of_window(shape, kind.facts);
+  const double columns = columns_reached(kind.facts, rows);
   const bool may_stage = !kind.hubs && !kind.repeated && columns <= kReachSpread * shape.stage_most;
-  const bool both_stage = columns_reached(facts, 2 * rows) <= shape.stage_most;
-  if (may_stage && (!both_stage || (!small && columns < kRestagedMost * rows))) return;
+  const bool both_stage = columns_reached(kind.facts, 2 * rows) <= shape.stage_most;
+  const bool again = kind.bytes < 8 || columns >= kRestagedMost * rows;
+  if (may_stage && !(both_stage && again)) return;
   shape.warps = kJoinedWarps;
-  if (shape.granule > 1) return align_windows(shape, facts, 2 * shape.granule);
+  if (shape.granule > 1) return align_windows(shape, kind.facts, 2 * shape.granule);
   shape.window_cost = std::min(2 * shape.window_cost, kWindowCostMost - shape.piece_most);
 }
 

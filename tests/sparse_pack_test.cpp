@@ -992,6 +992,9 @@ TEST(SparsePackReach, HasWindowsOfLargeMatricesJoined) {
     blocks.reach = 21'000;
     EXPECT_EQ(warps(blocks, dtype), dtype == DType::f64 ? 4 : 8);
   }
+  sparse::RowFacts complex{7'077'888, 7'077'888, 49'324'032, 7};  // whose slices are not wide
+  complex.reach = 73'343;
+  EXPECT_EQ(warps(complex, DType::c128), 4);
   sparse::RowFacts uniform{3'100'000, 3'100'000, 49'600'000, 16};
   uniform.reach = 2'900'000;
   EXPECT_EQ(sparse::choose_shape(uniform, DType::f32).granule,

@@ -128,8 +128,9 @@ int warps_of(SpmvPath path, Slices slices, const PackedHeader& a, int shared) {
   constexpr int kOfEachBlock = 1 << 10;
   if (one_a_warp(slices)) return std::max(a.slices_most, 1);
   if (a.shape.lane_pieces == 1) return kOtherWarps;
+  if (by_tensor_cores(path))
+    return a.columns_most > 0 ? kSharingWarps : std::min(a.shape.warps, kSharingWarps);
   if (a.columns_most == 0) return a.shape.warps;
-  if (by_tensor_cores(path)) return kSharingWarps;
   const auto blocks = static_cast<int>(kSharedBytes) / (shared + kOfEachBlock);
   return std::max(kWarpsMost / std::max(blocks, 1), kSharingWarps);
 }
