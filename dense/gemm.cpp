@@ -127,16 +127,9 @@ struct GemmPlan<T, TOut>::Impl {
         shape(checked<T>(requested)),
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
-        measured(empty() ? Measured{} : look_up(options.tuning)),
-        executor(empty() ? nullptr : make(stream)),
+        executor(empty() ? nullptr : make(stream, look_up(options.tuning))),
         workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
-    measured.choices = {};  // they may not outlive the caller's GemmTuning
-    stream.synchronize();   // the workspace is ready for every stream, not only for this one
-  }
-
-  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream) const {
-    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
-                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
+    stream.synchronize();  // the workspace is ready for every stream, not only for this one
   }
 
   /// What was measured of such products, and lines of explain() that say so.
@@ -145,20 +138,27 @@ struct GemmPlan<T, TOut>::Impl {
     std::string note;  // "" for a plan that follows its rules alone
   };
 
+  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, Measured measured) {
+    note = std::move(measured.note);
+    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
+                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
+  }
+
   /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
   /// vendor offers for others of the product's class alone is no choice.
   Measured look_up(const GemmTuning* tuning) const {
     std::optional<std::vector<std::string>> offered;
     const auto choice_of = [&](const GemmTuning& from,
-                               const GemmQuery& query) -> const GemmChoice* {
+                               const GemmQuery& query) -> std::optional<GemmChoice> {
       const GemmChoice* known = from.find(query);
-      if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
+      if (known == nullptr) return std::nullopt;
+      if (known->algorithm.empty() || !device.is_cuda()) return *known;
       if (!offered) {
         offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
                                                  dense::kVendorAlgorithms);
       }
       const auto found = std::find(offered->begin(), offered->end(), known->algorithm);
-      return found != offered->end() ? known : nullptr;
+      return found != offered->end() ? std::optional(*known) : std::nullopt;
     };
     const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
     GemmQuery adding = query;
@@ -178,18 +178,18 @@ struct GemmPlan<T, TOut>::Impl {
       found.note = concat(
           "tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(), "\n", own);
     }
-    if (known.general != nullptr) found.choices.general = known.general;
-    if (known.adds != nullptr) found.choices.adds = known.adds;
-    if (known.same != nullptr) found.choices.same = known.same;
+    if (known.general) found.choices.general = known.general;
+    if (known.adds) found.choices.adds = known.adds;
+    if (known.same) found.choices.same = known.same;
     return found;
   }
 
   /// "WHO: measured fastest is ..."; "" without choices.
   static std::string line_of(const char* who, const dense::MeasuredChoices& choices) {
-    const auto [general, adds, same] = choices;
+    const auto& [general, adds, same] = choices;
     std::string text;
-    const auto add = [&text](const GemmChoice* choice, const char* where) {
-      if (choice == nullptr) return;
+    const auto add = [&text](const std::optional<GemmChoice>& choice, const char* where) {
+      if (!choice) return;
       text += concat(text.empty() ? " " : ", ", where, choice->vendor ? "the vendor" : "lanky");
     };
     add(general, "");
@@ -222,7 +222,7 @@ struct GemmPlan<T, TOut>::Impl {
   GemmShape shape;
   dense::Problem problem;
   GemmFamily family;
-  Measured measured;
+  std::string note;                                    // Measured::note
   std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
   Buffer<std::byte> workspace;
 };
@@ -292,9 +292,9 @@ std::string GemmPlan<T, TOut>::explain() const {
                 "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
                 "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
                 p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->measured.note,
-                "kernel: ", kernel, "\nworkspace: ", impl_->workspace_bytes(), " bytes\n",
-                dense::describe(bound), "\n", dense::describe_time(model, p, bound));
+                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->note, "kernel: ", kernel,
+                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound), "\n",
+                dense::describe_time(model, p, bound));
 }
 
 template <class T, class TOut>

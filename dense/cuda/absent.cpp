@@ -8,7 +8,8 @@ namespace lanky::dense::cuda {
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem& /*problem*/,
-                                        GemmFamily /*family*/, MeasuredChoices /*measured*/) {
+                                        GemmFamily /*family*/,
+                                        const MeasuredChoices& /*measured*/) {
   throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
 }
 
@@ -19,7 +20,7 @@ std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*p
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily, MeasuredChoices);
+                                                            GemmFamily, const MeasuredChoices&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
