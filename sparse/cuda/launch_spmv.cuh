@@ -154,13 +154,16 @@ device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, Slices sl
 
 template <class T, class TOut>
 void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
-  for (const bool overwrites : {false, true}) {
-    const Slices slices = slices_of<T>(path, a, overwrites);
+  const auto load_kernel_of = [&](Slices slices) {
     const auto kernel = product_kernel<T, TOut>(path, slices, a);
     device::load_kernels(stream, kernel);
     const auto size = size_of_launch<T>(stream, path, slices, a);
     device::allow_shared_memory(stream, kernel, static_cast<int>(size.shared_bytes));
-  }
+  };
+  const Slices adding = slices_of<T>(path, a, false);
+  const Slices overwriting = slices_of<T>(path, a, true);
+  load_kernel_of(adding);
+  if (overwriting != adding) load_kernel_of(overwriting);
 }
 
 template <class T>
