@@ -138,6 +138,7 @@ struct GemmPlan<T, TOut>::Impl {
     std::string note;  // "" for a plan that follows its rules alone
   };
 
+  /// By what was measured, whose note is kept.
   std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, Measured measured) {
     note = std::move(measured.note);
     return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)

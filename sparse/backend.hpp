@@ -58,8 +58,8 @@ constexpr std::int64_t reach_row(std::int64_t rows, std::int64_t i) {
 /// Sums over such rows.
 struct ReachSums {
   std::int64_t columns = 0;  // as RowFacts::reach
-  std::int64_t repeated =
-      0;                  // whose first, middle and last column the next row has, shifted by one
+  // Rows whose first, middle and last column the next row has, shifted by one.
+  std::int64_t repeated = 0;
   std::int64_t rows = 0;  // that have entries
 };
 

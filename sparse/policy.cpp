@@ -248,10 +248,19 @@ std::int64_t long_rows_window(const Kind& kind) {
   return ceil_div(kind.work, kLongInRound * rounds);
 }
 
+/// Columns that a row begins further on than the one before, where all of a matrix are reached.
+double advance_of(const RowFacts& facts) {
+  return static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+}
+
+/// Entries of a row, empty ones counted.
+double mean_of(const RowFacts& facts) {
+  return static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
+}
+
 /// Columns from the first to the last that most of so many rows after another reach.
 double columns_reached(const RowFacts& facts, double rows) {
-  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
-  return kReachSpread * static_cast<double>(facts.reach) + rows * advance;
+  return kReachSpread * static_cast<double>(facts.reach) + rows * advance_of(facts);
 }
 
 /// Columns that windows stage where all of these do: two blocks of a multiprocessor or more.
@@ -347,8 +356,7 @@ void stage_columns(Shape& shape, const Kind& kind) {
 
 /// Rows of a window.
 double rows_of_window(const Shape& shape, const RowFacts& facts) {
-  const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
-  return std::max(shape.window_cost / (mean + shape.row_cost), 1.0 * shape.granule);
+  return std::max(shape.window_cost / (mean_of(facts) + shape.row_cost), 1.0 * shape.granule);
 }
 
 /// Windows of a large matrix that have so many rows that the columns that these reach are few
@@ -358,8 +366,8 @@ bool widen_windows(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const bool held = shape.stage_most > 0 && kind.bytes <= 8;  // by shared memory
   if (!held || facts.nnz < kLargeLeast || kind.mean < kReachingMean) return false;
-  const double mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
-  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  const double mean = mean_of(facts);
+  const double advance = advance_of(facts);
   const double own = rows_of_window(shape, facts);
   const double reads = kind.bytes < 8 ? 2 : 3;  // of each column
   if (columns_reached(facts, own) <= std::min<double>(shape.stage_most, own * mean)) return false;
@@ -386,7 +394,7 @@ bool widen_windows(Shape& shape, const Kind& kind) {
   return true;
 }
 
-/// Whether windows of such a matrix, if they do not stage columns, are better joined in pairs.
+/// Whether windows of rows of this kind are better joined in pairs; what they stage may forbid it.
 bool gains_by_joining(const Kind& kind) {
   const bool small = kind.bytes < 8;  // elements
   if (kind.facts.nnz < kLargeLeast || kind.mean <= 4 || kind.sparse) return false;
@@ -405,8 +413,8 @@ void join_windows(Shape& shape, const Kind& kind) {
   const double columns = columns_reached(kind.facts, rows);
   const bool may_stage = !kind.hubs && !kind.repeated && columns <= kReachSpread * shape.stage_most;
   const bool both_stage = columns_reached(kind.facts, 2 * rows) <= shape.stage_most;
-  const bool again = kind.bytes < 8 || columns >= kRestagedMost * rows;
-  if (may_stage && !(both_stage && again)) return;
+  const bool gains = kind.bytes < 8 || columns >= kRestagedMost * rows;  // where both stage
+  if (may_stage && !(both_stage && gains)) return;
   shape.warps = kJoinedWarps;
   if (shape.granule > 1) return align_windows(shape, kind.facts, 2 * shape.granule);
   shape.window_cost = std::min(2 * shape.window_cost, kWindowCostMost - shape.piece_most);
@@ -424,11 +432,10 @@ std::int64_t staging_window(const Kind& kind) {
     return columns_reached(facts, static_cast<double>(work) / of_row) <= kReachedMost ? work : 0;
   }
   // Without cells: two blocks of a multiprocessor or, where rows reach less far, more.
-  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
   const double shared = columns_reached(facts, 0);  // with the next window
   const double fewer = kind.bytes == 8 ? 7400 : 10'000;
   const double columns = 3 * shared <= fewer ? fewer : kind.bytes == 8 ? 11'800 : 14'800;
-  const double rows = (columns - shared) / advance;
+  const double rows = (columns - shared) / advance_of(facts);
   return rows > 0 && reads_reached(kind, rows) ? static_cast<std::int64_t>(rows * of_row) : 0;
 }
 
