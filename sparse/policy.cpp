@@ -18,13 +18,12 @@ namespace {
 // go. Products are fastest where all windows are resident at once: a second round takes as long.
 constexpr int kSlices = 4;
 constexpr int kSlicesMost = 8;
-constexpr std::int64_t kMultiprocessors = 132;
 constexpr auto kPiecesOfSingle = std::array{8, 16, 32};
 constexpr std::int64_t kLongestLeast = 1'400'000;  // entries: pieces of 32, where none all fit
 // Of irregular rows windows are not alike, and fewer slices are resident; of elements of 8 bytes
-// still fewer beside rows that are split.
+// still fewer beside rows that are split: so many on a multiprocessor.
 constexpr double kIrregularShare = 0.9;
-constexpr double kSplitShare = 0.5;
+constexpr double kSplitSlices = 12;
 // Pieces that are twice as long are worth it if there are so many less.
 constexpr double kFewerPieces = 0.7;
 // Longer pieces for all, in matrices of fewer entries, are worth it where no row is split then.
@@ -149,7 +148,7 @@ struct Kind {
 /// Slices of small matrices that a multiprocessor has at once: the kernel for pieces of up to 8
 /// takes fewer registers.
 int slices_at_once(int piece_most, int bytes) {
-  return piece_most <= kShortRow && bytes < 8 ? 32 : 24;
+  return piece_most <= kShortRow && bytes <= 8 ? 32 : 24;
 }
 
 /// Rows of small matrices that are much alike: pieces as short, and windows as large, as are
@@ -193,9 +192,11 @@ void shape_single_irregular(Shape& shape, const Kind& kind) {
   const auto slices8 = static_cast<double>(facts.pieces8) / kLanes;
   const auto slices16 = static_cast<double>(facts.pieces16) / kLanes;
   const bool split8 = facts.longest > kShortRow * kWindowPieces;
-  const double share = split8 && kind.bytes >= 8 ? kSplitShare : kIrregularShare;
   const auto fits = [&](double slices, int piece_most) {
-    return slices <= share * kMultiprocessors * slices_at_once(piece_most, kind.bytes);
+    const double at_once = split8 && kind.bytes >= 8
+                               ? kSplitSlices
+                               : kIrregularShare * slices_at_once(piece_most, kind.bytes);
+    return slices <= kMultiprocessors * at_once;
   };
   const bool shortest = fits(slices8, 8) || slices16 > kFewerPieces * slices8;
   shape.piece_most = shortest ? 8 : facts.nnz < kLongestLeast || fits(slices16, 16) ? 16 : 32;

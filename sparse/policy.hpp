@@ -48,6 +48,9 @@ bool reads_reach(const RowFacts& facts);
 /// Whether it reads `hot_least` and `hot_entries`.
 bool reads_hot_columns(const RowFacts& facts);
 
+/// Of the GPU that shapes and kernels are chosen for, an H200.
+inline constexpr std::int64_t kMultiprocessors = 132;
+
 /// Hot columns that a matrix may have, whose x a block holds in `shared_bytes` of shared memory.
 std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes = kSharedBytes);
 

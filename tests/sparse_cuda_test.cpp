@@ -440,6 +440,37 @@ TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {
   }
 }
 
+// A slice for each warp of a block: windows that are a fraction of what is resident at once, and so
+// many that fewer registers make room for all; pieces that one batch of steps holds, and longer
+// ones.
+TYPED_TEST(SparseCuda, ShortProductsOfASliceAWarp) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(26);
+  const Stream stream(device);
+  for (const int rows : {3000, 72'000}) {
+    std::vector<std::int64_t> lengths(rows);
+    for (std::size_t row = 0; row < lengths.size(); ++row)
+      lengths[row] = row == 77 ? 2000 : static_cast<std::int64_t>(row * row % 13);
+    const auto a = matrix_of<T>(lengths, 700, random, small_integer<T>);
+    const Operands<T, T> operands{2, -1, vector_of<T>(a.cols, random, small_integer<T>),
+                                  vector_of<T>(a.rows, random, small_integer<T>)};
+    for (const int piece_most : {8, 16}) {
+      SCOPED_TRACE(::testing::Message() << rows << " rows, pieces of " << piece_most);
+      const auto packed =
+          packed_in<T>(stream, a, {.lane_pieces = 1, .piece_most = piece_most, .window_cost = 400});
+      ASSERT_EQ(packed.header.slices_most, 2);
+      if (rows > 70'000) {  // of 132 multiprocessors, 24 warps have less room for them, 32 more
+        ASSERT_GT(packed.header.windows, 132 * 12);
+        ASSERT_LE(packed.header.windows, 132 * 16);
+      }
+      ASSERT_NO_FATAL_FAILURE(
+          expect_exact(a, operands, multiply<T>(stream, packed, operands, Sum{-1})));
+    }
+  }
+}
+
 // Windows that stage so many columns that blocks have nearly the 48 KiB of shared memory that need
 // not be asked for, or a little more.
 TYPED_TEST(SparseCuda, BlocksOfAbout48KiB) {

@@ -9,6 +9,7 @@
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/spmv_window.cuh"
+#include "sparse/policy.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -38,6 +39,22 @@ inline constexpr std::int64_t kShallowLeast = 2'000'000;
 // Slices that are not half of what is resident, so that the next product's are, too.
 inline constexpr std::int64_t kFewMost = 1900;
 
+/// Whether small windows are multiplied by Slices::few. Of elements of 8 bytes its registers leave
+/// 25 warps of a multiprocessor resident, not 32: not where these take fewer rounds, or have room
+/// for this product and the next one.
+template <class T>
+bool are_few(const PackedHeader& a) {
+  if (sizeof(T) > 8) return false;
+  if (sizeof(T) < 8) return a.windows * a.slices_most <= kFewMost;
+  if (a.slices_most == 0) return true;
+  const auto rank = [&](std::int64_t warps) {
+    const std::int64_t resident = kMultiprocessors * (warps / a.slices_most);
+    return a.windows > resident ? -device::ceil_div(a.windows, resident)
+                                : std::min<std::int64_t>(resident / a.windows, 2);
+  };
+  return rank(25) >= rank(32);
+}
+
 /// The kernels that `a` is for; tensor cores have those for any. `overwrites`: beta is known to be
 /// 0.
 template <class T>
@@ -46,8 +63,7 @@ Slices slices_of(SpmvPath path, const PackedHeader& a, bool overwrites) {
   if (a.shape.lane_pieces == 1) {
     if (a.slices_most > kSingleWarps) return Slices::any;
     if (a.shape.piece_most > kStepsAtOnce<T, true>) return Slices::deep;
-    const bool few = sizeof(T) < 8 && a.windows * a.slices_most <= kFewMost;
-    return few ? Slices::few : Slices::single;
+    return are_few<T>(a) ? Slices::few : Slices::single;
   }
   const auto rows = [&](RowClass c) { return a.class_rows[static_cast<int>(c)]; };
   const bool whole = a.row_cells == 0 && a.split_rows == 0;
@@ -82,7 +98,7 @@ ProductKernel<T, TOut> product_kernel(SpmvPath path, Slices slices, const Packed
     case Slices::single:
       return &spmv_cuda_kernel<1, Slices::single, T, TOut>;
     case Slices::few:
-      if constexpr (sizeof(T) < 8) return &spmv_cuda_kernel<1, Slices::few, T, TOut>;
+      if constexpr (sizeof(T) <= 8) return &spmv_cuda_kernel<1, Slices::few, T, TOut>;
       break;
     case Slices::deep:
       return &spmv_cuda_kernel<1, Slices::deep, T, TOut>;

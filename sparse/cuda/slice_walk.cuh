@@ -37,6 +37,8 @@ struct Factors {
   static constexpr bool has(IndexKind /*kind*/) { return true; }
   /// Wide slices may have pieces of different lengths.
   static constexpr bool kRagged = true;
+  /// Floats have registers left, for WideWalk::kLastSteps.
+  static constexpr bool kSpare = true;
   /// Before `staged` is read.
   __device__ void wait_for_staged() const {}
   /// factor = x[column].
@@ -48,6 +50,7 @@ struct Factors {
 /// The same where `staged` may still be on its way.
 template <class E>
 struct LateFactors : Factors<E> {
+  static constexpr bool kSpare = false;
   device::Mbarrier* arrived;
 
   __device__ void wait_for_staged() const { device::mbarrier_wait(arrived, 0); }
@@ -64,6 +67,7 @@ struct HotFactors {
     return kind == IndexKind::shared || kind == IndexKind::absolute;
   }
   static constexpr bool kRagged = false;
+  static constexpr bool kSpare = false;
   __device__ void wait_for_staged() const {}
   __device__ void load(E& factor, std::uint32_t column, bool exists) const {
     const E* const source = (column & kHotBit) != 0 ? staged : x;
@@ -296,14 +300,16 @@ class WideWalk {
   template <class SliceFactors, class Shorter>
   __device__ void add(const SliceFactors& factors, int ragged, Shorter shorter,
                       Sum (&sums)[kPieces]) {
+    constexpr int kRest = SliceFactors::kSpare ? kLastSteps : kSteps - 1;
     if (kWholeFirst || ragged == 0) {
-      for (; left_ - ragged >= kSteps; left_ -= kSteps)
+      const int rest = ragged == 0 ? kRest : kSteps - 1;
+      for (; left_ - ragged > rest; left_ -= kSteps)
         add_steps<kSteps>(factors, sums);
     }
     if constexpr (SliceFactors::kRagged) {
       if (ragged != 0) return add_all_ragged(factors, shorter(), sums);
     }
-    add_rest<kSteps - 1>(factors, sums);
+    add_rest<kRest>(factors, sums);
   }
 
  private:
@@ -314,6 +320,8 @@ class WideWalk {
   static constexpr int kSteps = sizeof(E) == 2 && is_repeated(kKind) ? 8 : 4;
   // Where not all pieces have the steps, fewer of these: registers, which the others lost to them.
   static constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
+  // The last steps of stencils of floats at once. Doubles had no registers left.
+  static constexpr int kLastSteps = sizeof(E) == 4 && is_repeated(kKind) ? 7 : kSteps - 1;
   static constexpr bool kWholeFirst = sizeof(E) > 2;  // steps of ragged slices
   static constexpr int kWidth = kPieces * kLanes;
   using Index = typename IndexWordOf<kKind>::Type;

@@ -20,7 +20,7 @@ namespace lanky::sparse::cuda {
 /// The slices of a window that a kernel is for.
 enum class Slices : std::uint8_t {
   single,   // one for each warp of the block at most, none wide, of few steps: of small matrices
-  few,      // the same, where a fraction of the GPU has them all: with more registers
+  few,      // the same with more registers: are_few()
   deep,     // of more steps
   shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
   any,
@@ -29,8 +29,8 @@ enum class Slices : std::uint8_t {
 };
 
 // Warps of a block: those that share what a window stages, or have a slice each; otherwise 4, which
-// wait for each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide,
-// as small matrices need registers more.
+// wait for each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide
+// but many or deep, as small matrices need registers more.
 inline constexpr int kWarpsMost = 32;
 inline constexpr int kSharingWarps = 8;  // at least
 inline constexpr int kSingleWarps = 8;
@@ -43,10 +43,10 @@ inline constexpr int kThreadsMost = kLanes*(kWide > 1             ? kWarpsMost
                                             : one_a_warp(kSlices) ? kSingleWarps
                                                                   : kOtherWarps);
 template <int kWide, Slices kSlices, class T>
-inline constexpr int kBlocks = kWide > 1                                    ? 1
-                               : !one_a_warp(kSlices)                       ? 6
-                               : sizeof(T) < 8 && kSlices == Slices::single ? 4
-                                                                            : 3;
+inline constexpr int kBlocks = kWide > 1                                     ? 1
+                               : !one_a_warp(kSlices)                        ? 6
+                               : sizeof(T) <= 8 && kSlices == Slices::single ? 4
+                                                                             : 3;
 // Of tensor cores 24 of any, of 80 registers a thread.
 template <int kWide>
 inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
@@ -653,10 +653,19 @@ class WindowProduct {
     Walk::add_wide(
         view_of(slice), slice.kind, factors(), lane(), [&] { return lengths_of_four(slice); },
         sums);
-    if (cells[kWide - 1] >= 0) return leave(cells, sums);
+    const bool full = cells[kWide - 1] >= 0;  // written without a condition for each piece
+    if (has_no_cells()) {
+      const RowWriter<T, TOut> writer(product_, window_.first_row);
+      if (full) return writer.write(cells, sums);
 #pragma unroll
-    for (int r = 0; r < kWide - 1; ++r) {
-      if (cells[r] >= 0) leave({cells[r]}, {sums[r]});
+      for (int r = 0; r < kWide - 1; ++r) {
+        if (cells[r] >= 0) writer.write(cells[r], sums[r]);
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < kWide; ++r) {
+        if (full || cells[r] >= 0) cells_[cells[r]] = sums[r];
+      }
     }
   }
 
