@@ -6,7 +6,6 @@
 #include <lanky/dense.hpp>
 #include <lanky/tuning.hpp>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,11 +44,11 @@ class Executor {
 /// offers up to 8.
 inline constexpr int kVendorAlgorithms = 16;
 
-/// What was measured to be fastest; nothing where the rules decide.
+/// What was measured to be fastest; null where the rules decide.
 struct MeasuredChoices {
-  std::optional<GemmChoice> general;
-  std::optional<GemmChoice> adds;  // for runs whose beta is not 0
-  std::optional<GemmChoice> same;  // for runs whose B is A
+  const GemmChoice* general = nullptr;
+  const GemmChoice* adds = nullptr;  // for runs whose beta is not 0
+  const GemmChoice* same = nullptr;  // for runs whose B is A
 };
 
 namespace cpu {
@@ -61,7 +60,7 @@ Acc load(const Scalar<Acc>& scalar) {
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
-                                        const MeasuredChoices& measured = {});
+                                        MeasuredChoices measured = {});
 
 /// Names of what OpenBLAS has for a product: "" for its one way, or nothing.
 std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out);
@@ -70,7 +69,7 @@ std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DTy
 namespace cuda {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family, const MeasuredChoices& measured = {});
+                                        GemmFamily family, MeasuredChoices measured = {});
 
 /// Names of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
 /// library.

@@ -132,7 +132,8 @@ struct GemmPlan<T, TOut>::Impl {
     stream.synchronize();  // the workspace is ready for every stream, not only for this one
   }
 
-  /// What was measured of such products, and lines of explain() that say so.
+  /// What was measured of such products, and lines of explain() that say so. Choices stand in the
+  /// caller's table, which a plan may outlive: none is kept.
   struct Measured {
     dense::MeasuredChoices choices;
     std::string note;  // "" for a plan that follows its rules alone
@@ -150,16 +151,15 @@ struct GemmPlan<T, TOut>::Impl {
   Measured look_up(const GemmTuning* tuning) const {
     std::optional<std::vector<std::string>> offered;
     const auto choice_of = [&](const GemmTuning& from,
-                               const GemmQuery& query) -> std::optional<GemmChoice> {
+                               const GemmQuery& query) -> const GemmChoice* {
       const GemmChoice* known = from.find(query);
-      if (known == nullptr) return std::nullopt;
-      if (known->algorithm.empty() || !device.is_cuda()) return *known;
+      if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
       if (!offered) {
         offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
                                                  dense::kVendorAlgorithms);
       }
       const auto found = std::find(offered->begin(), offered->end(), known->algorithm);
-      return found != offered->end() ? std::optional(*known) : std::nullopt;
+      return found != offered->end() ? known : nullptr;
     };
     const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
     GemmQuery adding = query;
@@ -179,18 +179,18 @@ struct GemmPlan<T, TOut>::Impl {
       found.note = concat(
           "tuning: ", tuning->note().empty() ? "knows no such product" : tuning->note(), "\n", own);
     }
-    if (known.general) found.choices.general = known.general;
-    if (known.adds) found.choices.adds = known.adds;
-    if (known.same) found.choices.same = known.same;
+    if (known.general != nullptr) found.choices.general = known.general;
+    if (known.adds != nullptr) found.choices.adds = known.adds;
+    if (known.same != nullptr) found.choices.same = known.same;
     return found;
   }
 
   /// "WHO: measured fastest is ..."; "" without choices.
   static std::string line_of(const char* who, const dense::MeasuredChoices& choices) {
-    const auto& [general, adds, same] = choices;
+    const auto [general, adds, same] = choices;
     std::string text;
-    const auto add = [&text](const std::optional<GemmChoice>& choice, const char* where) {
-      if (!choice) return;
+    const auto add = [&text](const GemmChoice* choice, const char* where) {
+      if (choice == nullptr) return;
       text += concat(text.empty() ? " " : ", ", where, choice->vendor ? "the vendor" : "lanky");
     };
     add(general, "");

@@ -17,15 +17,30 @@ void check(cudaError_t status) {
   ASSERT_EQ(status, cudaSuccess) << cudaGetErrorString(status);
 }
 
+std::vector<std::int64_t> boundary_and_split_lengths() {
+  std::vector<std::int64_t> lengths = boundary_lengths();
+  lengths.insert(lengths.end(), {20'000, 33'333});
+  return lengths;
+}
+
+/// Below `modulus`, of which a few are 0, but for one row.
+std::vector<std::int64_t> mixed_lengths(std::int64_t rows, std::int64_t modulus,
+                                        std::int64_t longest) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row)
+    lengths[row] = row == 77 ? longest : row * row % modulus;
+  return lengths;
+}
+
 template <class T>
 struct Example {
-  explicit Example(std::uint64_t seed) : random(seed) {
-    std::vector<std::int64_t> lengths = boundary_lengths();
-    lengths.insert(lengths.end(), {20'000, 33'333});
-    a = matrix_of<T>(lengths, 500, random, small_integer<T>);
-    operands = {1, 0, vector_of<T>(a.cols, random, small_integer<T>),
-                vector_of<T>(a.rows, random, small_integer<T>)};
-  }
+  explicit Example(std::uint64_t seed) : Example(seed, boundary_and_split_lengths(), 500, 1, 0) {}
+  Example(std::uint64_t seed, const std::vector<std::int64_t>& lengths, std::int64_t columns,
+          Accumulator<T> alpha, Accumulator<T> beta)
+      : random(seed),
+        a(matrix_of<T>(lengths, columns, random, small_integer<T>)),
+        operands{alpha, beta, vector_of<T>(a.cols, random, small_integer<T>),
+                 vector_of<T>(a.rows, random, small_integer<T>)} {}
 
   Random random;
   CsrMatrix<T> a;
@@ -55,6 +70,14 @@ std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& pac
       stream, SpmvPath::cuda, packed.view(),
       {x.data(), y.data(), operands.alpha, beta, partials.data(), counters.data()});
   return y.to_host();
+}
+
+/// With the example's own alpha and beta.
+template <class T>
+void expect_product(const Stream& stream, const sparse::PackedMatrix<T>& packed,
+                    const Example<T>& example) {
+  const Operands<T, T>& operands = example.operands;
+  expect_exact(example.a, operands, multiply<T>(stream, packed, operands, operands.beta));
 }
 
 template <class Case>
@@ -414,19 +437,12 @@ TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
 TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
-  using Sum = Accumulator<T>;
-  Random random(25);
   const Stream stream(device);
-  std::vector<std::int64_t> lengths(5000);
-  for (std::size_t row = 0; row < lengths.size(); ++row)
-    lengths[row] = row == 77 ? 20'000 : static_cast<std::int64_t>(row * row % 43);
-  const auto a = matrix_of<T>(lengths, 700, random, small_integer<T>);
-  const Operands<T, T> operands{2, -1, vector_of<T>(a.cols, random, small_integer<T>),
-                                vector_of<T>(a.rows, random, small_integer<T>)};
+  const Example<T> example(25, mixed_lengths(5000, 43, 20'000), 700, 2, -1);
   for (const int window_cost : {1600, 16'000}) {
     for (const int warps : {5, 8, 32}) {
       SCOPED_TRACE(::testing::Message() << "windows of " << window_cost << ", warps " << warps);
-      const auto packed = packed_in<T>(stream, a,
+      const auto packed = packed_in<T>(stream, example.a,
                                        {.lane_pieces = sparse::kLanePiecesMost<T>,
                                         .wide_fill = 30,
                                         .piece_most = 16,
@@ -434,8 +450,7 @@ TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {
                                         .warps = warps});
       ASSERT_EQ(packed.header.columns_most, 0);
       ASSERT_EQ(packed.header.split_rows, 1);
-      ASSERT_NO_FATAL_FAILURE(
-          expect_exact(a, operands, multiply<T>(stream, packed, operands, Sum{-1})));
+      ASSERT_NO_FATAL_FAILURE(expect_product(stream, packed, example));
     }
   }
 }
@@ -446,27 +461,19 @@ TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {
 TYPED_TEST(SparseCuda, ShortProductsOfASliceAWarp) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
-  using Sum = Accumulator<T>;
-  Random random(26);
   const Stream stream(device);
   for (const int rows : {3000, 72'000}) {
-    std::vector<std::int64_t> lengths(rows);
-    for (std::size_t row = 0; row < lengths.size(); ++row)
-      lengths[row] = row == 77 ? 2000 : static_cast<std::int64_t>(row * row % 13);
-    const auto a = matrix_of<T>(lengths, 700, random, small_integer<T>);
-    const Operands<T, T> operands{2, -1, vector_of<T>(a.cols, random, small_integer<T>),
-                                  vector_of<T>(a.rows, random, small_integer<T>)};
+    const Example<T> example(26, mixed_lengths(rows, 13, 2000), 700, 2, -1);
     for (const int piece_most : {8, 16}) {
       SCOPED_TRACE(::testing::Message() << rows << " rows, pieces of " << piece_most);
-      const auto packed =
-          packed_in<T>(stream, a, {.lane_pieces = 1, .piece_most = piece_most, .window_cost = 400});
+      const auto packed = packed_in<T>(
+          stream, example.a, {.lane_pieces = 1, .piece_most = piece_most, .window_cost = 400});
       ASSERT_EQ(packed.header.slices_most, 2);
       if (rows > 70'000) {  // of 132 multiprocessors, 24 warps have less room for them, 32 more
         ASSERT_GT(packed.header.windows, 132 * 12);
         ASSERT_LE(packed.header.windows, 132 * 16);
       }
-      ASSERT_NO_FATAL_FAILURE(
-          expect_exact(a, operands, multiply<T>(stream, packed, operands, Sum{-1})));
+      ASSERT_NO_FATAL_FAILURE(expect_product(stream, packed, example));
     }
   }
 }

@@ -16,12 +16,12 @@ constexpr bool kInOpenblas = std::is_same_v<T, double> || std::is_same_v<T, floa
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
-                                        const MeasuredChoices& measured) {
-  const std::optional<GemmChoice>& choice = measured.general;  // no way of its own for A = B
+                                        MeasuredChoices measured) {
+  const GemmChoice* const choice = measured.general;  // no way of its own for A = B
   std::string reason;
-  if (choice ? choice->vendor : family == GemmFamily::regular) {
+  if (choice != nullptr ? choice->vendor : family == GemmFamily::regular) {
     if constexpr (kInOpenblas<T>) {
-      reason = choice ? openblas_absence(problem) : openblas_drawback(problem);
+      reason = choice != nullptr ? openblas_absence(problem) : openblas_drawback(problem);
       if (reason.empty()) return std::make_unique<OpenblasExecutor<T>>(problem);
     } else {
       reason = "OpenBLAS serves f64 and f32 only";
@@ -38,7 +38,7 @@ std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DTy
 
 #define LANKY_INSTANTIATE(T, TOut)                                                      \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily, \
-                                                            const MeasuredChoices&);
+                                                            MeasuredChoices);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

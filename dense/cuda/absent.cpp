@@ -8,8 +8,7 @@ namespace lanky::dense::cuda {
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem& /*problem*/,
-                                        GemmFamily /*family*/,
-                                        const MeasuredChoices& /*measured*/) {
+                                        GemmFamily /*family*/, MeasuredChoices /*measured*/) {
   throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
 }
 
@@ -20,7 +19,7 @@ std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*p
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily, const MeasuredChoices&);
+                                                            GemmFamily, MeasuredChoices);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -100,21 +100,19 @@ std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& prob
 /// cuBLASLt's, which exists (cublaslt_absence).
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> by_vendor(const Stream& stream, const Problem& problem,
-                                             GemmFamily family,
-                                             const std::optional<GemmChoice>& choice) {
+                                             GemmFamily family, const GemmChoice* choice) {
   return std::make_unique<CublasltExecutor<T, TOut>>(
       stream, problem,
       own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
-      choice ? choice->algorithm : "");
+      choice != nullptr ? choice->algorithm : "");
 }
 
 /// All runs by what `choice` asks for, or by the rules. `symmetric`: with lanky's kernel for A = B.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& problem,
-                                           GemmFamily family,
-                                           const std::optional<GemmChoice>& choice,
+                                           GemmFamily family, const GemmChoice* choice,
                                            bool symmetric) {
-  if (choice ? !choice->vendor : !prefers_vendor(problem, family, kDType<T>))
+  if (choice != nullptr ? !choice->vendor : !prefers_vendor(problem, family, kDType<T>))
     return own<T, TOut>(stream, problem, family, "", symmetric);
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason), symmetric);
@@ -126,12 +124,11 @@ std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& 
 /// As general(), but for runs whose B is A where the vendor was measured to be fastest at them.
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> chosen(const Stream& stream, const Problem& problem,
-                                          GemmFamily family,
-                                          const std::optional<GemmChoice>& choice,
-                                          const std::optional<GemmChoice>& same) {
+                                          GemmFamily family, const GemmChoice* choice,
+                                          const GemmChoice* same) {
   const bool can_be_same = problem.a == problem.b.transposed();
-  const bool same_by_vendor =
-      same && same->vendor && can_be_same && cublaslt_absence(problem, kDType<T>).empty();
+  const bool same_by_vendor = same != nullptr && same->vendor && can_be_same &&
+                              cublaslt_absence(problem, kDType<T>).empty();
   auto executor = general<T, TOut>(stream, problem, family, choice, !same_by_vendor);
   if (!same_by_vendor) return executor;
   auto symmetric = by_vendor<T, TOut>(stream, problem, family, same);
@@ -144,7 +141,7 @@ std::unique_ptr<Executor<T, TOut>> chosen(const Stream& stream, const Problem& p
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
-                                        GemmFamily family, const MeasuredChoices& measured) {
+                                        GemmFamily family, MeasuredChoices measured) {
   auto executor = chosen<T, TOut>(stream, problem, family, measured.general, measured.same);
   if (measured.adds == measured.general) return executor;
   auto adding = chosen<T, TOut>(stream, problem, family, measured.adds, measured.same);
@@ -154,7 +151,7 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
-                                                            GemmFamily, const MeasuredChoices&);
+                                                            GemmFamily, MeasuredChoices);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
