@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/plan_types.hpp"
-#include "core/runtime.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/device_csr.hpp"
@@ -130,21 +129,11 @@ void PlanMatrix<T>::update_values(VectorView<const T> values) {
     const DeviceArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());
     cuda::update_values(stream, view(), rearranged() ? arranged.data() : own.data(), slots);
-    order_products(stream);
   } else {
     const HostArray<T> own(stream, values.data, values.size, kWhat);
     const Buffer<T> arranged = gathered(stream, own.data());
     cpu::update_values(view(), rearranged() ? arranged.data() : own.data(), slots);
   }
-}
-
-/// A product reads values ahead of its wait for the kernel before it. One that follows what is no
-/// kernel starts when that has ended: bytes are cleared that are zero and not read.
-template <class T>
-void PlanMatrix<T>::order_products(const Stream& stream) {
-  if (header().windows == 0) return;
-  Window& window = *packed_.windows.data();
-  runtime::zero(window.unused, sizeof(window.unused), stream.native(), stream.device().index());
 }
 
 #define LANKY_INSTANTIATE(T)                                                               \

@@ -51,8 +51,6 @@ class PlanMatrix {
   Arrangement arrange(const Stream& stream, const CsrPattern& a, const PlanOptions& options) const;
   /// Values of op(A), in the order of entries_, from the caller's on the device.
   Buffer<T> gathered(const Stream& stream, const T* values) const;
-  /// Products given to the stream later see what is written now, at their very beginning.
-  void order_products(const Stream& stream);
 
   Symmetry symmetry_;
   Op op_;

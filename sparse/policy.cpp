@@ -51,7 +51,8 @@ constexpr std::int64_t kWideUnevenRowsLeast = 150'000;
 constexpr std::int64_t kWideShortestLeast = 300'000;  // of up to 5 entries
 constexpr std::int64_t kWideBriefestLeast = 180'000;  // of up to 4
 constexpr std::int64_t kWideFarLeast = 2'500'000;     // of up to 4, in columns far from each other
-constexpr std::int64_t kWideAlignedLeast = 115'000;   // of 9 to 32
+constexpr std::int64_t kWideFarEightLeast = 1'750'000;  // of 3 or 4 elements of 8 bytes
+constexpr std::int64_t kWideAlignedLeast = 115'000;     // of 9 to 32
 constexpr std::int64_t kShortRow = 8;
 // From here on there are windows enough for long ones.
 constexpr std::int64_t kLargeLeast = 20'000'000;
@@ -67,6 +68,9 @@ constexpr std::int64_t kStagingInRound = 520;
 constexpr std::int64_t kLongInRound = 2 * kStagingInRound;
 // Warps of two windows that are made one.
 constexpr std::int32_t kJoinedWarps = 8;
+// Rows of 3 or 4 entries of 8 bytes in columns far from each other: their gathers end at different
+// times, which two rounds of windows even out.
+constexpr std::int64_t kFarRows = 960;
 // Columns of 8 bytes that windows stage, for each of their rows: more are staged again too often.
 constexpr double kRestagedMost = 4;
 // Of about equal work, nearly all that fit: one to three rounds of windows of at most so much work.
@@ -289,6 +293,7 @@ std::int64_t rows_most(const Kind& kind) {
   };
   if (kind.mean <= 4) {
     if (kind.bytes == 2 && stages(6144)) return 6144;
+    if (kind.bytes == 8 && kind.far && kind.mean > 2 && !large) return kFarRows;
     return small || (!kind.repeated && stages(4096)) ? 4096 : 2048;
   }
   const std::int64_t usual = small ? 2048 : 1024;
@@ -507,8 +512,9 @@ bool prefers_wide(const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const std::int64_t filled = facts.rows - facts.empty;
   if (kind.regular && facts.longest <= 4) {
-    const bool far = kind.far && kind.bytes < 8;
-    return facts.rows >= (far ? kWideFarLeast : kind.far ? kWideRowsLeast : kWideBriefestLeast);
+    if (!kind.far) return facts.rows >= kWideBriefestLeast;
+    if (kind.bytes < 8) return facts.rows >= kWideFarLeast;
+    return facts.rows >= (facts.longest > 2 ? kWideFarEightLeast : kWideRowsLeast);
   }
   const bool aligned = kind.mean > kShortRow && kind.mean <= kAlignedMost;
   // Wide slices are of pieces of one length.

@@ -1,6 +1,7 @@
 // Packing on the GPU: the same bits as on the CPU, and the same errors.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "sparse/device_csr.hpp"
@@ -217,6 +218,42 @@ TYPED_TEST(SparseCudaPack, RowsInManyPiecesHaveTheSameBits) {
                                   uniform<TypeParam>);
     draw_columns(a, random);
     expect_packed_alike(stream, a, shape, random);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// Values of large matrices of whole rows go through shared memory. Which ones are large is told by
+// the number of entries alone.
+TYPED_TEST(SparseCudaPack, RandomWholeRowsHaveTheValuesOfLargeMatrices) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = TypeParam;
+  const Stream stream(device);
+  const std::uint64_t seed = seed_or(14);
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    constexpr auto kMost = std::array{1, 2, 5, 17, 28, 29, 30, 58, 59, 255};
+    const int most = kMost[round % kMost.size()];
+    std::vector<std::int64_t> lengths(random_int(random, 1, 900));
+    for (std::int64_t& length : lengths)
+      length = random() % 8 == 0 ? random_int(random, 0, most) : most;
+    auto a = matrix_of<T>(lengths, 1000, random, uniform<T>);
+    Shape shape = random_shape<T>(random);
+    shape.lane_pieces = sparse::kLanePiecesMost<T>;
+    shape.piece_most = sparse::kPieceMostLimit;
+    shape.window_cost = shape.piece_most * static_cast<int>(random_int(random, 1, 200));
+    const PackedOnHost<T> host(a.view(), shape);
+    sparse::PackedMatrix<T> packed =
+        sparse::cuda::pack(stream, sparse::DeviceCsr<T>(stream, a.view()).csr(), shape, nullptr);
+    ASSERT_EQ(packed.header.row_cells, 0);
+
+    a.values = vector_of<T>(a.nnz(), random, uniform<T>);
+    const auto values = Buffer<T>::from(stream, a.values);
+    sparse::PackedView<T> large = packed.view();
+    large.header.nnz = 1'000'000'000;
+    sparse::cpu::update_values(host.packed.view(), a.values.data(), host.packed.values.data());
+    sparse::cuda::update_values(stream, large, values.data(), packed.values.data());
+    expect_same_array(host.packed.values, packed.values, "values");
     if (this->HasFatalFailure()) return;
   }
 }

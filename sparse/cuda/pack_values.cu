@@ -7,6 +7,7 @@
 #include "device/block_scan.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
+#include "device/matrix_copy.cuh"
 #include "sparse/cuda/pack.cuh"
 #include "sparse/cuda/pieces.cuh"
 #include "sparse/cuda/slice_steps.cuh"
@@ -106,10 +107,10 @@ __device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
   deal_entries(tables, row_cells, window.rows, cells, a.header.shape.piece_most);
 }
 
-/// The values of one slice, by a warp to `slots`, its first.
+/// The pieces that the lane has of a slice.
 template <int kPieces, class E>
-__device__ void copy_slice(const PackedView<E>& a, const Window& window, const Slice& slice,
-                           const CellTables& tables, const E* source, E* slots) {
+__device__ LanePieces<kPieces> pieces_of_lane(const PackedView<E>& a, const Window& window,
+                                              const Slice& slice, const CellTables& tables) {
   LanePieces<kPieces> pieces;
   pieces.width = slice.width;
   pieces.depth = slice.depth;
@@ -122,6 +123,14 @@ __device__ void copy_slice(const PackedView<E>& a, const Window& window, const S
     pieces.strides[r] = tables.stride(cell);
     pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
   }
+  return pieces;
+}
+
+/// The values of one slice, by a warp to `slots`, its first.
+template <int kPieces, class E>
+__device__ void copy_slice(const PackedView<E>& a, const Window& window, const Slice& slice,
+                           const CellTables& tables, const E* source, E* slots) {
+  const auto pieces = pieces_of_lane<kPieces>(a, window, slice, tables);
   SlotWriter<kPieces, E> writer(pieces, slots);
   for_each_step(pieces, source,
                 [&](int step, const E(&entries)[kPieces]) { writer.store(step, entries); });
@@ -131,12 +140,78 @@ __device__ void copy_slice(const PackedView<E>& a, const Window& window, const S
   writer.pad(slots + (aligned - slice.first_slot * kSlotUnit));
 }
 
-/// A block a window, a warp a slice. Shared memory: CellTables.
-template <int kWide, class E>
-__global__ void __launch_bounds__(kThreadsMost)
-    values_kernel(PackedView<E> a, const E* values, E* slots) {
+/// Shared memory through which a warp copies a wide slice of whole rows, so many steps at once.
+template <class E>
+struct Tile {
+  static constexpr int kSteps = 29;  // odd: rows begin in different banks
+  static constexpr int kRows = kLanePiecesMost<E> * kLanes;
+  E values[kRows][kSteps];
+  std::uint32_t rows[kRows];  // first entry, from the window's, and length in the last 8 bits
+};
+/// Whether elements have wide slices, and asynchronous copies one by one.
+template <class E>
+inline constexpr bool kHasTiles = sizeof(E) == 4 || sizeof(E) == 8;
+constexpr int kTileWarps = 5;  // of a block, of which two share what a multiprocessor has
+// Matrices of so many entries in all and in a row: none stays in the L2.
+constexpr std::int64_t kTiledLeast = 12'000'000;
+constexpr std::int64_t kTiledRow = 12;
+
+/// As copy_slice(), of a wide slice of whole rows: lanes read side by side along a row, and all
+/// that the tile has room for is on its way at once. Lanes that read along their own rows have more
+/// lines of the first cache in use than it has.
+template <int kPieces, class E>
+__device__ void copy_rows(const LanePieces<kPieces>& own, const E* source, Tile<E>& tile,
+                          E* slots) {
+  constexpr int kBatch = 8;     // copies of a lane, one after the other
+  constexpr int kLogLeast = 2;  // no more rows than there are
+  static_assert(kBatch * (kLanes >> kLogLeast) <= Tile<E>::kRows);
+  const int lane = lane_of_warp();
+  const int steps = device::ceil_div(own.depth, device::ceil_div(own.depth, Tile<E>::kSteps));
+  const int log = max(32 - __clz(steps - 1), kLogLeast);  // of the lanes that read a row
+  const int at_once = kLanes >> log;                      // rows
+  const int step = lane & ((1 << log) - 1);
+#pragma unroll
+  for (int r = 0; r < kPieces; ++r) {
+    tile.rows[r * kLanes + lane] = own.entries[r] << 8 | static_cast<std::uint32_t>(own.lengths[r]);
+  }
+  for (int first = 0; first < own.depth; first += steps) {
+    __syncwarp();  // the rows are there, and the values before these are read
+    if (step < steps) {
+      for (int i = lane >> log; i < Tile<E>::kRows; i += kBatch * at_once) {
+        std::uint32_t rows[kBatch];
+#pragma unroll
+        for (int b = 0; b < kBatch; ++b)
+          rows[b] = tile.rows[i + b * at_once];
+#pragma unroll
+        for (int b = 0; b < kBatch; ++b) {
+          const int length = static_cast<int>(rows[b] & 0xffU);
+          device::copy_element<sizeof(E)>(&tile.values[i + b * at_once][step],
+                                          source + ((rows[b] >> 8) + first + step),
+                                          first + step < length);
+        }
+      }
+    }
+    device::group_copies();
+    device::wait_for_copy_groups<0>();
+    __syncwarp();  // the copies of all lanes have come
+    const int end = min(steps, own.depth - first);
+    for (int k = 0; k < end; ++k) {
+      E word[kPieces];
+#pragma unroll
+      for (int r = 0; r < kPieces; ++r)
+        word[r] = tile.values[r * kLanes + lane][k];
+      device::store_streaming(slots + ((first + k) * kLanes + lane) * kPieces, word);
+    }
+  }
+}
+
+/// A block a window, a warp a slice. Shared memory: CellTables and, at `tiles`, the warps' Tiles.
+template <int kWide, bool kTiled, class E>
+__global__ void __launch_bounds__(kTiled ? kTileWarps* kLanes : kThreadsMost)
+    values_kernel(PackedView<E> a, int tiles, const E* values, E* slots) {
   extern __shared__ std::uint32_t shared[];
-  device::wait_for_kernel_ahead();  // the next one waits for this one's end: products read ahead
+  device::let_next_kernel_start();  // order_kernel
+  device::wait_for_kernel_ahead();
   const std::int64_t number = blockIdx.x;
   const Window window = a.windows[number];
   const CellTables tables(shared, a.header, window);
@@ -166,26 +241,40 @@ __global__ void __launch_bounds__(kThreadsMost)
   for (int i = warp; i < window.slices; i += warps) {
     const Slice slice = slices[i];
     E* const target = slots + window.first_slot + slice.first_slot * kSlotUnit;
-    if (kWide > 1 && is_wide(slice)) {
-      copy_slice<kWide>(a, window, slice, tables, source, target);
-    } else {
+    if (kWide == 1 || !is_wide(slice)) {
       copy_slice<1>(a, window, slice, tables, source, target);
+    } else if constexpr (kTiled) {
+      auto* const tile =
+          reinterpret_cast<Tile<E>*>(reinterpret_cast<unsigned char*>(shared) + tiles) + warp;
+      copy_rows(pieces_of_lane<kWide>(a, window, slice, tables), source, *tile, target);
+    } else {
+      copy_slice<kWide>(a, window, slice, tables, source, target);
     }
   }
 }
 
-template <int kWide, class E>
-void launch(const Stream& stream, const PackedView<E>& a, const E* values, E* slots) {
-  const int bytes = CellTables::bytes(a.header);
-  // Fewer blocks leave more of the first cache to the entries of windows that were joined.
-  const bool joined = a.header.shape.warps > Shape{}.warps;
-  const int threads = joined ? kThreadsMost : threads_for(a.header.slices_most);
+/// Products read values ahead of their wait for the kernel before them. That is this one, which
+/// ends when the one that writes them has ended.
+__global__ void order_kernel() {
+  device::wait_for_kernel_ahead();
+}
+
+template <int kWide, bool kTiled, class E>
+void launch(const Stream& stream, const PackedView<E>& a, int threads, const E* values, E* slots) {
+  const auto tiles = static_cast<int>(round_up(CellTables::bytes(a.header), sizeof(E)));
+  const int bytes = tiles + (kTiled ? threads / kLanes * static_cast<int>(sizeof(Tile<E>)) : 0);
   const device::LaunchScope scope(stream);
-  device::allow_shared_memory(stream, values_kernel<kWide, E>, bytes);
-  device::launch_dependent(stream, values_kernel<kWide, E>,
+  device::allow_shared_memory(stream, values_kernel<kWide, kTiled, E>, bytes);
+  device::launch_dependent(stream, values_kernel<kWide, kTiled, E>,
                            {dim3(static_cast<unsigned>(a.header.windows)), dim3(threads),
                             static_cast<std::size_t>(bytes)},
-                           a, values, slots);
+                           a, tiles, values, slots);
+  device::launch_dependent(stream, order_kernel, {dim3(1), dim3(kLanes)});
+}
+
+bool prefers_tiles(const PackedHeader& header) {
+  return header.row_cells == 0 && header.split_rows == 0 && header.nnz >= kTiledLeast &&
+         header.nnz > kTiledRow * header.rows;
 }
 
 CsrPattern pattern_of(const auto& a) {
@@ -208,11 +297,17 @@ void update_values(const Stream& stream, const PackedView<T>& a, const T* values
                            a.split_starts, a.order,   a.hot_columns};
   const auto* const source = reinterpret_cast<const E*>(values);
   auto* const target = reinterpret_cast<E*>(slots);
-  if (a.header.shape.lane_pieces == 1) {
-    launch<1>(stream, bits, source, target);
-  } else {
-    launch<kLanePiecesMost<T>>(stream, bits, source, target);
+  // Fewer blocks leave more of the first cache to the entries of windows that were joined.
+  const bool joined = a.header.shape.warps > Shape{}.warps;
+  const int threads = joined ? kThreadsMost : threads_for(a.header.slices_most);
+  if (a.header.shape.lane_pieces == 1)
+    return launch<1, false>(stream, bits, threads, source, target);
+  constexpr int kWide = kLanePiecesMost<T>;
+  if constexpr (kHasTiles<E>) {
+    if (prefers_tiles(a.header))
+      return launch<kWide, true>(stream, bits, kTileWarps * kLanes, source, target);
   }
+  launch<kWide, false>(stream, bits, threads, source, target);
 }
 
 template <class T>
