@@ -152,7 +152,7 @@ struct Tile {
 template <class E>
 inline constexpr bool kHasTiles = sizeof(E) == 4 || sizeof(E) == 8;
 constexpr int kTileWarps = 5;  // of a block, of which two share what a multiprocessor has
-// Matrices of so many entries in all and in a row: none stays in the L2.
+// Entries of a matrix, which are more than stay in the L2, and of its rows on average.
 constexpr std::int64_t kTiledLeast = 12'000'000;
 constexpr std::int64_t kTiledRow = 12;
 
@@ -165,6 +165,7 @@ __device__ void copy_rows(const LanePieces<kPieces>& own, const E* source, Tile<
   constexpr int kBatch = 8;     // copies of a lane, one after the other
   constexpr int kLogLeast = 2;  // no more rows than there are
   static_assert(kBatch * (kLanes >> kLogLeast) <= Tile<E>::kRows);
+  static_assert(kSlotUnit * 65536 < 1 << 23);  // entries take 24 bits: slots are as many
   const int lane = lane_of_warp();
   const int steps = device::ceil_div(own.depth, device::ceil_div(own.depth, Tile<E>::kSteps));
   const int log = max(32 - __clz(steps - 1), kLogLeast);  // of the lanes that read a row
