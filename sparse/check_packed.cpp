@@ -106,6 +106,7 @@ class PackedCheck {
     find_windows();
     for (Window& window : windows_)
       measure(window);
+    tell_each_slice();
     check_header();
     for (std::size_t i = 0; i < windows_.size(); ++i)
       check_window(static_cast<std::int64_t>(i));
@@ -472,6 +473,15 @@ class PackedCheck {
     wanted_.columns_most = std::max(wanted_.columns_most, window.columns);
   }
 
+  /// Of few slices a window, none wide, each has 32 entries of lengths and cells, if any has one.
+  void tell_each_slice() {
+    if (shape_.lane_pieces > 1 || wanted_.slices_most > 8 || wanted_.pieces_told == 0) return;
+    told_of_window_ = std::int64_t{32} * wanted_.slices_most;
+    for (std::size_t i = 0; i < windows_.size(); ++i)
+      windows_[i].first_piece = static_cast<std::int64_t>(i) * told_of_window_;
+    wanted_.pieces_told = std::ssize(windows_) * told_of_window_;
+  }
+
   // What the packed matrix has.
 
   void check_header() const {
@@ -604,7 +614,9 @@ class PackedCheck {
   void check_rest(const Place& end) const {
     const std::int64_t next = end.window + 1;
     const std::int64_t told = windows_[end.window].first_piece;
-    for (std::int64_t i = end.piece; told >= 0 && i < told + aligned(end.piece - told, 4); ++i) {
+    const std::int64_t own = end.piece - told;
+    const std::int64_t all = told_of_window_ > 0 ? told_of_window_ : aligned(own, 4);
+    for (std::int64_t i = end.piece; told >= 0 && i < told + all; ++i) {
       require_equal(p_.lengths[i], 0, "length ", i, ", which belongs to no piece,");
       require_equal(p_.cells[i], 0, "cell ", i, ", which belongs to no piece,");
     }
@@ -674,6 +686,7 @@ class PackedCheck {
   std::vector<std::int32_t> split_rows_;
   std::vector<std::int64_t> split_starts_ = {0};
   std::vector<std::int64_t> hot_columns_;
+  std::int64_t told_of_window_ = 0;  // lengths and cells, where all windows have as many
   // Of the window derived last.
   std::vector<WantedSlice> slices_;
   bool cut_ = false;  // a row is

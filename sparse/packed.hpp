@@ -140,6 +140,18 @@ constexpr std::int64_t ordered_windows(const PackedHeader& header) {
   return header.shape.bands > 0 && header.split_rows > 0 ? header.windows : 0;
 }
 
+/// Whether windows have so few slices, none wide, that each has a warp of a block of a GPU.
+inline constexpr int kSingleWarps = 8;
+constexpr bool one_slice_a_warp(const PackedHeader& header) {
+  return header.shape.lane_pieces == 1 && header.slices_most <= kSingleWarps;
+}
+/// Entries of lengths[] and cells[] of a window that has any. With one_slice_a_warp() all windows
+/// have them or none, kLanes for each slice: warps find theirs before they know window and slice.
+constexpr std::int64_t told_of(const Window& window, const PackedHeader& header) {
+  return one_slice_a_warp(header) ? header.slices_most * kLanes
+                                  : (window.pieces + kPieceUnit - 1) / kPieceUnit * kPieceUnit;
+}
+
 /// Counters that products have in their workspace: of the windows of each split row that have ended
 /// and, of a matrix with hot columns, of the windows that are taken.
 constexpr std::int64_t counters(const PackedHeader& header) {

@@ -255,7 +255,7 @@ class WindowFill {
  private:
   int lane_pieces() const { return packed_.header.shape.lane_pieces; }
 
-  /// Unused slots, bytes and bases stay zero.
+  /// Unused slots, bytes, bases, lengths and cells stay zero.
   void clear() const {
     const std::int64_t number = &window_ - packed_.windows.data();
     const PackedHeader& header = packed_.header;
@@ -268,6 +268,10 @@ class WindowFill {
               std::uint8_t{0});
     std::fill(packed_.bases.data() + window_.first_base,
               packed_.bases.data() + (last ? header.bases : next->first_base), 0U);
+    if (window_.first_piece < 0) return;
+    const std::int64_t told = told_of(window_, header);
+    std::fill_n(packed_.lengths.data() + window_.first_piece, told, std::uint8_t{0});
+    std::fill_n(packed_.cells.data() + window_.first_piece, told, std::uint16_t{0});
   }
 
   void fill_columns(const Slice& slice, const SliceColumns& columns) const {
@@ -347,14 +351,9 @@ class WindowFill {
   void fill_pieces(const Slice& slice, std::span<const Piece> pieces, std::int64_t first) const {
     const bool differ = slice.depth != slice.shortest;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      packed_.lengths.data()[first + i] = differ ? pieces[i].length : std::uint8_t{0};
-      packed_.cells.data()[first + i] = slice.listed == 1 ? pieces[i].cell : std::uint16_t{0};
+      if (differ) packed_.lengths.data()[first + i] = pieces[i].length;
+      if (slice.listed == 1) packed_.cells.data()[first + i] = pieces[i].cell;
     }
-    const std::int64_t end = round_up(std::ssize(pieces), kPieceUnit);
-    std::fill(packed_.lengths.data() + first + std::ssize(pieces),
-              packed_.lengths.data() + first + end, std::uint8_t{0});
-    std::fill(packed_.cells.data() + first + std::ssize(pieces), packed_.cells.data() + first + end,
-              std::uint16_t{0});
   }
 
   void fill_row_cells() const {

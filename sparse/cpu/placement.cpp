@@ -194,7 +194,7 @@ std::vector<std::uint32_t> order_of(const Placement& placement) {
   return order;
 }
 
-/// The slices of a window, whose first_slot and first_piece become counts.
+/// The slices of a window, whose first_slot becomes a count, and first_piece 0 if it tells pieces.
 void place_slices(Window& window, std::span<const Piece> pieces, const Shape& shape,
                   std::vector<Slice>& slices) {
   std::int64_t slot = 0;
@@ -223,7 +223,7 @@ void place_slices(Window& window, std::span<const Piece> pieces, const Shape& sh
   if (!in_runs(window.pieces, breaks_of(pieces))) window.direct = 0;
   window.slices = static_cast<std::uint16_t>(slices.size());
   window.first_slot = slot;
-  window.first_piece = told ? window.pieces : -1;
+  window.first_piece = told ? 0 : -1;
 }
 
 }  // namespace
@@ -253,10 +253,14 @@ Placement place_rows(std::int64_t rows, std::int64_t cols, const std::int64_t* r
   placement.slices.resize(header.windows * header.slices_most);
   for (std::int64_t i = 0; i < header.windows; ++i)
     std::ranges::copy(slices[i], placement.slices.begin() + i * header.slices_most);
+  const auto tells = [](const Window& window) { return window.first_piece >= 0; };
+  const bool all_tell = one_slice_a_warp(header) && std::ranges::any_of(placement.windows, tells);
   for (Window& window : placement.windows) {
     if (window.direct == 0) header.cells_most = std::max(header.cells_most, cells_of(window));
     place_part(window.first_slot, header.slots, kWindowSlotAlign);
-    if (window.first_piece >= 0) place_part(window.first_piece, header.pieces_told, kPieceUnit);
+    if (!all_tell && !tells(window)) continue;
+    window.first_piece = header.pieces_told;
+    header.pieces_told += told_of(window, header);
   }
   return placement;
 }

@@ -32,7 +32,8 @@ constexpr bool by_tensor_cores(SpmvPath path) {
 }
 
 template <class T, class TOut>
-using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::DeviceElement<T>>);
+using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::DeviceElement<T>>,
+                               DeviceWorkspace<T>);
 
 // From so many rows on a warp has several slices.
 inline constexpr std::int64_t kShallowLeast = 2'000'000;
@@ -61,7 +62,7 @@ template <class T>
 Slices slices_of(SpmvPath path, const PackedHeader& a, bool overwrites) {
   if (by_tensor_cores(path) || a.hot > 0) return Slices::any;
   if (a.shape.lane_pieces == 1) {
-    if (a.slices_most > kSingleWarps) return Slices::any;
+    if (!one_slice_a_warp(a)) return Slices::any;
     if (a.shape.piece_most > kStepsAtOnce<T, true>) return Slices::deep;
     return are_few<T>(a) ? Slices::few : Slices::single;
   }
@@ -122,6 +123,22 @@ bool fetches_ahead(const PackedHeader& a) {
   constexpr std::int64_t kMost = 50 << 20;
   const std::int64_t elements = a.slots + a.rows + a.cols;
   return elements * static_cast<std::int64_t>(sizeof(T)) + a.index_units * kIndexUnit <= kMost;
+}
+
+/// Of a small matrix whose blocks multiply a slice a warp. From 150,000 slots on it gained cold
+/// products .03 and cost warm ones .015. An x of more elements than the matrix is read in parts.
+template <class T>
+Shares shares_of(const PackedHeader& a) {
+  constexpr std::int64_t kSlotsMost = 150'000;
+  if (!one_slice_a_warp(a) || a.slots > kSlotsMost || !fetches_ahead<T>(a)) return {};
+  const auto share = [&](std::int64_t elements, std::int64_t size) {
+    const std::int64_t whole = elements * size - (kWordBytes - 1);  // words, wherever they begin
+    const std::int64_t each = std::max<std::int64_t>(whole, 0) / a.windows;
+    return static_cast<std::int32_t>(std::min<std::int64_t>(each, kAheadBytes) / kWordBytes *
+                                     kWordBytes);
+  };
+  return {share(a.slots, sizeof(T)), share(a.index_units, kIndexUnit),
+          share(a.cols <= a.slots ? a.cols : 0, sizeof(T))};
 }
 
 template <class T>
@@ -189,10 +206,11 @@ DeviceMatrix<device::DeviceElement<T>> device_matrix(const PackedView<T>& a) {
           .slices = a.slices,
           .slices_most = header.slices_most,
           .cells_most = header.cells_most,
+          .shares = shares_of<T>(header),
           .values = device::device_pointer(a.values),
           .indices = a.indices,
           .bases = a.bases,
-          .lengths = a.lengths,
+          .lengths = header.pieces_told > 0 ? a.lengths : nullptr,
           .cells = a.cells,
           .row_cells = a.row_cells,
           .columns_most = header.columns_most,
@@ -203,7 +221,8 @@ DeviceMatrix<device::DeviceElement<T>> device_matrix(const PackedView<T>& a) {
           .hot = static_cast<std::int32_t>(header.hot),
           .split_rows = static_cast<std::int32_t>(header.split_rows),
           .slots = header.slots,
-          .index_units = header.index_units};
+          .index_units = header.index_units,
+          .fetch_ahead = fetches_ahead<T>(header)};
 }
 
 template <class T, class TOut>
@@ -211,21 +230,19 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
          const Product<T, TOut>& product) {
   const PackedHeader& header = packed.header;
   if (header.windows == 0) return;
-  const DeviceProduct<T, TOut> arguments{device::device_pointer(product.x),
-                                         device::device_pointer(product.y),
-                                         device::DeviceScalar<Accumulator<T>>(product.alpha),
-                                         device::DeviceScalar<Accumulator<T>>(product.beta),
-                                         device::device_pointer(product.partials),
-                                         product.arrivals,
-                                         fetches_ahead<T>(header)};
-
   const Accumulator<T> zero{0};
   const bool overwrites = product.beta.pointer() == nullptr && product.beta.value() == zero;
+  const DeviceProduct<T, TOut> arguments{
+      device::device_pointer(product.x), device::device_pointer(product.y),
+      device::DeviceScalar<Accumulator<T>>(product.alpha),
+      device::DeviceScalar<Accumulator<T>>(product.beta),
+      overwrites && product.alpha.pointer() == nullptr ? 0U : 1U};
+  const DeviceWorkspace<T> workspace{device::device_pointer(product.partials), product.arrivals};
   const Slices slices = slices_of<T>(path, header, overwrites);
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, slices, header),
                            size_of_launch<T>(stream, path, slices, header), arguments,
-                           device_matrix(packed));
+                           device_matrix(packed), workspace);
 }
 
 }  // namespace lanky::sparse::cuda

@@ -99,18 +99,8 @@ __device__ int cut_slices(const PieceTables& tables, int pieces, const Shape& sh
 template <int kPieces>
 __device__ LanePieces<kPieces> pieces_of_lane(const PieceTables& tables, const Slice& slice) {
   const std::uint16_t* const order = tables.order + slice.first_piece;
-  LanePieces<kPieces> own;
-  own.width = slice.width;
-  own.depth = tables.lengths[order[0]];
-#pragma unroll
-  for (int r = 0; r < kPieces; ++r) {
-    const int i = r * kLanes + lane_of_warp();
-    const int cell = i < own.width ? order[i] : 0;
-    own.lengths[r] = i < own.width ? tables.lengths[cell] : 0;
-    own.entries[r] = tables.entries[cell];
-    own.strides[r] = tables.stride(cell);
-  }
-  return own;
+  return lane_pieces<kPieces>(tables, slice.width, tables.lengths[order[0]],
+                              [&](int i) { return static_cast<int>(order[i]); });
 }
 
 /// visit(pieces) with the lane's pieces of a slice, one or kWide.
@@ -406,6 +396,7 @@ __global__ void __launch_bounds__(kSumThreads)
 struct FilledArrays {
   Slice* slices;
   int slices_most;
+  int told_of_each;  // window, of lengths and cells; 0: they are where the window says
   std::uint8_t* indices;
   std::uint32_t* bases;
   std::uint8_t* lengths;
@@ -541,19 +532,13 @@ __device__ void fill_columns(const PackArguments& a, const Window& window, const
   if (has_bases(slice.kind) && step < round_up(pieces.depth, kBaseUnit)) bases[step] = 0;
 }
 
-/// Lengths and cells of a slice, where it needs them, and zeros behind those of the last one.
+/// Lengths and cells of a slice, where it needs them; by a warp.
 __device__ void fill_pieces(const Slice& slice, const PieceTables& tables, std::uint8_t* lengths,
                             std::uint16_t* cells) {
-  const int end = static_cast<int>(round_up(slice.width, kPieceUnit));
-  for (int i = lane_of_warp(); i < end; i += kLanes) {
-    if (i >= slice.width) {
-      lengths[i] = 0;
-      cells[i] = 0;
-      continue;
-    }
+  for (int i = lane_of_warp(); i < slice.width; i += kLanes) {
     const std::uint16_t cell = tables.order[slice.first_piece + i];
-    lengths[i] = slice.depth != slice.shortest ? tables.lengths[cell] : std::uint8_t{0};
-    cells[i] = slice.listed == 1 ? cell : std::uint16_t{0};
+    if (slice.depth != slice.shortest) lengths[i] = tables.lengths[cell];
+    if (slice.listed == 1) cells[i] = cell;
   }
 }
 
@@ -564,7 +549,17 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
   const std::int64_t number = blockIdx.x;
   const WindowStart start = a.starts[number];
   const PieceTables tables(shared, a.tables, start);
-  const Window window = a.windows[number];
+  Window window = a.windows[number];
+  std::int64_t told = round_up(window.pieces, kPieceUnit);
+  if (arrays.told_of_each > 0) {
+    told = arrays.told_of_each;
+    window.first_piece = number * told;
+    if (thread_of_block() == 0) a.windows[number].first_piece = window.first_piece;
+  }
+  for (int i = thread_of_block(); window.first_piece >= 0 && i < told; i += threads_of_block()) {
+    arrays.lengths[window.first_piece + i] = 0;
+    arrays.cells[window.first_piece + i] = 0;
+  }
   const Slice* const slices = a.laid_out + number * a.tables.slices;
   Slice* const own_slices = arrays.slices + number * arrays.slices_most;
   for (int i = thread_of_block(); i < arrays.slices_most; i += threads_of_block())
@@ -719,20 +714,22 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   packed.header.slots = sums.of[slots];
   packed.header.index_units = sums.of[index_units];
   packed.header.bases = sums.of[bases];
-  packed.header.pieces_told = sums.of[pieces_told];
+  const bool each = one_slice_a_warp(packed.header) && sums.of[pieces_told] > 0;
+  const int told_of_each = each ? sums.slices_most * kLanes : 0;
+  packed.header.pieces_told = each ? windows * told_of_each : sums.of[pieces_told];
   packed.header.row_cells = sums.of[row_cells];
   std::copy_n(sums.of + kind_entries, kIndexKinds, packed.header.kind_entries);
   packed.slices = Buffer<Slice>(stream, windows * sums.slices_most, allocator);
   packed.indices = Buffer<std::uint8_t>(stream, sums.of[index_units] * kIndexUnit, allocator);
   packed.bases = Buffer<std::uint32_t>(stream, sums.of[bases], allocator);
-  packed.lengths = Buffer<std::uint8_t>(stream, sums.of[pieces_told], allocator);
-  packed.cells = Buffer<std::uint16_t>(stream, sums.of[pieces_told], allocator);
+  packed.lengths = Buffer<std::uint8_t>(stream, packed.header.pieces_told, allocator);
+  packed.cells = Buffer<std::uint16_t>(stream, packed.header.pieces_told, allocator);
   packed.row_cells = Buffer<std::uint16_t>(stream, sums.of[row_cells], allocator);
   const device::LaunchScope scope(stream);
   launch_windows(stream, fill_kernel<kWide>, windows, arguments,
-                 FilledArrays{packed.slices.data(), sums.slices_most, packed.indices.data(),
-                              packed.bases.data(), packed.lengths.data(), packed.cells.data(),
-                              packed.row_cells.data()});
+                 FilledArrays{packed.slices.data(), sums.slices_most, told_of_each,
+                              packed.indices.data(), packed.bases.data(), packed.lengths.data(),
+                              packed.cells.data(), packed.row_cells.data()});
   scope.check("fill_kernel");
   if (ordered_windows(header) > 0) order_windows(stream, packed);
   return packed;

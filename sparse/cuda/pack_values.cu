@@ -111,19 +111,8 @@ __device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
 template <int kPieces, class E>
 __device__ LanePieces<kPieces> pieces_of_lane(const PackedView<E>& a, const Window& window,
                                               const Slice& slice, const CellTables& tables) {
-  LanePieces<kPieces> pieces;
-  pieces.width = slice.width;
-  pieces.depth = slice.depth;
-#pragma unroll
-  for (int r = 0; r < kPieces; ++r) {
-    const int i = r * kLanes + lane_of_warp();
-    const bool exists = i < slice.width;
-    const int cell = exists ? cell_of(a, window, slice, i) : 0;
-    pieces.entries[r] = tables.entries[cell];
-    pieces.strides[r] = tables.stride(cell);
-    pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
-  }
-  return pieces;
+  return lane_pieces<kPieces>(tables, slice.width, slice.depth,
+                              [&](int i) { return cell_of(a, window, slice, i); });
 }
 
 /// The values of one slice, by a warp to `slots`, its first.

@@ -32,6 +32,26 @@ struct LanePieces {
   }
 };
 
+/// The lane's pieces of a slice, piece i of which is cell_of(i). `tables` tell of each cell of the
+/// window its first entry, the stride to the next one, and how many it has.
+template <int kPieces, class Tables, class CellOf>
+__device__ LanePieces<kPieces> lane_pieces(const Tables& tables, int width, int depth,
+                                           CellOf cell_of) {
+  LanePieces<kPieces> pieces;
+  pieces.width = width;
+  pieces.depth = depth;
+#pragma unroll
+  for (int r = 0; r < kPieces; ++r) {
+    const int i = r * kLanes + lane_of_warp();
+    const bool exists = i < width;
+    const int cell = exists ? cell_of(i) : 0;
+    pieces.entries[r] = tables.entries[cell];
+    pieces.strides[r] = tables.stride(cell);
+    pieces.lengths[r] = exists ? tables.lengths[cell] : 0;
+  }
+  return pieces;
+}
+
 /// visit(step, entries) for each step of the slice by the whole warp: entries[r] is that of the
 /// lane's piece r, if it is longer than `step`. `source` is that of the window's first entry.
 template <int kPieces, class E, class Visit>

@@ -113,15 +113,15 @@ class NarrowWalk {
   template <class SliceFactors>
   __device__ void add_all(const SliceFactors& factors, Sum& sum) {
     do {
-      add(factors, sum, [] {});
+      add(factors, sum, [](std::uint32_t /*columns*/) { return true; });
     } while (goes_on());
   }
 
   /// Whether steps are left.
   __device__ bool goes_on() const { return step_ < slice_.depth; }
 
-  /// Adds the next steps to the sum of the lane's piece. ready() is called before x is read, when
-  /// the rest is loaded.
+  /// Adds the next steps to the sum of the lane's piece. ready(columns) is called before x is read,
+  /// when the rest is loaded, with all bits of the columns; it tells whether x of any is staged.
   template <class SliceFactors, class Ready>
   __device__ void add(const SliceFactors& factors, Sum& sum, Ready ready) {
     if (!kShort && step_ + kSteps <= slice_.shortest) {
@@ -138,6 +138,19 @@ class NarrowWalk {
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
   static constexpr int kSteps = kStepsAtOnce<E, kShort>;
 
+  /// Which of kSteps steps the lane's piece has, and how many pieces of the slice have each.
+  struct Existing {
+    bool own[kSteps];
+    std::uint32_t counts[(kSteps + 3) / 4] = {};  // a byte each
+
+    __device__ void count(int step, int pieces) {
+      counts[step / 4] |= static_cast<std::uint32_t>(pieces) << (step % 4 * 8);
+    }
+    __device__ unsigned pieces(int step) const {
+      return counts[step / 4] >> (step % 4 * 8) & 0xffU;
+    }
+  };
+
   /// What is loaded of kSteps steps.
   struct Steps {
     std::uint32_t column[kSteps];
@@ -152,27 +165,34 @@ class NarrowWalk {
   /// kWhole: all pieces have the steps; lanes that have no piece do as the last one does.
   template <bool kWhole, class SliceFactors, class Ready>
   __device__ void add_steps(const SliceFactors& factors, Sum& sum, Ready ready) {
-    bool exists[kSteps];
+    Existing existing;
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i)
-      exists[i] = kWhole || step_ + i < length_;
+    for (int i = 0; i < kSteps; ++i) {
+      existing.own[i] = kWhole || step_ + i < length_;
+      // Ahead of all loads: ptxas would have these wait for each other between ballots.
+      if (!kWhole) existing.count(i, __popc(__ballot_sync(kAllLanes, existing.own[i])));
+    }
     Steps steps;
-    load<kWhole>(exists, steps);
-    ready();
+    load<kWhole>(existing, steps);
+    std::uint32_t columns = 0;
+#pragma unroll
+    for (const std::uint32_t column : steps.column)
+      columns |= column;
+    const bool has_staged = ready(columns);
     if (!kShort) __syncwarp();  // as in WideWalk
-    multiply(exists, steps, factors, sum);
+    multiply(existing, steps, has_staged && kind_ == IndexKind::staged, factors, sum);
     step_ += kSteps;
   }
 
   template <bool kWhole>
-  __device__ void load(const bool (&exists)[kSteps], Steps& steps) {
+  __device__ void load(const Existing& existing, Steps& steps) {
     std::uint32_t base = 0;  // of step step_ + lane_
     if (has_bases(kind_)) {
       const int step = step_ + lane_;
       device::load_widened_if<kStay>(base, slice_.bases + step,
                                      lane_ < kSteps && step < slice_.depth);
     }
-    load_entries<kWhole>(exists, steps);
+    load_entries<kWhole>(existing, steps);
     if (!kShort && !has_bases(kind_)) return;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
@@ -181,51 +201,49 @@ class NarrowWalk {
 
   /// Values, and columns less their bases.
   template <bool kWhole>
-  __device__ void load_entries(const bool (&exists)[kSteps], Steps& steps) {
+  __device__ void load_entries(const Existing& existing, Steps& steps) {
     switch (kind_) {
       case IndexKind::shared:
 #pragma unroll
         for (int i = 0; i < kSteps; ++i)
           steps.column[i] = shift_;
-        return load_steps<kWhole>(exists, steps, [](unsigned /*slot*/, int /*i*/) {});
+        return load_steps<kWhole>(existing, steps, [](unsigned /*slot*/, int /*i*/) {});
       case IndexKind::offset8:
-        return load_with<kWhole, std::uint8_t>(exists, steps);
+        return load_with<kWhole, std::uint8_t>(existing, steps);
       case IndexKind::staged:
       case IndexKind::offset16:
-        return load_with<kWhole, std::uint16_t>(exists, steps);
+        return load_with<kWhole, std::uint16_t>(existing, steps);
       case IndexKind::absolute:
-        return load_with<kWhole, std::uint32_t>(exists, steps);
+        return load_with<kWhole, std::uint32_t>(existing, steps);
       case IndexKind::diagonal:
         return;  // of wide slices alone
     }
   }
 
   template <bool kWhole, class Index>
-  __device__ void load_with(const bool (&exists)[kSteps], Steps& steps) {
-    load_steps<kWhole>(exists, steps, [&](unsigned slot, int i) {
-      device::load_widened_if<kStay>(steps.column[i], indices<Index>() + slot, exists[i]);
+  __device__ void load_with(const Existing& existing, Steps& steps) {
+    load_steps<kWhole>(existing, steps, [&](unsigned slot, int i) {
+      device::load_widened_if<kStay>(steps.column[i], indices<Index>() + slot, existing.own[i]);
     });
   }
 
   /// Values, after load_index(slot, i) of the same step.
   template <bool kWhole, class LoadIndex>
-  __device__ void load_steps(const bool (&exists)[kSteps], Steps& steps, LoadIndex load_index) {
+  __device__ void load_steps(const Existing& existing, Steps& steps, LoadIndex load_index) {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      E value[1];
       load_index(slot_, i);
-      device::load_if<kStay>(value, slice_.values + slot_, exists[i]);
-      steps.value[i] = value[0];
-      slot_ += static_cast<unsigned>(kWhole ? slice_.width
-                                            : __popc(__ballot_sync(kAllLanes, exists[i])));
+      device::load_if<kStay>(steps.value[i], slice_.values + slot_, existing.own[i]);
+      slot_ += kWhole ? static_cast<unsigned>(slice_.width) : existing.pieces(i);
     }
   }
 
   template <class SliceFactors>
-  __device__ void multiply(const bool (&exists)[kSteps], const Steps& steps,
+  __device__ void multiply(const Existing& existing, const Steps& steps, bool staged,
                            const SliceFactors& factors, Sum& sum) const {
+    const auto& exists = existing.own;
     E factor[kSteps];
-    if (kind_ == IndexKind::staged) {
+    if (staged) {
       factors.wait_for_staged();
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)

@@ -33,7 +33,6 @@ enum class Slices : std::uint8_t {
 // but many or deep, as small matrices need registers more.
 inline constexpr int kWarpsMost = 32;
 inline constexpr int kSharingWarps = 8;  // at least
-inline constexpr int kSingleWarps = 8;
 inline constexpr int kOtherWarps = 4;
 constexpr bool one_a_warp(Slices slices) {
   return slices == Slices::single || slices == Slices::few || slices == Slices::deep;
@@ -42,17 +41,33 @@ template <int kWide, Slices kSlices>
 inline constexpr int kThreadsMost = kLanes*(kWide > 1             ? kWarpsMost
                                             : one_a_warp(kSlices) ? kSingleWarps
                                                                   : kOtherWarps);
+// Registers of small matrices leave 36 warps resident, or 32 of elements of 8 bytes, 32 and 24 of
+// few slices, 24 of deep ones; for 36, blocks of nine warps are what the bound is told.
 template <int kWide, Slices kSlices, class T>
 inline constexpr int kBlocks = kWide > 1                                     ? 1
                                : !one_a_warp(kSlices)                        ? 6
-                               : sizeof(T) <= 8 && kSlices == Slices::single ? 4
+                               : kSlices == Slices::single && sizeof(T) <= 8 ? 4
+                               : kSlices == Slices::few && sizeof(T) < 8     ? 4
                                                                              : 3;
+template <int kWide, Slices kSlices, class T>
+inline constexpr int kThreadsBound = kSlices == Slices::single && sizeof(T) < 8
+                                         ? 9 * kLanes
+                                         : kThreadsMost<kWide, kSlices>;
 // Of tensor cores 24 of any, of 80 registers a thread.
 template <int kWide>
 inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
-inline constexpr int kGroup = 4;              // shallow slices that a warp multiplies at once
-inline constexpr int kCellsOfThread = 16;     // that one thread adds up, for a row
+inline constexpr int kGroup = 4;           // shallow slices that a warp multiplies at once
+inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
+inline constexpr int kWordBytes = 16;
 inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
+
+/// What each block of a small product has the L2 fetch at once, before it knows of its window: as
+/// many bytes, a multiple of kWordBytes, of all values, indices and x.
+struct Shares {
+  std::int32_t values;
+  std::int32_t indices;
+  std::int32_t x;
+};
 
 /// The packed matrix as a kernel argument: what kernels read of it, that of all of them first. Each
 /// line of the arguments that a small product touches takes it a latency.
@@ -62,6 +77,7 @@ struct DeviceMatrix {
   const Slice* slices;
   std::int32_t slices_most;
   std::int32_t cells_most;
+  Shares shares;
   const E* values;
   const std::uint8_t* indices;
   const std::uint32_t* bases;
@@ -77,6 +93,7 @@ struct DeviceMatrix {
   std::int32_t split_rows;
   std::int64_t slots;
   std::int64_t index_units;
+  bool fetch_ahead;  // windows have their beginning fetched at once
 };
 
 /// A Product as a kernel argument.
@@ -86,26 +103,40 @@ struct DeviceProduct {
   device::DeviceElement<TOut>* y;     // [rows]
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
-  device::DeviceAccumulator<T>* partials;  // [header.partials]
-  unsigned* arrivals;                      // [counters(header)]
-  bool fetch_ahead;                        // windows have their beginning fetched at once
+  std::uint32_t special;  // 0: beta is 0, and neither it nor alpha is in device memory
 };
 
-/// Writes rows of a window's with alpha and beta, which are read once a warp.
+/// What its windows share, as a kernel argument: the last one, as few of them read it.
+template <class T>
+struct DeviceWorkspace {
+  device::DeviceAccumulator<T>* partials;  // [header.partials]
+  unsigned* arrivals;                      // [counters(header)]
+};
+
+/// Writes rows of a window's with alpha and beta.
 template <class T, class TOut>
 class RowWriter {
  public:
   using Sum = device::DeviceAccumulator<T>;
   using Out = device::DeviceElement<TOut>;
 
-  __device__ RowWriter(const DeviceProduct<T, TOut>& product, std::int32_t first_row)
-      : y_(product.y + first_row), alpha_(product.alpha.load()), beta_(product.beta.load()) {}
+  RowWriter() = default;
+  __device__ RowWriter(Out* y, Sum alpha, Sum beta) : y_(y), alpha_(alpha), beta_(beta) {}
+
+  __device__ void scale_by(Sum alpha, Sum beta) {
+    alpha_ = alpha;
+    beta_ = beta;
+  }
 
   /// y[row] = alpha sum + beta y[row]; with beta = 0, y is not read.
-  __device__ void write(int row, Sum sum) const {
+  __device__ void write(int row, Sum sum) const { write(row, sum, read(row)); }
+  /// The same where `held` is what read(row) returned.
+  __device__ void write(int row, Sum sum, Out held) const { y_[row] = row_of(sum, held); }
+  /// y[row], if it is wanted.
+  __device__ Out read(int row) const {
     Out held{};
     if (adds()) held = y_[row];
-    y_[row] = row_of(sum, held);
+    return held;
   }
 
   /// The same for kCount rows, none of which is written before all of them are read.
@@ -153,7 +184,6 @@ class RowWriter {
 // sum for each cell, from an address on that is to 16 bytes what that of the window's first row is,
 // so that words of both match; then the columns that the window stages, placed by x in the same
 // way.
-inline constexpr int kWordBytes = 16;
 template <class T>
 inline constexpr bool kKeepsSlices = sizeof(T) < 8;
 template <class T, class Matrix>
@@ -229,8 +259,8 @@ struct ByCudaCores {
     return sum;
   }
 
-  /// The same, its first steps by code that is fetched soon. ready() is called, by all warps,
-  /// before x is read.
+  /// The same, its first steps by code that is fetched soon. ready() is as NarrowWalk calls
+  /// it, by all warps.
   template <bool kDeep, class E, class Ready>
   static __device__ auto sum_at_once(const SliceView<E>& slice, IndexKind kind,
                                      const Factors<E>& factors, int lane, int length, Ready ready) {
@@ -332,13 +362,15 @@ class WindowProduct {
 
   /// `shared` is the team's: slices and cells; `staged` is what x of its columns is staged in.
   __device__ WindowProduct(const DeviceMatrix<E>& a, const DeviceProduct<T, TOut>& product,
-                           unsigned number, unsigned char* shared, E* staged)
+                           const DeviceWorkspace<T>& workspace, unsigned number,
+                           unsigned char* shared, E* staged)
       : a_(a),
         product_(product),
+        workspace_(workspace),
         number_(number),
         window_(a.windows[number_]),
         slices_(reinterpret_cast<Slice*>(shared)),
-        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a)) + first_in_word()),
+        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a))),
         staged_(staged) {}
 
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
@@ -381,6 +413,15 @@ class WindowProduct {
     return place_in_word<kRowWord>(product_.y + window_.first_row);
   }
 
+  /// Once slices are asked for, which wait for nothing of the window.
+  __device__ void place_cells() { cells_ += first_in_word(); }
+
+  /// To the window's rows; after the wait.
+  __device__ RowWriter<T, TOut> writer() const {
+    if constexpr (one_a_warp(kSlices)) return writer_;
+    return {product_.y + window_.first_row, product_.alpha.load(), product_.beta.load()};
+  }
+
   /// Whether sums go to y as they are.
   __device__ bool has_no_cells() const {
     return kSlices == Slices::straight || window_.direct != 0;
@@ -389,6 +430,9 @@ class WindowProduct {
   /// From here on x may be read, and cells be written.
   __device__ void prepare() {
     device::wait_for_kernel_ahead();
+    prepare_shared();
+  }
+  __device__ void prepare_shared() {
     const bool stages = window_.columns != 0;
     if (stages) stage_columns(arrived());
     if (kSlices == Slices::straight && window_.gaps != 0) clear_rows();
@@ -455,18 +499,54 @@ class WindowProduct {
     int end;
   };
 
+  /// Has the L2 fetch the block's Shares; one thread.
+  __device__ void fetch_shares() const {
+    const auto fetch = [&](const auto* all, int share) {
+      const auto* const begin = reinterpret_cast<const unsigned char*>(all);
+      if (share > 0)
+        device::prefetch_bytes(begin + static_cast<std::int64_t>(number_) * share, share);
+    };
+    fetch(a_.values, a_.shares.values);
+    fetch(a_.indices, a_.shares.indices);
+    fetch(product_.x, a_.shares.x);
+  }
+
   /// At most one slice for each warp, and none wide: of a small matrix, of whose few steps only x
   /// is left to read after the wait. Returns the cells of the thread's row.
   __device__ CellRange run_single() {
+    const std::int64_t told =
+        (static_cast<std::int64_t>(number_) * a_.slices_most + warp()) * kLanes + lane();
+    std::uint32_t length;
+    device::load_widened_if<Stay::normally>(length, a_.lengths + told, a_.lengths != nullptr);
     const Slice slice = load_slice(warp());
+    if (a_.shares.values > 0 && thread() == 0) fetch_shares();
+    place_cells();
     if (window_.gaps != 0) clear_cells();
     const CellRange range = cut_rows().cells_of(first_row());
-    const LanePiece piece = piece_of_lane(slice);
-    // The line of the arguments that x and y are in is fetched now, not after the wait.
-    const Factors<E> factors{device::opaque(product_.x), staged_};
+    const LanePiece piece = piece_of_lane(slice, told, [&] { return static_cast<int>(length); });
+    // Of what follows, only the sum waits for x, and in most products there is nothing special.
+    const std::uint32_t zero = slice.unused;
+    device::AheadOfWait ahead(zero);
+    const Factors<E> factors{ahead.hold(product_.x), staged_};
+    writer_ = {product_.y + window_.first_row + zero, ahead.hold(product_.alpha.value), Sum{0}};
+    const bool direct = piece.exists && has_no_cells();
+    const std::uint32_t special = ahead.hold(window_.columns | window_.gaps | product_.special);
+    Out row{};
     const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
-        view_of(slice), slice.kind, factors, lane(), piece.length, [&] { prepare(); });
-    if (piece.exists) leave({piece.cell}, {sum});
+        view_of(slice), slice.kind, factors, lane(), piece.length, [&](std::uint32_t columns) {
+          ahead.hold(columns);
+          ahead.wait();
+          if (special == 0) return false;
+          prepare_shared();
+          writer_.scale_by(product_.alpha.load(), product_.beta.load());
+          if (direct) row = writer_.read(piece.cell);
+          return true;
+        });
+    if (direct) {
+      writer_.write(piece.cell, sum, row);
+    } else if (piece.exists) {
+      cells_[piece.cell] = sum;
+    }
     return range;
   }
 
@@ -475,12 +555,14 @@ class WindowProduct {
     const int slices = a_.slices_most;
     Slice first{};  // of the warp
     if constexpr (kKept) {
+      device::prefetch(&window_);
       for (int i = thread(); i < slices; i += threads())
         device::store_wide<1>(slices_ + i, {load_slice(i)});
     } else {
       first = load_slice(warp());
     }
-    if (product_.fetch_ahead) fetch_ahead();
+    place_cells();
+    if (a_.fetch_ahead) fetch_ahead();
     if (kSlices != Slices::straight && window_.gaps != 0) clear_cells();
     prepare();
     if constexpr (kSlices == Slices::shallow) {
@@ -604,17 +686,20 @@ class WindowProduct {
     int length;
     int cell;
   };
-  __device__ LanePiece piece_of_lane(const Slice& slice) const {
+  /// length(): where pieces differ in length. `told`: the lane's place in lengths[] and cells[].
+  template <class Length>
+  __device__ LanePiece piece_of_lane(const Slice& slice, std::int64_t told, Length length) const {
     const bool exists = lane() < slice.width;
-    const std::int64_t told = window_.first_piece + slice.first_piece + lane();
     LanePiece piece{exists, exists ? slice.depth : 0, slice.first_cell + lane()};
-    if (exists && slice.shortest != slice.depth) piece.length = a_.lengths[told];
+    if (exists && slice.shortest != slice.depth) piece.length = length();
     if (exists && slice.listed != 0) piece.cell = a_.cells[told];
     return piece;
   }
 
   __device__ void run_narrow(const Slice& slice) {
-    const LanePiece piece = piece_of_lane(slice);
+    const std::int64_t told = window_.first_piece + slice.first_piece + lane();
+    const LanePiece piece =
+        piece_of_lane(slice, told, [&] { return static_cast<int>(a_.lengths[told]); });
     const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
     if (piece.exists) leave({piece.cell}, {sum});
   }
@@ -655,7 +740,7 @@ class WindowProduct {
         sums);
     const bool full = cells[kWide - 1] >= 0;  // written without a condition for each piece
     if (has_no_cells()) {
-      const RowWriter<T, TOut> writer(product_, window_.first_row);
+      const RowWriter<T, TOut> writer = this->writer();
       if (full) return writer.write(cells, sums);
 #pragma unroll
       for (int r = 0; r < kWide - 1; ++r) {
@@ -690,7 +775,7 @@ class WindowProduct {
   template <int kCount>
   __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
     if (has_no_cells()) {
-      RowWriter<T, TOut>(product_, window_.first_row).write(cells, sums);
+      writer().write(cells, sums);
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
@@ -701,7 +786,7 @@ class WindowProduct {
 
   /// Each row has one cell.
   __device__ void write_rows() const {
-    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    const RowWriter<T, TOut> writer = this->writer();
     const int rows = window_.rows;
     for (int first = thread() * kRowWord - first_in_word(); first < rows;
          first += threads() * kRowWord) {
@@ -718,7 +803,7 @@ class WindowProduct {
 
   /// Every row gets what rows without entries do.
   __device__ void clear_rows() const {
-    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    const RowWriter<T, TOut> writer = this->writer();
     for (int row = thread(); row < window_.rows; row += threads())
       writer.write(row, Sum{0});
   }
@@ -747,7 +832,7 @@ class WindowProduct {
   /// A thread for each row; the warp together for each row of many cells. `range`: of the thread's
   /// first row.
   __device__ void write_cut_rows(CellRange range) const {
-    const RowWriter<T, TOut> writer(product_, window_.first_row);
+    const RowWriter<T, TOut> writer = this->writer();
     const CutRows cut = cut_rows();
     for (int row = first_row(); __any_sync(kAllLanes, row < cut.rows); row += threads()) {
       const bool many = range.end - range.begin > kCellsOfThread;
@@ -780,13 +865,13 @@ class WindowProduct {
     const std::int64_t first = a_.split_starts[window_.split];
     const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
     if (thread() == 0) {
-      product_.partials[window_.partial] = sum;
-      last = device::arrive_at(product_.arrivals + window_.split, parts);
+      workspace_.partials[window_.partial] = sum;
+      last = device::arrive_at(workspace_.arrivals + window_.split, parts);
     }
     Team::sync();  // `last` is there, and what other windows wrote is visible
     if (!last) return;
-    sum = sum_of_team(product_.partials + first, static_cast<int>(parts));
-    if (thread() == 0) RowWriter<T, TOut>(product_, window_.first_row).write(0, sum);
+    sum = sum_of_team(workspace_.partials + first, static_cast<int>(parts));
+    if (thread() == 0) writer().write(0, sum);
   }
 
   /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
@@ -806,10 +891,12 @@ class WindowProduct {
 
   const DeviceMatrix<E>& a_;
   const DeviceProduct<T, TOut>& product_;
+  const DeviceWorkspace<T>& workspace_;
   unsigned number_;
   // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
   // needed.
   std::conditional_t<one_a_warp(kSlices), const Window, const Window&> window_;
+  RowWriter<T, TOut> writer_;  // of one_a_warp()
   // In shared memory:
   Slice* slices_;  // [slices_most], where they are kept
   Sum* cells_;     // [cells_most]
@@ -818,22 +905,25 @@ class WindowProduct {
 
 template <class Walk, int kWide, Slices kSlices, class T, class TOut>
 __device__ void run_window(const DeviceMatrix<device::DeviceElement<T>>& a,
-                           const DeviceProduct<T, TOut>& product) {
+                           const DeviceProduct<T, TOut>& product,
+                           const DeviceWorkspace<T>& workspace) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
   const bool ordered = !one_a_warp(kSlices) && a.order != nullptr;
   const unsigned number = ordered ? a.order[blockIdx.x] : blockIdx.x;
   auto* const staged = reinterpret_cast<device::DeviceElement<T>*>(
       shared + slice_bytes<T>(a) + (kSlices == Slices::straight ? 0 : cell_bytes<T>(a)));
-  WindowProduct<Walk, WholeBlock, kWide, kSlices, T, TOut>(a, product, number, shared, staged)
+  WindowProduct<Walk, WholeBlock, kWide, kSlices, T, TOut>(a, product, workspace, number, shared,
+                                                           staged)
       .run();
 }
 
 template <int kWide, Slices kSlices, class T, class TOut>
-__global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, kSlices, T>)
+__global__ void __launch_bounds__(kThreadsBound<kWide, kSlices, T>, kBlocks<kWide, kSlices, T>)
     spmv_cuda_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
-                     const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
-  run_window<ByCudaCores, kWide, kSlices>(a, product);
+                     const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,
+                     const __grid_constant__ DeviceWorkspace<T> workspace) {
+  run_window<ByCudaCores, kWide, kSlices>(a, product, workspace);
 }
 
 /// Of a matrix with hot columns: as many blocks as are resident at once. Each copies x of these,
@@ -841,7 +931,8 @@ __global__ void __launch_bounds__(kThreadsMost<kWide, kSlices>, kBlocks<kWide, k
 template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
     spmv_hot_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
-                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
+                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,
+                    const __grid_constant__ DeviceWorkspace<T> workspace) {
   using E = device::DeviceElement<T>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned taken[kHotTeams];
@@ -850,7 +941,7 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
   const bool first = HotTeam::thread() == 0;
   unsigned char* const own = shared + HotTeam::team() * team_bytes<T>(a);
   auto* const hot = reinterpret_cast<E*>(shared + of_block * team_bytes<T>(a));
-  unsigned* const counter = product.arrivals + a.split_rows;
+  unsigned* const counter = workspace.arrivals + a.split_rows;
 
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
@@ -866,7 +957,8 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
     const unsigned ahead = first ? atomicAdd(counter, 1U) : 0;
     if (first && ahead + 1 == a.window_count) *counter = 0;  // nobody adds any more
     const unsigned number = a.order != nullptr ? a.order[turn] : turn;
-    WindowProduct<ByCudaCores, HotTeam, kWide, Slices::any, T, TOut>(a, product, number, own, hot)
+    WindowProduct<ByCudaCores, HotTeam, kWide, Slices::any, T, TOut>(a, product, workspace, number,
+                                                                     own, hot)
         .run();
     HotTeam::sync();  // cells and slices are read before they are those of the next window
     if (first) taken[HotTeam::team()] = teams + ahead;
@@ -878,8 +970,9 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
 template <SpmvPath kPath, int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide>)
     spmv_mma_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
-                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a) {
-  run_window<ByTensorCores<kPath>, kWide, Slices::any>(a, product);
+                    const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,
+                    const __grid_constant__ DeviceWorkspace<T> workspace) {
+  run_window<ByTensorCores<kPath>, kWide, Slices::any>(a, product, workspace);
 }
 
 }  // namespace lanky::sparse::cuda

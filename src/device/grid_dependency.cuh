@@ -2,6 +2,9 @@
 // ended, set up, and wait for it where it needs its results (PTX ISA, griddepcontrol; sm_90).
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+
 #include <cuda_runtime.h>
 
 #include "core/cuda_check.hpp"
@@ -23,6 +26,40 @@ __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+/// What a kernel has in registers before it waits for the kernel ahead, by all lanes of a warp.
+/// ptxas would compute it, and load arguments, where it is used: behind the wait, which hides what
+/// is before it.
+class AheadOfWait {
+ public:
+  /// `zero` is 0, which the compiler does not know.
+  __device__ explicit AheadOfWait(std::uint32_t zero) : zero_(zero) {}
+
+  /// `value`, which the wait waits for.
+  template <class V>
+  __device__ V hold(V value) {
+    static_assert(sizeof(V) % 4 == 0);
+    std::uint32_t words[sizeof(V) / 4];
+    memcpy(words, &value, sizeof(V));
+#pragma unroll
+    for (std::uint32_t& word : words) {
+      word |= zero_;
+      held_ |= word;
+    }
+    memcpy(&value, words, sizeof(V));
+    return value;
+  }
+
+  /// wait_for_kernel_ahead(), which no load sinks below either.
+  __device__ void wait() const {
+    __syncwarp(~(held_ & zero_));  // of all lanes
+    wait_for_kernel_ahead();
+  }
+
+ private:
+  std::uint32_t zero_;
+  std::uint32_t held_ = 0;
+};
 
 struct LaunchSize {
   dim3 blocks;

@@ -84,6 +84,13 @@ __device__ inline void copy_bytes(void* target, const void* source, int bytes, M
       : "memory");
 }
 
+/// Has the L2 fetch `bytes`, a multiple of 16, from the first multiple of 16 at `begin` or behind
+/// it on. One thread.
+__device__ inline void prefetch_bytes(const void* begin, int bytes) {
+  const std::uintptr_t word = (reinterpret_cast<std::uintptr_t>(begin) + 15) / 16 * 16;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(word), "r"(bytes));
+}
+
 /// Copies kBytes: 4, 8 or 16, and then mbarrier_arrive_after_copies() tells when they have come; or
 /// 2, at once. Bytes from `bytes` on arrive as zeros, and none of them is read.
 template <int kBytes>
