@@ -63,7 +63,7 @@ struct Slice {
   std::uint8_t width;         // pieces
   IndexKind kind;
   std::uint8_t listed;  // 1: cells[] tells the cell of each piece
-  std::uint8_t unused;
+  std::uint8_t unused;  // 0, which products count on
 };
 static_assert(sizeof(Slice) == 16);
 
@@ -145,13 +145,6 @@ inline constexpr int kSingleWarps = 8;
 constexpr bool one_slice_a_warp(const PackedHeader& header) {
   return header.shape.lane_pieces == 1 && header.slices_most <= kSingleWarps;
 }
-/// Entries of lengths[] and cells[] of a window that has any. With one_slice_a_warp() all windows
-/// have them or none, kLanes for each slice: warps find theirs before they know window and slice.
-constexpr std::int64_t told_of(const Window& window, const PackedHeader& header) {
-  return one_slice_a_warp(header) ? header.slices_most * kLanes
-                                  : (window.pieces + kPieceUnit - 1) / kPieceUnit * kPieceUnit;
-}
-
 /// Counters that products have in their workspace: of the windows of each split row that have ended
 /// and, of a matrix with hot columns, of the windows that are taken.
 constexpr std::int64_t counters(const PackedHeader& header) {
@@ -221,6 +214,13 @@ struct PackedMatrix {
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Entries of lengths[] and cells[] of a window that has any. With one_slice_a_warp() all windows
+/// have them or none, kLanes for each slice: warps find theirs before they know window and slice.
+constexpr std::int64_t told_of(const Window& window, const PackedHeader& header) {
+  return one_slice_a_warp(header) ? header.slices_most * kLanes
+                                  : round_up(window.pieces, kPieceUnit);
 }
 constexpr int pieces_of(std::int64_t length, int piece_most) {
   return static_cast<int>((length + piece_most - 1) / piece_most);

@@ -126,7 +126,8 @@ bool fetches_ahead(const PackedHeader& a) {
 }
 
 /// Of a small matrix whose blocks multiply a slice a warp. From 150,000 slots on it gained cold
-/// products .03 and cost warm ones .015. An x of more elements than the matrix is read in parts.
+/// products .03 and cost warm ones .01 to .015. An x of more elements than the matrix is read in
+/// parts.
 template <class T>
 Shares shares_of(const PackedHeader& a) {
   constexpr std::int64_t kSlotsMost = 150'000;

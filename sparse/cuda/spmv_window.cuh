@@ -432,6 +432,7 @@ class WindowProduct {
     device::wait_for_kernel_ahead();
     prepare_shared();
   }
+  /// The same behind the wait.
   __device__ void prepare_shared() {
     const bool stages = window_.columns != 0;
     if (stages) stage_columns(arrived());
@@ -555,7 +556,7 @@ class WindowProduct {
     const int slices = a_.slices_most;
     Slice first{};  // of the warp
     if constexpr (kKept) {
-      device::prefetch(&window_);
+      device::prefetch(&window_);  // nothing reads it until slices are asked for
       for (int i = thread(); i < slices; i += threads())
         device::store_wide<1>(slices_ + i, {load_slice(i)});
     } else {
