@@ -1,12 +1,13 @@
 // lanky info: what this build and this machine can do.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <lanky/lanky.hpp>
 
 #include "bench/environment.hpp"
 #include "bench/gpu.hpp"
 #include "bench/vendor.hpp"
+#include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/options.hpp"
 
 namespace lanky::cli {
 
@@ -42,8 +43,6 @@ void print_vendors() {
   }
 }
 
-}  // namespace
-
 int print_info() {
   print("lanky", std::string(kVersion) + ", commit " + bench::build_commit());
   for (const Device device : Device::all())
@@ -61,6 +60,14 @@ int print_info() {
   print("files", ".mtx, .mtx.gz, .mtx.xz, .mtx.zst, .mtx.bz2, SuiteSparse's NAME.tar.gz");
   std::printf("\ngenerators, for --generate:\n%s", io::generator_help().c_str());
   return kOk;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+  app.add_subcommand("info", "Devices, versions, libraries, generators")->callback([&action] {
+    action = print_info;
+  });
 }
 
 }  // namespace lanky::cli

@@ -1,19 +1,12 @@
 // The lanky program: the command line, and the exit codes.
 #include <CLI/CLI.hpp>
-#include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <lanky/error.hpp>
-#include <lanky/tuning.hpp>
 #include <lanky/version.hpp>
 #include <new>
-#include <optional>
-#include <tuple>
-#include <utility>
 
-#include "bench/grid.hpp"
+#include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/options.hpp"
 #include "cli/signals.hpp"
 
 namespace lanky::cli {
@@ -49,160 +42,6 @@ constexpr char kExamples[] =
     "  5  out of memory, or an error of the device or the system\n"
     "  128 + N  ended by signal N";
 
-/// Text of a GemmCase that is still to be parsed.
-struct GemmText {
-  bench::GemmCase gemm;
-  std::string op_a = "n";
-  std::string op_b = "n";
-  std::string layout = "col";
-  std::string ld = "tight";
-  std::string out;
-};
-
-/// A list with commas between, or the option again; the word after it is not of the list, so that
-/// a file may follow.
-CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::string>& list,
-                      const char* what) {
-  return command.add_option(name, list, what)
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("LIST");
-}
-
-std::vector<std::string> sparse_types() {
-  return {"f64", "f32", "f16", "bf16"};
-}
-std::vector<std::string> dense_types() {
-  return {"f64", "f32", "tf32", "tf32x3", "f16", "bf16", "c64", "c128"};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-void add_run_options(CLI::App& command, RunOptions& options,
-                     const std::vector<std::string>& types) {
-  command.add_option("--device", options.device, "cpu, cuda or cuda:INDEX (default: the best)");
-  add_list(command, "--dtype", options.dtypes,
-           ("element types, of " + joined(types) + "; commas between").c_str())
-      ->check(CLI::IsMember(types), "")
-      ->capture_default_str();
-  command.add_flag("--no-vendor", options.no_vendor,
-                   "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
-  command.add_flag("--quick", options.quick,
-                   "short timing: see that all works, trust no third digit");
-  command.add_flag("--explain", options.explain, "print what each plan says of itself");
-  command.add_option("--json", options.json,
-                     "append JSON lines to this file; - is standard output (table on stderr)");
-}
-
-void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
-  command
-      .add_option("--generate", work.generators,
-                  "a generated matrix such as stencil27:64 (lanky info lists all); can be repeated")
-      ->allow_extra_args(false)
-      ->type_name("SPEC");
-  add_list(command, "--path", options.paths_of_rows,
-           "lanky's kernels: auto, mma, cuda; of f32 tf32, tf32x3; commas between")
-      ->check(CLI::IsMember({"auto", "mma", "cuda", "tf32", "tf32x3"}), "");
-  command.add_flag("--tune", options.tuned,
-                   "one more plan of lanky, tuned: it measures shapes of the matrix (on a GPU)");
-}
-
-/// A whole number from 0 to 2^63 - 1; CLI11 itself takes what is larger for the largest.
-std::string check_size(const std::string& text) {
-  std::int64_t size = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, size);
-  if (error == std::errc() && stop == end && size >= 0) return "";
-  return "\"" + text + "\" is not a whole number such as 10000000";
-}
-
-void add_gemm_options(CLI::App& command, GemmText& text, bool sizes_required) {
-  const auto size = [&](const char* name, std::int64_t& value, const char* what) {
-    command.add_option(name, value, what)->required(sizes_required)->check(check_size, "");
-  };
-  size("--m", text.gemm.m, "rows of C");
-  size("--n", text.gemm.n, "columns of C");
-  size("--k", text.gemm.k, "columns of op(A), rows of op(B)");
-  const CLI::IsMember ops({"n", "t", "c"});
-  command.add_option("--op-a", text.op_a, "A as it is (n), transposed (t), conjugated (c)")
-      ->check(ops)
-      ->capture_default_str();
-  command.add_option("--op-b", text.op_b, "the same for B")->check(ops)->capture_default_str();
-  command.add_option("--layout", text.layout, "of A, B and C: col or row major")
-      ->check(CLI::IsMember({"col", "row"}))
-      ->capture_default_str();
-  command.add_option("--ld", text.ld, "leading dimensions: tight, or padded by 8 elements")
-      ->check(CLI::IsMember({"tight", "padded"}))
-      ->capture_default_str();
-  command.add_option("--alpha", text.gemm.alpha, "C = alpha op(A) op(B) + beta C")
-      ->capture_default_str();
-  command.add_option("--beta", text.gemm.beta, "the same")->capture_default_str();
-  command.add_option("--out", text.out, "type of C: f32 for f16, bf16 (default: that of A)")
-      ->check(CLI::IsMember({"f32"}), "");
-  command.add_flag("--symmetric", text.gemm.symmetric, "B is A: C = op(A) op(A) transposed");
-}
-
-/// (2, 8) of "2/8"; nothing for other text.
-std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) return std::nullopt;
-  std::size_t part = 0;
-  std::size_t parts = 0;
-  const char* middle = text.data() + slash;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), middle, part);
-  const auto second = std::from_chars(middle + 1, end, parts);
-  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() ||
-      second.ptr != end || part >= parts)
-    return std::nullopt;
-  return std::pair{part, parts};
-}
-
-void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
-  command
-      .add_option("--gemm", grid.grid,
-                  "dense products: core, sample, scattered (docs/measuring.md), or a file such as\n"
-                  "bench/grids/small.json, which names its own types")
-      ->type_name("GRID");
-  add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
-      ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");
-  add_list(command, "--type", grid.types, "of the grid: these element types alone")
-      ->check(CLI::IsMember(dense_types()), "");
-  command.add_option("--seed", grid.seed,
-                     "that sample, scattered or drawn is drawn with (default: a new one)");
-  command.add_option("--share", grid.share, "of all combinations beyond the core, in the sample")
-      ->check(CLI::Range(0.0, 1.0), "")
-      ->capture_default_str();
-  command
-      .add_option("--shard", shard,
-                  "I/N: every N-th product of the grid, and matrix, beginning with number I")
-      ->check(
-          [](const std::string& text) {
-            return parse_shard(text) ? "" : "\"" + text + "\" is not I/N with I below N";
-          },
-          "");
-}
-
-std::vector<bench::GemmCase> products_of(const GemmText& text, const RunOptions& options) {
-  std::vector<bench::GemmCase> products;
-  for (const std::string& dtype : options.dtypes) {
-    bench::GemmCase gemm = text.gemm;
-    gemm.op_a = bench::parse_op(text.op_a);
-    gemm.op_b = bench::parse_op(text.op_b);
-    gemm.layout = bench::parse_layout(text.layout);
-    gemm.padded = text.ld == "padded";
-    gemm.type = bench::parse_gemm_type(dtype);
-    if (!text.out.empty()) gemm.type.out = parse_dtype(text.out);
-    products.push_back(gemm);
-  }
-  return products;
-}
-
 int complain(const std::string& message, int code) {
   std::fprintf(stderr, "lanky: %s\n", message.c_str());
   return code;
@@ -210,89 +49,18 @@ int complain(const std::string& message, int code) {
 
 /// Parses and runs; throws Error and CLI::ParseError.
 int run(CLI::App& app, int argc, char** argv) {
-  RunOptions options;
-  options.argv.assign(argv, argv + argc);
-  Work work;
-  GemmText gemm_text;
+  Action action;
   app.require_subcommand(1);
   app.set_version_flag("--version", kVersion);
   app.footer(kExamples);
-
-  CLI::App* info = app.add_subcommand("info", "Devices, versions, libraries, generators");
-
-  CLI::App* spmv = app.add_subcommand("spmv", "y = A x for one matrix");
-  std::string file;
-  spmv->add_option("file", file, "Matrix Market file, plain or compressed, or NAME.tar.gz");
-  add_spmv_options(*spmv, options, work);
-  add_run_options(*spmv, options, sparse_types());
-
-  CLI::App* gemm = app.add_subcommand("gemm", "C = op(A) op(B) + beta C for one shape");
-  add_gemm_options(*gemm, gemm_text, true);
-  add_run_options(*gemm, options, dense_types());
-
-  CLI::App* batch = app.add_subcommand(
-      "batch", "Many matrices and products, one line each; what fails never ends the batch");
-  batch->add_option("paths", work.files,
-                    "matrices, or folders with .mtx* and .tar.gz anywhere below");
-  batch
-      ->add_option("--spmv", work.set.set,
-                   "generated matrices: core, or drawn with --seed (docs/measuring.md)")
-      ->check(CLI::IsMember({"core", "drawn"}), "")
-      ->type_name("SET");
-  std::string shard;
-  add_grid_options(*batch, work.grid, shard);
-  batch->add_flag(
-      "--resume", options.resume,
-      "leave out what this very program has in the JSON file already; a sample goes on\n"
-      "with the seed that stands there");
-  batch->add_option("--seconds", options.seconds, "begin no product after so many seconds")
-      ->check(CLI::PositiveNumber, "");
-  add_spmv_options(*batch, options, work);
-  add_run_options(*batch, options, sparse_types());
-
-  CLI::App* tune = app.add_subcommand(
-      "tune", "Times every way to compute a product, and keeps the fastest for plans that ask");
-  add_gemm_options(*tune, gemm_text, false);
-  add_grid_options(*tune, work.grid, shard);
-  tune->add_option(
-      "--file", options.tuning,
-      "where the choices are kept (default: $LANKY_TUNE_CACHE, or lanky/gemm.jsonl in\n"
-      "$XDG_CACHE_HOME or ~/.cache)");
-  tune->add_option("--least-gain", options.least_gain,
-                   "keep a choice only where a plan without it takes so many times as long");
-  tune->add_option("--seconds", options.seconds, "begin no product after so many seconds")
-      ->check(CLI::PositiveNumber, "");
-  add_run_options(*tune, options, dense_types());
-
+  add_info(app, action);
+  add_measuring(app, action, argc, argv);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
   }
   app.parse(argc, argv);
-  if (info->parsed()) return print_info();
-  if (spmv->parsed()) {
-    if (!file.empty()) work.files.push_back(file);
-    if (work.files.empty() && work.generators.empty())
-      return complain("spmv needs a file or --generate SPEC; see lanky spmv --help", kUsage);
-  }
-  if (tune->parsed()) {
-    if (options.tuning.empty()) options.tuning = GemmTuning::default_path().string();
-    const auto& m = *tune->get_option("--m");
-    const auto& n = *tune->get_option("--n");
-    const auto& k = *tune->get_option("--k");
-    if (m && n && k) {
-      work.products = products_of(gemm_text, options);
-    } else if (m || n || k || work.grid.grid.empty()) {
-      return complain("tune needs --m, --n and --k, or --gemm GRID", kUsage);
-    }
-  }
-  if (gemm->parsed()) work.products = products_of(gemm_text, options);
-  if (batch->parsed() && work.files.empty() && work.generators.empty() && work.set.set.empty() &&
-      work.grid.grid.empty())
-    return complain("batch needs paths, --generate SPEC, --spmv SET or --gemm GRID", kUsage);
-  if (!shard.empty()) std::tie(work.grid.shard, work.grid.shards) = *parse_shard(shard);
-  work.single = !batch->parsed() && !(tune->parsed() && work.products.empty());
-  return run_work(options, work);
+  return action();
 }
 
 int exit_code_of(ErrorCode code) {

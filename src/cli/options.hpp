@@ -37,12 +37,14 @@ struct Work {
   bench::GridChoice grid;               // of dense products; none where its name is ""
   std::vector<bench::GemmCase> products;
   bool single = false;  // one thing was asked for: what is wrong with it is the program's exit code
+
+  bool any() const {
+    return !(files.empty() && generators.empty() && set.set.empty() && grid.grid.empty() &&
+             products.empty());
+  }
 };
 
 /// Multiplies and measures all of it; returns an ExitCode.
 int run_work(const RunOptions& options, const Work& work);
-
-/// Prints devices, versions and capabilities.
-int print_info();
 
 }  // namespace lanky::cli

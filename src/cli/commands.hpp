@@ -1,0 +1,22 @@
+// The commands of the program. Each adds itself to `app`; where it is the one given, `action` is
+// set to what it does.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace lanky::cli {
+
+/// Returns an ExitCode; throws Error, whose message the program prints: invalid_argument is wrong
+/// usage.
+using Action = std::function<int()>;
+
+/// info: devices, versions, libraries, generators.
+void add_info(CLI::App& app, Action& action);
+/// spmv, gemm, batch, tune: one product or many, verified and timed.
+void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
+
+}  // namespace lanky::cli
