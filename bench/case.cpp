@@ -159,6 +159,33 @@ bool CaseReport::all_ok() const {
   });
 }
 
+const Estimate* CaseReport::counted(const std::optional<Timing>& timing) const {
+  const bool by_graph = std::holds_alternative<SpmvCase>(subject) && floor && floor->graph;
+  if (!timing || (by_graph && !timing->graph)) return nullptr;
+  return by_graph ? &*timing->graph : &timing->warm;
+}
+
+const Outcome* CaseReport::best(bool lanky) const {
+  const Outcome* best = nullptr;
+  for (const Outcome& outcome : outcomes) {
+    if ((outcome.contestant == "lanky") != lanky) continue;
+    const Estimate* const time = counted(outcome.timing);
+    const Estimate* const least = best == nullptr ? nullptr : counted(best->timing);
+    const bool faster = time != nullptr && (least == nullptr || time->median_us < least->median_us);
+    if (best == nullptr || faster) best = &outcome;
+  }
+  return best;
+}
+
+std::optional<double> CaseReport::speedup() const {
+  const Outcome* const own = best(true);
+  const Outcome* const rival = best(false);
+  const Estimate* const own_time = own == nullptr ? nullptr : counted(own->timing);
+  const Estimate* const rival_time = rival == nullptr ? nullptr : counted(rival->timing);
+  if (own_time == nullptr || rival_time == nullptr) return std::nullopt;
+  return rival_time->median_us / own_time->median_us;
+}
+
 CaseReport run_workload(Session& session, Workload& workload) {
   CaseReport report{workload.subject(), workload.footprint(), std::nullopt, std::nullopt, {}};
   const std::vector<Finding> findings = judge_integers(session, workload);

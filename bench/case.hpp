@@ -89,6 +89,15 @@ struct CaseReport {
 
   /// Every outcome is ok or expected.
   bool all_ok() const;
+
+  /// The time that comparisons count: of sparse products on a GPU in a replayed graph, of all
+  /// others in a batch; null where that is not known.
+  const Estimate* counted(const std::optional<Timing>& timing) const;
+  /// The fastest of lanky's outcomes, or of its rivals'; where none has a time the first of them,
+  /// null where there is none.
+  const Outcome* best(bool lanky) const;
+  /// Time of the best rival over lanky's, where both are known.
+  std::optional<double> speedup() const;
 };
 
 /// What a case does for the harness.

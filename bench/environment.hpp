@@ -30,6 +30,7 @@ struct Environment {
   std::string openblas;
   std::string sources_hash;           // SHA-256 of lanky's sources, taken when it was built
   std::string binary_hash;            // FNV-1a of the running program
+  std::string config;                 // text_hash() of all that its figures depend on
   std::optional<std::uint64_t> seed;  // that a sample of the grid was drawn with
 };
 

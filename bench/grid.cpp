@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/full_grid.hpp"
+#include "bench/record.hpp"
 #include "bench/scattered_grid.hpp"
 
 namespace lanky::bench {
@@ -200,6 +201,16 @@ std::vector<GemmCase> read_grid(const std::filesystem::path& path) {
   if (!file || !(text << file.rdbuf()))
     throw Error(ErrorCode::io, path.string() + ": cannot be read as a grid of products");
   return parse_grid(text.str(), path.string());
+}
+
+std::string to_grid(const GemmCase& gemm) {
+  const nlohmann::ordered_json line = head(gemm);
+  Json entry;
+  for (const char* key :
+       {"m", "n", "k", "op_a", "op_b", "layout", "ld", "alpha", "beta", "dtype", "out"})
+    entry[key] = line.at(key);
+  if (gemm.symmetric) entry["family"] = "syrk";
+  return Json{{"cases", Json::array({entry})}}.dump();
 }
 
 namespace {

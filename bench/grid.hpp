@@ -23,6 +23,9 @@ std::vector<GemmCase> parse_grid(std::string_view json, const std::string& sourc
 /// The same from a file; Error(io) where it cannot be read.
 std::vector<GemmCase> read_grid(const std::filesystem::path& path);
 
+/// A grid of this case alone, for parse_grid().
+std::string to_grid(const GemmCase& gemm);
+
 /// Which part of which grid to run.
 struct GridChoice {
   std::string grid;                     // "core", "sample", "scattered", or a file

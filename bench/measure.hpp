@@ -2,6 +2,7 @@
 // contestant, so that a drift of the machine meets all of them alike.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
@@ -60,6 +61,8 @@ class ClockWatch {
   /// clock to read never.
   bool dropped(double share);
   double highest_mhz() const { return highest_mhz_; }
+  /// What an earlier process of this run has measured.
+  void expect(double mhz) { highest_mhz_ = std::max(highest_mhz_, mhz); }
 
  private:
   std::function<double()> read_mhz_;

@@ -1,17 +1,8 @@
 #include "bench/record.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
-
-#include "bench/gemm_case.hpp"
 
 namespace lanky::bench {
 
@@ -26,28 +17,6 @@ Json number(double value) {
 
 Json median_of(const std::optional<Estimate>& estimate) {
   return estimate ? number(estimate->median_us) : Json(nullptr);
-}
-
-Json head(const SpmvCase& spmv) {
-  return {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}, {"m", spmv.m},
-          {"n", spmv.n},    {"nnz", spmv.nnz},   {"dtype", name(spmv.dtype)},  {"op", "n"}};
-}
-
-Json head(const GemmCase& gemm) {
-  return {{"kind", "gemm"},
-          {"case", gemm.name},
-          {"family", family_name(gemm)},
-          {"m", gemm.m},
-          {"n", gemm.n},
-          {"k", gemm.k},
-          {"op_a", name(gemm.op_a)},
-          {"op_b", name(gemm.op_b)},
-          {"layout", name(gemm.layout)},
-          {"ld", gemm.padded ? "padded" : "tight"},
-          {"alpha", gemm.alpha},
-          {"beta", gemm.beta},
-          {"dtype", name(gemm.type)},
-          {"out", name(gemm.type.out)}};
 }
 
 /// What says how far the times can be trusted: the worst of the estimates.
@@ -76,6 +45,39 @@ std::string rest_of_line(const std::string& text, const std::string& head) {
   return lines.substr(first, lines.find('\n', first) - first);
 }
 
+/// The products after which a plan has paid for what its setup takes longer than the best rival's:
+/// 0 where it takes no longer; null where the rival multiplies as fast, or is not known.
+Json pays_off_after(const CaseReport& report, const Outcome& outcome) {
+  const Outcome* const rival = report.best(false);
+  const Estimate* const own = report.counted(outcome.timing);
+  const Estimate* const others = rival == nullptr ? nullptr : report.counted(rival->timing);
+  if (own == nullptr || others == nullptr || others->median_us <= own->median_us) return nullptr;
+  const double debt_us = outcome.setup_us - rival->setup_us;
+  return std::max(0.0, std::ceil(debt_us / (others->median_us - own->median_us)));
+}
+
+/// What follows from the time that counts: rates, and the share of the floor.
+void add_rates(Json& line, const CaseReport& report, const Outcome& outcome) {
+  const Estimate* const time = report.counted(outcome.timing);
+  const Estimate* const floor = report.counted(report.floor);
+  const auto bytes = static_cast<double>(report.footprint.bytes());
+  const auto rate = [&](double amount) {
+    return time != nullptr ? number(amount / time->median_us) : Json(nullptr);
+  };
+  line["gflops"] = rate(report.footprint.flops / 1e3);
+  line["gbs"] = rate(bytes / 1e3);
+  line["floor_share"] = floor != nullptr ? rate(floor->median_us) : Json(nullptr);
+}
+
+/// What a sparse plan says of itself.
+void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
+  const std::string path = rest_of_line(outcome.explanation, "  kernels   ");
+  const std::string padding = rest_of_line(outcome.explanation, "  padding   ");
+  if (!path.empty()) line["path"] = path.substr(0, path.find(':'));
+  if (!padding.empty()) line["padding"] = std::stod(padding) / 100;
+  line["pays_off_after"] = pays_off_after(report, outcome);
+}
+
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["contestant"] = outcome.contestant;
   line["variant"] = outcome.variant;
@@ -98,6 +100,9 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["plan_bytes"] = outcome.plan_bytes;
   line["error"] = outcome.verdict ? number(outcome.verdict->error) : Json(nullptr);
   line["bound"] = outcome.verdict ? number(outcome.verdict->bound) : Json(nullptr);
+  add_rates(line, report, outcome);
+  if (std::holds_alternative<SpmvCase>(report.subject) && outcome.contestant == "lanky")
+    add_plan(line, report, outcome);
   if (timing) add_quality(line, *timing);
   const std::string kernel = rest_of_line(outcome.explanation, "kernel: ");
   if (!kernel.empty()) line["kernel"] = kernel;
@@ -105,19 +110,29 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   return line;
 }
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-  throw Error(ErrorCode::io, path.string() + ": " + what);
-}
-
-/// Half a line at the end would spoil the next one.
-void require_whole_lines(const std::filesystem::path& path, int descriptor) {
-  const off_t size = lseek(descriptor, 0, SEEK_END);
-  char last = '\n';
-  if (size > 0 && pread(descriptor, &last, 1, size - 1) == 1 && last != '\n')
-    fail(path, "its last line is incomplete; remove that line, or write to another file");
-}
-
 }  // namespace
+
+Json head(const SpmvCase& spmv) {
+  return {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}, {"m", spmv.m},
+          {"n", spmv.n},    {"nnz", spmv.nnz},   {"dtype", name(spmv.dtype)},  {"op", "n"}};
+}
+
+Json head(const GemmCase& gemm) {
+  return {{"kind", "gemm"},
+          {"case", gemm.name},
+          {"family", family_name(gemm)},
+          {"m", gemm.m},
+          {"n", gemm.n},
+          {"k", gemm.k},
+          {"op_a", name(gemm.op_a)},
+          {"op_b", name(gemm.op_b)},
+          {"layout", name(gemm.layout)},
+          {"ld", gemm.padded ? "padded" : "tight"},
+          {"alpha", gemm.alpha},
+          {"beta", gemm.beta},
+          {"dtype", name(gemm.type)},
+          {"out", name(gemm.type.out)}};
+}
 
 Json to_json(const Environment& e) {
   Json line = {{"kind", "env"},
@@ -140,7 +155,8 @@ Json to_json(const Environment& e) {
                {"threads", e.threads},
                {"openblas", e.openblas},
                {"sources_hash", e.sources_hash},
-               {"binary_hash", e.binary_hash}};
+               {"binary_hash", e.binary_hash},
+               {"config", e.config}};
   if (e.seed) line["seed"] = *e.seed;
   return line;
 }
@@ -150,79 +166,16 @@ std::vector<Json> to_json(const CaseReport& report) {
   std::vector<Json> lines;
   for (const Outcome& outcome : report.outcomes)
     lines.push_back(outcome_line(start, report, outcome));
+  std::ranges::stable_partition(lines, [](const Json& l) { return l["contestant"] != "lanky"; });
   return lines;
 }
 
 Json to_json(const FailedCase& failed) {
-  Json line = {{"kind", failed.kind}, {"case", failed.name}};
-  if (!failed.dtype.empty()) line["dtype"] = failed.dtype;
+  Json line = std::visit([](const auto& subject) { return head(subject); }, failed.subject);
   line["contestant"] = "lanky";
   line["status"] = name(failed.status);
   line["message"] = failed.message;
   return line;
-}
-
-std::string record_key(const GemmCase& gemm) {
-  GemmCase named = gemm;
-  if (named.name.empty()) named.name = gemm_case_name(gemm);
-  return head(named).dump();
-}
-
-std::string record_key(const std::string& matrix, DType dtype) {
-  return "spmv " + std::string(name(dtype)) + " " + matrix;
-}
-
-EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& binary_hash) {
-  EarlierRuns earlier;
-  const Json fields = head(GemmCase{});
-  std::ifstream file(path, std::ios::binary);
-  bool ours = false;
-  for (std::string text; std::getline(file, text);) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) continue;
-    if (line.value("kind", "") == "env") {
-      ours = line.value("binary_hash", "") == binary_hash;
-      if (ours && line.contains("seed")) earlier.seed = line["seed"].get<std::uint64_t>();
-    }
-    const bool counts = ours && line.value("contestant", "") == "lanky" &&
-                        line.value("status", "") != name(Status::crash);
-    if (!counts) continue;
-    if (line.value("kind", "") == "spmv" && line.contains("dtype"))
-      earlier.cases.insert(
-          record_key(line.value("case", ""), parse_dtype(line.value("dtype", ""))));
-    if (line.value("kind", "") != "gemm") continue;
-    Json key;
-    for (const auto& [field, unused] : fields.items())
-      key[field] = line.contains(field) ? line[field] : Json(nullptr);
-    earlier.cases.insert(key.dump());
-  }
-  return earlier;
-}
-
-RecordFile::RecordFile(const std::filesystem::path& path) : path_(path) {
-  if (path == "-") {
-    descriptor_ = dup(STDOUT_FILENO);
-  } else {
-    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  }
-  if (descriptor_ < 0) fail(path, std::strerror(errno));
-  if (path != "-") require_whole_lines(path, descriptor_);
-}
-
-RecordFile::~RecordFile() {
-  close(descriptor_);
-}
-
-void RecordFile::write(const Json& line) {
-  const std::string text =
-      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = ::write(descriptor_, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path_, std::strerror(errno));
-    written += static_cast<std::size_t>(count);
-  }
 }
 
 }  // namespace lanky::bench

@@ -73,6 +73,8 @@ class SpmvWorkload final : public Workload {
     for (const SpmvPath path : selection_.paths)
       all.push_back(lanky(std::string(name(path)), {.path = path}));
     if (selection_.tuned) all.push_back(lanky("tuned", {.tune = true}));
+    for (const auto& peer : selection_.peers)
+      all.push_back(peer->contest(session_.stream, peer_matrix(), x_.data(), y_.data()));
     if (!selection_.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
       all.push_back(csr_loop());
@@ -193,6 +195,21 @@ class SpmvWorkload final : public Workload {
             product->run(stream.native());
           };
         });
+  }
+
+  lanky_peer_matrix peer_matrix() const {
+    const SpmvRows a = matrix_.on_device();
+    const Device device = session_.stream.device();
+    return {.rows = a.rows,
+            .cols = matrix_.cols(),
+            .nnz = matrix_.nnz(),
+            .row_offsets = a.offsets.data(),
+            .offset_bytes = static_cast<std::int32_t>(a.offsets.bytes_per_offset()),
+            .col_indices = a.columns,
+            .values = values_.data(),
+            .dtype = name(kDType<T>).data(),  // a literal: it ends with a zero
+            .device = device.is_cuda() ? device.index() : -1,
+            .stream = session_.stream.native()};
   }
 
   Contestant csr_loop() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/case.hpp"
+#include "bench/peer.hpp"
 #include "bench/session.hpp"
 #include "bench/spmv_matrix.hpp"
 
@@ -17,6 +18,7 @@ struct SpmvSelection {
   std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
   bool vendors = true;
   bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
+  std::vector<std::shared_ptr<const Peer>> peers{};
 };
 
 /// `matrix` must outlive the workload.

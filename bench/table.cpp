@@ -49,46 +49,22 @@ std::string type_of_case(const GemmCase& gemm) {
   return std::string(name(gemm.type)) + (gemm.type.in == gemm.type.out ? "" : ">32");
 }
 
-std::string microseconds(std::optional<double> us) {
-  if (!us) return "-";
-  return *us < 1000 ? format("%.2f", *us) : format("%.0f", *us);
+std::string microseconds(const Estimate* time) {
+  if (time == nullptr) return "-";
+  return format(time->median_us < 1000 ? "%.2f" : "%.0f", time->median_us);
 }
 
-/// The time that counts for this kind of case: by graph where `by_graph`, else by batch.
-std::optional<double> counted_us(const std::optional<Timing>& timing, bool by_graph) {
-  if (!timing) return std::nullopt;
-  if (!by_graph) return timing->warm.median_us;
-  return timing->graph ? std::optional<double>(timing->graph->median_us) : std::nullopt;
-}
-
-/// Whether the time that counts is known too badly for a ratio.
-bool noisy(const std::optional<Timing>& timing, bool by_graph) {
+/// Whether a time is known too badly for a ratio.
+bool noisy(const Estimate* time) {
   constexpr double kNoisy = 0.1;
-  if (!timing || (by_graph && !timing->graph)) return false;
-  return (by_graph ? *timing->graph : timing->warm).noise > kNoisy;
-}
-
-struct Best {
-  const Outcome* outcome = nullptr;
-  std::optional<double> us;
-};
-
-Best best_of(const CaseReport& report, bool lanky, bool by_graph) {
-  Best best;
-  for (const Outcome& outcome : report.outcomes) {
-    if ((outcome.contestant == "lanky") != lanky) continue;
-    const std::optional<double> us = counted_us(outcome.timing, by_graph);
-    if (best.outcome == nullptr || (us && (!best.us || *us < *best.us))) best = {&outcome, us};
-  }
-  return best;
+  return time != nullptr && time->noise > kNoisy;
 }
 
 /// "ok", "ok, noisy", or who failed and how.
-std::string verdict_text(const CaseReport& report, const Best& lanky, const Best& other,
-                         bool by_graph) {
-  bool any_noisy = noisy(report.floor, by_graph);
-  for (const Best& best : {lanky, other})
-    any_noisy = any_noisy || (best.us && noisy(best.outcome->timing, by_graph));
+std::string verdict_text(const CaseReport& report, const Outcome* lanky, const Outcome* other) {
+  bool any_noisy = noisy(report.counted(report.floor));
+  for (const Outcome* best : {lanky, other})
+    any_noisy = any_noisy || (best != nullptr && noisy(report.counted(best->timing)));
   std::string text;
   for (const Outcome& outcome : report.outcomes) {
     if (outcome.status == Status::ok || outcome.expected()) continue;
@@ -134,33 +110,47 @@ std::string table_legend(bool cuda) {
 }
 
 std::string table_line(const CaseReport& report) {
-  const auto* spmv = std::get_if<SpmvCase>(&report.subject);
-  const bool by_graph = spmv != nullptr && report.floor && report.floor->graph;
-  const Best lanky = best_of(report, true, by_graph);
-  const Best other = best_of(report, false, by_graph);
-  const std::optional<double> floor = counted_us(report.floor, by_graph);
-  std::string ratio = "-";
+  const Outcome* const lanky = report.best(true);
+  const Outcome* const other = report.best(false);
+  const auto time_of = [&](const Outcome* outcome) {
+    return outcome == nullptr ? nullptr : report.counted(outcome->timing);
+  };
+  const Estimate* const lanky_time = time_of(lanky);
+  const Estimate* const other_time = time_of(other);
+  const Estimate* const floor = report.counted(report.floor);
+  const std::optional<double> speedup = report.speedup();
   std::string share = "-";
   std::string error = "-";
-  if (lanky.us && other.us) ratio = format("%.2f", *other.us / *lanky.us);
-  if (lanky.us && floor) share = format("%.0f", 100 * *floor / *lanky.us);
-  if (lanky.outcome != nullptr && lanky.outcome->verdict) {
-    const Verdict& verdict = *lanky.outcome->verdict;
+  if (lanky_time != nullptr && floor != nullptr)
+    share = format("%.0f", 100 * floor->median_us / lanky_time->median_us);
+  if (lanky != nullptr && lanky->verdict) {
+    const Verdict& verdict = *lanky->verdict;
     error = verdict.bound > 0 ? format("%.2f", verdict.error / verdict.bound)
                               : format("%.0f", verdict.error);
   }
   const auto describe = [&](const auto& subject) {
-    return line(subject.name, type_of_case(subject), size_of_case(subject), microseconds(lanky.us),
-                microseconds(other.us), other.us ? shortened(other_name(*other.outcome), 13) : "-",
-                ratio, share, error, verdict_text(report, lanky, other, by_graph));
+    return line(
+        subject.name, type_of_case(subject), size_of_case(subject), microseconds(lanky_time),
+        microseconds(other_time), other_time != nullptr ? shortened(other_name(*other), 13) : "-",
+        speedup ? format("%.2f", *speedup) : "-", share, error, verdict_text(report, lanky, other));
   };
   return std::visit(describe, report.subject);
 }
 
 std::string failure_line(const FailedCase& failed) {
-  return format("%-21s %-7s %s: ", shortened(failed.name, kCaseWidth).c_str(), failed.dtype.c_str(),
-                std::string(name(failed.status)).c_str()) +
-         failed.message;
+  return std::visit(
+      [&](const auto& subject) {
+        return failure_line(subject.name, type_of_case(subject), name(failed.status),
+                            failed.message);
+      },
+      failed.subject);
+}
+
+std::string failure_line(const std::string& name, const std::string& type, std::string_view status,
+                         const std::string& message) {
+  return format("%-21s %-7s %s: ", shortened(name, kCaseWidth).c_str(), type.c_str(),
+                std::string(status).c_str()) +
+         message;
 }
 
 }  // namespace lanky::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bench/case.hpp"
 #include "bench/record.hpp"
@@ -16,7 +17,9 @@ std::string table_legend(bool cuda);
 /// replayed graphs, all else by batches; the share of the floor is formed likewise.
 std::string table_line(const CaseReport& report);
 
-/// A line for what never came to be measured.
+/// A line for what never came to be measured; of a whole matrix the type is "".
 std::string failure_line(const FailedCase& failed);
+std::string failure_line(const std::string& name, const std::string& type, std::string_view status,
+                         const std::string& message);
 
 }  // namespace lanky::bench

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <complex>
 #include <exception>
 #include <lanky/error.hpp>
@@ -212,6 +213,22 @@ CsrMatrix<T> generate(std::string_view text) {
                        " are supported"));
   }
   return or_out_of_memory(what, [&] { return fill<T>(spec, pattern, what); });
+}
+
+std::int64_t estimated_entries(std::string_view text) {
+  constexpr std::int64_t kSample = 100;  // rows
+  const Spec spec = SpecParser(text).parse();
+  const Pattern pattern = spec.generator->make(spec.parameters);
+  const std::int64_t rows = std::min(kSample, pattern.rows);
+  std::vector<std::int32_t> columns;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t row = pattern.rows / rows * i;
+    RowRandom random(spec.seed, row / pattern.rows_a_draw);
+    pattern.draw_row(row, random, columns);  // appends
+  }
+  if (rows == 0) return 0;
+  const double share = static_cast<double>(pattern.rows) / static_cast<double>(rows);
+  return std::llround(static_cast<double>(columns.size()) * share);
 }
 
 std::string generator_help() {

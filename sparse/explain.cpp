@@ -64,6 +64,11 @@ void write_hot_columns(std::ostream& out, const PackedHeader& header) {
       << 100.0 * ratio(header.hot_sampled, sampled) << "% of all\n";
 }
 
+/// Share of the slots that hold no entry.
+double padding(const PackedHeader& header) {
+  return header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots);
+}
+
 void write_shape(std::ostream& out, const PackedHeader& header) {
   const Shape& shape = header.shape;
   out << "  windows   " << header.windows << ", of about " << shape.window_cost
@@ -128,6 +133,7 @@ std::string explain(const PlanFacts& facts, const PackedHeader& header) {
   write_kinds(out, header);
   write_hot_columns(out, header);
   write_shape(out, header);
+  out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
   out << "  kernels   " << (facts.device.is_cuda() ? name(facts.choice.path) : "cpu") << ": "
       << facts.choice.reason << "\n";
   if (facts.tuning != nullptr) write_tuning(out, *facts.tuning);

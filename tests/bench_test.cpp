@@ -763,16 +763,19 @@ TEST(Record, LinesHoldTheFixedNames) {
          {"kind",     "case",       "class",          "m",      "n",       "nnz",        "dtype",
           "op",       "contestant", "variant",        "status", "warm_us", "graph_us",   "cold_us",
           "setup_us", "floor_us",   "floor_batch_us", "bytes",  "flops",   "plan_bytes", "error",
-          "bound",    "update_us",  "setup_bytes"})
+          "bound",    "update_us",  "setup_bytes",    "gflops", "gbs",     "floor_share"})
       EXPECT_TRUE(line.contains(key)) << key << " is not in " << line.dump();
   }
-  EXPECT_EQ(lines[0]["kind"], "spmv");
-  EXPECT_TRUE(lines[0]["warm_us"].is_number());
-  EXPECT_TRUE(lines[0]["graph_us"].is_null());
-  EXPECT_EQ(lines[1]["status"], "wrong");
-  EXPECT_TRUE(lines[1]["warm_us"].is_null());
-  EXPECT_EQ(lines[3]["status"], "crash");
-  EXPECT_EQ(lines[3]["message"], "it broke");
+  EXPECT_EQ(lines[4]["kind"], "spmv");
+  EXPECT_EQ(lines[4]["contestant"], "lanky") << "the line that ends a case";
+  EXPECT_TRUE(lines[4]["warm_us"].is_number());
+  EXPECT_TRUE(lines[4]["gflops"].is_number());
+  EXPECT_TRUE(lines[4]["graph_us"].is_null());
+  EXPECT_EQ(lines[0]["status"], "wrong");
+  EXPECT_TRUE(lines[0]["warm_us"].is_null());
+  EXPECT_TRUE(lines[0]["gflops"].is_null());
+  EXPECT_EQ(lines[2]["status"], "crash");
+  EXPECT_EQ(lines[2]["message"], "it broke");
 }
 
 TEST(Record, DenseLinesHoldTheFixedNames) {
@@ -831,88 +834,6 @@ TEST(Environment, ASlowH200IsVoid) {
   EXPECT_FALSE(floor_is_void("NVIDIA H200", 4.41));
   EXPECT_FALSE(floor_is_void("NVIDIA A100-SXM4-80GB", 1.7));
   EXPECT_FALSE(floor_is_void("", 0.01));
-}
-
-class RecordFileTest : public testing::Test {
- protected:
-  void TearDown() override { std::filesystem::remove(path_); }
-  std::string text() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  const std::filesystem::path path_ = std::filesystem::temp_directory_path() /
-                                      ("lanky_record_" + std::to_string(getpid()) + ".jsonl");
-};
-
-TEST_F(RecordFileTest, AppendsOneLinePerRecordWhateverItHolds) {
-  RecordFile(path_).write(
-      to_json(FailedCase{"spmv", "a\"b\\c\n\x01\xff", "", Status::invalid, "line\nbreak"}));
-  RecordFile(path_).write(to_json(FailedCase{"spmv", "next", "f64", Status::oom, ""}));
-  std::istringstream lines(text());
-  std::vector<Json> parsed;
-  for (std::string line; std::getline(lines, line);)
-    parsed.push_back(Json::parse(line));
-  ASSERT_EQ(parsed.size(), 2U);
-  EXPECT_EQ(parsed[0]["case"], "a\"b\\c\n\x01\xef\xbf\xbd");  // what is not UTF-8 is replaced
-  EXPECT_EQ(parsed[0]["status"], "invalid");
-  EXPECT_FALSE(parsed[0].contains("dtype"));
-  EXPECT_EQ(parsed[1]["status"], "oom");
-  EXPECT_EQ(parsed[1]["dtype"], "f64");
-}
-
-TEST_F(RecordFileTest, KnowsWhatThisProgramHasMeasured) {
-  Environment ours;
-  ours.binary_hash = "1";
-  ours.seed = 42;
-  Environment others;
-  others.binary_hash = "2";
-  others.seed = 43;
-  const GemmCase first{.m = 8, .n = 8, .k = 1000, .op_a = Op::trans};
-  GemmCase second = first;
-  second.beta = 0.5;
-  GemmCase third = first;
-  third.type.math = Math::tf32;
-  {
-    RecordFile file(path_);
-    const auto add = [&](GemmCase gemm, Status status) {
-      gemm.name = gemm_case_name(gemm);
-      Outcome outcome;
-      outcome.contestant = "lanky";
-      outcome.status = status;
-      file.write(to_json(CaseReport{gemm, {}, std::nullopt, std::nullopt, {outcome}})[0]);
-    };
-    file.write(to_json(ours));
-    add(first, Status::ok);
-    add(second, Status::crash);
-    file.write(to_json(others));
-    add(third, Status::ok);
-    const auto add_sparse = [&](const char* name, DType dtype, Status status) {
-      Outcome outcome;
-      outcome.contestant = "lanky";
-      outcome.status = status;
-      const SpmvCase spmv{.name = name, .dtype = dtype};
-      file.write(to_json(CaseReport{spmv, {}, std::nullopt, std::nullopt, {outcome}})[0]);
-    };
-    add_sparse("a", DType::bf16, Status::ok);
-    add_sparse("b", DType::f64, Status::crash);
-  }
-  const EarlierRuns earlier = earlier_runs(path_, "1");
-  EXPECT_EQ(earlier.seed, 42U);
-  EXPECT_EQ(earlier.cases, std::set<std::string>{record_key(first)});
-  EXPECT_EQ(earlier_runs(path_, "2").cases,
-            (std::set<std::string>{record_key(third), record_key("a", DType::bf16)}));
-  EXPECT_TRUE(earlier_runs("/no/such/file", "1").cases.empty());
-}
-
-TEST_F(RecordFileTest, RefusesToContinueHalfALine) {
-  std::ofstream(path_) << "{\"kind\":\"spm";
-  expect_error([&] { RecordFile file(path_); }, ErrorCode::io, {path_.string(), "incomplete"});
-  EXPECT_EQ(text(), "{\"kind\":\"spm");
-}
-
-TEST_F(RecordFileTest, SaysWhyItCannotWrite) {
-  expect_error([] { RecordFile file("/no/such/folder/a.jsonl"); }, ErrorCode::io,
-               {"/no/such/folder/a.jsonl", "No such file"});
 }
 
 TEST(Grid, EveryCombination) {

@@ -60,6 +60,9 @@ void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& ma
 template <class T>
 CsrMatrix<T> generate(std::string_view spec);
 
+/// About how many entries generate() would make, from a sample of rows. Throws as generate does.
+std::int64_t estimated_entries(std::string_view spec);
+
 /// One line a generator: name, parameters with their defaults, what it makes.
 std::string generator_help();
 

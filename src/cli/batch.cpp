@@ -1,321 +1,245 @@
-// spmv, gemm and batch: one matrix or product after another, none of which ends the others.
+// lanky batch: one matrix or product after another, each result written when it is known.
 #include <algorithm>
-#include <array>
-#include <filesystem>
-#include <functional>
+#include <lanky/error.hpp>
 #include <lanky/io.hpp>
-#include <lanky/lanky.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
+#include "bench/content_hash.hpp"
 #include "bench/full_grid.hpp"
 #include "bench/gemm_case.hpp"
 #include "bench/grid.hpp"
-#include "bench/spmv_case.hpp"
-#include "bench/spmv_set.hpp"
+#include "bench/journal.hpp"
+#include "bench/record.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/options.hpp"
+#include "cli/measurement.hpp"
 #include "cli/reporter.hpp"
 #include "cli/signals.hpp"
+#include "cli/sources.hpp"
+#include "cli/workers.hpp"
 
 namespace lanky::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kEndings[] = {".mtx",     ".mtx.gz",  ".mtx.xz",
-                                         ".mtx.zst", ".mtx.bz2", ".tar.gz"};
-
-bool is_matrix_file(const fs::path& path) {
-  const std::string file = path.filename().string();
-  return std::any_of(std::begin(kEndings), std::end(kEndings),
-                     [&](std::string_view ending) { return file.ends_with(ending); });
+/// All that figures depend on, as one word.
+std::string configuration(const RunOptions& options, const Json& environment, const Json& peers) {
+  Json key = {{"vendors", !options.no_vendor},
+              {"paths", options.paths_of_rows},
+              {"tuned", options.tuned},
+              {"quick", options.quick},
+              {"peers", peers}};
+  for (const char* field : {"binary_hash", "device", "gpu", "driver", "cuda", "cublas", "cusparse",
+                            "cpu", "threads", "openblas"})
+    key[field] = environment.at(field);
+  return bench::text_hash(key.dump());
 }
 
-/// "cant" of "path/cant.mtx.gz".
-std::string matrix_name(const fs::path& path) {
-  std::string file = path.filename().string();
-  for (const std::string_view ending : kEndings) {
-    if (file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+/// Entries that a matrix has as far as that is known without reading it; 0 where it is not.
+double likely_entries(const Source& source) {
+  try {
+    return static_cast<double>(source.generated ? io::estimated_entries(source.place)
+                                                : io::read_header(source.place).stored_entries);
+  } catch (const Error&) {
+    return 0;  // its turn will tell
   }
-  return file;
 }
 
-/// What is found below a folder.
-struct Found {
-  std::vector<fs::path> matrices;
-  std::vector<std::string> failures;  // folders that cannot be read, and why
-};
-
-void search(const fs::path& folder, Found& found) {
-  std::error_code error;
-  std::error_code unknown;  // of a broken link, say: then it is neither folder nor file
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (entry->is_directory(unknown)) {
-      if (!entry->is_symlink(unknown)) search(entry->path(), found);
-    } else if (entry->is_regular_file(unknown) && is_matrix_file(entry->path())) {
-      found.matrices.push_back(entry->path());
-    }
-  }
-  if (error) found.failures.push_back(folder.string() + ": cannot be read: " + error.message());
-}
-
-/// The matrices that a path means: itself, or all below a folder in the order of their names.
-Found matrices_at(const fs::path& path) {
-  std::error_code unknown;  // reading it will tell
-  if (!fs::is_directory(path, unknown)) return {{path}, {}};
-  Found found;
-  search(path, found);
-  std::sort(found.matrices.begin(), found.matrices.end());
-  if (found.matrices.empty() && found.failures.empty())
-    found.failures.push_back(path.string() + ": holds no .mtx, compressed .mtx or .tar.gz");
-  return found;
-}
-
-SpmvPath parse_path(const std::string& text) {
-  for (const SpmvPath path :
-       {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-    if (text == name(path)) return path;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              "\"" + text + "\" is not auto, mma, cuda, tf32 or tf32x3");
-}
-
-bench::SpmvSelection selection_of(const RunOptions& options) {
-  bench::SpmvSelection selection{{}, !options.no_vendor, options.tuned};
-  for (const std::string& path : options.paths_of_rows)
-    selection.paths.push_back(parse_path(path));
-  return selection;
-}
-
-std::vector<DType> dtypes_of(const RunOptions& options) {
-  std::vector<DType> dtypes;
-  for (const std::string& text : options.dtypes)
-    dtypes.push_back(parse_dtype(text));
-  return dtypes;
-}
-
-/// A sparse matrix that is still to be read or generated.
-struct SparseSource {
-  std::string name;
-  std::string matrix_class;
-  std::function<CsrMatrix<double>()> read;
-};
-
-/// The measuring of everything in one Work.
 class Batch {
  public:
-  Batch(const RunOptions& options, bench::Session& session, Reporter& reporter)
+  Batch(const RunOptions& options, const Work& work)
       : options_(options),
-        session_(session),
-        reporter_(reporter),
-        selection_(selection_of(options)) {}
+        work_(work),
+        start_(bench::steady_seconds()),
+        dtypes_(dtypes_of(options)),
+        reporter_(options.json, false),
+        workers_(options, reporter_) {}
 
-  /// Reports what cannot be read as a failure.
-  std::vector<SparseSource> sources(const Work& work, std::uint64_t seed) {
-    std::vector<SparseSource> all;
-    for (const std::string& path : work.files) {
-      const Found found = matrices_at(path);
-      for (const std::string& failure : found.failures)
-        guarded("spmv", path, "", [&] { throw Error(ErrorCode::io, failure); });
-      for (const fs::path& file : found.matrices)
-        all.push_back({matrix_name(file), std::string(bench::kRealMatrix),
-                       [file] { return io::read_csr<double>(file); }});
-    }
-    std::vector<std::string> specs = work.generators;
-    for (std::string& spec : bench::choose_matrices({work.set.set, seed}))
-      specs.push_back(std::move(spec));
-    for (const std::string& spec : specs)
-      all.push_back(
-          {spec, bench::matrix_class(spec), [spec] { return io::generate<double>(spec); }});
-    return all;
-  }
-
-  /// Reads once, multiplies in every one of these types.
-  void multiply(const SparseSource& source, const std::vector<DType>& dtypes) {
-    std::optional<CsrMatrix<double>> pattern;
-    std::optional<bench::SpmvMatrix> matrix;
-    guarded("spmv", source.name, "", [&] {
-      set_current_task("reading " + source.name);
-      pattern = source.read();
-      matrix.emplace(session_.stream, source.name, source.matrix_class, *pattern);
-    });
-    if (!matrix) return;
-    for (const DType dtype : dtypes) {
-      guarded("spmv", source.name, lanky::name(dtype), [&] {
-        set_current_task(source.name + " " + std::string(lanky::name(dtype)));
-        measure(*bench::make_spmv_workload(session_, *matrix, dtype, selection_));
-      });
-    }
-  }
-
-  void multiply_dense(const bench::GemmCase& gemm) {
-    const std::string name = bench::gemm_case_name(gemm);
-    const std::string_view dtype = bench::name(gemm.type);
-    guarded("gemm", name, dtype, [&] {
-      set_current_task(name + " " + std::string(dtype));
-      measure(*bench::make_gemm_workload(session_, gemm, !options_.no_vendor));
-    });
-  }
-
-  /// Measures every way to compute a product; the fastest goes into `tuning`, which is saved.
-  void tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning) {
-    const std::string name = bench::gemm_case_name(gemm);
-    const std::string_view dtype = bench::name(gemm.type);
-    guarded("gemm", name, dtype, [&] {
-      set_current_task("tuning " + name + " " + std::string(dtype));
-      for (const bench::GemmCase& each : bench::with_each_beta(session_, gemm)) {
-        bench::TunedGemm tuned = bench::tune_gemm(session_, each);
-        report(tuned.report);
-        if (!tuned.fastest || tuned.gain < options_.least_gain) continue;
-        tuning.set(tuned.query, *std::move(tuned.fastest));
-        tuning.write(options_.tuning);
+  int run() {
+    std::optional<int> interrupted;
+    try {
+      begin();
+      for (std::size_t i = 0; i < matrices_.size(); ++i) {
+        ahead_ = matrices_.size() - i + products_.size();
+        run_matrix(matrices_[i], work_of_[i]);
       }
-    });
+      for (std::size_t i = 0; i < products_.size(); ++i) {
+        ahead_ = products_.size() - i;
+        run_product(products_[i]);
+      }
+      if (left_ > 0) reporter_.stop_early("time is up", left_);
+    } catch (const Interrupted&) {
+      interrupted = kSignalled + stop_signal();
+      reporter_.stop_early("interrupted", ahead_ + left_);
+    }
+    reporter_.finish();
+    return interrupted ? *interrupted : reporter_.failures() == 0 ? kOk : kFailed;
   }
-
-  /// The status of the last case that lanky could not do.
-  bench::Status last_failure() const { return last_failure_; }
 
  private:
-  void measure(bench::Workload& workload) { report(bench::run_workload(session_, workload)); }
-
-  void report(const bench::CaseReport& report) {
-    for (const bench::Outcome& outcome : report.outcomes) {
-      if (outcome.contestant == "lanky" && outcome.status != bench::Status::ok)
-        last_failure_ = outcome.status;
-    }
-    reporter_.add(report, options_.explain);
+  void begin() {
+    const Json answer = ask_environment();
+    Json line = answer.at("environment");
+    line["config"] = configuration(options_, line, answer.at("peers"));
+    if (options_.resume) earlier_ = bench::earlier_runs(options_.json, line["config"]);
+    std::optional<std::uint64_t> seed = work_.grid.seed ? work_.grid.seed : earlier_.seed;
+    if (!seed && work_.set.set == "drawn") seed = bench::draw_seed();
+    const std::optional<std::uint64_t> grid_seed = choose_products(seed);
+    if (work_.set.set != "drawn") seed = grid_seed;
+    if (seed) line["seed"] = *seed;
+    reporter_.start(line);
+    choose_matrices(seed.value_or(0));
+    start_progress();
   }
 
-  /// Runs `task`; what it throws becomes a line of the results.
-  template <class Task>
-  void guarded(const char* kind, const std::string& name, std::string_view dtype, Task task) {
-    try {
-      task();
-    } catch (const std::exception&) {
-      bench::FailedCase failed{kind, name, std::string(dtype), bench::Status::ok, ""};
-      last_failure_ = failed.status = bench::status_of_current_exception(failed.message);
-      reporter_.add(failed);
+  Json ask_environment() {
+    std::optional<Json> answer = workers_.run({{"task", "environment"}});
+    if (!answer) throw Error(ErrorCode::device, "a first worker died: " + workers_.death().reason);
+    if (answer->contains("error"))
+      throw Error(static_cast<ErrorCode>((*answer)["error"].get<int>()),
+                  (*answer)["message"].get<std::string>());
+    return *std::move(answer);
+  }
+
+  /// Those of this shard that are still to be measured; the seed that they were drawn with.
+  std::optional<std::uint64_t> choose_products(std::optional<std::uint64_t> seed) {
+    if (work_.grid.grid.empty()) return std::nullopt;
+    bench::GridChoice choice = work_.grid;
+    choice.seed = seed;
+    bench::GridRun grid = bench::choose_cases(choice);
+    std::erase_if(grid.cases,
+                  [&](const bench::GemmCase& gemm) { return done(bench::done_key(gemm)); });
+    products_ = std::move(grid.cases);
+    return grid.seed;
+  }
+
+  void choose_matrices(std::uint64_t seed) {
+    const Sources sources = find_sources(work_, seed);
+    for (std::size_t i = 0; i < sources.failed.size(); ++i)
+      reporter_.add({.name = sources.failed[i].name,
+                     .matrix_class = sources.failed[i].matrix_class,
+                     .source = sources.failed[i].place,
+                     .status = bench::Status::invalid,
+                     .reason = sources.reasons[i]});
+    for (std::size_t i = work_.grid.shard; i < sources.matrices.size(); i += work_.grid.shards)
+      matrices_.push_back(sources.matrices[i]);
+  }
+
+  /// A matrix is as much work as its entries are, and some more for what each costs.
+  void start_progress() {
+    constexpr double kEach = 2e6;
+    work_of_.assign(matrices_.size(), kEach);
+    for (std::size_t i = 0; Progress::possible() && i < matrices_.size(); ++i)
+      work_of_[i] += likely_entries(matrices_[i]);
+    double all = kEach * static_cast<double>(products_.size());
+    for (const double work : work_of_)
+      all += work;
+    reporter_.progress().start(matrices_.size() + products_.size(), all);
+  }
+
+  bool done(const std::string& key) const {
+    return earlier_.cases.count(key) == 1 && !(options_.retry && earlier_.failed.count(key) == 1);
+  }
+
+  bool time_is_up() const {
+    return options_.seconds > 0 && bench::steady_seconds() - start_ > options_.seconds;
+  }
+
+  /// What tells the matrix from others, wherever it stands; "" where it cannot be read.
+  std::string content_of(const Source& source, const std::optional<bench::FileStamp>& stamp) const {
+    if (source.generated) return "spec:" + source.place;
+    const auto known = earlier_.contents.find(source.place);
+    if (stamp && known != earlier_.contents.end() && known->second.first == *stamp)
+      return known->second.second;
+    return time_is_up() ? "" : bench::content_hash(source.place);
+  }
+
+  void run_matrix(const Source& source, double work) {
+    const auto stamp = source.generated ? std::nullopt : bench::file_stamp(source.place);
+    const std::string content = content_of(source, stamp);
+    std::vector<DType> dtypes = dtypes_;
+    std::erase_if(dtypes, [&](DType dtype) { return done(bench::done_key(content, dtype)); });
+    if (time_is_up()) {
+      left_ += dtypes.size();
+    } else if (!dtypes.empty()) {
+      bench::MatrixRecord record = measure(source, dtypes);
+      record.content = content;
+      record.stamp = stamp;
+      reporter_.add(record);
     }
+    reporter_.progress().finish_task(work);
+  }
+
+  /// In a worker of its own.
+  bench::MatrixRecord measure(const Source& source, const std::vector<DType>& dtypes) {
+    bench::MatrixRecord record{.name = source.name,
+                               .matrix_class = source.matrix_class,
+                               .source = source.place,
+                               .dtypes = dtypes};
+    Json task = {{"task", "spmv"}, {"source", to_json(source)}, {"dtypes", Json::array()}};
+    for (const DType dtype : dtypes)
+      task["dtypes"].push_back(lanky::name(dtype));
+    const double start = bench::steady_seconds();
+    const std::optional<Json> answer = workers_.run(std::move(task));
+    record.seconds = bench::steady_seconds() - start;
+    workers_.dismiss();
+    record.memory_bytes = workers_.memory_bytes();
+    record.facts = workers_.facts();
+    record.read_seconds = workers_.read_seconds();
+    if (answer && answer->contains("error")) {  // of the device, which had been there before
+      record.status = bench::Status::crash;
+      record.reason = answer->at("message");
+    } else if (answer) {
+      record.status = static_cast<bench::Status>(answer->at("status").get<int>());
+      record.reason = answer->at("reason");
+    } else {
+      record.status = workers_.death().status;
+      record.reason = workers_.death().reason;
+      record.signal = workers_.death().signal;
+    }
+    return record;
+  }
+
+  /// All in one worker, as long as it lives.
+  void run_product(const bench::GemmCase& gemm) {
+    if (time_is_up()) {
+      ++left_;
+      return;
+    }
+    const auto answer = workers_.run({{"task", "gemm"}, {"grid", bench::to_grid(gemm)}});
+    const bool failed = answer && answer->contains("error");
+    if (!answer || failed) {
+      bench::GemmCase named = gemm;
+      named.name = bench::gemm_case_name(gemm);
+      reporter_.add(result_of(
+          failed ? bench::FailedCase{named, bench::Status::crash, answer->at("message")}
+                 : bench::FailedCase{named, workers_.death().status, workers_.death().reason}));
+    }
+    reporter_.progress().finish_task(1);
   }
 
   const RunOptions& options_;
-  bench::Session& session_;
-  Reporter& reporter_;
-  bench::SpmvSelection selection_;
-  bench::Status last_failure_ = bench::Status::ok;
+  const Work& work_;
+  double start_;
+  std::vector<DType> dtypes_;
+  Reporter reporter_;
+  Workers workers_;
+  bench::EarlierRuns earlier_;
+  std::vector<Source> matrices_;  // of this shard
+  std::vector<double> work_of_;   // of each, in entries
+  std::vector<bench::GemmCase> products_;
+  std::size_t ahead_ = 0;  // matrices and products that are not done
+  std::size_t left_ = 0;   // cases that there was no time for
 };
-
-int exit_code_of(const Batch& batch, const Reporter& reporter, bool single) {
-  if (!single) return reporter.failures() == 0 ? kOk : kFailed;
-  switch (batch.last_failure()) {
-    case bench::Status::invalid:
-    case bench::Status::unsupported:
-      return kInput;
-    case bench::Status::oom:
-    case bench::Status::crash:
-      return kBroken;
-    default:
-      return reporter.failures() == 0 ? kOk : kFailed;
-  }
-}
-
-/// The named grids and sets have thousands of cases: each gets less time.
-bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
-  if (options.quick) return bench::MeasureOptions::quick();
-  const auto is_named = [&](const char* name) { return work.grid.grid == name; };
-  constexpr std::array kNamed = {"core", "sample", "scattered"};
-  const bool many = !work.set.set.empty() || std::any_of(kNamed.begin(), kNamed.end(), is_named);
-  return many ? bench::MeasureOptions::grid() : bench::MeasureOptions();
-}
-
-/// That drawn matrices and the sample of the grid follow from; none where nothing is drawn so far.
-std::optional<std::uint64_t> chosen_seed(const Work& work, const bench::EarlierRuns& earlier) {
-  if (work.grid.seed) return work.grid.seed;
-  if (earlier.seed) return earlier.seed;
-  return work.set.set == "drawn" ? std::optional(bench::draw_seed()) : std::nullopt;
-}
-
-/// The grid's cases that earlier runs do not have.
-bench::GridRun chosen_grid(const Work& work, std::optional<std::uint64_t> seed,
-                           const bench::EarlierRuns& earlier) {
-  if (work.grid.grid.empty()) return {};
-  bench::GridChoice choice = work.grid;
-  choice.seed = seed;
-  bench::GridRun grid = bench::choose_cases(choice);
-  std::erase_if(grid.cases, [&](const bench::GemmCase& gemm) {
-    return earlier.cases.count(bench::record_key(gemm)) == 1;
-  });
-  return grid;
-}
-
-/// A matrix, and the types that it is still to be multiplied in.
-struct SparseTask {
-  SparseSource source;
-  std::vector<DType> dtypes;
-};
-
-/// Every `shards`-th matrix, in the types that earlier runs do not have.
-std::vector<SparseTask> sparse_tasks(const RunOptions& options, const Work& work,
-                                     const bench::EarlierRuns& earlier,
-                                     std::vector<SparseSource> sources) {
-  std::vector<SparseTask> tasks;
-  for (std::size_t i = work.grid.shard; i < sources.size(); i += work.grid.shards) {
-    std::vector<DType> dtypes = dtypes_of(options);
-    std::erase_if(dtypes, [&](DType dtype) {
-      return earlier.cases.count(bench::record_key(sources[i].name, dtype)) == 1;
-    });
-    if (!dtypes.empty()) tasks.push_back({std::move(sources[i]), std::move(dtypes)});
-  }
-  return tasks;
-}
 
 }  // namespace
 
-int run_work(const RunOptions& options, const Work& work) {
-  const double start = bench::steady_seconds();
-  GemmTuning tuning;
-  if (!options.tuning.empty()) tuning = GemmTuning::read(options.tuning);
-  bench::EarlierRuns earlier;
-  if (options.resume) earlier = bench::earlier_runs(options.json, bench::program_hash());
-  const std::optional<std::uint64_t> seed = chosen_seed(work, earlier);
-  bench::GridRun grid = chosen_grid(work, seed, earlier);
-  grid.cases.insert(grid.cases.begin(), work.products.begin(), work.products.end());
-  const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
-  Reporter reporter(options.json, work.single);
-  set_current_task("the measurement of the streaming floor");
-  bench::Session session(device, timing_of(options, work));
-  Batch batch(options, session, reporter);
-  bench::Environment environment =
-      bench::describe_environment(session, options.argv, !options.no_vendor);
-  environment.seed = work.set.set == "drawn" ? seed : grid.seed;
-  reporter.start(environment);
-  std::size_t left = 0;  // cases that there was no time for
-  const auto time_is_up = [&] {
-    return options.seconds > 0 && bench::steady_seconds() - start > options.seconds;
-  };
-  for (const SparseTask& task :
-       sparse_tasks(options, work, earlier, batch.sources(work, seed.value_or(0)))) {
-    if (time_is_up()) {
-      left += task.dtypes.size();
-    } else {
-      batch.multiply(task.source, task.dtypes);
-    }
-  }
-  for (const bench::GemmCase& gemm : grid.cases) {
-    if (time_is_up()) {
-      ++left;
-    } else if (options.tuning.empty()) {
-      batch.multiply_dense(gemm);
-    } else {
-      batch.tune_dense(gemm, tuning);
-    }
-  }
-  if (left > 0) reporter.stop_early(left);
-  reporter.finish();
-  return exit_code_of(batch, reporter, work.single);
+int run_batch(const RunOptions& options, const Work& work) {
+  stop_on_signals();
+  return Batch(options, work).run();
 }
 
 }  // namespace lanky::cli

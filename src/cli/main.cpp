@@ -55,6 +55,7 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kExamples);
   add_info(app, action);
   add_measuring(app, action, argc, argv);
+  add_merge(app, action);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;

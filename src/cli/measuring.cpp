@@ -12,6 +12,7 @@
 #include "bench/grid.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/worker.hpp"
 
 namespace lanky::cli {
 
@@ -183,8 +184,11 @@ struct Parsed {
   std::string file;   // of spmv
   std::string shard;  // "I/N"
 
-  int run() {
+  void choose_shard() {
     if (!shard.empty()) std::tie(work.grid.shard, work.grid.shards) = *parse_shard(shard);
+  }
+  int run() {
+    choose_shard();
     return run_work(options, work);
   }
 };
@@ -224,8 +228,10 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   Work& work = parsed->work;
   CLI::App& batch = *app.add_subcommand(
       "batch", "Many matrices and products, one line each; what fails never ends the batch");
-  batch.add_option("paths", work.files,
-                   "matrices, or folders with .mtx* and .tar.gz anywhere below");
+  batch.add_option(
+      "paths", work.files,
+      "matrices, or folders with .mtx* and .tar.gz anywhere below; specs of generated\n"
+      "ones such as stencil27:64");
   batch
       .add_option("--spmv", work.set.set,
                   "generated matrices: core, or drawn with --seed (docs/measuring.md)")
@@ -235,15 +241,31 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   batch.add_flag("--resume", options.resume,
                  "leave out what this very program has in the JSON file already; a sample goes on\n"
                  "with the seed that stands there");
+  batch.add_flag("--retry", options.retry, "with --resume: but do again what failed");
   batch.add_option("--seconds", options.seconds, "begin no product after so many seconds")
       ->check(CLI::PositiveNumber, "");
+  batch.add_option("--timeout", options.timeout, "seconds that a matrix, or a product, may take")
+      ->check(CLI::PositiveNumber, "")
+      ->capture_default_str();
+  batch
+      .add_option("--memory", options.memory_bytes,
+                  "main memory that a matrix may take, such as 64G (default: 9/10 of all)")
+      ->transform(CLI::AsSizeValue(false), "")
+      ->type_name("SIZE");
+  add_list(batch, "--peer", options.peers,
+           "shared libraries with further contestants (lanky/peer.h, docs/batch.md)");
+  const auto worker = std::make_shared<bool>(false);
+  batch.add_flag("--worker", *worker)->group("");
   add_spmv_options(batch, options, work);
   add_run_options(batch, options, sparse_types());
-  batch.callback([parsed, &action] {
-    action = [parsed] {
+  batch.callback([parsed, worker, &action] {
+    action = [parsed, worker] {
       if (!parsed->work.any())
         wrong_usage("batch needs paths, --generate SPEC, --spmv SET or --gemm GRID");
-      return parsed->run();
+      parsed->choose_shard();
+      if (!*worker) return run_batch(parsed->options, parsed->work);
+      std::erase(parsed->options.argv, "--worker");
+      return run_worker(parsed->options, parsed->work);
     };
   });
 }

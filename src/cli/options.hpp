@@ -1,6 +1,7 @@
 // What the command line asks for.
 #pragma once
 
+#include <cstdint>
 #include <lanky/dtype.hpp>
 #include <string>
 #include <vector>
@@ -21,9 +22,13 @@ struct RunOptions {
   bool no_vendor = false;
   bool quick = false;
   bool explain = false;
+  std::vector<std::string> peers{};  // shared libraries of further contestants (lanky/peer.h)
   std::string json;
-  bool resume = false;    // leave out what the JSON lines hold already
-  double seconds = 0;     // begin no product after so many; 0: no limit
+  bool resume = false;             // leave out what the JSON lines hold already
+  bool retry = false;              // but for what failed
+  double seconds = 0;              // begin no product after so many; 0: no limit
+  double timeout = 900;            // seconds that a matrix, or a dense product, may take
+  std::uint64_t memory_bytes = 0;  // that a worker may have; 0: nine tenths of the machine's
   std::string tuning;     // measure every way to compute dense products, and keep the fastest here
   double least_gain = 0;  // of choices that are kept: the time of a plan's own over theirs
   std::vector<std::string> argv;
@@ -44,7 +49,12 @@ struct Work {
   }
 };
 
-/// Multiplies and measures all of it; returns an ExitCode.
+/// Multiplies and measures one matrix or product (or tunes many) in this process; returns an
+/// ExitCode.
 int run_work(const RunOptions& options, const Work& work);
+
+/// Measures many, each matrix in a worker process of its own, so that nothing that befalls one of
+/// them befalls the others. The worker is this program with the same arguments and --worker.
+int run_batch(const RunOptions& options, const Work& work);
 
 }  // namespace lanky::cli

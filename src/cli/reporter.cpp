@@ -1,25 +1,23 @@
 #include "cli/reporter.hpp"
 
+#include <cmath>
 #include <lanky/device.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/statistics.hpp"
 #include "bench/table.hpp"
 
 namespace lanky::cli {
 
 namespace {
 
-void warn(const std::string& line) {
-  std::fprintf(stderr, "lanky: %s\n", line.c_str());
-}
-
 std::string cases(int count) {
   return std::to_string(count) + (count == 1 ? " case" : " cases");
 }
 
-std::string terabytes(double tbs) {
+std::string digits(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g TB/s", tbs);
+  std::snprintf(text, sizeof text, "%.3g", value);
   return text;
 }
 
@@ -27,61 +25,91 @@ std::string terabytes(double tbs) {
 
 Reporter::Reporter(const std::string& json, bool single)
     : table_(json == "-" ? stderr : stdout), single_(single) {
-  if (!json.empty()) records_ = std::make_unique<bench::RecordFile>(json);
+  if (!json.empty()) records_ = std::make_unique<bench::Journal>(json);
 }
 
-void Reporter::start(const bench::Environment& environment) {
-  cuda_ = !environment.gpu.empty();
-  if (records_) records_->write(bench::to_json(environment));
-  print("device " + environment.device + ": " + (cuda_ ? environment.gpu : environment.cpu) +
-        ", reads at " + terabytes(environment.read_floor_tbs));
-  if (Device::cuda_count() == 0) print("no GPU is used: " + Device::cuda_absence());
-  if (environment.is_void) {
-    warn("THIS RUN IS VOID: an H200 that reads at " + terabytes(environment.read_floor_tbs) +
+void Reporter::start(const nlohmann::ordered_json& environment) {
+  cuda_ = environment.at("gpu") != "";
+  if (records_) records_->write(environment);
+  const auto text = [&](const char* key) { return environment.at(key).get<std::string>(); };
+  const auto& floor = environment.at("read_floor_tbs");
+  const std::string rate = floor.is_number() ? digits(floor.get<double>()) + " TB/s" : "any speed";
+  print("device " + text("device") + ": " + text(cuda_ ? "gpu" : "cpu") + ", reads at " + rate);
+  if (!cuda_ && Device::cuda_count() == 0) print("no GPU is used: " + Device::cuda_absence());
+  if (environment.at("void").get<bool>())
+    warn("THIS RUN IS VOID: an H200 that reads at " + rate +
          ", less than 4.4 TB/s, is shared or ill; no time below counts");
-  }
   print("");
   print(bench::table_heading());
 }
 
-void Reporter::add(const bench::CaseReport& report, bool explain) {
-  ++cases_;
-  if (!report.all_ok()) ++failures_;
-  if (records_) {
-    for (const auto& line : bench::to_json(report))
-      records_->write(line);
-  }
-  print(bench::table_line(report));
-  for (const bench::Outcome& outcome : report.outcomes) {
-    const std::string who = outcome.contestant + " " + outcome.variant;
-    if (explain && !outcome.explanation.empty()) print(who + ":\n" + outcome.explanation);
-    if (outcome.status == bench::Status::ok || outcome.message.empty()) continue;
-    if (!outcome.expected() || explain) warn(who + ": " + outcome.message);
-  }
+void Reporter::count_failure(bench::Status status) {
+  ++(status == bench::Status::unsupported ? unsupported_ : failures_);
+  if (status != bench::Status::ok) last_failure_ = status;
 }
 
-void Reporter::add(const bench::FailedCase& failed) {
+void Reporter::add(const CaseResult& result) {
   ++cases_;
-  ++(failed.status == bench::Status::unsupported ? unsupported_ : failures_);
-  if (records_) records_->write(bench::to_json(failed));
-  if (single_) {
-    warn(failed.dtype.empty() ? failed.message
-                              : failed.name + " " + failed.dtype + ": " + failed.message);
+  if (records_) records_->write_all(result.lines);
+  if (!result.table.empty()) {
+    if (!result.right) ++failures_;
+    if (result.lanky != bench::Status::ok) last_failure_ = result.lanky;
+    print(result.table);
+    if (!result.explanation.empty()) print(result.explanation);
   } else {
-    print(bench::failure_line(failed));
+    count_failure(result.lanky);
+    if (single_) {
+      warn(result.name + " " + result.dtype + ": " + result.reason);
+    } else {
+      print(
+          bench::failure_line(result.name, result.dtype, bench::name(result.lanky), result.reason));
+    }
+  }
+  for (const std::string& warning : result.warnings)
+    warn(warning);
+  case_failed_ = case_failed_ || result.lanky != bench::Status::ok;
+  if (!result.speedup) return;
+  speedups_[result.dtype].push_back(*result.speedup);
+  progress_.add_speedup(*result.speedup);
+}
+
+void Reporter::add(const bench::MatrixRecord& record) {
+  if (records_) records_->write(to_json(record));
+  if (record.status == bench::Status::ok || std::exchange(case_failed_, false)) return;
+  ++cases_;
+  count_failure(record.status);
+  if (single_) {
+    warn(record.reason);
+  } else {
+    print(bench::failure_line(record.name, "", bench::matrix_status_name(record.status),
+                              record.reason));
   }
 }
 
-void Reporter::stop_early(std::size_t left) {
+void Reporter::stop_early(const std::string& why, std::size_t left) {
   print("");
-  print("time is up: " + cases(static_cast<int>(left)) + " left, for --resume");
+  print(why + ": " + cases(static_cast<int>(left)) + " left, for --resume");
+}
+
+void Reporter::print_means() {
+  std::string text;
+  for (const auto& [dtype, values] : speedups_) {
+    double logarithms = 0;
+    for (const double value : values)
+      logarithms += std::log(value);
+    text += (text.empty() ? "" : ", ") + dtype + " " +
+            digits(std::exp(logarithms / static_cast<double>(values.size())));
+  }
+  if (!text.empty() && !single_) print("ratio, geometric mean: " + text);
 }
 
 void Reporter::finish() {
+  progress_.end();
   const int right = cases_ - failures_ - unsupported_;
   if (right > 0) {
     print("");
     print(bench::table_legend(cuda_));
+    print_means();
     print(cases(right) + " measured, every result right");
   }
   if (single_ && cases_ == 1) return;  // what is wrong with it has been said
@@ -89,9 +117,17 @@ void Reporter::finish() {
   if (failures_ > 0) warn(cases(failures_) + " failed");
 }
 
-void Reporter::print(const std::string& line) const {
+void Reporter::print(const std::string& line) {
+  progress_.hide();
   std::fprintf(table_, "%s\n", line.c_str());
   std::fflush(table_);
+  progress_.show();
+}
+
+void Reporter::warn(const std::string& line) {
+  progress_.hide();
+  std::fprintf(stderr, "lanky: %s\n", line.c_str());
+  progress_.show();
 }
 
 }  // namespace lanky::cli

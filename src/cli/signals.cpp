@@ -14,6 +14,7 @@ namespace lanky::cli {
 namespace {
 
 std::array<char, 256> current_task{};  // zero-terminated
+volatile std::sig_atomic_t received_signal = 0;
 
 /// Only what is safe in a signal handler.
 void say(const char* text) {
@@ -40,6 +41,27 @@ void install_signal_messages() {
     // What a shell ignores for a program in the background stays ignored.
     if (std::signal(signal, end_with_message) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+}
+
+void restore_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    std::signal(signal, SIG_DFL);
+}
+
+void stop_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // as a shell does for the background
+    action.sa_handler = [](int received) { received_signal = received; };
+    action.sa_flags = 0;  // waiting calls return
+    sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // of a worker that died
+}
+
+int stop_signal() noexcept {
+  return received_signal;
 }
 
 void set_current_task(const std::string& task) {

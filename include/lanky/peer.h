@@ -1,0 +1,64 @@
+/* A sparse product of your own beside lanky's in the tables of `lanky batch --peer libfoo.so`: a
+ * shared library with the five functions below, in C, so that any compiler and any library will do.
+ * docs/batch.md has a walk through; tests/peer/csr_peer.cpp is a complete one. */
+#ifndef LANKY_PEER_H
+#define LANKY_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A matrix in CSR: zero-based, columns ascending within rows. All arrays stand in the memory of
+ * `device`, unchanged in place and in content until the teardown. */
+typedef struct lanky_peer_matrix {
+  int64_t rows;
+  int64_t cols;
+  int64_t nnz;
+  const void* row_offsets;    /* [rows + 1] int32_t or int64_t, as offset_bytes says */
+  int32_t offset_bytes;       /* 4 or 8 */
+  const int32_t* col_indices; /* [nnz] */
+  const void* values;         /* [nnz] of dtype */
+  const char* dtype;          /* "f64", "f32", "f16" (IEEE binary16) or "bf16" */
+  int32_t device;             /* ordinal of the CUDA device; -1: host memory */
+  void* stream;               /* cudaStream_t of that device; NULL on the host */
+} lanky_peer_matrix;
+
+enum lanky_peer_status {
+  LANKY_PEER_OK = 0,
+  LANKY_PEER_UNSUPPORTED = 1, /* no such type, device or shape here: no failure */
+  LANKY_PEER_OUT_OF_MEMORY = 2,
+  LANKY_PEER_FAILED = 3
+};
+
+/* What setup tells beside its status. */
+typedef struct lanky_peer_report {
+  int64_t
+      plan_bytes; /* memory that the plan holds, the CSR included where it reads it; 0: unknown */
+  char message[256]; /* why the status is not LANKY_PEER_OK; zero-terminated */
+} lanky_peer_report;
+
+/* Who takes part: a word such as "csr5"; it becomes the contestant of the records. */
+const char* lanky_peer_name(void);
+
+/* Version of the peer, "1.2.0"; it becomes the variant. Results of another version are made anew.
+ */
+const char* lanky_peer_version(void);
+
+/* All that comes once a matrix; its time is setup_us. Sets *plan where the status is
+ * LANKY_PEER_OK. */
+int lanky_peer_setup(const lanky_peer_matrix* matrix, void** plan, lanky_peer_report* report);
+
+/* y = A x, in the order of the matrix's stream; x has `cols` elements of dtype, y `rows`. Must not
+ * wait for the device, where its time in a CUDA graph is to count: it is captured in one. */
+int lanky_peer_run(void* plan, const void* x, void* y);
+
+/* Gives back what setup took. All products are done. */
+void lanky_peer_teardown(void* plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,156 @@
+#include "cli/measurement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <lanky/lanky.hpp>
+#include <utility>
+
+#include "bench/measure.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+SpmvPath parse_path(const std::string& text) {
+  for (const SpmvPath path :
+       {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
+    if (text == name(path)) return path;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              "\"" + text + "\" is not auto, mma, cuda, tf32 or tf32x3");
+}
+
+bench::SpmvSelection selection_of(const RunOptions& options) {
+  bench::SpmvSelection selection{{}, !options.no_vendor, options.tuned};
+  for (const std::string& path : options.paths_of_rows)
+    selection.paths.push_back(parse_path(path));
+  for (const std::string& path : options.peers)
+    selection.peers.push_back(std::make_shared<const bench::Peer>(path));
+  return selection;
+}
+
+bench::GemmCase named(bench::GemmCase gemm) {
+  if (gemm.name.empty()) gemm.name = bench::gemm_case_name(gemm);
+  return gemm;
+}
+
+std::string task_name(const bench::GemmCase& gemm) {
+  return gemm.name + " " + std::string(bench::name(gemm.type));
+}
+
+}  // namespace
+
+Measurement::Measurement(const RunOptions& options, bench::Session& session, Listener& listener)
+    : options_(options),
+      session_(session),
+      listener_(listener),
+      selection_(selection_of(options)) {}
+
+std::vector<std::string> Measurement::peers() const {
+  std::vector<std::string> names;
+  for (const auto& peer : selection_.peers)
+    names.push_back(peer->name() + " " + peer->version());
+  return names;
+}
+
+bench::MatrixRecord Measurement::multiply(const Source& source, const std::vector<DType>& dtypes) {
+  bench::MatrixRecord record{.name = source.name,
+                             .matrix_class = source.matrix_class,
+                             .source = source.place,
+                             .dtypes = dtypes};
+  const double start = bench::steady_seconds();
+  CsrMatrix<double> pattern;
+  std::optional<bench::SpmvMatrix> matrix;
+  try {
+    listener_.begin("reading " + source.name);
+    pattern = source.read();
+    record.read_seconds = bench::steady_seconds() - start;
+    record.facts = bench::facts_of(pattern);
+    listener_.add(*record.facts, record.read_seconds);
+    matrix.emplace(session_.stream, source.name, source.matrix_class, pattern);
+  } catch (const std::exception&) {
+    record.status = bench::status_of_current_exception(record.reason);
+  }
+  current_ = &record;
+  for (const DType dtype : dtypes) {
+    if (!matrix) break;
+    listener_.begin(source.name + " " + std::string(lanky::name(dtype)));
+    const bench::SpmvCase subject{.name = source.name,
+                                  .m = pattern.rows,
+                                  .n = pattern.cols,
+                                  .nnz = pattern.nnz(),
+                                  .dtype = dtype,
+                                  .matrix_class = source.matrix_class};
+    guarded(subject, [&] {
+      report(bench::run_workload(session_,
+                                 *bench::make_spmv_workload(session_, *matrix, dtype, selection_)));
+    });
+  }
+  current_ = nullptr;
+  record.seconds = bench::steady_seconds() - start;
+  return record;
+}
+
+void Measurement::multiply_dense(const bench::GemmCase& gemm) {
+  const bench::GemmCase subject = named(gemm);
+  guarded(subject, [&] {
+    listener_.begin(task_name(subject));
+    report(bench::run_workload(session_,
+                               *bench::make_gemm_workload(session_, gemm, !options_.no_vendor)));
+  });
+}
+
+void Measurement::tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning) {
+  const bench::GemmCase subject = named(gemm);
+  guarded(subject, [&] {
+    listener_.begin("tuning " + task_name(subject));
+    for (const bench::GemmCase& each : bench::with_each_beta(session_, gemm)) {
+      bench::TunedGemm tuned = bench::tune_gemm(session_, each);
+      report(tuned.report);
+      if (!tuned.fastest || tuned.gain < options_.least_gain) continue;
+      tuning.set(tuned.query, *std::move(tuned.fastest));
+      tuning.write(options_.tuning);
+    }
+  });
+}
+
+template <class Task>
+void Measurement::guarded(const std::variant<bench::SpmvCase, bench::GemmCase>& subject,
+                          Task task) {
+  try {
+    task();
+  } catch (const std::exception&) {
+    bench::FailedCase failed{subject, bench::Status::crash, ""};
+    failed.status = bench::status_of_current_exception(failed.message);
+    report(result_of(failed));
+  }
+}
+
+void Measurement::report(const bench::CaseReport& report) {
+  this->report(result_of(report, options_.explain));
+}
+
+void Measurement::report(const CaseResult& result) {
+  if (current_ != nullptr && current_->status == bench::Status::ok) {
+    current_->status = result.lanky;
+    current_->reason = result.reason;
+  }
+  listener_.add(result);
+}
+
+std::vector<DType> dtypes_of(const RunOptions& options) {
+  std::vector<DType> dtypes;
+  for (const std::string& text : options.dtypes)
+    dtypes.push_back(parse_dtype(text));
+  return dtypes;
+}
+
+bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
+  if (options.quick) return bench::MeasureOptions::quick();
+  const auto is_named = [&](const char* name) { return work.grid.grid == name; };
+  constexpr std::array kNamed = {"core", "sample", "scattered"};
+  const bool many = !work.set.set.empty() || std::any_of(kNamed.begin(), kNamed.end(), is_named);
+  return many ? bench::MeasureOptions::grid() : bench::MeasureOptions();
+}
+
+}  // namespace lanky::cli

@@ -1,0 +1,63 @@
+// One matrix or product after another, measured in this process. What fails is told as a result.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/gemm_case.hpp"
+#include "bench/matrix_record.hpp"
+#include "bench/session.hpp"
+#include "bench/spmv_case.hpp"
+#include "cli/case_result.hpp"
+#include "cli/options.hpp"
+#include "cli/sources.hpp"
+
+namespace lanky::cli {
+
+/// Who hears of a measurement while it goes on.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// What is done from now on: "cant f64".
+  virtual void begin(const std::string& task) = 0;
+  /// The matrix has been read.
+  virtual void add(const bench::MatrixFacts& facts, double read_seconds) = 0;
+  virtual void add(const CaseResult& result) = 0;
+};
+
+class Measurement {
+ public:
+  Measurement(const RunOptions& options, bench::Session& session, Listener& listener);
+
+  /// "NAME VERSION" of every contestant that was plugged in.
+  std::vector<std::string> peers() const;
+
+  /// Reads once, multiplies in every one of these types. The record lacks what only an observer
+  /// knows: content and memory.
+  bench::MatrixRecord multiply(const Source& source, const std::vector<DType>& dtypes);
+  void multiply_dense(const bench::GemmCase& gemm);
+  /// Measures every way to compute a product; the fastest goes into `tuning`, which is saved.
+  void tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning);
+
+ private:
+  /// Runs `task`; what it throws becomes a result of `subject`.
+  template <class Task>
+  void guarded(const std::variant<bench::SpmvCase, bench::GemmCase>& subject, Task task);
+  void report(const bench::CaseReport& report);
+  void report(const CaseResult& result);
+
+  const RunOptions& options_;
+  bench::Session& session_;
+  Listener& listener_;
+  bench::SpmvSelection selection_;
+  bench::MatrixRecord* current_ = nullptr;  // of the matrix at work
+};
+
+std::vector<DType> dtypes_of(const RunOptions& options);
+
+/// The named grids and sets have thousands of cases: each gets less time.
+bench::MeasureOptions timing_of(const RunOptions& options, const Work& work);
+
+}  // namespace lanky::cli

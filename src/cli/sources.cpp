@@ -1,0 +1,121 @@
+#include "cli/sources.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <lanky/io.hpp>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "bench/spmv_set.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEndings[] = {".mtx",     ".mtx.gz",  ".mtx.xz",
+                                         ".mtx.zst", ".mtx.bz2", ".tar.gz"};
+
+bool is_matrix_file(const fs::path& path) {
+  const std::string file = path.filename().string();
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view ending) { return file.ends_with(ending); });
+}
+
+/// "cant" of "path/cant.mtx.gz".
+std::string matrix_name(const fs::path& path) {
+  std::string file = path.filename().string();
+  for (const std::string_view ending : kEndings) {
+    if (file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+  }
+  return file;
+}
+
+/// What is found below a folder.
+struct Found {
+  std::vector<fs::path> matrices;
+  std::vector<std::string> failures;  // folders that cannot be read, and why
+};
+
+void search(const fs::path& folder, Found& found) {
+  std::error_code error;
+  std::error_code unknown;  // of a broken link, say: then it is neither folder nor file
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->is_directory(unknown)) {
+      if (!entry->is_symlink(unknown)) search(entry->path(), found);
+    } else if (entry->is_regular_file(unknown) && is_matrix_file(entry->path())) {
+      found.matrices.push_back(entry->path());
+    }
+  }
+  if (error) found.failures.push_back(folder.string() + ": cannot be read: " + error.message());
+}
+
+/// The matrices that a path means: itself, or all below a folder in the order of their names.
+Found matrices_at(const fs::path& path) {
+  std::error_code unknown;  // reading it will tell
+  if (!fs::is_directory(path, unknown)) return {{path}, {}};
+  Found found;
+  search(path, found);
+  std::sort(found.matrices.begin(), found.matrices.end());
+  if (found.matrices.empty() && found.failures.empty())
+    found.failures.push_back(path.string() + ": holds no .mtx, compressed .mtx or .tar.gz");
+  return found;
+}
+
+/// "stencil27:64", where there is no file of that name.
+bool is_spec(const std::string& path) {
+  std::error_code unknown;
+  return !bench::matrix_class(path).empty() && !fs::exists(path, unknown);
+}
+
+Source spec_source(const std::string& spec) {
+  return {spec, bench::matrix_class(spec), spec, true};
+}
+
+Source file_source(const fs::path& path) {
+  return {matrix_name(path), std::string(bench::kRealMatrix), path.string(), false};
+}
+
+}  // namespace
+
+CsrMatrix<double> Source::read() const {
+  return generated ? io::generate<double>(place) : io::read_csr<double>(place);
+}
+
+nlohmann::ordered_json to_json(const Source& source) {
+  return {{"name", source.name},
+          {"class", source.matrix_class},
+          {"place", source.place},
+          {"generated", source.generated}};
+}
+
+Source source_of(const nlohmann::ordered_json& json) {
+  return {json.at("name"), json.at("class"), json.at("place"), json.at("generated")};
+}
+
+Sources find_sources(const Work& work, std::uint64_t seed) {
+  Sources all;
+  for (const std::string& path : work.files) {
+    if (is_spec(path)) {
+      all.matrices.push_back(spec_source(path));
+      continue;
+    }
+    const Found found = matrices_at(path);
+    for (const std::string& failure : found.failures) {
+      all.failed.push_back({path, std::string(bench::kRealMatrix), path, false});
+      all.reasons.push_back(failure);
+    }
+    for (const fs::path& file : found.matrices)
+      all.matrices.push_back(file_source(file));
+  }
+  std::vector<std::string> specs = work.generators;
+  for (std::string& spec : bench::choose_matrices({work.set.set, seed}))
+    specs.push_back(std::move(spec));
+  for (const std::string& spec : specs)
+    all.matrices.push_back(spec_source(spec));
+  return all;
+}
+
+}  // namespace lanky::cli

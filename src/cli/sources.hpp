@@ -1,0 +1,38 @@
+// The matrices that paths, folders and specs of the command line mean.
+#pragma once
+
+#include <cstdint>
+#include <lanky/csr.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+
+namespace lanky::cli {
+
+/// A sparse matrix that is still to be read or generated.
+struct Source {
+  std::string name;          // "cant" of "path/cant.mtx.gz"; the spec of a generated one
+  std::string matrix_class;  // see bench/spmv_set.hpp
+  std::string place;         // path or spec
+  bool generated = false;
+
+  /// Throws as io::read_csr and io::generate do.
+  CsrMatrix<double> read() const;
+};
+
+nlohmann::ordered_json to_json(const Source& source);
+Source source_of(const nlohmann::ordered_json& json);
+
+struct Sources {
+  std::vector<Source> matrices;
+  std::vector<Source> failed;          // folders that cannot be read, or hold no matrix
+  std::vector<std::string> reasons{};  // of these
+};
+
+/// All matrices of `work`, folders searched, in the order of the command line and of names below
+/// folders. `seed`: of the drawn set.
+Sources find_sources(const Work& work, std::uint64_t seed);
+
+}  // namespace lanky::cli

@@ -1,0 +1,113 @@
+#include "cli/worker.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <lanky/lanky.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "bench/environment.hpp"
+#include "bench/grid.hpp"
+#include "bench/record.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/measurement.hpp"
+#include "cli/signals.hpp"
+#include "cli/worker_process.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Replies final : public Listener {
+ public:
+  void begin(const std::string& task) override { send({{"reply", "begin"}, {"text", task}}); }
+  void add(const bench::MatrixFacts& facts, double read_seconds) override {
+    send({{"reply", "facts"}, {"facts", to_json(facts)}, {"read_seconds", read_seconds}});
+  }
+  void add(const CaseResult& result) override {
+    send({{"reply", "case"}, {"result", to_json(result)}});
+  }
+  void done(Json answer) {
+    answer["reply"] = "done";
+    send(answer);
+  }
+
+ private:
+  static void send(const Json& reply) {
+    const std::string text =
+        reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    std::size_t written = 0;
+    while (written < text.size()) {
+      const ssize_t count = ::write(kReplyDescriptor, text.data() + written, text.size() - written);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) _exit(kBroken);  // nobody listens any more
+      written += static_cast<std::size_t>(count);
+    }
+  }
+};
+
+/// What a worker keeps between tasks.
+class Worker {
+ public:
+  Worker(const RunOptions& options, const Work& work)
+      : options_(options),
+        session_(options.device.empty() ? Device::best() : Device::parse(options.device),
+                 timing_of(options, work)),
+        measurement_(options, session_, replies_) {}
+
+  void run(const Json& task) {
+    const std::string kind = task.at("task");
+    if (kind == "environment") return environment();
+    session_.clock.expect(task.at("clock_mhz"));
+    if (kind == "spmv") return multiply(task);
+    const auto cases = bench::parse_grid(task.at("grid").get<std::string>(), "task");
+    measurement_.multiply_dense(cases.at(0));
+    replies_.done({{"clock_mhz", session_.clock.highest_mhz()}});
+  }
+
+ private:
+  void environment() {
+    const bench::Environment environment =
+        bench::describe_environment(session_, options_.argv, !options_.no_vendor);
+    replies_.done({{"environment", bench::to_json(environment)}, {"peers", measurement_.peers()}});
+  }
+
+  void multiply(const Json& task) {
+    std::vector<DType> dtypes;
+    for (const Json& dtype : task.at("dtypes"))
+      dtypes.push_back(parse_dtype(dtype.get<std::string>()));
+    const bench::MatrixRecord record = measurement_.multiply(source_of(task.at("source")), dtypes);
+    replies_.done({{"status", static_cast<int>(record.status)},
+                   {"reason", record.reason},
+                   {"clock_mhz", session_.clock.highest_mhz()}});
+  }
+
+  const RunOptions& options_;
+  Replies replies_;
+  bench::Session session_;
+  Measurement measurement_;
+};
+
+}  // namespace
+
+int run_worker(const RunOptions& options, const Work& work) {
+  restore_signals();  // the supervisor tells what they mean
+  std::optional<Worker> worker;
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      if (!worker) worker.emplace(options, work);
+    } catch (const Error& error) {  // no such device, say: no task can be done
+      Replies().done({{"error", static_cast<int>(error.code())}, {"message", error.what()}});
+      continue;
+    }
+    worker->run(Json::parse(line));
+  }
+  _exit(kOk);  // taking down what a device holds takes long, and may fail
+}
+
+}  // namespace lanky::cli

@@ -1,0 +1,157 @@
+#include "cli/worker_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <lanky/error.hpp>
+#include <utility>
+
+namespace lanky::cli {
+
+namespace {
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw Error(ErrorCode::io, std::string("no pipe to a worker: ") + std::strerror(errno));
+  return {ends[0], ends[1]};
+}
+
+/// In the child, between fork and exec: only what is safe in a signal handler.
+[[noreturn]] void become_worker(const Pipe& tasks, const Pipe& replies, pid_t parent,
+                                char* const* arguments) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // it died before the line above
+  setpgid(0, 0);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  // Both pipes may have low numbers: out of the way first.
+  const int in = fcntl(tasks.read, F_DUPFD, 10);
+  const int out = fcntl(replies.write, F_DUPFD, 10);
+  dup2(in, STDIN_FILENO);
+  dup2(out, kReplyDescriptor);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  close(in);
+  close(out);
+  execv("/proc/self/exe", arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(std::vector<std::string> arguments) {
+  std::vector<char*> words;
+  for (std::string& word : arguments)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+  const Pipe tasks = make_pipe();
+  const Pipe replies = make_pipe();
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ == 0) become_worker(tasks, replies, parent, words.data());
+  const int cause = errno;
+  close(tasks.read);
+  close(replies.write);
+  tasks_ = tasks.write;
+  replies_ = replies.read;
+  if (process_ < 0) {
+    close(tasks_);
+    close(replies_);
+    throw Error(ErrorCode::io, std::string("no worker can be started: ") + std::strerror(cause));
+  }
+}
+
+WorkerProcess::~WorkerProcess() {
+  kill();
+  reap(0);
+  if (tasks_ >= 0) close(tasks_);
+  close(replies_);
+}
+
+void WorkerProcess::send(const std::string& line) {
+  const std::string text = line + "\n";
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(tasks_, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;  // next() will tell
+    written += static_cast<std::size_t>(count);
+  }
+}
+
+WorkerProcess::Event WorkerProcess::next(int milliseconds, std::string& line) {
+  while (true) {
+    const std::size_t newline = buffer_.find('\n');
+    if (newline != std::string::npos) {
+      line = buffer_.substr(0, newline);
+      buffer_.erase(0, newline + 1);
+      return Event::line;
+    }
+    pollfd ready{replies_, POLLIN, 0};
+    const int count = poll(&ready, 1, milliseconds);
+    // Quiet may be a signal's doing: the caller looks. What a dead worker started may still hold
+    // its end of the pipe.
+    if (count <= 0) return reap(WNOHANG) ? Event::ended : Event::quiet;
+    std::array<char, 1 << 16> block;
+    const ssize_t bytes = read(replies_, block.data(), block.size());
+    if (bytes < 0 && errno == EINTR) return Event::quiet;
+    if (bytes <= 0) return Event::ended;
+    buffer_.append(block.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
+std::int64_t WorkerProcess::resident_bytes() const {
+  std::ifstream file("/proc/" + std::to_string(process_) + "/statm");
+  std::int64_t total = 0;
+  std::int64_t resident = 0;
+  file >> total >> resident;
+  return resident * sysconf(_SC_PAGE_SIZE);
+}
+
+void WorkerProcess::kill() {
+  if (!reaped_) ::kill(-process_, SIGKILL);  // and what it started
+  if (!reaped_) ::kill(process_, SIGKILL);   // it may have no group of its own yet
+}
+
+bool WorkerProcess::reap(int options) {
+  if (reaped_) return true;
+  int status = 0;
+  rusage usage{};
+  pid_t ended = -1;
+  do {
+    ended = wait4(process_, &status, options, &usage);
+  } while (ended < 0 && errno == EINTR);
+  if (ended != process_) return false;
+  reaped_ = true;
+  ending_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  ending_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  ending_.memory_bytes = std::int64_t{usage.ru_maxrss} << 10;
+  return true;
+}
+
+Ending WorkerProcess::finish(int milliseconds) {
+  if (tasks_ >= 0) close(std::exchange(tasks_, -1));
+  std::string line;
+  Event event = Event::line;
+  while (event == Event::line)
+    event = next(milliseconds, line);
+  if (event != Event::ended) kill();
+  reap(0);
+  return ending_;
+}
+
+}  // namespace lanky::cli

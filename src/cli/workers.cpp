@@ -1,0 +1,149 @@
+#include "cli/workers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "bench/measure.hpp"
+#include "cli/case_result.hpp"
+#include "cli/signals.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t memory_limit(std::uint64_t asked) {
+  if (asked > 0) return static_cast<std::int64_t>(asked);
+  constexpr double kShare = 0.9;
+  double bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  double of_group = 0;  // "max" where there is no limit
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> of_group) bytes = std::min(bytes, of_group);
+  return static_cast<std::int64_t>(kShare * bytes);
+}
+
+/// Processes that the system has killed for want of memory, since it was started.
+std::int64_t killed_for_memory() {
+  std::ifstream file("/proc/vmstat");
+  std::int64_t count = 0;
+  for (std::string key; file >> key >> count;) {
+    if (key == "oom_kill") return count;
+  }
+  return 0;
+}
+
+std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", value);
+  return text;
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) / 1e9);
+  return text;
+}
+
+}  // namespace
+
+Workers::Workers(const RunOptions& options, Reporter& reporter)
+    : options_(options), reporter_(reporter), memory_limit_(memory_limit(options.memory_bytes)) {}
+
+std::optional<Json> Workers::run(Json task) {
+  if (!worker_) start();
+  task["clock_mhz"] = clock_mhz_;
+  doing_ = "its start";
+  facts_.reset();
+  read_seconds_ = 0;
+  worker_->send(task.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::optional<Json> answer = wait();
+  if (answer) clock_mhz_ = answer->value("clock_mhz", clock_mhz_);
+  return answer;
+}
+
+void Workers::dismiss() {
+  constexpr int kPatience = 10'000;  // milliseconds
+  if (worker_) memory_bytes_ = worker_->finish(kPatience).memory_bytes;
+  worker_.reset();
+}
+
+void Workers::start() {
+  std::vector<std::string> arguments = options_.argv;
+  arguments.emplace_back("--worker");
+  kills_before_ = killed_for_memory();
+  worker_ = std::make_unique<WorkerProcess>(std::move(arguments));
+}
+
+std::optional<Json> Workers::wait() {
+  constexpr int kLookEvery = 20;  // milliseconds
+  const double start = bench::steady_seconds();
+  while (true) {
+    std::string line;
+    const WorkerProcess::Event event = worker_->next(kLookEvery, line);
+    if (stop_signal() != 0) throw Interrupted();
+    if (event == WorkerProcess::Event::ended) {
+      explain_death();
+      return std::nullopt;
+    }
+    if (event == WorkerProcess::Event::line) {
+      Json reply = Json::parse(line);
+      if (reply.at("reply") == "done") return reply;
+      hear(reply);
+    }
+    const std::int64_t bytes = worker_->resident_bytes();
+    if (bytes > memory_limit_) {
+      kill(bench::Status::oom, "took " + gigabytes(bytes) + " of main memory, more than " +
+                                   gigabytes(memory_limit_) + ",");
+      return std::nullopt;
+    }
+    if (bench::steady_seconds() - start > options_.timeout) {
+      kill(bench::Status::timeout, "took longer than " + seconds(options_.timeout));
+      return std::nullopt;
+    }
+  }
+}
+
+void Workers::hear(const Json& reply) {
+  const std::string kind = reply.at("reply");
+  if (kind == "begin") {
+    doing_ = reply.at("text");
+    reporter_.progress().begin(doing_);
+  } else if (kind == "facts") {
+    facts_ = bench::matrix_facts(reply.at("facts"));
+    read_seconds_ = reply.at("read_seconds");
+  } else {
+    reporter_.add(case_result(reply.at("result")));
+  }
+}
+
+void Workers::kill(bench::Status status, const std::string& why) {
+  worker_->kill();
+  dismiss();
+  death_ = {status, why + " during " + doing_, 0};
+}
+
+void Workers::explain_death() {
+  const Ending ending = worker_->finish(0);
+  memory_bytes_ = ending.memory_bytes;
+  worker_.reset();
+  death_ = {bench::Status::crash, "", ending.signal};
+  if (ending.signal == SIGKILL && killed_for_memory() > kills_before_) {
+    death_.status = bench::Status::oom;
+    death_.reason = "killed by the system for want of memory";
+  } else if (ending.signal != 0) {
+    death_.reason =
+        "signal " + std::to_string(ending.signal) + " (" + strsignal(ending.signal) + ")";
+  } else {
+    death_.reason = "the worker ended with code " + std::to_string(ending.exit_code);
+  }
+  death_.reason += " during " + doing_;
+}
+
+}  // namespace lanky::cli

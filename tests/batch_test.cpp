@@ -1,0 +1,237 @@
+// Batches: nothing that befalls a matrix, or the program, costs more than that matrix.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/program.hpp"
+
+namespace lanky::cli {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ran;
+using test::text_of;
+
+class Batch : public test::ProgramTest {
+ protected:
+  Ran batch(const std::string& arguments, const std::string& through = "") const {
+    return lanky("batch --device cpu --quick --json " + json() + " " + arguments, through);
+  }
+  std::string peer(const std::string& name) const {
+    return " --peer " + test::beside_the_test("lib" + name + ".so") + " ";
+  }
+};
+
+TEST_F(Batch, ACrashCostsOneMatrix) {
+  std::string files;
+  for (const int rows : {10, 11, 12, 13, 14, 15, 16})
+    files += " " + matrix("rows" + std::to_string(rows) + ".mtx", rows);
+  const Ran ran = batch("--no-vendor --timeout 2 --memory 1G" + peer("bad_peer") + files);
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  const std::vector<Json> matrices = of_kind("matrix");
+  ASSERT_EQ(matrices.size(), 7U);
+  const char* status[] = {"ok", "crash", "timeout", "oom", "crash", "ok", "ok"};
+  const char* reason[] = {"",
+                          "signal 11 (Segmentation fault) during rows11 f64",
+                          "took longer than 2 s during rows12 f64",
+                          "more than 1.07 GB, during rows13 f64",
+                          "the worker ended with code 7 during rows14 f64",
+                          "",
+                          ""};
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    EXPECT_EQ(matrices[i]["status"], status[i]) << matrices[i];
+    EXPECT_EQ(matrices[i]["nnz"], 4) << "what was read is known";
+    EXPECT_NE(matrices[i].value("reason", "").find(reason[i]), std::string::npos) << matrices[i];
+  }
+  EXPECT_EQ(matrices[1]["signal"], 11);
+  EXPECT_GT(matrices[3]["memory_bytes"], 1'000'000'000);
+  std::map<std::string, std::string> peers;  // what became of the contestant where there are lines
+  for (const Json& line : of_kind("spmv")) {
+    if (line["contestant"] == "bad") peers[line["case"]] = line["status"];
+  }
+  EXPECT_EQ(peers, (std::map<std::string, std::string>{
+                       {"rows10", "wrong"}, {"rows15", "crash"}, {"rows16", "wrong"}}));
+}
+
+TEST_F(Batch, APeerIsAContestantLikeOthers) {
+  const Ran ran = batch("--dtype f64,f32,f16 stencil5:20" + peer("csr_peer"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  std::map<std::string, Json> peers;
+  for (const Json& line : of_kind("spmv")) {
+    if (line["contestant"] == "csr-example") peers[line["dtype"]] = line;
+  }
+  ASSERT_EQ(peers.size(), 3U);
+  for (const char* dtype : {"f64", "f32"}) {
+    EXPECT_EQ(peers[dtype]["status"], "ok");
+    EXPECT_EQ(peers[dtype]["variant"], "1.0");
+    EXPECT_GT(peers[dtype]["warm_us"], 0);
+    EXPECT_LE(peers[dtype]["error"], peers[dtype]["bound"]);
+    EXPECT_EQ(peers[dtype]["plan_bytes"], 401 * 4 + 1920 * (4 + (dtype[1] == '6' ? 8 : 4)));
+  }
+  EXPECT_EQ(peers["f16"]["status"], "unsupported");
+  EXPECT_NE(peers["f16"]["message"].get<std::string>().find("f16 on the host"), std::string::npos);
+}
+
+TEST_F(Batch, APeerThatIsNoneEndsTheBatchAtOnce) {
+  const Ran ran = batch("stencil5:20 --peer " + write("notes.so", "no library"));
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("notes.so"), std::string::npos) << ran.err;
+}
+
+TEST_F(Batch, AMatrixIsKnownByWhatItHoldsWhateverItIsCalled) {
+  const std::string first = matrix("first.mtx");
+  EXPECT_EQ(batch("--no-vendor --resume " + first).exit_code, 0);
+  std::filesystem::rename(first, folder_ / "second.mtx");
+  const std::string second = (folder_ / "second.mtx").string();
+  EXPECT_EQ(batch("--no-vendor --resume " + second).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 1U);
+  matrix("second.mtx", 4);
+  EXPECT_EQ(batch("--no-vendor --resume " + second).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+}
+
+TEST_F(Batch, AnotherConfigurationIsMeasuredAnew) {
+  const std::string run = "--no-vendor --resume stencil5:20 ";
+  EXPECT_EQ(batch(run).exit_code, 0);
+  EXPECT_EQ(batch(run + "--path auto,cuda").exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+  EXPECT_EQ(batch(run + peer("bad_peer")).exit_code, 1);
+  EXPECT_EQ(batch(run + peer("bad_peer")).exit_code, 0) << "done";
+  EXPECT_EQ(of_kind("matrix").size(), 3U);
+  batch(run + peer("bad_peer"), "LANKY_BAD_PEER_VERSION=2");
+  EXPECT_EQ(of_kind("matrix").size(), 4U);
+  EXPECT_EQ(batch(run + "--dtype f64,f32").exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").back()["dtypes"], Json({"f32"}));
+}
+
+TEST_F(Batch, WhatFailedIsDoneAgainOnlyWhereAsked) {
+  const std::string run =
+      "--no-vendor --resume " + matrix("a.mtx", 14) + " " + matrix("b.mtx") + peer("bad_peer");
+  EXPECT_EQ(batch(run).exit_code, 1);
+  EXPECT_EQ(batch(run).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+  EXPECT_EQ(batch(run + "--retry").exit_code, 1);
+  ASSERT_EQ(of_kind("matrix").size(), 3U);
+  EXPECT_EQ(of_kind("matrix")[2]["case"], "a");
+}
+
+TEST_F(Batch, AnInterruptEndsItCleanly) {
+  const Ran ran = batch("--no-vendor stencil5:20 dense:4000 stencil5:21 --dtype f64,f32",
+                        "timeout --preserve-status -s INT 3");
+  if (ran.exit_code == 0) GTEST_SKIP() << "needs a slower machine: it was through in 3 s";
+  EXPECT_EQ(ran.exit_code, 128 + SIGINT) << ran.err;
+  EXPECT_NE(ran.out.find("interrupted: "), std::string::npos) << ran.out;
+  for (const Json& line : lines())
+    EXPECT_TRUE(line.contains("kind"));
+}
+
+/// Lines that are whole; the last may be torn.
+std::vector<Json> whole_lines(const std::string& text) {
+  std::vector<Json> all;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    all.push_back(Json::parse(text.substr(begin, end - begin)));
+  return all;
+}
+
+TEST_F(Batch, AKillAtAnyMomentLosesAtMostTheMatrixAtWork) {
+  constexpr int kKills = 50;
+  constexpr int kMatrices = 30;
+  std::string specs;
+  for (int i = 0; i < kMatrices; ++i)
+    specs += " stencil5:" + std::to_string(5 + i);
+  const std::string run = "--no-vendor --resume --dtype f64,f32" + specs;
+  std::mt19937 random(1);
+  std::set<std::string> done;
+  int kills = 0;
+  for (int i = 0; i < kKills; ++i) {
+    const double seconds = std::uniform_real_distribution<double>(0.3, 0.8)(random);
+    if (done.size() == kMatrices) {  // from the beginning
+      std::filesystem::remove(json());
+      done.clear();
+    }
+    const Ran ran = batch(run, "timeout -s KILL " + std::to_string(seconds));
+    kills += ran.exit_code == 128 + SIGKILL ? 1 : 0;
+    std::set<std::string> now;
+    for (const Json& line : whole_lines(text_of(json()))) {
+      if (line["kind"] != "matrix") continue;
+      EXPECT_TRUE(now.insert(line["case"]).second) << line;
+    }
+    for (const std::string& name : done)
+      EXPECT_EQ(now.count(name), 1U) << name << " was lost";
+    done = now;
+  }
+  EXPECT_GT(kills, 0) << "all runs came to their end";
+  EXPECT_EQ(batch(run).exit_code, 0);
+  std::map<std::string, std::set<std::string>> types;
+  for (const Json& line : lines()) {
+    if (line["kind"] == "spmv") types[line["case"]].insert(line["dtype"]);
+    if (line["kind"] != "matrix") continue;
+    EXPECT_EQ(line["status"], "ok") << line;
+  }
+  EXPECT_EQ(of_kind("matrix").size(), static_cast<std::size_t>(kMatrices));
+  EXPECT_EQ(types.size(), static_cast<std::size_t>(kMatrices));
+  for (const auto& [name, of_matrix] : types)
+    EXPECT_EQ(of_matrix.size(), 2U) << name;
+}
+
+TEST_F(Batch, ShardsAreJoinedAgain) {
+  const std::string joined = (folder_ / "joined.jsonl").string();
+  std::string parts;
+  for (const char* shard : {"0/3", "1/3", "2/3"}) {
+    const std::string part = (folder_ / ("part" + std::string(1, shard[0]) + ".jsonl")).string();
+    const Ran ran = lanky(
+        "batch --device cpu --quick --no-vendor stencil5:5 stencil5:6 stencil5:7 "
+        "stencil5:8 --shard " +
+        std::string(shard) + " --json " + part);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    parts += " " + part;
+  }
+  write("torn.jsonl", text_of(folder_ / "part0.jsonl") + "{\"kind\":\"spm");
+  const Ran ran =
+      lanky("merge " + parts + " " + (folder_ / "torn.jsonl").string() + " -o " + joined);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  std::multiset<std::string> names;
+  for (const Json& line : parse(text_of(joined))) {
+    if (line["kind"] == "matrix") names.insert(line["case"]);
+  }
+  EXPECT_EQ(names, (std::multiset<std::string>{"stencil5:5", "stencil5:5", "stencil5:6",
+                                               "stencil5:7", "stencil5:8", "stencil5:8"}));
+}
+
+TEST_F(Batch, OtherHardwareIsNotJoinedUnlessTold) {
+  const std::string one = write("one.jsonl", R"({"kind":"env","gpu":"NVIDIA H200"})"
+                                             "\n");
+  const std::string two = write("two.jsonl", R"({"kind":"env","gpu":"NVIDIA H100"})"
+                                             "\n");
+  const std::string joined = (folder_ / "joined.jsonl").string();
+  const std::string run = "merge " + one + " " + two + " -o " + joined;
+  const Ran refused = lanky(run);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.err.find("two.jsonl:1: was measured on NVIDIA H100"), std::string::npos)
+      << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(joined));
+  EXPECT_EQ(lanky(run + " --mixed-hardware").exit_code, 0);
+  EXPECT_EQ(parse(text_of(joined)).size(), 2U);
+  const Ran broken = lanky("merge " + write("three.jsonl", "milk\nbutter\n") + " -o " + joined);
+  EXPECT_EQ(broken.exit_code, 3);
+  EXPECT_NE(broken.err.find("three.jsonl:1: is no line of results"), std::string::npos);
+}
+
+TEST_F(Batch, ATerminalHasAProgressLine) {
+  const std::string command = "batch --device cpu --quick --no-vendor stencil5:20 stencil5:300";
+  EXPECT_EQ(lanky(command).out.find("0/2"), std::string::npos) << "not where it is piped";
+  const Ran ran =
+      shell("script -qec '" + test::beside_the_test("lanky") + " " + command + "' /dev/null");
+  for (const char* text : {"[....................] 0/2", "] 1/2, ", " left", "stencil5:300 f64"})
+    EXPECT_NE(ran.out.find(text), std::string::npos) << text << " is not in " << ran.out;
+}
+
+}  // namespace
+}  // namespace lanky::cli

@@ -1,0 +1,200 @@
+// The file of results: what is appended, what is known of earlier runs, what a kill leaves behind.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/gemm_case.hpp"
+#include "bench/grid.hpp"
+#include "bench/journal.hpp"
+#include "bench/matrix_record.hpp"
+#include "bench/record.hpp"
+#include "support/expect_error.hpp"
+
+namespace lanky::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class JournalTest : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::string text() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::vector<Json> lines() const {
+    std::istringstream stream(text());
+    std::vector<Json> parsed;
+    for (std::string line; std::getline(stream, line);)
+      parsed.push_back(Json::parse(line));
+    return parsed;
+  }
+  const std::filesystem::path path_ = std::filesystem::temp_directory_path() /
+                                      ("lanky_journal_" + std::to_string(getpid()) + ".jsonl");
+};
+
+Json env_line(const std::string& config, std::uint64_t seed) {
+  Environment environment;
+  environment.config = config;
+  environment.seed = seed;
+  return to_json(environment);
+}
+
+Json gemm_line(GemmCase gemm, Status status) {
+  gemm.name = gemm_case_name(gemm);
+  Outcome outcome;
+  outcome.contestant = "lanky";
+  outcome.status = status;
+  return to_json(CaseReport{gemm, {}, std::nullopt, std::nullopt, {outcome}})[0];
+}
+
+MatrixRecord matrix(const std::string& content, std::vector<DType> dtypes, Status status) {
+  return {.name = "a",
+          .matrix_class = "real",
+          .source = "a.mtx",
+          .content = content,
+          .stamp = FileStamp{12, 34},
+          .dtypes = std::move(dtypes),
+          .status = status};
+}
+
+TEST_F(JournalTest, AppendsOneLinePerRecordWhateverItHolds) {
+  const SpmvCase odd{.name = "a\"b\\c\n\x01\xff", .dtype = DType::f32};
+  Journal(path_).write(to_json(FailedCase{odd, Status::invalid, "line\nbreak"}));
+  Journal(path_).write(to_json(FailedCase{SpmvCase{.name = "next"}, Status::oom, ""}));
+  const std::vector<Json> parsed = lines();
+  ASSERT_EQ(parsed.size(), 2U);
+  EXPECT_EQ(parsed[0]["case"], "a\"b\\c\n\x01\xef\xbf\xbd");  // what is not UTF-8 is replaced
+  EXPECT_EQ(parsed[0]["status"], "invalid");
+  EXPECT_EQ(parsed[0]["dtype"], "f32");
+  EXPECT_EQ(parsed[1]["status"], "oom");
+}
+
+TEST_F(JournalTest, KnowsWhatWasDoneInTheSameConfiguration) {
+  const GemmCase first{.m = 8, .n = 8, .k = 1000, .op_a = Op::trans};
+  GemmCase second = first;
+  second.beta = 0.5;
+  GemmCase third = first;
+  third.type.math = Math::tf32;
+  {
+    Journal file(path_);
+    file.write(env_line("1", 42));
+    file.write(gemm_line(first, Status::ok));
+    file.write(gemm_line(second, Status::crash));
+    file.write(env_line("2", 43));
+    file.write(gemm_line(third, Status::ok));
+    file.write(to_json(matrix("x", {DType::bf16, DType::f64}, Status::unsupported)));
+    file.write(to_json(matrix("y", {DType::f64}, Status::timeout)));
+  }
+  const EarlierRuns one = earlier_runs(path_, "1");
+  EXPECT_EQ(one.seed, 42U);
+  EXPECT_EQ(one.cases, (std::set<std::string>{done_key(first), done_key(second)}));
+  EXPECT_EQ(one.failed, std::set<std::string>{done_key(second)});
+  const EarlierRuns two = earlier_runs(path_, "2");
+  EXPECT_EQ(two.seed, 43U);
+  EXPECT_EQ(two.cases,
+            (std::set<std::string>{done_key(third), done_key("x", DType::bf16),
+                                   done_key("x", DType::f64), done_key("y", DType::f64)}));
+  EXPECT_EQ(two.failed, std::set<std::string>{done_key("y", DType::f64)});
+  EXPECT_EQ(one.contents.at("a.mtx"), std::pair(FileStamp(12, 34), std::string("y")));
+  EXPECT_TRUE(earlier_runs("/no/such/file", "1").cases.empty());
+}
+
+TEST_F(JournalTest, WhatFailedIsNoFailureAnyMoreWhenDoneAgain) {
+  {
+    Journal file(path_);
+    file.write(env_line("1", 1));
+    file.write(to_json(matrix("y", {DType::f64}, Status::crash)));
+    file.write(to_json(matrix("y", {DType::f64}, Status::ok)));
+  }
+  EXPECT_TRUE(earlier_runs(path_, "1").failed.empty());
+}
+
+TEST_F(JournalTest, CutsOffALineThatAKilledProgramTore) {
+  const std::string whole = env_line("1", 1).dump() + "\n";
+  for (const std::string& torn : {std::string("{\"kind\":\"spm"), std::string(100'000, 'x')}) {
+    std::ofstream(path_) << whole << torn;
+    Journal(path_).write(Json{{"kind", "next"}});
+    const std::vector<Json> parsed = lines();
+    ASSERT_EQ(parsed.size(), 2U);
+    EXPECT_EQ(parsed[1]["kind"], "next");
+  }
+  std::ofstream(path_) << "{\"kind\":\"env";  // nothing but half a line
+  Journal(path_).write(Json{{"kind", "next"}});
+  EXPECT_EQ(lines().size(), 1U);
+}
+
+TEST_F(JournalTest, LeavesOtherFilesAlone) {
+  std::ofstream(path_) << "buy milk";
+  expect_error([&] { Journal file(path_); }, ErrorCode::io, {path_.string(), "JSON lines"});
+  EXPECT_EQ(text(), "buy milk");
+}
+
+TEST_F(JournalTest, HasOneWriterAtATime) {
+  const Journal first(path_);
+  expect_error([&] { Journal second(path_); }, ErrorCode::io, {path_.string(), "another run"});
+}
+
+TEST_F(JournalTest, SaysWhyItCannotWrite) {
+  expect_error([] { Journal file("/no/such/folder/a.jsonl"); }, ErrorCode::io,
+               {"/no/such/folder/a.jsonl", "No such file"});
+}
+
+TEST(ContentHash, IsThatOfTheBytes) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("lanky_hash_" + std::to_string(getpid()) + ".bin");
+  std::ofstream(path) << std::string(3'000'000, 'a') << "b";
+  const std::string hash = content_hash(path);
+  const auto stamp = file_stamp(path);
+  EXPECT_EQ(hash.size(), 5U + 32);
+  EXPECT_EQ(content_hash(path), hash);
+  std::ofstream(path) << std::string(3'000'000, 'a') << "c";
+  EXPECT_NE(content_hash(path), hash);
+  ASSERT_TRUE(stamp.has_value());
+  EXPECT_EQ(stamp->bytes, 3'000'001);
+  EXPECT_NE(file_stamp(path), stamp);
+  std::filesystem::remove(path);
+  EXPECT_EQ(content_hash(path), "");
+  EXPECT_FALSE(file_stamp(path).has_value());
+}
+
+TEST(MatrixFacts, CountsRowsByLength) {
+  CsrMatrix<double> a;
+  a.rows = 7;
+  a.cols = 1000;
+  for (const std::int64_t length : {0, 1, 4, 5, 255, 256, 1000})
+    a.row_offsets.push_back(a.row_offsets.back() + length);
+  const MatrixFacts facts = facts_of(a);
+  EXPECT_EQ(facts.empty_rows, 1);
+  EXPECT_EQ(facts.short_rows, 2);
+  EXPECT_EQ(facts.medium_rows, 2);
+  EXPECT_EQ(facts.long_rows, 2);
+  EXPECT_EQ(facts.longest_row, 1000);
+  EXPECT_EQ(to_json(matrix_facts(to_json(facts))), to_json(facts));
+}
+
+TEST(Grid, OneCaseTravelsWhole) {
+  GemmCase gemm{.m = 300,
+                .n = 3,
+                .k = 70,
+                .op_a = Op::conj_trans,
+                .op_b = Op::trans,
+                .layout = Layout::row,
+                .padded = true,
+                .alpha = 0.1,
+                .beta = 1.0 / 3,
+                .type = {DType::bf16, DType::f32, Math::ieee}};
+  EXPECT_EQ(done_key(parse_grid(to_grid(gemm), "").at(0)), done_key(gemm));
+  const GemmCase gram{.m = 3, .n = 3, .k = 70, .op_a = Op::trans, .symmetric = true};
+  const std::vector<GemmCase> read = parse_grid(to_grid(gram), "");
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_TRUE(read[0].symmetric);
+  EXPECT_EQ(done_key(read[0]), done_key(gram));
+}
+
+}  // namespace
+}  // namespace lanky::bench

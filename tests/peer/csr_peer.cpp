@@ -1,0 +1,76 @@
+// An example of lanky/peer.h: y = A x by the loop over CSR that anyone would write, one thread, f64
+// and f32 in host memory. docs/batch.md builds it by hand.
+#include <lanky/peer.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace {
+
+/// y = A x for one type of values and one of offsets.
+template <class T, class Offset>
+void multiply(const lanky_peer_matrix& a, const void* x_data, void* y_data) {
+  const auto* offsets = static_cast<const Offset*>(a.row_offsets);
+  const auto* values = static_cast<const T*>(a.values);
+  const auto* x = static_cast<const T*>(x_data);
+  auto* y = static_cast<T*>(y_data);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    T sum = 0;
+    for (Offset k = offsets[i]; k < offsets[i + 1]; ++k)
+      sum += values[k] * x[a.col_indices[k]];
+    y[i] = sum;
+  }
+}
+
+/// What setup makes for the products: here the matrix alone, and which loop runs.
+struct Plan {
+  lanky_peer_matrix matrix;
+  void (*multiply)(const lanky_peer_matrix&, const void*, void*);
+};
+
+template <class T>
+auto loop_of(const lanky_peer_matrix& a) {
+  return a.offset_bytes == 4 ? multiply<T, std::int32_t> : multiply<T, std::int64_t>;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* lanky_peer_name() {
+  return "csr-example";
+}
+
+const char* lanky_peer_version() {
+  return "1.0";
+}
+
+int lanky_peer_setup(const lanky_peer_matrix* matrix, void** plan, lanky_peer_report* report) {
+  const bool f64 = std::strcmp(matrix->dtype, "f64") == 0;
+  const bool f32 = std::strcmp(matrix->dtype, "f32") == 0;
+  if (matrix->device >= 0 || (!f64 && !f32)) {
+    std::snprintf(report->message, sizeof report->message, "f64 and f32 on the host, not %s on %s",
+                  matrix->dtype, matrix->device >= 0 ? "a GPU" : "the host");
+    return LANKY_PEER_UNSUPPORTED;
+  }
+  Plan* made =
+      new (std::nothrow) Plan{*matrix, f64 ? loop_of<double>(*matrix) : loop_of<float>(*matrix)};
+  if (made == nullptr) return LANKY_PEER_OUT_OF_MEMORY;
+  *plan = made;
+  report->plan_bytes =
+      (matrix->rows + 1) * matrix->offset_bytes + matrix->nnz * (std::int64_t{4} + (f64 ? 8 : 4));
+  return LANKY_PEER_OK;
+}
+
+int lanky_peer_run(void* plan, const void* x, void* y) {
+  const auto& made = *static_cast<const Plan*>(plan);
+  made.multiply(made.matrix, x, y);
+  return LANKY_PEER_OK;
+}
+
+void lanky_peer_teardown(void* plan) {
+  delete static_cast<Plan*>(plan);
+}
+}
