@@ -76,6 +76,9 @@ void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
   if (!path.empty()) line["path"] = path.substr(0, path.find(':'));
   if (!padding.empty()) line["padding"] = std::stod(padding) / 100;
   line["pays_off_after"] = pays_off_after(report, outcome);
+  const std::int64_t nnz = std::get<SpmvCase>(report.subject).nnz;
+  const auto plan_bytes = static_cast<double>(outcome.plan_bytes);
+  line["bytes_per_entry"] = nnz > 0 ? Json(plan_bytes / static_cast<double>(nnz)) : Json(nullptr);
 }
 
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {

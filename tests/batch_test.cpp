@@ -96,6 +96,15 @@ TEST_F(Batch, AMatrixIsKnownByWhatItHoldsWhateverItIsCalled) {
   EXPECT_EQ(of_kind("matrix").size(), 2U);
 }
 
+TEST_F(Batch, AFileMayHaveAnyName) {
+  const std::string file = matrix("\xff 'quoted\" .mtx");
+  std::filesystem::create_directory(folder_ / "below");
+  std::filesystem::rename(file, folder_ / "below" / "\xff 'quoted\" .mtx");
+  EXPECT_EQ(batch("--no-vendor " + (folder_ / "below").string()).exit_code, 0);
+  ASSERT_EQ(of_kind("matrix").size(), 1U);
+  EXPECT_EQ(of_kind("matrix")[0]["case"], "\xef\xbf\xbd 'quoted\" ");
+}
+
 TEST_F(Batch, AnotherConfigurationIsMeasuredAnew) {
   const std::string run = "--no-vendor --resume stencil5:20 ";
   EXPECT_EQ(batch(run).exit_code, 0);

@@ -85,14 +85,15 @@ CsrMatrix<double> Source::read() const {
 }
 
 nlohmann::ordered_json to_json(const Source& source) {
-  return {{"name", source.name},
-          {"class", source.matrix_class},
-          {"place", source.place},
+  // A path is bytes, which JSON's strings need not be.
+  return {{"place", std::vector<unsigned char>(source.place.begin(), source.place.end())},
           {"generated", source.generated}};
 }
 
 Source source_of(const nlohmann::ordered_json& json) {
-  return {json.at("name"), json.at("class"), json.at("place"), json.at("generated")};
+  const auto bytes = json.at("place").get<std::vector<unsigned char>>();
+  const std::string place(bytes.begin(), bytes.end());
+  return json.at("generated").get<bool>() ? spec_source(place) : file_source(place);
 }
 
 Sources find_sources(const Work& work, std::uint64_t seed) {
