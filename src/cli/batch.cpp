@@ -118,12 +118,8 @@ class Batch {
 
   void choose_matrices(std::uint64_t seed) {
     const Sources sources = find_sources(work_, seed);
-    for (std::size_t i = 0; i < sources.failed.size(); ++i)
-      reporter_.add({.name = sources.failed[i].name,
-                     .matrix_class = sources.failed[i].matrix_class,
-                     .source = sources.failed[i].place,
-                     .status = bench::Status::invalid,
-                     .reason = sources.reasons[i]});
+    for (const bench::MatrixRecord& failed : sources.failed)
+      reporter_.add(failed);
     for (std::size_t i = work_.grid.shard; i < sources.matrices.size(); i += work_.grid.shards)
       matrices_.push_back(sources.matrices[i]);
   }

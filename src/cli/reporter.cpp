@@ -3,6 +3,7 @@
 #include <cmath>
 #include <lanky/device.hpp>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bench/statistics.hpp"
 #include "bench/table.hpp"
@@ -75,7 +76,8 @@ void Reporter::add(const CaseResult& result) {
 
 void Reporter::add(const bench::MatrixRecord& record) {
   if (records_) records_->write(to_json(record));
-  if (record.status == bench::Status::ok || std::exchange(case_failed_, false)) return;
+  const bool told = std::exchange(case_failed_, false);
+  if (record.status == bench::Status::ok || told) return;
   ++cases_;
   count_failure(record.status);
   if (single_) {

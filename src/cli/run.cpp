@@ -60,6 +60,8 @@ int run_work(const RunOptions& options, const Work& work) {
       bench::describe_environment(session, options.argv, !options.no_vendor);
   environment.seed = grid.seed;
   reporter.start(to_json(environment));
+  for (const bench::MatrixRecord& failed : sources.failed)
+    reporter.add(failed);
   for (const Source& source : sources.matrices)
     reporter.add(measurement.multiply(source, dtypes_of(options)));
   std::size_t left = 0;  // cases that there was no time for

@@ -104,10 +104,12 @@ Sources find_sources(const Work& work, std::uint64_t seed) {
       continue;
     }
     const Found found = matrices_at(path);
-    for (const std::string& failure : found.failures) {
-      all.failed.push_back({path, std::string(bench::kRealMatrix), path, false});
-      all.reasons.push_back(failure);
-    }
+    for (const std::string& failure : found.failures)
+      all.failed.push_back({.name = path,
+                            .matrix_class = std::string(bench::kRealMatrix),
+                            .source = path,
+                            .status = bench::Status::invalid,
+                            .reason = failure});
     for (const fs::path& file : found.matrices)
       all.matrices.push_back(file_source(file));
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/matrix_record.hpp"
 #include "cli/options.hpp"
 
 namespace lanky::cli {
@@ -27,8 +28,7 @@ Source source_of(const nlohmann::ordered_json& json);
 
 struct Sources {
   std::vector<Source> matrices;
-  std::vector<Source> failed;          // folders that cannot be read, or hold no matrix
-  std::vector<std::string> reasons{};  // of these
+  std::vector<bench::MatrixRecord> failed;  // folders that cannot be read, or hold no matrix
 };
 
 /// All matrices of `work`, folders searched, in the order of the command line and of names below
