@@ -1,0 +1,260 @@
+// lanky fetch: matrices of the SuiteSparse Matrix Collection, into the cache.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <lanky/error.hpp>
+#include <map>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fetch_report.hpp"
+#include "cli/signals.hpp"
+#include "collection/cache.hpp"
+#include "collection/fetch.hpp"
+#include "collection/index_source.hpp"
+#include "collection/quantity.hpp"
+#include "collection/select.hpp"
+#include "collection/sizes.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using collection::Entry;
+
+struct FetchOptions {
+  std::vector<std::string> names;
+  std::string where;
+  std::string sort;
+  std::size_t limit = 0;  // 0: no limit
+  std::string max_bytes;
+  bool list = false;
+  bool dry_run = false;
+  bool verify = false;
+  std::string cache;
+  std::string index;
+  collection::Site site;
+
+  fs::path folder() const { return cache.empty() ? collection::cache_folder() : fs::path(cache); }
+};
+
+void warn(const std::string& text) {
+  std::fprintf(stderr, "lanky: %s\n", text.c_str());
+}
+
+collection::Filter parse_where(const std::string& text) {
+  try {
+    return text.empty() ? collection::Filter() : collection::Filter::parse(text);
+  } catch (const collection::FilterError& error) {
+    throw Error(error.code(), caret_message("--where", text, error));
+  }
+}
+
+collection::Selection selection_of(const FetchOptions& options) {
+  collection::Selection selection;
+  selection.names = options.names;
+  selection.where = parse_where(options.where);
+  if (options.sort == "nnz") selection.order = collection::Order::nnz;
+  if (options.sort == "name") selection.order = collection::Order::name;
+  if (options.limit > 0) selection.limit = options.limit;
+  return selection;
+}
+
+/// All of the collection, hundreds of gigabytes, is fetched only where something says so.
+void require_choice(const FetchOptions& options) {
+  if (options.names.empty() && options.where.empty() && options.limit == 0 &&
+      options.max_bytes.empty() && !options.list && !options.dry_run)
+    throw Error(ErrorCode::invalid_argument,
+                "fetch needs to know what: GROUP/NAME, --where, --limit or --max-bytes; --list and "
+                "--dry-run show what there is");
+}
+
+/// What archives that are not in the cache would take.
+struct Sizes {
+  std::vector<std::int64_t> bytes;  // of each entry; 0 of those in the cache
+  std::size_t estimated = 0;        // how many are estimates
+  std::string why;                  // no server was asked: why
+};
+
+/// The server's answers, where a server can be asked.
+std::vector<std::int64_t> answers(const std::vector<Entry>& entries, const FetchOptions& options,
+                                  std::string& why) {
+  try {
+    return collection::ask_bytes(entries, options.site, [](std::size_t) {});
+  } catch (const Error& error) {
+    why = error.what();
+    return std::vector<std::int64_t>(entries.size(), -1);
+  }
+}
+
+Sizes sizes_of(const std::vector<Entry>& entries, const FetchOptions& options) {
+  std::vector<Entry> missing;
+  for (const Entry& entry : entries) {
+    if (!is_cached(entry, options.folder())) missing.push_back(entry);
+  }
+  Sizes sizes;
+  const std::vector<std::int64_t> asked = answers(missing, options, sizes.why);
+  auto next = missing.begin();
+  for (const Entry& entry : entries) {
+    const bool is_missing = next != missing.end() && next->id == entry.id;
+    const std::int64_t told =
+        is_missing ? asked[static_cast<std::size_t>(next - missing.begin())] : 0;
+    sizes.bytes.push_back(told < 0 ? collection::estimated_bytes(entry) : told);
+    sizes.estimated += told < 0 ? 1 : 0;
+    if (is_missing) ++next;
+  }
+  return sizes;
+}
+
+/// How many of the first entries together take at most that.
+std::size_t that_fit(const Sizes& sizes, double most) {
+  double sum = 0;
+  std::size_t count = 0;
+  while (count < sizes.bytes.size() && sum + static_cast<double>(sizes.bytes[count]) <= most)
+    sum += static_cast<double>(sizes.bytes[count++]);
+  return count;
+}
+
+void print_sizes(const std::vector<Entry>& entries, const Sizes& sizes, const fs::path& folder) {
+  std::int64_t sum = 0;
+  std::size_t there = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool cached = is_cached(entries[i], folder);
+    std::printf("%-8s %10s  %s\n", cached ? "there" : "to fetch",
+                cached ? "" : bytes_text(sizes.bytes[i]).c_str(), entries[i].full_name().c_str());
+    there += cached ? 1 : 0;
+    sum += sizes.bytes[i];
+  }
+  std::printf("%zu archives: %zu there, %zu to fetch, %s%s\n", entries.size(), there,
+              entries.size() - there, sizes.estimated > 0 ? "about " : "", bytes_text(sum).c_str());
+  if (sizes.estimated > 0)
+    std::printf("%zu of these sizes are estimated from nnz%s%s\n", sizes.estimated,
+                sizes.why.empty() ? "" : ": ", sizes.why.c_str());
+}
+
+int fetch_all(const std::vector<Entry>& entries, const FetchOptions& options) {
+  FetchReport report(options.folder());
+  set_current_task("fetch (begun archives go on with the next one)");
+  try {
+    const auto results =
+        collection::fetch(entries, options.folder(), options.site, options.verify, report);
+    return report.conclude(results) ? kOk : kFailed;
+  } catch (const Error& error) {
+    report.clear();
+    if (error.code() != ErrorCode::io) throw;
+    warn(error.what());
+    return kFailed;
+  }
+}
+
+/// Keeps the entries that --max-bytes lets through.
+void cut(std::vector<Entry>& entries, Sizes& sizes, const std::string& max_bytes) {
+  const std::size_t fit = that_fit(sizes, *collection::parse_quantity(max_bytes));
+  if (fit < entries.size())
+    warn(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
+         " archives are beyond --max-bytes " + max_bytes);
+  entries.resize(fit);
+  sizes.bytes.resize(fit);
+}
+
+int run_fetch(const FetchOptions& options) {
+  require_choice(options);
+  const collection::Selection selection = selection_of(options);
+  const collection::Index index =
+      collection::obtain_index(options.index, options.folder(), options.site, warn);
+  std::vector<Entry> entries = select(index, selection);
+  if (entries.empty())
+    warn("none of " + std::to_string(index.entries.size()) + " matrices is selected");
+  if (options.dry_run || !options.max_bytes.empty()) {
+    Sizes sizes = sizes_of(entries, options);
+    if (!options.max_bytes.empty()) cut(entries, sizes, options.max_bytes);
+    if (options.dry_run && !options.list) {
+      print_sizes(entries, sizes, options.folder());
+      return kOk;
+    }
+  }
+  if (options.list) {
+    print_table(entries, options.folder());
+    return kOk;
+  }
+  return fetch_all(entries, options);
+}
+
+std::string check_quantity(const std::string& text) {
+  const auto quantity = collection::parse_quantity(text);
+  return quantity && *quantity >= 0 ? "" : "\"" + text + "\" is no size such as 10G or 2.5M";
+}
+
+void add_choice(CLI::App& fetch, FetchOptions& options) {
+  fetch
+      .add_option("names", options.names, "matrices: GROUP/NAME, or NAME where it is the only one")
+      ->type_name("MATRIX");
+  fetch
+      .add_option("--where", options.where,
+                  "matrices that a filter is true of, as in\n"
+                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (docs/fetch.md)")
+      ->type_name("FILTER");
+  fetch.add_option("--sort", options.sort, "fewest entries first, or by GROUP/NAME")
+      ->check(CLI::IsMember({"nnz", "name"}));
+  fetch.add_option("--limit", options.limit, "the first so many of them")
+      ->check(CLI::PositiveNumber, "");
+  fetch
+      .add_option("--max-bytes", options.max_bytes,
+                  "the first of them whose archives take so much together, as in 10G")
+      ->type_name("SIZE")
+      ->check(check_quantity, "");
+  fetch.add_flag("--list", options.list, "print them as a table, and fetch nothing");
+  fetch.add_flag("--dry-run", options.dry_run, "say how much there is to fetch, and fetch nothing");
+  fetch.add_flag("--verify", options.verify, "read what is there, and fetch what is damaged again");
+}
+
+void add_places(CLI::App& fetch, FetchOptions& options) {
+  fetch
+      .add_option("--cache", options.cache,
+                  "folder of what was fetched (default: $LANKY_CACHE, $XDG_CACHE_HOME/lanky or\n"
+                  "~/.cache/lanky)")
+      ->type_name("DIR");
+  fetch.add_option("--index", options.index, "the index, ssstats.csv, from elsewhere")
+      ->type_name("FILE|URL");
+  fetch.add_option("--mirror", options.site.mirror, "another server of the collection")
+      ->type_name("URL")
+      ->capture_default_str();
+}
+
+void add_transfer(CLI::App& fetch, FetchOptions& options) {
+  fetch.add_option("--connections", options.site.connections, "archives fetched at once")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  fetch
+      .add_option("--retries", options.site.retry.retries,
+                  "attempts that may fail one after another, after the first")
+      ->check(CLI::NonNegativeNumber, "")
+      ->capture_default_str();
+  fetch
+      .add_option("--pause", options.site.retry.first_pause,
+                  "seconds before the first of them, doubled each time")
+      ->check(CLI::NonNegativeNumber, "")
+      ->capture_default_str();
+  fetch
+      .add_option("--timeout", options.site.stall_seconds,
+                  "seconds without a connection, or below 1 kB/s, until an attempt has failed")
+      ->check(CLI::PositiveNumber, "")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_fetch(CLI::App& app, Action& action) {
+  CLI::App& fetch =
+      *app.add_subcommand("fetch", "Matrices of the SuiteSparse collection, into a cache");
+  const auto options = std::make_shared<FetchOptions>();
+  add_choice(fetch, *options);
+  add_places(fetch, *options);
+  add_transfer(fetch, *options);
+  fetch.callback([&action, options] { action = [options] { return run_fetch(*options); }; });
+}
+
+}  // namespace lanky::cli
