@@ -2,6 +2,7 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <lanky/error.hpp>
@@ -15,8 +16,10 @@ namespace lanky::collection {
 
 namespace {
 
-constexpr long kSlowest = 1000;  // bytes a second; below it for the given time, a transfer stalls
+constexpr double kSlowest = 1000;  // bytes a second; below it for the given time, a transfer stalls
 constexpr long kMostRedirects = 10;
+
+using Clock = std::chrono::steady_clock;
 
 struct FreeEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -43,7 +46,7 @@ std::string lower_case(std::string text) {
 class Exchange {
  public:
   Exchange(const Request& request, Receiver& receiver)
-      : easy_(curl_easy_init()), receiver_(receiver) {
+      : easy_(curl_easy_init()), receiver_(receiver), stall_(request.stall_seconds) {
     require(easy_ != nullptr, "no handle for a request");
     set_up(request);
   }
@@ -59,11 +62,8 @@ class Exchange {
     } else {
       take_info();
       reply_.fault = fault_of(code);
-      reply_.message = error_[0] == 0 ? curl_easy_strerror(code) : error_.data();
-      if (code == CURLE_FILE_COULDNT_READ_FILE) {
-        reply_.fault = Fault::none;
-        reply_.status = 404;
-      }
+      reply_.message = stalled_ ? "stalled, at less than 1 kB/s" : message(code);
+      if (code == CURLE_FILE_COULDNT_READ_FILE) reply_.status = 404;
     }
     receiver_.end(reply_);
   }
@@ -78,15 +78,15 @@ class Exchange {
     set(CURLOPT_URL, request.url.c_str());
     set(CURLOPT_USERAGENT, (std::string("lanky/") + kVersion).c_str());
     set(CURLOPT_ERRORBUFFER, error_.data());
-    set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_NOBODY, request.head ? 1L : 0L);
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, kMostRedirects);
     // A connection each: streams of HTTP/2 would share one.
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_CONNECTTIMEOUT_MS, std::lround(request.stall_seconds * 1000));
-    set(CURLOPT_LOW_SPEED_LIMIT, kSlowest);
-    set(CURLOPT_LOW_SPEED_TIME, std::lround(std::ceil(request.stall_seconds)));
+    set(CURLOPT_NOPROGRESS, 0L);
+    set(CURLOPT_XFERINFOFUNCTION, &Exchange::on_progress);
+    set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
     set(CURLOPT_HEADERFUNCTION, &Exchange::on_header);
     set(CURLOPT_HEADERDATA, static_cast<void*>(this));
     set(CURLOPT_WRITEFUNCTION, &Exchange::on_body);
@@ -124,6 +124,22 @@ class Exchange {
     }
   }
 
+  /// libcurl calls it whether bytes come or not. (CURLOPT_LOW_SPEED_TIME counts from when its
+  /// average of five seconds is low.)
+  static int on_progress(void* self, curl_off_t, curl_off_t received, curl_off_t, curl_off_t) {
+    return static_cast<Exchange*>(self)->stalls(received) ? 1 : 0;
+  }
+
+  bool stalls(curl_off_t received) {
+    const Clock::time_point now = Clock::now();
+    if (was_asked() && now - window_begin_ < stall_) return false;
+    const double least = kSlowest * stall_.count();
+    stalled_ = was_asked() && static_cast<double>(received - window_bytes_) < least;
+    window_begin_ = now;
+    window_bytes_ = received;
+    return stalled_;
+  }
+
   bool take(std::string_view bytes) {
     if (!begun_) begin();
     if (wanted_) receiver_.take(bytes);
@@ -153,6 +169,9 @@ class Exchange {
 
   Fault fault_of(CURLcode code) const {
     switch (code) {
+      case CURLE_FILE_COULDNT_READ_FILE:
+      case CURLE_TOO_MANY_REDIRECTS:
+        return Fault::none;  // the status tells
       case CURLE_COULDNT_RESOLVE_HOST:
       case CURLE_COULDNT_RESOLVE_PROXY:
       case CURLE_COULDNT_CONNECT:
@@ -161,14 +180,16 @@ class Exchange {
         return was_asked() ? Fault::broken : Fault::unreachable;
       case CURLE_UNSUPPORTED_PROTOCOL:
       case CURLE_URL_MALFORMAT:
-      case CURLE_TOO_MANY_REDIRECTS:
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-      case CURLE_REMOTE_ACCESS_DENIED:
         return Fault::refused;
       default:
         return Fault::broken;
     }
+  }
+
+  const char* message(CURLcode code) const {
+    return error_[0] == 0 ? curl_easy_strerror(code) : error_.data();
   }
 
   /// The connection was there, a new one or one used before.
@@ -182,6 +203,10 @@ class Exchange {
   std::unique_ptr<curl_slist, FreeList> headers_;
   Receiver& receiver_;
   Reply reply_;
+  std::chrono::duration<double> stall_;
+  Clock::time_point window_begin_ = Clock::now();
+  curl_off_t window_bytes_ = 0;
+  bool stalled_ = false;
   bool begun_ = false;
   bool wanted_ = true;
   std::exception_ptr thrown_;

@@ -85,7 +85,7 @@ class Run {
 std::vector<FetchResult> fetch(const std::vector<Entry>& entries, const fs::path& folder,
                                const Site& site, bool verify, FetchObserver& observer) {
   Run run(entries, folder, observer);
-  const std::unique_ptr<Network> network = open_network();  // ends before what it calls
+  const std::unique_ptr<Network> network = make_network();  // ends before what it calls
   Session session(*network, site.stall_seconds);
   run.add_jobs(session, site, verify);
   run_jobs(*network, run.jobs(), site.connections, [&] { run.tell(); });

@@ -41,8 +41,8 @@ class FetchObserver {
 
 /// Archives that are there are passed over; with `verify` they are read, and fetched again where
 /// they are damaged. Archives that fail are in the results, in the order of `entries`.
-/// Error(unsupported) without libcurl; Error(io) without a network, or where the cache cannot be
-/// written (a full disk): what came stays for the next run.
+/// Error(unsupported) where libcurl is needed and missing; Error(io) without a network, or where
+/// the cache cannot be written (a full disk): what came stays for the next run.
 std::vector<FetchResult> fetch(const std::vector<Entry>& entries,
                                const std::filesystem::path& folder, const Site& site, bool verify,
                                FetchObserver& observer);

@@ -19,7 +19,7 @@ constexpr int kDaysFresh = 30;
 
 std::string fetch_text(const std::string& url, const Site& site) {
   std::vector<std::unique_ptr<Job>> jobs;
-  const std::unique_ptr<Network> network = open_network();  // ends before what it calls
+  const std::unique_ptr<Network> network = make_network();  // ends before what it calls
   Session session(*network, site.stall_seconds);
   auto request = std::make_unique<SmallRequest>(session, Request{url, {}}, site.retry);
   const SmallRequest& index = *request;

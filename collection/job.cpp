@@ -22,9 +22,10 @@ void Session::start(Request request, Receiver& receiver) const {
 }
 
 void Session::see(const Request& request, const Reply& reply) {
-  if (reply.fault == Fault::unreachable && !connected_)
-    throw Error(ErrorCode::io,
-                concat("cannot reach ", request.url, ": ", reply.message, "; is there a network?"));
+  const bool unreachable = reply.fault == Fault::unreachable;
+  if (!connected_ && (unreachable || reply.fault == Fault::refused))
+    throw Error(ErrorCode::io, concat("cannot reach ", request.url, ": ", reply.message,
+                                      unreachable ? "; is there a network?" : ""));
   connected_ = true;
 }
 

@@ -20,8 +20,8 @@ class Session {
   void start(Request request, Receiver& receiver) const;
   const Network& network() const { return network_; }
 
-  /// Every reply is shown to the session. Error(io) where there was never a connection: the network
-  /// is missing then, and no other attempt is worth its while.
+  /// Every reply is shown to the session. Error(io) where the very first could not ask: the network
+  /// is missing then, or the address is wrong, and no other attempt is worth its while.
   void see(const Request& request, const Reply& reply);
 
  private:

@@ -23,7 +23,7 @@ enum class Fault : std::uint8_t {
   none,
   unreachable,  // no connection
   broken,       // cut off, or stalled
-  refused       // what no other attempt mends: an address that is none, a wrong certificate
+  refused       // before it was asked, for good: an address that is none, a wrong certificate
 };
 
 struct Reply {
@@ -65,7 +65,8 @@ class Network {
 /// The module's one function; the caller owns the result.
 extern "C" lanky::collection::Network* lanky_download();
 
-/// Error(unsupported) with the loader's reason and what to install, where it cannot be opened.
-std::unique_ptr<Network> open_network();
+/// Opens the module when first used. Error(unsupported) then, with the loader's reason and what to
+/// install, where it cannot be opened.
+std::unique_ptr<Network> make_network();
 
 }  // namespace lanky::collection

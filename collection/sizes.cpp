@@ -28,10 +28,10 @@ std::int64_t estimated_bytes(const Entry& entry) {
 }
 
 std::vector<std::int64_t> ask_bytes(const std::vector<Entry>& entries, const Site& site,
-                                    const std::function<void(std::size_t)>& tick) {
+                                    const std::function<void(std::size_t, std::size_t)>& tick) {
   std::vector<std::unique_ptr<Job>> jobs;
   std::vector<const SmallRequest*> requests;
-  const std::unique_ptr<Network> network = open_network();  // ends before what it calls
+  const std::unique_ptr<Network> network = make_network();  // ends before what it calls
   Session session(*network, site.stall_seconds);
   for (const Entry& entry : entries) {
     auto request = std::make_unique<SmallRequest>(
@@ -40,8 +40,9 @@ std::vector<std::int64_t> ask_bytes(const std::vector<Entry>& entries, const Sit
     jobs.push_back(std::move(request));
   }
   run_jobs(*network, jobs, site.connections, [&] {
-    tick(static_cast<std::size_t>(
-        std::count_if(requests.begin(), requests.end(), [](auto* r) { return r->done(); })));
+    const auto answers =
+        std::count_if(requests.begin(), requests.end(), [](auto* r) { return r->done(); });
+    tick(static_cast<std::size_t>(answers), requests.size());
   });
   std::vector<std::int64_t> bytes;
   for (const SmallRequest* request : requests)

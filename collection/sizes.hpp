@@ -14,9 +14,10 @@ namespace lanky::collection {
 /// or so.
 std::int64_t estimated_bytes(const Entry& entry);
 
-/// As the server says, in the order of `entries`; -1 where it does not tell. `tick` gets the number
-/// of answers so far. Error(unsupported) without libcurl, Error(io) without a network.
+/// As the server says, in the order of `entries`; -1 where it does not tell. `tick` gets the
+/// numbers of answers so far and of entries. Error(unsupported) without libcurl, Error(io) without
+/// a network.
 std::vector<std::int64_t> ask_bytes(const std::vector<Entry>& entries, const Site& site,
-                                    const std::function<void(std::size_t)>& tick);
+                                    const std::function<void(std::size_t, std::size_t)>& tick);
 
 }  // namespace lanky::collection

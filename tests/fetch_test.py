@@ -571,6 +571,23 @@ class Misbehaving(Fetch):
         self.assertGreater(time.monotonic() - begin, 1)
         self.assertIn("HTTP 503 (unavailable); again in 1.0 s (1 of 5)", ran.err)
 
+    def test_a_server_that_asks_for_a_long_pause(self):
+        self.server.faults[self.path("HB/west0479")] = [status(429, Retry_After="86400")] * 9
+        ran = self.fetch("west0479")
+        self.assertEqual(ran.code, 1)
+        self.assertEqual(len(self.server.asked(self.path("HB/west0479"))), 1)
+        self.assertIn("HTTP 429 (too many requests), to be asked again in 86400 s", ran.err)
+
+    def test_redirects_in_a_circle(self):
+        circle = status(302, Location=self.path("HB/west0479"))
+        self.server.faults[self.path("HB/west0479")] = [circle] * 99
+        content = self.offer("HB/1138_bus")
+        ran = self.fetch("west0479", "1138_bus")
+        self.assertEqual(ran.code, 1)
+        self.assertIn("HB/west0479 failed: HTTP 302", ran.err)
+        self.assert_files(["HB/1138_bus"])
+        self.assertTrue(self.cached("HB/1138_bus").read_bytes() == content)
+
     def test_a_checksum_that_is_late(self):
         content = self.offer("HB/west0479")
         self.server.faults[self.path("HB/west0479") + ".md5"] = [status(503), cut(5)]
@@ -580,7 +597,7 @@ class Misbehaving(Fetch):
     def test_a_line_that_stalls(self):
         content = self.offer("HB/west0479")
         self.server.faults[self.path("HB/west0479")] = [stall(20000)]
-        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", "--timeout", "1"))
+        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", "--timeout", "0.5"))
         self.assertEqual(self.server.asked(self.path("HB/west0479"))[1]["Range"], "bytes=20000-")
 
 
@@ -666,13 +683,23 @@ class Unreachable(Fetch):
         self.assertEqual(ran.err.count("\n"), 1)
         self.assertIn("libcurl4", ran.err)
         self.assertIn(MODULE, ran.err)
-        self.assertFalse(self.cache.exists())
+        self.assertEqual([p for p in self.cache.rglob("*") if p.is_file()], [])
         ran = self.fetch("--dry-run", "west0479", program=program)
         self.assertEqual(ran.code, 0, ran.err)
         self.assertIn("estimated from nnz", ran.out)
+        ran = self.fetch("--list", "--where", "kind ~ circuit", program=program)
+        self.assertEqual(ran.code, 0, ran.err)
         shutil.copy(LANKY.parent / MODULE, program.parent)
         content = self.offer("HB/west0479")
         self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", program=program))
+        (self.folder / MODULE).unlink()
+        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", program=program))
+
+    def test_addresses_that_are_none_are_one_error(self):
+        for url in ("gopherus://x", "http://"):
+            ran = self.fetch("--where", "nnz < 1e6", url=url)
+            self.assertEqual(ran.code, 1)
+            self.assertRegex(ran.err, r"\Alanky: cannot reach .*\n\Z")
 
 
 class Index(Fetch):

@@ -1,11 +1,11 @@
 // lanky fetch: matrices of the SuiteSparse Matrix Collection, into the cache.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <lanky/error.hpp>
-#include <map>
+#include <limits>
 #include <memory>
+#include <numeric>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -74,37 +74,52 @@ void require_choice(const FetchOptions& options) {
 
 /// What archives that are not in the cache would take.
 struct Sizes {
-  std::vector<std::int64_t> bytes;  // of each entry; 0 of those in the cache
-  std::size_t estimated = 0;        // how many are estimates
-  std::string why;                  // no server was asked: why
+  std::vector<std::int64_t> bytes;  // of the first entries; 0 of those in the cache
+  std::vector<bool> estimated;
+  std::string why;  // no server was asked: why
 };
 
-/// The server's answers, where a server can be asked.
-std::vector<std::int64_t> answers(const std::vector<Entry>& entries, const FetchOptions& options,
-                                  std::string& why) {
+std::int64_t sum_of(const std::vector<std::int64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+/// The server's answers, where it can be asked.
+std::vector<std::int64_t> ask(const std::vector<Entry>& entries, const FetchOptions& options,
+                              std::string& why) {
+  std::vector<std::int64_t> bytes(entries.size(), -1);
+  if (!why.empty()) return bytes;
   try {
-    return collection::ask_bytes(entries, options.site, [](std::size_t) {});
+    bytes = collection::ask_bytes(entries, options.site, print_asked);
   } catch (const Error& error) {
     why = error.what();
-    return std::vector<std::int64_t>(entries.size(), -1);
+  }
+  print_asked(0, 0);
+  return bytes;
+}
+
+/// Appends the sizes of some entries.
+void append(Sizes& sizes, const std::vector<Entry>& entries, const FetchOptions& options) {
+  std::vector<Entry> missing = entries;
+  std::erase_if(missing, [&](const Entry& e) { return is_cached(e, options.folder()); });
+  const std::vector<std::int64_t> told = ask(missing, options, sizes.why);
+  std::size_t next = 0;
+  for (const Entry& entry : entries) {
+    const bool is_missing = next < missing.size() && missing[next].id == entry.id;
+    const std::int64_t bytes = is_missing ? told[next++] : 0;
+    sizes.estimated.push_back(bytes < 0);
+    sizes.bytes.push_back(bytes < 0 ? collection::estimated_bytes(entry) : bytes);
   }
 }
 
-Sizes sizes_of(const std::vector<Entry>& entries, const FetchOptions& options) {
-  std::vector<Entry> missing;
-  for (const Entry& entry : entries) {
-    if (!is_cached(entry, options.folder())) missing.push_back(entry);
-  }
+/// Of the first entries, in steps of some, as many as it takes to be beyond `most` bytes.
+Sizes sizes_of(const std::vector<Entry>& entries, const FetchOptions& options, double most) {
+  constexpr std::size_t kStep = 64;
   Sizes sizes;
-  const std::vector<std::int64_t> asked = answers(missing, options, sizes.why);
-  auto next = missing.begin();
-  for (const Entry& entry : entries) {
-    const bool is_missing = next != missing.end() && next->id == entry.id;
-    const std::int64_t told =
-        is_missing ? asked[static_cast<std::size_t>(next - missing.begin())] : 0;
-    sizes.bytes.push_back(told < 0 ? collection::estimated_bytes(entry) : told);
-    sizes.estimated += told < 0 ? 1 : 0;
-    if (is_missing) ++next;
+  while (sizes.bytes.size() < entries.size() && static_cast<double>(sum_of(sizes.bytes)) <= most) {
+    const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(sizes.bytes.size());
+    const std::size_t left = entries.size() - sizes.bytes.size();
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kStep, left));
+    append(sizes, {begin, end}, options);
   }
   return sizes;
 }
@@ -118,21 +133,38 @@ std::size_t that_fit(const Sizes& sizes, double most) {
   return count;
 }
 
-void print_sizes(const std::vector<Entry>& entries, const Sizes& sizes, const fs::path& folder) {
-  std::int64_t sum = 0;
+/// Keeps the entries that --max-bytes lets through; their sizes.
+Sizes cut(std::vector<Entry>& entries, const FetchOptions& options) {
+  const double most = options.max_bytes.empty() ? std::numeric_limits<double>::infinity()
+                                                : *collection::parse_quantity(options.max_bytes);
+  Sizes sizes = sizes_of(entries, options, most);
+  const std::size_t fit = that_fit(sizes, most);
+  if (fit < entries.size())
+    warn(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
+         " archives are beyond --max-bytes " + options.max_bytes);
+  entries.resize(fit);
+  sizes.bytes.resize(fit);
+  sizes.estimated.resize(fit);
+  return sizes;
+}
+
+int print_sizes(const std::vector<Entry>& entries, const Sizes& sizes, const fs::path& folder) {
   std::size_t there = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool cached = is_cached(entries[i], folder);
-    std::printf("%-8s %10s  %s\n", cached ? "there" : "to fetch",
-                cached ? "" : bytes_text(sizes.bytes[i]).c_str(), entries[i].full_name().c_str());
+    const std::string bytes = (sizes.estimated[i] ? "about " : "") + bytes_text(sizes.bytes[i]);
+    std::printf("%-8s %14s  %s\n", cached ? "there" : "to fetch", cached ? "" : bytes.c_str(),
+                entries[i].full_name().c_str());
     there += cached ? 1 : 0;
-    sum += sizes.bytes[i];
   }
+  const auto estimated = std::count(sizes.estimated.begin(), sizes.estimated.end(), true);
   std::printf("%zu archives: %zu there, %zu to fetch, %s%s\n", entries.size(), there,
-              entries.size() - there, sizes.estimated > 0 ? "about " : "", bytes_text(sum).c_str());
-  if (sizes.estimated > 0)
-    std::printf("%zu of these sizes are estimated from nnz%s%s\n", sizes.estimated,
+              entries.size() - there, estimated > 0 ? "about " : "",
+              bytes_text(sum_of(sizes.bytes)).c_str());
+  if (estimated > 0)
+    std::printf("%td of these sizes are estimated from nnz%s%s\n", estimated,
                 sizes.why.empty() ? "" : ": ", sizes.why.c_str());
+  return kOk;
 }
 
 int fetch_all(const std::vector<Entry>& entries, const FetchOptions& options) {
@@ -150,16 +182,6 @@ int fetch_all(const std::vector<Entry>& entries, const FetchOptions& options) {
   }
 }
 
-/// Keeps the entries that --max-bytes lets through.
-void cut(std::vector<Entry>& entries, Sizes& sizes, const std::string& max_bytes) {
-  const std::size_t fit = that_fit(sizes, *collection::parse_quantity(max_bytes));
-  if (fit < entries.size())
-    warn(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
-         " archives are beyond --max-bytes " + max_bytes);
-  entries.resize(fit);
-  sizes.bytes.resize(fit);
-}
-
 int run_fetch(const FetchOptions& options) {
   require_choice(options);
   const collection::Selection selection = selection_of(options);
@@ -169,12 +191,8 @@ int run_fetch(const FetchOptions& options) {
   if (entries.empty())
     warn("none of " + std::to_string(index.entries.size()) + " matrices is selected");
   if (options.dry_run || !options.max_bytes.empty()) {
-    Sizes sizes = sizes_of(entries, options);
-    if (!options.max_bytes.empty()) cut(entries, sizes, options.max_bytes);
-    if (options.dry_run && !options.list) {
-      print_sizes(entries, sizes, options.folder());
-      return kOk;
-    }
+    const Sizes sizes = cut(entries, options);
+    if (options.dry_run && !options.list) return print_sizes(entries, sizes, options.folder());
   }
   if (options.list) {
     print_table(entries, options.folder());
