@@ -1,8 +1,7 @@
 #include "collection/origin.hpp"
 
 #include <charconv>
-#include <lanky/error.hpp>
-#include <sstream>
+#include <fstream>
 
 #include "collection/text_file.hpp"
 #include "core/text.hpp"
@@ -31,9 +30,7 @@ std::filesystem::path origin_path(const std::filesystem::path& file) {
 }
 
 std::optional<Origin> read_origin(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!is_regular_file(origin_path(file), ignored)) return std::nullopt;
-  std::istringstream lines(read_text(origin_path(file)));
+  std::ifstream lines(origin_path(file));
   Origin origin;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t blank = line.find(' ');

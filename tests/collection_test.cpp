@@ -395,6 +395,7 @@ TEST(CollectionGzip, KnowsWholeDamagedAndOtherFiles) {
   flipped[flipped.size() - 6] ^= 1;  // of the checksum
   EXPECT_NE(fault_of_gzip(folder.file("flipped", flipped)).find("damaged"), std::string::npos);
   EXPECT_EQ(fault_of_gzip(folder.file("page", "<html>no such matrix</html>")), "is no gzip file");
+  EXPECT_EQ(fault_of_gzip(folder.file("empty", "")), "is empty");
   EXPECT_EQ(fault_of_gzip(folder.path() / "absent"), "cannot be opened");
 }
 

@@ -1,22 +1,20 @@
 // lanky fetch: matrices of the SuiteSparse Matrix Collection, into the cache.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <lanky/error.hpp>
 #include <limits>
 #include <memory>
-#include <numeric>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fetch_report.hpp"
+#include "cli/fetch_sizes.hpp"
 #include "cli/signals.hpp"
 #include "collection/cache.hpp"
 #include "collection/fetch.hpp"
 #include "collection/index_source.hpp"
 #include "collection/quantity.hpp"
 #include "collection/select.hpp"
-#include "collection/sizes.hpp"
 
 namespace lanky::cli {
 
@@ -72,99 +70,17 @@ void require_choice(const FetchOptions& options) {
                 "--dry-run show what there is");
 }
 
-/// What archives that are not in the cache would take.
-struct Sizes {
-  std::vector<std::int64_t> bytes;  // of the first entries; 0 of those in the cache
-  std::vector<bool> estimated;
-  std::string why;  // no server was asked: why
-};
-
-std::int64_t sum_of(const std::vector<std::int64_t>& bytes) {
-  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
-}
-
-/// The server's answers, where it can be asked.
-std::vector<std::int64_t> ask(const std::vector<Entry>& entries, const FetchOptions& options,
-                              std::string& why) {
-  std::vector<std::int64_t> bytes(entries.size(), -1);
-  if (!why.empty()) return bytes;
-  try {
-    bytes = collection::ask_bytes(entries, options.site, print_asked);
-  } catch (const Error& error) {
-    why = error.what();
-  }
-  print_asked(0, 0);
-  return bytes;
-}
-
-/// Appends the sizes of some entries.
-void append(Sizes& sizes, const std::vector<Entry>& entries, const FetchOptions& options) {
-  std::vector<Entry> missing = entries;
-  std::erase_if(missing, [&](const Entry& e) { return is_cached(e, options.folder()); });
-  const std::vector<std::int64_t> told = ask(missing, options, sizes.why);
-  std::size_t next = 0;
-  for (const Entry& entry : entries) {
-    const bool is_missing = next < missing.size() && missing[next].id == entry.id;
-    const std::int64_t bytes = is_missing ? told[next++] : 0;
-    sizes.estimated.push_back(bytes < 0);
-    sizes.bytes.push_back(bytes < 0 ? collection::estimated_bytes(entry) : bytes);
-  }
-}
-
-/// Of the first entries, in steps of some, as many as it takes to be beyond `most` bytes.
-Sizes sizes_of(const std::vector<Entry>& entries, const FetchOptions& options, double most) {
-  constexpr std::size_t kStep = 64;
-  Sizes sizes;
-  while (sizes.bytes.size() < entries.size() && static_cast<double>(sum_of(sizes.bytes)) <= most) {
-    const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(sizes.bytes.size());
-    const std::size_t left = entries.size() - sizes.bytes.size();
-    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kStep, left));
-    append(sizes, {begin, end}, options);
-  }
-  return sizes;
-}
-
-/// How many of the first entries together take at most that.
-std::size_t that_fit(const Sizes& sizes, double most) {
-  double sum = 0;
-  std::size_t count = 0;
-  while (count < sizes.bytes.size() && sum + static_cast<double>(sizes.bytes[count]) <= most)
-    sum += static_cast<double>(sizes.bytes[count++]);
-  return count;
-}
-
 /// Keeps the entries that --max-bytes lets through; their sizes.
 Sizes cut(std::vector<Entry>& entries, const FetchOptions& options) {
   const double most = options.max_bytes.empty() ? std::numeric_limits<double>::infinity()
                                                 : *collection::parse_quantity(options.max_bytes);
-  Sizes sizes = sizes_of(entries, options, most);
-  const std::size_t fit = that_fit(sizes, most);
+  Sizes sizes = sizes_within(most, entries, options.folder(), options.site);
+  const std::size_t fit = sizes.bytes.size();
   if (fit < entries.size())
     warn(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
          " archives are beyond --max-bytes " + options.max_bytes);
   entries.resize(fit);
-  sizes.bytes.resize(fit);
-  sizes.estimated.resize(fit);
   return sizes;
-}
-
-int print_sizes(const std::vector<Entry>& entries, const Sizes& sizes, const fs::path& folder) {
-  std::size_t there = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool cached = is_cached(entries[i], folder);
-    const std::string bytes = (sizes.estimated[i] ? "about " : "") + bytes_text(sizes.bytes[i]);
-    std::printf("%-8s %14s  %s\n", cached ? "there" : "to fetch", cached ? "" : bytes.c_str(),
-                entries[i].full_name().c_str());
-    there += cached ? 1 : 0;
-  }
-  const auto estimated = std::count(sizes.estimated.begin(), sizes.estimated.end(), true);
-  std::printf("%zu archives: %zu there, %zu to fetch, %s%s\n", entries.size(), there,
-              entries.size() - there, estimated > 0 ? "about " : "",
-              bytes_text(sum_of(sizes.bytes)).c_str());
-  if (estimated > 0)
-    std::printf("%td of these sizes are estimated from nnz%s%s\n", estimated,
-                sizes.why.empty() ? "" : ": ", sizes.why.c_str());
-  return kOk;
 }
 
 int fetch_all(const std::vector<Entry>& entries, const FetchOptions& options) {
@@ -192,7 +108,10 @@ int run_fetch(const FetchOptions& options) {
     warn("none of " + std::to_string(index.entries.size()) + " matrices is selected");
   if (options.dry_run || !options.max_bytes.empty()) {
     const Sizes sizes = cut(entries, options);
-    if (options.dry_run && !options.list) return print_sizes(entries, sizes, options.folder());
+    if (options.dry_run && !options.list) {
+      print_sizes(entries, sizes, options.folder());
+      return kOk;
+    }
   }
   if (options.list) {
     print_table(entries, options.folder());
@@ -215,8 +134,9 @@ void add_choice(CLI::App& fetch, FetchOptions& options) {
                   "matrices that a filter is true of, as in\n"
                   "'nnz in 1e5..1e8 and kind ~ circuit and square' (docs/fetch.md)")
       ->type_name("FILTER");
-  fetch.add_option("--sort", options.sort, "fewest entries first, or by GROUP/NAME")
-      ->check(CLI::IsMember({"nnz", "name"}));
+  fetch.add_option("--sort", options.sort, "nnz: fewest entries first; name: by GROUP/NAME")
+      ->check(CLI::IsMember({"nnz", "name"}), "")
+      ->type_name("ORDER");
   fetch.add_option("--limit", options.limit, "the first so many of them")
       ->check(CLI::PositiveNumber, "");
   fetch
@@ -244,7 +164,7 @@ void add_places(CLI::App& fetch, FetchOptions& options) {
 
 void add_transfer(CLI::App& fetch, FetchOptions& options) {
   fetch.add_option("--connections", options.site.connections, "archives fetched at once")
-      ->check(CLI::Range(1, 64))
+      ->check(CLI::Range(1, 64), "")
       ->capture_default_str();
   fetch
       .add_option("--retries", options.site.retry.retries,

@@ -66,12 +66,6 @@ std::string bytes_text(std::int64_t bytes) {
   return text;
 }
 
-void print_asked(std::size_t answers, std::size_t of) {
-  if (isatty(STDERR_FILENO) != 1) return;
-  std::fputs("\r\033[K", stderr);
-  if (of > 0) std::fprintf(stderr, "%zu of %zu sizes", answers, of);
-}
-
 void print_table(const std::vector<Entry>& entries, const std::filesystem::path& cache) {
   std::printf("%5s  %-*s %10s %10s %12s  %-6s %s\n", "id", kWidestName, "matrix", "rows", "cols",
               "nnz", "cached", "kind");

@@ -15,9 +15,6 @@ namespace lanky::cli {
 /// "22.8 MB"
 std::string bytes_text(std::int64_t bytes);
 
-/// On a terminal: how many sizes were told so far; nothing where `of` is 0.
-void print_asked(std::size_t answers, std::size_t of);
-
 /// A table of matrices, on standard output.
 void print_table(const std::vector<collection::Entry>& entries, const std::filesystem::path& cache);
 
