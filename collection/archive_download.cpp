@@ -42,7 +42,7 @@ std::string parse_md5(std::string_view text) {
     const std::size_t begin = lower.find_first_not_of(" \t\r\n=()*", end);
     if (begin == std::string::npos) break;
     end = std::min(lower.find_first_of(" \t\r\n=()*", begin), lower.size());
-    const std::string word = lower.substr(begin, end - begin);
+    std::string word = lower.substr(begin, end - begin);
     if (word.size() == kDigits && word.find_first_not_of(kHexadecimal) == std::string::npos)
       return word;
   }

@@ -21,7 +21,7 @@ fs::path folder_of_variable(const char* variable) {
 }  // namespace
 
 fs::path cache_folder() {
-  if (const fs::path own = folder_of_variable("LANKY_CACHE"); !own.empty()) return own;
+  if (fs::path own = folder_of_variable("LANKY_CACHE"); !own.empty()) return own;
   // The XDG base directory specification: a relative path is to be ignored.
   if (const fs::path xdg = folder_of_variable("XDG_CACHE_HOME"); xdg.is_absolute())
     return xdg / "lanky";

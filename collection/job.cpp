@@ -31,9 +31,8 @@ void Session::see(const Request& request, const Reply& reply) {
 
 void run_jobs(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, int at_once,
               const std::function<void()>& tick) {
-  using Clock = std::chrono::steady_clock;
   std::list<Job*> begun;
-  Clock::time_point ticked;
+  std::chrono::steady_clock::time_point ticked;
   auto next = jobs.begin();
   const auto turn = [](const Job* job) { return job->takes_turn(); };
   while (next != jobs.end() || !begun.empty()) {
@@ -46,8 +45,9 @@ void run_jobs(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, i
       job->advance();
     begun.remove_if([](const Job* job) { return job->done(); });
     if (!begun.empty()) network.wait(kWaitMilliseconds);
-    if (Clock::now() - ticked < kTick) continue;
-    ticked = Clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - ticked < kTick) continue;
+    ticked = now;
     tick();
   }
   tick();

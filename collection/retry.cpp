@@ -55,9 +55,10 @@ Verdict judge(const Reply& reply) {
 
 std::string reason(const Reply& reply) {
   if (reply.fault != Fault::none) return reply.message;
-  const std::string status = concat("HTTP ", reply.status, meaning(reply.status));
-  if (reply.retry_after <= kMostRetryAfter) return status;
-  return concat(status, ", to be asked again in ", reply.retry_after, " s");
+  std::string text = concat("HTTP ", reply.status, meaning(reply.status));
+  if (reply.retry_after > kMostRetryAfter)
+    text += concat(", to be asked again in ", reply.retry_after, " s");
+  return text;
 }
 
 bool Attempts::again(std::int64_t retry_after) {

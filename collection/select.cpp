@@ -38,7 +38,7 @@ std::vector<const Entry*> find_all(const Index& index, const std::string& name) 
   return exact.empty() ? alike : exact;
 }
 
-const Entry& find(const Index& index, const std::string& name) {
+const Entry& find_one(const Index& index, const std::string& name) {
   const std::vector<const Entry*> found = find_all(index, name);
   if (found.empty()) fail_unknown(index, name);
   if (found.size() > 1)
@@ -52,7 +52,7 @@ std::vector<Entry> named(const Index& index, const std::vector<std::string>& nam
   std::set<std::int64_t> ids;
   std::vector<Entry> entries;
   for (const std::string& name : names) {
-    const Entry& entry = find(index, name);
+    const Entry& entry = find_one(index, name);
     if (ids.insert(entry.id).second) entries.push_back(entry);
   }
   return entries;

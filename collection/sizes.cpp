@@ -45,6 +45,7 @@ std::vector<std::int64_t> ask_bytes(const std::vector<Entry>& entries, const Sit
     tick(static_cast<std::size_t>(answers), requests.size());
   });
   std::vector<std::int64_t> bytes;
+  bytes.reserve(requests.size());
   for (const SmallRequest* request : requests)
     bytes.push_back(content_length(*request));
   return bytes;

@@ -39,7 +39,7 @@ struct FetchOptions {
   fs::path folder() const { return cache.empty() ? collection::cache_folder() : fs::path(cache); }
 };
 
-void warn(const std::string& text) {
+void tell(const std::string& text) {
   std::fprintf(stderr, "lanky: %s\n", text.c_str());
 }
 
@@ -51,7 +51,7 @@ collection::Filter parse_where(const std::string& text) {
   }
 }
 
-collection::Selection selection_of(const FetchOptions& options) {
+collection::Selection selection_from(const FetchOptions& options) {
   collection::Selection selection;
   selection.names = options.names;
   selection.where = parse_where(options.where);
@@ -77,7 +77,7 @@ Sizes cut(std::vector<Entry>& entries, const FetchOptions& options) {
   Sizes sizes = sizes_within(most, entries, options.folder(), options.site);
   const std::size_t fit = sizes.bytes.size();
   if (fit < entries.size())
-    warn(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
+    tell(std::to_string(entries.size() - fit) + " of " + std::to_string(entries.size()) +
          " archives are beyond --max-bytes " + options.max_bytes);
   entries.resize(fit);
   return sizes;
@@ -93,19 +93,19 @@ int fetch_all(const std::vector<Entry>& entries, const FetchOptions& options) {
   } catch (const Error& error) {
     report.clear();
     if (error.code() != ErrorCode::io) throw;
-    warn(error.what());
+    tell(error.what());
     return kFailed;
   }
 }
 
 int run_fetch(const FetchOptions& options) {
   require_choice(options);
-  const collection::Selection selection = selection_of(options);
+  const collection::Selection selection = selection_from(options);
   const collection::Index index =
-      collection::obtain_index(options.index, options.folder(), options.site, warn);
+      collection::obtain_index(options.index, options.folder(), options.site, tell);
   std::vector<Entry> entries = select(index, selection);
   if (entries.empty())
-    warn("none of " + std::to_string(index.entries.size()) + " matrices is selected");
+    tell("none of " + std::to_string(index.entries.size()) + " matrices is selected");
   if (options.dry_run || !options.max_bytes.empty()) {
     const Sizes sizes = cut(entries, options);
     if (options.dry_run && !options.list) {
