@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <exception>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
@@ -33,6 +34,13 @@ struct FreeList {
 
 void require(bool success, const char* what) {
   if (!success) throw Error(ErrorCode::device, std::string("libcurl: ") + what);
+}
+
+/// Of the authorities that users trust instead of the system's, as the curl program takes it; or
+/// null.
+const char* certificate_file() {
+  const char* own = std::getenv("CURL_CA_BUNDLE");
+  return own != nullptr ? own : std::getenv("SSL_CERT_FILE");
 }
 
 std::string lower_case(std::string text) {
@@ -84,6 +92,7 @@ class Exchange {
     // A connection each: streams of HTTP/2 would share one.
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_CONNECTTIMEOUT_MS, std::lround(request.stall_seconds * 1000));
+    if (const char* certificates = certificate_file()) set(CURLOPT_CAINFO, certificates);
     set(CURLOPT_NOPROGRESS, 0L);
     set(CURLOPT_XFERINFOFUNCTION, &Exchange::on_progress);
     set(CURLOPT_XFERINFODATA, static_cast<void*>(this));

@@ -15,6 +15,7 @@ import random
 import resource
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tarfile
@@ -260,12 +261,15 @@ class Fetch(unittest.TestCase):
     def cached(self, name):
         return self.cache / "suitesparse" / f"{name}.tar.gz"
 
-    def start(self, *arguments, url=None, index=DATA / "ssstats.csv", program=LANKY, **options):
+    def start(self, *arguments, url=None, index=DATA / "ssstats.csv", program=LANKY, trusted=None,
+              **options):
         command = [program, "fetch", "--cache", self.cache, "--mirror", url or self.server.url,
                    "--pause", "0.02"]
         if index:
             command += ["--index", index]
         environment = {**os.environ, "no_proxy": "*", "LANKY_CACHE": "/nonexistent"}
+        if trusted:
+            environment["CURL_CA_BUNDLE"] = str(trusted)
         return subprocess.Popen([str(a) for a in [*command, *arguments]], env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
@@ -706,6 +710,25 @@ class Unreachable(Fetch):
             ran = self.fetch("--where", "nnz < 1e6", url=url)
             self.assertEqual(ran.code, 1)
             self.assertRegex(ran.err, r"\Alanky: cannot reach .*\n\Z")
+
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+    def test_certificates_are_checked(self):
+        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-subj", "/CN=localhost", "-days", "2",
+                        "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        content = self.offer("HB/west0479")
+        url = self.server.url.replace("http://127.0.0.1", "https://localhost")
+        ran = self.fetch("west0479", url=url)
+        self.assertEqual(ran.code, 1)
+        self.assertRegex(ran.err, r"\Alanky: cannot reach .*certificate.*\n\Z")
+        self.assertEqual(self.server.requests, [])
+        ran = self.fetch("west0479", url=url, trusted=certificate)
+        self.assert_fetched({"HB/west0479": content}, ran)
 
 
 class Index(Fetch):
