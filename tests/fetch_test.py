@@ -489,15 +489,44 @@ class Misbehaving(Fetch):
         self.assertEqual(self.server.asked(self.path("HB/west0479"))[1]["Range"], "bytes=20000-")
 
     def test_servers_that_do_not_heed_if_range(self):
-        self.offer("HB/west0479", md5=False)
-        new = archive("west0479b", 50000)
+        new = self.offer("HB/west0479")[::-1]  # as long as the old one
+        self.offer_md5("HB/west0479", new)
 
         def changed(handler):
             handler.server.files[handler.path] = File(new)
             handler.heed_if_range = False
 
         self.server.faults[self.path("HB/west0479")] = [cut(20000), changed]
-        self.assert_fetched({"HB/west0479": new}, self.fetch("west0479"))
+        ran = self.fetch("west0479")
+        self.assert_fetched({"HB/west0479": new}, ran)
+        self.assertIn("the server has other bytes", ran.err)
+
+    def test_what_a_redirect_says_of_itself_is_not_of_the_file(self):
+        content = self.offer("HB/west0479", md5=False)
+        self.server.files["/elsewhere"] = File(content, etag="")
+        redirect = status(302, Location="/elsewhere", ETag='"of the redirect"')
+        self.server.faults = {self.path("HB/west0479"): [redirect] * 2, "/elsewhere": [cut(20000)]}
+        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479"))
+        self.assertNotIn("Range", self.server.asked("/elsewhere")[1])
+
+    def test_a_file_that_shrank(self):
+        self.offer("HB/west0479", md5=False)
+        new = archive("west0479b", 5000)
+        self.server.faults[self.path("HB/west0479")] = [cut(20000), becomes(File(new))]
+        self.assert_fetched({"HB/west0479": new}, self.fetch("west0479", "--retries", "1"))
+
+    def test_a_part_of_another_mirror_is_dropped(self):
+        self.offer("HB/west0479", md5=False, etag='"same"')
+        self.server.faults[self.path("HB/west0479")] = [cut(20000)]
+        self.assertEqual(self.fetch("west0479", "--retries", "0").code, 1)
+        self.assertEqual(self.cached("HB/west0479").with_suffix(".gz.part").stat().st_size, 20000)
+        other = Server()
+        self.addCleanup(other.server_close)
+        self.addCleanup(other.shutdown)
+        content = archive("west0479b", 50000)
+        other.files[self.path("HB/west0479")] = File(content, etag='"same"')
+        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", url=other.url))
+        self.assertNotIn("Range", other.asked(self.path("HB/west0479"))[0])
 
     def test_servers_without_ranges(self):
         content = self.offer("HB/west0479")
@@ -507,7 +536,9 @@ class Misbehaving(Fetch):
     def test_another_range_than_asked_for(self):
         content = self.offer("HB/west0479")
         self.server.faults[self.path("HB/west0479")] = [cut(20000), wrong_range]
-        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479"))
+        ran = self.fetch("west0479")
+        self.assert_fetched({"HB/west0479": content}, ran)
+        self.assertIn("the server has other bytes", ran.err)
         asked = self.server.asked(self.path("HB/west0479"))
         self.assertEqual([h.get("Range") for h in asked], [None, "bytes=20000-", None])
 
