@@ -106,9 +106,10 @@ int run_fetch(const FetchOptions& options) {
   std::vector<Entry> entries = select(index, selection);
   if (entries.empty())
     tell("none of " + std::to_string(index.entries.size()) + " matrices is selected");
-  if (options.dry_run || !options.max_bytes.empty()) {
+  const bool told = options.dry_run && !options.list;
+  if (told || !options.max_bytes.empty()) {
     const Sizes sizes = cut(entries, options);
-    if (options.dry_run && !options.list) {
+    if (told) {
       print_sizes(entries, sizes, options.folder());
       return kOk;
     }
