@@ -20,5 +20,7 @@ void add_info(CLI::App& app, Action& action);
 void add_merge(CLI::App& app, Action& action);
 /// spmv, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
+/// fetch: matrices of the SuiteSparse collection.
+void add_fetch(CLI::App& app, Action& action);
 
 }  // namespace lanky::cli

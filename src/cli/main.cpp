@@ -26,6 +26,7 @@ constexpr char kExamples[] =
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky batch --spmv core --dtype f64,f32,f16,bf16 --json spmv.jsonl\n"
+    "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
@@ -34,10 +35,11 @@ constexpr char kExamples[] =
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
     "     a line that says so\n"
-    "  1  a result was wrong, a case of a batch failed, or the vendor's library did\n"
+    "  1  a result was wrong, a case of a batch failed, or the vendor's library did; or a matrix\n"
+    "     was not fetched\n"
     "  2  wrong usage\n"
-    "  3  the one matrix or grid asked for cannot be read or is not supported, or the file for\n"
-    "     JSON lines cannot be written\n"
+    "  3  the one matrix, grid or index asked for cannot be read or is not supported, or the file\n"
+    "     for JSON lines cannot be written\n"
     "  4  no such device\n"
     "  5  out of memory, or an error of the device or the system\n"
     "  128 + N  ended by signal N";
@@ -56,6 +58,7 @@ int run(CLI::App& app, int argc, char** argv) {
   add_info(app, action);
   add_measuring(app, action, argc, argv);
   add_merge(app, action);
+  add_fetch(app, action);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;

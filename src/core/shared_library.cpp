@@ -2,11 +2,22 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+
 namespace lanky {
 
-SharedLibrary::SharedLibrary(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+std::string module_path(const std::string& file) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const auto& path : {folder / file, folder / "../lib" / file}) {
+    if (exists(path, ignored)) return path.string();
+  }
+  return file;
+}
+
+SharedLibrary::SharedLibrary(std::initializer_list<std::string> names) {
+  for (const std::string& name : names) {
+    handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) return;
     const char* message = dlerror();
     if (failure_.empty() && message != nullptr) failure_ = message;

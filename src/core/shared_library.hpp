@@ -6,10 +6,14 @@
 
 namespace lanky {
 
+/// Where a module of lanky's own ("liblanky_vendor.so") stands: beside the program, in ../lib, or
+/// wherever the loader finds it.
+std::string module_path(const std::string& file);
+
 class SharedLibrary {
  public:
   /// Opens the first of `names` that can be; loaded() tells whether one was.
-  SharedLibrary(std::initializer_list<const char*> names);
+  SharedLibrary(std::initializer_list<std::string> names);
 
   bool loaded() const noexcept { return handle_ != nullptr; }
   /// The loader's message where none could be opened.
