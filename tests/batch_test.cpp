@@ -40,7 +40,7 @@ TEST_F(Batch, ACrashCostsOneMatrix) {
   const char* reason[] = {"",
                           "signal 11 (Segmentation fault) during rows11 f64",
                           "took longer than 2 s during rows12 f64",
-                          "more than 1.07 GB, during rows13 f64",
+                          "more than 1 GB, during rows13 f64",
                           "the worker ended with code 7 during rows14 f64",
                           "",
                           ""};
@@ -231,6 +231,39 @@ TEST_F(Batch, OtherHardwareIsNotJoinedUnlessTold) {
   const Ran broken = lanky("merge " + write("three.jsonl", "milk\nbutter\n") + " -o " + joined);
   EXPECT_EQ(broken.exit_code, 3);
   EXPECT_NE(broken.err.find("three.jsonl:1: is no line of results"), std::string::npos);
+}
+
+TEST_F(Batch, AFilterTakesWhatTheCacheHas) {
+  const std::filesystem::path cache = folder_ / "cache";
+  std::filesystem::create_directories(cache / "suitesparse" / "HB");
+  write("cache/suitesparse/ssstats.csv",
+        "3\n31-Oct-2026\n"
+        "HB,small,3,3,4,1,0,0,0,0,0,structural problem,4\n"
+        "HB,absent,3,3,4,1,0,0,0,0,0,structural problem,4\n"
+        "HB,other,3,3,4,1,0,0,0,0,0,circuit simulation problem,4\n");
+  std::filesystem::create_directory(folder_ / "small");
+  matrix("small/small.mtx");
+  ASSERT_EQ(shell("tar czf " + (cache / "suitesparse/HB/small.tar.gz").string() + " -C " +
+                  folder_.string() + " small")
+                .exit_code,
+            0);
+  const std::string from = " --cache " + cache.string();
+  const Ran ran = batch("--no-vendor --where 'kind ~ structural'" + from);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> matrices = of_kind("matrix");
+  ASSERT_EQ(matrices.size(), 2U);
+  EXPECT_EQ(matrices[0]["case"], "absent");
+  EXPECT_EQ(matrices[0]["status"], "skipped");
+  EXPECT_NE(matrices[0]["reason"].get<std::string>().find("lanky fetch HB/absent"),
+            std::string::npos);
+  EXPECT_EQ(matrices[1]["case"], "small");
+  EXPECT_EQ(matrices[1]["status"], "ok");
+  batch("--no-vendor --resume --where 'kind ~ structural'" + from);
+  EXPECT_EQ(of_kind("matrix").size(), 2U) << "it is told once";
+  const Ran wrong = batch("--where 'nzn > 5'" + from);
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("did you mean nnz?"), std::string::npos) << wrong.err;
+  EXPECT_EQ(batch("--where square --cache " + (folder_ / "nowhere").string()).exit_code, 3);
 }
 
 TEST_F(Batch, ATerminalHasAProgressLine) {

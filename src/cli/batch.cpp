@@ -118,8 +118,11 @@ class Batch {
 
   void choose_matrices(std::uint64_t seed) {
     const Sources sources = find_sources(work_, seed);
-    for (const bench::MatrixRecord& failed : sources.failed)
-      reporter_.add(failed);
+    for (bench::MatrixRecord failed : sources.failed) {
+      failed.content = "absent:" + failed.source;  // so that it is told once
+      failed.dtypes = to_do(failed.content);
+      if (!failed.dtypes.empty()) reporter_.add(failed);
+    }
     for (std::size_t i = work_.grid.shard; i < sources.matrices.size(); i += work_.grid.shards)
       matrices_.push_back(sources.matrices[i]);
   }
@@ -140,6 +143,13 @@ class Batch {
     return earlier_.cases.count(key) == 1 && !(options_.retry && earlier_.failed.count(key) == 1);
   }
 
+  /// Types that a matrix is still to be multiplied in.
+  std::vector<DType> to_do(const std::string& content) const {
+    std::vector<DType> dtypes = dtypes_;
+    std::erase_if(dtypes, [&](DType dtype) { return done(bench::done_key(content, dtype)); });
+    return dtypes;
+  }
+
   bool time_is_up() const {
     return options_.seconds > 0 && bench::steady_seconds() - start_ > options_.seconds;
   }
@@ -156,8 +166,7 @@ class Batch {
   void run_matrix(const Source& source, double work) {
     const auto stamp = source.generated ? std::nullopt : bench::file_stamp(source.place);
     const std::string content = content_of(source, stamp);
-    std::vector<DType> dtypes = dtypes_;
-    std::erase_if(dtypes, [&](DType dtype) { return done(bench::done_key(content, dtype)); });
+    const std::vector<DType> dtypes = to_do(content);
     if (time_is_up()) {
       left_ += dtypes.size();
     } else if (!dtypes.empty()) {

@@ -10,6 +10,7 @@
 #include "cli/fetch_report.hpp"
 #include "cli/fetch_sizes.hpp"
 #include "cli/signals.hpp"
+#include "cli/where.hpp"
 #include "collection/cache.hpp"
 #include "collection/fetch.hpp"
 #include "collection/index_source.hpp"
@@ -41,14 +42,6 @@ struct FetchOptions {
 
 void tell(const std::string& text) {
   std::fprintf(stderr, "lanky: %s\n", text.c_str());
-}
-
-collection::Filter parse_where(const std::string& text) {
-  try {
-    return text.empty() ? collection::Filter() : collection::Filter::parse(text);
-  } catch (const collection::FilterError& error) {
-    throw Error(error.code(), caret_message("--where", text, error));
-  }
 }
 
 collection::Selection selection_from(const FetchOptions& options) {

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/worker.hpp"
+#include "collection/quantity.hpp"
 
 namespace lanky::cli {
 
@@ -223,6 +224,11 @@ void add_gemm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& pars
   });
 }
 
+std::string check_memory(const std::string& text) {
+  const auto bytes = collection::parse_quantity(text);
+  return bytes && *bytes >= 1 ? "" : "\"" + text + "\" is no size such as 64G";
+}
+
 void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
   RunOptions& options = parsed->options;
   Work& work = parsed->work;
@@ -232,6 +238,12 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
       "paths", work.files,
       "matrices, or folders with .mtx* and .tar.gz anywhere below; specs of generated\n"
       "ones such as stencil27:64");
+  batch
+      .add_option("--where", work.where,
+                  "of the SuiteSparse index, what lanky fetch has brought into the cache, as in\n"
+                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (docs/fetch.md)")
+      ->type_name("FILTER");
+  batch.add_option("--cache", work.cache, "folder of what was fetched")->type_name("DIR");
   batch
       .add_option("--spmv", work.set.set,
                   "generated matrices: core, or drawn with --seed (docs/measuring.md)")
@@ -248,9 +260,13 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
       ->check(CLI::PositiveNumber, "")
       ->capture_default_str();
   batch
-      .add_option("--memory", options.memory_bytes,
-                  "main memory that a matrix may take, such as 64G (default: 9/10 of all)")
-      ->transform(CLI::AsSizeValue(false), "")
+      .add_option_function<std::string>(
+          "--memory",
+          [&options](const std::string& size) {
+            options.memory_bytes = static_cast<std::int64_t>(*collection::parse_quantity(size));
+          },
+          "main memory that a matrix may take, such as 64G (default: nine tenths of all)")
+      ->check(check_memory, "")
       ->type_name("SIZE");
   add_list(batch, "--peer", options.peers,
            "shared libraries with further contestants (lanky/peer.h, docs/batch.md)");
@@ -261,7 +277,7 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   batch.callback([parsed, worker, &action] {
     action = [parsed, worker] {
       if (!parsed->work.any())
-        wrong_usage("batch needs paths, --generate SPEC, --spmv SET or --gemm GRID");
+        wrong_usage("batch needs paths, specs, --where FILTER, --spmv SET or --gemm GRID");
       parsed->choose_shard();
       if (!*worker) return run_batch(parsed->options, parsed->work);
       std::erase(parsed->options.argv, "--worker");

@@ -24,11 +24,11 @@ struct RunOptions {
   bool explain = false;
   std::vector<std::string> peers{};  // shared libraries of further contestants (lanky/peer.h)
   std::string json;
-  bool resume = false;             // leave out what the JSON lines hold already
-  bool retry = false;              // but for what failed
-  double seconds = 0;              // begin no product after so many; 0: no limit
-  double timeout = 900;            // seconds that a matrix, or a dense product, may take
-  std::uint64_t memory_bytes = 0;  // that a worker may have; 0: nine tenths of the machine's
+  bool resume = false;            // leave out what the JSON lines hold already
+  bool retry = false;             // but for what failed
+  double seconds = 0;             // begin no product after so many; 0: no limit
+  double timeout = 900;           // seconds that a matrix, or a dense product, may take
+  std::int64_t memory_bytes = 0;  // that a worker may have; 0: nine tenths of the machine's
   std::string tuning;     // measure every way to compute dense products, and keep the fastest here
   double least_gain = 0;  // of choices that are kept: the time of a plan's own over theirs
   std::vector<std::string> argv;
@@ -37,6 +37,8 @@ struct RunOptions {
 /// The work of one command.
 struct Work {
   std::vector<std::string> files;       // matrices, or folders of them
+  std::string where;                    // a filter of the SuiteSparse index; "" for none
+  std::string cache;                    // folder of what was fetched; "" for the usual one
   std::vector<std::string> generators;  // specifications for io::generate
   bench::SpmvSetChoice set;             // of generated matrices; none where its name is ""
   bench::GridChoice grid;               // of dense products; none where its name is ""
@@ -44,8 +46,8 @@ struct Work {
   bool single = false;  // one thing was asked for: what is wrong with it is the program's exit code
 
   bool any() const {
-    return !(files.empty() && generators.empty() && set.set.empty() && grid.grid.empty() &&
-             products.empty());
+    return !(files.empty() && where.empty() && generators.empty() && set.set.empty() &&
+             grid.grid.empty() && products.empty());
   }
 };
 

@@ -115,7 +115,7 @@ void Reporter::finish() {
     print(cases(right) + " measured, every result right");
   }
   if (single_ && cases_ == 1) return;  // what is wrong with it has been said
-  if (unsupported_ > 0) warn(cases(unsupported_) + " not supported yet");
+  if (unsupported_ > 0) warn(cases(unsupported_) + " skipped");
   if (failures_ > 0) warn(cases(failures_) + " failed");
 }
 

@@ -7,6 +7,10 @@
 #include <string_view>
 
 #include "bench/spmv_set.hpp"
+#include "cli/where.hpp"
+#include "collection/cache.hpp"
+#include "collection/index.hpp"
+#include "collection/select.hpp"
 
 namespace lanky::cli {
 
@@ -78,6 +82,27 @@ Source file_source(const fs::path& path) {
   return {matrix_name(path), std::string(bench::kRealMatrix), path.string(), false};
 }
 
+/// Of the SuiteSparse index what the filter is true of: what has been fetched, and what has not.
+void search_cache(const Work& work, Sources& all) {
+  const fs::path folder = work.cache.empty() ? collection::cache_folder() : fs::path(work.cache);
+  collection::Selection selection;
+  selection.where = parse_where(work.where);
+  for (const collection::Entry& entry :
+       select(collection::read_index(collection::index_path(folder)), selection)) {
+    const fs::path path = cache_path(entry, folder);
+    if (is_cached(entry, folder)) {
+      all.matrices.push_back(file_source(path));
+    } else {
+      all.failed.push_back(
+          {.name = entry.name,
+           .matrix_class = std::string(bench::kRealMatrix),
+           .source = path.string(),
+           .status = bench::Status::unsupported,
+           .reason = "is not in the cache: lanky fetch " + entry.full_name() + " fetches it"});
+    }
+  }
+}
+
 }  // namespace
 
 CsrMatrix<double> Source::read() const {
@@ -113,6 +138,7 @@ Sources find_sources(const Work& work, std::uint64_t seed) {
     for (const fs::path& file : found.matrices)
       all.matrices.push_back(file_source(file));
   }
+  if (!work.where.empty()) search_cache(work, all);
   std::vector<std::string> specs = work.generators;
   for (std::string& spec : bench::choose_matrices({work.set.set, seed}))
     specs.push_back(std::move(spec));

@@ -28,11 +28,11 @@ Source source_of(const nlohmann::ordered_json& json);
 
 struct Sources {
   std::vector<Source> matrices;
-  std::vector<bench::MatrixRecord> failed;  // folders that cannot be read, or hold no matrix
+  std::vector<bench::MatrixRecord> failed;  // folders without matrices, what is not in the cache
 };
 
 /// All matrices of `work`, folders searched, in the order of the command line and of names below
-/// folders. `seed`: of the drawn set.
+/// folders. `seed`: of the drawn set. Throws where a filter is none, or there is no index.
 Sources find_sources(const Work& work, std::uint64_t seed);
 
 }  // namespace lanky::cli

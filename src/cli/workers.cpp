@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::int64_t memory_limit(std::uint64_t asked) {
-  if (asked > 0) return static_cast<std::int64_t>(asked);
+std::int64_t memory_limit(std::int64_t asked) {
+  if (asked > 0) return asked;
   constexpr double kShare = 0.9;
   double bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
