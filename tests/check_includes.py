@@ -19,8 +19,9 @@ ALLOWED = {
     "dense/cuda": ["include/lanky", "src/core", "src/device", "dense"],
     "sparse/cuda": ["include/lanky", "src/core", "src/device", "sparse"],
     "bench": ["include/lanky", "src/core"],
+    "bench/report": ["include/lanky", "src/core"],
     "bench/cuda": ["include/lanky", "src/core", "src/device", "bench"],
-    "src/cli": ["include/lanky", "bench"],
+    "src/cli": ["include/lanky", "bench", "bench/report"],
     "tests": None,  # anything
 }
 SOURCES = (".hpp", ".cpp", ".cuh", ".cu")

@@ -18,5 +18,9 @@ using Action = std::function<int()>;
 void add_info(CLI::App& app, Action& action);
 /// spmv, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
+/// report: results as a page, and as tables.
+void add_report(CLI::App& app, Action& action);
+/// compare: what got slower between two files of results.
+void add_compare(CLI::App& app, Action& action);
 
 }  // namespace lanky::cli

@@ -27,6 +27,8 @@ constexpr char kExamples[] =
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky batch --spmv core --dtype f64,f32,f16,bf16 --json spmv.jsonl\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
+    "  lanky report spmv.jsonl gram.jsonl -o report.html\n"
+    "  lanky compare before.jsonl after.jsonl        exit code 1 where something got slower\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
     "and of JSON lines: docs/measuring.md.\n"
@@ -55,6 +57,8 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kExamples);
   add_info(app, action);
   add_measuring(app, action, argc, argv);
+  add_report(app, action);
+  add_compare(app, action);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
