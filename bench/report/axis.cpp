@@ -21,9 +21,9 @@ std::string superscript(int exponent) {
   return text;
 }
 
-/// Of multiple * 10^exponent: "0.05", "20", "10⁶", "2·10⁶".
-std::string label_of(int multiple, int exponent) {
-  if (exponent >= -3 && exponent <= 3) return shortest(multiple * std::pow(10.0, exponent));
+/// Of multiple * 10^exponent: "0.05", "20", or as powers "10⁶", "2·10⁶".
+std::string label_of(int multiple, int exponent, bool powers) {
+  if (!powers) return shortest(multiple * std::pow(10.0, exponent));
   const std::string power = "10" + superscript(exponent);
   return multiple == 1 ? power : std::to_string(multiple) + "·" + power;
 }
@@ -74,12 +74,13 @@ std::vector<Tick> Axis::ticks() const {
   const double decades = std::log10(high_ / low_);
   const std::vector<int> multiples = labelled(decades);
   const int step = std::max(1, static_cast<int>(std::ceil(decades / 9)));
+  const bool powers = high_ >= 2e4 || low_ < 1e-4;
   const int first = static_cast<int>(std::floor(std::log10(low_)));
   for (int exponent = first; std::pow(10.0, exponent) <= high_; ++exponent) {
     if (exponent % step != 0) continue;
     for (const int multiple : multiples) {
       const double value = multiple * std::pow(10.0, exponent);
-      if (holds(value)) found.push_back({value, label_of(multiple, exponent)});
+      if (holds(value)) found.push_back({value, label_of(multiple, exponent, powers)});
     }
   }
   return found;

@@ -121,7 +121,7 @@ std::string class_row(const std::string& name, const Summary& summary, const Axi
            percent(static_cast<double>(summary.wins) / static_cast<double>(summary.compared), 0) +
            "</td>";
   } else {
-    row += "<td>–</td><td>–</td><td></td><td>–</td>";
+    row += "<td>–</td><td>–</td><td class=\"mark\"></td><td>–</td>";
   }
   return row + "<td>" + (summary.floor_share ? percent(*summary.floor_share, 0) : "–") +
          "</td></tr>\n";
@@ -133,13 +133,13 @@ std::string classes(const Section& section, const Cases& cases) {
     rows.emplace_back(name, summarize(members));
   const Axis axis = forest_axis(rows);
   const bool sparse = section.product == Product::spmv;
-  std::string table = std::string("<div class=\"classes\"><h3>By ") +
-                      (sparse ? "class" : "family") +
-                      "</h3><div class=\"wide\"><table><thead><tr><th scope=\"col\">" +
-                      (sparse ? "Class" : "Family") +
-                      "</th><th scope=\"col\">Cases</th><th scope=\"col\">Speed-up</th>"
-                      "<th scope=\"col\">95 % interval</th><th></th><th scope=\"col\">Faster</th>"
-                      "<th scope=\"col\">Of the floor</th></tr></thead><tbody>\n";
+  std::string table =
+      std::string("<div class=\"classes\"><h3>By ") + (sparse ? "class" : "family") +
+      "</h3><div class=\"wide\"><table><thead><tr><th scope=\"col\">" +
+      (sparse ? "Class" : "Family") +
+      "</th><th scope=\"col\">Cases</th><th scope=\"col\">Speed-up</th>"
+      "<th scope=\"col\">95 % interval</th><th class=\"mark\"></th><th scope=\"col\">Faster</th>"
+      "<th scope=\"col\">Of the floor</th></tr></thead><tbody>\n";
   for (const auto& [name, summary] : rows)
     table += class_row(name, summary, axis);
   return table + "</tbody></table></div></div>\n";

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLeastTau = 4;  // that the axis of a profile reaches
 constexpr double kMostTau = 32;
+constexpr double kFewestProducts = 100;  // that the axis of break-even reaches
 constexpr double kMostProducts = 1e6;
 constexpr int kColours = 8;  // of contestants, lanky's included
 
@@ -41,6 +42,17 @@ double worst_ratio(const std::vector<Profile>& profiles) {
   for (const Profile& profile : profiles)
     if (!profile.ratios.empty()) worst = std::max(worst, profile.ratios.back());
   return std::min(worst, kMostTau);
+}
+
+/// What all but a hundredth of the cases that break even need.
+double most_products(const Section& section) {
+  std::vector<double> needed;
+  for (const Measured& each : section.cases)
+    if (each.figures.break_even && std::isfinite(*each.figures.break_even))
+      needed.push_back(*each.figures.break_even);
+  if (needed.empty()) return kFewestProducts;
+  std::sort(needed.begin(), needed.end());
+  return std::clamp(needed[needed.size() * 99 / 100], kFewestProducts, kMostProducts);
 }
 
 /// The class of report.css with a contestant's colour and dashes: by its place among those of all
@@ -94,14 +106,7 @@ std::string profile_chart(const Section& section) {
 }
 
 std::string break_even_chart(const Section& section) {
-  Range products;
-  products.add(1);
-  products.add(100);
-  for (const Measured& each : section.cases) {
-    const Quantity needed = each.figures.break_even;
-    if (needed) products.add(std::min(*needed, kMostProducts));
-  }
-  Chart chart(Axis::logarithmic(1, products.axis().high()), Axis::share());
+  Chart chart(Axis::logarithmic(1, most_products(section)), Axis::share());
   chart.label("Products", "Share of the cases");
   for (const std::string& dtype : section.dtypes) {
     std::vector<double> needed;

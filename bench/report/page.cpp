@@ -1,6 +1,7 @@
 #include "bench/report/page.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "bench/report/chart.hpp"
 #include "bench/report/markup.hpp"
@@ -80,6 +81,20 @@ std::string notes(const Results& results) {
   return list + "</ul></aside>\n";
 }
 
+/// "652 cases: 163 matrices in 4 types"
+std::string extent(const Section& section) {
+  std::set<std::string> identities;
+  for (const Measured& each : section.cases)
+    identities.insert(each.product->identity);
+  const std::size_t cases = section.cases.size();
+  const std::size_t types = section.dtypes.size();
+  return grouped(static_cast<double>(cases)) + (cases == 1 ? " case: " : " cases: ") +
+         grouped(static_cast<double>(identities.size())) +
+         (section.product == Product::spmv ? (identities.size() == 1 ? " matrix" : " matrices")
+                                           : (identities.size() == 1 ? " product" : " products")) +
+         " in " + std::to_string(types) + (types == 1 ? " type" : " types");
+}
+
 std::string section_html(const Results& results, Product product) {
   const Section section(results, product);
   if (section.cases.empty()) return "";
@@ -90,16 +105,13 @@ std::string section_html(const Results& results, Product product) {
   std::string text = "<section id=\"" + section.id + "\"><h2>" +
                      (sparse ? "Sparse products, <i>y</i> = <i>A</i> <i>x</i>"
                              : "Dense products, <i>C</i> = <i>α A B</i> + <i>β C</i>") +
-                     "</h2>\n<p class=\"lead\">" +
-                     grouped(static_cast<double>(section.cases.size())) + " cases" +
+                     "</h2>\n<p class=\"lead\">" + extent(section) +
                      (rivals.empty() ? "" : " against " + listed(rivals, ", ")) +
                      ".</p>\n<p class=\"none off\">There is none of this type.</p>\n";
   text += cards(section) + "<div class=\"charts\">\n";
   const bool compared = !rivals.empty();
-  if (compared) text += speedup_chart(section);
-  text += rate_chart(section);
-  if (compared) text += profile_chart(section);
-  text += setup_chart(section);
+  if (compared) text += speedup_chart(section) + profile_chart(section);
+  text += rate_chart(section) + floor_chart(section) + setup_chart(section);
   if (compared) text += break_even_chart(section);
   return text + "</div>\n" + roofline_charts(section) + case_table(section) + "</section>\n";
 }

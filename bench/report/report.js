@@ -164,7 +164,9 @@
     name.textContent = cells[0];
     const lines = headings.slice(1).map((heading, i) => {
       const line = document.createElement("span");
-      line.textContent = `${heading}: ${cells[i + 1]}`;
+      const value = document.createElement("i");
+      value.textContent = cells[i + 1];
+      line.append(heading, value);
       return line;
     });
     tip.replaceChildren(name, ...lines);

@@ -13,7 +13,7 @@ namespace lanky::report {
 
 namespace {
 
-constexpr ChartSize kPanel{370, 280};
+constexpr ChartSize kPanel{310, 260};
 
 struct Roof {
   Quantity gbs;     // GB/s

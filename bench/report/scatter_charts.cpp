@@ -6,6 +6,10 @@ namespace lanky::report {
 
 namespace {
 
+constexpr std::size_t kManyPoints = 1500;  // beyond which they are drawn fainter
+
+constexpr double kBelowParity = 0.8;  // a speed-up that the axis always reaches
+
 /// Entries of a matrix; bytes of a dense product's operands.
 Quantity size_of(const Section& section, const Measured& each) {
   return section.product == Product::spmv ? each.product->nnz : each.figures.lanky->bytes;
@@ -17,7 +21,8 @@ std::string size_label(const Section& section) {
 
 using Value = Quantity Figures::*;
 
-/// Axes that hold every case's `value`, and `others` too where it is given.
+/// Axes that hold every case's `value`, `other` too where it is given, and `always` where it is
+/// above 0.
 Chart empty_scatter(const Section& section, Value value, Value other, double always) {
   Range sizes;
   Range values;
@@ -32,8 +37,9 @@ Chart empty_scatter(const Section& section, Value value, Value other, double alw
 }
 
 void add_points(Chart& chart, const Section& section, Value value) {
+  const bool many = section.cases.size() > kManyPoints;
   for (const std::string& dtype : section.dtypes) {
-    chart.begin_type(dtype, "points");
+    chart.begin_type(dtype, many ? "points many" : "points");
     for (const Measured& each : section.cases) {
       const Quantity size = size_of(section, each);
       const Quantity y = each.figures.*value;
@@ -61,14 +67,14 @@ void add_rivals(Chart& chart, const Section& section) {
 }  // namespace
 
 std::string speedup_chart(const Section& section) {
-  Chart chart = empty_scatter(section, &Figures::speedup, nullptr, 1);
+  Chart chart = empty_scatter(section, &Figures::speedup, nullptr, kBelowParity);
   chart.label(size_label(section), "Speed-up over the best rival");
   const Place left{chart.x().low(), 1};
   const Place right{chart.x().high(), 1};
   chart.line({left, right}, "parity");
   add_points(chart, section, &Figures::speedup);
-  chart.text(right, -4, -6, "end", "lanky faster ↑");
-  chart.text(right, -4, 14, "end", "rival faster ↓");
+  chart.text(left, 6, -6, "start", "lanky faster ↑");
+  chart.text(left, 6, 14, "start", "rival faster ↓");
   return figure(section.id + "-speedup", "Speed-up",
                 "Time of the best rival over that of lanky, each case a point. Hover to read it, "
                 "click to find it in the table.",
@@ -85,6 +91,17 @@ std::string rate_chart(const Section& section) {
                 "GFLOP/s of lanky in colour, of the best rival in grey.",
                 chart.svg("GFLOP/s of lanky and of the best rival, by size of the case") +
                     type_legend(section.dtypes));
+}
+
+std::string floor_chart(const Section& section) {
+  Chart chart = empty_scatter(section, &Figures::floor_share, nullptr, 1);
+  chart.label(size_label(section), "Time of the floor over lanky’s");
+  chart.line({{chart.x().low(), 1}, {chart.x().high(), 1}}, "parity");
+  add_points(chart, section, &Figures::floor_share);
+  return figure(
+      section.id + "-floor", "Share of the floor",
+      "Time of a kernel that only streams the declared bytes over that of lanky.",
+      chart.svg("Share of the streaming floor, by size of the case") + type_legend(section.dtypes));
 }
 
 std::string setup_chart(const Section& section) {

@@ -28,6 +28,7 @@ std::string cards(const Section& section);
 
 std::string speedup_chart(const Section& section);
 std::string rate_chart(const Section& section);
+std::string floor_chart(const Section& section);
 std::string profile_chart(const Section& section);
 std::string setup_chart(const Section& section);
 std::string break_even_chart(const Section& section);
