@@ -1,6 +1,9 @@
 // The table of all cases. Tags that HTML lets one omit are omitted: with 12,000 cases they would be
-// a third of the page.
+// a third of the page; and the facts of a matrix stand with its first type alone, from where
+// report.js takes them.
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
 
 #include "bench/report/markup.hpp"
 #include "bench/report/number_text.hpp"
@@ -84,7 +87,7 @@ std::string verdict(const Figures& figures) {
 std::string first_row(const Section& section, const Measured& each) {
   const Case& product = *each.product;
   const Figures& figures = each.figures;
-  std::string row = "<tr><th scope=row><button>" + html(product.name) + "</button><td>" +
+  std::string row = "<tr><th><button>" + html(product.name) + "</button><td>" +
                     html(product.group) + "<td>" + html(product.dtype);
   if (section.product == Product::spmv)
     row += count_cell(product.m) + count_cell(product.nnz);
@@ -120,11 +123,11 @@ bool any(const Case& product, Quantity Line::*member) {
 std::string contestants(const Measured& each) {
   static constexpr std::pair<const char*, Quantity Line::*> kTimes[] = {
       {"graph", &Line::graph_us}, {"batch", &Line::warm_us},    {"cold", &Line::cold_us},
-      {"setup", &Line::setup_us}, {"update", &Line::update_us}, {"noise", &Line::noise}};
+      {"setup", &Line::setup_us}, {"update", &Line::update_us}, {"noise, %", &Line::noise}};
   std::string table = "<table><tr><th>µs";
   for (const auto& [name, member] : kTimes)
     if (any(*each.product, member)) table += std::string("<th>") + name;
-  table += "<th>memory<th>";
+  table += "<th>memory";
   for (const Line& line : each.product->lines) {
     const bool counted = &line == each.figures.lanky || &line == each.figures.rival;
     table += std::string(counted ? "<tr class=c>" : "<tr>") + "<td>" + html(line.name());
@@ -132,63 +135,66 @@ std::string contestants(const Measured& each) {
       if (!any(*each.product, member)) continue;
       const Quantity value = line.*member;
       const bool share = member == &Line::noise;
-      table += value ? "<td>" + (share ? percent(*value, 1) : significant(*value, 4)) : "<td>–";
+      table += value ? "<td>" + (share ? fixed(100 * *value, 1) : significant(*value, 4)) : "<td>–";
     }
-    table += "<td>" + (line.plan_bytes ? byte_text(*line.plan_bytes) : std::string("–")) + "<td>";
-    if (!line.ok()) table += "<em>" + html(line.status) + "</em> ";
-    table += html(note_of(line));
+    table += "<td>" + (line.plan_bytes ? byte_text(*line.plan_bytes) : std::string("–"));
+    const std::string note = html(note_of(line));
+    if (!line.ok())
+      table += "<td class=note><em>" + html(line.status) + "</em> " + note;
+    else if (!note.empty())
+      table += "<td class=note>" + note;
   }
   return table + "</table>";
 }
 
-/// Rows of the matrix by length, as a stacked bar.
+/// Rows of the matrix by length, as a stacked bar: report.css draws it from the shares' ends.
 std::string row_lengths(const Matrix& matrix) {
-  static constexpr const char* kNames[] = {"empty", "1–4", "5–255", "≥ 256"};
+  static constexpr const char* kNames[] = {"0", "1–4", "5–255", "≥ 256"};
   const std::vector<double>& counts = *matrix.rows;
-  double sum = 0;
-  for (const double count : counts)
-    sum += count;
+  const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
   if (sum <= 0) return "";
-  std::string bar = "<svg class=rows viewBox=\"0 0 200 10\" aria-hidden=true>";
+  std::string ends;
   std::string legend;
-  double start = 0;
+  double end = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const double width = 200 * counts[i] / sum;
-    if (counts[i] > 0) {
-      bar += "<rect class=r" + std::to_string(i) + " x=" + fixed(start, 1) +
-             " width=" + fixed(width, 1) + " height=10 />";
-      legend += "<span class=r" + std::to_string(i) + "><i></i>" + kNames[i] + ": " +
-                grouped(counts[i]) + "</span> ";
-    }
-    start += width;
+    end += 100 * counts[i] / sum;
+    if (i + 1 < counts.size()) ends += "--r" + std::to_string(i) + ":" + significant(end, 3) + "%;";
+    if (counts[i] > 0)
+      legend += " <i class=r" + std::to_string(i) + "></i>" + kNames[i] + ": " + grouped(counts[i]);
   }
-  return "<div>Rows by entries " + bar + "</svg> " + legend + "</div>";
+  return "<div>Rows by entries <b class=rows style=\"" + ends + "\"></b>" + legend + "</div>";
 }
 
 void add_fact(std::string& facts, const std::string& fact) {
   facts += (facts.empty() ? "" : " · ") + fact;
 }
 
+/// What is true of the case in this type.
 std::string facts(const Section& section, const Measured& each) {
-  const Case& product = *each.product;
   const Line& lanky = *each.figures.lanky;
   std::string text;
-  if (product.m && product.n) add_fact(text, grouped(*product.m) + " × " + grouped(*product.n));
   if (lanky.bytes) add_fact(text, byte_text(*lanky.bytes) + " declared");
-  if (lanky.floor_us) add_fact(text, "floor " + significant(*lanky.floor_us, 4) + " µs");
-  if (lanky.floor_batch_us)
-    add_fact(text, "in batches " + significant(*lanky.floor_batch_us, 4) + " µs");
+  const bool graphs = section.product == Product::spmv && lanky.graph_us;
+  const Quantity floor = graphs ? lanky.floor_us : lanky.floor_batch_us;
+  if (floor) add_fact(text, "floor " + significant(*floor, 4) + " µs");
   if (!lanky.path.empty()) add_fact(text, "path " + html(lanky.path));
   if (lanky.padding) add_fact(text, "padding " + percent(*lanky.padding, 1));
-  if (section.several_devices) add_fact(text, html(product.device));
+  if (section.several_devices) add_fact(text, html(each.product->device));
+  return text.empty() ? "" : "<p>" + text;
+}
+
+/// What is true of the matrix in every type.
+std::string matrix_facts(const Section& section, const Case& product) {
+  std::string text;
   std::string bar;
+  if (product.m && product.n) add_fact(text, grouped(*product.m) + " × " + grouped(*product.n));
   if (product.matrix) {
     const Matrix& matrix = section.results.matrices[*product.matrix];
     if (matrix.max_row) add_fact(text, "longest row " + grouped(*matrix.max_row));
     if (!matrix.source.empty()) add_fact(text, html(matrix.source));
     if (matrix.rows) bar = row_lengths(matrix);
   }
-  return "<p>" + text + "</p>" + bar;
+  return "<div class=matrix>" + text + bar + "</div>";
 }
 
 std::string filter_controls(const Section& section) {
@@ -211,11 +217,22 @@ std::string case_table(const Section& section) {
   std::string table = "<div class=\"cases\" id=\"" + section.id + "-cases\" data-section=\"" +
                       section.id + "\">\n<h3>All cases</h3>\n" + filter_controls(section) +
                       "<div class=\"wide\"><table>" + head(columns);
+  std::unordered_map<std::string, std::size_t> told;  // in which row the facts of a matrix stand
   for (const Measured& each : section.cases) {
-    const std::string row = std::to_string(section.row_of(each));
-    table += "<tbody id=" + section.id + "-" + row + " data-type=\"" + html(each.product->dtype) +
-             "\">" + first_row(section, each) + "<tr class=more><td colspan=" + span + ">" +
-             contestants(each) + facts(section, each) + "\n";
+    const Case& product = *each.product;
+    const std::size_t row = section.row_of(each);
+    table += "<tbody id=" + section.id + "-" + std::to_string(row) + " data-type=\"" +
+             html(product.dtype) + "\"";
+    std::string of_matrix;
+    if (section.product == Product::spmv) {
+      const auto [first, is_new] = told.try_emplace(product.identity + "\n" + product.device, row);
+      if (is_new)
+        of_matrix = matrix_facts(section, product);
+      else
+        table += " data-of=" + std::to_string(first->second);
+    }
+    table += ">" + first_row(section, each) + "<tr class=more><td colspan=" + span + ">" +
+             contestants(each) + facts(section, each) + of_matrix + "\n";
   }
   return table +
          "</table></div>\n<p class=\"rest\"><button type=\"button\" hidden>Show all"

@@ -13,7 +13,6 @@ constexpr double kLeft = 56;
 constexpr double kRight = 14;
 constexpr double kTop = 12;
 constexpr double kBottom = 44;
-constexpr char kPointRadius[] = "2.8";
 
 /// Tenths of a pixel.
 std::string pixels(double value) {
@@ -87,8 +86,8 @@ std::string Chart::spot(Place place) const {
 }
 
 void Chart::point(Place place, std::size_t row) {
-  body_ += "<circle cx=\"" + pixels(x_.at(place.x)) + "\" cy=\"" + pixels(y_.at(place.y)) +
-           "\" r=\"" + kPointRadius + "\" data-i=\"" + std::to_string(row) + "\"/>";
+  body_ += "<circle cx=" + pixels(x_.at(place.x)) + " cy=" + pixels(y_.at(place.y)) +
+           " data-i=" + std::to_string(row) + " />";
 }
 
 void Chart::faint_points(const std::vector<Place>& places, const std::string& classes) {

@@ -4,7 +4,6 @@
   const kRowsAtOnce = 200;
   const kReach = 14;  // pixels from the pointer to a point
   const root = document.documentElement;
-  root.classList.add("js");
   let type = "all";
 
   const number = (cell) => {
@@ -43,6 +42,10 @@
     }
 
     open(body, wanted) {
+      const first = document.getElementById(body.id.replace(/\d+$/, body.dataset.of));  // with what is true of all types
+      if (first && !body.querySelector(".matrix")) {
+        body.rows[1].cells[0].append(first.querySelector(".matrix").cloneNode(true));
+      }
       body.classList.toggle("open", wanted);
       body.querySelector("th button").setAttribute("aria-expanded", wanted);
     }
@@ -105,6 +108,8 @@
   }
 
   const tables = new Map(Array.from(document.querySelectorAll(".cases"), (box) => [box.dataset.section, new CaseTable(box)]));
+
+  root.classList.remove("loading");
 
   function choose(wanted) {
     type = wanted;
