@@ -318,16 +318,18 @@ class Page(unittest.TestCase):
         measure = """(() => {
           const input = document.querySelector('#spmv-cases input'), times = [];
           for (const text of ['m', 'matrix_1', 'sell', 'matrix_0042', '']) {
-            const start = performance.now();
-            input.value = text;
-            input.dispatchEvent(new Event('input'));
-            document.querySelector('#spmv-cases').getBoundingClientRect();
-            times.push(performance.now() - start);
+            const tries = [1, 2, 3].map(() => {
+              const start = performance.now();
+              input.value = text;
+              input.dispatchEvent(new Event('input'));
+              document.querySelector('#spmv-cases').getBoundingClientRect();
+              return performance.now() - start; });
+            times.push(Math.min(...tries));  // others use the machine too
           }
           return times; })()"""
         times = self.browser.run(measure)
         print("page of 12,000 cases:", page.stat().st_size, "bytes; filter, ms:", [round(t, 1) for t in times])
-        self.assertLess(statistics.median(times), MOST_FILTER_MS)
+        self.assertLess(max(times), MOST_FILTER_MS)
         self.assertEqual(self.text("#spmv-cases output"), "12000 of 12000 cases")
         self.assertEqual(len(self.column(1)), 200)
         self.browser.click("#spmv-cases .rest button")

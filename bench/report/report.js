@@ -3,7 +3,7 @@
 (() => {
   const kRowsAtOnce = 200;
   const kReach = 14;  // pixels from the pointer to a point
-  const root = document.documentElement;
+  const printed = matchMedia("print");
   let type = "all";
 
   const number = (cell) => {
@@ -26,6 +26,7 @@
         const words = Array.from(cells, (cell) => cell.textContent);
         return {body, cells, text: words.join(" ").toLowerCase(), verdict: verdict ? verdict.className : ""};
       });
+      this.bodies = new Map(this.rows.map((row) => [row.body.id, row.body]));
       box.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
       this.input.addEventListener("input", () => this.restart());
       this.select.addEventListener("input", () => this.restart());
@@ -42,7 +43,7 @@
     }
 
     open(body, wanted) {
-      const first = document.getElementById(body.id.replace(/\d+$/, body.dataset.of));  // with what is true of all types
+      const first = this.bodies.get(body.id.replace(/\d+$/, body.dataset.of));  // with what is true of all types
       if (first && !body.querySelector(".matrix")) {
         body.rows[1].cells[0].append(first.querySelector(".matrix").cloneNode(true));
       }
@@ -52,22 +53,17 @@
 
     restart() { this.limit = kRowsAtOnce; this.show(); }
 
+    /// What is not shown is not in the document: thousands of rows that come and go would take a while. Print has all.
     show() {
       const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
       const verdict = this.select.value;
-      let matching = 0, total = 0;
-      for (const row of this.rows) {
-        const ofType = type === "all" || row.body.dataset.type === type;
-        total += ofType;
-        const wanted = ofType && (!verdict || row.verdict === verdict) && words.every((word) => row.text.includes(word));
-        const later = wanted && matching >= this.limit;
-        matching += wanted;
-        if (row.body.hidden === wanted) row.body.hidden = !wanted;
-        if (row.later !== later) row.body.classList.toggle("later", row.later = later);
-      }
-      this.output.textContent = `${matching} of ${total} cases`;
-      this.more.hidden = matching <= this.limit;
-      this.more.textContent = `Show all ${matching}`;
+      const ofType = this.rows.filter((row) => type === "all" || row.body.dataset.type === type);
+      const matching = ofType.filter((row) => (!verdict || row.verdict === verdict) && words.every((word) => row.text.includes(word)));
+      const shown = printed.matches ? matching : matching.slice(0, this.limit);
+      this.table.replaceChildren(this.table.tHead, ...shown.map((row) => row.body));
+      this.output.textContent = `${matching.length} of ${ofType.length} cases`;
+      this.more.hidden = matching.length <= this.limit;
+      this.more.textContent = `Show all ${matching.length}`;
     }
 
     sort(heading) {
@@ -89,9 +85,6 @@
         if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);  // unknown ones stay last
         return sign * (x - y);
       });
-      const sorted = document.createDocumentFragment();
-      for (const row of this.rows) sorted.append(row.body);
-      this.table.append(sorted);
       this.show();
     }
 
@@ -101,7 +94,7 @@
       this.select.value = "";
       if (type !== "all" && body.dataset.type !== type) choose("all");
       this.restart();
-      if (body.classList.contains("later")) { this.limit = Infinity; this.show(); }
+      if (!body.isConnected) { this.limit = Infinity; this.show(); }
       this.open(body, true);
       body.scrollIntoView({block: "center"});
     }
@@ -109,7 +102,7 @@
 
   const tables = new Map(Array.from(document.querySelectorAll(".cases"), (box) => [box.dataset.section, new CaseTable(box)]));
 
-  root.classList.remove("loading");
+  document.documentElement.classList.remove("loading");
 
   function choose(wanted) {
     type = wanted;
@@ -131,6 +124,8 @@
   for (const button of document.querySelectorAll("[data-choose]")) {
     button.addEventListener("click", () => choose(button.dataset.choose));
   }
+
+  printed.addEventListener("change", () => { for (const table of tables.values()) table.show(); });
 
   const tip = document.getElementById("tip");
   const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
@@ -158,12 +153,13 @@
     return best;
   }
 
-  const rowOf = (svg, place) => document.getElementById(`${svg.closest("section").id}-${place.point.dataset.i}`);
+  const tableOf = (element) => tables.get(element.closest("section").id);
+  const rowOf = (svg, place) => tableOf(svg).bodies.get(`${svg.closest("section").id}-${place.point.dataset.i}`);
 
   /// The row's own cells, each with its heading.
   function tell(svg, place, event) {
     const body = rowOf(svg, place);
-    const headings = Array.from(body.closest("table").tHead.rows[0].cells, (cell) => cell.textContent);
+    const headings = Array.from(tableOf(svg).table.tHead.rows[0].cells, (cell) => cell.textContent);
     const cells = Array.from(body.rows[0].cells, (cell) => cell.textContent);
     const name = document.createElement("b");
     name.textContent = cells[0];
@@ -197,13 +193,13 @@
       const place = nearest(svg, event);
       if (!place) return;
       hideTip();
-      tables.get(svg.closest("section").id).find(rowOf(svg, place));
+      tableOf(svg).find(rowOf(svg, place));
     });
   }
   for (const link of document.querySelectorAll(".worst a")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      tables.get(link.closest("section").id).find(document.getElementById(link.hash.slice(1)));
+      tableOf(link).find(tableOf(link).bodies.get(link.hash.slice(1)));
     });
   }
 })();
