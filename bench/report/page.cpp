@@ -13,6 +13,8 @@ namespace lanky::report {
 
 namespace {
 
+constexpr std::size_t kShortCommit = 12;
+constexpr std::size_t kDate = 10;             // of 2026-01-02T03:04:05Z
 constexpr std::size_t kOpenEnvironments = 2;  // more of them are folded away
 
 constexpr char kHowToRead[] =
@@ -49,6 +51,12 @@ std::string fact(const Results& results, const std::string& label) {
   return "";
 }
 
+/// As git shows it; "+dirty" stays.
+std::string short_commit(const std::string& commit) {
+  const bool dirty = commit.size() > kShortCommit && commit.find("+dirty") != std::string::npos;
+  return commit.substr(0, kShortCommit) + (dirty ? "+dirty" : "");
+}
+
 std::string type_switch(const std::vector<std::string>& dtypes) {
   std::string buttons =
       "<nav class=\"types\" aria-label=\"Element type\">"
@@ -62,14 +70,15 @@ std::string type_switch(const std::vector<std::string>& dtypes) {
 }
 
 std::string header(const Results& results, const std::vector<std::string>& dtypes) {
-  std::string below;
+  std::vector<std::string> facts;
   const std::string version = fact(results, "lanky");
   const std::string commit = fact(results, "Commit");
   const std::string begun = fact(results, "Begun (UTC)");
-  if (!version.empty()) below += "lanky " + html(version);
-  if (!commit.empty()) below += " · commit " + html(commit.substr(0, 12));
-  if (!begun.empty()) below += " · measured " + html(begun.substr(0, 10));
-  std::string text = "<header><div><h1>" + title_of(results) + "</h1><p>" + below + "</p></div>\n";
+  if (!version.empty()) facts.push_back("lanky " + version);
+  if (!commit.empty()) facts.push_back("commit " + short_commit(commit));
+  if (!begun.empty()) facts.push_back("measured " + begun.substr(0, kDate));
+  std::string text =
+      "<header><div><h1>" + title_of(results) + "</h1><p>" + listed(facts, " · ") + "</p></div>\n";
   return text + (dtypes.empty() ? "" : type_switch(dtypes)) + "</header>\n";
 }
 

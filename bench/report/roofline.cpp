@@ -92,7 +92,7 @@ std::string panel(const Section& section, const std::string& dtype, const Axes& 
     if (each->figures.intensity && each->figures.rival_gflops)
       rivals.push_back({*each->figures.intensity, *each->figures.rival_gflops});
   chart.faint_points(rivals, "rivals");
-  chart.begin_type(dtype, "points");
+  chart.begin_type(dtype, section.point_classes());
   for (const Measured* each : cases)
     if (each->figures.intensity && each->figures.gflops)
       chart.point({*each->figures.intensity, *each->figures.gflops}, section.row_of(*each));

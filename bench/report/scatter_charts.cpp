@@ -6,8 +6,6 @@ namespace lanky::report {
 
 namespace {
 
-constexpr std::size_t kManyPoints = 1500;  // beyond which they are drawn fainter
-
 constexpr double kBelowParity = 0.8;  // a speed-up that the axis always reaches
 
 /// Entries of a matrix; bytes of a dense product's operands.
@@ -37,9 +35,8 @@ Chart empty_scatter(const Section& section, Value value, Value other, double alw
 }
 
 void add_points(Chart& chart, const Section& section, Value value) {
-  const bool many = section.cases.size() > kManyPoints;
   for (const std::string& dtype : section.dtypes) {
-    chart.begin_type(dtype, many ? "points many" : "points");
+    chart.begin_type(dtype, section.point_classes());
     for (const Measured& each : section.cases) {
       const Quantity size = size_of(section, each);
       const Quantity y = each.figures.*value;

@@ -21,6 +21,12 @@ struct Section {
   std::size_t row_of(const Measured& each) const {
     return static_cast<std::size_t>(&each - cases.data());
   }
+  /// Of report.css: many points are drawn fainter.
+  const char* point_classes() const {
+    return cases.size() > kManyPoints ? "points many" : "points";
+  }
+
+  static constexpr std::size_t kManyPoints = 1500;
 };
 
 /// Summary cards, classes and worst ten: for all types together, and for each.
