@@ -231,8 +231,13 @@ std::string case_table(const Section& section) {
       else
         table += " data-of=" + std::to_string(first->second);
     }
-    table += ">" + first_row(section, each) + "<tr class=more><td colspan=" + span + ">" +
-             contestants(each) + facts(section, each) + of_matrix + "\n";
+    table += ">";
+    table += first_row(section, each);
+    table += "<tr class=more><td colspan=" + span + ">";
+    table += contestants(each);
+    table += facts(section, each);
+    table += of_matrix;
+    table += "\n";
   }
   return table +
          "</table></div>\n<p class=\"rest\"><button type=\"button\" hidden>Show all"

@@ -107,21 +107,16 @@ void Chart::line(const std::vector<Place>& places, const std::string& classes) {
 }
 
 void Chart::steps(const std::vector<Place>& places, const std::string& classes) {
-  std::string path;
-  std::string last_x;
-  std::string last_y;
+  if (places.empty()) return;
+  std::string path = "M" + spot(places.front());
+  double height = places.front().y;
   for (const Place& place : places) {
-    const std::string x = pixels(x_.at(place.x));
-    const std::string y = pixels(y_.at(place.y));
-    if (path.empty())
-      path = "M" + x + " " + y;
-    else if (y != last_y)
-      path += "H" + x + "V" + y;
-    last_x = x;
-    last_y = y;
+    if (place.y == height) continue;
+    path.append("H").append(pixels(x_.at(place.x)));
+    path.append("V").append(pixels(y_.at(place.y)));
+    height = place.y;
   }
-  if (path.empty()) return;
-  path += "H" + last_x;
+  path += "H" + pixels(x_.at(places.back().x));
   body_ += "<path" + attribute("class", classes) + " d=\"" + path + "\"/>";
 }
 

@@ -200,13 +200,13 @@ std::string html_page(const Results& results) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-      title_of(results) + "</title>\n<style>\n" + kStyle +
+      title_of(results) + "</title>\n<style>\n" + style_sheet() +
       "</style>\n<script>document.documentElement.className = \"js "
       "loading\"</script>\n</head>\n<body>\n";
   page += header(results, measured_dtypes(results)) + "<main>\n" + notes(results);
   page += section_html(results, Product::spmv) + section_html(results, Product::gemm);
   page += unmeasured_html(results) + kHowToRead + environments_html(results);
-  return page + "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n" + kScript +
+  return page + "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n" + script() +
          "</script>\n</body>\n</html>\n";
 }
 

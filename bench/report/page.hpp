@@ -10,7 +10,7 @@ namespace lanky::report {
 std::string html_page(const Results& results);
 
 /// Embedded by CMake: report.css and report.js.
-extern const char kStyle[];
-extern const char kScript[];
+const char* style_sheet() noexcept;
+const char* script() noexcept;
 
 }  // namespace lanky::report

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "bench/report/number_text.hpp"
+#include "core/text.hpp"
 
 namespace lanky::report {
 
@@ -186,7 +187,7 @@ class Reader {
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
       const std::string reason = take(text, whole);
       if (reason.empty() || ++strange > kNotesAFile) continue;
-      results_.notes.push_back(path + ":" + std::to_string(number) + ": " + reason);
+      results_.notes.push_back(concat(path, ":", number, ": ", reason));
     }
     if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
     if (strange > kNotesAFile) {
