@@ -443,6 +443,23 @@ TEST_F(Report, TheProgramWritesAllThree) {
   EXPECT_EQ(testing::content(out()), testing::content(page));
 }
 
+TEST_F(Report, HelpFitsATerminal) {
+  for (const char* command : {"report", "compare"}) {
+    EXPECT_EQ(exit_code(std::string(command) + " --help"), 0);
+    std::istringstream help(testing::content(out()));
+    for (std::string line; std::getline(help, line);)
+      EXPECT_LE(line.size(), 120U) << line;
+  }
+}
+
+TEST_F(Report, ACaseThatWasNeverSetUpKeepsItsName) {
+  const Results results = read(R"({"kind":"gemm","case":"g","dtype":"f64","contestant":"lanky",)"
+                               R"("status":"oom","message":"9 TB"})");
+  const auto cases = unmeasured_cases(results);
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_EQ(cases[0].name + ": " + cases[0].reason, "g: 9 TB");
+}
+
 TEST_F(Report, TheProgramSaysWhatIsWrong) {
   const std::string empty = folder_.file("empty.jsonl", env_line());
   const std::string page = folder_.path() / "page.html";

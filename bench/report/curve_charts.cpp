@@ -15,7 +15,7 @@ constexpr double kLeastTau = 4;  // that the axis of a profile reaches
 constexpr double kMostTau = 32;
 constexpr double kFewestProducts = 100;  // that the axis of break-even reaches
 constexpr double kMostProducts = 1e6;
-constexpr int kColours = 8;  // of contestants, lanky's included
+constexpr int kRivalColours = 7;
 
 /// Share of the ascending values that are at most x, all over `count`, told where it changes by a
 /// pixel and more.
@@ -58,10 +58,11 @@ double most_products(const Section& section) {
 /// The class of report.css with a contestant's colour and dashes: by its place among those of all
 /// types, so that it has the same in each.
 std::string contestant_class(const std::vector<Profile>& all, const std::string& contestant) {
+  if (contestant == kLanky) return "who who-0";
   const auto found = std::find_if(all.begin(), all.end(), [&contestant](const Profile& profile) {
     return profile.contestant == contestant;
   });
-  return "who who-" + std::to_string((found - all.begin()) % kColours);
+  return "who who-" + std::to_string(1 + (found - all.begin()) % kRivalColours);
 }
 
 std::string choice(const std::string& dtype) {

@@ -199,6 +199,8 @@ std::string html_page(const Results& results) {
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
       title_of(results) + "</title>\n<style>\n" + style_sheet() +
       "</style>\n<script>document.documentElement.className = \"js "

@@ -114,13 +114,13 @@ Line line_of(const Json& json) {
 /// 0.
 std::string way_of(const Json& line) {
   std::string way = text_field(line, "layout");
+  if (way.empty()) return way;  // of a case that was never set up
   way += " " + text_field(line, "op_a") + text_field(line, "op_b");
   if (text_field(line, "ld") == "padded") way += " padded";
   way += unusual(line, "alpha", 1) + unusual(line, "beta", 0);
-  const std::string out = text_field(line, "out");
   const std::string dtype = text_field(line, "dtype");
-  const bool wider = out == "f32" && (dtype == "f16" || dtype == "bf16");
-  if (wider) way += " > f32";
+  const bool half = dtype == "f16" || dtype == "bf16";
+  if (half && text_field(line, "out") == "f32") way += " > f32";
   return way;
 }
 

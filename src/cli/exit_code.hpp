@@ -5,9 +5,9 @@ namespace lanky::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,      // a result was wrong, or a file of a batch could not be read
-  kUsage = 2,       // the command line makes no sense
-  kInput = 3,       // the one matrix or grid asked for cannot be read or used
+  kFailed = 1,  // a result was wrong, a file of a batch could not be read, or something got slower
+  kUsage = 2,   // the command line makes no sense
+  kInput = 3,   // the one matrix, grid or file of results asked for cannot be read or used
   kNoDevice = 4,    // the device asked for is not there
   kBroken = 5,      // out of memory, or an error of the device or the system
   kSignalled = 128  // plus the signal's number
