@@ -60,7 +60,7 @@ std::string setup_card(const Summary& summary) {
   if (summary.break_even) {
     const std::string products = break_even_text(*summary.break_even);
     below += *summary.break_even > 0 && products != "never"
-                 ? "; ahead after " + products + " products"
+                 ? "; ahead after " + products + (products == "1" ? " product" : " products")
                  : "; breaks even " + products;
   }
   return card("setup", "Cost of the setup", significant(*summary.setup_runs, 3), " products",
@@ -132,9 +132,12 @@ std::string classes(const Section& section, const Cases& cases) {
   for (const auto& [name, members] : by_group(cases))
     rows.emplace_back(name, summarize(members));
   const Axis axis = forest_axis(rows);
+  const bool compared = std::any_of(rows.begin(), rows.end(),
+                                    [](const auto& row) { return row.second.speedup.has_value(); });
   const bool sparse = section.product == Product::spmv;
   std::string table =
-      std::string("<div class=\"classes\"><h3>By ") + (sparse ? "class" : "family") +
+      std::string("<div class=\"classes") + (compared ? "" : " alone") + "\"><h3>By " +
+      (sparse ? "class" : "family") +
       "</h3><div class=\"wide\"><table><thead><tr><th scope=\"col\">" +
       (sparse ? "Class" : "Family") +
       "</th><th scope=\"col\">Cases</th><th scope=\"col\">Speed-up</th>"
