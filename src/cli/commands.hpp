@@ -22,5 +22,9 @@ void add_merge(CLI::App& app, Action& action);
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
 /// fetch: matrices of the SuiteSparse collection.
 void add_fetch(CLI::App& app, Action& action);
+/// report: results as a page, and as tables.
+void add_report(CLI::App& app, Action& action);
+/// compare: what got slower between two files of results.
+void add_compare(CLI::App& app, Action& action);
 
 }  // namespace lanky::cli

@@ -5,9 +5,9 @@ namespace lanky::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,      // a result was wrong, or a file of a batch could not be read or fetched
+  kFailed = 1,      // something was wrong, could not be read or fetched, or got slower
   kUsage = 2,       // the command line makes no sense
-  kInput = 3,       // the one matrix, grid or index asked for cannot be read or used
+  kInput = 3,       // the one matrix, grid, index or file of results cannot be read or used
   kNoDevice = 4,    // the device asked for is not there
   kBroken = 5,      // out of memory, or an error of the device or the system
   kSignalled = 128  // plus the signal's number

@@ -23,11 +23,14 @@ constexpr char kExamples[] =
     "  lanky spmv cant.mtx.gz                        one matrix on the best device\n"
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
-    "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
-    "  lanky batch --spmv core --dtype f64,f32,f16,bf16 --json spmv.jsonl\n"
+    "Many of them (docs/batch.md):\n"
     "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
+    "  lanky batch --where 'kind ~ circuit' --dtype f64,f32,f16,bf16 --resume --json spmv.jsonl\n"
+    "  lanky batch matrices/ stencil27:200 --gemm bench/grids/small.json --json results.jsonl\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
+    "  lanky report spmv.jsonl gram.jsonl -o report.html\n"
+    "  lanky compare before.jsonl after.jsonl        exit code 1 where something got slower\n"
     "\n"
     "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
     "and of JSON lines: docs/measuring.md.\n"
@@ -35,11 +38,11 @@ constexpr char kExamples[] =
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
     "     a line that says so\n"
-    "  1  a result was wrong, a case of a batch failed, or the vendor's library did; or a matrix\n"
-    "     was not fetched\n"
+    "  1  a result was wrong, a case of a batch failed, or the vendor's library did; a matrix\n"
+    "     was not fetched; compare found something slower, wrong or gone\n"
     "  2  wrong usage\n"
-    "  3  the one matrix, grid or index asked for cannot be read or is not supported, or the file\n"
-    "     for JSON lines cannot be written\n"
+    "  3  the one matrix, grid, index or file of results asked for cannot be read or is not\n"
+    "     supported, or the file for results cannot be written\n"
     "  4  no such device\n"
     "  5  out of memory, or an error of the device or the system\n"
     "  128 + N  ended by signal N";
@@ -59,6 +62,8 @@ int run(CLI::App& app, int argc, char** argv) {
   add_measuring(app, action, argc, argv);
   add_merge(app, action);
   add_fetch(app, action);
+  add_report(app, action);
+  add_compare(app, action);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;

@@ -1,9 +1,6 @@
 // lanky merge: the results of several runs, such as the shards of one, in one file.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <memory>
@@ -11,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/journal.hpp"
+#include "bench/report/output_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 
@@ -19,7 +16,6 @@ namespace lanky::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct MergeOptions {
@@ -76,22 +72,14 @@ int merge(const MergeOptions& options) {
   for (const std::string& path : options.files)
     read_lines(path, lines);
   if (!options.mixed_hardware) check_hardware(lines);
-  const fs::path part = options.output + ".part-" + std::to_string(getpid());
-  std::vector<Json> all;
+  std::string text;
   std::size_t matrices = 0;
-  for (Line& line : lines) {
+  for (const Line& line : lines) {
     matrices += line.json["kind"] == "matrix" ? 1 : 0;
-    all.push_back(std::move(line.json));
+    text += line.json.dump() + "\n";
   }
-  try {
-    bench::Journal(part).write_all(all);
-    fs::rename(part, options.output);
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove(part, ignored);
-    throw Error(ErrorCode::io, options.output + ": cannot be written: " + error.what());
-  }
-  std::printf("%s: %zu lines of %zu files, %zu matrices\n", options.output.c_str(), all.size(),
+  report::write_whole(options.output, text);
+  std::printf("%s: %zu lines of %zu files, %zu matrices\n", options.output.c_str(), lines.size(),
               options.files.size(), matrices);
   return kOk;
 }
