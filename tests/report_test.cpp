@@ -328,6 +328,10 @@ TEST(ReportChart, LogarithmicAxis) {
     labels.push_back(tick.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"1", "10", "100", "1000"}));
   EXPECT_EQ(Axis::logarithmic(1e3, 1e7).ticks().at(1).label, "10⁴");
+  for (const Tick& tick : Axis::logarithmic(0.0011, 0.0029).ticks())
+    EXPECT_LE(tick.label.size(), 5U) << tick.label;
+  for (const Tick& tick : Axis::logarithmic(0.11, 0.99).ticks())
+    EXPECT_LE(tick.label.size(), 3U) << tick.label;
   const Axis point = Axis::logarithmic(5, 5);
   EXPECT_LT(point.low(), 5);
   EXPECT_GT(point.high(), 5);

@@ -21,9 +21,15 @@ std::string superscript(int exponent) {
   return text;
 }
 
+/// multiple * 10^exponent, rounded once, so that its shortest decimal is the one meant.
+double scaled(int multiple, int exponent) {
+  const double power = std::pow(10.0, std::abs(exponent));
+  return exponent < 0 ? multiple / power : multiple * power;
+}
+
 /// Of multiple * 10^exponent: "0.05", "20", or as powers "10⁶", "2·10⁶".
 std::string label_of(int multiple, int exponent, bool powers) {
-  if (!powers) return shortest(multiple * std::pow(10.0, exponent));
+  if (!powers) return shortest(scaled(multiple, exponent));
   const std::string power = "10" + superscript(exponent);
   return multiple == 1 ? power : std::to_string(multiple) + "·" + power;
 }
@@ -79,7 +85,7 @@ std::vector<Tick> Axis::ticks() const {
   for (int exponent = first; std::pow(10.0, exponent) <= high_; ++exponent) {
     if (exponent % step != 0) continue;
     for (const int multiple : multiples) {
-      const double value = multiple * std::pow(10.0, exponent);
+      const double value = scaled(multiple, exponent);
       if (holds(value)) found.push_back({value, label_of(multiple, exponent, powers)});
     }
   }
