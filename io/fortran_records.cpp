@@ -15,10 +15,22 @@ namespace {
 constexpr std::size_t kRecordBufferBytes = std::size_t{1} << 18;
 constexpr std::size_t kLongestRecord = std::size_t{1} << 20;
 
+/// Of blanks alone, the empty text where they begin.
 std::string_view without_blanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
+  if (first == std::string_view::npos) return text.substr(0, 0);
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+void split_words(std::string_view line, std::vector<std::string_view>& words) {
+  words.clear();
+  std::size_t end = 0;
+  while (true) {
+    const std::size_t first = line.find_first_not_of(' ', end);
+    if (first == std::string_view::npos) return;
+    end = std::min(line.find(' ', first), line.size());
+    words.push_back(line.substr(first, end - first));
+  }
 }
 
 /// For messages: quoted, cut, and without what is not printable.
@@ -91,20 +103,32 @@ void FortranRecords::fail(std::int64_t line, std::size_t column, std::string_vie
 }
 
 std::size_t FortranFields::column() const noexcept {
-  const std::int64_t place = (taken_ - 1) % format_.per_line * format_.width;
-  return static_cast<std::size_t>(place) + 1;
+  return static_cast<std::size_t>(field_.data() - records_.line().data()) + 1;
+}
+
+void FortranFields::cut_line() {
+  const std::string_view line = records_.line();
+  const auto expected = static_cast<std::size_t>(std::min(format_.per_line, count_ - taken_));
+  split_words(line, fields_);
+  if (fields_.size() == expected) return;
+  fields_.clear();
+  const auto width = static_cast<std::size_t>(format_.width);
+  for (std::size_t i = 0; i < expected; ++i)
+    fields_.push_back(without_blanks(line.substr(std::min(line.size(), i * width), width)));
 }
 
 std::string_view FortranFields::next() {
-  if (taken_ % format_.per_line == 0 && !records_.next()) {
-    records_.fail(records_.number() + 1, 1,
-                  concat("the file ends after ", taken_, " of ", count_, " ", what_,
-                         "s; fetch the whole file, or correct the counts in its header"));
+  const auto place = static_cast<std::size_t>(taken_ % format_.per_line);
+  if (place == 0) {
+    if (!records_.next()) {
+      records_.fail(records_.number() + 1, 1,
+                    concat("the file ends after ", taken_, " of ", count_, " ", what_,
+                           "s; fetch the whole file, or correct the counts in its header"));
+    }
+    cut_line();
   }
   ++taken_;
-  const std::string_view line = records_.line();
-  field_ = without_blanks(
-      line.substr(std::min(line.size(), column() - 1), static_cast<std::size_t>(format_.width)));
+  field_ = fields_[place];
   if (field_.empty()) {
     records_.fail_here(column(), concat("there is no ", what_, " in the ", format_.width,
                                         " characters that begin here; add it, or correct the "

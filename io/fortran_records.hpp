@@ -47,7 +47,8 @@ class FortranRecords {
   std::int64_t bytes_read_ = 0;
 };
 
-/// `count` numbers of one format, which begin with a new line.
+/// `count` numbers of one format, which begin with a new line. A line with as many words as numbers
+/// is cut into words: SciPy writes narrower fields than its format says. Others are cut by width.
 class FortranFields {
  public:
   FortranFields(FortranRecords& records, const FortranFormat& format, std::int64_t count,
@@ -71,12 +72,14 @@ class FortranFields {
 
  private:
   std::string_view next();
+  void cut_line();
 
   FortranRecords& records_;
   FortranFormat format_;
   std::int64_t count_;
   std::string_view what_;
   std::int64_t taken_ = 0;
+  std::vector<std::string_view> fields_;  // of the line
   std::string_view field_;
 };
 

@@ -16,6 +16,8 @@ using Action = std::function<int()>;
 
 /// info: devices, versions, libraries, generators.
 void add_info(CLI::App& app, Action& action);
+/// convert: a matrix file into another format.
+void add_convert(CLI::App& app, Action& action);
 /// spmv, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
 

@@ -21,6 +21,8 @@ constexpr char kExamples[] =
     "Examples:\n"
     "  lanky info                                    what this machine and this build can do\n"
     "  lanky spmv cant.mtx.gz                        one matrix on the best device\n"
+    "  lanky convert cant.mtx.gz cant.lanky          a binary copy that loads at the speed of "
+    "memory\n"
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky batch matrices/ --gemm bench/grids/small.json --json results.jsonl\n"
@@ -54,6 +56,7 @@ int run(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", kVersion);
   app.footer(kExamples);
   add_info(app, action);
+  add_convert(app, action);
   add_measuring(app, action, argc, argv);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
