@@ -21,6 +21,9 @@ namespace lanky::io {
 
 namespace {
 
+/// Entries from which on threads are woken.
+constexpr std::int64_t kWorthThreads = 1 << 18;
+
 /// What is wrong with a header in a file of `bytes` bytes; null where nothing is.
 const char* fault_of(const CacheHeader& header, std::int64_t bytes) {
   if (!std::equal(header.magic.begin(), header.magic.end(), kCacheMagic.begin())) {
@@ -44,7 +47,7 @@ const char* fault_of(const CacheHeader& header, std::int64_t bytes) {
 bool is_monotone(const std::vector<std::int64_t>& offsets, std::int64_t nnz) {
   if (offsets.front() != 0 || offsets.back() != nnz) return false;
   bool falls = false;
-#pragma omp parallel for schedule(static) reduction(|| : falls)
+#pragma omp parallel for schedule(static) reduction(|| : falls) if (nnz > kWorthThreads)
   for (std::size_t i = 1; i < offsets.size(); ++i)
     falls = falls || offsets[i] < offsets[i - 1];
   return !falls;
@@ -60,7 +63,7 @@ template <class T>
 ColumnFacts look_at_columns(const CsrMatrix<T>& a) {
   bool bad = false;
   bool repeated = false;
-#pragma omp parallel for schedule(static) reduction(|| : bad, repeated)
+#pragma omp parallel for schedule(static) reduction(|| : bad, repeated) if (a.nnz() > kWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const std::int32_t* first = a.col_indices.data() + a.row_offsets[static_cast<std::size_t>(i)];
     const std::int32_t* last =
@@ -163,7 +166,7 @@ void CacheFile::read_section(CacheSection section, std::vector<T>& out) const {
   std::vector<std::uint64_t> blocks(count_of_blocks(bytes));
   std::exception_ptr failure;
   bool whole = true;
-#pragma omp parallel for schedule(dynamic, 4) reduction(&& : whole)
+#pragma omp parallel for schedule(dynamic) reduction(&& : whole) if (blocks.size() > 1)
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::size_t at = i * kBlockOfChecksum;
     const std::size_t size = std::min(kBlockOfChecksum, bytes - at);

@@ -21,7 +21,7 @@ std::uint64_t checksum_of_blocks(const std::uint64_t* blocks, std::size_t count)
 std::uint64_t section_checksum(const void* data, std::size_t bytes) {
   const auto* begin = static_cast<const std::byte*>(data);
   std::vector<std::uint64_t> blocks(count_of_blocks(bytes));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (blocks.size() > 1)
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::size_t at = i * kBlockOfChecksum;
     blocks[i] = block_checksum(begin + at, std::min(kBlockOfChecksum, bytes - at));

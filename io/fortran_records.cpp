@@ -76,6 +76,7 @@ bool FortranRecords::next() {
   const char* stop = newline == nullptr ? buffer_.data() + end_ : newline;
   begin_ = static_cast<std::size_t>(stop - buffer_.data()) + (newline == nullptr ? 0 : 1);
   line_ = {start, static_cast<std::size_t>(stop - start)};
+  line_is_whole_ = newline != nullptr;
   if (line_.ends_with('\r')) line_.remove_suffix(1);
   while (line_.ends_with(' '))
     line_.remove_suffix(1);
@@ -109,10 +110,14 @@ std::size_t FortranFields::column() const noexcept {
 void FortranFields::cut_line() {
   const std::string_view line = records_.line();
   const auto expected = static_cast<std::size_t>(std::min(format_.per_line, count_ - taken_));
+  const auto width = static_cast<std::size_t>(format_.width);
+  if (!records_.line_is_whole() && line.size() < expected * width) {
+    records_.fail_here(line.size() + 1, concat("the file ends within the line of the last ", what_,
+                                               "s; fetch the whole file, or end the line"));
+  }
   split_words(line, fields_);
   if (fields_.size() == expected) return;
   fields_.clear();
-  const auto width = static_cast<std::size_t>(format_.width);
   for (std::size_t i = 0; i < expected; ++i)
     fields_.push_back(without_blanks(line.substr(std::min(line.size(), i * width), width)));
 }

@@ -19,6 +19,8 @@ class FortranRecords {
   bool next();
   /// The line without its end and the blanks before that; kept until next().
   std::string_view line() const noexcept { return line_; }
+  /// False of a last line that the text's end cuts.
+  bool line_is_whole() const noexcept { return line_is_whole_; }
   /// Lines count from 1.
   std::int64_t number() const noexcept { return number_; }
   /// Reads the rest, so that checksums of its wrapping are compared.
@@ -43,6 +45,7 @@ class FortranRecords {
   std::size_t begin_ = 0;  // of what has not been given out
   std::size_t end_ = 0;
   std::string_view line_;
+  bool line_is_whole_ = true;
   std::int64_t number_ = 0;
   std::int64_t bytes_read_ = 0;
 };

@@ -1,9 +1,11 @@
 #include "io/mat_variable.hpp"
 
 #include <algorithm>
+#include <array>
 #include <lanky/error.hpp>
 
 #include "core/text.hpp"
+#include "io/mat5_check.hpp"
 
 namespace lanky::io {
 
@@ -70,8 +72,8 @@ const char* sparse_fault(const matvar_t& v, std::int64_t rows, std::int64_t cols
 const char* dense_fault(const matvar_t& v, std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return nullptr;
   std::size_t bytes = number_bytes(v.data_type);
-  const bool beyond = __builtin_mul_overflow(bytes, rows, &bytes) ||
-                      __builtin_mul_overflow(bytes, cols, &bytes);
+  const bool beyond =
+      __builtin_mul_overflow(bytes, rows, &bytes) || __builtin_mul_overflow(bytes, cols, &bytes);
   if (beyond || bytes == 0 || !has_values(v, v.data) || v.nbytes != bytes) {
     return "has not as many values as its extents say";
   }
@@ -99,12 +101,27 @@ std::string joined_names(const auto& candidates) {
 
 }  // namespace
 
-MatFile::MatFile(const std::filesystem::path& path)
-    : lock_(matio().mutex),
-      name_(path.string()),
-      file_(matio().open(path.c_str(), MAT_ACC_RDONLY)) {
+MatFile::MatFile(const std::filesystem::path& path) : lock_(matio().mutex), name_(path.string()) {
+  check_structure();
+  file_.reset(matio().open(path.c_str(), MAT_ACC_RDONLY));
   if (file_ == nullptr) fail("is no .mat file of version 5 or 7.3 that libmatio can open");
   list_variables();
+}
+
+/// Of version 5 all of it; HDF5, which holds version 7.3, is left to its own library.
+void MatFile::check_structure() const {
+  constexpr std::int64_t kVersionAt = 124;
+  const InputFile file(name_);
+  std::array<char, 4> version{};
+  file.read_all(version.data(), version.size(), kVersionAt);
+  constexpr std::array kLittle5 = {'\0', '\1', 'I', 'M'};
+  constexpr std::array kBig5 = {'\1', '\0', 'M', 'I'};
+  constexpr std::array kLittle73 = {'\0', '\2', 'I', 'M'};
+  if (version == kLittle5 || version == kBig5) {
+    check_mat5(file);
+  } else if (version != kLittle73) {
+    fail("is of no version that is read: 5 and 7.3 are");
+  }
 }
 
 void MatFile::list_variables() {

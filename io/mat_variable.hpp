@@ -46,6 +46,7 @@ class MatFile {
     matvar_t* variable;
   };
 
+  void check_structure() const;
   void list_variables();
   Candidate choose(std::string_view name) const;
   std::vector<Candidate> candidates(bool sparse) const;
