@@ -12,7 +12,7 @@ namespace lanky::io {
 
 namespace {
 
-constexpr std::size_t kRecordBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kRecordBufferBytes = std::size_t{1} << 16;
 constexpr std::size_t kLongestRecord = std::size_t{1} << 20;
 
 /// Of blanks alone, the empty text where they begin.
@@ -45,7 +45,7 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 bool FortranRecords::fill() {
-  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
   if (end_ == buffer_.size()) buffer_.resize(std::max(kRecordBufferBytes, 2 * end_));
