@@ -20,8 +20,8 @@ using testing::csr_text;
 using testing::TemporaryDirectory;
 using Complex = std::complex<double>;
 
-/// The matrix of the report, 5 x 5 with 11 entries, fields without blanks between.
-constexpr const char* kReport =
+/// 5 x 5 with 11 entries, fields of values without blanks between.
+constexpr const char* kExample =
     "Unsymmetric assembled matrix                                            KEY     \n"
     "             5             1             1             3\n"
     "rua                        5             5            11             0\n"
@@ -31,7 +31,7 @@ constexpr const char* kReport =
     " 1.000D+00 2.000D+00 5.000D+00-3.000D+00\n"
     " 4.000D+00-2.000D+00-5.000D+00-1.000D+00\n"
     "-4.000D+00 3.000D+00 6.000D+00\n";
-constexpr const char* kReportMatrix =
+constexpr const char* kExampleMatrix =
     "5x5 (0,0)1 (0,1)-3 (0,3)-1 (1,2)-2 (1,4)3 (2,0)2 (3,1)4 (3,3)-4 (4,0)5 (4,2)-5 (4,4)6";
 
 /// A file of one line a section, but its first two lines.
@@ -46,13 +46,13 @@ std::string read_boeing(const std::string& text, const io::ReadOptions& options 
   return csr_text(io::read_csr<T>(directory.file("a.rb", text), options));
 }
 
-TEST(RutherfordBoeing, ReadsTheMatrixOfTheReport) {
-  EXPECT_EQ(read_boeing(kReport), kReportMatrix);
+TEST(RutherfordBoeing, CutsFieldsWithoutBlanks) {
+  EXPECT_EQ(read_boeing(kExample), kExampleMatrix);
 }
 
 TEST(RutherfordBoeing, TellsItsHeader) {
   const TemporaryDirectory directory;
-  const io::Header header = io::read_header(directory.file("a.mtx", kReport));
+  const io::Header header = io::read_header(directory.file("a.mtx", kExample));
   EXPECT_EQ(header.field, io::Field::real);
   EXPECT_EQ(header.symmetry, Symmetry::general);
   EXPECT_EQ(header.rows, 5);
@@ -61,18 +61,18 @@ TEST(RutherfordBoeing, TellsItsHeader) {
 }
 
 TEST(RutherfordBoeing, PassesOverRightHandSides) {
-  std::string text = kReport;
+  std::string text = kExample;
   const std::string counts = "             5             1             1             3\n";
   text.replace(text.find(counts), counts.size(), " 7 1 1 3 2\n");
   text.insert(text.find("  1  4  6"), "F                          1             0\n");
-  EXPECT_EQ(read_boeing(text + " 1.000D+00\n and whatever follows\n"), kReportMatrix);
+  EXPECT_EQ(read_boeing(text + " 1.000D+00\n and whatever follows\n"), kExampleMatrix);
 }
 
 TEST(RutherfordBoeing, TakesLineEndsOfDos) {
   std::string text;
-  for (const char* c = kReport; *c != '\0'; ++c)
+  for (const char* c = kExample; *c != '\0'; ++c)
     text += *c == '\n' ? std::string("\r\n") : std::string(1, *c);
-  EXPECT_EQ(read_boeing(text), kReportMatrix);
+  EXPECT_EQ(read_boeing(text), kExampleMatrix);
 }
 
 TEST(RutherfordBoeing, ReadsWhatSciPyWrites) {
@@ -81,7 +81,7 @@ TEST(RutherfordBoeing, ReadsWhatSciPyWrites) {
 }
 
 TEST(RutherfordBoeing, IsFoundInSuiteSparsesArchive) {
-  EXPECT_EQ(csr_text(io::read_csr<double>("tests/data/formats/report.tar.gz")), kReportMatrix);
+  EXPECT_EQ(csr_text(io::read_csr<double>("tests/data/formats/example.tar.gz")), kExampleMatrix);
 }
 
 struct BoeingCase {
@@ -222,7 +222,7 @@ TEST(RutherfordBoeing, DuplicatesAreKeptOrRejectedWithBothLines) {
 
 TEST(RutherfordBoeing, CutAnywhereIsAnError) {
   const TemporaryDirectory directory;
-  const std::string whole = kReport;
+  const std::string whole = kExample;
   for (std::size_t length = 0; length + 1 < whole.size();
        ++length) {  // less the last newline: whole
     const auto path = directory.file("a.rb", whole.substr(0, length));
