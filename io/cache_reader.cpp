@@ -13,7 +13,7 @@
 #include "io/cache.hpp"
 #include "io/checksum.hpp"
 #include "io/element.hpp"
-#include "io/huge_pages.hpp"
+#include "io/prefault.hpp"
 #include "io/memory_limit.hpp"
 #include "io/supported.hpp"
 
@@ -21,8 +21,8 @@ namespace lanky::io {
 
 namespace {
 
-/// Entries from which on threads are woken.
-constexpr std::int64_t kWorthThreads = 1 << 18;
+/// Rows or entries from which on threads are woken.
+constexpr std::size_t kWorthThreads = 1 << 18;
 
 /// What is wrong with a header in a file of `bytes` bytes; null where nothing is.
 const char* fault_of(const CacheHeader& header, std::int64_t bytes) {
@@ -47,7 +47,7 @@ const char* fault_of(const CacheHeader& header, std::int64_t bytes) {
 bool is_monotone(const std::vector<std::int64_t>& offsets, std::int64_t nnz) {
   if (offsets.front() != 0 || offsets.back() != nnz) return false;
   bool falls = false;
-#pragma omp parallel for schedule(static) reduction(|| : falls) if (nnz > kWorthThreads)
+#pragma omp parallel for schedule(static) reduction(|| : falls) if (offsets.size() > kWorthThreads)
   for (std::size_t i = 1; i < offsets.size(); ++i)
     falls = falls || offsets[i] < offsets[i - 1];
   return !falls;
@@ -63,7 +63,9 @@ template <class T>
 ColumnFacts look_at_columns(const CsrMatrix<T>& a) {
   bool bad = false;
   bool repeated = false;
-#pragma omp parallel for schedule(static) reduction(|| : bad, repeated) if (a.nnz() > kWorthThreads)
+#pragma omp parallel for schedule(static) \
+    reduction(||                          \
+              : bad, repeated) if (a.values.size() > kWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const std::int32_t* first = a.col_indices.data() + a.row_offsets[static_cast<std::size_t>(i)];
     const std::int32_t* last =
@@ -161,7 +163,7 @@ template <class T>
 void CacheFile::read_section(CacheSection section, std::vector<T>& out) const {
   const SectionPlace place = places_of(header_)[section];
   const auto bytes = static_cast<std::size_t>(place.bytes);
-  resize_in_huge_pages(out, bytes / sizeof(T));
+  resize_prefaulted(out, bytes / sizeof(T));
   auto* data = reinterpret_cast<std::byte*>(out.data());
   std::vector<std::uint64_t> blocks(count_of_blocks(bytes));
   std::exception_ptr failure;

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <complex>
-#include <cstring>
+#include <cstddef>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <limits>
@@ -53,11 +55,13 @@ CsrMatrix<T> canonical(const CsrView<T>& a) {
   return matrix;
 }
 
+/// Bit for bit: 1 - 0i is not 1.
 template <class T>
 bool are_all_ones(const CsrView<T>& a) {
-  const T one = static_cast<T>(1.0F);
+  using Bits = std::array<std::byte, sizeof(T)>;
+  const auto one = std::bit_cast<Bits>(static_cast<T>(1.0F));
   return std::all_of(a.values, a.values + a.nnz,
-                     [&](const T& value) { return std::memcmp(&value, &one, sizeof(T)) == 0; });
+                     [&](const T& value) { return std::bit_cast<Bits>(value) == one; });
 }
 
 /// The row offsets as the file holds them.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <lanky/io.hpp>
+#include <sstream>
 #include <string>
 
 #include "support/csr_text.hpp"
@@ -98,6 +99,13 @@ TEST_F(Convert, ReplacesAFileOnlyByForce) {
   EXPECT_EQ(content(target), "precious");
   EXPECT_EQ(convert("--force " + in + " " + target), 0);
   EXPECT_EQ(io::read_csr<double>(target).values.at(0), 2);
+}
+
+TEST_F(Convert, ItsHelpFitsATerminal) {
+  ASSERT_EQ(convert("--help"), 0);
+  std::istringstream lines(out());
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 120U) << line;
 }
 
 TEST_F(Convert, LeavesNothingWhereItFails) {

@@ -86,6 +86,14 @@ TEST(CacheFile, OfAPatternHoldsNoValues) {
   EXPECT_EQ(io::read_csr<double>(path).values, std::vector<double>(a.values.size(), 1.0));
 }
 
+TEST(CacheFile, TakesOneWithANegativeZeroForNoPattern) {
+  const TemporaryDirectory directory;
+  const CsrMatrix<std::complex<double>> a{1, 1, {0, 1}, {0}, {{1, -0.0}}};
+  io::write_cache(directory.path() / "a.lanky", a.view());
+  EXPECT_TRUE(testing::same_bits(
+      io::read_csr<std::complex<double>>(directory.path() / "a.lanky").values, a.values));
+}
+
 TEST(CacheFile, TellsItsHeader) {
   const TemporaryDirectory directory;
   io::write_cache(directory.path() / "a.lanky", sample().view());
