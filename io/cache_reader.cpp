@@ -13,8 +13,8 @@
 #include "io/cache.hpp"
 #include "io/checksum.hpp"
 #include "io/element.hpp"
-#include "io/prefault.hpp"
 #include "io/memory_limit.hpp"
+#include "io/prefault.hpp"
 #include "io/supported.hpp"
 
 namespace lanky::io {

@@ -4,9 +4,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <lanky/io.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "support/csr_text.hpp"
 #include "support/random_csr.hpp"
@@ -71,6 +73,16 @@ TEST_F(Convert, TellsWhatItRead) {
 TEST_F(Convert, ReadsOtherFormats) {
   ASSERT_EQ(convert("tests/data/formats/scipy.rua " + path("a.mtx").string()), 0) << err();
   EXPECT_EQ(io::read_csr<double>(path("a.mtx")).nnz(), 19);
+}
+
+TEST_F(Convert, ReadsAPipe) {
+  ASSERT_EQ(std::system(("mkfifo '" + path("pipe").string() + "'").c_str()), 0);
+  std::thread writer([&] {
+    std::ofstream(path("pipe")) << "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n";
+  });
+  EXPECT_EQ(convert(path("pipe").string() + " " + path("a.lanky").string()), 0) << err();
+  writer.join();
+  EXPECT_EQ(io::read_csr<double>(path("a.lanky")).values.at(0), 2);
 }
 
 TEST_F(Convert, TakesTypeAndDuplicates) {

@@ -112,6 +112,13 @@ TEST_P(MatOfVersion, TheSparseOneIsTakenAmongOthers) {
   EXPECT_EQ(csr_text(io::read_csr<double>(path(), {.variable = "x"})), "2x1 (0,0)1 (1,0)2");
 }
 
+TEST_P(MatOfVersion, ThatOfSuiteSparsesStructIsRead) {
+  writer().problem("Problem", 3, 2, {0, 2, 3}, {0, 2, 1}, {1.5, -2, 0.1});
+  const char* expected = "3x2 (0,0)1.5 (1,1)0.1 (2,0)-2";
+  EXPECT_EQ(csr_text(io::read_csr<double>(path())), expected);
+  EXPECT_EQ(csr_text(io::read_csr<double>(path(), {.variable = "Problem.A"})), expected);
+}
+
 TEST_P(MatOfVersion, DenseIsRead) {
   writer().dense("x", 2, 2, {1, 0, -3, 4});
   EXPECT_EQ(csr_text(io::read_csr<double>(path())), "2x2 (0,0)1 (0,1)-3 (1,1)4");

@@ -52,8 +52,11 @@ void check_target(const Conversion& conversion) {
   }
 }
 
+/// A pipe, which can be read only once, is taken for real.
 DType type_of(const Conversion& conversion) {
   if (!conversion.dtype.empty()) return parse_dtype(conversion.dtype);
+  std::error_code unknown;
+  if (!fs::is_regular_file(conversion.in, unknown)) return DType::f64;
   const io::Header header = io::read_header(conversion.in, conversion.options);
   return header.field == io::Field::complex ? DType::c128 : DType::f64;
 }

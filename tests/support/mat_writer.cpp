@@ -68,6 +68,30 @@ void MatWriter::sparse(const char* name, std::size_t rows, std::size_t cols,
                imaginary.empty() ? 0 : MAT_F_COMPLEX);
 }
 
+void MatWriter::problem(const char* name, std::size_t rows, std::size_t cols,
+                        std::vector<std::uint32_t> jc, std::vector<std::uint32_t> ir,
+                        std::vector<double> real) {
+  const auto create = matio_function<decltype(Mat_VarCreate)>("Mat_VarCreate");
+  const auto set =
+      matio_function<decltype(Mat_VarSetStructFieldByName)>("Mat_VarSetStructFieldByName");
+  const std::array<const char*, 3> fields = {"title", "A", nullptr};
+  std::array<std::size_t, 2> one = {1, 1};
+  std::array<std::size_t, 2> dims = {rows, cols};
+  const auto entries = static_cast<std::uint32_t>(ir.size());
+  mat_sparse_t sparse{
+      entries, ir.data(),  entries, jc.data(), static_cast<std::uint32_t>(jc.size()),
+      entries, real.data()};
+  char title[] = "x";
+  matvar_t* problem = matio_function<decltype(Mat_VarCreateStruct2)>("Mat_VarCreateStruct2")(
+      name, 2, one.data(), fields.data());
+  set(problem, "title", 0, create(nullptr, MAT_C_CHAR, MAT_T_UTF8, 2, one.data(), title, 0));
+  set(problem, "A", 0,
+      create(nullptr, MAT_C_SPARSE, MAT_T_DOUBLE, 2, dims.data(), &sparse, MAT_F_DONT_COPY_DATA));
+  matio_function<decltype(Mat_VarWrite)>("Mat_VarWrite")(file_->file, problem,
+                                                         MAT_COMPRESSION_ZLIB);
+  io::matio().free(problem);
+}
+
 void MatWriter::dense(const char* name, std::size_t rows, std::size_t cols,
                       std::vector<double> values) {
   file_->write(name, MAT_C_DOUBLE, MAT_T_DOUBLE, rows, cols, values.data(), 0);

@@ -25,6 +25,9 @@ class MatWriter {
   void sparse(const char* name, std::size_t rows, std::size_t cols, std::vector<std::uint32_t> jc,
               std::vector<std::uint32_t> ir, std::vector<double> real,
               std::vector<double> imaginary = {});
+  /// A real one as the field A of a struct, behind a field that is none.
+  void problem(const char* name, std::size_t rows, std::size_t cols, std::vector<std::uint32_t> jc,
+               std::vector<std::uint32_t> ir, std::vector<double> real);
   /// By columns.
   void dense(const char* name, std::size_t rows, std::size_t cols, std::vector<double> values);
   void text(const char* name, std::string value);
