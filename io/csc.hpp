@@ -7,10 +7,10 @@
 #include <lanky/io.hpp>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "io/csr_builder.hpp"
 #include "io/element.hpp"
 
 namespace lanky::io {
@@ -90,6 +90,19 @@ void settle_columns(CscMatrix<T>& csc, bool sum_duplicates) {
   csc.values.resize(out);
 }
 
+/// The value at (col, row) of that at (row, col). A hermitian matrix of real field is symmetric:
+/// conjugation would make its zero imaginary parts negative.
+template <class V>
+V mirror_image(const V& value, const Header& header) {
+  if (header.symmetry == Symmetry::skew_symmetric) return -value;
+  if constexpr (!std::is_same_v<V, double>) {
+    if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
+      return std::conj(value);
+    }
+  }
+  return value;
+}
+
 /// f(row, col, value) of each entry in the order of columns, then of its mirror image where the
 /// header names a symmetry.
 template <class T, class F>
@@ -99,7 +112,7 @@ void for_each_expanded(const CscMatrix<T>& csc, const Header& header, F f) {
       const std::int64_t row = csc.row_indices[k];
       f(row, col, csc.values[k]);
       if (header.symmetry != Symmetry::general && row != col) {
-        f(col, row, mirrored<T>(csc.values[k], header));
+        f(col, row, mirror_image(csc.values[k], header));
       }
     }
   }

@@ -14,9 +14,4 @@ inline constexpr bool kIsComplex = is_complex(kDType<T>);
 template <class T>
 using Wide = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
 
-/// What a decimal is rounded to when it is read. A float is read as one, since by way of double it
-/// would be rounded twice; the half types round from double when they are put in place.
-template <class T>
-using Part = std::conditional_t<kDType<T> == DType::f32 || kDType<T> == DType::c64, float, double>;
-
 }  // namespace lanky::io

@@ -11,6 +11,12 @@ namespace lanky::io {
 
 namespace {
 
+/// What a decimal is rounded to when it is read. A float is read as one, since by way of double it
+/// would be rounded twice; the half types round from double when they are put in place.
+template <class T>
+using ReadAs =
+    std::conditional_t<kDType<T> == DType::f32 || kDType<T> == DType::c64, float, double>;
+
 /// Reads the columns of one file whose header is known.
 template <class T>
 class ColumnReader {
@@ -125,9 +131,9 @@ class ColumnReader {
   }
 
   Wide<T> next_value(FortranFields& fields) const {
-    const double real = fields.real<Part<T>>();
+    const double real = fields.real<ReadAs<T>>();
     if constexpr (kIsComplex<T>) {
-      if (header_.matrix.field == Field::complex) return {real, fields.real<Part<T>>()};
+      if (header_.matrix.field == Field::complex) return {real, fields.real<ReadAs<T>>()};
     }
     return real;
   }
