@@ -93,9 +93,9 @@ std::string member_name(archive_entry* entry) {
   return name == nullptr ? "" : name;
 }
 
-/// NAME/NAME.mtx, or NAME.mtx anywhere in an archive NAME.tar.gz; not NAME_b.mtx.
+/// NAME/NAME.mtx, or NAME.mtx anywhere in an archive NAME.tar.gz; not NAME_b.mtx. NAME.rb alike.
 bool is_the_matrix(const fs::path& member, const fs::path& archive_path) {
-  if (member.extension() != ".mtx") return false;
+  if (member.extension() != ".mtx" && member.extension() != ".rb") return false;
   const std::string stem = member.stem().string();
   return member.parent_path().filename() == stem ||
          archive_path.filename().string().starts_with(stem + ".");
@@ -159,7 +159,7 @@ struct ArchiveReader::Impl {
     if (!is_tar()) return;
     if (members == 0) throw Error(ErrorCode::io, file_name + ": is an archive without files");
     if (members > kMostNamed) named += concat(" and ", members - kMostNamed, " more");
-    throw Error(ErrorCode::io, concat(file_name, ": holds no NAME/NAME.mtx, but ", named,
+    throw Error(ErrorCode::io, concat(file_name, ": holds no NAME/NAME.mtx or .rb, but ", named,
                                       "; extract the matrix and give its own name"));
   }
 

@@ -13,8 +13,8 @@ namespace lanky::io {
 
 class ArchiveReader {
  public:
-  /// Opens the file; in a tar, goes to the first member NAME.mtx that is in a folder NAME or in an
-  /// archive named NAME.*. Throws Error(io) with the file's name and the cause.
+  /// Opens the file; in a tar, goes to the first member NAME.mtx or NAME.rb that is in a folder
+  /// NAME or in an archive named NAME.*. Throws Error(io) with the file's name and the cause.
   explicit ArchiveReader(const std::filesystem::path& path);
   ~ArchiveReader();
   ArchiveReader(const ArchiveReader&) = delete;

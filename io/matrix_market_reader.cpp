@@ -1,3 +1,5 @@
+#include "io/matrix_market_reader.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -200,7 +202,7 @@ void reject_duplicates(const TextCursor& cursor, const std::vector<Entry<T>>& en
 }  // namespace
 
 template <class T>
-CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& options) {
+CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
   ArchiveReader archive(path);
   TextCursor cursor(archive);
   const Header header = parse_header(cursor);
@@ -217,17 +219,19 @@ CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& opti
   });
 }
 
-Header read_header(const std::filesystem::path& path) {
+Header read_matrix_market_header(const std::filesystem::path& path) {
   ArchiveReader archive(path);
   TextCursor cursor(archive);
   return parse_header(cursor);
 }
 
-template CsrMatrix<double> read_csr(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<float> read_csr(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<half> read_csr(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<bfloat16> read_csr(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<std::complex<float>> read_csr(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<std::complex<double>> read_csr(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<double> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<half> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<bfloat16> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<std::complex<float>> read_matrix_market(const std::filesystem::path&,
+                                                           const ReadOptions&);
+template CsrMatrix<std::complex<double>> read_matrix_market(const std::filesystem::path&,
+                                                            const ReadOptions&);
 
 }  // namespace lanky::io

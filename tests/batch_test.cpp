@@ -15,16 +15,16 @@ namespace lanky::cli {
 namespace {
 
 using Json = nlohmann::json;
-using test::Ran;
-using test::text_of;
+using testing::content;
+using testing::Ran;
 
-class Batch : public test::ProgramTest {
+class Batch : public testing::ProgramTest {
  protected:
   Ran batch(const std::string& arguments, const std::string& through = "") const {
     return lanky("batch --device cpu --quick --json " + json() + " " + arguments, through);
   }
   std::string peer(const std::string& name) const {
-    return " --peer " + test::beside_the_test("lib" + name + ".so") + " ";
+    return " --peer " + testing::beside_the_test("lib" + name + ".so") + " ";
   }
 };
 
@@ -168,7 +168,7 @@ TEST_F(Batch, AKillAtAnyMomentLosesAtMostTheMatrixAtWork) {
     const Ran ran = batch(run, "timeout -s KILL " + std::to_string(seconds));
     kills += ran.exit_code == 128 + SIGKILL ? 1 : 0;
     std::set<std::string> now;
-    for (const Json& line : whole_lines(text_of(json()))) {
+    for (const Json& line : whole_lines(content(json()))) {
       if (line["kind"] != "matrix") continue;
       EXPECT_TRUE(now.insert(line["case"]).second) << line;
     }
@@ -202,12 +202,12 @@ TEST_F(Batch, ShardsAreJoinedAgain) {
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     parts += " " + part;
   }
-  write("torn.jsonl", text_of(folder_ / "part0.jsonl") + "{\"kind\":\"spm");
+  write("torn.jsonl", content(folder_ / "part0.jsonl") + "{\"kind\":\"spm");
   const Ran ran =
       lanky("merge " + parts + " " + (folder_ / "torn.jsonl").string() + " -o " + joined);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   std::multiset<std::string> names;
-  for (const Json& line : parse(text_of(joined))) {
+  for (const Json& line : parse(content(joined))) {
     if (line["kind"] == "matrix") names.insert(line["case"]);
   }
   EXPECT_EQ(names, (std::multiset<std::string>{"stencil5:5", "stencil5:5", "stencil5:6",
@@ -227,7 +227,7 @@ TEST_F(Batch, OtherHardwareIsNotJoinedUnlessTold) {
       << refused.err;
   EXPECT_FALSE(std::filesystem::exists(joined));
   EXPECT_EQ(lanky(run + " --mixed-hardware").exit_code, 0);
-  EXPECT_EQ(parse(text_of(joined)).size(), 2U);
+  EXPECT_EQ(parse(content(joined)).size(), 2U);
   const Ran broken = lanky("merge " + write("three.jsonl", "milk\nbutter\n") + " -o " + joined);
   EXPECT_EQ(broken.exit_code, 3);
   EXPECT_NE(broken.err.find("three.jsonl:1: is no line of results"), std::string::npos);
@@ -270,7 +270,7 @@ TEST_F(Batch, ATerminalHasAProgressLine) {
   const std::string command = "batch --device cpu --quick --no-vendor stencil5:20 stencil5:300";
   EXPECT_EQ(lanky(command).out.find("0/2"), std::string::npos) << "not where it is piped";
   const Ran ran =
-      shell("script -qec '" + test::beside_the_test("lanky") + " " + command + "' /dev/null");
+      shell("script -qec '" + testing::beside_the_test("lanky") + " " + command + "' /dev/null");
   for (const char* text : {"[....................] 0/2", "] 1/2, ", " left", "stencil5:300 f64"})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << " is not in " << ran.out;
 }

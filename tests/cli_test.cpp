@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using test::Ran;
-using test::text_of;
+using testing::content;
+using testing::Ran;
 
-class Cli : public test::ProgramTest {
+class Cli : public testing::ProgramTest {
  protected:
   std::string deep_folder() const {
     std::string path = (folder_ / "deep").string();
@@ -181,7 +181,7 @@ TEST_F(Cli, LinksThatLeadNowhereOrBackDoNotMatter) {
 
 TEST_F(Cli, AFullDiskIsNotTakenForSuccess) {
   std::string command(1, '\'');
-  command.append(test::beside_the_test("lanky")).append("' info >/dev/full 2>/dev/null");
+  command.append(testing::beside_the_test("lanky")).append("' info >/dev/full 2>/dev/null");
   const int status = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 5);
@@ -227,7 +227,7 @@ TEST_F(Cli, TuningKeepsTheFastestAndRefusesOtherFiles) {
       "tune --device cpu --quick --m 4 --n 3 --k 5000 --op-a t --dtype f32,f64";
   const Ran ran = lanky(tune + " --file '" + file + "'");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const std::vector<Json> kept = parse(text_of(file));
+  const std::vector<Json> kept = parse(content(file));
   ASSERT_EQ(kept.size(), 3U);
   EXPECT_EQ(kept[0].at("format"), "lanky gemm tuning 3");
   EXPECT_NE(kept[1].at("class").get<std::string>().find("f32 ieee"), std::string::npos);
@@ -235,7 +235,7 @@ TEST_F(Cli, TuningKeepsTheFastestAndRefusesOtherFiles) {
   EXPECT_EQ(foreign.exit_code, 3);
   EXPECT_NE(foreign.err.find("notes.txt: is no file of lanky tune"), std::string::npos)
       << foreign.err;
-  EXPECT_EQ(text_of(folder_ / "notes.txt"), "buy milk\n");
+  EXPECT_EQ(content(folder_ / "notes.txt"), "buy milk\n");
   EXPECT_EQ(lanky("tune --device cpu --m 4").exit_code, 2);
 }
 

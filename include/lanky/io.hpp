@@ -1,5 +1,6 @@
 // Sparse matrices from files and from generators, straight to CSR in host memory.
-// Matrix Market: Boisvert, Pozo and Remington, NISTIR 5935, 1996.
+// Matrix Market: Boisvert, Pozo and Remington, NISTIR 5935, 1996. Rutherford-Boeing: Duff, Grimes
+// and Lewis, RAL-TR-97-031, 1997.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,20 @@ enum class Duplicates { sum, keep, reject };
 
 struct ReadOptions {
   Duplicates duplicates = Duplicates::sum;
+  /// Of a .mat file, the matrix to read: "A", or "Problem.A" of a struct. "": the only sparse one,
+  /// or else the only dense one.
+  std::string variable = {};
+  /// A folder for binary copies of what is read ("": none). A copy serves as long as the file has
+  /// the same size and times, or the same content, and the same element type and options are asked
+  /// for; it is made anew otherwise. It may be deleted at any time.
+  std::filesystem::path cache = {};
 };
 
 enum class Format : std::uint8_t { coordinate, array };
 enum class Field : std::uint8_t { real, integer, pattern, complex };
 using lanky::Symmetry;
 
-/// What a Matrix Market file says of itself before its entries.
+/// What a matrix file says of itself before its entries.
 struct Header {
   Format format = Format::coordinate;
   Field field = Field::real;
@@ -34,17 +42,19 @@ struct Header {
   std::int64_t stored_entries = 0;  // entries in the file, symmetric ones counted once
 };
 
-/// Reads a Matrix Market file, plain or compressed (.gz .xz .zst .bz2), or SuiteSparse's
-/// NAME.tar.gz (of which NAME/NAME.mtx is taken); docs/matrix_market.md lists all rules. Symmetric
-/// storage is expanded, columns of a row are sorted, pattern entries get the value 1, entries of an
-/// array file are kept if nonzero. T: double, float, half, bfloat16, complex<float>,
+/// Reads a matrix file, whose content tells its format: Matrix Market, Rutherford-Boeing or
+/// Harwell-Boeing, plain, compressed (.gz .xz .zst .bz2) or in SuiteSparse's NAME.tar.gz (of which
+/// NAME/NAME.mtx or NAME/NAME.rb is taken); MATLAB's .mat by way of libmatio; a file of
+/// write_cache(). docs/matrix_market.md and docs/matrix_files.md list all rules. Symmetric
+/// storage is expanded, columns of a row are sorted, pattern entries get the value 1, entries of a
+/// dense array are kept if nonzero. T: double, float, half, bfloat16, complex<float>,
 /// complex<double>. Throws Error: io, parse (with file, line, column and what to do), unsupported
-/// (complex entries for a real T, more than 2^31 - 1 columns), out_of_memory.
+/// (complex entries for a real T, more than 2^31 - 1 columns, libmatio missing), out_of_memory.
 template <class T>
 CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& options = {});
 
-/// The header alone.
-Header read_header(const std::filesystem::path& path);
+/// The header alone (of a .mat file the whole matrix is read; `options` name it).
+Header read_header(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes coordinate general (real or complex; pattern is never guessed) such that read_csr gives
 /// back the same bits. Compresses by the name's ending (.gz .xz .zst .bz2). Written beside the
@@ -52,6 +62,13 @@ Header read_header(const std::filesystem::path& path);
 template <class T>
 void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix,
                          std::string_view comment = {});
+
+/// Writes the matrix as it stands in memory, with checksums, for read_csr() to load at the speed of
+/// memory: the bits of T, columns sorted within rows, no values where all are 1. Name it
+/// NAME.lanky; written beside the target and renamed at the end, as above. Throws Error:
+/// invalid_argument, io.
+template <class T>
+void write_cache(const std::filesystem::path& path, const CsrView<T>& matrix);
 
 /// Generates the matrix that `spec` names: "name:size[:size...][,key=value...]", such as
 /// "stencil27:128" or "rmat:20,seed=7". generator_help() lists all. Equal specs give equal bits on

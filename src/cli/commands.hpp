@@ -16,15 +16,17 @@ using Action = std::function<int()>;
 
 /// info: devices, versions, libraries, generators.
 void add_info(CLI::App& app, Action& action);
-/// merge: the results of several runs in one file.
-void add_merge(CLI::App& app, Action& action);
 /// spmv, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
 /// fetch: matrices of the SuiteSparse collection.
 void add_fetch(CLI::App& app, Action& action);
+/// convert: a matrix file into another format.
+void add_convert(CLI::App& app, Action& action);
 /// report: results as a page, and as tables.
 void add_report(CLI::App& app, Action& action);
 /// compare: what got slower between two files of results.
 void add_compare(CLI::App& app, Action& action);
+/// merge: the results of several runs in one file.
+void add_merge(CLI::App& app, Action& action);
 
 }  // namespace lanky::cli

@@ -57,7 +57,10 @@ int print_info() {
   const std::string openblas = bench::openblas_version();
   print("OpenBLAS", openblas.empty() ? "not found (libopenblas.so.0)" : openblas);
   print("types", "f64 f32 f16 bf16 (half types accumulate in float)");
-  print("files", ".mtx, .mtx.gz, .mtx.xz, .mtx.zst, .mtx.bz2, SuiteSparse's NAME.tar.gz");
+  print(
+      "files",
+      ".mtx, .rb, .rua and the like, plain, .gz, .xz, .zst, .bz2 or in SuiteSparse's NAME.tar.gz;\n"
+      "             .mat (by way of libmatio), .lanky");
   std::printf("\ngenerators, for --generate:\n%s", io::generator_help().c_str());
   return kOk;
 }

@@ -21,6 +21,7 @@ constexpr char kExamples[] =
     "Examples:\n"
     "  lanky info                                    what this machine and this build can do\n"
     "  lanky spmv cant.mtx.gz                        one matrix on the best device\n"
+    "  lanky convert cant.mtx.gz cant.lanky          a binary copy, which loads at memory speed\n"
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
@@ -60,10 +61,8 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kExamples);
   add_info(app, action);
   add_measuring(app, action, argc, argv);
-  add_merge(app, action);
-  add_fetch(app, action);
-  add_report(app, action);
-  add_compare(app, action);
+  for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})
+    add(app, action);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;

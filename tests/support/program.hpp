@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace lanky::test {
+#include "support/temporary_directory.hpp"
+
+namespace lanky::testing {
 
 struct Ran {
   int exit_code;
@@ -26,17 +27,9 @@ inline std::string beside_the_test(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
 
-inline std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class ProgramTest : public testing::Test {
+class ProgramTest : public ::testing::Test {
  protected:
   using Json = nlohmann::json;
-
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   /// Runs `lanky arguments`, by way of the command `through`.
   Ran lanky(const std::string& arguments, const std::string& through = "") const {
@@ -49,7 +42,7 @@ class ProgramTest : public testing::Test {
     const std::string line = "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 " + command + " >'" +
                              out.string() + "' 2>'" + err.string() + "'";
     const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
 
   std::string write(const std::string& file, const std::string& text) const {
@@ -62,7 +55,7 @@ class ProgramTest : public testing::Test {
                            " 3 4\n1 1 2.5\n2 2 -1\n3 1 4\n3 3 1e3\n");
   }
   std::string json() const { return (folder_ / "out.jsonl").string(); }
-  std::vector<Json> lines() const { return parse(text_of(json())); }
+  std::vector<Json> lines() const { return parse(content(json())); }
   std::vector<Json> of_kind(const std::string& kind) const {
     std::vector<Json> found = lines();
     std::erase_if(found, [&](const Json& line) { return line["kind"] != kind; });
@@ -76,8 +69,8 @@ class ProgramTest : public testing::Test {
     return all;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("lanky_program_" + std::to_string(getpid()));
+  const TemporaryDirectory directory_;
+  const std::filesystem::path folder_ = directory_.path();
 };
 
-}  // namespace lanky::test
+}  // namespace lanky::testing

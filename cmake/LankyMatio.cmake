@@ -1,0 +1,17 @@
+# LANKY_MATIO_INCLUDE: the folder of matio.h, where it is installed. libmatio itself is opened at run time,
+# in the version that the header is of: LANKY_MATIO_SONAME.
+find_path(LANKY_MATIO_INCLUDE matio.h)
+find_library(LANKY_MATIO_LIBRARY matio)
+set(LANKY_HAS_MATIO OFF)
+if(LANKY_MATIO_INCLUDE AND LANKY_MATIO_LIBRARY)
+  file(REAL_PATH ${LANKY_MATIO_LIBRARY} library)
+  if(library MATCHES "(libmatio\\.so\\.[0-9]+)")
+    set(LANKY_HAS_MATIO ON)
+    set(LANKY_MATIO_SONAME ${CMAKE_MATCH_1})
+  endif()
+endif()
+if(LANKY_HAS_MATIO)
+  message(STATUS "lanky: .mat files by way of ${LANKY_MATIO_SONAME}")
+else()
+  message(STATUS "lanky: no .mat files, as matio.h is not installed")
+endif()
