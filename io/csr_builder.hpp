@@ -1,119 +1,238 @@
-// From entries in any order to CSR: a stable counting sort by row, then each row by column, so that
-// duplicates meet in the order of the file.
+// From blocks of entries to CSR: bucket after bucket of rows, each by one thread, a stable counting
+// sort by row, then each row by column, so that duplicates meet in the order of the file. The
+// memory of the blocks goes back to the system as the matrix grows.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <exception>
 #include <lanky/csr.hpp>
 #include <lanky/io.hpp>
-#include <utility>
+#include <mutex>
+#include <numeric>
+#include <optional>
 #include <vector>
 
-#include "io/element.hpp"
+#include "io/entry_block.hpp"
 
 namespace lanky::io {
 
-/// One entry of a file, indices counted from 0.
-template <class T>
-struct Entry {
-  std::int64_t row;
-  std::int32_t col;
-  Wide<T> value;
+/// Two entries of a file with one place.
+struct DuplicateEntry {
+  std::int64_t row, col;     // counted from 0
+  std::int64_t line, first;  // of this entry, and of the one before it
 };
 
-/// The value at (col, row) of the entry at (row, col). A hermitian matrix of real field is
-/// symmetric: conjugation would make its zero imaginary parts negative.
-template <class T>
-Wide<T> mirrored(const Wide<T>& value, const Header& header) {
-  if (header.symmetry == Symmetry::skew_symmetric) return -value;
-  if constexpr (kIsComplex<T>) {
-    if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
-      return std::conj(value);
-    }
+/// Sorts rows by column, and looks for duplicates there.
+template <class V>
+class RowSorter {
+ public:
+  /// A row in the order of the file; `lines` is null where they are not known.
+  void sort(std::int32_t* cols, V* values, std::int64_t* lines, std::size_t size) {
+    if (std::is_sorted(cols, cols + size)) return;
+    order_.clear();
+    for (std::size_t k = 0; k < size; ++k)
+      order_.emplace_back(cols[k], k);
+    std::ranges::sort(order_);
+    for (std::size_t k = 0; k < size; ++k)
+      cols[k] = order_[k].first;
+    permute(values, values_);
+    if (lines != nullptr) permute(lines, lines_);
   }
-  return value;
-}
 
-/// An entry without its row, which its place tells.
-template <class T>
-struct Slot {
-  std::int32_t col;
-  Wide<T> value;
+  /// Adds up the values of equal columns, in wide precision; how many entries are left.
+  static std::size_t add_duplicates(std::int32_t* cols, V* values, std::size_t size) {
+    if (std::adjacent_find(cols, cols + size) == cols + size) return size;
+    std::size_t out = 0;
+    for (std::size_t k = 0; k < size; ++out) {
+      Wide<V> sum = values[k];
+      const std::int32_t col = cols[k];
+      for (++k; k < size && cols[k] == col; ++k)
+        sum += static_cast<Wide<V>>(values[k]);
+      cols[out] = col;
+      values[out] = static_cast<V>(sum);
+    }
+    return out;
+  }
+
+ private:
+  template <class E>
+  void permute(E* row, std::vector<E>& copy) const {
+    copy.assign(row, row + order_.size());
+    for (std::size_t k = 0; k < order_.size(); ++k)
+      row[k] = copy[order_[k].second];
+  }
+
+  std::vector<std::pair<std::int32_t, std::size_t>> order_;  // column, place in the file
+  std::vector<V> values_;
+  std::vector<std::int64_t> lines_;
 };
 
-/// All entries grouped by row, in the order of the file within a row; fills row_offsets.
-template <class T>
-std::vector<Slot<T>> group_by_row(const std::vector<Entry<T>>& entries, const Header& header,
-                                  std::vector<std::int64_t>& row_offsets) {
-  const auto has_mirror = [&](const Entry<T>& e) {
-    return header.symmetry != Symmetry::general && e.row != e.col;
-  };
-  for (const Entry<T>& e : entries) {
-    ++row_offsets[static_cast<std::size_t>(e.row) + 1];
-    if (has_mirror(e)) ++row_offsets[static_cast<std::size_t>(e.col) + 1];
+template <class V>
+class CsrBuilder {
+ public:
+  CsrBuilder(const Header& header, std::vector<EntryBlock<V>> blocks, Duplicates duplicates)
+      : buckets_(header.rows), blocks_(std::move(blocks)), duplicates_(duplicates) {
+    matrix_.rows = header.rows;
+    matrix_.cols = header.cols;
   }
-  for (std::size_t i = 1; i < row_offsets.size(); ++i)
-    row_offsets[i] += row_offsets[i - 1];
 
-  std::vector<Slot<T>> slots(static_cast<std::size_t>(row_offsets.back()));
-  std::vector<std::int64_t> next(row_offsets.begin(), row_offsets.end() - 1);
-  const auto place = [&](std::int64_t row, std::int64_t col, const Wide<T>& value) {
-    const std::int64_t at = next[static_cast<std::size_t>(row)]++;
-    slots[static_cast<std::size_t>(at)] = {static_cast<std::int32_t>(col), value};
-  };
-  for (const Entry<T>& e : entries) {
-    place(e.row, e.col, e.value);
-    if (has_mirror(e)) place(e.col, e.row, mirrored<T>(e.value, header));
+  /// The matrix; with Duplicates::reject it holds what the file holds.
+  CsrMatrix<V> build(int threads) {
+    matrix_.row_offsets.assign(static_cast<std::size_t>(buckets_.rows) + 1, 0);
+    const std::vector<std::int64_t> begins = bucket_begins();
+    matrix_.col_indices.reserve(static_cast<std::size_t>(begins.back()));
+    matrix_.values.reserve(static_cast<std::size_t>(begins.back()));
+    const std::int64_t step = begins.back() / kSteps + 1;
+    for (std::size_t first = 0; first < buckets_.count;) {
+      std::size_t last = first + 1;
+      while (last < buckets_.count && begins[last + 1] - begins[first] <= step)
+        ++last;
+      append_buckets(first, last, begins, threads);
+      first = last;
+    }
+    std::partial_sum(matrix_.row_offsets.begin(), matrix_.row_offsets.end(),
+                     matrix_.row_offsets.begin());
+    return std::move(matrix_);
   }
-  return slots;
-}
 
-/// Adds up slots of equal column in a sorted row; the new end of the row.
-template <class T>
-Slot<T>* add_duplicates(Slot<T>* begin, Slot<T>* end) {
-  Slot<T>* last = begin;
-  for (Slot<T>* slot = begin; slot != end; ++slot) {
-    if (slot != begin && slot->col == last->col) {
-      last->value += slot->value;
-    } else {
-      if (slot != begin) ++last;
-      *last = *slot;
+  /// With Duplicates::reject, the first entry in the file whose place another one has taken.
+  const std::optional<DuplicateEntry>& duplicate() const noexcept { return duplicate_; }
+
+ private:
+  /// Parts in which the matrix grows and the blocks go.
+  static constexpr int kSteps = 8;
+
+  /// Where the entries of a bucket begin, if none are added up; [buckets + 1].
+  std::vector<std::int64_t> bucket_begins() const {
+    std::vector<std::int64_t> begins(buckets_.count + 1, 0);
+    for (const EntryBlock<V>& block : blocks_) {
+      for (std::size_t b = 0; b < buckets_.count; ++b)
+        begins[b + 1] += static_cast<std::int64_t>(block.size(b));
+    }
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    return begins;
+  }
+
+  void append_buckets(std::size_t first, std::size_t last, const std::vector<std::int64_t>& begins,
+                      int threads) {
+    const std::size_t out = matrix_.values.size();
+    const auto place = [&](std::size_t bucket) {
+      return out + static_cast<std::size_t>(begins[bucket] - begins[first]);
+    };
+    resize(place(last));
+    std::vector<std::size_t> kept(last - first);
+    std::exception_ptr failure;
+#pragma omp parallel num_threads(threads)
+    {
+      BucketWork work;
+#pragma omp for schedule(dynamic)
+      for (std::size_t b = first; b < last; ++b) {
+        try {
+          kept[b - first] = fill_bucket(b, place(b), work);
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          failure = std::current_exception();
+        }
+      }
+#pragma omp for schedule(static)
+      for (EntryBlock<V>& block : blocks_)
+        block.release_before(last);
+    }
+    if (failure) std::rethrow_exception(failure);
+    std::size_t end = out;
+    for (std::size_t b = first; b < last; ++b) {
+      move_down(place(b), end, kept[b - first]);
+      end += kept[b - first];
+    }
+    resize(end);
+  }
+
+  void resize(std::size_t size) {
+    matrix_.col_indices.resize(size);
+    matrix_.values.resize(size);
+  }
+
+  void move_down(std::size_t from, std::size_t to, std::size_t count) {
+    if (from == to) return;
+    std::copy_n(matrix_.col_indices.data() + from, count, matrix_.col_indices.data() + to);
+    std::copy_n(matrix_.values.data() + from, count, matrix_.values.data() + to);
+  }
+
+  /// What a thread keeps from one bucket to the next.
+  struct BucketWork {
+    std::vector<std::size_t> ends;    // of each row, while entries are placed
+    std::vector<std::int64_t> lines;  // of each entry, where they are kept
+    RowSorter<V> sorter;
+  };
+
+  /// Places the entries of a bucket from `begin` on, and sets the lengths of its rows; how many
+  /// entries are left.
+  std::size_t fill_bucket(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    place_entries(bucket, begin, work);
+    std::int64_t* lengths = matrix_.row_offsets.data() + buckets_.first_row(bucket) + 1;
+    std::size_t from = 0;
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < work.ends.size(); ++i) {
+      const std::size_t size = work.ends[i] - from;
+      std::int32_t* cols = matrix_.col_indices.data() + begin + from;
+      V* values = matrix_.values.data() + begin + from;
+      std::int64_t* lines = work.lines.empty() ? nullptr : work.lines.data() + from;
+      work.sorter.sort(cols, values, lines, size);
+      if (lines != nullptr) {
+        note_duplicate(buckets_.first_row(bucket) + static_cast<std::int64_t>(i), cols, lines,
+                       size);
+      }
+      const std::size_t left =
+          duplicates_ == Duplicates::sum ? RowSorter<V>::add_duplicates(cols, values, size) : size;
+      move_down(begin + from, begin + to, left);
+      lengths[i] = static_cast<std::int64_t>(left);
+      from = work.ends[i];
+      to += left;
+    }
+    return to;
+  }
+
+  /// Groups the entries of a bucket by row, in the order of the file within a row.
+  void place_entries(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    std::vector<std::size_t>& next = work.ends;
+    next.assign(buckets_.rows_of(bucket), 0);
+    for (const EntryBlock<V>& block : blocks_) {
+      for (const std::uint16_t row : block.segment(bucket).rows)
+        ++next[row];
+    }
+    std::size_t count = 0;
+    for (std::size_t& place : next)
+      place = std::exchange(count, count + place);
+    work.lines.resize(duplicates_ == Duplicates::reject ? count : 0);
+    std::int32_t* cols = matrix_.col_indices.data() + begin;
+    V* values = matrix_.values.data() + begin;
+    for (const EntryBlock<V>& block : blocks_) {
+      const Segment<V> segment = block.segment(bucket);
+      for (std::size_t k = 0; k < segment.rows.size(); ++k) {
+        const std::size_t at = next[segment.rows[k]]++;
+        cols[at] = segment.cols[k];
+        values[at] = segment.values[k];
+        if (segment.lines != nullptr) work.lines[at] = block.lines_before + segment.lines[k];
+      }
     }
   }
-  return begin == end ? end : last + 1;
-}
 
-/// The matrix of `entries`, symmetric ones expanded, columns sorted within rows; duplicates are
-/// summed in wide precision in file order, or kept in file order.
-template <class T>
-CsrMatrix<T> build_csr(const Header& header, std::vector<Entry<T>> entries, bool sum_duplicates) {
-  CsrMatrix<T> matrix;
-  matrix.rows = header.rows;
-  matrix.cols = header.cols;
-  matrix.row_offsets.assign(static_cast<std::size_t>(header.rows) + 1, 0);
-  std::vector<Slot<T>> slots = group_by_row<T>(entries, header, matrix.row_offsets);
-  entries = {};
-
-  const auto by_column = [](const Slot<T>& a, const Slot<T>& b) { return a.col < b.col; };
-  Slot<T>* out = slots.data();
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(header.rows); ++i) {
-    Slot<T>* first = slots.data() + std::exchange(begin, matrix.row_offsets[i + 1]);
-    Slot<T>* last = slots.data() + begin;
-    if (!std::is_sorted(first, last, by_column)) std::stable_sort(first, last, by_column);
-    if (sum_duplicates) last = add_duplicates<T>(first, last);
-    out = out == first ? last : std::move(first, last, out);
-    matrix.row_offsets[i + 1] = out - slots.data();
+  void note_duplicate(std::int64_t row, const std::int32_t* cols, const std::int64_t* lines,
+                      std::size_t size) {
+    for (std::size_t k = 1; k < size; ++k) {
+      if (cols[k - 1] != cols[k]) continue;
+      const std::lock_guard lock(mutex_);
+      if (!duplicate_ || lines[k] < duplicate_->line) {
+        duplicate_ = {row, cols[k], lines[k], lines[k - 1]};
+      }
+    }
   }
 
-  const auto nnz = static_cast<std::size_t>(out - slots.data());
-  matrix.col_indices.resize(nnz);
-  matrix.values.resize(nnz);
-  for (std::size_t k = 0; k < nnz; ++k) {
-    matrix.col_indices[k] = slots[k].col;
-    matrix.values[k] = static_cast<T>(slots[k].value);
-  }
-  return matrix;
-}
+  RowBuckets buckets_;
+  std::vector<EntryBlock<V>> blocks_;
+  Duplicates duplicates_;
+  CsrMatrix<V> matrix_;
+  std::mutex mutex_;  // for duplicate_ and failures
+  std::optional<DuplicateEntry> duplicate_;
+};
 
 }  // namespace lanky::io

@@ -1,0 +1,21 @@
+// How a Matrix Market file is read, with what tests vary: the result is the same for all of it.
+#pragma once
+
+#include <filesystem>
+#include <lanky/io.hpp>
+
+#include "io/line_blocks.hpp"
+
+namespace lanky::io {
+
+struct ReadLimits {
+  std::size_t block_bytes = LineBlocks::kBlockBytes;
+  int threads = 0;  // at most; 0: as many as OpenMP gives
+};
+
+/// read_csr of a Matrix Market file.
+template <class T>
+CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options,
+                                const ReadLimits& limits = {});
+
+}  // namespace lanky::io
