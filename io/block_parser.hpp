@@ -38,14 +38,17 @@ class BlockParser {
   /// Reads up to a line that needs a closer look, and returns its start.
   const char* ordinary_lines(const char* position, const char* end, Progress& progress,
                              EntryList<V>& list) const {
-    while (position < end && progress.entries < header_.stored_entries) {
+    const Header header = header_;
+    Progress now = progress;
+    while (position < end && now.entries < header.stored_entries) {
       Entry<V> entry;
-      const char* next = ordinary_entry(position, end, header_, entry);
-      if (next == nullptr || !fits(entry, progress)) break;
-      list.append(entry, ++progress.lines);
-      ++progress.entries;
+      const char* next = ordinary_entry(position, end, header, entry);
+      if (next == nullptr || !fits(entry, now)) break;
+      list.append(entry, ++now.lines);
+      ++now.entries;
       position = next;
     }
+    progress = now;
     return position;
   }
 

@@ -45,7 +45,7 @@ class EntryList {
       : header_(header), buckets_(header.rows), keep_lines_(keep_lines), counts_(buckets_.count) {}
 
   /// Appends an entry of that line (counted from anywhere), and its mirror image.
-  void append(const Entry<V>& entry, std::int64_t line) {
+  [[gnu::always_inline]] void append(const Entry<V>& entry, std::int64_t line) {
     put(entry, line);
     if (has_mirror(entry, header_)) put(mirrored(entry, header_), line);
   }
@@ -61,7 +61,7 @@ class EntryList {
   std::span<const std::uint32_t> counts() const noexcept { return counts_; }  // [buckets]
 
  private:
-  void put(const Entry<V>& entry, std::int64_t line) {
+  [[gnu::always_inline]] void put(const Entry<V>& entry, std::int64_t line) {
     entries_.push_back(entry);
     ++counts_[buckets_.of(entry.row)];
     if (keep_lines_) lines_.push_back(static_cast<std::uint32_t>(line));

@@ -3,14 +3,17 @@
 // Digits, eight at once: Lemire, "Quickly parsing eight digits", 2018.
 #pragma once
 
-#include <fast_float/fast_float.h>
-
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "io/decimal.hpp"
 #include "io/entry.hpp"
+
+#define LANKY_INLINE [[gnu::always_inline]] inline
 
 namespace lanky::io {
 
@@ -21,7 +24,7 @@ class OrdinaryLine {
   OrdinaryLine(const char* begin, const char* end) noexcept : position_(begin), end_(end) {}
 
   /// An index, counted from 1; 0 where none in 1..limit stands here.
-  std::int64_t index(std::int64_t limit) noexcept {
+  LANKY_INLINE std::int64_t index(std::int64_t limit) noexcept {
     skip_spaces();
     const std::int64_t value = digits();
     return at_end_of_token() && value <= limit ? value : 0;
@@ -29,16 +32,24 @@ class OrdinaryLine {
 
   /// A finite number; false where none stands here.
   template <class F>
-  bool real(F& value) noexcept {
+  LANKY_INLINE bool real(F& value) noexcept {
     skip_spaces();
-    const auto [stop, error] = fast_float::from_chars(position_, end_, value);
+    const char* begin = position_;
+    const bool negative = *position_ == '-';
+    position_ += negative;
+    const std::optional<F> magnitude = decimal<F>();
+    if (magnitude && at_end_of_token()) {
+      value = with_sign(*magnitude, negative);
+      return true;
+    }
+    const auto [stop, error] = std::from_chars(begin, end_, value);
     position_ = stop;
     return error == std::errc() && at_end_of_token() && std::isfinite(value);
   }
 
   /// An integer of up to 18 digits, -0 aside.
   template <class F>
-  bool integral(F& value) noexcept {
+  LANKY_INLINE bool integral(F& value) noexcept {
     skip_spaces();
     const bool negative = *position_ == '-';
     position_ += negative;
@@ -48,7 +59,7 @@ class OrdinaryLine {
   }
 
   /// The start of the next line; null where this one goes on.
-  const char* next() noexcept {
+  LANKY_INLINE const char* next() noexcept {
     skip_spaces();
     position_ += *position_ == '\r';
     return *position_ == '\n' ? position_ + 1 : nullptr;
@@ -56,42 +67,102 @@ class OrdinaryLine {
 
  private:
   static bool is_space(char c) noexcept { return c == ' ' || c == '\t'; }
+  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-  void skip_spaces() noexcept {
+  LANKY_INLINE void skip_spaces() noexcept {
     while (is_space(*position_))
       ++position_;
   }
 
-  bool at_end_of_token() const noexcept {
+  LANKY_INLINE bool at_end_of_token() const noexcept {
     return *position_ == '\n' || *position_ == '\r' || is_space(*position_);
   }
 
-  /// Up to 18 digits; -1 where there are none, or more.
-  std::int64_t digits() noexcept {
-    constexpr std::ptrdiff_t kMost = 18;
-    const char* first = position_;
-    std::uint64_t value = eight_digits();
-    while (*position_ >= '0' && *position_ <= '9' && position_ - first <= kMost)
-      value = 10 * value + static_cast<std::uint64_t>(*position_++ - '0');
-    const std::ptrdiff_t count = position_ - first;
-    return count == 0 || count > kMost ? -1 : static_cast<std::int64_t>(value);
+  /// Without a branch: half of the signs would be predicted wrong.
+  static double with_sign(double magnitude, bool negative) noexcept {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) |
+                                 static_cast<std::uint64_t>(negative) << 63);
+  }
+  static float with_sign(float magnitude, bool negative) noexcept {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) |
+                                static_cast<std::uint32_t>(negative) << 31);
   }
 
-  /// The number made of the next digits, up to eight of them.
-  std::uint64_t eight_digits() noexcept {
+  /// Up to 18 digits; -1 where there are none, or more.
+  LANKY_INLINE std::int64_t digits() noexcept {
+    std::uint64_t value = 0;
+    const int count = append_digits(value);
+    return count == 0 || count > 18 ? -1 : static_cast<std::int64_t>(value);
+  }
+
+  /// A number without sign, with a power of ten or without; nothing where it has more than 19
+  /// digits, or `nearest` does not tell.
+  template <class F>
+  LANKY_INLINE std::optional<F> decimal() noexcept {
+    std::uint64_t significand = 0;
+    int before = 1;
+    if (is_digit(*position_) && position_[1] == '.') {  // the most frequent form
+      significand = static_cast<std::uint64_t>(*position_++ - '0');
+    } else {
+      before = append_digits(significand);
+    }
+    const int counted = significand == 0 ? 0 : before;  // zeros in front take no place
+    int behind_point = 0;
+    if (*position_ == '.') {
+      ++position_;
+      behind_point = append_digits(significand);
+    }
+    if (before + behind_point == 0 || counted + behind_point > 19) return std::nullopt;
+    std::int64_t power = 0;
+    if (!at_end_of_token() && !exponent(power)) return std::nullopt;
+    return nearest<F>(significand, power - behind_point);
+  }
+
+  /// The exponent behind e or, as Fortran writes, d; false where none stands here.
+  bool exponent(std::int64_t& power) noexcept {
+    const char mark = static_cast<char>(*position_ | 0x20);
+    if (mark != 'e' && mark != 'd') return false;
+    ++position_;
+    const bool negative = *position_ == '-';
+    position_ += negative || *position_ == '+';
+    const std::int64_t magnitude = digits();
+    power = negative ? -magnitude : magnitude;
+    return magnitude >= 0;
+  }
+
+  /// Appends the digits that follow to `value`; how many there are. Beyond 19 the value is wrong.
+  LANKY_INLINE int append_digits(std::uint64_t& value) noexcept {
+    static constexpr std::array<std::uint64_t, 9> kPowers = {
+        1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+    const char* first = position_;
+    int count = 8;
+    while (count == 8 && end_ - position_ >= 8) {
+      std::uint64_t part = 0;
+      count = eight_digits(part);
+      value = value * kPowers[static_cast<std::size_t>(count)] + part;
+      position_ += count;
+    }
+    if (count == 8) {
+      while (is_digit(*position_))
+        value = 10 * value + static_cast<std::uint64_t>(*position_++ - '0');
+    }
+    return static_cast<int>(std::min<std::ptrdiff_t>(position_ - first, 1000));
+  }
+
+  /// The number made of the next digits, up to eight of them; how many there are.
+  LANKY_INLINE int eight_digits(std::uint64_t& value) const noexcept {
     std::uint64_t text = 0;
-    if (std::endian::native != std::endian::little || end_ - position_ < 8) return 0;
     std::memcpy(&text, position_, sizeof text);
+    if constexpr (std::endian::native == std::endian::big) text = __builtin_bswap64(text);
     std::uint64_t number = text ^ 0x3030303030303030;  // a byte below 10 for each digit
     const std::uint64_t others = ((number + 0x7676767676767676) | number) & 0x8080808080808080;
     const int count = std::countr_zero(others) / 8;
-    if (count == 0) return 0;
-    position_ += count;
-    number <<= 64 - 8 * count;  // zeros in front
+    number = number << (32 - 4 * count) << (32 - 4 * count);  // zeros in front
     number = number * 10 + (number >> 8);
     const std::uint64_t mask = 0x000000FF000000FF;
-    return ((number & mask) * 0x000F424000000064 + ((number >> 16) & mask) * 0x0000271000000001) >>
-           32;
+    value =
+        ((number & mask) * 0x000F424000000064 + ((number >> 16) & mask) * 0x0000271000000001) >> 32;
+    return count;
   }
 
   const char* position_;
@@ -100,7 +171,7 @@ class OrdinaryLine {
 
 /// Reads the value of an entry of that field; false where it has no ordinary form.
 template <class V>
-bool ordinary_value(OrdinaryLine& line, Field field, V& value) noexcept {
+LANKY_INLINE bool ordinary_value(OrdinaryLine& line, Field field, V& value) noexcept {
   Part<V> real = 1;
   Part<V> imaginary = 0;
   bool good = true;
@@ -118,8 +189,8 @@ bool ordinary_value(OrdinaryLine& line, Field field, V& value) noexcept {
 /// Reads the entry at `begin` of a text of whole lines; the start of the next line, or null where
 /// the line has another form, or anything in it is wrong.
 template <class V>
-const char* ordinary_entry(const char* begin, const char* end, const Header& header,
-                           Entry<V>& entry) noexcept {
+LANKY_INLINE const char* ordinary_entry(const char* begin, const char* end, const Header& header,
+                                        Entry<V>& entry) noexcept {
   OrdinaryLine line(begin, end);
   const std::int64_t row = line.index(header.rows);
   if (row <= 0) return nullptr;
