@@ -26,6 +26,7 @@ class CoordinateReader {
                    bool keep_lines)
       : lines_(lines),
         header_(header),
+        buckets_(header.rows),
         parser_(lines.name(), header),
         keep_lines_(keep_lines),
         rest_of_first_(cursor.rest_of_block()) {
@@ -102,7 +103,7 @@ class CoordinateReader {
     list.clear();
     try {
       parser_.parse(piece.text, piece.progress, list);
-      piece.entries.emplace(list);
+      piece.entries.emplace(list, buckets_);
     } catch (const Error&) {
       piece.faulty = true;
     } catch (...) {
@@ -168,6 +169,7 @@ class CoordinateReader {
 
   LineBlocks& lines_;
   const Header& header_;
+  RowBuckets buckets_;
   BlockParser<V> parser_;
   bool keep_lines_;
   std::int64_t ahead_ = 1;  // pieces that may be under way at once

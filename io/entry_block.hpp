@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -12,13 +13,13 @@
 
 namespace lanky::io {
 
-/// The rows of a matrix in buckets of 2^shift: about 128 of them, or more so that a row within its
+/// The rows of a matrix in buckets of 2^shift: about 512 of them, or more so that a row within its
 /// bucket takes 16 bits.
 struct RowBuckets {
   explicit RowBuckets(std::int64_t row_count)
       : rows(row_count),
         shift(std::clamp(
-            static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row_count))) - 7, 0, 16)),
+            static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row_count))) - 9, 0, 16)),
         count(static_cast<std::size_t>((row_count + (std::int64_t{1} << shift) - 1) >> shift)) {}
 
   std::size_t of(std::int64_t row) const noexcept { return static_cast<std::size_t>(row >> shift); }
@@ -37,42 +38,56 @@ struct RowBuckets {
   std::size_t count;
 };
 
-/// Entries in the order of the file, mirrored ones behind theirs, with what grouping them needs.
+/// Entries in the order of the file, mirrored ones behind theirs.
 template <class V>
 class EntryList {
  public:
   EntryList(const Header& header, bool keep_lines)
-      : header_(header), buckets_(header.rows), keep_lines_(keep_lines), counts_(buckets_.count) {}
+      : header_(header), keep_values_(header.field != Field::pattern), keep_lines_(keep_lines) {}
 
   /// Appends an entry of that line (counted from anywhere), and its mirror image.
   [[gnu::always_inline]] void append(const Entry<V>& entry, std::int64_t line) {
+    if (size_ + 2 > rows_.size()) grow();
     put(entry, line);
     if (has_mirror(entry, header_)) put(mirrored(entry, header_), line);
   }
-  void clear() noexcept {
-    entries_.clear();
-    lines_.clear();
-    std::ranges::fill(counts_, 0);
+  void clear() noexcept { size_ = 0; }
+
+  std::size_t size() const noexcept { return size_; }
+  std::span<const std::int64_t> rows() const noexcept { return {rows_.data(), size_}; }
+  std::span<const std::int32_t> cols() const noexcept { return {cols_.data(), size_}; }
+  /// Empty where all are 1.
+  std::span<const V> values() const noexcept { return {values_.data(), keep_values_ ? size_ : 0}; }
+  /// Of each entry, where lines are kept.
+  std::span<const std::uint32_t> lines() const noexcept {
+    return {lines_.data(), keep_lines_ ? size_ : 0};
   }
 
-  const RowBuckets& buckets() const noexcept { return buckets_; }
-  std::span<const Entry<V>> entries() const noexcept { return entries_; }
-  std::span<const std::uint32_t> lines() const noexcept { return lines_; }    // where they are kept
-  std::span<const std::uint32_t> counts() const noexcept { return counts_; }  // [buckets]
-
  private:
-  [[gnu::always_inline]] void put(const Entry<V>& entry, std::int64_t line) {
-    entries_.push_back(entry);
-    ++counts_[buckets_.of(entry.row)];
-    if (keep_lines_) lines_.push_back(static_cast<std::uint32_t>(line));
+  [[gnu::always_inline]] void put(const Entry<V>& entry, std::int64_t line) noexcept {
+    rows_[size_] = entry.row;
+    cols_[size_] = entry.col;
+    if (keep_values_) values_[size_] = entry.value;
+    if (keep_lines_) lines_[size_] = static_cast<std::uint32_t>(line);
+    ++size_;
+  }
+
+  void grow() {
+    const std::size_t size = std::max<std::size_t>(1024, 2 * rows_.size());
+    rows_.resize(size);
+    cols_.resize(size);
+    if (keep_values_) values_.resize(size);
+    if (keep_lines_) lines_.resize(size);
   }
 
   const Header& header_;
-  RowBuckets buckets_;
+  bool keep_values_;
   bool keep_lines_;
-  std::vector<Entry<V>> entries_;
+  std::size_t size_ = 0;  // the arrays have room for more
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int32_t> cols_;
+  std::vector<V> values_;
   std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> counts_;
 };
 
 /// The entries of one bucket of rows in one block.
@@ -80,38 +95,33 @@ template <class V>
 struct Segment {
   std::span<const std::uint16_t> rows;  // within the bucket
   const std::int32_t* cols;
-  const V* values;
+  const V* values;             // null where all are 1
   const std::uint32_t* lines;  // within the block; null where they are not kept
 };
 
 template <class V>
 class EntryBlock {
  public:
-  explicit EntryBlock(const EntryList<V>& list)
-      : ends_(list.counts().begin(), list.counts().end()),
-        rows_(list.entries().size()),
-        cols_(list.entries().size()),
-        values_(list.entries().size()),
+  EntryBlock(const EntryList<V>& list, const RowBuckets& buckets)
+      : ends_(buckets.count),
+        rows_(list.size()),
+        cols_(list.size()),
+        values_(list.values().size()),
         lines_(list.lines().size()) {
-    std::uint32_t begin = 0;
-    for (std::uint32_t& end : ends_)
-      end = std::exchange(begin, begin + end);
-    const auto entries = list.entries();
-    for (std::size_t k = 0; k < entries.size(); ++k) {
-      const std::size_t at = ends_[list.buckets().of(entries[k].row)]++;
-      rows_.data()[at] = list.buckets().place(entries[k].row);
-      cols_.data()[at] = entries[k].col;
-      values_.data()[at] = entries[k].value;
-      if (!list.lines().empty()) lines_.data()[at] = list.lines()[k];
+    if (count_buckets(list.rows(), buckets)) {
+      copy(list, buckets);
+    } else {
+      group(list, buckets);
     }
   }
 
   std::size_t size(std::size_t bucket) const noexcept { return ends_[bucket] - begin(bucket); }
   Segment<V> segment(std::size_t bucket) const noexcept {
     const std::size_t first = begin(bucket);
-    const std::uint32_t* lines = lines_.data() == nullptr ? nullptr : lines_.data() + first;
-    return {
-        {rows_.data() + first, size(bucket)}, cols_.data() + first, values_.data() + first, lines};
+    return {{rows_.data() + first, size(bucket)},
+            cols_.data() + first,
+            values_.data() == nullptr ? nullptr : values_.data() + first,
+            lines_.data() == nullptr ? nullptr : lines_.data() + first};
   }
 
   /// Gives back the memory of the buckets before this one.
@@ -128,6 +138,41 @@ class EntryBlock {
  private:
   std::size_t begin(std::size_t bucket) const noexcept {
     return bucket == 0 ? 0 : ends_[bucket - 1];
+  }
+
+  /// Sets ends_; true where the entries stand in the order of their buckets already.
+  bool count_buckets(std::span<const std::int64_t> rows, const RowBuckets& buckets) {
+    bool ordered = true;
+    for (std::size_t k = 0; k < rows.size();) {
+      const std::size_t bucket = buckets.of(rows[k]);
+      const std::size_t first = k;
+      while (++k < rows.size() && buckets.of(rows[k]) == bucket) {
+      }
+      ordered = ordered && (k == rows.size() || buckets.of(rows[k]) > bucket);
+      ends_[bucket] += static_cast<std::uint32_t>(k - first);
+    }
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    return ordered;
+  }
+
+  void copy(const EntryList<V>& list, const RowBuckets& buckets) {
+    std::ranges::transform(list.rows(), rows_.data(),
+                           [&](std::int64_t row) { return buckets.place(row); });
+    std::ranges::copy(list.cols(), cols_.data());
+    std::ranges::copy(list.values(), values_.data());
+    std::ranges::copy(list.lines(), lines_.data());
+  }
+
+  void group(const EntryList<V>& list, const RowBuckets& buckets) {
+    std::vector<std::uint32_t> next(ends_.size());
+    std::copy(ends_.begin(), ends_.end() - 1, next.begin() + 1);
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const std::size_t at = next[buckets.of(list.rows()[k])]++;
+      rows_.data()[at] = buckets.place(list.rows()[k]);
+      cols_.data()[at] = list.cols()[k];
+      if (!list.values().empty()) values_.data()[at] = list.values()[k];
+      if (!list.lines().empty()) lines_.data()[at] = list.lines()[k];
+    }
   }
 
   std::vector<std::uint32_t> ends_;  // [buckets]

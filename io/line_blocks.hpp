@@ -15,7 +15,7 @@ namespace lanky::io {
 
 class LineBlocks {
  public:
-  static constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kBlockBytes = std::size_t{2} << 20;
   /// The longest line that comes whole, its newline included.
   static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 

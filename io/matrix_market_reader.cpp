@@ -19,7 +19,11 @@ template <class V>
 class ArrayReader {
  public:
   ArrayReader(TextCursor& cursor, const Header& header)
-      : cursor_(cursor), header_(header), parser_(header), list_(header, false) {}
+      : cursor_(cursor),
+        header_(header),
+        parser_(header),
+        buckets_(header.rows),
+        list_(header, false) {}
 
   /// Column by column; of a symmetric array the lower triangle, of a skew one without diagonal.
   std::vector<EntryBlock<V>> read_all() {
@@ -35,7 +39,7 @@ class ArrayReader {
       }
     }
     if (cursor_.next_content_line()) parser_.fail_too_many(cursor_);
-    blocks_.emplace_back(list_);
+    blocks_.emplace_back(list_, buckets_);
     return std::move(blocks_);
   }
 
@@ -44,14 +48,15 @@ class ArrayReader {
 
   void append(const Entry<V>& entry) {
     list_.append(entry, cursor_.line());
-    if (list_.entries().size() < kBlockEntries) return;
-    blocks_.emplace_back(list_);
+    if (list_.size() < kBlockEntries) return;
+    blocks_.emplace_back(list_, buckets_);
     list_.clear();
   }
 
   TextCursor& cursor_;
   const Header& header_;
   EntryParser<V> parser_;
+  RowBuckets buckets_;
   EntryList<V> list_;
   std::vector<EntryBlock<V>> blocks_;
 };

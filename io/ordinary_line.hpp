@@ -17,16 +17,48 @@
 
 namespace lanky::io {
 
+/// Eight characters, and the number that the first of them make, in one go.
+class EightBytes {
+ public:
+  LANKY_INLINE explicit EightBytes(const char* text) noexcept {
+    std::memcpy(&bytes_, text, sizeof bytes_);
+    if constexpr (std::endian::native == std::endian::big) bytes_ = __builtin_bswap64(bytes_);
+    bytes_ ^= 0x3030303030303030;  // a byte below 10 for each digit
+  }
+
+  /// How many digits stand in front of anything else.
+  LANKY_INLINE int digits() const noexcept {
+    return std::countr_zero(((bytes_ + 0x7676767676767676) | bytes_) & 0x8080808080808080) / 8;
+  }
+  /// The number made of all eight, which are digits.
+  LANKY_INLINE std::uint64_t number() const noexcept { return number_of(bytes_); }
+  /// The number made of the first `count`.
+  LANKY_INLINE std::uint64_t number(int count) const noexcept {
+    return number_of(bytes_ << (32 - 4 * count) << (32 - 4 * count));  // zeros in front
+  }
+
+ private:
+  LANKY_INLINE static std::uint64_t number_of(std::uint64_t digits) noexcept {
+    constexpr std::uint64_t kMask = 0x000000FF000000FF;
+    digits = digits * 10 + (digits >> 8);
+    return ((digits & kMask) * 0x000F424000000064 +
+            ((digits >> 16) & kMask) * 0x0000271000000001) >>
+           32;
+  }
+
+  std::uint64_t bytes_ = 0;
+};
+
 /// Reads one line after the other. All texts end with a newline, which is where each search ends.
 class OrdinaryLine {
  public:
   /// The line at `begin` of a text that ends at `end`.
   OrdinaryLine(const char* begin, const char* end) noexcept : position_(begin), end_(end) {}
 
-  /// An index, counted from 1; 0 where none in 1..limit stands here.
+  /// An index, counted from 1; 0 or less where none in 1..limit stands here.
   LANKY_INLINE std::int64_t index(std::int64_t limit) noexcept {
     skip_spaces();
-    const std::int64_t value = digits();
+    const std::int64_t value = small_integer();
     return at_end_of_token() && value <= limit ? value : 0;
   }
 
@@ -66,16 +98,16 @@ class OrdinaryLine {
   }
 
  private:
-  static bool is_space(char c) noexcept { return c == ' ' || c == '\t'; }
   static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
   LANKY_INLINE void skip_spaces() noexcept {
-    while (is_space(*position_))
+    while (*position_ <= ' ' && (*position_ == ' ' || *position_ == '\t'))
       ++position_;
   }
 
+  /// Also at other control characters, which neither a number nor the end of a line follows.
   LANKY_INLINE bool at_end_of_token() const noexcept {
-    return *position_ == '\n' || *position_ == '\r' || is_space(*position_);
+    return *position_ >= 0 && *position_ <= ' ';
   }
 
   /// Without a branch: half of the signs would be predicted wrong.
@@ -86,6 +118,16 @@ class OrdinaryLine {
   static float with_sign(float magnitude, bool negative) noexcept {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) |
                                 static_cast<std::uint32_t>(negative) << 31);
+  }
+
+  /// Up to 18 digits, quickest where they are few; 0 or -1 where there are none, or more.
+  LANKY_INLINE std::int64_t small_integer() noexcept {
+    if (end_ - position_ < 8) return digits();
+    const EightBytes text(position_);
+    const int count = text.digits();
+    if (count == 8) return digits();
+    position_ += count;
+    return static_cast<std::int64_t>(text.number(count));
   }
 
   /// Up to 18 digits; -1 where there are none, or more.
@@ -132,37 +174,22 @@ class OrdinaryLine {
 
   /// Appends the digits that follow to `value`; how many there are. Beyond 19 the value is wrong.
   LANKY_INLINE int append_digits(std::uint64_t& value) noexcept {
-    static constexpr std::array<std::uint64_t, 9> kPowers = {
-        1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+    static constexpr std::array<std::uint64_t, 8> kPowers = {
+        1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000};
     const char* first = position_;
-    int count = 8;
-    while (count == 8 && end_ - position_ >= 8) {
-      std::uint64_t part = 0;
-      count = eight_digits(part);
-      value = value * kPowers[static_cast<std::size_t>(count)] + part;
+    while (end_ - position_ >= 8) {
+      const EightBytes text(position_);
+      const int count = text.digits();
       position_ += count;
+      if (count < 8) {
+        value = value * kPowers[static_cast<std::size_t>(count)] + text.number(count);
+        return static_cast<int>(position_ - first);
+      }
+      value = value * 100'000'000 + text.number();
     }
-    if (count == 8) {
-      while (is_digit(*position_))
-        value = 10 * value + static_cast<std::uint64_t>(*position_++ - '0');
-    }
-    return static_cast<int>(std::min<std::ptrdiff_t>(position_ - first, 1000));
-  }
-
-  /// The number made of the next digits, up to eight of them; how many there are.
-  LANKY_INLINE int eight_digits(std::uint64_t& value) const noexcept {
-    std::uint64_t text = 0;
-    std::memcpy(&text, position_, sizeof text);
-    if constexpr (std::endian::native == std::endian::big) text = __builtin_bswap64(text);
-    std::uint64_t number = text ^ 0x3030303030303030;  // a byte below 10 for each digit
-    const std::uint64_t others = ((number + 0x7676767676767676) | number) & 0x8080808080808080;
-    const int count = std::countr_zero(others) / 8;
-    number = number << (32 - 4 * count) << (32 - 4 * count);  // zeros in front
-    number = number * 10 + (number >> 8);
-    const std::uint64_t mask = 0x000000FF000000FF;
-    value =
-        ((number & mask) * 0x000F424000000064 + ((number >> 16) & mask) * 0x0000271000000001) >> 32;
-    return count;
+    while (is_digit(*position_))
+      value = 10 * value + static_cast<std::uint64_t>(*position_++ - '0');
+    return static_cast<int>(position_ - first);
   }
 
   const char* position_;
