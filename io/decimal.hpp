@@ -57,6 +57,7 @@ template <class F>
 [[gnu::always_inline]] inline std::optional<F> nearest(std::uint64_t w, std::int64_t q) noexcept {
   using Limits = std::numeric_limits<F>;
   using Bits = std::conditional_t<sizeof(F) == 8, std::uint64_t, std::uint32_t>;
+  if (q == 0 && w >> Limits::digits == 0) return static_cast<F>(w);
   if (w == 0) return F{0};
   if (q < -kMostPower || q > kMostPower) return std::nullopt;
   const PowerOfTen power = kPowersOfTen[static_cast<std::size_t>(q + kMostPower)];

@@ -55,11 +55,13 @@ class OrdinaryLine {
   /// The line at `begin` of a text that ends at `end`.
   OrdinaryLine(const char* begin, const char* end) noexcept : position_(begin), end_(end) {}
 
-  /// An index, counted from 1; 0 or less where none in 1..limit stands here.
-  LANKY_INLINE std::int64_t index(std::int64_t limit) noexcept {
+  /// An index, which the file counts from 1 and `value` from 0; false where none below `limit`
+  /// stands here.
+  LANKY_INLINE bool index(std::int64_t limit, std::int64_t& value) noexcept {
     skip_spaces();
-    const std::int64_t value = small_integer();
-    return at_end_of_token() && value <= limit ? value : 0;
+    value = small_integer() - 1;
+    return at_end_of_token() &&
+           static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(limit);
   }
 
   /// A finite number; false where none stands here.
@@ -92,9 +94,12 @@ class OrdinaryLine {
 
   /// The start of the next line; null where this one goes on.
   LANKY_INLINE const char* next() noexcept {
-    skip_spaces();
-    position_ += *position_ == '\r';
-    return *position_ == '\n' ? position_ + 1 : nullptr;
+    if (*position_ != '\n') {
+      skip_spaces();
+      position_ += *position_ == '\r';
+      if (*position_ != '\n') return nullptr;
+    }
+    return position_ + 1;
   }
 
  private:
@@ -107,7 +112,7 @@ class OrdinaryLine {
 
   /// Also at other control characters, which neither a number nor the end of a line follows.
   LANKY_INLINE bool at_end_of_token() const noexcept {
-    return *position_ >= 0 && *position_ <= ' ';
+    return static_cast<unsigned char>(*position_) <= ' ';
   }
 
   /// Without a branch: half of the signs would be predicted wrong.
@@ -219,14 +224,13 @@ template <class V>
 LANKY_INLINE const char* ordinary_entry(const char* begin, const char* end, const Header& header,
                                         Entry<V>& entry) noexcept {
   OrdinaryLine line(begin, end);
-  const std::int64_t row = line.index(header.rows);
-  if (row <= 0) return nullptr;
-  const std::int64_t col = line.index(header.cols);
-  if (col <= 0) return nullptr;
+  std::int64_t col = 0;
+  if (!line.index(header.rows, entry.row) || !line.index(header.cols, col)) return nullptr;
   if (!ordinary_value(line, header.field, entry.value)) return nullptr;
-  entry.row = row - 1;
-  entry.col = static_cast<std::int32_t>(col - 1);
+  entry.col = static_cast<std::int32_t>(col);
   return line.next();
 }
 
 }  // namespace lanky::io
+
+#undef LANKY_INLINE

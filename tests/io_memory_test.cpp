@@ -66,11 +66,9 @@ TEST(ReaderMemory, IsThatOfTheMatrixAndHalfByColumns) {
   writer.write("%%MatrixMarket matrix coordinate real symmetric\n500000 500000 1500000\n");
   for (int col = 1; col <= kSide; ++col) {
     std::string lines;
-    for (const int step : {0, 1, 1000})
-      lines += std::to_string(step == 0                        ? col
-                              : (col + step - 1) % kSide < col ? kSide
-                                                               : col + step) +
-               " " + std::to_string(col) + " 1.25\n";
+    for (const int step : {0, 1, 1000}) {
+      lines += std::to_string(std::min(col + step, kSide)) + " " + std::to_string(col) + " 1.25\n";
+    }
     writer.write(lines);
   }
   writer.commit();
