@@ -35,9 +35,10 @@ class CoordinateReader {
 
   /// In the order of the file. Throws the first fault of the file.
   std::vector<EntryBlock<V>> read_all(int threads) {
-    ahead_ = 4 * threads;
+    ahead_ = 2 * threads;
 #pragma omp parallel num_threads(threads)
     work();
+    buffers_.clear();
     if (failure_) std::rethrow_exception(failure_);
     if (progress_.entries < header_.stored_entries) {
       TextCursor end(lines_.name(), {}, progress_.lines);

@@ -36,18 +36,17 @@ bool has_mirror(const Entry<V>& entry, const Header& header) {
   return header.symmetry != Symmetry::general && entry.row != entry.col;
 }
 
-/// The entry across the diagonal. A hermitian matrix of real field is symmetric: conjugation would
-/// make its zero imaginary parts negative.
+/// The value at (col, row) of the entry at (row, col). A hermitian matrix of real field is
+/// symmetric: conjugation would make its zero imaginary parts negative.
 template <class V>
-Entry<V> mirrored(const Entry<V>& entry, const Header& header) {
-  V value = entry.value;
-  if (header.symmetry == Symmetry::skew_symmetric) value = -value;
+V mirrored(const V& value, const Header& header) {
+  if (header.symmetry == Symmetry::skew_symmetric) return -value;
   if constexpr (kIsComplex<V>) {
     if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
-      value = std::conj(value);
+      return std::conj(value);
     }
   }
-  return {entry.col, static_cast<std::int32_t>(entry.row), value};
+  return value;
 }
 
 }  // namespace lanky::io

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/entry.hpp"
-#include "io/paged_array.hpp"
+#include "io/pages.hpp"
 
 namespace lanky::io {
 
@@ -49,7 +49,9 @@ class EntryList {
   [[gnu::always_inline]] void append(const Entry<V>& entry, std::int64_t line) {
     if (size_ + 2 > rows_.size()) grow();
     put(entry, line);
-    if (has_mirror(entry, header_)) put(mirrored(entry, header_), line);
+    if (has_mirror(entry, header_)) {
+      put({entry.col, static_cast<std::int32_t>(entry.row), mirrored(entry.value, header_)}, line);
+    }
   }
   void clear() noexcept { size_ = 0; }
 
@@ -104,10 +106,10 @@ class EntryBlock {
  public:
   EntryBlock(const EntryList<V>& list, const RowBuckets& buckets)
       : ends_(buckets.count),
-        rows_(list.size()),
-        cols_(list.size()),
-        values_(list.values().size()),
-        lines_(list.lines().size()) {
+        has_values_(!list.values().empty()),
+        has_lines_(!list.lines().empty()),
+        size_(list.size()),
+        pages_(rows_at() + size_ * sizeof(std::uint16_t)) {
     if (count_buckets(list.rows(), buckets)) {
       copy(list, buckets);
     } else {
@@ -118,37 +120,58 @@ class EntryBlock {
   std::size_t size(std::size_t bucket) const noexcept { return ends_[bucket] - begin(bucket); }
   Segment<V> segment(std::size_t bucket) const noexcept {
     const std::size_t first = begin(bucket);
-    return {{rows_.data() + first, size(bucket)},
-            cols_.data() + first,
-            values_.data() == nullptr ? nullptr : values_.data() + first,
-            lines_.data() == nullptr ? nullptr : lines_.data() + first};
+    return {{rows() + first, size(bucket)},
+            cols() + first,
+            has_values_ ? values() + first : nullptr,
+            has_lines_ ? lines() + first : nullptr};
   }
 
   /// Gives back the memory of the buckets before this one.
   void release_before(std::size_t bucket) noexcept {
-    const std::size_t count = begin(bucket);
-    rows_.release_before(count);
-    cols_.release_before(count);
-    values_.release_before(count);
-    lines_.release_before(count);
+    const std::size_t before = std::exchange(released_, begin(bucket));
+    const auto release = [&](std::size_t start, std::size_t bytes_each) {
+      pages_.release(start, start + before * bytes_each, start + released_ * bytes_each);
+    };
+    if (has_values_) release(0, sizeof(V));
+    release(cols_at(), sizeof(std::int32_t));
+    if (has_lines_) release(lines_at(), sizeof(std::uint32_t));
+    release(rows_at(), sizeof(std::uint16_t));
   }
 
   std::int64_t lines_before = 0;  // lines of the file before the block
 
  private:
+  // The arrays stand one behind the other, in the order of their alignment: values (0 or size_ of
+  // them), columns, lines (0 or size_), rows.
+  std::size_t cols_at() const noexcept { return has_values_ ? size_ * sizeof(V) : 0; }
+  std::size_t lines_at() const noexcept { return cols_at() + size_ * sizeof(std::int32_t); }
+  std::size_t rows_at() const noexcept {
+    return lines_at() + (has_lines_ ? size_ * sizeof(std::uint32_t) : 0);
+  }
+  V* values() const noexcept { return reinterpret_cast<V*>(pages_.data()); }
+  std::int32_t* cols() const noexcept {
+    return reinterpret_cast<std::int32_t*>(pages_.data() + cols_at());
+  }
+  std::uint32_t* lines() const noexcept {
+    return reinterpret_cast<std::uint32_t*>(pages_.data() + lines_at());
+  }
+  std::uint16_t* rows() const noexcept {
+    return reinterpret_cast<std::uint16_t*>(pages_.data() + rows_at());
+  }
+
   std::size_t begin(std::size_t bucket) const noexcept {
     return bucket == 0 ? 0 : ends_[bucket - 1];
   }
 
   /// Sets ends_; true where the entries stand in the order of their buckets already.
-  bool count_buckets(std::span<const std::int64_t> rows, const RowBuckets& buckets) {
+  bool count_buckets(std::span<const std::int64_t> list, const RowBuckets& buckets) {
     bool ordered = true;
-    for (std::size_t k = 0; k < rows.size();) {
-      const std::size_t bucket = buckets.of(rows[k]);
+    for (std::size_t k = 0; k < list.size();) {
+      const std::size_t bucket = buckets.of(list[k]);
       const std::size_t first = k;
-      while (++k < rows.size() && buckets.of(rows[k]) == bucket) {
+      while (++k < list.size() && buckets.of(list[k]) == bucket) {
       }
-      ordered = ordered && (k == rows.size() || buckets.of(rows[k]) > bucket);
+      ordered = ordered && (k == list.size() || buckets.of(list[k]) > bucket);
       ends_[bucket] += static_cast<std::uint32_t>(k - first);
     }
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
@@ -156,11 +179,11 @@ class EntryBlock {
   }
 
   void copy(const EntryList<V>& list, const RowBuckets& buckets) {
-    std::ranges::transform(list.rows(), rows_.data(),
+    std::ranges::transform(list.rows(), rows(),
                            [&](std::int64_t row) { return buckets.place(row); });
-    std::ranges::copy(list.cols(), cols_.data());
-    std::ranges::copy(list.values(), values_.data());
-    std::ranges::copy(list.lines(), lines_.data());
+    std::ranges::copy(list.cols(), cols());
+    std::ranges::copy(list.values(), values());
+    std::ranges::copy(list.lines(), lines());
   }
 
   void group(const EntryList<V>& list, const RowBuckets& buckets) {
@@ -168,18 +191,19 @@ class EntryBlock {
     std::copy(ends_.begin(), ends_.end() - 1, next.begin() + 1);
     for (std::size_t k = 0; k < list.size(); ++k) {
       const std::size_t at = next[buckets.of(list.rows()[k])]++;
-      rows_.data()[at] = buckets.place(list.rows()[k]);
-      cols_.data()[at] = list.cols()[k];
-      if (!list.values().empty()) values_.data()[at] = list.values()[k];
-      if (!list.lines().empty()) lines_.data()[at] = list.lines()[k];
+      rows()[at] = buckets.place(list.rows()[k]);
+      cols()[at] = list.cols()[k];
+      if (has_values_) values()[at] = list.values()[k];
+      if (has_lines_) lines()[at] = list.lines()[k];
     }
   }
 
   std::vector<std::uint32_t> ends_;  // [buckets]
-  PagedArray<std::uint16_t> rows_;
-  PagedArray<std::int32_t> cols_;
-  PagedArray<V> values_;
-  PagedArray<std::uint32_t> lines_;
+  bool has_values_;
+  bool has_lines_;
+  std::size_t size_;
+  Pages pages_;
+  std::size_t released_ = 0;  // entries whose memory has gone
 };
 
 }  // namespace lanky::io
