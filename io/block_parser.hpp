@@ -75,7 +75,8 @@ class BlockParser {
       return end;
     }
     if (progress.entries == header_.stored_entries) exact_.fail_too_many(cursor);
-    const Entry<V> entry = exact_.coordinate_entry(cursor, progress.triangle);
+    Entry<V> entry;
+    exact_.coordinate_entry(cursor, progress.triangle, entry);
     progress.lines = cursor.line();
     list.append(entry, progress.lines);
     ++progress.entries;

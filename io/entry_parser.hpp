@@ -26,15 +26,16 @@ class EntryParser {
  public:
   explicit EntryParser(const Header& header) : header_(header) {}
 
-  /// The entry of a coordinate file in the cursor's line.
-  Entry<V> coordinate_entry(TextCursor& cursor, Triangle& triangle) const {
+  /// Reads the entry of a coordinate file in the cursor's line.
+  void coordinate_entry(TextCursor& cursor, Triangle& triangle, Entry<V>& entry) const {
     const std::int64_t row = index(cursor, "row index", header_.rows);
     const std::int64_t col = index(cursor, "column index", header_.cols);
     if (header_.symmetry != Symmetry::general && !triangle.holds(row, col, cursor.line())) {
       fail_at_triangle(cursor, row, col, triangle);
     }
-    const V value = entry_value(cursor, row == col);
-    return {row - 1, static_cast<std::int32_t>(col - 1), value};
+    entry.row = row - 1;
+    entry.col = static_cast<std::int32_t>(col - 1);
+    entry.value = entry_value(cursor, row == col);
   }
 
   /// The value alone in the cursor's line, as array files have it.
