@@ -95,19 +95,26 @@ class CsrBuilder {
     for (std::size_t s = 0; s + 1 < steps.size(); ++s)
       append_buckets(begins, steps, s, threads);
     resize(filled_);
+#pragma omp parallel for num_threads(threads)
+    for (EntryBlock<V>& block : blocks_)
+      EntryBlock<V>(std::move(block));
     std::partial_sum(matrix_.row_offsets.begin(), matrix_.row_offsets.end(),
                      matrix_.row_offsets.begin());
     return std::move(matrix_);
   }
 
   /// With Duplicates::reject, the first entry in the file whose place another one has taken.
-  const std::optional<DuplicateEntry>& duplicate() const noexcept { return duplicate_; }
+  const std::optional<DuplicateEntry>& duplicate() const noexcept {
+    return duplicate_;
+  }
 
  private:
-  /// The matrix grows in so many parts, and the blocks go in so many: each return of memory stops
-  /// the other threads (12 times took a fifth of all the time of a symmetric file).
-  static constexpr int kSteps = 24;
-  static constexpr int kReleases = 5;
+  /// The matrix grows in so many parts.
+  static constexpr int kSteps = 32;
+  /// What the matrix and the blocks may take together, in units of the whole matrix. To give
+  /// memory back stops the other threads: done at each of 12 steps, it took a fifth of all the time
+  /// of a symmetric file.
+  static constexpr double kMostMemory = 1.35;
 
   /// Where the entries of a bucket begin, if none are added up; [buckets + 1].
   std::vector<std::int64_t> bucket_begins() const {
@@ -140,8 +147,7 @@ class CsrBuilder {
     };
     if (step == 0) resize(place(last));
     std::vector<std::size_t> kept(last - first);
-    const bool release =
-        begins[last] - released_ > begins.back() / kReleases || last == buckets_.count;
+    const bool release = is_short_of_memory(begins.back(), begins[last]);
     std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
     {
@@ -170,6 +176,17 @@ class CsrBuilder {
       move_down(place(b), filled_, kept[b - first]);
       filled_ += kept[b - first];
     }
+  }
+
+  /// Whether blocks must go before the matrix grows beyond `filled` of `all` entries.
+  bool is_short_of_memory(std::int64_t all, std::int64_t filled) const {
+    const std::size_t each = sizeof(std::int32_t) + sizeof(V);
+    const std::size_t each_in_blocks = blocks_.empty() ? 0 : blocks_.front().bytes_per_entry();
+    const double in_blocks =
+        static_cast<double>(all - released_) * static_cast<double>(each_in_blocks);
+    const double steps = static_cast<double>(filled) + 2.0 * static_cast<double>(all) / kSteps;
+    return in_blocks + steps * static_cast<double>(each) >
+           kMostMemory * static_cast<double>(all) * static_cast<double>(each);
   }
 
   /// Never beyond what is reserved, so that nothing moves.

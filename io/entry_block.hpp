@@ -126,6 +126,10 @@ class EntryBlock {
             has_lines_ ? lines() + first : nullptr};
   }
 
+  std::size_t bytes_per_entry() const noexcept {
+    return sizeof(std::uint16_t) + sizeof(std::int32_t) + (has_values_ ? sizeof(V) : 0) +
+           (has_lines_ ? sizeof(std::uint32_t) : 0);
+  }
   /// Gives back the memory of the buckets before this one.
   void release_before(std::size_t bucket) noexcept {
     const std::size_t before = std::exchange(released_, begin(bucket));

@@ -165,16 +165,20 @@ class OrdinaryLine {
     return nearest<F>(significand, power - behind_point);
   }
 
-  /// The exponent behind e or, as Fortran writes, d; false where none stands here.
-  bool exponent(std::int64_t& power) noexcept {
+  /// The exponent behind e or, as Fortran writes, d; false where none of up to 4 digits stands
+  /// here.
+  LANKY_INLINE bool exponent(std::int64_t& power) noexcept {
     const char mark = static_cast<char>(*position_ | 0x20);
     if (mark != 'e' && mark != 'd') return false;
     ++position_;
     const bool negative = *position_ == '-';
     position_ += negative || *position_ == '+';
-    const std::int64_t magnitude = digits();
+    const char* first = position_;
+    std::int64_t magnitude = 0;
+    while (is_digit(*position_) && position_ - first < 5)
+      magnitude = 10 * magnitude + (*position_++ - '0');
     power = negative ? -magnitude : magnitude;
-    return magnitude >= 0;
+    return position_ != first && position_ - first < 5;
   }
 
   /// Appends the digits that follow to `value`; how many there are. Beyond 19 the value is wrong.
