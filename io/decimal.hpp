@@ -47,8 +47,8 @@ constexpr PowerOfTen power_of_ten(int q) {
 
 inline constexpr auto kPowersOfTen = [] {
   std::array<PowerOfTen, 2 * kMostPower + 1> powers{};
-  for (int q = -kMostPower; q <= kMostPower; ++q)
-    powers[static_cast<std::size_t>(q + kMostPower)] = power_of_ten(q);
+  for (std::size_t i = 0; i < powers.size(); ++i)
+    powers[i] = power_of_ten(static_cast<int>(i) - kMostPower);
   return powers;
 }();
 
