@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/element.hpp"
+#include "io/entry.hpp"
 
 namespace lanky::io {
 
@@ -40,18 +41,18 @@ std::vector<std::size_t> order_by_row(const CscMatrix<T>& csc, std::size_t first
 }
 
 /// The first entry in the file whose place another one before it has taken, and that one.
-struct DuplicateEntry {
+struct DuplicateInColumn {
   std::int64_t col;
   std::size_t earlier;
   std::size_t later;
 };
 
 template <class T>
-std::optional<DuplicateEntry> find_duplicate(const CscMatrix<T>& csc) {
+std::optional<DuplicateInColumn> find_duplicate(const CscMatrix<T>& csc) {
   for (std::int64_t col = 0; col < csc.cols; ++col) {
     const std::vector<std::size_t> order =
         order_by_row(csc, csc.begin_of(col), csc.begin_of(col + 1));
-    std::optional<DuplicateEntry> found;
+    std::optional<DuplicateInColumn> found;
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (csc.row_indices[order[i - 1]] != csc.row_indices[order[i]]) continue;
       if (!found || order[i] < found->later) found = {col, order[i - 1], order[i]};
@@ -90,19 +91,6 @@ void settle_columns(CscMatrix<T>& csc, bool sum_duplicates) {
   csc.values.resize(out);
 }
 
-/// The value at (col, row) of that at (row, col). A hermitian matrix of real field is symmetric:
-/// conjugation would make its zero imaginary parts negative.
-template <class V>
-V mirror_image(const V& value, const Header& header) {
-  if (header.symmetry == Symmetry::skew_symmetric) return -value;
-  if constexpr (!std::is_same_v<V, double>) {
-    if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
-      return std::conj(value);
-    }
-  }
-  return value;
-}
-
 /// f(row, col, value) of each entry in the order of columns, then of its mirror image where the
 /// header names a symmetry.
 template <class T, class F>
@@ -112,7 +100,7 @@ void for_each_expanded(const CscMatrix<T>& csc, const Header& header, F f) {
       const std::int64_t row = csc.row_indices[k];
       f(row, col, csc.values[k]);
       if (header.symmetry != Symmetry::general && row != col) {
-        f(col, row, mirror_image(csc.values[k], header));
+        f(col, row, mirrored(csc.values[k], header));
       }
     }
   }

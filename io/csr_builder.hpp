@@ -1,119 +1,337 @@
-// From entries in any order to CSR: a stable counting sort by row, then each row by column, so that
-// duplicates meet in the order of the file.
+// From blocks of entries to CSR: bucket after bucket of rows, each by one thread, a stable counting
+// sort by row, then each row by column, so that duplicates meet in the order of the file. The
+// memory of the blocks goes back to the system as the matrix grows.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <exception>
 #include <lanky/csr.hpp>
 #include <lanky/io.hpp>
-#include <utility>
+#include <mutex>
+#include <numeric>
+#include <optional>
 #include <vector>
 
-#include "io/element.hpp"
+#include "io/entry_block.hpp"
 
 namespace lanky::io {
 
-/// One entry of a file, indices counted from 0.
-template <class T>
-struct Entry {
-  std::int64_t row;
-  std::int32_t col;
-  Wide<T> value;
+/// Two entries of a file with one place.
+struct DuplicateEntry {
+  std::int64_t row, col;     // counted from 0
+  std::int64_t line, first;  // of this entry, and of the one before it
 };
 
-/// The value at (col, row) of the entry at (row, col). A hermitian matrix of real field is
-/// symmetric: conjugation would make its zero imaginary parts negative.
-template <class T>
-Wide<T> mirrored(const Wide<T>& value, const Header& header) {
-  if (header.symmetry == Symmetry::skew_symmetric) return -value;
-  if constexpr (kIsComplex<T>) {
-    if (header.symmetry == Symmetry::hermitian && header.field == Field::complex) {
-      return std::conj(value);
+/// Sorts rows by column, and looks for duplicates there.
+template <class V>
+class RowSorter {
+ public:
+  /// Whether there is nothing to do for a row, nor a duplicate in it.
+  static bool is_ascending(const std::int32_t* cols, std::size_t size) {
+    bool ascending = true;
+    for (std::size_t k = 1; k < size; ++k)
+      ascending = ascending && cols[k - 1] < cols[k];
+    return ascending;
+  }
+
+  /// A row in the order of the file; `lines` is null where they are not known.
+  void sort(std::int32_t* cols, V* values, std::int64_t* lines, std::size_t size) {
+    if (std::is_sorted(cols, cols + size)) return;
+    order_.clear();
+    for (std::size_t k = 0; k < size; ++k)
+      order_.emplace_back(cols[k], k);
+    std::ranges::sort(order_);
+    for (std::size_t k = 0; k < size; ++k)
+      cols[k] = order_[k].first;
+    permute(values, values_);
+    if (lines != nullptr) permute(lines, lines_);
+  }
+
+  /// Adds up the values of equal columns, in wide precision; how many entries are left.
+  static std::size_t add_duplicates(std::int32_t* cols, V* values, std::size_t size) {
+    std::size_t out = 0;
+    for (std::size_t k = 0; k < size; ++out) {
+      Wide<V> sum = values[k];
+      const std::int32_t col = cols[k];
+      for (++k; k < size && cols[k] == col; ++k)
+        sum += static_cast<Wide<V>>(values[k]);
+      cols[out] = col;
+      values[out] = static_cast<V>(sum);
+    }
+    return out;
+  }
+
+ private:
+  template <class E>
+  void permute(E* row, std::vector<E>& copy) const {
+    copy.assign(row, row + order_.size());
+    for (std::size_t k = 0; k < order_.size(); ++k)
+      row[k] = copy[order_[k].second];
+  }
+
+  std::vector<std::pair<std::int32_t, std::size_t>> order_;  // column, place in the file
+  std::vector<V> values_;
+  std::vector<std::int64_t> lines_;
+};
+
+template <class V>
+class CsrBuilder {
+ public:
+  CsrBuilder(const Header& header, std::vector<EntryBlock<V>> blocks, Duplicates duplicates)
+      : buckets_(header.rows), blocks_(std::move(blocks)), duplicates_(duplicates) {
+    matrix_.rows = header.rows;
+    matrix_.cols = header.cols;
+  }
+
+  /// The matrix; with Duplicates::reject it holds what the file holds.
+  CsrMatrix<V> build(int threads) {
+    matrix_.row_offsets.assign(static_cast<std::size_t>(buckets_.rows) + 1, 0);
+    const std::vector<std::int64_t> begins = bucket_begins();
+    reserve(matrix_.col_indices, begins.back());
+    reserve(matrix_.values, begins.back());
+    const std::vector<std::size_t> steps = step_begins(begins);
+    for (std::size_t s = 0; s + 1 < steps.size(); ++s)
+      append_buckets(begins, steps, s, threads);
+    resize(filled_);
+#pragma omp parallel for num_threads(threads)
+    for (EntryBlock<V>& block : blocks_)
+      EntryBlock<V>(std::move(block));
+    std::partial_sum(matrix_.row_offsets.begin(), matrix_.row_offsets.end(),
+                     matrix_.row_offsets.begin());
+    return std::move(matrix_);
+  }
+
+  /// With Duplicates::reject, the first entry in the file whose place another one has taken.
+  const std::optional<DuplicateEntry>& duplicate() const noexcept {
+    return duplicate_;
+  }
+
+ private:
+  /// The matrix grows in so many parts.
+  static constexpr int kSteps = 32;
+  /// What the matrix and the blocks may take together, in units of the whole matrix. To give
+  /// memory back stops the other threads: done at each of 12 steps, it took a fifth of all the time
+  /// of a symmetric file.
+  static constexpr double kMostMemory = 1.35;
+
+  /// Where the entries of a bucket begin, if none are added up; [buckets + 1].
+  std::vector<std::int64_t> bucket_begins() const {
+    std::vector<std::int64_t> begins(buckets_.count + 1, 0);
+    for (const EntryBlock<V>& block : blocks_) {
+      for (std::size_t b = 0; b < buckets_.count; ++b)
+        begins[b + 1] += static_cast<std::int64_t>(block.size(b));
+    }
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    return begins;
+  }
+
+  /// The first buckets of the steps, and the number of buckets.
+  std::vector<std::size_t> step_begins(const std::vector<std::int64_t>& begins) const {
+    const std::int64_t step = begins.back() / kSteps + 1;
+    std::vector<std::size_t> steps = {0};
+    for (std::size_t b = 1; b < buckets_.count; ++b) {
+      if (begins[b + 1] - begins[steps.back()] > step) steps.push_back(b);
+    }
+    if (buckets_.count > 0) steps.push_back(buckets_.count);
+    return steps;
+  }
+
+  void append_buckets(const std::vector<std::int64_t>& begins,
+                      const std::vector<std::size_t>& steps, std::size_t step, int threads) {
+    const std::size_t first = steps[step];
+    const std::size_t last = steps[step + 1];
+    const auto place = [&, out = filled_](std::size_t bucket) {
+      return out + static_cast<std::size_t>(begins[bucket] - begins[first]);
+    };
+    if (step == 0) resize(place(last));
+    std::vector<std::size_t> kept(last - first);
+    const bool release = is_short_of_memory(begins.back(), begins[last]);
+    std::exception_ptr failure;
+#pragma omp parallel num_threads(threads)
+    {
+      // One thread makes room for the next step, beyond what the others write in this one.
+#pragma omp single nowait
+      resize(place(steps[std::min(step + 2, steps.size() - 1)]));
+      BucketWork work;
+#pragma omp for schedule(dynamic)
+      for (std::size_t b = first; b < last; ++b) {
+        try {
+          kept[b - first] = fill_bucket(b, place(b), work);
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          failure = std::current_exception();
+        }
+      }
+      if (release) {
+#pragma omp for schedule(static)
+        for (EntryBlock<V>& block : blocks_)
+          block.release_before(last);
+      }
+    }
+    if (release) released_ = begins[last];
+    if (failure) std::rethrow_exception(failure);
+    for (std::size_t b = first; b < last; ++b) {
+      move_down(place(b), filled_, kept[b - first]);
+      filled_ += kept[b - first];
     }
   }
-  return value;
-}
 
-/// An entry without its row, which its place tells.
-template <class T>
-struct Slot {
-  std::int32_t col;
-  Wide<T> value;
-};
-
-/// All entries grouped by row, in the order of the file within a row; fills row_offsets.
-template <class T>
-std::vector<Slot<T>> group_by_row(const std::vector<Entry<T>>& entries, const Header& header,
-                                  std::vector<std::int64_t>& row_offsets) {
-  const auto has_mirror = [&](const Entry<T>& e) {
-    return header.symmetry != Symmetry::general && e.row != e.col;
-  };
-  for (const Entry<T>& e : entries) {
-    ++row_offsets[static_cast<std::size_t>(e.row) + 1];
-    if (has_mirror(e)) ++row_offsets[static_cast<std::size_t>(e.col) + 1];
+  /// Whether blocks must go before the matrix grows beyond `filled` of `all` entries.
+  bool is_short_of_memory(std::int64_t all, std::int64_t filled) const {
+    const std::size_t each = sizeof(std::int32_t) + sizeof(V);
+    const std::size_t each_in_blocks = blocks_.empty() ? 0 : blocks_.front().bytes_per_entry();
+    const double in_blocks =
+        static_cast<double>(all - released_) * static_cast<double>(each_in_blocks);
+    const double steps = static_cast<double>(filled) + 2.0 * static_cast<double>(all) / kSteps;
+    return in_blocks + steps * static_cast<double>(each) >
+           kMostMemory * static_cast<double>(all) * static_cast<double>(each);
   }
-  for (std::size_t i = 1; i < row_offsets.size(); ++i)
-    row_offsets[i] += row_offsets[i - 1];
 
-  std::vector<Slot<T>> slots(static_cast<std::size_t>(row_offsets.back()));
-  std::vector<std::int64_t> next(row_offsets.begin(), row_offsets.end() - 1);
-  const auto place = [&](std::int64_t row, std::int64_t col, const Wide<T>& value) {
-    const std::int64_t at = next[static_cast<std::size_t>(row)]++;
-    slots[static_cast<std::size_t>(at)] = {static_cast<std::int32_t>(col), value};
-  };
-  for (const Entry<T>& e : entries) {
-    place(e.row, e.col, e.value);
-    if (has_mirror(e)) place(e.col, e.row, mirrored<T>(e.value, header));
+  /// Never beyond what is reserved, so that nothing moves.
+  void resize(std::size_t size) {
+    matrix_.col_indices.resize(size);
+    matrix_.values.resize(size);
   }
-  return slots;
-}
 
-/// Adds up slots of equal column in a sorted row; the new end of the row.
-template <class T>
-Slot<T>* add_duplicates(Slot<T>* begin, Slot<T>* end) {
-  Slot<T>* last = begin;
-  for (Slot<T>* slot = begin; slot != end; ++slot) {
-    if (slot != begin && slot->col == last->col) {
-      last->value += slot->value;
+  /// Large pages: their faults take a fifth of the time otherwise.
+  template <class E>
+  static void reserve(std::vector<E>& array, std::int64_t size) {
+    array.reserve(static_cast<std::size_t>(size));
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGE_SIZE));
+    const auto begin = (reinterpret_cast<std::uintptr_t>(array.data()) + page - 1) / page * page;
+    const auto end = reinterpret_cast<std::uintptr_t>(array.data() + size) / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  }
+
+  void move_down(std::size_t from, std::size_t to, std::size_t count) {
+    if (from == to) return;
+    std::copy_n(matrix_.col_indices.data() + from, count, matrix_.col_indices.data() + to);
+    std::copy_n(matrix_.values.data() + from, count, matrix_.values.data() + to);
+  }
+
+  /// What a thread keeps from one bucket to the next.
+  struct BucketWork {
+    std::vector<std::size_t> ends;    // of each row, while entries are placed
+    std::vector<std::int64_t> lines;  // of each entry, where they are kept
+    RowSorter<V> sorter;
+  };
+
+  /// Places the entries of a bucket from `begin` on, and sets the lengths of its rows; how many
+  /// entries are left.
+  std::size_t fill_bucket(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    place_entries(bucket, begin, work);
+    std::int64_t* lengths = matrix_.row_offsets.data() + buckets_.first_row(bucket) + 1;
+    std::size_t from = 0;
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < work.ends.size(); ++i) {
+      std::size_t size = work.ends[i] - from;
+      if (!RowSorter<V>::is_ascending(matrix_.col_indices.data() + begin + from, size)) {
+        size = order_row(buckets_.first_row(bucket) + static_cast<std::int64_t>(i), begin, from,
+                         size, work);
+      }
+      move_down(begin + from, begin + to, size);
+      lengths[i] = static_cast<std::int64_t>(size);
+      from = work.ends[i];
+      to += size;
+    }
+    return to;
+  }
+
+  /// Sorts the entries that stand at `from` in a bucket, and looks after duplicates; how many
+  /// entries are left.
+  std::size_t order_row(std::int64_t row, std::size_t begin, std::size_t from, std::size_t size,
+                        BucketWork& work) {
+    std::int32_t* cols = matrix_.col_indices.data() + begin + from;
+    V* values = matrix_.values.data() + begin + from;
+    std::int64_t* lines = work.lines.empty() ? nullptr : work.lines.data() + from;
+    work.sorter.sort(cols, values, lines, size);
+    if (lines != nullptr) note_duplicate(row, cols, lines, size);
+    if (duplicates_ != Duplicates::sum) return size;
+    return RowSorter<V>::add_duplicates(cols, values, size);
+  }
+
+  /// Groups the entries of a bucket by row, in the order of the file within a row.
+  void place_entries(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    const bool ordered = count_rows(bucket, work.ends);
+    const std::size_t count = std::accumulate(work.ends.begin(), work.ends.end(), std::size_t{0});
+    work.lines.resize(duplicates_ == Duplicates::reject ? count : 0);
+    if (ordered) {
+      std::partial_sum(work.ends.begin(), work.ends.end(), work.ends.begin());
+      copy_entries(bucket, begin, work);
     } else {
-      if (slot != begin) ++last;
-      *last = *slot;
+      std::exclusive_scan(work.ends.begin(), work.ends.end(), work.ends.begin(), std::size_t{0});
+      scatter_entries(bucket, begin, work);
     }
   }
-  return begin == end ? end : last + 1;
-}
 
-/// The matrix of `entries`, symmetric ones expanded, columns sorted within rows; duplicates are
-/// summed in wide precision in file order, or kept in file order.
-template <class T>
-CsrMatrix<T> build_csr(const Header& header, std::vector<Entry<T>> entries, bool sum_duplicates) {
-  CsrMatrix<T> matrix;
-  matrix.rows = header.rows;
-  matrix.cols = header.cols;
-  matrix.row_offsets.assign(static_cast<std::size_t>(header.rows) + 1, 0);
-  std::vector<Slot<T>> slots = group_by_row<T>(entries, header, matrix.row_offsets);
-  entries = {};
-
-  const auto by_column = [](const Slot<T>& a, const Slot<T>& b) { return a.col < b.col; };
-  Slot<T>* out = slots.data();
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(header.rows); ++i) {
-    Slot<T>* first = slots.data() + std::exchange(begin, matrix.row_offsets[i + 1]);
-    Slot<T>* last = slots.data() + begin;
-    if (!std::is_sorted(first, last, by_column)) std::stable_sort(first, last, by_column);
-    if (sum_duplicates) last = add_duplicates<T>(first, last);
-    out = out == first ? last : std::move(first, last, out);
-    matrix.row_offsets[i + 1] = out - slots.data();
+  /// The entries of each row; true where they stand in the order of rows.
+  bool count_rows(std::size_t bucket, std::vector<std::size_t>& counts) const {
+    counts.assign(buckets_.rows_of(bucket), 0);
+    bool ordered = true;
+    std::uint16_t last = 0;
+    for (const EntryBlock<V>& block : blocks_) {
+      for (const std::uint16_t row : block.segment(bucket).rows) {
+        ++counts[row];
+        ordered = ordered && row >= last;
+        last = row;
+      }
+    }
+    return ordered;
   }
 
-  const auto nnz = static_cast<std::size_t>(out - slots.data());
-  matrix.col_indices.resize(nnz);
-  matrix.values.resize(nnz);
-  for (std::size_t k = 0; k < nnz; ++k) {
-    matrix.col_indices[k] = slots[k].col;
-    matrix.values[k] = static_cast<T>(slots[k].value);
+  void copy_entries(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    std::size_t at = 0;
+    for (const EntryBlock<V>& block : blocks_) {
+      const Segment<V> segment = block.segment(bucket);
+      const std::size_t size = segment.rows.size();
+      std::copy_n(segment.cols, size, matrix_.col_indices.data() + begin + at);
+      if (segment.values == nullptr) {
+        std::fill_n(matrix_.values.data() + begin + at, size, V{1});
+      } else {
+        std::copy_n(segment.values, size, matrix_.values.data() + begin + at);
+      }
+      for (std::size_t k = 0; segment.lines != nullptr && k < size; ++k)
+        work.lines[at + k] = block.lines_before + segment.lines[k];
+      at += size;
+    }
   }
-  return matrix;
-}
+
+  /// Takes `work.ends` from where the rows begin to where they end.
+  void scatter_entries(std::size_t bucket, std::size_t begin, BucketWork& work) {
+    std::int32_t* cols = matrix_.col_indices.data() + begin;
+    V* values = matrix_.values.data() + begin;
+    for (const EntryBlock<V>& block : blocks_) {
+      const Segment<V> segment = block.segment(bucket);
+      for (std::size_t k = 0; k < segment.rows.size(); ++k) {
+        const std::size_t at = work.ends[segment.rows[k]]++;
+        cols[at] = segment.cols[k];
+        values[at] = segment.values == nullptr ? V{1} : segment.values[k];
+        if (segment.lines != nullptr) work.lines[at] = block.lines_before + segment.lines[k];
+      }
+    }
+  }
+
+  void note_duplicate(std::int64_t row, const std::int32_t* cols, const std::int64_t* lines,
+                      std::size_t size) {
+    for (std::size_t k = 1; k < size; ++k) {
+      if (cols[k - 1] != cols[k]) continue;
+      const std::lock_guard lock(mutex_);
+      if (!duplicate_ || lines[k] < duplicate_->line) {
+        duplicate_ = {row, cols[k], lines[k], lines[k - 1]};
+      }
+    }
+  }
+
+  RowBuckets buckets_;
+  std::vector<EntryBlock<V>> blocks_;
+  Duplicates duplicates_;
+  CsrMatrix<V> matrix_;
+  std::size_t filled_ = 0;     // entries in place
+  std::int64_t released_ = 0;  // entries whose memory in the blocks has gone
+  std::mutex mutex_;           // for duplicate_ and failures
+  std::optional<DuplicateEntry> duplicate_;
+};
 
 }  // namespace lanky::io

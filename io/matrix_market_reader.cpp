@@ -1,237 +1,152 @@
 #include "io/matrix_market_reader.hpp"
 
-#include <algorithm>
-#include <limits>
+#include <omp.h>
 
+#include <algorithm>
+
+#include "io/coordinate_reader.hpp"
 #include "io/csr_builder.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/memory_limit.hpp"
+#include "io/supported.hpp"
 
 namespace lanky::io {
 
 namespace {
 
-/// Reads the entries of one file whose header is known.
-template <class T>
-class EntryReader {
+/// The entries of an array file that are not 0, with the cursor in its size line.
+template <class V>
+class ArrayReader {
  public:
-  EntryReader(TextCursor& cursor, const Header& header, bool keep_lines)
-      : cursor_(cursor), header_(header), keep_lines_(keep_lines) {}
-
-  std::vector<Entry<T>> read_all() {
-    // Of a plain file the count has been checked; of others it is believed as entries arrive.
-    reserve(cursor_.bytes_left() ? header_.stored_entries : kFirstEntries);
-    if (header_.format == Format::coordinate) {
-      for (std::int64_t k = 0; k < header_.stored_entries; ++k)
-        read_coordinate_entry(k);
-    } else {
-      read_array();
-    }
-    if (cursor_.next_content_line()) {
-      cursor_.fail_here(concat("there is more text after the last of ", header_.stored_entries,
-                               " entries; correct the size line, or remove the rest"));
-    }
-    return std::move(entries_);
-  }
-
-  /// Of each entry, where lines are kept.
-  const std::vector<std::int64_t>& lines() const noexcept { return lines_; }
-
- private:
-  static constexpr std::int64_t kFirstEntries = 1 << 16;
-
-  void reserve(std::int64_t count) {
-    entries_.reserve(static_cast<std::size_t>(std::min(count, header_.stored_entries)));
-  }
-
-  void append(const Entry<T>& entry) {
-    const std::size_t size = entries_.size();
-    if (size == entries_.capacity()) reserve(2 * static_cast<std::int64_t>(size));
-    entries_.push_back(entry);
-  }
-
-  void read_coordinate_entry(std::int64_t k) {
-    go_to_entry(k);
-    const std::int64_t row = index("row index", header_.rows);
-    const std::int64_t col = index("column index", header_.cols);
-    if (header_.symmetry != Symmetry::general) check_triangle(row, col);
-    const Wide<T> value = entry_value(row == col);
-    cursor_.end_line();
-    append({row - 1, static_cast<std::int32_t>(col - 1), value});
-    if (keep_lines_) lines_.push_back(cursor_.line());
-  }
+  ArrayReader(TextCursor& cursor, const Header& header)
+      : cursor_(cursor),
+        header_(header),
+        parser_(header),
+        buckets_(header.rows),
+        list_(header, false) {}
 
   /// Column by column; of a symmetric array the lower triangle, of a skew one without diagonal.
-  void read_array() {
+  std::vector<EntryBlock<V>> read_all() {
     std::int64_t k = 0;
     for (std::int64_t col = 0; col < header_.cols; ++col) {
       std::int64_t row = header_.symmetry == Symmetry::general          ? 0
                          : header_.symmetry == Symmetry::skew_symmetric ? col + 1
                                                                         : col;
       for (; row < header_.rows; ++row, ++k) {
-        go_to_entry(k);
-        const Wide<T> value = entry_value(row == col);
-        cursor_.end_line();
-        if (value != Wide<T>{}) append({row, static_cast<std::int32_t>(col), value});
+        if (!cursor_.next_content_line()) parser_.fail_too_few(cursor_, k);
+        const V value = parser_.entry_value(cursor_, row == col);
+        if (value != V{}) append({row, static_cast<std::int32_t>(col), value});
       }
     }
+    if (cursor_.next_content_line()) parser_.fail_too_many(cursor_);
+    blocks_.emplace_back(list_, buckets_);
+    return std::move(blocks_);
   }
 
-  void go_to_entry(std::int64_t k) {
-    if (cursor_.next_content_line()) return;
-    cursor_.fail_here(concat("the file ends after ", k, " of ", header_.stored_entries,
-                             " entries; fetch the whole file, or correct the size line"));
-  }
+ private:
+  static constexpr std::size_t kBlockEntries = std::size_t{1} << 16;
 
-  std::int64_t index(std::string_view what, std::int64_t limit) {
-    const std::int64_t value = cursor_.integer(what);
-    if (value < 1 || value > limit) {
-      cursor_.fail_at_token(concat(what, " ", value, " is outside 1..", limit,
-                                   "; correct it, or the size line (indices count from 1)"));
-    }
-    return value;
+  void append(const Entry<V>& entry) {
+    list_.append(entry, cursor_.line());
+    if (list_.size() < kBlockEntries) return;
+    blocks_.emplace_back(list_, buckets_);
+    list_.clear();
   }
-
-  /// A symmetric file holds one triangle, the lower as the format demands or, as some programs
-  /// write, the upper. With both, entries and their mirror images would add up unnoticed.
-  void check_triangle(std::int64_t row, std::int64_t col) {
-    if (row == col) return;
-    const bool lower = row > col;
-    if (line_of_triangle_ == 0) {
-      line_of_triangle_ = cursor_.line();
-      lower_ = lower;
-    }
-    if (lower == lower_) return;
-    cursor_.fail_at_token(concat("entry (", row, ", ", col, ") is in the ",
-                                 lower ? "lower" : "upper", " triangle, that of line ",
-                                 line_of_triangle_,
-                                 " in the other; keep one of them, or name the matrix general"));
-  }
-
-  Wide<T> entry_value(bool on_diagonal) {
-    const Wide<T> value = stored_value();
-    if (on_diagonal) check_diagonal(value);
-    return value;
-  }
-
-  void check_diagonal(const Wide<T>& value) const {
-    if (header_.symmetry == Symmetry::skew_symmetric && value != Wide<T>{}) {
-      cursor_.fail_at_token(concat("value ", cursor_.token(),
-                                   " is on the diagonal of a skew-symmetric matrix; it must be 0"));
-    }
-    if constexpr (kIsComplex<T>) {
-      if (header_.symmetry == Symmetry::hermitian && value.imag() != 0) {
-        cursor_.fail_at_token(concat("imaginary part ", cursor_.token(),
-                                     " is on the diagonal of a hermitian matrix; it must be 0"));
-      }
-    }
-  }
-
-  Wide<T> stored_value() {
-    switch (header_.field) {
-      case Field::pattern:
-        return 1;
-      case Field::integer:
-        return cursor_.integral<Part>();
-      case Field::complex:
-        if constexpr (kIsComplex<T>) {
-          const double real = cursor_.real<Part>();
-          return {real, cursor_.real<Part>()};
-        }
-        break;  // refused before
-      case Field::real:
-        break;
-    }
-    return cursor_.real<Part>();
-  }
-
-  /// What a decimal is rounded to when it is read. A float is read as one, since by way of double
-  /// it would be rounded twice; the half types round from double when they are put in place.
-  using Part =
-      std::conditional_t<kDType<T> == DType::f32 || kDType<T> == DType::c64, float, double>;
 
   TextCursor& cursor_;
   const Header& header_;
-  bool keep_lines_;
-  std::vector<Entry<T>> entries_;
-  std::vector<std::int64_t> lines_;
-  std::int64_t line_of_triangle_ = 0;  // of the first entry off the diagonal
-  bool lower_ = true;
+  EntryParser<V> parser_;
+  RowBuckets buckets_;
+  EntryList<V> list_;
+  std::vector<EntryBlock<V>> blocks_;
 };
 
-template <class T>
-void check_supported(const Header& header, const std::string& name) {
-  if (header.field == Field::complex && !kIsComplex<T>) {
-    throw Error(ErrorCode::unsupported,
-                concat(name, ": has complex entries, which type ", lanky::name(kDType<T>),
-                       " cannot hold; read it as c64 or c128"));
+[[noreturn]] void fail_at_duplicate(const TextCursor& cursor, DuplicateEntry entry,
+                                    bool of_other_triangle) {
+  if (of_other_triangle) std::swap(entry.row, entry.col);
+  cursor.fail_at_line(
+      entry.line,
+      concat("entry (", entry.row + 1, ", ", entry.col + 1, ") stands in line ", entry.first,
+             " already; remove one, or read with Duplicates::sum or Duplicates::keep"));
+}
+
+/// The matrix of a file whose header is known, in the type that its values are read as.
+template <class V>
+CsrMatrix<V> read_entries(TextCursor& cursor, LineBlocks& lines, const Header& header,
+                          Duplicates duplicates, int threads) {
+  const bool reject = duplicates == Duplicates::reject;
+  if (header.format == Format::array) {
+    return CsrBuilder<V>(header, ArrayReader<V>(cursor, header).read_all(), Duplicates::keep)
+        .build(threads);
   }
-  constexpr std::int64_t kMostColumns = std::numeric_limits<std::int32_t>::max();
-  if (header.cols > kMostColumns) {
-    throw Error(ErrorCode::unsupported,
-                concat(name, ": has ", header.cols, " columns, but at most ", kMostColumns,
-                       " are supported"));
+  CoordinateReader<V> reader(cursor, lines, header, reject);
+  CsrBuilder<V> builder(header, reader.read_all(threads), duplicates);
+  CsrMatrix<V> matrix = builder.build(threads);
+  if (const auto& duplicate = builder.duplicate()) {
+    const bool lower = duplicate->row > duplicate->col;
+    fail_at_duplicate(cursor, *duplicate,
+                      header.symmetry != Symmetry::general && lower != reader.lower());
+  }
+  return matrix;
+}
+
+/// The same with values rounded to T.
+template <class T, class V>
+CsrMatrix<T> rounded(CsrMatrix<V> matrix) {
+  if constexpr (std::is_same_v<T, V>) {
+    return matrix;
+  } else {
+    CsrMatrix<T> result{
+        matrix.rows, matrix.cols, std::move(matrix.row_offsets), std::move(matrix.col_indices), {}};
+    result.values.reserve(matrix.values.size());
+    for (const V& value : matrix.values)
+      result.values.push_back(static_cast<T>(value));
+    return result;
   }
 }
 
-/// Throws for the first entry in the file whose place another one before it has taken.
-template <class T>
-void reject_duplicates(const TextCursor& cursor, const std::vector<Entry<T>>& entries,
-                       const std::vector<std::int64_t>& lines) {
-  std::vector<std::size_t> order(entries.size());
-  for (std::size_t k = 0; k < order.size(); ++k)
-    order[k] = k;
-  const auto place = [&](std::size_t k) { return std::pair(entries[k].row, entries[k].col); };
-  std::ranges::stable_sort(order, {}, place);
-  std::size_t first = entries.size();
-  std::size_t second = entries.size();
-  for (std::size_t k = 1; k < order.size(); ++k) {
-    if (place(order[k - 1]) == place(order[k]) && order[k] < second) {
-      first = order[k - 1];
-      second = order[k];
-    }
-  }
-  if (second == entries.size()) return;
-  cursor.fail_at_line(
-      lines[second],
-      concat("entry (", entries[second].row + 1, ", ", entries[second].col + 1, ") stands in line ",
-             lines[first],
-             " already; remove one, or read with Duplicates::sum or Duplicates::keep"));
+/// Threads that find something to do.
+int team_size(const LineBlocks& lines, int most) {
+  if (most == 0) most = omp_get_max_threads();
+  return lines.count() == 0 ? most : static_cast<int>(std::min<std::int64_t>(most, lines.count()));
 }
 
 }  // namespace
 
 template <class T>
-CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
+CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options,
+                                const ReadLimits& limits) {
   ArchiveReader archive(path);
-  TextCursor cursor(archive);
+  LineBlocks lines(archive, limits.block_bytes);
+  TextCursor cursor(lines);
   const Header header = parse_header(cursor);
-  check_supported<T>(header, archive.name());
+  check_readable_as<T>(header, archive.name());
   const std::string what =
       concat(archive.name(), " (", header.rows, " rows, ", header.stored_entries, " entries)");
-  MemoryLimit(sizeof(std::int64_t), what).check(header.rows);
   return or_out_of_memory(what, [&] {
-    const bool reject = options.duplicates == Duplicates::reject;
-    EntryReader<T> reader(cursor, header, reject);
-    std::vector<Entry<T>> entries = reader.read_all();
-    if (reject) reject_duplicates(cursor, entries, reader.lines());
-    return build_csr<T>(header, std::move(entries), options.duplicates == Duplicates::sum);
+    return rounded<T>(read_entries<Stored<T>>(cursor, lines, header, options.duplicates,
+                                              team_size(lines, limits.threads)));
   });
 }
 
 Header read_matrix_market_header(const std::filesystem::path& path) {
   ArchiveReader archive(path);
-  TextCursor cursor(archive);
+  LineBlocks lines(archive);
+  TextCursor cursor(lines);
   return parse_header(cursor);
 }
 
-template CsrMatrix<double> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<half> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
-template CsrMatrix<bfloat16> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
+template CsrMatrix<double> read_matrix_market(const std::filesystem::path&, const ReadOptions&,
+                                              const ReadLimits&);
+template CsrMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&,
+                                             const ReadLimits&);
+template CsrMatrix<half> read_matrix_market(const std::filesystem::path&, const ReadOptions&,
+                                            const ReadLimits&);
+template CsrMatrix<bfloat16> read_matrix_market(const std::filesystem::path&, const ReadOptions&,
+                                                const ReadLimits&);
 template CsrMatrix<std::complex<float>> read_matrix_market(const std::filesystem::path&,
-                                                           const ReadOptions&);
+                                                           const ReadOptions&, const ReadLimits&);
 template CsrMatrix<std::complex<double>> read_matrix_market(const std::filesystem::path&,
-                                                            const ReadOptions&);
+                                                            const ReadOptions&, const ReadLimits&);
 
 }  // namespace lanky::io

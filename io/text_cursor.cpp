@@ -12,7 +12,6 @@ namespace lanky::io {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kHex = "0123456789abcdef";
 
@@ -27,49 +26,29 @@ bool is_integral(std::string_view token) {
 
 }  // namespace
 
-LineBlocks::LineBlocks(ArchiveReader& reader) : reader_(reader), buffer_(kBlockBytes) {}
+const char* TextCursor::next_line_start() const noexcept {
+  if (position_ == end_) return end_;
+  const auto left = static_cast<std::size_t>(end_ - position_);
+  const auto* newline = static_cast<const char*>(std::memchr(position_, '\n', left));
+  return newline == nullptr ? end_ : newline + 1;
+}
 
-std::string_view LineBlocks::next() {
-  size_ -= used_;
-  std::memmove(buffer_.data(), buffer_.data() + used_, size_);  // the start of the next line
-  used_ = 0;
-  while (!at_end_) {
-    if (size_ == buffer_.size()) {
-      if (size_ >= kLongestLine) break;
-      buffer_.resize(2 * size_);
-    }
-    const std::size_t bytes = reader_.read(buffer_.data() + size_, buffer_.size() - size_);
-    at_end_ = bytes == 0;
-    size_ += bytes;
-    if (at_end_ || size_ < buffer_.size()) continue;
-    const auto* newline = static_cast<const char*>(memrchr(buffer_.data(), '\n', size_));
-    if (newline != nullptr) {
-      used_ = static_cast<std::size_t>(newline + 1 - buffer_.data());
-      return {buffer_.data(), used_};
-    }
-  }
-  used_ = size_;
-  return {buffer_.data(), used_};
+void TextCursor::enter_next_block() {
+  bytes_before_block_ += static_cast<std::int64_t>(block_.size());
+  block_ = blocks_->next(buffer_);
+  position_ = block_.data();
+  end_ = position_ + block_.size();
+  if (line_ == 1 && block_.starts_with(kByteOrderMark)) position_ += kByteOrderMark.size();
 }
 
 bool TextCursor::advance() {
-  if (line_ > 0 && position_ != end_) {
-    const auto left = static_cast<std::size_t>(end_ - position_);
-    const auto* newline = static_cast<const char*>(std::memchr(position_, '\n', left));
-    position_ = newline == nullptr ? end_ : newline + 1;
-  }
+  if (line_start_ != nullptr) position_ = next_line_start();
   ++line_;
-  if (position_ == end_) {
-    bytes_before_block_ += end_ - block_start_;
-    const std::string_view block = blocks_.next();
-    block_start_ = position_ = block.data();
-    end_ = position_ + block.size();
-    if (line_ == 1 && block.starts_with(kByteOrderMark)) position_ += kByteOrderMark.size();
-    if (block.size() == LineBlocks::kLongestLine && block.back() != '\n') {
-      fail(line_, 1, "the line is longer than 64 MiB; is it a Matrix Market file?");
-    }
-  }
+  if (position_ == end_ && blocks_ != nullptr) enter_next_block();
   line_start_ = token_ = position_;
+  if (position_ != end_ && LineBlocks::is_cut(block_)) {
+    fail_here("the line is longer than 64 MiB; is it a Matrix Market file?");
+  }
   return position_ != end_;
 }
 
@@ -179,10 +158,15 @@ F TextCursor::integral() {
   return value;
 }
 
+std::string_view TextCursor::rest_of_block() const noexcept {
+  const char* start = next_line_start();
+  return {start, static_cast<std::size_t>(end_ - start)};
+}
+
 std::optional<std::int64_t> TextCursor::bytes_left() const noexcept {
-  const auto size = reader_.plain_size();
+  const auto size = blocks_->text_bytes();
   if (!size) return std::nullopt;
-  return *size - bytes_before_block_ - (position_ - block_start_);
+  return *size - bytes_before_block_ - (position_ - block_.data());
 }
 
 std::string TextCursor::token() const {
@@ -203,7 +187,7 @@ std::string TextCursor::token() const {
 }
 
 void TextCursor::fail(std::int64_t line, std::int64_t column, std::string_view message) const {
-  throw Error(ErrorCode::parse, concat(reader_.name(), ":", line, ":", column, ": ", message));
+  throw Error(ErrorCode::parse, concat(name_, ":", line, ":", column, ": ", message));
 }
 
 void TextCursor::fail_here(std::string_view message) const {

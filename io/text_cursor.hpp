@@ -3,37 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "io/archive_reader.hpp"
+#include "io/line_blocks.hpp"
 
 namespace lanky::io {
 
-/// Cuts a stream into blocks of whole lines.
-class LineBlocks {
- public:
-  explicit LineBlocks(ArchiveReader& reader);
-
-  /// The longest line that comes whole, its newline included.
-  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-
-  /// The next block, kept until the next call; empty at the end. Where it is kLongestLine bytes
-  /// without a newline at their end, a longer line has been cut.
-  std::string_view next();
-
- private:
-  ArchiveReader& reader_;
-  std::vector<char> buffer_;
-  std::size_t size_ = 0;  // bytes read into the buffer
-  std::size_t used_ = 0;  // of these, bytes already given out
-  bool at_end_ = false;
-};
-
 class TextCursor {
  public:
-  explicit TextCursor(ArchiveReader& reader) : reader_(reader), blocks_(reader) {}
+  /// Over all of a text.
+  explicit TextCursor(LineBlocks& blocks) : name_(blocks.name()), blocks_(&blocks) {}
+  /// Over whole lines of the text `name`, with so many lines before them.
+  TextCursor(const std::string& name, std::string_view lines, std::int64_t lines_before)
+      : name_(name),
+        block_(lines),
+        position_(lines.data()),
+        end_(position_ + lines.size()),
+        line_(lines_before) {}
 
   /// Goes to the next line that is not blank; false at the end of the text.
   bool next_line();
@@ -56,6 +45,8 @@ class TextCursor {
 
   /// Lines count from 1.
   std::int64_t line() const noexcept { return line_; }
+  /// What follows the current line in its block.
+  std::string_view rest_of_block() const noexcept;
   /// Bytes from the current position to the end of the text, where that is known.
   std::optional<std::int64_t> bytes_left() const noexcept;
 
@@ -69,19 +60,22 @@ class TextCursor {
 
  private:
   bool advance();
+  void enter_next_block();
+  const char* next_line_start() const noexcept;
   void skip_spaces() noexcept;
   bool ends_line(const char* p) const noexcept;
   bool ends_token(const char* p) const noexcept;
   const char* token_end() const noexcept;
   [[noreturn]] void fail(std::int64_t line, std::int64_t column, std::string_view message) const;
 
-  ArchiveReader& reader_;
-  LineBlocks blocks_;
+  const std::string& name_;
+  LineBlocks* blocks_ = nullptr;  // where the next block comes from, if there is one
+  std::vector<char> buffer_;      // holds the block, where the file is not mapped
+  std::string_view block_;
   const char* position_ = nullptr;
   const char* end_ = nullptr;  // of the block, which ends with a line
   const char* token_ = nullptr;
-  const char* line_start_ = nullptr;
-  const char* block_start_ = nullptr;
+  const char* line_start_ = nullptr;  // null before the first line
   std::int64_t line_ = 0;
   std::int64_t bytes_before_block_ = 0;
 };

@@ -1,0 +1,81 @@
+// What bench/read_speed.py runs of lanky: writes a generated matrix, reads a file again and again,
+// or gives its CSR arrays as raw bytes.
+//   lanky_read_speed write SPEC FILE | read FILE TIMES | dump FILE PREFIX
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <lanky/error.hpp>
+#include <lanky/io.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using Matrix = lanky::CsrMatrix<double>;
+
+/// A figure of /proc/self/status in bytes: VmHWM is the peak of resident memory, VmRSS what is now.
+std::int64_t memory(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name)) return 1024 * std::stoll(line.substr(name.size() + 1));
+  }
+  return 0;
+}
+
+void read(const char* path, int times) {
+  const std::int64_t before = memory("VmRSS");
+  std::vector<double> seconds;
+  nlohmann::ordered_json result;
+  for (int i = 0; i < times; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto a = lanky::io::read_csr<double>(path);
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    result = {{"m", a.rows},
+              {"n", a.cols},
+              {"nnz", a.nnz()},
+              {"csr_bytes", 8 * (a.rows + 1) + 12 * a.nnz()}};
+  }
+  result["seconds"] = seconds;
+  result["peak_bytes"] = memory("VmHWM") - before;
+  std::cout << result.dump() << "\n";
+}
+
+template <class E>
+void dump(const std::string& path, const std::vector<E>& array) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(array.data()),
+             static_cast<std::streamsize>(array.size() * sizeof(E)));
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 3 && arguments[0] == "write") {
+    const auto a = lanky::io::generate<double>(arguments[1]);
+    lanky::io::write_matrix_market(arguments[2], a.view());
+  } else if (arguments.size() == 3 && arguments[0] == "read") {
+    read(arguments[1].c_str(), std::stoi(arguments[2]));
+  } else if (arguments.size() == 3 && arguments[0] == "dump") {
+    const auto a = lanky::io::read_csr<double>(arguments[1]);
+    dump(arguments[2] + ".offsets", a.row_offsets);
+    dump(arguments[2] + ".cols", a.col_indices);
+    dump(arguments[2] + ".values", a.values);
+  } else {
+    std::cerr << "lanky_read_speed write SPEC FILE | read FILE TIMES | dump FILE PREFIX\n";
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}
