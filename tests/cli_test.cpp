@@ -137,6 +137,7 @@ TEST_F(Cli, ABadFileNeverEndsTheBatch) {
   write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n");
   matrix("d.mtx");
   write("ignored.txt", "no matrix either\n");
+  write("ignored.gz", "nor this\n");
   const Ran ran = lanky("batch --device cpu --quick --no-vendor --json " + json() + " '" +
                         folder_.string() + "' " + (folder_ / "nowhere.mtx").string());
   EXPECT_EQ(ran.exit_code, 1) << ran.err;

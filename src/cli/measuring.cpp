@@ -196,7 +196,9 @@ struct Parsed {
 
 void add_spmv(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
   CLI::App& spmv = *app.add_subcommand("spmv", "y = A x for one matrix");
-  spmv.add_option("file", parsed->file, "Matrix Market file, plain or compressed, or NAME.tar.gz");
+  spmv.add_option(
+      "file", parsed->file,
+      "Matrix Market, Rutherford-Boeing, .mat, .lanky, plain or compressed; NAME.tar.gz");
   add_spmv_options(spmv, parsed->options, parsed->work);
   add_run_options(spmv, parsed->options, sparse_types());
   spmv.callback([parsed, &action] {

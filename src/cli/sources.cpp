@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <lanky/io.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "bench/spmv_set.hpp"
@@ -18,22 +19,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kEndings[] = {".mtx",     ".mtx.gz",  ".mtx.xz",
-                                         ".mtx.zst", ".mtx.bz2", ".tar.gz"};
+/// Of names of matrix files; read_csr() itself goes by what they hold.
+constexpr std::string_view kFormats[] = {".mtx", ".rb", ".mat", ".lanky"};
+constexpr std::string_view kWrappings[] = {"", ".gz", ".xz", ".zst", ".bz2"};
+constexpr std::string_view kArchive = ".tar.gz";
 
-bool is_matrix_file(const fs::path& path) {
+/// "cant" of "path/cant.mtx.gz"; nothing of what is no matrix by its name.
+std::optional<std::string> name_of_matrix(const fs::path& path) {
   const std::string file = path.filename().string();
-  return std::any_of(std::begin(kEndings), std::end(kEndings),
-                     [&](std::string_view ending) { return file.ends_with(ending); });
-}
-
-/// "cant" of "path/cant.mtx.gz".
-std::string matrix_name(const fs::path& path) {
-  std::string file = path.filename().string();
-  for (const std::string_view ending : kEndings) {
-    if (file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+  const auto without = [](const std::string& text, std::string_view ending) {
+    return text.substr(0, text.size() - ending.size());
+  };
+  if (file.ends_with(kArchive)) return without(file, kArchive);
+  for (const std::string_view wrapping : kWrappings) {
+    if (!file.ends_with(wrapping)) continue;
+    const std::string bare = without(file, wrapping);
+    for (const std::string_view format : kFormats) {
+      if (bare.ends_with(format)) return without(bare, format);
+    }
   }
-  return file;
+  return std::nullopt;
 }
 
 /// What is found below a folder.
@@ -49,7 +54,7 @@ void search(const fs::path& folder, Found& found) {
        entry.increment(error)) {
     if (entry->is_directory(unknown)) {
       if (!entry->is_symlink(unknown)) search(entry->path(), found);
-    } else if (entry->is_regular_file(unknown) && is_matrix_file(entry->path())) {
+    } else if (entry->is_regular_file(unknown) && name_of_matrix(entry->path())) {
       found.matrices.push_back(entry->path());
     }
   }
@@ -64,7 +69,8 @@ Found matrices_at(const fs::path& path) {
   search(path, found);
   std::sort(found.matrices.begin(), found.matrices.end());
   if (found.matrices.empty() && found.failures.empty())
-    found.failures.push_back(path.string() + ": holds no .mtx, compressed .mtx or .tar.gz");
+    found.failures.push_back(path.string() +
+                             ": holds no matrix files (.mtx, .rb, .mat, .lanky, .tar.gz)");
   return found;
 }
 
@@ -79,7 +85,8 @@ Source spec_source(const std::string& spec) {
 }
 
 Source file_source(const fs::path& path) {
-  return {matrix_name(path), std::string(bench::kRealMatrix), path.string(), false};
+  return {name_of_matrix(path).value_or(path.filename().string()), std::string(bench::kRealMatrix),
+          path.string(), false};
 }
 
 /// Of the SuiteSparse index what the filter is true of: what has been fetched, and what has not.
