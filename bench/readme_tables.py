@@ -6,7 +6,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
+KIND is read, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
 gemm-sample, gemm-targets or gemm-grid:FAMILY. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
@@ -211,6 +211,34 @@ def paths_table(lines):
     return text
 
 
+def read_table(lines):
+    """Files as lanky and SciPy read them."""
+    cases = {}
+    for line in lines:
+        if line["kind"] == "read":
+            cases.setdefault(line["case"], {})[line["contestant"]] = line
+    text = heading(["file", "size", "lanky", "mmread", "mmread, tocsr", "peak memory over the CSR's"])
+    for case, readers in cases.items():
+        own, plain, csr = (readers[name] for name in ("lanky", "scipy-mmread", "scipy-mmread-tocsr"))
+        if any(line["status"] != "ok" for line in readers.values()):
+            raise ResultsError(f"{case}: a reader's result is not ok")
+        peaks = [f"{line['peak_bytes'] / line['csr_bytes']:.2f}" for line in (own, plain, csr)]
+        rates = [f"{line['file_bytes'] / line['median_s'] / 1e6:.0f} MB/s" for line in (own, plain, csr)]
+        ratios = [line["median_s"] / own["median_s"] for line in (plain, csr)]
+        text += row([f"{case}, {count(own['nnz'])} entries", f"{own['file_bytes'] / 1e6:.0f} MB",
+                     f"{rates[0]} (**{ratios[0]:.2f}**, **{ratios[1]:.2f}**)", rates[1], rates[2],
+                     f"{peaks[0]} ({peaks[1]}, {peaks[2]})"])
+    return text
+
+
+def read_source(environments, name):
+    env = environments[-1]
+    priority = ", real-time priority" if env.get("realtime") else ""
+    return (f"\n`{name}`: {env['cpu']}, {env['cores']} cores{priority}, SciPy {env['scipy']}, commit "
+            f"{', '.join(commits(environments))}, {env['utc'][:10]}; medians; in brackets how many times as fast as "
+            "either, and their peaks.\n")
+
+
 def source(environments, name, kind, meaning):
     env = environments[-1]
     machine = env["gpu"] or env.get("cpu", "cpu")
@@ -243,9 +271,12 @@ MEANING = {
 
 
 def make_table(kind, name):
+    if kind == "read":
+        environments, lines = read_lines(name)
+        return "\n" + read_table(lines) + read_source(environments, name) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])} or "
+        raise ResultsError(f"unknown table {kind}; use read, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])} or "
                            "gemm-grid:FAMILY")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

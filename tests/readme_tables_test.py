@@ -52,6 +52,21 @@ class ReadmeTables(unittest.TestCase):
     def page(self):
         return (self.root / "README.md").read_text()
 
+    def test_reading_stands_beside_scipy(self):
+        env = {"kind": "env", "schema": 1, "cpu": "CPU", "cores": 2, "scipy": "1.17", "commit": "0123456789abcdef",
+               "utc": "2026-01-02T03:04:05Z"}
+        line = {"kind": "read", "case": "real", "status": "ok", "nnz": 4000000, "file_bytes": 100e6, "csr_bytes": 5e7}
+        lines = [{**line, "contestant": "lanky", "median_s": 0.1, "peak_bytes": 7e7},
+                 {**line, "contestant": "scipy-mmread", "median_s": 0.2, "peak_bytes": 8e7},
+                 {**line, "contestant": "scipy-mmread-tocsr", "median_s": 0.25, "peak_bytes": 1e8}]
+        self.write([env, *lines], ["read"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| real, 4M entries | 100 MB | 1000 MB/s (**2.00**, **2.50**) | 500 MB/s | 400 MB/s | "
+                      "1.40 (1.60, 2.00) |", self.page())
+        lines[1]["status"] = "wrong"
+        self.write([env, *lines], ["read"])
+        self.assertEqual(self.run_script().returncode, 1)
+
     def test_spmv_takes_the_best_vendor_by_graph(self):
         self.write([ENV, spmv("a", "lanky", "auto", 5.0), spmv("a", "cusparse", "alg1", 12.0),
                     spmv("a", "cusparse", "alg2", 10.0), spmv("a", "lanky", "mma", 1.0), spmv("b", "lanky", "auto", 8.0),
