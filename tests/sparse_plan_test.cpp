@@ -97,6 +97,11 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
           << 100.0 * static_cast<double>(kinds[2]) / 3331 << "%, 2-byte offsets "
           << 100.0 * static_cast<double>(kinds[3]) / 3331 << "%, 4 bytes "
           << 100.0 * static_cast<double>(kinds[4]) / 3331 << "%\n";
+  const std::int64_t slots = packed.packed.header.slots;
+  ASSERT_GT(slots, 3331);
+  std::ostringstream padding;
+  padding << std::fixed << std::setprecision(1) << "  padding   "
+          << 100.0 * (1 - 3331 / static_cast<double>(slots)) << "% of " << slots << " slots\n";
   for (const std::string& part :
        {std::string(", f32, hermitian from a triangle of 1700, transposed, on cpu"),
         std::string("  long             2           3300  cut into pieces of up to 100\n"
@@ -107,8 +112,8 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
         std::string(
             "  windows   5, of about 1000 in entries plus 4 a row; 3 of split rows (1), "
             "whose sums the last of them adds up\n"
-            "  slices    up to 1 a window, of 32 pieces, or of 128 where lengths are equal\n"
-            "  kernels   cpu: asked for\n")}) {
+            "  slices    up to 1 a window, of 32 pieces, or of 128 where lengths are equal\n"),
+        padding.str(), std::string("  kernels   cpu: asked for\n")}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
 }
