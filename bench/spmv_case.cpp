@@ -18,8 +18,8 @@ namespace {
 /// cpu-csr: the loop that anyone would write, rows shared among threads where that can pay.
 template <class T>
 void multiply_rows(const CsrView<T>& a, const T* x, T* y) {
-  constexpr std::int64_t kWorthThreads = 1 << 15;  // entries
-#pragma omp parallel for schedule(guided) if (a.nnz > kWorthThreads)
+  constexpr std::int64_t kEntriesWorthThreads = 1 << 15;
+#pragma omp parallel for schedule(guided) if (a.nnz > kEntriesWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     Accumulator<T> sum = 0;
     for (std::int64_t e = a.row_offsets[i]; e < a.row_offsets[i + 1]; ++e)

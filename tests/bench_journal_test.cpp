@@ -17,7 +17,7 @@
 namespace lanky::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Line = nlohmann::ordered_json;
 
 class JournalTest : public testing::Test {
  protected:
@@ -26,25 +26,25 @@ class JournalTest : public testing::Test {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  std::vector<Json> lines() const {
+  std::vector<Line> lines() const {
     std::istringstream stream(text());
-    std::vector<Json> parsed;
+    std::vector<Line> parsed;
     for (std::string line; std::getline(stream, line);)
-      parsed.push_back(Json::parse(line));
+      parsed.push_back(Line::parse(line));
     return parsed;
   }
   const std::filesystem::path path_ = std::filesystem::temp_directory_path() /
                                       ("lanky_journal_" + std::to_string(getpid()) + ".jsonl");
 };
 
-Json env_line(const std::string& config, std::uint64_t seed) {
+Line env_line(const std::string& config, std::uint64_t seed) {
   Environment environment;
   environment.config = config;
   environment.seed = seed;
   return to_json(environment);
 }
 
-Json gemm_line(GemmCase gemm, Status status) {
+Line gemm_line(GemmCase gemm, Status status) {
   gemm.name = gemm_case_name(gemm);
   Outcome outcome;
   outcome.contestant = "lanky";
@@ -66,7 +66,7 @@ TEST_F(JournalTest, AppendsOneLinePerRecordWhateverItHolds) {
   const SpmvCase odd{.name = "a\"b\\c\n\x01\xff", .dtype = DType::f32};
   Journal(path_).write(to_json(FailedCase{odd, Status::invalid, "line\nbreak"}));
   Journal(path_).write(to_json(FailedCase{SpmvCase{.name = "next"}, Status::oom, ""}));
-  const std::vector<Json> parsed = lines();
+  const std::vector<Line> parsed = lines();
   ASSERT_EQ(parsed.size(), 2U);
   EXPECT_EQ(parsed[0]["case"], "a\"b\\c\n\x01\xef\xbf\xbd");  // what is not UTF-8 is replaced
   EXPECT_EQ(parsed[0]["status"], "invalid");
@@ -118,13 +118,13 @@ TEST_F(JournalTest, CutsOffALineThatAKilledProgramTore) {
   const std::string whole = env_line("1", 1).dump() + "\n";
   for (const std::string& torn : {std::string("{\"kind\":\"spm"), std::string(100'000, 'x')}) {
     std::ofstream(path_) << whole << torn;
-    Journal(path_).write(Json{{"kind", "next"}});
-    const std::vector<Json> parsed = lines();
+    Journal(path_).write(Line{{"kind", "next"}});
+    const std::vector<Line> parsed = lines();
     ASSERT_EQ(parsed.size(), 2U);
     EXPECT_EQ(parsed[1]["kind"], "next");
   }
   std::ofstream(path_) << "{\"kind\":\"env";  // nothing but half a line
-  Journal(path_).write(Json{{"kind", "next"}});
+  Journal(path_).write(Line{{"kind", "next"}});
   EXPECT_EQ(lines().size(), 1U);
 }
 
