@@ -97,7 +97,7 @@ void StreamingFloor::stream_once(const Stream& stream, int slot) {
 
 double read_floor_tbs(Session& session) {
   const bool cuda = session.stream.device().is_cuda();
-  const std::int64_t bytes = cuda ? 2LL << 30 : 256LL << 20;
+  const std::int64_t bytes = cuda ? 2LL << 30 : session.options.cpu_floor_bytes;
   StreamingFloor floor(session, bytes, 0, 1);
   const Lap lap = floor.lap();
   const std::vector<Timing> timing = time_laps(session, {&lap, 1});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@ struct MeasureOptions {
   double clock_drop = 0.05;   // a clock this share below the run's maximum spoils a round
   int max_retakes = 20;       // spoiled rounds before they are kept and flagged
   double oracle_terms = 1e8;  // multiply-adds that the reference of a dense product may take
+  std::int64_t cpu_floor_bytes = 256LL << 20;  // that the read floor of a CPU is measured over
 
   /// For thousands of cases: a median of six samples, known to about a percent on a quiet machine.
   static MeasureOptions grid() {
@@ -35,7 +37,8 @@ struct MeasureOptions {
             .max_rounds = 30,
             .max_seconds = 0.1,
             .batch_ms = 0.5,
-            .oracle_terms = 1e7};
+            .oracle_terms = 1e7,
+            .cpu_floor_bytes = 64LL << 20};
   }
 };
 

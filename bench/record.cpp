@@ -169,7 +169,8 @@ std::vector<Json> to_json(const CaseReport& report) {
   std::vector<Json> lines;
   for (const Outcome& outcome : report.outcomes)
     lines.push_back(outcome_line(start, report, outcome));
-  std::ranges::stable_partition(lines, [](const Json& l) { return l["contestant"] != "lanky"; });
+  std::stable_partition(lines.begin(), lines.end(),
+                        [](const Json& line) { return line["contestant"] != "lanky"; });
   return lines;
 }
 

@@ -16,8 +16,8 @@ void SpmvOracle::compute(const SpmvData& data) {
   data_ = data;
   const SpmvRows a = matrix_.on_device();
   if (stream_.device().is_cuda()) return gpu::references(stream_, data, a, references_.data());
-  constexpr std::int64_t kWorthThreads = 1 << 16;  // entries
-#pragma omp parallel for schedule(guided) if (matrix_.nnz() > kWorthThreads)
+  constexpr std::int64_t kEntriesWorthThreads = 1 << 16;  // entries
+#pragma omp parallel for schedule(guided) if (matrix_.nnz() > kEntriesWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     InnerProduct sum;
     for (std::int64_t e = a.offsets[i]; e < a.offsets[i + 1]; ++e)

@@ -160,7 +160,7 @@ TEST_F(Batch, AKillAtAnyMomentLosesAtMostTheMatrixAtWork) {
   std::set<std::string> done;
   int kills = 0;
   for (int i = 0; i < kKills; ++i) {
-    const double seconds = std::uniform_real_distribution<double>(0.25, 0.6)(random);
+    const double seconds = std::uniform_real_distribution<double>(0.1, 0.5)(random);
     if (done.size() == kMatrices) {  // from the beginning
       std::filesystem::remove(json());
       done.clear();

@@ -50,7 +50,7 @@ void read_lines(const std::string& path, std::vector<Line>& lines) {
 
 /// What an env line was measured on.
 std::string hardware(const Json& env) {
-  const std::string gpu = env.value("gpu", "");
+  std::string gpu = env.value("gpu", "");
   if (!gpu.empty()) return gpu;
   return env.value("cpu", "") + " with " + std::to_string(env.value("threads", 0)) + " threads";
 }

@@ -55,6 +55,7 @@ Pipe make_pipe() {
 
 WorkerProcess::WorkerProcess(std::vector<std::string> arguments) {
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (std::string& word : arguments)
     words.push_back(word.data());
   words.push_back(nullptr);
