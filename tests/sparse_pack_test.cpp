@@ -17,7 +17,7 @@ namespace {
 using sparse::IndexKind;
 using sparse::Shape;
 
-/// Alters every byte of an array in turn, of values one byte each; the checker has to object each time.
+/// Alters every byte of an array in turn, of values one each; the checker has to object each time.
 template <class T, class E>
 void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const char* name) {
   constexpr std::size_t kStep = std::is_same_v<E, T> ? sizeof(E) + 1 : 1;

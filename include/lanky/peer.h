@@ -35,16 +35,14 @@ enum lanky_peer_status {
 
 /* What setup tells beside its status. */
 typedef struct lanky_peer_report {
-  int64_t
-      plan_bytes; /* memory that the plan holds, the CSR included where it reads it; 0: unknown */
-  char message[256]; /* why the status is not LANKY_PEER_OK; zero-terminated */
+  int64_t plan_bytes; /* memory of the plan, and of the CSR where it reads it; 0: unknown */
+  char message[256];  /* why the status is not LANKY_PEER_OK; zero-terminated */
 } lanky_peer_report;
 
 /* Who takes part: a word such as "csr5"; it becomes the contestant of the records. */
 const char* lanky_peer_name(void);
 
-/* Version of the peer, "1.2.0"; it becomes the variant. Results of another version are made anew.
- */
+/* Version of the peer, "1.2.0": the variant of the records. A new one is measured anew. */
 const char* lanky_peer_version(void);
 
 /* All that comes once a matrix; its time is setup_us. Sets *plan where the status is
