@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reading Matrix Market files: lanky beside SciPy's mmread (fast_matrix_market), JSON lines on standard output.
+"""Reading Matrix Market files: lanky beside SciPy's mmread (fast_matrix_market); and the cache of each beside its bytes
+alone, read by all threads into new memory. JSON lines on standard output.
 
     bench/read_speed.py [--bin build/cpu/bin] [--rounds 7] [--threads 2] [--folder DIR] > read_speed.jsonl
 
@@ -46,7 +47,7 @@ for _ in range(times):
     del a
 print(json.dumps({"seconds": seconds, "peak_bytes": memory("VmHWM") - before}))
 """
-CONTESTANTS = ("lanky", "scipy-mmread", "scipy-mmread-tocsr")
+CONTESTANTS = ("lanky", "scipy-mmread", "scipy-mmread-tocsr", "lanky-cache", "bytes-of-cache")
 
 
 def symmetric(folder, tool):
@@ -83,26 +84,30 @@ def write(tool, spec, path):
     subprocess.run([tool, "write", spec, path], check=True)
 
 
-def check_equal(tool, path):
+def check_equal(tool, path, read_by_lanky):
     """(m, n, nnz), where both readers give the same bits; fails where not."""
     expected = scipy.io.mmread(path).tocsr()
     expected.sum_duplicates()
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "a"
-        subprocess.run([tool, "dump", path, prefix], check=True)
+        subprocess.run([tool, "dump", read_by_lanky, prefix], check=True)
         offsets, cols, values = (
             numpy.fromfile(f"{prefix}.{name}", dtype)
             for name, dtype in (("offsets", "i8"), ("cols", "i4"), ("values", "f8")))
     same = (numpy.array_equal(offsets, expected.indptr) and numpy.array_equal(cols, expected.indices)
             and numpy.array_equal(values.view("i8"), expected.data.astype("f8").view("i8")))
     if not same:
-        sys.exit(f"read_speed: the readers differ on {path}")
+        sys.exit(f"read_speed: the readers differ on {read_by_lanky}")
     return *expected.shape, len(cols)
 
 
+def file_of(contestant, path):
+    return path.with_suffix(".lanky") if contestant.endswith("cache") else path
+
+
 def command(contestant, tool, path, times):
-    if contestant == "lanky":
-        return [tool, "read", path, str(times)]
+    if not contestant.startswith("scipy"):
+        return [tool, "bytes" if contestant == "bytes-of-cache" else "read", file_of(contestant, path), str(times)]
     form = "csr" if contestant.endswith("tocsr") else "coo"
     return [sys.executable, "-c", SCIPY, path, str(times), form]
 
@@ -115,22 +120,24 @@ def run(contestant, tool, path, times, threads):
 
 
 def measure(case, path, tool, rounds, threads):
-    m, n, nnz = check_equal(tool, path)
+    subprocess.run([tool, "cache", path, file_of("lanky-cache", path)], check=True)
+    check_equal(tool, path, file_of("lanky-cache", path))
+    m, n, nnz = check_equal(tool, path, path)
     seconds = {c: [] for c in CONTESTANTS}
     loads = []
     for _ in range(rounds):
         for contestant in CONTESTANTS:
             seconds[contestant] += run(contestant, tool, path, READS, threads)["seconds"][1:]
         loads.append(os.getloadavg()[0])
-    size = path.stat().st_size
     for contestant in CONTESTANTS:
+        size = file_of(contestant, path).stat().st_size
         median = statistics.median(seconds[contestant])
         print(json.dumps({
             "kind": "read", "case": case, "contestant": contestant, "status": "ok", "m": m, "n": n,
             "nnz": nnz, "dtype": "f64", "file_bytes": size, "csr_bytes": 8 * (m + 1) + 12 * nnz,
             "threads": threads, "median_s": median, "min_s": min(seconds[contestant]),
             "median_mb_per_s": size / median / 1e6,
-            "peak_bytes": run(contestant, tool, path, 1, threads)["peak_bytes"],
+            "peak_bytes": run(contestant, tool, path, 1, threads).get("peak_bytes"),
             "seconds": seconds[contestant], "load": loads}), flush=True)
 
 
@@ -146,8 +153,8 @@ def environment():
     return {"kind": "env", "schema": 1, "commit": git("rev-parse", "HEAD") + dirty,
             "utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "argv": " ".join(sys.argv), "cpu": cpu, "cores": os.cpu_count(),
-            "kernel": platform.release(), "realtime": os.sched_getscheduler(0) != os.SCHED_OTHER, "python": platform.python_version(),
-            "numpy": numpy.__version__, "scipy": scipy.__version__}
+            "kernel": platform.release(), "realtime": os.sched_getscheduler(0) != os.SCHED_OTHER,
+            "python": platform.python_version(), "numpy": numpy.__version__, "scipy": scipy.__version__}
 
 
 def main():

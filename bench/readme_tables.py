@@ -212,22 +212,25 @@ def paths_table(lines):
 
 
 def read_table(lines):
-    """Files as lanky and SciPy read them."""
+    """Files as lanky and SciPy read them, and their caches."""
     cases = {}
     for line in lines:
         if line["kind"] == "read":
             cases.setdefault(line["case"], {})[line["contestant"]] = line
-    text = heading(["file", "size", "lanky", "mmread", "mmread, tocsr", "peak memory over the CSR's"])
+    text = heading(["file", "size", "lanky", "mmread", "mmread, tocsr", "peak memory over the CSR's",
+                    "its cache"])
     for case, readers in cases.items():
-        own, plain, csr = (readers[name] for name in ("lanky", "scipy-mmread", "scipy-mmread-tocsr"))
+        own, plain, csr, cache, raw = (readers[name] for name in ("lanky", "scipy-mmread", "scipy-mmread-tocsr",
+                                                                  "lanky-cache", "bytes-of-cache"))
         if any(line["status"] != "ok" for line in readers.values()):
             raise ResultsError(f"{case}: a reader's result is not ok")
         peaks = [f"{line['peak_bytes'] / line['csr_bytes']:.2f}" for line in (own, plain, csr)]
-        rates = [f"{line['file_bytes'] / line['median_s'] / 1e6:.0f} MB/s" for line in (own, plain, csr)]
+        rates = [f"{line['file_bytes'] / line['median_s'] / 1e6:.0f} MB/s" for line in (own, plain, csr, cache)]
         ratios = [line["median_s"] / own["median_s"] for line in (plain, csr)]
         text += row([f"{case}, {count(own['nnz'])} entries", f"{own['file_bytes'] / 1e6:.0f} MB",
                      f"{rates[0]} (**{ratios[0]:.2f}**, **{ratios[1]:.2f}**)", rates[1], rates[2],
-                     f"{peaks[0]} ({peaks[1]}, {peaks[2]})"])
+                     f"{peaks[0]} ({peaks[1]}, {peaks[2]})",
+                     f"{rates[3]} ({raw['median_s'] / cache['median_s']:.2f})"])
     return text
 
 
@@ -236,7 +239,7 @@ def read_source(environments, name):
     priority = ", real-time priority" if env.get("realtime") else ""
     return (f"\n`{name}`: {env['cpu']}, {env['cores']} cores{priority}, SciPy {env['scipy']}, commit "
             f"{', '.join(commits(environments))}, {env['utc'][:10]}; medians; in brackets how many times as fast as "
-            "either, and their peaks.\n")
+            "either, their peaks, and the time that the bytes of the cache alone take over that of loading it.\n")
 
 
 def source(environments, name, kind, meaning):

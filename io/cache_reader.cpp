@@ -193,7 +193,10 @@ void CacheFile::read_offsets(std::vector<std::int64_t>& offsets) const {
   } else {
     std::vector<std::uint32_t> narrow;
     read_section(kOffsets, narrow);
-    offsets.assign(narrow.begin(), narrow.end());
+    resize_prefaulted(offsets, narrow.size());
+#pragma omp parallel for schedule(static) if (narrow.size() > kWorthThreads)
+    for (std::size_t i = 0; i < narrow.size(); ++i)
+      offsets[i] = narrow[i];
   }
   if (!is_monotone(offsets, header_.nnz)) fail("has row offsets that fall");
 }

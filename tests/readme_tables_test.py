@@ -58,11 +58,13 @@ class ReadmeTables(unittest.TestCase):
         line = {"kind": "read", "case": "real", "status": "ok", "nnz": 4000000, "file_bytes": 100e6, "csr_bytes": 5e7}
         lines = [{**line, "contestant": "lanky", "median_s": 0.1, "peak_bytes": 7e7},
                  {**line, "contestant": "scipy-mmread", "median_s": 0.2, "peak_bytes": 8e7},
-                 {**line, "contestant": "scipy-mmread-tocsr", "median_s": 0.25, "peak_bytes": 1e8}]
+                 {**line, "contestant": "scipy-mmread-tocsr", "median_s": 0.25, "peak_bytes": 1e8},
+                 {**line, "contestant": "lanky-cache", "median_s": 0.04, "file_bytes": 5e7, "peak_bytes": 5e7},
+                 {**line, "contestant": "bytes-of-cache", "median_s": 0.03, "file_bytes": 5e7, "peak_bytes": None}]
         self.write([env, *lines], ["read"])
         self.assertEqual(self.run_script().returncode, 0)
         self.assertIn("| real, 4M entries | 100 MB | 1000 MB/s (**2.00**, **2.50**) | 500 MB/s | 400 MB/s | "
-                      "1.40 (1.60, 2.00) |", self.page())
+                      "1.40 (1.60, 2.00) | 1250 MB/s (0.75) |", self.page())
         lines[1]["status"] = "wrong"
         self.write([env, *lines], ["read"])
         self.assertEqual(self.run_script().returncode, 1)
