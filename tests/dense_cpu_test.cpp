@@ -8,6 +8,7 @@
 #include "dense/cpu/blocking.hpp"
 #include "dense/cpu/tiled.hpp"
 #include "support/dense_oracle.hpp"
+#include "support/executor.hpp"
 
 namespace lanky::dense::cpu {
 namespace {
@@ -88,6 +89,7 @@ TYPED_TEST(DenseTiles, ShortSidesOfEveryLength) {
 
 TYPED_TEST(DenseTiles, EdgesOfPanels) {
   for (const std::int64_t m : {255, 257, 520}) {
+    if (testing::kSanitized && m != 520) continue;
     for (const auto& [n, k] :
          {std::pair{3, 7}, {8, 9}, {9, 130}, {40, 127}, {130, 257}, {5, 1100}}) {
       for (const Op op : {Op::none, Op::trans}) {

