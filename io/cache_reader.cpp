@@ -207,7 +207,7 @@ CsrMatrix<T> CacheFile::read_stored() const {
   read_offsets(matrix.row_offsets);
   read_section(kColumns, matrix.col_indices);
   if (header_.all_ones == 1) {
-    matrix.values.assign(static_cast<std::size_t>(header_.nnz), static_cast<T>(1.0F));
+    resize_prefaulted(matrix.values, static_cast<std::size_t>(header_.nnz), static_cast<T>(1.0F));
   } else {
     read_section(kValues, matrix.values);
   }

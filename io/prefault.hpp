@@ -12,10 +12,10 @@
 
 namespace lanky::io {
 
-/// vector.resize(count) of an empty vector. Where the kernel cannot be asked for pages beforehand
-/// (Linux before 5.14), resize() takes them.
+/// vector.resize(count, value) of an empty vector. Where the kernel cannot be asked for pages
+/// beforehand (Linux before 5.14), resize() takes them.
 template <class T>
-void resize_prefaulted(std::vector<T>& vector, std::size_t count) {
+void resize_prefaulted(std::vector<T>& vector, std::size_t count, T value = T()) {
   constexpr std::uintptr_t kStep = std::uintptr_t{1} << 22;
   vector.reserve(count);
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -25,7 +25,7 @@ void resize_prefaulted(std::vector<T>& vector, std::size_t count) {
 #pragma omp parallel for schedule(dynamic) if (first + kStep < last)
   for (std::uintptr_t at = first; at < last; at += kStep)
     madvise(reinterpret_cast<void*>(at), std::min(kStep, last - at), MADV_POPULATE_WRITE);
-  vector.resize(count);
+  vector.resize(count, value);
 }
 
 }  // namespace lanky::io
