@@ -40,7 +40,7 @@ TEST_F(Batch, ACrashCostsOneMatrix) {
   const char* reason[] = {"",
                           "signal 11 (Segmentation fault) during rows11 f64",
                           "took longer than 2 s during rows12 f64",
-                          "more than 1 GB, during rows13 f64",
+                          "more than 1.0 GB, during rows13 f64",
                           "the worker ended with code 7 during rows14 f64",
                           "",
                           ""};

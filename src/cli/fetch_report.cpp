@@ -2,10 +2,9 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <cmath>
 #include <cstdio>
 
+#include "cli/quantity_text.hpp"
 #include "collection/cache.hpp"
 
 namespace lanky::cli {
@@ -18,13 +17,6 @@ using collection::FetchResult;
 using collection::Outcome;
 
 constexpr int kWidestName = 32;  // of most matrices; longer ones push the row to the right
-
-std::string clock_text(double seconds) {
-  char text[32];
-  const long whole = std::lround(seconds);
-  std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  return text;
-}
 
 const char* word(Outcome outcome) {
   switch (outcome) {
@@ -54,17 +46,6 @@ Total total_of(const std::vector<FetchResult>& results, Outcome outcome) {
 }
 
 }  // namespace
-
-std::string bytes_text(std::int64_t bytes) {
-  static constexpr std::array<const char*, 5> kUnits = {"bytes", "kB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit)
-    value /= 1000;
-  char text[40];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
-}
 
 void print_table(const std::vector<Entry>& entries, const std::filesystem::path& cache) {
   std::printf("%5s  %-*s %10s %10s %12s  %-6s %s\n", "id", kWidestName, "matrix", "rows", "cols",
@@ -111,7 +92,7 @@ void FetchReport::progress(const FetchProgress& progress) {
   if (!terminal_) return;
   const double rate = static_cast<double>(progress.received) / std::max(seconds(), 1e-3);
   const std::string eta =
-      rate > 0 ? clock_text(static_cast<double>(progress.missing) / rate) : "-:--:--";
+      rate > 0 ? clock_text(static_cast<double>(progress.missing) / rate) : "-:--";
   std::fprintf(stderr, "\r\033[K%zu of %zu files, %s, %s/s, ETA %s", progress.done, progress.files,
                bytes_text(progress.received).c_str(),
                bytes_text(static_cast<std::int64_t>(rate)).c_str(), eta.c_str());

@@ -12,9 +12,6 @@
 
 namespace lanky::cli {
 
-/// "22.8 MB"
-std::string bytes_text(std::int64_t bytes);
-
 /// A table of matrices, on standard output.
 void print_table(const std::vector<collection::Entry>& entries, const std::filesystem::path& cache);
 

@@ -7,7 +7,7 @@
 #include <lanky/error.hpp>
 #include <numeric>
 
-#include "cli/fetch_report.hpp"
+#include "cli/quantity_text.hpp"
 #include "collection/cache.hpp"
 #include "collection/sizes.hpp"
 

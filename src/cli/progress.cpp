@@ -8,24 +8,13 @@
 #include <cstdio>
 
 #include "bench/measure.hpp"
+#include "cli/quantity_text.hpp"
 
 namespace lanky::cli {
 
 namespace {
 
 constexpr std::size_t kBarWidth = 20;
-
-/// "4:07", "1:12:30".
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<long>(std::llround(seconds));
-  char text[48];
-  if (whole < 3600) {
-    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  }
-  return text;
-}
 
 std::size_t terminal_width() {
   constexpr std::size_t kUsual = 80;

@@ -3,14 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <utility>
 
 #include "bench/measure.hpp"
 #include "cli/case_result.hpp"
+#include "cli/quantity_text.hpp"
 #include "cli/signals.hpp"
 
 namespace lanky::cli {
@@ -42,12 +43,6 @@ std::int64_t killed_for_memory() {
 std::string seconds(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", value);
-  return text;
-}
-
-std::string gigabytes(std::int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) / 1e9);
   return text;
 }
 
@@ -99,8 +94,8 @@ std::optional<Json> Workers::wait() {
     }
     const std::int64_t bytes = worker_->resident_bytes();
     if (bytes > memory_limit_) {
-      kill(bench::Status::oom, "took " + gigabytes(bytes) + " of main memory, more than " +
-                                   gigabytes(memory_limit_) + ",");
+      kill(bench::Status::oom, "took " + bytes_text(bytes) + " of main memory, more than " +
+                                   bytes_text(memory_limit_) + ",");
       return std::nullopt;
     }
     if (bench::steady_seconds() - start > options_.timeout) {
