@@ -84,21 +84,18 @@ def write(tool, spec, path):
     subprocess.run([tool, "write", spec, path], check=True)
 
 
-def check_equal(tool, path, read_by_lanky):
-    """(m, n, nnz), where both readers give the same bits; fails where not."""
-    expected = scipy.io.mmread(path).tocsr()
-    expected.sum_duplicates()
+def check_equal(tool, path, expected):
+    """Fails where lanky reads other bits from the file than expected, in CSR."""
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "a"
-        subprocess.run([tool, "dump", read_by_lanky, prefix], check=True)
+        subprocess.run([tool, "dump", path, prefix], check=True)
         offsets, cols, values = (
             numpy.fromfile(f"{prefix}.{name}", dtype)
             for name, dtype in (("offsets", "i8"), ("cols", "i4"), ("values", "f8")))
     same = (numpy.array_equal(offsets, expected.indptr) and numpy.array_equal(cols, expected.indices)
             and numpy.array_equal(values.view("i8"), expected.data.astype("f8").view("i8")))
     if not same:
-        sys.exit(f"read_speed: the readers differ on {read_by_lanky}")
-    return *expected.shape, len(cols)
+        sys.exit(f"read_speed: the readers differ on {path}")
 
 
 def file_of(contestant, path):
@@ -120,9 +117,14 @@ def run(contestant, tool, path, times, threads):
 
 
 def measure(case, path, tool, rounds, threads):
-    subprocess.run([tool, "cache", path, file_of("lanky-cache", path)], check=True)
-    check_equal(tool, path, file_of("lanky-cache", path))
-    m, n, nnz = check_equal(tool, path, path)
+    cache = file_of("lanky-cache", path)
+    subprocess.run([tool, "cache", path, cache], check=True)
+    expected = scipy.io.mmread(path).tocsr()
+    expected.sum_duplicates()
+    for file in (path, cache):
+        check_equal(tool, file, expected)
+    (m, n), nnz = expected.shape, expected.nnz
+    del expected
     seconds = {c: [] for c in CONTESTANTS}
     loads = []
     for _ in range(rounds):

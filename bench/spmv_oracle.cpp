@@ -16,7 +16,7 @@ void SpmvOracle::compute(const SpmvData& data) {
   data_ = data;
   const SpmvRows a = matrix_.on_device();
   if (stream_.device().is_cuda()) return gpu::references(stream_, data, a, references_.data());
-  constexpr std::int64_t kEntriesWorthThreads = 1 << 16;  // entries
+  constexpr std::int64_t kEntriesWorthThreads = 1 << 16;
 #pragma omp parallel for schedule(guided) if (matrix_.nnz() > kEntriesWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
     InnerProduct sum;
