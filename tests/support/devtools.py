@@ -46,6 +46,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
 
     def close(self):
         self.process.terminate()
@@ -107,6 +108,11 @@ class Browser:
         if "exceptionDetails" in result:
             raise BrowserError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
+
+    def busy_ms(self):
+        """What the page's scripts, styles and layout have taken of a processor so far: others may use it too."""
+        metrics = {metric["name"]: metric["value"] for metric in self.call("Performance.getMetrics")["metrics"]}
+        return 1000 * sum(metrics[f"{part}Duration"] for part in ("Script", "RecalcStyle", "Layout"))
 
     def size(self, width, height=900):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
