@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <lanky/dense.hpp>
-#include <lanky/tuning.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dense/problem.hpp"
+
+namespace lanky {
+struct GemmChoice;
+}
 
 namespace lanky::dense {
 

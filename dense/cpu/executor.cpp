@@ -1,4 +1,5 @@
 // Which cpu executor computes a product.
+#include <lanky/tuning.hpp>
 #include <type_traits>
 
 #include "core/plan_types.hpp"

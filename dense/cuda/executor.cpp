@@ -1,5 +1,6 @@
 // Which cuda executor computes a product.
 #include <algorithm>
+#include <lanky/tuning.hpp>
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
