@@ -23,12 +23,13 @@ ALLOWED = {
     "bench/report": ["include/lanky", "src/core"],
     "bench/cuda": ["include/lanky", "src/core", "src/device", "bench"],
     "src/cli": ["include/lanky", "bench", "bench/report", "collection"],
+    "examples": ["include/lanky"],
     "tests": None,  # anything
 }
 SOURCES = (".hpp", ".cpp", ".cuh", ".cu")
 # Folders of the project as they begin in an #include: "core/text.hpp" is src/core/text.hpp.
 SPELLED = {"core": "src/core", "device": "src/device", "cli": "src/cli", "lanky": "include/lanky"}
-OWN = ("dense", "sparse", "io", "bench", "collection", "tests", "support")
+OWN = ("dense", "sparse", "io", "bench", "collection", "examples", "tests", "support")
 CUDA_HEADERS = re.compile(r"^(cuda|cublas|cusparse|cub/|thrust/|nvml|mma\.h|cooperative_groups)")
 
 
@@ -91,6 +92,7 @@ def self_test() -> None:
         ("collection/fetch.cpp", '#include "bench/grid.hpp"'),
         ("bench/harness.cpp", '#include "dense/policy.hpp"'),
         ("bench/cuda/peak.cu", '#include "dense/policy.hpp"'),
+        ("examples/cholqr/cholqr.cpp", '#include "core/text.hpp"'),
         ("dense/gemm.cpp", "#if LANKY_CUDA"),
         ("elsewhere/a.cpp", ""),
     ]
