@@ -189,14 +189,15 @@ KMeansResult<T> KMeans<T>::run(const Product<T>& product) {
     steps_->copy_row(points_.view(), starts_[static_cast<std::size_t>(c)],
                      centers.data + c * centers.ld);
   steps_->measure(centers, center_lengths_.data());
-  double before = std::numeric_limits<double>::infinity();
+  double before = -1;  // the inertia of the iteration before, once there is one
   for (bool going = true; going && result.iterations < options_.iterations;) {
     label(product, inertia_.data() + result.iterations, true);
     move_centers();
     if (options_.progress || options_.tolerance > 0) {
       const double inertia = inertia_.to_host()[static_cast<std::size_t>(result.iterations)];
       if (options_.progress) options_.progress(result.iterations, inertia);
-      going = options_.tolerance <= 0 || before - inertia > options_.tolerance * before;
+      going =
+          options_.tolerance <= 0 || before < 0 || before - inertia > options_.tolerance * before;
       before = inertia;
     }
     ++result.iterations;

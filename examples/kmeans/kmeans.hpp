@@ -26,7 +26,8 @@ struct KMeansOptions {
   double tolerance = 0;  // ends once the inertia falls by no more than this share; 0: never
   Init init = Init::plus_plus;
   std::uint64_t seed = 1;
-  std::function<void(int iteration, double inertia)> progress;  // waits for each iteration
+  /// Called after each iteration, which is waited for then.
+  std::function<void(int iteration, double inertia)> progress = {};
 };
 
 template <class T>

@@ -56,7 +56,7 @@ std::string_view value_of(const std::string& path, std::string_view header, std:
 NpyHeader parse_npy_header(const std::string& path, std::string_view header) {
   NpyHeader parsed;
   const std::string_view type = value_of(path, header, "descr");
-  const std::string_view name = type.substr(0, type.find(','));
+  const std::string_view name = trimmed(type.substr(0, type.find_first_of(",}")));
   if (name == "'<f8'") parsed.element_bytes = 8;
   if (name == "'<f4'") parsed.element_bytes = 4;
   if (parsed.element_bytes == 0) {

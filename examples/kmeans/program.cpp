@@ -5,93 +5,19 @@
 #include <cstdio>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
-#include <limits>
 #include <utility>
 
+#include "examples/kmeans/judge.hpp"
 #include "examples/support/json_lines.hpp"
 
 namespace lanky::examples {
 
 namespace {
 
-/// Coordinate (row, column) of the points, on the host.
-using Coordinate = std::function<double(std::int64_t, std::int64_t)>;
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
-
-/// Holds results against sums of (x - c)^2 in double, at points all over the data.
-template <class T>
-class Judge {
- public:
-  Judge(Coordinate coordinate, std::int64_t rows, std::int64_t cols)
-      : coordinate_(std::move(coordinate)), rows_(rows), cols_(cols) {}
-
-  /// Why the result is wrong; "" where it is right.
-  std::string fault(const KMeansResult<T>& result) {
-    const auto clusters = static_cast<std::int64_t>(result.centers.size()) / cols_;
-    const std::int64_t samples = std::min(rows_, kSamples);
-    double all_lengths = 0;
-    std::vector<double> point(static_cast<std::size_t>(cols_));
-    for (std::int64_t s = 0; s < samples; ++s) {
-      const std::int64_t row = s * (rows_ - 1) / std::max<std::int64_t>(1, samples - 1);
-      double length = 0;
-      for (std::int64_t j = 0; j < cols_; ++j) {
-        point[static_cast<std::size_t>(j)] = coordinate_(row, j);
-        length += point[static_cast<std::size_t>(j)] * point[static_cast<std::size_t>(j)];
-      }
-      double least = std::numeric_limits<double>::infinity();
-      double own = least;
-      double longest = 0;
-      for (std::int64_t c = 0; c < clusters; ++c) {
-        double distance = 0;
-        double center_length = 0;
-        for (std::int64_t j = 0; j < cols_; ++j) {
-          const double center = result.centers[static_cast<std::size_t>(c * cols_ + j)];
-          const double difference = point[static_cast<std::size_t>(j)] - center;
-          distance += difference * difference;
-          center_length += center * center;
-        }
-        least = std::min(least, distance);
-        longest = std::max(longest, center_length);
-        if (c == result.labels[static_cast<std::size_t>(row)]) own = distance;
-      }
-      const double allowed = roundings() * (length + longest);
-      all_lengths += length + longest;
-      const double told = result.distances[static_cast<std::size_t>(row)];
-      if (!(own - least <= allowed) || !(std::abs(told - own) <= allowed)) {
-        return "point " + std::to_string(row) + ": " + std::to_string(told) + " from its center, " +
-               std::to_string(own) + " in double, " + std::to_string(least) + " from the nearest";
-      }
-    }
-    inertia_slack_ =
-        roundings() * all_lengths * static_cast<double>(rows_) / static_cast<double>(samples);
-    for (std::size_t i = 1; i < result.inertia.size(); ++i) {
-      if (!(result.inertia[i] <= result.inertia[i - 1] + inertia_slack_)) {
-        return "iteration " + std::to_string(i) + ": the inertia rose from " +
-               std::to_string(result.inertia[i - 1]) + " to " + std::to_string(result.inertia[i]);
-      }
-    }
-    return "";
-  }
-  /// What rounding may change of an inertia; known after fault().
-  double inertia_slack() const { return inertia_slack_; }
-
- private:
-  static constexpr std::int64_t kSamples = 200;
-
-  /// Relative error of a squared distance, to that of the lengths it is computed from.
-  double roundings() const {
-    return (16 + std::sqrt(static_cast<double>(cols_))) * std::numeric_limits<T>::epsilon();
-  }
-
-  Coordinate coordinate_;
-  std::int64_t rows_;
-  std::int64_t cols_;
-  double inertia_slack_ = 0;
-};
 
 /// One of the products with what was measured of it.
 template <class T>
@@ -135,15 +61,17 @@ nlohmann::ordered_json json_line(const ProgramOptions& options, const Device& de
           {"product", contestant.product->explain()}};
 }
 
-/// Faults of the results, each alone and the second beside the first.
+/// Faults of the results, each alone and the others beside the first.
 template <class T>
-bool judge(Judge<T> judge, std::vector<Contestant<T>>& contestants) {
+bool all_right(std::vector<Contestant<T>>& contestants, std::int64_t rows, std::int64_t cols,
+               const Coordinate& coordinate) {
   bool right = true;
   for (Contestant<T>& contestant : contestants) {
-    contestant.fault = judge.fault(contestant.result);
+    const Verdict verdict = judge(contestant.result, rows, cols, coordinate);
+    contestant.fault = verdict.fault;
     const double first = contestants.front().result.inertia.front();
     const double mine = contestant.result.inertia.front();
-    if (contestant.fault.empty() && !(std::abs(first - mine) <= judge.inertia_slack())) {
+    if (contestant.fault.empty() && !(std::abs(first - mine) <= verdict.inertia_slack)) {
       contestant.fault = "from the same centers: inertia " + std::to_string(mine) + ", by " +
                          contestants.front().name + " " + std::to_string(first);
     }
@@ -215,7 +143,7 @@ bool run_in(const ProgramOptions& options) {
           static_cast<T>(blob_value(options.blobs, blob_of(options.blobs, i), i, j)));
     };
   }
-  const bool right = judge(Judge<T>(coordinate, rows, cols), contestants);
+  const bool right = all_right(contestants, rows, cols, coordinate);
   for (const Contestant<T>& contestant : contestants) {
     const double lloyd_ms = median(contestant.lloyd_ms);
     const StageTimes& stages = contestant.stages;

@@ -17,7 +17,7 @@ class CpuSteps final : public Steps<T> {
   }
 
   void make_blobs(const Blobs& blobs, MatrixView<T> x) override {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (x.rows * x.cols > kWorthThreads)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       const std::int64_t blob = blob_of(blobs, i);
       for (std::int64_t j = 0; j < x.cols; ++j)
@@ -27,7 +27,7 @@ class CpuSteps final : public Steps<T> {
   }
 
   void shift(MatrixView<T> x, const T* offset) override {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (x.rows * x.cols > kWorthThreads)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t j = 0; j < x.cols; ++j)
         x.data[i * x.ld + j] -= offset[j];
@@ -39,7 +39,7 @@ class CpuSteps final : public Steps<T> {
   }
 
   void measure(MatrixView<const T> x, double* lengths) override {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (x.rows * x.cols > kWorthThreads)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < x.cols; ++j)
@@ -49,7 +49,7 @@ class CpuSteps final : public Steps<T> {
   }
 
   void approach(MatrixView<const T> x, const T* center, double* distances) override {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (x.rows * x.cols > kWorthThreads)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < x.cols; ++j) {
@@ -63,7 +63,7 @@ class CpuSteps final : public Steps<T> {
   void assign(const Assignment<T>& a) override {
     const std::int64_t rows = a.products.rows;
     const std::int64_t clusters = a.products.cols;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * clusters > kWorthThreads)
     for (std::int64_t i = 0; i < rows; ++i) {
       const T* products = a.products.data + i * a.products.ld;
       std::int64_t best = 0;
@@ -94,7 +94,7 @@ class CpuSteps final : public Steps<T> {
                MatrixView<T> centers) override {
     const std::int64_t sums = centers.rows * x.cols;  // of a chunk: [clusters, cols]
     const std::int64_t chunks = (x.rows + chunk_rows_ - 1) / chunk_rows_;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (x.rows * x.cols > kWorthThreads)
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
       double* partial = partial_.data() + chunk * sums;
       std::fill_n(partial, sums, 0.0);
@@ -105,7 +105,7 @@ class CpuSteps final : public Steps<T> {
           sum[j] += x.data[i * x.ld + j];
       }
     }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (chunks * sums > kWorthThreads)
     for (std::int64_t c = 0; c < centers.rows; ++c) {
       for (std::int64_t j = 0; j < x.cols; ++j) {
         double sum = 0;
@@ -120,6 +120,7 @@ class CpuSteps final : public Steps<T> {
   // Chunks follow from the number of rows alone: the same bits with any number of threads.
   static constexpr std::int64_t kMostChunks = 64;
   static constexpr std::int64_t kLeastRows = 64;
+  static constexpr std::int64_t kWorthThreads = 1 << 17;  // numbers
 
   static void relocate(const Assignment<T>& a, std::int32_t empty) {
     std::int64_t farthest = -1;
