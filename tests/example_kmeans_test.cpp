@@ -332,17 +332,17 @@ EXECUTOR_TEST(KMeansOn, EqualsPlainArithmetic) {
 EXECUTOR_TEST(KMeansOn, AnEmptyClusterTakesTheFarthestPoint) {
   using T = typename TypeParam::Element;
   const Stream stream(device);
-  const Table<double> table{.rows = 6, .cols = 1, .values = {0, 1, -9, 9, 9, -1}};
+  const Table<double> table{.rows = 6, .cols = 1, .values = {0, 1, -10, 9, 9, -1}};
   KMeans<T> kmeans = kmeans_of<T>(stream, table, {.clusters = 3, .iterations = 1});
   kmeans.start_from({0, 0, 0});
   const KMeansResult<T> result = kmeans.run(*kmeans.lanky_product());
   EXPECT_EQ(result.labels, (std::vector<std::int32_t>{0, 0, 1, 2, 2, 0}));
-  // -9 and the first 9 become centers; 0, 1, 9 and -1 stay with the first, whose mean is 2.25.
+  // -10 and the first 9 become centers; 0, 1, 9 and -1 stay with the first, whose mean is 2.25.
   ASSERT_EQ(result.centers.size(), 3U);
   EXPECT_NEAR(result.centers[0], 2.25, 1e-5);
-  EXPECT_NEAR(result.centers[1], -9, 1e-5);
+  EXPECT_NEAR(result.centers[1], -10, 1e-5);
   EXPECT_NEAR(result.centers[2], 9, 1e-5);
-  EXPECT_NEAR(result.inertia.front(), 0 + 1 + 81 + 81 + 81 + 1, 1e-3);
+  EXPECT_NEAR(result.inertia.front(), 0 + 1 + 100 + 81 + 81 + 1, 1e-3);
 }
 
 // More rows than a block or a chunk holds, and many clusters empty at once.

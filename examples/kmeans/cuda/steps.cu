@@ -34,7 +34,7 @@ struct alignas(16) Word {
 };
 
 /// The sum over a block of `value` of each of its kCount threads (a power of two), in a fixed
-/// order; thread 0 has it. `sums` is shared memory.
+/// order, for thread 0. `sums` is shared memory.
 template <int kCount>
 __device__ double block_sum(double value, double (&sums)[kCount]) {
   sums[threadIdx.x] = value;
@@ -42,7 +42,7 @@ __device__ double block_sum(double value, double (&sums)[kCount]) {
     __syncthreads();  // the sums of the round before are written
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  return sums[0];
+  return threadIdx.x == 0 ? sums[0] : 0;  // others would read what it writes
 }
 
 /// A row a block, its columns dealt to the threads. No shared memory.
@@ -65,7 +65,8 @@ __global__ void __launch_bounds__(kThreads) shift_kernel(MatrixView<T> x, const 
 }
 
 /// distances[row] = |row of x - center|^2, or |row of x|^2 without a center; with kNearer only
-/// where that is less than what stands there. A row a block, its words dealt to the threads.
+/// where that is less than what stands there. A row a block, its words dealt to the threads. Shared
+/// memory: the threads' sums.
 template <class T, bool kNearer>
 __global__ void __launch_bounds__(kThreads)
     distance_kernel(MatrixView<const T> x, const T* center, double* distances) {
