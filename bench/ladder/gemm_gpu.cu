@@ -263,16 +263,16 @@ struct Tensor<double> {
   static __device__ double rounded(double value) { return value; }
 };
 
-/// Eight warps have 128 x 128 elements of C, each 64 x 32 of them in fragments. Shared memory:
-/// tiles [128, kK] of A and [kK, 128] of B, rows padded by 16 bytes against bank conflicts; then a
+/// Eight warps have 128 x kN elements of C, each kWarpM x 32 of them in fragments. Shared memory:
+/// tiles [128, kK] of A and [kK, kN] of B, rows padded by 16 bytes against bank conflicts; then a
 /// fragment of C a warp on its way to memory.
 template <class T>
 struct TensorTile {
   static constexpr int kM = 128;
-  static constexpr int kN = 128;
+  static constexpr int kN = 512 / sizeof(T);  // twice as much of doubles took twice the time
   static constexpr int kK = 128 / sizeof(T);  // a row of A is a line of memory
   static constexpr int kWarps = 8;
-  static constexpr int kWarpM = 64;
+  static constexpr int kWarpM = 256 / sizeof(T);
   static constexpr int kWarpN = 32;
   static constexpr int kRun = Word<T>::kSize;
   static constexpr int kLdA = kK + kRun;

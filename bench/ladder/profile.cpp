@@ -68,7 +68,8 @@ ReadBytes parse_profile(const std::string& csv) {
     }
     if (!line.empty()) last = line;
   }
-  throw Error(ErrorCode::unsupported, concat("ncu counted nothing: ", last));
+  throw Error(ErrorCode::unsupported,
+              concat("ncu counted nothing: ", last.empty() ? "it said nothing" : last));
 }
 
 ReadBytes profile_reads(const std::vector<std::string>& arguments) {
