@@ -23,6 +23,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
+constexpr int kUnroll = 4;  // told, since the compiler's choice differs with and without arithmetic
 
 __device__ std::int64_t thread_number() {
   return blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
@@ -109,7 +110,10 @@ struct LaneSum<E, false> {
   template <int kLanes>
   __device__ void reduce() const {}
   __device__ void store(const Vectors<E>& v, std::int64_t row, bool writes) const {
-    if (writes || sum == v.never) memcpy(v.y + row, &sum, sizeof(E));
+    if (!writes && sum != v.never) return;
+    E value;
+    memcpy(&value, &sum, sizeof(value));
+    v.y[row] = value;
   }
   __device__ void store_part(Part* place, bool writes, std::uint32_t never) const {
     if (writes || sum == never) *place = sum;
@@ -132,6 +136,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t row = thread_number();
   if (row >= a.rows) return;
   LaneSum<E, kArithmetic> sum;
+#pragma unroll kUnroll
   for (std::int64_t e = a.offsets[row]; e < a.offsets[row + 1]; ++e)
     sum.add(a.values[e], v.gather(a.columns[e]));
   sum.store(v, row, true);
@@ -145,6 +150,7 @@ __global__ void __launch_bounds__(kThreads)
   if (row >= a.rows) return;
   const int lane = lane_number();
   LaneSum<E, kArithmetic> sum;
+#pragma unroll kUnroll
   for (std::int64_t e = a.offsets[row] + lane; e < a.offsets[row + 1]; e += kWarp)
     sum.add(a.values[e], v.gather(a.columns[e]));
   sum.template reduce<kWarp>();
@@ -287,6 +293,7 @@ __global__ void __launch_bounds__(kThreads)
   using Part = typename LaneSum<E, kArithmetic>::Part;
   const auto* const partials = static_cast<const Part*>(dasp.partials);
   LaneSum<E, kArithmetic> sum;
+#pragma unroll kUnroll
   for (std::int64_t p = dasp.long_groups[i] + lane; p < dasp.long_groups[i + 1]; p += kWarp)
     sum.add(partials[p]);
   sum.template reduce<kWarp>();
@@ -301,6 +308,7 @@ __global__ void __launch_bounds__(kThreads) dasp_medium_kernel(DaspOnDevice<E> d
   if (block >= dasp.blocks) return;
   TileSum<E, kArithmetic> tiles;
   const std::int64_t last_tile = dasp.medium_tiles[block + 1];
+#pragma unroll kUnroll
   for (std::int64_t tile = dasp.medium_tiles[block]; tile < last_tile; ++tile)
     tiles.add(LaneTile<E>(dasp, v, tile));
 
@@ -311,6 +319,7 @@ __global__ void __launch_bounds__(kThreads) dasp_medium_kernel(DaspOnDevice<E> d
   const std::int64_t begin = exists ? dasp.tail_offsets[m] : 0;
   const std::int64_t end = exists ? dasp.tail_offsets[m + 1] : 0;
   LaneSum<E, kArithmetic> sum;
+#pragma unroll kUnroll
   for (std::int64_t e = begin + lane % kLanesPerRow; e < end; e += kLanesPerRow) {
     const std::int64_t entry = dasp.first_loose + e;
     sum.add(dasp.values[entry], v.gather(dasp.columns[entry]));
