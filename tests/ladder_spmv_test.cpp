@@ -262,7 +262,7 @@ TEST(Dasp, SummaryCountsByHand) {
   EXPECT_EQ(summary.index_bytes, 4 * (384 + 9 + 1 + 2 + 8 + 2 + 9 + 16 + 2));
   EXPECT_EQ(summary.bytes(DType::f64), summary.index_bytes + 8 * (384 + 9));
   EXPECT_EQ(summary.text(),
-            "rows: 1 long, 8 medium, 3 short, 1 empty; of 384 slots 13 % are padding; "
+            "rows: 1 long, 8 medium, 3 short, 1 empty; of 384 slots 12.5 % are padding; "
             "9 entries are for CUDA cores");
 }
 

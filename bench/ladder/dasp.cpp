@@ -212,8 +212,9 @@ double DaspSummary::padding_share() const {
 
 std::string DaspSummary::text() const {
   return concat("rows: ", long_rows, " long, ", medium_rows, " medium, ", short_rows, " short, ",
-                empty_rows, " empty; of ", slots, " slots ", std::lround(100 * padding_share()),
-                " % are padding; ", loose_entries, " entries are for CUDA cores");
+                empty_rows, " empty; of ", slots, " slots ",
+                static_cast<double>(std::lround(1000 * padding_share())) / 10, " % are padding; ",
+                loose_entries, " entries are for CUDA cores");
 }
 
 }  // namespace lanky::ladder

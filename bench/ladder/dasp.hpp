@@ -137,7 +137,7 @@ struct DaspSummary {
   std::int64_t bytes(DType dtype) const {
     return index_bytes + (slots + loose_entries) * static_cast<std::int64_t>(size_of(dtype));
   }
-  /// "rows: 3 long, ...; 12 % of 4096 slots are padding, ...".
+  /// "rows: 3 long, ...; of 384 slots 12.5 % are padding; ...".
   std::string text() const;
 };
 DaspSummary summarize(const DaspPattern& dasp);
