@@ -70,6 +70,8 @@ class SpmvWorkload final : public Workload {
 
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all;
+    for (const SpmvEntrant& entrant : selection_.entrants)
+      all.push_back(entered(entrant));
     for (const SpmvPath path : selection_.paths)
       all.push_back(lanky(std::string(name(path)), {.path = path}));
     if (selection_.tuned) all.push_back(lanky("tuned", {.tune = true}));
@@ -127,6 +129,19 @@ class SpmvWorkload final : public Workload {
     if (pooled && made.status == Status::ok)
       made.setup_bytes = gpu::transient_bytes(session_.stream);
     return made;
+  }
+
+  Contestant entered(const SpmvEntrant& entrant) {
+    return make_contestant(
+        entrant.contestant, entrant.variant, session_.stream, [&](Contestant& contestant) {
+          BuiltSpmv built = entrant.build(
+              session_.stream, {matrix_, kDType<T>, values_.data(), x_.data(), y_.data()});
+          contestant.plan_bytes = built.bytes;
+          contestant.explanation = std::move(built.explanation);
+          contestant.run = [run = std::move(built.run)](const Stream& stream, int /*slot*/) {
+            run(stream);
+          };
+        });
   }
 
   /// The matrix as one of cuSPARSE's algorithms takes it.

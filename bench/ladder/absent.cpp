@@ -2,6 +2,7 @@
 #include <lanky/error.hpp>
 
 #include "bench/ladder/ladder.hpp"
+#include "bench/ladder/spmv.hpp"
 
 namespace lanky::ladder {
 
@@ -18,6 +19,16 @@ std::vector<GemmRung> gemm_gpu_rungs(const bench::GemmCase& /*gemm*/,
   no_cuda();
 }
 std::vector<GemmRung> tsm2_rungs(const bench::GemmCase& /*gemm*/, const Settings& /*settings*/) {
+  no_cuda();
+}
+std::unique_ptr<SpmvRung> make_csr_scalar(const Stream& /*stream*/, const DeviceCsr& /*a*/) {
+  no_cuda();
+}
+std::unique_ptr<SpmvRung> make_csr_warp(const Stream& /*stream*/, const DeviceCsr& /*a*/) {
+  no_cuda();
+}
+std::unique_ptr<SpmvRung> make_dasp(const Stream& /*stream*/, const DaspPattern& /*dasp*/,
+                                    DType /*dtype*/, const void* /*values*/) {
   no_cuda();
 }
 Tsm2Card measure_card(bench::Session& /*session*/, DType /*dtype*/) {

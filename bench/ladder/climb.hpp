@@ -11,6 +11,7 @@
 #include "bench/case.hpp"
 #include "bench/ladder/ladder.hpp"
 #include "bench/session.hpp"
+#include "bench/spmv_matrix.hpp"
 
 namespace lanky::ladder {
 
@@ -42,6 +43,14 @@ struct ClimbOptions {
 std::vector<nlohmann::ordered_json> climb(bench::Session& session, const GemmLadder& ladder,
                                           const bench::GemmCase& gemm, Settings settings,
                                           const ClimbOptions& options);
+
+/// The ladder of sparse products, on a GPU: CSR, DASP as published, lanky, cuSPARSE.
+inline constexpr std::string_view kSpmvLadder = "spmv";
+
+/// y = A x up that ladder. The rungs' lines also say what gathers of x, arithmetic and the rest
+/// take, each by leaving it out (see spmv.hpp). Throws as climb() does.
+std::vector<nlohmann::ordered_json> climb_spmv(bench::Session& session, bench::SpmvMatrix& matrix,
+                                               DType dtype, const ClimbOptions& options);
 
 /// Lines of one case as a table for people.
 std::string table(std::span<const nlohmann::ordered_json> lines);

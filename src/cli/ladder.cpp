@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <lanky/error.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,8 +13,10 @@
 #include "bench/ladder/profile.hpp"
 #include "bench/record.hpp"
 #include "bench/report/output_file.hpp"
+#include "bench/spmv_matrix.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/sources.hpp"
 
 namespace lanky::cli {
 
@@ -23,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 struct LadderOptions {
   std::string ladder;
+  Work work;  // spmv: its matrices
   std::vector<std::int64_t> m;
   std::vector<std::int64_t> n;
   std::vector<std::int64_t> k;
@@ -56,16 +60,20 @@ ladder::Block parse_block(const std::string& text) {
   return {rows, cols};
 }
 
-const ladder::GemmLadder& ladder_of(const std::string& name) {
-  std::string known;
+/// Null for the ladder of sparse products.
+const ladder::GemmLadder* ladder_of(const std::string& name) {
+  if (name == ladder::kSpmvLadder) return nullptr;
+  std::string known(ladder::kSpmvLadder);
   for (const ladder::GemmLadder& ladder : ladder::gemm_ladders()) {
-    if (ladder.name == name) return ladder;
-    known += (known.empty() ? "" : ", ") + std::string(ladder.name);
+    if (ladder.name == name) return &ladder;
+    known += ", " + std::string(ladder.name);
   }
   throw Error(ErrorCode::invalid_argument, "there is no ladder \"" + name + "\", but " + known);
 }
 
 int print_ladders() {
+  std::printf("%-9s %s\n", std::string(ladder::kSpmvLadder).c_str(),
+              "sparse times vector on a GPU: CSR, DASP as published, lanky, cuSPARSE");
   for (const ladder::GemmLadder& ladder : ladder::gemm_ladders())
     std::printf("%-9s %s\n", std::string(ladder.name).c_str(), std::string(ladder.about).c_str());
   return kOk;
@@ -88,15 +96,15 @@ std::vector<Json> read_lines(const std::string& path, const std::string& ladder)
   return lines;
 }
 
-Device device_of(const LadderOptions& options, const ladder::GemmLadder& ladder) {
+Device device_of(const LadderOptions& options, bool on_gpu) {
   if (!options.device.empty()) {
     const Device device = Device::parse(options.device);
-    if (device.is_cuda() == ladder.on_gpu) return device;
-    throw Error(ErrorCode::invalid_argument, "ladder " + std::string(ladder.name) + " runs on " +
-                                                 (ladder.on_gpu ? "a GPU" : "the CPU") + ", not " +
+    if (device.is_cuda() == on_gpu) return device;
+    throw Error(ErrorCode::invalid_argument, "ladder " + options.ladder + " runs on " +
+                                                 (on_gpu ? "a GPU" : "the CPU") + ", not " +
                                                  device.name());
   }
-  return ladder.on_gpu ? Device::cuda() : Device::cpu();
+  return on_gpu ? Device::cuda() : Device::cpu();
 }
 
 bench::MeasureOptions timing_of(const LadderOptions& options) {
@@ -157,33 +165,57 @@ void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
   if (!options.plot.empty()) report::write_whole(options.plot, ladder::plot(lines));
 }
 
+/// Measures what was asked for, case by case.
+void climb_all(bench::Session& session, const LadderOptions& options,
+               const ladder::GemmLadder* ladder,
+               const std::function<void(const std::vector<Json>&)>& add) {
+  if (ladder != nullptr) {
+    for (const bench::GemmCase& gemm : cases_of(options, *ladder)) {
+      std::vector<Json> lines =
+          ladder::climb(session, *ladder, gemm, options.settings, options.climb);
+      if (options.profile) {
+        for (Json& line : lines)
+          add_profile(line, options);
+      }
+      add(lines);
+    }
+    return;
+  }
+  const Sources sources = find_sources(options.work, 0);
+  for (const Source& source : sources.matrices) {
+    const CsrMatrix<double> pattern = source.read();
+    bench::SpmvMatrix matrix(session.stream, source.name, source.matrix_class, pattern);
+    for (const std::string& dtype : options.dtypes)
+      add(ladder::climb_spmv(session, matrix, parse_dtype(dtype), options.climb));
+  }
+}
+
 int run_ladder(LadderOptions options) {
   if (options.ladder.empty() && options.from.empty()) return print_ladders();
   if (!options.from.empty()) {
-    const std::vector<Json> lines = read_lines(options.from, options.ladder);
-    write_plot(options, lines);
+    write_plot(options, read_lines(options.from, options.ladder));
     return kOk;
   }
-  const ladder::GemmLadder& ladder = ladder_of(options.ladder);
+  const ladder::GemmLadder* const ladder = ladder_of(options.ladder);
+  if (ladder == nullptr && !options.work.any()) {
+    throw Error(ErrorCode::invalid_argument,
+                "ladder spmv needs a matrix: a file, or --generate SPEC");
+  }
   options.settings.block = parse_block(options.block);
   options.climb.vendors = !options.no_vendor;
   options.climb.checks = options.validate ? bench::Checks::all : bench::Checks::none;
-  bench::Session session(device_of(options, ladder), timing_of(options));
+  bench::Session session(device_of(options, ladder == nullptr || ladder->on_gpu),
+                         timing_of(options));
   std::unique_ptr<bench::Journal> journal;
   if (!options.json.empty()) {
     journal = std::make_unique<bench::Journal>(options.json);
     journal->write(
         bench::to_json(bench::describe_environment(session, options.argv, !options.no_vendor)));
   }
-  std::FILE* const out = options.json == "-" ? stderr : stdout;
+  std::FILE* const out = options.json == "-" || options.plot == "-" ? stderr : stdout;
   std::vector<Json> all;
   bool wrong = false;
-  for (const bench::GemmCase& gemm : cases_of(options, ladder)) {
-    std::vector<Json> lines = ladder::climb(session, ladder, gemm, options.settings, options.climb);
-    if (options.profile) {
-      for (Json& line : lines)
-        add_profile(line, options);
-    }
+  climb_all(session, options, ladder, [&](const std::vector<Json>& lines) {
     if (journal) journal->write_all(lines);
     std::fprintf(out, "%s\n", ladder::table(lines).c_str());
     std::fflush(out);
@@ -192,7 +224,7 @@ int run_ladder(LadderOptions options) {
       wrong = wrong || (status != "ok" && status != "unsupported" && status != "timeout");
       all.push_back(line);
     }
-  }
+  });
   write_plot(options, all);
   return wrong ? kFailed : kOk;
 }
@@ -205,7 +237,13 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   const auto options = std::make_shared<LadderOptions>();
   options->argv.assign(argv, argv + argc);
   LadderOptions& o = *options;
-  command.add_option("ladder", o.ladder, "tsm2, gemm-gpu or gemm-cpu; without it, what there is");
+  command.add_option("ladder", o.ladder,
+                     "tsm2, gemm-gpu, gemm-cpu, spmv; without it, what there is");
+  command.add_option("matrices", o.work.files, "spmv: matrix files, or folders of them");
+  command
+      .add_option("--generate", o.work.generators, "spmv: a generated matrix such as stencil27:64")
+      ->allow_extra_args(false)
+      ->type_name("SPEC");
   const auto add_sizes = [&](const char* name, std::vector<std::int64_t>& sizes, const char* what) {
     command.add_option(name, sizes, what)
         ->delimiter(',')
@@ -216,10 +254,10 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   add_sizes("-M", o.m, "rows of A and C, commas between; usually 2048");
   add_sizes("-K", o.k, "columns of A, rows of B; usually as M");
   add_sizes("-N", o.n, "columns of B and C; usually as M, of tsm2 2,4,8,16");
-  command.add_option("--dtype", o.dtypes, "f32, f64; commas between")
+  command.add_option("--dtype", o.dtypes, "f32, f64, of spmv also f16; commas between")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"f32", "f64"}), "")
+      ->check(CLI::IsMember({"f32", "f64", "f16"}), "")
       ->capture_default_str();
   command
       .add_option("-i,--iterations", o.iterations,
