@@ -3,6 +3,7 @@
 
 #include "examples/abft/elements.hpp"
 #include "examples/support/cuda_status.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::abft {
 

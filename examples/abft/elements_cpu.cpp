@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "examples/abft/elements.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::abft {
 

@@ -1,4 +1,4 @@
-// What the CPU and the GPU must decide alike: random data, the weights of checksums, faults, and
+// What the CPU and the GPU must decide alike: the weights of checksums, faults, and
 // what a set of residuals tells. C[m, n] = A[m, k] B[k, n]; W[m, 2], V[n, 2] are the weights.
 #pragma once
 
@@ -9,19 +9,6 @@
 #include <type_traits>
 
 namespace lanky::examples::abft {
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA '14).
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-/// Number `index` of a random sequence, uniform in [0, 1).
-constexpr double uniform(std::uint64_t seed, std::int64_t index) {
-  return static_cast<double>(mix(static_cast<std::uint64_t>(index) + mix(seed)) >> 11) * 0x1p-53;
-}
 
 /// Element `i` of weight vector `which` of `count`: ones, and (i + 1) / count. The second is
 /// (i + 1) but for its scale: in (0, 1], so that sums stay as small as unweighted ones and one

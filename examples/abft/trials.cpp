@@ -7,6 +7,7 @@
 #include <lanky/buffer.hpp>
 
 #include "examples/abft/protected_gemm.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::abft {
 
