@@ -20,12 +20,13 @@ struct Case {
 struct Outcome {
   std::string contestant;  // "lanky-cholqr2", "lanky-shifted-cholqr3", "cusolver", "cublas-cholqr2"
   double ms = 0;           // median; a CUDA graph of lanky's
-  double orthogonality = 0;  // |Q^T Q - I|, Frobenius
-  double residual = 0;       // |A - Q R| / |A|
-  std::string error{};       // where it broke down; then nothing else holds
+  double orthogonality = 0;   // |Q^T Q - I|, Frobenius
+  double residual = 0;        // |A - Q R| / |A|
+  std::string status = "ok";  // or the code of the Error that it ended in
+  std::string error{};        // its message; ms, orthogonality and residual mean nothing then
 };
 
-/// On the CPU lanky alone. Throws Error; a contestant's breakdown is in its outcome.
+/// On the CPU lanky alone. A contestant's breakdown is in its outcome.
 template <class T>
 std::vector<Outcome> measure(const Stream& stream, const Case& tall);
 
