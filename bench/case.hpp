@@ -44,6 +44,7 @@ struct GemmCase {
   double beta = 0;
   GemmType type{};
   bool symmetric = false;  // B is A: the family "syrk"
+  bool positive = false;   // random values are in (0, 1), not in (-1, 1)
 };
 
 /// "panel", "update", "gram", "syrk", "regular": as records spell it.
@@ -121,8 +122,11 @@ class Workload {
   virtual Verdict check(Fill fill, const Contestant& contestant) = 0;
 };
 
+/// none: results are not looked at, and no verdict is given.
+enum class Checks : std::uint8_t { all, none };
+
 /// Checks every contestant on integer and on random data, given new values too where it takes them,
 /// and times those that are right.
-CaseReport run_workload(Session& session, Workload& workload);
+CaseReport run_workload(Session& session, Workload& workload, Checks checks = Checks::all);
 
 }  // namespace lanky::bench

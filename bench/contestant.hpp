@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <optional>
 #include <string>
@@ -30,8 +31,9 @@ struct Contestant {
   /// Gives the stream of the session what takes the values that the matrix has now; empty where
   /// that is not offered.
   std::function<void()> update{};
-  std::string explanation;  // a plan's own account of itself, the algorithm of a vendor
-  bool triangle = false;    // computes the lower triangle of a symmetric result, no more
+  std::string explanation;     // a plan's own account of itself, the algorithm of a vendor
+  std::optional<Math> math{};  // of a dense product, where it is not the case's
+  bool triangle = false;       // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;
   std::string message;  // why status is not ok
 };

@@ -131,11 +131,10 @@ Label label(VendorRoutine routine) {
 
 class GemmWorkload final : public Workload {
  public:
-  /// Contestants: lanky as it chooses itself, and all vendors where wanted.
-  GemmWorkload(Session& session, const GemmCase& gemm, bool vendors)
+  GemmWorkload(Session& session, const GemmCase& gemm, GemmSelection selection)
       : session_(session),
         gemm_(gemm),
-        vendors_(vendors),
+        selection_(std::move(selection)),
         a_(stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm)),
         b_(stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm)),
         c_(stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm)),
@@ -184,9 +183,11 @@ class GemmWorkload final : public Workload {
 
   int slots() const override { return static_cast<int>(slots_); }
   bool timed_by_graph() const override {
-    return choices_.empty() && footprint().bytes() < kMostByGraph;
+    return !in_batches_alone() && footprint().bytes() < kMostByGraph;
   }
-  bool timed_cold() const override { return choices_.empty() && footprint().bytes() < kMostCold; }
+  bool timed_cold() const override {
+    return !in_batches_alone() && footprint().bytes() < kMostCold;
+  }
 
   std::optional<double> peak_us() override {
     if (!on_gpu()) return std::nullopt;
@@ -196,10 +197,10 @@ class GemmWorkload final : public Workload {
   }
 
   void fill(Fill fill) override {
-    fill_ = fill;
+    fill_ = fill == Fill::random && gemm_.positive ? Fill::positive : fill;
     const Stream& stream = session_.stream;
-    fill_array(stream, a_.at(first_), fill, DenseData::kSeedA);
-    if (!gemm_.symmetric) fill_array(stream, b_.at(first_ + a_.bytes()), fill, DenseData::kSeedB);
+    fill_array(stream, a_.at(first_), fill_, DenseData::kSeedA);
+    if (!gemm_.symmetric) fill_array(stream, b_.at(first_ + a_.bytes()), fill_, DenseData::kSeedB);
     poison();
     // What is timed is random; integers are only checked, in the first set.
     if (fill == Fill::random) replicate(stream, first_, set_bytes_, slots_);
@@ -225,13 +226,14 @@ class GemmWorkload final : public Workload {
     Verdict verdict = fill == Fill::integers
                           ? check_exact(component_type(gemm_.type.out), computed, expected,
                                         is_lanky ? Roundings::once : Roundings::once_or_twice)
-                          : check_bound(error_model(is_lanky), computed, expected);
+                          : check_bound(error_model(contestant), computed, expected);
     if (verdict.right && gemm_.k > 0) require_all_written(c, contestant.triangle, verdict);
     return verdict;
   }
 
  private:
   bool on_gpu() const { return session_.stream.device().is_cuda(); }
+  bool in_batches_alone() const { return !choices_.empty() || !selection_.entrants.empty(); }
 
   DenseData data() const {
     return {.fill = fill_,
@@ -251,9 +253,10 @@ class GemmWorkload final : public Workload {
   /// lanky rounds factors to tf32 and multiplies complex numbers by four products; a vendor may cut
   /// factors off, and use three products (seen in cublasLt), whose sums are larger than their
   /// result.
-  ErrorModel error_model(bool is_lanky) const {
-    ErrorModel model = ErrorModel::of(gemm_.type.math, component_type(gemm_.type.out),
-                                      is_lanky ? 0x1p-11 : 0x1p-10);
+  ErrorModel error_model(const Contestant& contestant) const {
+    const bool is_lanky = contestant.name == "lanky";
+    ErrorModel model = ErrorModel::of(contestant.math.value_or(gemm_.type.math),
+                                      component_type(gemm_.type.out), is_lanky ? 0x1p-11 : 0x1p-10);
     if (is_complex(gemm_.type.in) && !is_lanky) model.sum_roundoff *= 3;
     return model;
   }
@@ -298,8 +301,10 @@ class GemmWorkload final : public Workload {
         built_.push_back(chosen(i));
       return;
     }
-    built_.push_back(lanky());
-    if (!vendors_) return;
+    for (const GemmEntrant& entrant : selection_.entrants)
+      built_.push_back(entered(entrant));
+    if (selection_.lanky) built_.push_back(lanky());
+    if (!selection_.vendors) return;
     if (!on_gpu()) {
       built_.push_back(openblas());
       return;
@@ -311,6 +316,19 @@ class GemmWorkload final : public Workload {
   }
 
   Contestant lanky() { return plan("lanky", "auto", nullptr); }
+
+  Contestant entered(const GemmEntrant& entrant) {
+    Contestant made = make_contestant(
+        entrant.contestant, entrant.variant, session_.stream, [&](Contestant& contestant) {
+          BuiltGemm built = entrant.build(session_.stream, call(), sets_);
+          contestant.explanation = std::move(built.explanation);
+          contestant.run = [this, run = std::move(built.run)](const Stream& stream, int slot) {
+            run(stream, sets_[static_cast<std::size_t>(slot)]);
+          };
+        });
+    made.math = entrant.math;
+    return made;
+  }
 
   /// The plan that follows choices_[index].
   Contestant chosen(std::size_t index) {
@@ -382,7 +400,7 @@ class GemmWorkload final : public Workload {
 
   Session& session_;
   GemmCase gemm_;
-  bool vendors_;
+  GemmSelection selection_;
   std::vector<GemmChoice> choices_;
   Stored a_;
   Stored b_;
@@ -447,7 +465,8 @@ std::string gemm_case_name(const GemmCase& gemm) {
 
 namespace {
 
-std::unique_ptr<GemmWorkload> make_workload(Session& session, const GemmCase& gemm, bool vendors) {
+std::unique_ptr<GemmWorkload> make_workload(Session& session, const GemmCase& gemm,
+                                            const GemmSelection& selection) {
   require_countable(gemm.m, gemm.n);
   require_countable(gemm.m, gemm.k);
   require_countable(gemm.k, gemm.n);
@@ -456,7 +475,7 @@ std::unique_ptr<GemmWorkload> make_workload(Session& session, const GemmCase& ge
                 "with B = A, m and n are equal, and one of op_a and op_b transposes");
   GemmCase named = gemm;
   if (named.name.empty()) named.name = gemm_case_name(gemm);
-  return std::make_unique<GemmWorkload>(session, named, vendors);
+  return std::make_unique<GemmWorkload>(session, named, selection);
 }
 
 /// Another way must be this much faster than a plan's own to be chosen: less is noise.
@@ -464,8 +483,9 @@ constexpr double kWorthChoosing = 0.98;
 
 }  // namespace
 
-std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors) {
-  return make_workload(session, gemm, vendors);
+std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm,
+                                             const GemmSelection& selection) {
+  return make_workload(session, gemm, selection);
 }
 
 std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gemm) {
@@ -478,7 +498,7 @@ std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gem
 }
 
 TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
-  const auto workload = make_workload(session, gemm, false);
+  const auto workload = make_workload(session, gemm, {.vendors = false});
   const std::vector<GemmChoice> choices = workload->contend();
   TunedGemm tuned{.query = query_of(session, gemm), .report = {}, .fastest = std::nullopt};
   tuned.report = run_workload(session, *workload);

@@ -2,13 +2,16 @@
 // rotating through sets of operands that together exceed twice the last cache.
 #pragma once
 
+#include <functional>
 #include <lanky/tuning.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench/case.hpp"
+#include "bench/gemm_call.hpp"
 #include "bench/session.hpp"
 
 namespace lanky::bench {
@@ -17,7 +20,37 @@ namespace lanky::bench {
 /// shapes.
 std::string gemm_case_name(const GemmCase& gemm);
 
-std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm, bool vendors);
+/// Starts one product of fixed shape on the stream.
+using GemmRun = std::function<void(const Stream& stream, const GemmOperands& operands)>;
+
+struct BuiltGemm {
+  GemmRun run;
+  std::string explanation{};  // of what was chosen while it was built
+};
+
+/// Makes what computes a product. `sets`: operands to try configurations on; their C is
+/// overwritten. Throws Error: unsupported, where there is no such product or the device cannot
+/// compute it so.
+using GemmBuild = std::function<BuiltGemm(const Stream& stream, const GemmCall& gemm,
+                                          std::span<const GemmOperands> sets)>;
+
+/// A way to compute dense products that is neither lanky's nor a vendor's.
+struct GemmEntrant {
+  std::string contestant;
+  std::string variant;
+  std::optional<Math> math{};  // of f32 products, where it is not the case's
+  GemmBuild build;
+};
+
+/// Who takes part.
+struct GemmSelection {
+  bool lanky = true;
+  bool vendors = true;
+  std::vector<GemmEntrant> entrants{};  // timed in batches alone, and all others with them
+};
+
+std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm,
+                                             const GemmSelection& selection = {});
 
 /// The ways in which a plan can compute a product, checked and timed; of the vendor's the one that
 /// a plan would take, and the one that was fastest in a short trial.

@@ -360,7 +360,7 @@ TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
                             .type = GemmType::same(dtype)};
         SCOPED_TRACE(std::string(name(dtype)) + " " + std::string(name(layout)) + " " +
                      std::string(name(op_a)));
-        const auto workload = make_gemm_workload(session, gemm, true);
+        const auto workload = make_gemm_workload(session, gemm);
         expect_ok(run_workload(session, *workload));
       }
     }
@@ -372,7 +372,7 @@ void expect_vendors_ok(Session& session, const GemmCase& gemm) {
   SCOPED_TRACE(gemm_case_name(gemm) + " " + std::string(name(gemm.type)) + " " +
                std::string(name(gemm.layout)) + " " + std::string(name(gemm.op_a)) +
                std::string(name(gemm.op_b)));
-  const auto workload = make_gemm_workload(session, gemm, true);
+  const auto workload = make_gemm_workload(session, gemm);
   const CaseReport report = run_workload(session, *workload);
   for (const Outcome& outcome : report.outcomes) {
     if (outcome.contestant == "lanky") continue;

@@ -424,7 +424,7 @@ template <class Spoil>
 CaseReport judge_openblas(const GemmCase& gemm, Spoil spoil) {
   Session session(Device::cpu(),
                   {.min_rounds = 6, .max_rounds = 6, .max_seconds = 0.05, .batch_ms = 0.05});
-  const std::unique_ptr<Workload> real = make_gemm_workload(session, gemm, true);
+  const std::unique_ptr<Workload> real = make_gemm_workload(session, gemm);
   class Spoiled final : public Workload {
    public:
     Spoiled(Session& in, Workload& inner, Spoil what) : session_(in), inner_(inner), spoil_(what) {}

@@ -21,8 +21,9 @@ ALLOWED = {
     "collection": ["include/lanky", "src/core"],
     "bench": ["include/lanky", "src/core"],
     "bench/report": ["include/lanky", "src/core"],
+    "bench/ladder": ["include/lanky", "src/core", "src/device", "bench", "bench/report"],
     "bench/cuda": ["include/lanky", "src/core", "src/device", "bench"],
-    "src/cli": ["include/lanky", "bench", "bench/report", "collection"],
+    "src/cli": ["include/lanky", "bench", "bench/report", "bench/ladder", "collection"],
     "examples": ["include/lanky"],
     "tests": None,  # anything
 }

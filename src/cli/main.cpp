@@ -25,6 +25,7 @@ constexpr char kExamples[] =
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
+    "  lanky ladder gemm-gpu --plot gemm.svg         from a thread an element to tensor cores\n"
     "Many of them (docs/batch.md):\n"
     "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
     "  lanky batch --where 'kind ~ circuit' --dtype f64,f32,f16,bf16 --resume --json spmv.jsonl\n"
@@ -61,6 +62,7 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kExamples);
   add_info(app, action);
   add_measuring(app, action, argc, argv);
+  add_ladder(app, action, argc, argv);
   for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})
     add(app, action);
   if (argc == 1) {

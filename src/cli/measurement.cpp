@@ -96,7 +96,7 @@ void Measurement::multiply_dense(const bench::GemmCase& gemm) {
   guarded(subject, [&] {
     listener_.begin(task_name(subject));
     report(bench::run_workload(session_,
-                               *bench::make_gemm_workload(session_, gemm, !options_.no_vendor)));
+                               *bench::make_gemm_workload(session_, gemm, {.vendors = !options_.no_vendor})));
   });
 }
 

@@ -1,0 +1,27 @@
+// A build without CUDA: no device is ever found, so that none of this is reached but by mistake.
+#include <lanky/error.hpp>
+
+#include "bench/ladder/ladder.hpp"
+
+namespace lanky::ladder {
+
+namespace {
+
+[[noreturn]] void no_cuda() {
+  throw Error(ErrorCode::no_device, "this lanky was built without CUDA");
+}
+
+}  // namespace
+
+std::vector<GemmRung> gemm_gpu_rungs(const bench::GemmCase& /*gemm*/,
+                                     const Settings& /*settings*/) {
+  no_cuda();
+}
+std::vector<GemmRung> tsm2_rungs(const bench::GemmCase& /*gemm*/, const Settings& /*settings*/) {
+  no_cuda();
+}
+Tsm2Card measure_card(bench::Session& /*session*/, DType /*dtype*/) {
+  no_cuda();
+}
+
+}  // namespace lanky::ladder

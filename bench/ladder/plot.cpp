@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "bench/ladder/climb.hpp"
+#include "bench/report/markup.hpp"
+#include "bench/report/number_text.hpp"
+#include "core/text.hpp"
+
+namespace lanky::ladder {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::fixed;
+using report::html;
+using report::significant;
+
+// Pixels.
+constexpr double kNames = 118;   // left of the bars
+constexpr double kBars = 300;    // the longest
+constexpr double kFigures = 70;  // right of them
+constexpr double kRow = 16;
+constexpr double kTitle = 30;
+constexpr double kGap = 18;
+constexpr double kPanel = kNames + kBars + kFigures;
+
+constexpr char kStyle[] =
+    "text{font:11px system-ui,sans-serif;fill:#57606a}.title{font-size:13px;font-weight:600}"
+    ".rung{fill:#8c959f}.lanky{fill:#1f6feb}.vendor{fill:#d4761a}"
+    ".limit{stroke:#57606a;stroke-dasharray:3 3}"
+    "@media(prefers-color-scheme:dark){text{fill:#9da7b3}.lanky{fill:#58a6ff}.vendor{fill:#f0a35e}"
+    ".limit{stroke:#9da7b3}}";
+
+using Lines = std::vector<const Json*>;
+
+/// Lines of one case and type, in their order.
+std::vector<Lines> by_case(std::span<const Json> lines) {
+  std::vector<std::pair<std::string, Lines>> cases;
+  for (const Json& line : lines) {
+    if (line.value("kind", "") != "ladder") continue;
+    const std::string key =
+        concat(line["ladder"].get<std::string>(), " ", line["case"].get<std::string>(), " ",
+               line["dtype"].get<std::string>());
+    if (cases.empty() || cases.back().first != key) cases.push_back({key, {}});
+    cases.back().second.push_back(&line);
+  }
+  std::vector<Lines> all;
+  for (auto& [key, its] : cases)
+    all.push_back(std::move(its));
+  return all;
+}
+
+double gflops_of(const Json& line) {
+  return line["gflops"].is_number() ? line["gflops"].get<double>() : 0;
+}
+
+/// GFLOP/s that neither memory nor the first rung's arithmetic allows to exceed.
+double limit_of(const Json& line) {
+  double limit = line["peak_gflops"].is_number() ? line["peak_gflops"].get<double>() : 0;
+  if (line["floor_us"].is_number()) {
+    const double by_floor = line["flops"].get<double>() / line["floor_us"].get<double>() * 1e-3;
+    limit = limit > 0 ? std::min(limit, by_floor) : by_floor;
+  }
+  return limit;
+}
+
+std::string kind_of(const Json& line) {
+  const std::string contestant = line["contestant"].get<std::string>();
+  if (contestant == "lanky") return "lanky";
+  return contestant == line["ladder"] ? "rung" : "vendor";
+}
+
+std::string text_at(double x, double y, const char* attributes, const std::string& text) {
+  return concat("<text x=\"", fixed(x, 1), "\" y=\"", fixed(y, 1), "\"", attributes, ">",
+                html(text), "</text>");
+}
+
+double height_of(const Lines& lines) {
+  return kTitle + kRow * static_cast<double>(lines.size());
+}
+
+std::string panel(const Lines& lines, double left, double top) {
+  const Json& first = *lines.front();
+  const double limit = limit_of(first);
+  double most = limit;
+  for (const Json* line : lines)
+    most = std::max(most, gflops_of(*line));
+  const double scale = most > 0 ? kBars / most : 0;
+  const double bars = left + kNames;
+  std::string text =
+      text_at(left, top + 16, " class=\"title\"",
+              concat(first["ladder"].get<std::string>(), ", ", first["case"].get<std::string>(),
+                     ", ", first["dtype"].get<std::string>(), ": GFLOP/s"));
+  double y = top + kTitle;
+  for (const Json* line : lines) {
+    const double gflops = gflops_of(*line);
+    const bool ok = (*line)["status"] == "ok" && gflops > 0;
+    text += text_at(bars - 6, y + 11, " text-anchor=\"end\"", (*line)["rung"].get<std::string>());
+    if (ok) {
+      text += concat("<rect class=\"", kind_of(*line), "\" x=\"", fixed(bars, 1), "\" y=\"",
+                     fixed(y + 2, 1), "\" width=\"", fixed(gflops * scale, 1), "\" height=\"",
+                     fixed(kRow - 4, 1), "\"><title>", html((*line)["idea"].get<std::string>()),
+                     "</title></rect>");
+    }
+    text += text_at(bars + gflops * scale + 5, y + 11, "",
+                    ok ? significant(gflops, 3) : (*line)["status"].get<std::string>());
+    y += kRow;
+  }
+  const std::string x = fixed(bars + limit * scale, 1);
+  text += concat("<line class=\"limit\" x1=\"", x, "\" x2=\"", x, "\" y1=\"",
+                 fixed(top + kTitle - 4, 1), "\" y2=\"", fixed(y, 1),
+                 "\"><title>what memory and IEEE arithmetic allow</title></line>");
+  return text;
+}
+
+}  // namespace
+
+std::string plot(std::span<const Json> lines) {
+  const std::vector<Lines> cases = by_case(lines);
+  const std::size_t columns = cases.size() > 1 ? 2 : 1;
+  std::string panels;
+  double top = kGap;
+  for (std::size_t c = 0; c < cases.size(); c += columns) {
+    double height = 0;
+    for (std::size_t i = c; i < std::min(c + columns, cases.size()); ++i) {
+      panels += panel(cases[i], kGap + static_cast<double>(i - c) * (kPanel + kGap), top);
+      height = std::max(height, height_of(cases[i]));
+    }
+    top += height + kGap;
+  }
+  const double width = kGap + static_cast<double>(columns) * (kPanel + kGap);
+  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", fixed(width, 0), " ",
+                fixed(top, 0), "\" role=\"img\"><style>", kStyle, "</style>", panels, "</svg>\n");
+}
+
+}  // namespace lanky::ladder

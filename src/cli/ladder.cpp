@@ -1,0 +1,254 @@
+// lanky ladder: each step of the way from the naive product to the fastest, checked and timed.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <lanky/error.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/environment.hpp"
+#include "bench/journal.hpp"
+#include "bench/ladder/climb.hpp"
+#include "bench/ladder/profile.hpp"
+#include "bench/record.hpp"
+#include "bench/report/output_file.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+
+namespace lanky::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct LadderOptions {
+  std::string ladder;
+  std::vector<std::int64_t> m;
+  std::vector<std::int64_t> n;
+  std::vector<std::int64_t> k;
+  std::vector<std::string> dtypes = {"f32"};
+  int iterations = 0;  // 0: until the median is known
+  std::string device;
+  std::string block = "16x16";
+  bool validate = true;
+  bool quick = false;
+  ladder::Settings settings;
+  ladder::ClimbOptions climb;
+  bool no_vendor = false;
+  bool profile = false;
+  std::string json;
+  std::string plot;
+  std::string from;
+  std::vector<std::string> argv;
+};
+
+/// "16" or "8x32": rows x columns.
+ladder::Block parse_block(const std::string& text) {
+  int rows = 0;
+  int cols = 0;
+  char rest = 0;
+  const int found = std::sscanf(text.c_str(), "%dx%d%c", &rows, &cols, &rest);
+  if (found == 1 && std::to_string(rows) == text) cols = rows;
+  if ((found != 2 && cols == 0) || rows < 1 || cols < 1 || rows > 1024 || cols > 1024) {
+    throw Error(ErrorCode::invalid_argument,
+                "--block: \"" + text + "\" is no shape such as 16 or 8x32, of at most 1024 a side");
+  }
+  return {rows, cols};
+}
+
+const ladder::GemmLadder& ladder_of(const std::string& name) {
+  std::string known;
+  for (const ladder::GemmLadder& ladder : ladder::gemm_ladders()) {
+    if (ladder.name == name) return ladder;
+    known += (known.empty() ? "" : ", ") + std::string(ladder.name);
+  }
+  throw Error(ErrorCode::invalid_argument, "there is no ladder \"" + name + "\", but " + known);
+}
+
+int print_ladders() {
+  for (const ladder::GemmLadder& ladder : ladder::gemm_ladders())
+    std::printf("%-9s %s\n", std::string(ladder.name).c_str(), std::string(ladder.about).c_str());
+  return kOk;
+}
+
+/// The lines of a ladder that an earlier run has written.
+std::vector<Json> read_lines(const std::string& path, const std::string& ladder) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, path + " cannot be opened");
+  std::vector<Json> lines;
+  std::string text;
+  for (int number = 1; std::getline(file, text); ++number) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (line.is_discarded())
+      throw Error(ErrorCode::parse, path + ":" + std::to_string(number) + ": this is no JSON");
+    if (line.value("kind", "") == "ladder" && (ladder.empty() || line["ladder"] == ladder))
+      lines.push_back(line);
+  }
+  if (lines.empty()) throw Error(ErrorCode::parse, path + " holds no lines of such a ladder");
+  return lines;
+}
+
+Device device_of(const LadderOptions& options, const ladder::GemmLadder& ladder) {
+  if (!options.device.empty()) {
+    const Device device = Device::parse(options.device);
+    if (device.is_cuda() == ladder.on_gpu) return device;
+    throw Error(ErrorCode::invalid_argument, "ladder " + std::string(ladder.name) + " runs on " +
+                                                 (ladder.on_gpu ? "a GPU" : "the CPU") + ", not " +
+                                                 device.name());
+  }
+  return ladder.on_gpu ? Device::cuda() : Device::cpu();
+}
+
+bench::MeasureOptions timing_of(const LadderOptions& options) {
+  bench::MeasureOptions timing =
+      options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions();
+  if (options.iterations > 0) {
+    constexpr double kForever = 1e9;
+    timing.min_rounds = timing.max_rounds = options.iterations;
+    timing.max_seconds = kForever;
+    timing.batch_ms = 0;  // a launch is a sample
+  }
+  return timing;
+}
+
+std::vector<bench::GemmCase> cases_of(const LadderOptions& options,
+                                      const ladder::GemmLadder& ladder) {
+  std::vector<bench::GemmCase> cases;
+  for (const std::string& dtype : options.dtypes) {
+    for (const std::int64_t m : options.m.empty() ? ladder.m : options.m) {
+      const std::vector<std::int64_t> as_m = {m};
+      for (const std::int64_t k : options.k.empty() ? as_m : options.k) {
+        const std::vector<std::int64_t>& usual = ladder.n.empty() ? as_m : ladder.n;
+        for (const std::int64_t n : options.n.empty() ? usual : options.n) {
+          cases.push_back({.m = m,
+                           .n = n,
+                           .k = k,
+                           .layout = ladder.layout,
+                           .type = bench::GemmType::same(parse_dtype(dtype)),
+                           .positive = ladder.positive});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+/// What the rung of `line` reads, as ncu counts it, beside what the formula says.
+void add_profile(Json& line, const LadderOptions& options) {
+  if (line["contestant"] != options.ladder || line["status"] != "ok") return;
+  const auto size = [&](const char* field) { return std::to_string(line[field].get<int>()); };
+  const std::string dtype = line["dtype"];
+  std::vector<std::string> arguments = {
+      "ladder",  options.ladder, "-M",          size("m"),       "-N", size("n"),
+      "-K",      size("k"),      "--dtype",     dtype,           "-k", line["rung"],
+      "--block", options.block,  "--no-vendor", "--no-validate", "-i", "1"};
+  const ladder::Tsm2Choice& tsm2 = options.settings.tsm2;
+  for (const auto& [name, value] :
+       {std::pair{"--t1", tsm2.t1}, {"--t2", tsm2.t2}, {"--t3", tsm2.t3}}) {
+    if (value != 0) arguments.insert(arguments.end(), {name, std::to_string(value)});
+  }
+  const ladder::ReadBytes bytes = ladder::profile_reads(arguments);
+  line["reads_measured"] = bytes.by_threads / static_cast<double>(size_of(parse_dtype(dtype)));
+  line["l2_read_bytes"] = bytes.from_l2;
+  line["dram_read_bytes"] = bytes.from_dram;
+}
+
+void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
+  if (!options.plot.empty()) report::write_whole(options.plot, ladder::plot(lines));
+}
+
+int run_ladder(LadderOptions options) {
+  if (options.ladder.empty() && options.from.empty()) return print_ladders();
+  if (!options.from.empty()) {
+    const std::vector<Json> lines = read_lines(options.from, options.ladder);
+    write_plot(options, lines);
+    return kOk;
+  }
+  const ladder::GemmLadder& ladder = ladder_of(options.ladder);
+  options.settings.block = parse_block(options.block);
+  options.climb.vendors = !options.no_vendor;
+  options.climb.checks = options.validate ? bench::Checks::all : bench::Checks::none;
+  bench::Session session(device_of(options, ladder), timing_of(options));
+  std::unique_ptr<bench::Journal> journal;
+  if (!options.json.empty()) {
+    journal = std::make_unique<bench::Journal>(options.json);
+    journal->write(
+        bench::to_json(bench::describe_environment(session, options.argv, !options.no_vendor)));
+  }
+  std::FILE* const out = options.json == "-" ? stderr : stdout;
+  std::vector<Json> all;
+  bool wrong = false;
+  for (const bench::GemmCase& gemm : cases_of(options, ladder)) {
+    std::vector<Json> lines = ladder::climb(session, ladder, gemm, options.settings, options.climb);
+    if (options.profile) {
+      for (Json& line : lines)
+        add_profile(line, options);
+    }
+    if (journal) journal->write_all(lines);
+    std::fprintf(out, "%s\n", ladder::table(lines).c_str());
+    std::fflush(out);
+    for (const Json& line : lines) {
+      const std::string status = line["status"];
+      wrong = wrong || (status != "ok" && status != "unsupported" && status != "timeout");
+      all.push_back(line);
+    }
+  }
+  write_plot(options, all);
+  return wrong ? kFailed : kOk;
+}
+
+}  // namespace
+
+void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
+  CLI::App& command = *app.add_subcommand(
+      "ladder", "Each step from the naive product to the fastest (docs/ladders.md)");
+  const auto options = std::make_shared<LadderOptions>();
+  options->argv.assign(argv, argv + argc);
+  LadderOptions& o = *options;
+  command.add_option("ladder", o.ladder, "tsm2, gemm-gpu or gemm-cpu; without it, what there is");
+  const auto add_sizes = [&](const char* name, std::vector<std::int64_t>& sizes, const char* what) {
+    command.add_option(name, sizes, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+        ->type_name("SIZES");
+  };
+  add_sizes("-M", o.m, "rows of A and C, commas between; usually 2048");
+  add_sizes("-K", o.k, "columns of A, rows of B; usually as M");
+  add_sizes("-N", o.n, "columns of B and C; usually as M, of tsm2 2,4,8,16");
+  command.add_option("--dtype", o.dtypes, "f32, f64; commas between")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"f32", "f64"}), "")
+      ->capture_default_str();
+  command
+      .add_option("-i,--iterations", o.iterations,
+                  "time so many launches of each (default: until the median is known to 1 %)")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_option("-k,--kernel", o.climb.rungs, "these rungs alone, by name; commas between")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  command.add_option("-d,--device", o.device, "cpu, cuda or cuda:INDEX");
+  command.add_flag("-v,--validate,!--no-validate", o.validate,
+                   "check every result (on unless --no-validate)");
+  command.add_flag("--transfers", o.climb.transfers,
+                   "count the copies to the device and back in all times of the table");
+  command.add_option("--block", o.block, "gemm-gpu: threads of a block, ROWSxCOLUMNS or one side")
+      ->capture_default_str();
+  command.add_option("--t1", o.settings.tsm2.t1, "tsm2: threads of a block (default: by trial)")
+      ->check(CLI::IsMember({64, 128, 256, 512}), "");
+  command.add_option("--t2", o.settings.tsm2.t2, "tsm2: columns of B at a time")
+      ->check(CLI::IsMember({2, 4, 8, 16}), "");
+  command.add_option("--t3", o.settings.tsm2.t3, "tsm2: elements of A loaded ahead")
+      ->check(CLI::IsMember({1, 2, 4, 8}), "");
+  command.add_flag("--profile", o.profile, "have ncu count what each rung reads (on a GPU)");
+  command.add_flag("--no-vendor", o.no_vendor, "without cuBLAS or OpenBLAS");
+  command.add_flag("--quick", o.quick, "short timing: trust no third digit");
+  command.add_option("--json", o.json, "append JSON lines to this file; - is standard output");
+  command.add_option("--plot", o.plot, "draw the ladder as SVG; - is standard output");
+  command.add_option("--from", o.from, "draw the lines of this file, and measure nothing");
+  command.callback([options, &action] { action = [options] { return run_ladder(*options); }; });
+}
+
+}  // namespace lanky::cli
