@@ -1,0 +1,34 @@
+// The same factorization by NVIDIA's libraries, in place on a copy of A[m, n].
+#pragma once
+
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+
+#include "examples/cholqr/tall_work.hpp"
+
+namespace lanky::examples::cholqr {
+
+template <class T>
+class VendorQr {
+ public:
+  virtual ~VendorQr() = default;
+
+  /// Copies A to where the factorizations work.
+  virtual void restore(MatrixView<const T> a) = 0;
+  /// Householder: cuSOLVER's geqrf and orgqr.
+  virtual void householder() = 0;
+  /// CholeskyQR2 with cuBLAS's syrk and trsm; the small factors by `work`.
+  virtual void cholesky(TallWork<T>& work) = 0;
+
+  virtual MatrixView<const T> q() const = 0;
+  virtual MatrixView<const T> r() const = 0;
+  /// Throws Error(unsupported) where cholesky() broke down, Error(device) where cuSOLVER did.
+  virtual void check() const = 0;
+};
+
+/// Null on the CPU. Throws Error: unsupported (extents beyond an int), out_of_memory, device.
+template <class T>
+std::unique_ptr<VendorQr<T>> make_vendor_qr(const Stream& stream, std::int64_t m, std::int64_t n);
+
+}  // namespace lanky::examples::cholqr
