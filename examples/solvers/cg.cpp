@@ -52,20 +52,23 @@ bool run_cg(const CgOptions& options, const CsrMatrix<double>& a, const Stream& 
                            return relative_residual(a, std::vector<double>(x.begin(), x.end()), b);
                          }};
   const auto complete = [&](nlohmann::ordered_json& line, const std::vector<T>& x) {
-    line["jacobi"] = options.jacobi;
     if (known.empty()) return;
     const double error = relative_error(std::vector<double>(x.begin(), x.end()), known);
     std::printf("relative error %.3e\n", error);
     line["error"] = error;
   };
   const Settings settings = settings_of(options, stream.device(), 1e-8, 1e-5);
-  return run_method<T>("cg", "relative residual", options, a, stream, method, settings, complete);
+  const Report report{
+      "cg",
+      "relative residual",
+      {{"jacobi", options.jacobi}, {"rhs", options.rhs}, {"laplacian", options.shift}}};
+  return run_method<T>(report, options, a, stream, method, settings, complete);
 }
 
 bool run(const CgOptions& options) {
   const Device device = device_of(options);
   CsrMatrix<double> a = load(options);
-  check_square(a, "cg");
+  check_square(a, "CG");
   if (options.shift != 0) {
     a = laplacian(a, options.shift);
   } else {

@@ -18,12 +18,12 @@ inline void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"f64", "f32"}));
   app.add_option("-d,--device", options.device, "cpu, cuda or cuda:N; the best by default");
   app.add_option("--iterations", options.iterations, "at most; with --compare just so many")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
   app.add_option("--tolerance", options.tolerance, "ends the iteration")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--check", options.check, "iterations between two looks at the progress")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--spmv", options.product, "who multiplies with the matrix")
       ->check(CLI::IsMember({"lanky", "cusparse"}))
@@ -33,7 +33,7 @@ inline void add_options(CLI::App& app, Options& options) {
   app.add_flag("--compare", options.compare,
                "time lanky and cuSPARSE, each without a CUDA graph and with one");
   app.add_option("--rounds", options.rounds, "solves of each contestant of --compare")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--json", options.json, "append results as JSON lines to this file");
   app.add_option("-o,--output", options.output, "write the vector: NAME.npy, otherwise text");

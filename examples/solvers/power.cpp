@@ -41,12 +41,12 @@ bool run_pagerank(const PowerOptions& options, const CsrMatrix<double>& a, const
                            return pagerank_residual(links, std::vector<double>(x.begin(), x.end()));
                          }};
   const auto complete = [&](nlohmann::ordered_json& line, const std::vector<T>& x) {
-    line["damping"] = options.damping;
     line["sum"] = std::accumulate(x.begin(), x.end(), 0.0);
     print_top(x);
   };
   const Settings settings = settings_of(options, stream.device(), 1e-10, 1e-6);
-  return run_method<T>("pagerank", "change", options, a, stream, method, settings, complete);
+  const Report report{"pagerank", "change", {{"damping", options.damping}}};
+  return run_method<T>(report, options, a, stream, method, settings, complete);
 }
 
 template <class T>
@@ -68,8 +68,8 @@ bool run_eigenvalue(const PowerOptions& options, const CsrMatrix<double>& a, con
     line["eigenvalue"] = lambda;
   };
   const Settings settings = settings_of(options, stream.device(), 1e-8, 1e-5);
-  return run_method<T>("eigenvalue", "relative residual", options, a, stream, method, settings,
-                       complete);
+  const Report report{"eigenvalue", "relative residual", nlohmann::ordered_json::object()};
+  return run_method<T>(report, options, a, stream, method, settings, complete);
 }
 
 bool run(const PowerOptions& options) {

@@ -35,26 +35,28 @@ Settings settings_of(const Options& options, const Device& device, double of_f64
   return settings;
 }
 
-nlohmann::ordered_json result_line(const std::string& kind, const Options& options,
+nlohmann::ordered_json result_line(const Report& report, const Options& options,
                                    const CsrMatrix<double>& a, const Stream& stream,
                                    const Outcome& outcome) {
-  return {{"kind", kind},
-          {"matrix", options.file.empty() ? options.generate : options.file},
-          {"rows", a.rows},
-          {"nnz", a.nnz()},
-          {"dtype", options.dtype},
-          {"contestant", outcome.product},
-          {"variant", outcome.variant},
-          {"graph", outcome.graph},
-          {"check", options.check},
-          {"iterations", outcome.progress.iterations},
-          {"converged", outcome.progress.state == State::converged},
-          {"us_per_iteration", outcome.us_per_iteration},
-          {"spmv_us", outcome.spmv_us},
-          {"setup_us", outcome.setup_us},
-          {"residual", outcome.residual},
-          {"device", stream.device().properties().name},
-          {"lanky", kVersion}};
+  nlohmann::ordered_json line = {{"kind", report.kind},
+                                 {"matrix", options.file.empty() ? options.generate : options.file},
+                                 {"rows", a.rows},
+                                 {"nnz", a.nnz()},
+                                 {"dtype", options.dtype},
+                                 {"contestant", outcome.product},
+                                 {"variant", outcome.variant},
+                                 {"graph", outcome.graph},
+                                 {"check", options.check},
+                                 {"iterations", outcome.progress.iterations},
+                                 {"converged", outcome.progress.state == State::converged},
+                                 {"us_per_iteration", outcome.us_per_iteration},
+                                 {"spmv_us", outcome.spmv_us},
+                                 {"setup_us", outcome.setup_us},
+                                 {"residual", outcome.residual},
+                                 {"device", stream.device().properties().name},
+                                 {"lanky", kVersion}};
+  line.update(report.fields);
+  return line;
 }
 
 void print_outcome(const Outcome& outcome) {
@@ -65,11 +67,11 @@ void print_outcome(const Outcome& outcome) {
       outcome.spmv_us, outcome.setup_us, outcome.residual);
 }
 
-void print_end(const Outcome& outcome, const char* measure) {
+void print_end(const Outcome& outcome, const std::string& measure) {
   const Progress& progress = outcome.progress;
   std::printf("%s after %lld iterations: %s %.3e, computed anew %.3e\n",
               progress.state == State::converged ? "converged" : "not converged",
-              static_cast<long long>(progress.iterations), measure, progress.residual,
+              static_cast<long long>(progress.iterations), measure.c_str(), progress.residual,
               outcome.residual);
   print_outcome(outcome);
 }

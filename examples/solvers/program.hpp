@@ -38,38 +38,44 @@ Device device_of(const Options& options);
 /// `of_f64` and `of_f32` are tolerances where none is given.
 Settings settings_of(const Options& options, const Device& device, double of_f64, double of_f32);
 
+/// How a method's results are told.
+struct Report {
+  std::string kind;               // of its lines: "cg"
+  std::string measure;            // what its tolerance is of: "relative residual"
+  nlohmann::ordered_json fields;  // of every line, such as what the method was asked for
+};
+
 /// A line of results; docs/applications.md names the fields.
-nlohmann::ordered_json result_line(const std::string& kind, const Options& options,
+nlohmann::ordered_json result_line(const Report& report, const Options& options,
                                    const CsrMatrix<double>& a, const Stream& stream,
                                    const Outcome& outcome);
 
 /// Prints one contestant of a comparison, or how a solve ended.
 void print_outcome(const Outcome& outcome);
-void print_end(const Outcome& outcome, const char* measure);
+void print_end(const Outcome& outcome, const std::string& measure);
 
 /// Solves or compares, prints, and writes the files that the options ask for. `complete` adds to a
 /// line of results what is known of a solution. Whether the tolerance was met.
 template <class T>
 bool run_method(
-    const std::string& kind, const char* measure, const Options& options,
-    const CsrMatrix<double>& a, const Stream& stream, const Method<T>& method,
-    const Settings& settings,
+    const Report& report, const Options& options, const CsrMatrix<double>& a, const Stream& stream,
+    const Method<T>& method, const Settings& settings,
     const std::function<void(nlohmann::ordered_json&, const std::vector<T>&)>& complete) {
   if (options.compare) {
     for (const Outcome& outcome : compare(stream, method, settings, options.rounds)) {
       print_outcome(outcome);
-      append_line(options.json, result_line(kind, options, a, stream, outcome));
+      append_line(options.json, result_line(report, options, a, stream, outcome));
     }
     return true;
   }
-  const auto look = [measure](const Progress& progress) {
+  const auto look = [&](const Progress& progress) {
     std::fprintf(stderr, "iteration %lld: %s %.3e\n", static_cast<long long>(progress.iterations),
-                 measure, progress.residual);
+                 report.measure.c_str(), progress.residual);
   };
   const Solved<T> solved = solve(stream, method, settings,
                                  options.verbose ? look : std::function<void(const Progress&)>());
-  print_end(solved.outcome, measure);
-  nlohmann::ordered_json line = result_line(kind, options, a, stream, solved.outcome);
+  print_end(solved.outcome, report.measure);
+  nlohmann::ordered_json line = result_line(report, options, a, stream, solved.outcome);
   complete(line, solved.x);
   append_line(options.json, line);
   if (!options.output.empty()) write_vector(options.output, solved.x);

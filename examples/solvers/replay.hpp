@@ -16,4 +16,7 @@ class Replay {
 /// Captures what `work` gives to the stream. Throws Error: unsupported (on the CPU), device.
 std::unique_ptr<Replay> capture(const Stream& stream, const std::function<void()>& work);
 
+/// The same, of a GPU's stream.
+std::unique_ptr<Replay> cuda_capture(const Stream& stream, const std::function<void()>& work);
+
 }  // namespace lanky::examples::solvers

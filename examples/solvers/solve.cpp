@@ -6,6 +6,13 @@
 
 namespace lanky::examples::solvers {
 
+std::unique_ptr<Replay> capture(const Stream& stream, const std::function<void()>& work) {
+  if (!stream.device().is_cuda()) {
+    throw Error(ErrorCode::unsupported, "a CUDA graph runs on a GPU, the device is cpu");
+  }
+  return cuda_capture(stream, work);
+}
+
 Loop::Loop(const Iteration& iteration, int check, bool graph)
     : iteration_(iteration), check_(check) {
   if (check < 1) {
@@ -21,7 +28,8 @@ Loop::Loop(const Iteration& iteration, int check, bool graph)
 
 Progress Loop::run(std::int64_t iterations,
                    const std::function<void(const Progress&)>& look) const {
-  Progress progress = iteration_.progress();
+  if (iterations <= 0) return iteration_.progress();
+  Progress progress;
   for (std::int64_t left = iterations; left > 0 && progress.state == State::running;) {
     const std::int64_t now = std::min<std::int64_t>(left, check_);
     if (replay_ != nullptr && now == check_) {

@@ -13,7 +13,8 @@ namespace {
 }
 }  // namespace
 
-std::unique_ptr<Replay> capture(const Stream& /*stream*/, const std::function<void()>& /*work*/) {
+std::unique_ptr<Replay> cuda_capture(const Stream& /*stream*/,
+                                     const std::function<void()>& /*work*/) {
   absent();
 }
 

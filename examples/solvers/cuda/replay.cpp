@@ -29,10 +29,7 @@ class GraphReplay final : public Replay {
 
 }  // namespace
 
-std::unique_ptr<Replay> capture(const Stream& stream, const std::function<void()>& work) {
-  if (!stream.device().is_cuda()) {
-    throw Error(ErrorCode::unsupported, "a CUDA graph runs on a GPU, the device is cpu");
-  }
+std::unique_ptr<Replay> cuda_capture(const Stream& stream, const std::function<void()>& work) {
   check_cuda(cudaSetDevice(stream.device().index()), "cudaSetDevice");
   check_cuda(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),
              "cudaStreamBeginCapture");
