@@ -17,9 +17,9 @@ inline void add_options(CLI::App& app, Options& options) {
   app.add_option("--dtype", options.dtype, "type of matrix and vectors")
       ->check(CLI::IsMember({"f64", "f32"}));
   app.add_option("-d,--device", options.device, "cpu, cuda or cuda:N; the best by default");
-  app.add_option("--iterations", options.iterations, "at most; with --compare just so many")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
-      ->capture_default_str();
+  app.add_option("--iterations", options.iterations,
+                 "at most, 1000 by default; with --compare just so many, 100")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   app.add_option("--tolerance", options.tolerance, "ends the iteration")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--check", options.check, "iterations between two looks at the progress")

@@ -27,7 +27,7 @@ Settings settings_of(const Options& options, const Device& device, double of_f64
   Settings settings;
   settings.product = options.product;
   settings.graph = options.graph.empty() ? device.is_cuda() : options.graph == "on";
-  settings.iterations = options.iterations;
+  settings.iterations = options.iterations >= 0 ? options.iterations : options.compare ? 100 : 1000;
   settings.check = options.check;
   settings.tolerance = options.tolerance >= 0   ? options.tolerance
                        : options.dtype == "f32" ? of_f32

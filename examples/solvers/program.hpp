@@ -16,9 +16,9 @@ struct Options {
   std::string file;      // a matrix file, or
   std::string generate;  // what io::generate takes
   std::string dtype = "f64";
-  std::string device;  // "": the best
-  std::int64_t iterations = 1000;
-  double tolerance = -1;  // below 0: that of the method and type
+  std::string device;            // "": the best
+  std::int64_t iterations = -1;  // below 0: 1000, of a comparison 100
+  double tolerance = -1;         // below 0: that of the method and type
   int check = 10;
   std::string product = "lanky";
   std::string graph;  // "on", "off"; "": on a GPU
