@@ -16,7 +16,9 @@ struct VectorView {
   T* data = nullptr;
   std::int64_t size = 0;
 
-  operator VectorView<const T>() const noexcept requires(!std::is_const_v<T>) {
+  template <class U>  // const T: of a plain function nvcc warns where T is const
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator VectorView<U>()
+      const noexcept {
     return {data, size};
   }
 };
@@ -31,7 +33,9 @@ struct MatrixView {
   std::int64_t ld = 0;
   Layout layout = Layout::col;
 
-  operator MatrixView<const T>() const noexcept requires(!std::is_const_v<T>) {
+  template <class U>  // const T: of a plain function nvcc warns where T is const
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator MatrixView<U>()
+      const noexcept {
     return {data, rows, cols, ld, layout};
   }
 };
