@@ -51,6 +51,7 @@ TEST_F(Cli, WhatItPrintsFitsATerminal) {
   for (const char* command : {"spmv", "gemm", "batch"})
     text += lanky(std::string(command) + " --help").out;
   text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
+  text += lanky("ladder --help").out + lanky("ladder gemm-cpu -M 20 --quick --transfers").out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     EXPECT_LE(line.size(), 120U) << line;
@@ -63,15 +64,56 @@ TEST_F(Cli, InfoNamesTheExecutors) {
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
 }
 
+TEST_F(Cli, InfoWritesTheEnvironmentOfAFile) {
+  EXPECT_EQ(lanky("info --json " + json()).exit_code, 0);
+  const std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["kind"], "env");
+  EXPECT_GT(all[0]["read_floor_tbs"], 0.0);
+}
+
+TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {
+  EXPECT_NE(lanky("ladder").out.find("gemm-cpu"), std::string::npos);
+  const std::string drawn = (folder_ / "drawn.svg").string();
+  const Ran ran = lanky("ladder gemm-cpu -M 24,40 --dtype f64 -i 3 -k loops,threads --json " +
+                        json() + " --plot " + drawn);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> all = lines();
+  ASSERT_EQ(all.size(), 1U + 2 * 3);  // and OpenBLAS
+  EXPECT_EQ(all[1]["kind"], "ladder");
+  EXPECT_EQ(all[1]["rung"], "loops");
+  EXPECT_EQ(all[4]["m"], 40);
+  const Ran again = lanky("ladder --from " + json() + " --plot -");
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, content(drawn));
+  EXPECT_EQ(lanky("ladder tsm2 --from " + json() + " --plot -").exit_code, 3);
+}
+
 TEST_F(Cli, UsageErrorsExitWithTwo) {
-  for (const char* arguments :
-       {"", "frobnicate", "spmv", "spmv --dtype f8 a.mtx", "gemm --m 3 --n 4", "batch",
-        "gemm --m -3 --n 4 --k 5", "spmv --device tpu --generate diagonal:5",
-        "gemm --m 3 --n 4 --k 5 --op-a x", "gemm --m 99999999999999999999 --n 4 --k 5",
-        "gemm --m 1e6 --n 4 --k 5", "batch --gemm core --shard 4/3", "batch --gemm core --shard 3",
-        "batch --gemm sample --share 2", "batch --gemm core --family square",
-        "batch --gemm core --type f8", "gemm --m 3 --n 4 --k 5 --out bf16",
-        "spmv --dtype f64,f8 --generate diagonal:5"}) {
+  for (const char* arguments : {"",
+                                "frobnicate",
+                                "spmv",
+                                "spmv --dtype f8 a.mtx",
+                                "gemm --m 3 --n 4",
+                                "batch",
+                                "gemm --m -3 --n 4 --k 5",
+                                "spmv --device tpu --generate diagonal:5",
+                                "gemm --m 3 --n 4 --k 5 --op-a x",
+                                "gemm --m 99999999999999999999 --n 4 --k 5",
+                                "gemm --m 1e6 --n 4 --k 5",
+                                "batch --gemm core --shard 4/3",
+                                "batch --gemm core --shard 3",
+                                "batch --gemm sample --share 2",
+                                "batch --gemm core --family square",
+                                "batch --gemm core --type f8",
+                                "gemm --m 3 --n 4 --k 5 --out bf16",
+                                "spmv --dtype f64,f8 --generate diagonal:5",
+                                "ladder climb",
+                                "ladder spmv",
+                                "ladder gemm-cpu --block 3x",
+                                "ladder gemm-cpu -k leap",
+                                "ladder gemm-cpu -M 0",
+                                "ladder tsm2 -d cpu -M 4"}) {
     const Ran ran = lanky(arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;
     EXPECT_FALSE(ran.err.empty()) << arguments;

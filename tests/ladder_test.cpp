@@ -242,6 +242,17 @@ TEST_F(LadderGpu, GemmIsRightInEveryBlock) {
   }
 }
 
+TEST_F(LadderGpu, ShortProducts) {
+  bench::Session session(Device::cuda(), one_launch());
+  const GemmLadder& gemm = ladder_named("gemm-gpu");
+  expect_right(climb(session, gemm, product(gemm, 35, 36, 28, DType::f32), {}, {.vendors = false}));
+  const GemmLadder& tsm2 = ladder_named("tsm2");
+  Settings settings{.tsm2 = {64, 4, 2}};
+  settings.card = Tsm2Card(small_card());
+  expect_right(
+      climb(session, tsm2, product(tsm2, 70, 5, 67, DType::f64), settings, {.vendors = false}));
+}
+
 TEST_F(LadderGpu, BlocksThatNoCardTakesAreReported) {
   bench::Session session(Device::cuda(), one_launch());
   const GemmLadder& ladder = ladder_named("gemm-gpu");

@@ -23,7 +23,7 @@ struct Block {
 
 /// What a user may choose of the rungs.
 struct Settings {
-  Block block;        // gemm-gpu: of the rungs before register tiles
+  Block block{};      // gemm-gpu: of the rungs before register tiles
   Tsm2Choice tsm2{};  // 0 where the model, or a trial, is to choose
   std::optional<Tsm2Card>
       card{};  // that tsm2's model reckons with; without it nothing is predicted

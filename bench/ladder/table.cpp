@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "bench/ladder/climb.hpp"
 #include "core/text.hpp"
@@ -22,22 +25,36 @@ std::string cell(const char* pattern, const Json& line, const char* field, doubl
 
 /// One of two fields over the other, in per cent.
 std::string share(const Json& line, const char* part, const char* whole) {
-  if (!line[part].is_number() || !line[whole].is_number()) return "-";
+  if (!line.contains(part) || !line[part].is_number() || !line[whole].is_number()) return "-";
   char text[64];
   std::snprintf(text, sizeof text, "%.1f",
                 100 * line[part].get<double>() / line[whole].get<double>());
   return text;
 }
 
-std::string row(const std::string& rung, const std::string& ms, const std::string& gflops,
-                const std::string& peak, const std::string& floor, const std::string& first,
-                const std::string& vendor, const std::string& reads, const std::string& predicted,
+/// A column of figures, right-aligned.
+struct Column {
+  const char* heading;
+  int width;
+  std::function<std::string(const Json& line)> figure;
+};
+
+/// A row: the rung's name, figures, then what fits of the text.
+std::string row(const std::string& rung, const std::vector<Column>& columns,
+                const std::function<std::string(const Column&)>& figure_of,
                 const std::string& what) {
-  char text[256];
-  std::snprintf(text, sizeof text, "%-17s %9s %9s %6s %6s %7s %7s %9s %9s  ", rung.c_str(),
-                ms.c_str(), gflops.c_str(), peak.c_str(), floor.c_str(), first.c_str(),
-                vendor.c_str(), reads.c_str(), predicted.c_str());
-  return concat(text, what, "\n");
+  constexpr std::size_t kWidth = 120;
+  char text[64];
+  std::snprintf(text, sizeof text, "%-16s", rung.c_str());
+  std::string line = text;
+  for (const Column& column : columns) {
+    std::snprintf(text, sizeof text, "%*s", column.width, figure_of(column).c_str());
+    line += text;
+  }
+  line += "  ";
+  const std::size_t space = kWidth - line.size();
+  line += what.size() <= space ? what : what.substr(0, space - 2) + "..";
+  return line + "\n";
 }
 
 /// Times and what follows from them with the copies counted.
@@ -60,6 +77,34 @@ std::string what_of(const Json& line) {
   return concat(line["status"].get<std::string>(), ": ", line.value("message", ""));
 }
 
+/// Those that every ladder has, and those that some line has figures for.
+std::vector<Column> columns_of(std::span<const Json> lines) {
+  const auto figures = [](const char* pattern, const char* field, double scale = 1) {
+    return [=](const Json& line) { return cell(pattern, line, field, scale); };
+  };
+  const auto shares = [](const char* part, const char* whole) {
+    return [=](const Json& line) { return share(line, part, whole); };
+  };
+  std::vector<Column> columns = {{"ms", 9, figures("%.4g", "us", 1e-3)},
+                                 {"GFLOP/s", 9, figures("%.5g", "gflops")},
+                                 {"%peak", 6, shares("gflops", "peak_gflops")},
+                                 {"%floor", 7, shares("floor_us", "us")},
+                                 {"xfirst", 8, figures("%.2f", "speedup_first")},
+                                 {"xvend", 7, figures("%.2f", "speedup_vendor")}};
+  const auto add = [&](const char* field, Column column) {
+    const bool any = std::any_of(lines.begin(), lines.end(), [field](const Json& line) {
+      return line.contains(field) && line[field].is_number();
+    });
+    if (any) columns.push_back(std::move(column));
+  };
+  add("reads", {"reads", 10, figures("%.3g", "reads")});
+  add("reads_measured", {"counted", 10, figures("%.3g", "reads_measured")});
+  add("predicted_us", {"model ms", 10, figures("%.4g", "predicted_us", 1e-3)});
+  add("gathers_us", {"%gathers", 10, shares("gathers_us", "us")});
+  add("arithmetic_us", {"%arith", 8, shares("arithmetic_us", "us")});
+  return columns;
+}
+
 }  // namespace
 
 std::string table(std::span<const Json> lines) {
@@ -73,21 +118,16 @@ std::string table(std::span<const Json> lines) {
     text += concat(", times include ", cell("%.3f", first, "transfer_us", 1e-3),
                    " ms for copies to the device and back");
   }
-  const bool measured = std::any_of(
-      lines.begin(), lines.end(), [](const Json& line) { return line.contains("reads_measured"); });
   text += '\n';
-  text += row("rung", "ms", "GFLOP/s", "%peak", "%floor", "x first", "x vend", "reads",
-              measured ? "measured" : "model ms", "");
+  const std::vector<Column> columns = columns_of(lines);
+  text += row(
+      "rung", columns, [](const Column& column) { return column.heading; }, "");
   for (const Json& line : lines) {
     Json shown = line;
     if (transfers && line["us"].is_number()) add_transfers(shown);
     text += row(
-        line["rung"].get<std::string>(), cell("%.4g", shown, "us", 1e-3),
-        cell("%.4g", shown, "gflops"), share(shown, "gflops", "peak_gflops"),
-        share(shown, "floor_us", "us"), cell("%.2f", shown, "speedup_first"),
-        cell("%.2f", shown, "speedup_vendor"), cell("%.3g", line, "reads"),
-        measured ? cell("%.3g", line, "reads_measured") : cell("%.4g", line, "predicted_us", 1e-3),
-        what_of(line));
+        line["rung"].get<std::string>(), columns,
+        [&](const Column& column) { return column.figure(shown); }, what_of(line));
   }
   return text;
 }

@@ -18,7 +18,8 @@ class VendorQr {
   virtual void restore(MatrixView<const T> a) = 0;
   /// Householder: cuSOLVER's geqrf and orgqr.
   virtual void householder() = 0;
-  /// CholeskyQR2 with cuBLAS's syrk and trsm; the small factors by `work`.
+  /// CholeskyQR2 as lanky's, with products by cuBLAS's gemm (its syrk takes up to a hundred times
+  /// as long); the small factors by `work`.
   virtual void cholesky(TallWork<T>& work) = 0;
 
   virtual MatrixView<const T> q() const = 0;

@@ -2,9 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <lanky/lanky.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "bench/environment.hpp"
 #include "bench/gpu.hpp"
+#include "bench/journal.hpp"
+#include "bench/record.hpp"
 #include "bench/vendor.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -65,11 +69,27 @@ int print_info() {
   return kOk;
 }
 
+/// The line that files of results begin with.
+int write_environment(const std::string& path, const std::vector<std::string>& argv) {
+  bench::Session session(Device::best(), bench::MeasureOptions());
+  bench::Journal(path).write(bench::to_json(bench::describe_environment(session, argv, true)));
+  return kOk;
+}
+
 }  // namespace
 
-void add_info(CLI::App& app, Action& action) {
-  app.add_subcommand("info", "Devices, versions, libraries, generators")->callback([&action] {
-    action = print_info;
+void add_info(CLI::App& app, Action& action, int argc, char** argv) {
+  CLI::App& command = *app.add_subcommand("info", "Devices, versions, libraries, generators");
+  const auto json = std::make_shared<std::string>();
+  command.add_option("--json", *json,
+                     "append the env line of a run on the best device to this file instead; - is\n"
+                     "standard output");
+  command.callback([json, &action, argv = std::vector<std::string>(argv, argv + argc)] {
+    if (json->empty()) {
+      action = print_info;
+    } else {
+      action = [json, argv] { return write_environment(*json, argv); };
+    }
   });
 }
 

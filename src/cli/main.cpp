@@ -60,7 +60,7 @@ int run(CLI::App& app, int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", kVersion);
   app.footer(kExamples);
-  add_info(app, action);
+  add_info(app, action, argc, argv);
   add_measuring(app, action, argc, argv);
   add_ladder(app, action, argc, argv);
   for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})

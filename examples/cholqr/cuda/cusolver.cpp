@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "examples/cholqr/cholqr.hpp"
 #include "examples/cholqr/vendor_qr.hpp"
@@ -23,8 +24,7 @@ struct Calls<double> {
   static constexpr auto kGeqrf = cusolverDnDgeqrf;
   static constexpr auto kOrgqrSize = cusolverDnDorgqr_bufferSize;
   static constexpr auto kOrgqr = cusolverDnDorgqr;
-  static constexpr auto kSyrk = cublasDsyrk;
-  static constexpr auto kTrsm = cublasDtrsm;
+  static constexpr auto kGemm = cublasDgemm;
 };
 template <>
 struct Calls<float> {
@@ -32,8 +32,7 @@ struct Calls<float> {
   static constexpr auto kGeqrf = cusolverDnSgeqrf;
   static constexpr auto kOrgqrSize = cusolverDnSorgqr_bufferSize;
   static constexpr auto kOrgqr = cusolverDnSorgqr;
-  static constexpr auto kSyrk = cublasSsyrk;
-  static constexpr auto kTrsm = cublasStrsm;
+  static constexpr auto kGemm = cublasSgemm;
 };
 
 struct SolverCloser {
@@ -58,6 +57,7 @@ class CudaVendorQr : public VendorQr<T> {
         m_(as_int(m)),
         n_(as_int(n)),
         q_(stream, m, n),
+        between_(stream, m, n),
         r_(stream, n, n),
         g_(stream, n, n),
         r_step_(stream, n, n),
@@ -115,11 +115,12 @@ class CudaVendorQr : public VendorQr<T> {
     const CurrentDevice current(stream_.device());
     const T one{1};
     const T zero{0};
-    T* const q = q_.buffer().data();
+    T* source = q_.buffer().data();
+    T* target = between_.buffer().data();
     for (int pass = 1; pass <= 2; ++pass) {
-      check_vendor(Calls<T>::kSyrk(blas_.get(), CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, n_, m_, &one,
-                                   q, m_, &zero, g_.buffer().data(), n_),
-                   "syrk");
+      check_vendor(Calls<T>::kGemm(blas_.get(), CUBLAS_OP_T, CUBLAS_OP_N, n_, n_, m_, &one, source,
+                                   m_, source, m_, &zero, g_.buffer().data(), n_),
+                   "gemm");
       work.factor(stream_, {.n = n_,
                             .gram = g_.buffer().data(),
                             .shift = 0,
@@ -130,10 +131,10 @@ class CudaVendorQr : public VendorQr<T> {
                             .r_total = (pass == 1 ? r_before_ : r_).buffer().data(),
                             .inverse = inverse_.buffer().data(),
                             .breakdown = breakdown_.data()});
-      check_vendor(
-          Calls<T>::kTrsm(blas_.get(), CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                          CUBLAS_DIAG_NON_UNIT, m_, n_, &one, r_step_.buffer().data(), n_, q, m_),
-          "trsm");
+      check_vendor(Calls<T>::kGemm(blas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, m_, n_, n_, &one, source,
+                                   m_, inverse_.buffer().data(), n_, &zero, target, m_),
+                   "gemm");
+      std::swap(source, target);
     }
   }
 
@@ -153,6 +154,7 @@ class CudaVendorQr : public VendorQr<T> {
   std::unique_ptr<std::remove_pointer_t<cusolverDnHandle_t>, SolverCloser> solver_;
   std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, BlasCloser> blas_;
   Matrix<T> q_;
+  Matrix<T> between_;  // the first pass of two
   Matrix<T> r_;
   Matrix<T> g_;
   Matrix<T> r_step_;
