@@ -156,7 +156,7 @@ TEST(Ladder, ProfileTakesItsCountsByName) {
   const ReadBytes bytes = parse_profile(text);
   EXPECT_EQ(bytes.from_dram, 1024);
   EXPECT_EQ(bytes.from_l2, 2048);
-  EXPECT_EQ(bytes.by_threads, 4096.5);
+  EXPECT_EQ(bytes.by_warps, 4096.5);
   expect_error([] { parse_profile("sh: 1: ncu: not found\n"); }, ErrorCode::unsupported,
                {"ncu: not found"});
 }

@@ -21,15 +21,18 @@ constexpr int kSpacing = 32;   // 32-bit words from one link of a chase to the n
 constexpr int kThreads = 512;  // of a block that shows the arithmetic peak
 constexpr int kChains = 8;     // independent sums of a thread there
 
-/// One thread: follows next[] from `start`, each load waiting for the one before. clocks [1].
-__global__ void chase_kernel(const std::uint32_t* next, std::uint32_t start, std::int64_t* clocks) {
-  std::uint32_t place = start;
+/// One thread: follows next[] from `place` [1] on, each load waiting for the one before, and leaves
+/// there where it came to. clocks [1].
+__global__ void chase_kernel(const std::uint32_t* next, std::uint32_t* place,
+                             std::int64_t* clocks) {
+  std::uint32_t here = *place;
   const std::int64_t begin = clock64();
 #pragma unroll 16
   for (int step = 0; step < kSteps; ++step)
-    place = next[place];
-  const std::int64_t end = clock64();
-  *clocks = place == ~0U ? 0 : end - begin;  // the last place is needed before the clock is kept
+    here = next[here];
+  *place = here;
+  const std::int64_t end = clock64();  // the last load is waited for before it is stored
+  *clocks = end - begin;
 }
 
 /// One thread: a chain of FMAs, each needing the one before. factor is 0 at run time.
@@ -131,8 +134,11 @@ Tsm2Card measure_card(bench::Session& session, DType dtype) {
       static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor);
   card.bytes_per_second = bench::read_floor_tbs(session) * 1e12;
   const Buffer<std::uint32_t> next = chase(stream);
+  Buffer<std::uint32_t> place(stream, 1);
+  place.fill_zero();
   card.memory_latency = clocks_per_step(stream, [&](std::int64_t* clocks) {
-    chase_kernel<<<1, 1, 0, stream.native()>>>(next.data(), 0, clocks);
+    session.flush.fill_zero();  // no line that is visited is in a cache
+    chase_kernel<<<1, 1, 0, stream.native()>>>(next.data(), place.data(), clocks);
   });
   const bool wide = dtype == DType::f64;
   card.arithmetic_latency = clocks_per_step(stream, [&](std::int64_t* clocks) {

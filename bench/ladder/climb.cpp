@@ -23,6 +23,16 @@ double peak_flops(bench::Session& session, const bench::GemmType& type) {
   return known->second;
 }
 
+/// What the model was told, and the columns below which it takes a pass for bound by memory.
+Json card_json(const Tsm2Card& card, DType dtype) {
+  return {{"memory_latency_clocks", card.memory_latency},
+          {"arithmetic_latency_clocks", card.arithmetic_latency},
+          {"clock_mhz", card.clock_hz * 1e-6},
+          {"tb_per_second", card.bytes_per_second * 1e-12},
+          {"tflops", card.flops_per_second * 1e-12},
+          {"t2_threshold", tsm2_threshold(card, static_cast<int>(size_of(dtype)))}};
+}
+
 }  // namespace
 
 const std::vector<GemmLadder>& gemm_ladders() {
@@ -84,6 +94,7 @@ std::vector<Json> climb(bench::Session& session, const GemmLadder& ladder,
     if (i < rungs.size()) type.math = rungs[i].math.value_or(type.math);
     lines.push_back(scene.line(outcome, i < rungs.size() ? rungs[i].rung : rung_of(outcome),
                                peak_flops(session, type)));
+    if (settings.card) lines.back()["card"] = card_json(*settings.card, gemm.type.in);
   }
   return lines;
 }

@@ -8,8 +8,8 @@ namespace lanky::ladder {
 
 /// Bytes that one launch reads.
 struct ReadBytes {
-  double by_threads = 0;  // asked of global memory by its load instructions
-  double from_l2 = 0;     // that the first caches did not have
+  double by_warps = 0;  // asked of global memory, what several lanes of a warp read counted once
+  double from_l2 = 0;   // that the first caches did not have
   double from_dram = 0;
 };
 

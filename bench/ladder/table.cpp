@@ -98,7 +98,8 @@ std::vector<Column> columns_of(std::span<const Json> lines) {
     if (any) columns.push_back(std::move(column));
   };
   add("reads", {"reads", 10, figures("%.3g", "reads")});
-  add("reads_measured", {"counted", 10, figures("%.3g", "reads_measured")});
+  add("reads_by_warps", {"by warps", 10, figures("%.3g", "reads_by_warps")});
+  add("reads_from_l2", {"from L2", 10, figures("%.3g", "reads_from_l2")});
   add("predicted_us", {"model ms", 10, figures("%.4g", "predicted_us", 1e-3)});
   add("gathers_us", {"%gathers", 10, shares("gathers_us", "us")});
   add("arithmetic_us", {"%arith", 8, shares("arithmetic_us", "us")});
@@ -117,6 +118,13 @@ std::string table(std::span<const Json> lines) {
   if (transfers) {
     text += concat(", times include ", cell("%.3f", first, "transfer_us", 1e-3),
                    " ms for copies to the device and back");
+  }
+  if (const auto card = lines.back().find("card"); card != lines.back().end()) {
+    text += concat("\nthe model's card: ", cell("%.0f", *card, "memory_latency_clocks"),
+                   " clocks a load, ", cell("%.1f", *card, "arithmetic_latency_clocks"),
+                   " an FMA; ", cell("%.2f", *card, "tb_per_second"), " TB/s, ",
+                   cell("%.1f", *card, "tflops"), " TFLOP/s; a pass is bound by memory below ",
+                   cell("%.1f", *card, "t2_threshold"), " columns");
   }
   text += '\n';
   const std::vector<Column> columns = columns_of(lines);

@@ -156,9 +156,10 @@ void add_profile(Json& line, const LadderOptions& options) {
     if (value != 0) arguments.insert(arguments.end(), {name, std::to_string(value)});
   }
   const ladder::ReadBytes bytes = ladder::profile_reads(arguments);
-  line["reads_measured"] = bytes.by_threads / static_cast<double>(size_of(parse_dtype(dtype)));
-  line["l2_read_bytes"] = bytes.from_l2;
-  line["dram_read_bytes"] = bytes.from_dram;
+  const auto size_of_element = static_cast<double>(size_of(parse_dtype(dtype)));
+  line["reads_by_warps"] = bytes.by_warps / size_of_element;
+  line["reads_from_l2"] = bytes.from_l2 / size_of_element;
+  line["reads_from_dram"] = bytes.from_dram / size_of_element;
 }
 
 void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
