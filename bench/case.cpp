@@ -202,6 +202,10 @@ CaseReport run_workload(Session& session, Workload& workload, Checks checks) {
       continue;
     }
     const std::optional<Verdict> verdict = judge(session, workload, contestant, Fill::random);
+    if (findings.empty()) {
+      report.outcomes.push_back(outcome_of(contestant, verdict, std::nullopt));
+      continue;
+    }
     if (contestant.status == Status::ok) {
       contestant.status = findings[i].status;
       contestant.message = findings[i].message;

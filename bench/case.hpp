@@ -122,8 +122,9 @@ class Workload {
   virtual Verdict check(Fill fill, const Contestant& contestant) = 0;
 };
 
-/// none: results are not looked at, and no verdict is given.
-enum class Checks : std::uint8_t { all, none };
+/// all: on integer and on random data. random: on that alone, where a run may take minutes. none:
+/// results are not looked at, and no verdict is given.
+enum class Checks : std::uint8_t { all, random, none };
 
 /// Checks every contestant on integer and on random data, given new values too where it takes them,
 /// and times those that are right.

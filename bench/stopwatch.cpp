@@ -154,11 +154,13 @@ void time_cold(Session& session, const std::vector<Runner>& runners, std::vector
 }
 
 /// Whether one measurement says enough: whoever is so slow would take all the others' time.
-/// Measured once more before it is said, since a disturbance looks the same.
+/// Measured once more before it is said, since a disturbance looks the same, if a short one.
 bool hopeless(const Session& session, Runner& runner, double median_us) {
   constexpr double kTimes = 20;     // slower than the median lap
   constexpr double kWorthUs = 100;  // and long
+  constexpr double kSureUs = 2e6;   // no disturbance lasts
   if (runner.first_us < kWorthUs || runner.first_us < kTimes * median_us) return false;
+  if (runner.first_us > kSureUs) return true;
   const double again = batch_us(session.stream, *runner.lap, runner.count, runner.turn);
   runner.first_us = std::min(runner.first_us, again);
   return runner.first_us >= kWorthUs && runner.first_us >= kTimes * median_us;

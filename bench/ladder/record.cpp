@@ -47,7 +47,7 @@ Scene::Scene(bench::Session& session, const bench::CaseReport& report, std::stri
     : report_(report),
       ladder_(ladder),
       first_us_(time_of(report.outcomes.front())),
-      checked_(options.checks == bench::Checks::all) {
+      checked_(options.checks != bench::Checks::none) {
   for (const bench::Outcome& outcome : report.outcomes) {
     if (outcome.contestant == ladder || outcome.contestant == "lanky") continue;
     const std::optional<double> us = time_of(outcome);

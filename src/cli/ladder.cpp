@@ -204,9 +204,11 @@ int run_ladder(LadderOptions options) {
   }
   options.settings.block = parse_block(options.block);
   options.climb.vendors = !options.no_vendor;
-  options.climb.checks = options.validate ? bench::Checks::all : bench::Checks::none;
-  bench::Session session(device_of(options, ladder == nullptr || ladder->on_gpu),
-                         timing_of(options));
+  const bool on_gpu = ladder == nullptr || ladder->on_gpu;
+  options.climb.checks = !options.validate ? bench::Checks::none
+                         : on_gpu          ? bench::Checks::all
+                                           : bench::Checks::random;
+  bench::Session session(device_of(options, on_gpu), timing_of(options));
   std::unique_ptr<bench::Journal> journal;
   if (!options.json.empty()) {
     journal = std::make_unique<bench::Journal>(options.json);
