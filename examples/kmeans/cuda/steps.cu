@@ -40,9 +40,12 @@ __device__ double block_sum(double value, double (&sums)[kCount]) {
   sums[threadIdx.x] = value;
   for (int half = kCount / 2; half > 0; half /= 2) {
     __syncthreads();  // the sums of the round before are written
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    if (threadIdx.x < half) {
+      value += sums[threadIdx.x + half];
+      sums[threadIdx.x] = value;
+    }
   }
-  return threadIdx.x == 0 ? sums[0] : 0;  // others would read what it writes
+  return threadIdx.x == 0 ? value : 0;
 }
 
 /// A row a block, its columns dealt to the threads. No shared memory.
@@ -157,19 +160,18 @@ __global__ void __launch_bounds__(kFinishThreads)
       __syncthreads();  // the candidates of the round before are written
       if (threadIdx.x < half) {
         const std::int64_t other = farthest[threadIdx.x + half];
-        const std::int64_t own = farthest[threadIdx.x];
         const bool take =
-            own < 0 || (other >= 0 && (a.distances[other] > a.distances[own] ||
-                                       (a.distances[other] == a.distances[own] && other < own)));
-        if (take) farthest[threadIdx.x] = other;
+            mine < 0 || (other >= 0 && (a.distances[other] > a.distances[mine] ||
+                                        (a.distances[other] == a.distances[mine] && other < mine)));
+        if (take) mine = other;
+        farthest[threadIdx.x] = mine;
       }
     }
     if (threadIdx.x == 0) {
-      const std::int64_t point = farthest[0];
-      --a.counts[a.labels[point]];
+      --a.counts[a.labels[mine]];
       a.counts[c] = 1;
-      a.labels[point] = c;
-      a.distances[point] = 0;
+      a.labels[mine] = c;
+      a.distances[mine] = 0;
     }
     __syncthreads();  // the move is seen before the next cluster is looked at
   }
