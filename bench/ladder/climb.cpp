@@ -94,6 +94,8 @@ std::vector<Json> climb(bench::Session& session, const GemmLadder& ladder,
     if (i < rungs.size()) type.math = rungs[i].math.value_or(type.math);
     lines.push_back(scene.line(outcome, i < rungs.size() ? rungs[i].rung : rung_of(outcome),
                                peak_flops(session, type)));
+    if (ladder.rungs == gemm_gpu_rungs)
+      lines.back()["block"] = concat(settings.block.rows, "x", settings.block.cols);
     if (settings.card) lines.back()["card"] = card_json(*settings.card, gemm.type.in);
   }
   return lines;

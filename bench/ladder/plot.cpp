@@ -34,14 +34,19 @@ constexpr char kStyle[] =
 
 using Lines = std::vector<const Json*>;
 
+/// "gemm-gpu, gemm-2048x2048x2048, f32, block 16x16"
+std::string title_of(const Json& line) {
+  const std::string block = line.value("block", "");
+  return concat(line["ladder"].get<std::string>(), ", ", line["case"].get<std::string>(), ", ",
+                line["dtype"].get<std::string>(), block.empty() ? "" : ", block ", block);
+}
+
 /// Lines of one case and type, in their order.
 std::vector<Lines> by_case(std::span<const Json> lines) {
   std::vector<std::pair<std::string, Lines>> cases;
   for (const Json& line : lines) {
     if (line.value("kind", "") != "ladder") continue;
-    const std::string key =
-        concat(line["ladder"].get<std::string>(), " ", line["case"].get<std::string>(), " ",
-               line["dtype"].get<std::string>());
+    const std::string key = title_of(line);
     if (cases.empty() || cases.back().first != key) cases.push_back({key, {}});
     cases.back().second.push_back(&line);
   }
@@ -88,10 +93,7 @@ std::string panel(const Lines& lines, double left, double top) {
     most = std::max(most, gflops_of(*line));
   const double scale = most > 0 ? kBars / most : 0;
   const double bars = left + kNames;
-  std::string text =
-      text_at(left, top + 16, " class=\"title\"",
-              concat(first["ladder"].get<std::string>(), ", ", first["case"].get<std::string>(),
-                     ", ", first["dtype"].get<std::string>(), ": GFLOP/s"));
+  std::string text = text_at(left, top + 16, " class=\"title\"", title_of(first) + ": GFLOP/s");
   double y = top + kTitle;
   for (const Json* line : lines) {
     const double gflops = gflops_of(*line);

@@ -114,6 +114,7 @@ std::string table(std::span<const Json> lines) {
   std::string text =
       concat(first["ladder"].get<std::string>(), " ", first["case"].get<std::string>(), " ",
              first["dtype"].get<std::string>());
+  if (first.contains("block")) text += concat(", block ", first["block"].get<std::string>());
   const bool transfers = first["transfer_us"].is_number();
   if (transfers) {
     text += concat(", times include ", cell("%.3f", first, "transfer_us", 1e-3),

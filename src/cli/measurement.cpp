@@ -95,8 +95,8 @@ void Measurement::multiply_dense(const bench::GemmCase& gemm) {
   const bench::GemmCase subject = named(gemm);
   guarded(subject, [&] {
     listener_.begin(task_name(subject));
-    report(bench::run_workload(session_,
-                               *bench::make_gemm_workload(session_, gemm, {.vendors = !options_.no_vendor})));
+    report(bench::run_workload(
+        session_, *bench::make_gemm_workload(session_, gemm, {.vendors = !options_.no_vendor})));
   });
 }
 
