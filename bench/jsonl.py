@@ -128,6 +128,8 @@ def read_lines(pattern):
                     line.setdefault("out", line["dtype"])
                 key = [line.get(k) for k in ("kind", "family", "case", "dtype", *WAYS, "contestant",
                                              "variant")]
+                if line["kind"] not in ("spmv", "gemm", "matrix", "read"):
+                    key = [str(path), number]  # of ladders and applications, whose runs begin a file anew
                 results[json.dumps(key)] = line
         if len(environments) == found:
             raise ResultsError(f"{relative(path)} has no env line")

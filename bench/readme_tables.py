@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is read, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
-gemm-sample, gemm-targets or gemm-grid:FAMILY. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-sample, gemm-targets, gemm-grid:FAMILY, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import ladder_tables
 import plots
 import spmv_plots
 import spmv_targets
@@ -242,6 +243,12 @@ def read_source(environments, name):
             "either, their peaks, and the time that the bytes of the cache alone take over that of loading it.\n")
 
 
+def ladder_source(environments, name, meaning):
+    env = environments[-1]
+    machine = f"{env['gpu']}, CUDA {env['cuda']}" if env["gpu"] else f"{env['cpu']}, {env['threads']} threads"
+    return f"\n`{name}`: {machine}, commit {', '.join(commits(environments))}, {env['utc'][:10]}; {meaning}.\n"
+
+
 def source(environments, name, kind, meaning):
     env = environments[-1]
     machine = env["gpu"] or env.get("cpu", "cpu")
@@ -277,10 +284,14 @@ def make_table(kind, name):
     if kind == "read":
         environments, lines = read_lines(name)
         return "\n" + read_table(lines) + read_source(environments, name) + "\n"
+    if kind in ladder_tables.TABLES:
+        make, meaning = ladder_tables.TABLES[kind]
+        environments, lines = read_lines(name)
+        return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])} or "
-                           "gemm-grid:FAMILY")
+        raise ResultsError(f"unknown table {kind}; use read, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
+                           f"gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)
     cases = points_of(lines, subject)

@@ -86,6 +86,7 @@ TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {
   const Ran again = lanky("ladder --from " + json() + " --plot -");
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, content(drawn));
+  EXPECT_LT(lanky("ladder -M 24 --from " + json() + " --plot -").out.size(), again.out.size());
   EXPECT_EQ(lanky("ladder tsm2 --from " + json() + " --plot -").exit_code, 3);
 }
 

@@ -287,6 +287,31 @@ class ReadmeTables(unittest.TestCase):
         (self.root / "README.md").write_text("<!-- table: spmv r.jsonl -->\n")
         self.assertEqual(self.run_script("--check").returncode, 1)
 
+    def test_ladders_stand_rung_by_rung(self):
+        env = {**ENV, "gpu": "", "cpu": "CPU", "threads": 2}
+        rung = {"kind": "ladder", "ladder": "gemm-cpu", "contestant": "gemm-cpu", "status": "ok", "idea": "three loops",
+                "case": "gemm-8x8x8", "dtype": "f32", "peak_gflops": 100.0}
+        self.write([env, {**rung, "rung": "loops", "us": 2000.0, "gflops": 5.0, "speedup_first": 1.0, "speedup_vendor": 0.25},
+                    {**rung, "rung": "blocks", "us": 1000.0, "gflops": 10.0, "speedup_first": 2.0, "speedup_vendor": 0.5}],
+                   ["ladder-gemm-cpu"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| loops | three loops | 2 | 5.00 | 5.0% | 1.0 | 0.250 |", self.page())
+        self.assertIn("| blocks | three loops | 1 | 10.00 | 10.0% | 2.0 | 0.500 |", self.page())
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        self.write([env, {**rung, "ladder": "tsm2"}], ["ladder-gemm-cpu"])
+        self.assertNotEqual(self.run_script().returncode, 0)
+
+    def test_a_wrong_application_has_no_table(self):
+        line = {"kind": "kmeans", "dtype": "f32", "n": 1024, "d": 4096, "status": "ok", "total_ms": 2.0, "product_ms": 1.0,
+                "assign_ms": 0.2, "update_ms": 0.6}
+        rows = [ENV, {**line, "contestant": "lanky"}, {**line, "contestant": "cublas", "total_ms": 3.0, "product_ms": 2.0}]
+        self.write(rows, ["kmeans"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f32, 1024 | 2 | 3 | **1.50** | 2.00 | 50%, 10%, 30%, 10% |  |", self.page())
+        rows[1]["status"] = "wrong"
+        self.write(rows, ["kmeans"])
+        self.assertNotEqual(self.run_script().returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -51,6 +51,7 @@ std::vector<Lines> by_case(std::span<const Json> lines) {
     cases.back().second.push_back(&line);
   }
   std::vector<Lines> all;
+  all.reserve(cases.size());
   for (auto& [key, its] : cases)
     all.push_back(std::move(its));
   return all;

@@ -57,8 +57,9 @@ Scene::Scene(bench::Session& session, const bench::CaseReport& report, std::stri
 }
 
 std::optional<double> Scene::time_of(const bench::Outcome& outcome) const {
-  const bench::Estimate* const time = report_.counted(outcome.timing);
-  return time == nullptr ? std::nullopt : std::optional(time->median_us);
+  if (const bench::Estimate* const time = report_.counted(outcome.timing)) return time->median_us;
+  // Whoever is far slower than all others has no graph.
+  return outcome.timing ? std::optional(outcome.timing->warm.median_us) : std::nullopt;
 }
 
 Json Scene::line(const bench::Outcome& outcome, const Rung& rung,
@@ -80,7 +81,8 @@ Json Scene::line(const bench::Outcome& outcome, const Rung& rung,
   const bench::Estimate* const floor = report_.counted(report_.floor);
   const double flops = report_.footprint.flops;
   line["us"] = number(us);
-  line["noise"] = us ? number(report_.counted(outcome.timing)->noise) : Json(nullptr);
+  const bench::Estimate* const counted = report_.counted(outcome.timing);
+  line["noise"] = counted != nullptr ? number(counted->noise) : Json(nullptr);
   line["setup_us"] = us ? number(outcome.setup_us) : Json(nullptr);
   line["transfer_us"] = number(transfer_us_);
   line["gflops"] = us ? number(flops / *us * 1e-3) : Json(nullptr);

@@ -145,7 +145,9 @@ template <class Index = std::int64_t>
 constexpr Index place_of_ratio(const Residuals& r, std::int64_t count) {
   const double ratio = r.value[1] / r.value[0];
   if (!finite(ratio) || ratio < 0 || ratio > 2) return -1;
-  return static_cast<Index>(ratio * static_cast<double>(count) + 0.5) - 1;
+  const double place = ratio * static_cast<double>(count);  // of the first, 1
+  const auto below = static_cast<Index>(place);
+  return place - static_cast<double>(below) < 0.5 ? below - 1 : below;
 }
 
 /// Whether one wrong element at a place of weight `w` explains both residuals, but for rounding.

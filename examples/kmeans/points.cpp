@@ -101,7 +101,7 @@ Table<T> read_npy(const std::string& path, std::ifstream& file) {
   file.seekg(0);
   char start[12] = {};
   file.read(start, 8);
-  const int version = start[6];
+  const int version = static_cast<unsigned char>(start[6]);
   if (!file || std::string_view(start, 6) != kMagic)
     fail(ErrorCode::parse, path, "is no .npy file");
   if (version < 1 || version > 3)

@@ -1,6 +1,7 @@
 #include "examples/solvers/program.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <lanky/dtype.hpp>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
@@ -38,23 +39,25 @@ Settings settings_of(const Options& options, const Device& device, double of_f64
 nlohmann::ordered_json result_line(const Report& report, const Options& options,
                                    const CsrMatrix<double>& a, const Stream& stream,
                                    const Outcome& outcome) {
-  nlohmann::ordered_json line = {{"kind", report.kind},
-                                 {"matrix", options.file.empty() ? options.generate : options.file},
-                                 {"rows", a.rows},
-                                 {"nnz", a.nnz()},
-                                 {"dtype", options.dtype},
-                                 {"contestant", outcome.product},
-                                 {"variant", outcome.variant},
-                                 {"graph", outcome.graph},
-                                 {"check", options.check},
-                                 {"iterations", outcome.progress.iterations},
-                                 {"converged", outcome.progress.state == State::converged},
-                                 {"us_per_iteration", outcome.us_per_iteration},
-                                 {"spmv_us", outcome.spmv_us},
-                                 {"setup_us", outcome.setup_us},
-                                 {"residual", outcome.residual},
-                                 {"device", stream.device().properties().name},
-                                 {"lanky", kVersion}};
+  nlohmann::ordered_json line = {
+      {"kind", report.kind},
+      {"matrix", options.file.empty() ? options.generate
+                                      : std::filesystem::path(options.file).filename().string()},
+      {"rows", a.rows},
+      {"nnz", a.nnz()},
+      {"dtype", options.dtype},
+      {"contestant", outcome.product},
+      {"variant", outcome.variant},
+      {"graph", outcome.graph},
+      {"check", options.check},
+      {"iterations", outcome.progress.iterations},
+      {"converged", outcome.progress.state == State::converged},
+      {"us_per_iteration", outcome.us_per_iteration},
+      {"spmv_us", outcome.spmv_us},
+      {"setup_us", outcome.setup_us},
+      {"residual", outcome.residual},
+      {"device", stream.device().properties().name},
+      {"lanky", kVersion}};
   line.update(report.fields);
   return line;
 }

@@ -1,5 +1,6 @@
 // lanky ladder: each step of the way from the naive product to the fastest, checked and timed.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -79,20 +80,32 @@ int print_ladders() {
   return kOk;
 }
 
-/// The lines of a ladder that an earlier run has written.
-std::vector<Json> read_lines(const std::string& path, const std::string& ladder) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, path + " cannot be opened");
+/// Of the ladder and the sizes asked for, if any are.
+bool is_wanted(const Json& line, const LadderOptions& options) {
+  if (line.value("kind", "") != "ladder") return false;
+  if (!options.ladder.empty() && line["ladder"] != options.ladder) return false;
+  for (const auto& [field, sizes] : {std::pair{"m", &options.m}, {"n", &options.n}}) {
+    if (!sizes->empty() && std::find(sizes->begin(), sizes->end(), line[field]) == sizes->end())
+      return false;
+  }
+  return true;
+}
+
+/// The lines that an earlier run has written.
+std::vector<Json> read_lines(const LadderOptions& options) {
+  std::ifstream file(options.from);
+  if (!file) throw Error(ErrorCode::io, options.from + " cannot be opened");
   std::vector<Json> lines;
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     const Json line = Json::parse(text, nullptr, false);
     if (line.is_discarded())
-      throw Error(ErrorCode::parse, path + ":" + std::to_string(number) + ": this is no JSON");
-    if (line.value("kind", "") == "ladder" && (ladder.empty() || line["ladder"] == ladder))
-      lines.push_back(line);
+      throw Error(ErrorCode::parse,
+                  options.from + ":" + std::to_string(number) + ": this is no JSON");
+    if (is_wanted(line, options)) lines.push_back(line);
   }
-  if (lines.empty()) throw Error(ErrorCode::parse, path + " holds no lines of such a ladder");
+  if (lines.empty())
+    throw Error(ErrorCode::parse, options.from + " holds no lines of such a ladder");
   return lines;
 }
 
@@ -108,8 +121,10 @@ Device device_of(const LadderOptions& options, bool on_gpu) {
 }
 
 bench::MeasureOptions timing_of(const LadderOptions& options) {
-  bench::MeasureOptions timing =
-      options.quick ? bench::MeasureOptions::quick() : bench::MeasureOptions();
+  const bool many = options.ladder == ladder::kSpmvLadder;  // contestants, and matrices as a rule
+  bench::MeasureOptions timing = options.quick ? bench::MeasureOptions::quick()
+                                 : many        ? bench::MeasureOptions::grid()
+                                               : bench::MeasureOptions();
   if (options.iterations > 0) {
     constexpr double kForever = 1e9;
     timing.min_rounds = timing.max_rounds = options.iterations;
@@ -194,7 +209,7 @@ void climb_all(bench::Session& session, const LadderOptions& options,
 int run_ladder(LadderOptions options) {
   if (options.ladder.empty() && options.from.empty()) return print_ladders();
   if (!options.from.empty()) {
-    write_plot(options, read_lines(options.from, options.ladder));
+    write_plot(options, read_lines(options));
     return kOk;
   }
   const ladder::GemmLadder* const ladder = ladder_of(options.ladder);
@@ -288,7 +303,7 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   command.add_flag("--quick", o.quick, "short timing: trust no third digit");
   command.add_option("--json", o.json, "append JSON lines to this file; - is standard output");
   command.add_option("--plot", o.plot, "draw the ladder as SVG; - is standard output");
-  command.add_option("--from", o.from, "draw the lines of this file, and measure nothing");
+  command.add_option("--from", o.from, "draw the lines of this file (of -M and -N, if given) and measure nothing");
   command.callback([options, &action] { action = [options] { return run_ladder(*options); }; });
 }
 
