@@ -303,7 +303,8 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   command.add_flag("--quick", o.quick, "short timing: trust no third digit");
   command.add_option("--json", o.json, "append JSON lines to this file; - is standard output");
   command.add_option("--plot", o.plot, "draw the ladder as SVG; - is standard output");
-  command.add_option("--from", o.from, "draw the lines of this file (of -M and -N, if given) and measure nothing");
+  command.add_option("--from", o.from,
+                     "draw the lines of this file (of -M and -N, if given) and measure nothing");
   command.callback([options, &action] { action = [options] { return run_ladder(*options); }; });
 }
 
