@@ -67,8 +67,9 @@ class Row:
         self.start, self.bandwidth, self.peak, self.granule = start, bandwidth, peak, granule
 
     def predict(self, sample):
-        return self.start + max(sample.memory / self.bandwidth,
-                                sample.arithmetics[self.granule] / self.peak)
+        memory = sample.memory / self.bandwidth
+        arithmetic = sample.arithmetics[self.granule] / self.peak
+        return self.start + (memory if memory > arithmetic else arithmetic)  # max() takes twice as long
 
     def error(self, sample):
         return abs(self.predict(sample) / sample.measured - 1)
@@ -79,12 +80,15 @@ class Row:
     def mean_error(self, samples):
         return statistics.fmean(self.error(s) for s in samples)
 
-    def loss(self, samples):
-        """Held loosely to plausible shares, for kernels whose points do not tell one of them."""
+    def loss(self, samples, least=math.inf):
+        """Held loosely to plausible shares, for kernels whose points do not tell one of them. Infinite where it
+        exceeds `least`, without a look at the rest."""
         total = 1e-3 * (math.log(self.bandwidth / 0.9) ** 2 + math.log(self.peak / 0.7) ** 2)
         for sample in samples:
             off = abs(math.log(self.predict(sample) / sample.measured))
             total += off * off if off < OUTLIER else OUTLIER * OUTLIER + 0.1 * (off - OUTLIER)
+            if total > least:
+                return math.inf
         return total
 
     def rounded(self):
@@ -106,7 +110,7 @@ def descend(row, samples):
         for field in ("start", "bandwidth", "peak"):
             for factor in (1 + step, 1 / (1 + step)):
                 other = row.changed(field, factor)
-                loss = other.loss(samples)
+                loss = other.loss(samples, best)
                 if loss < best - 1e-9:
                     row, best, improved = other, loss, True
         if not improved:

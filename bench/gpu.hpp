@@ -67,6 +67,8 @@ void copy(const Stream& stream, void* target, const void* source, std::int64_t b
 /// Multiply-adds per second, times two, that the SMs reach on registers alone: of tensor cores
 /// (mma.sync) or CUDA cores, whichever is faster in this arithmetic. tf32x3: a third of tf32's.
 double peak_flops(const Stream& stream, const GemmType& type);
+/// The same of CUDA cores alone, in IEEE arithmetic; f64 or f32.
+double cuda_core_flops(const Stream& stream, DType dtype);
 
 /// Memory of cudaMallocAsync, which lanky's is: begins to watch how much is in use; the most that
 /// was, beyond what is in use now. Both wait for the stream.

@@ -1,5 +1,6 @@
 """Results as the scripts beside this one read them: the lines of files, and points made of them."""
 
+import functools
 import glob
 import json
 import math
@@ -105,6 +106,7 @@ def relative(path):
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
+@functools.cache
 def read_lines(pattern):
     """(env lines, result lines) of a file or a glob, later results in place of earlier ones."""
     paths = sorted(pathlib.Path(p) for p in glob.glob(str(ROOT / pattern)))

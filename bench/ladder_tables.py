@@ -4,14 +4,7 @@ readme_tables.py writes and checks them. Each function takes the lines of a file
 """
 
 from jsonl import DTYPES, ResultsError, geometric_mean
-
-
-def row(cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
-
-
-def heading(names):
-    return row(names) + row(["---"] + ["---:"] * (len(names) - 1))
+from markdown import heading, row
 
 
 def size(value):

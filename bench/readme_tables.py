@@ -24,6 +24,7 @@ import spmv_targets
 import targets
 from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
                    points_of, read_lines, wide)
+from markdown import heading, row
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
@@ -53,14 +54,6 @@ def cell(point):
     speedup, share = point.speedup(), point.share()
     ratio = f"{speedup:.2f}" if speedup else "-"
     return f"{ratio} ({share:.0%})" if share else ratio
-
-
-def row(cells):
-    return "| " + " | ".join(cells) + " |\n"
-
-
-def heading(names):
-    return row(names) + row(["---"] + ["---:"] * (len(names) - 1))
 
 
 def case_table(cases, kind):

@@ -14,6 +14,7 @@
 #include "examples/kmeans/kmeans.hpp"
 #include "examples/kmeans/points.hpp"
 #include "examples/kmeans/program.hpp"
+#include "examples/support/npy.hpp"
 #include "support/executor.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -487,7 +488,7 @@ TEST(KMeansProgram, WritesWhatItFound) {
   options.centers = directory.path() / "centers.npy";
   options.labels = directory.path() / "labels.npy";
   options.json = directory.path() / "lines.jsonl";
-  EXPECT_TRUE(run_program(options));
+  EXPECT_TRUE(run_kmeans(options));
   const Table<float> centers = read_points<float>(options.centers);
   EXPECT_EQ(centers.rows, 3);
   EXPECT_EQ(centers.cols, 6);
@@ -498,7 +499,7 @@ TEST(KMeansProgram, WritesWhatItFound) {
   options.kmeans.clusters = 1;
   options.centers.clear();
   options.labels.clear();
-  EXPECT_TRUE(run_program(options));
+  EXPECT_TRUE(run_kmeans(options));
   std::ifstream lines(options.json);
   std::string line;
   std::vector<nlohmann::json> records;
@@ -515,7 +516,7 @@ TEST(KMeansProgram, WritesWhatItFound) {
   EXPECT_EQ(records[1]["n"], 3);
 
   options.compare = true;  // there is no cuBLAS on the CPU
-  EXPECT_THROW(run_program(options), Error);
+  EXPECT_THROW(run_kmeans(options), Error);
 }
 
 TEST(KMeansProgram, ComparesWithCublas) {
@@ -530,7 +531,7 @@ TEST(KMeansProgram, ComparesWithCublas) {
     options.compare = true;
     options.rounds = 1;
     options.json = directory.path() / "lines.jsonl";
-    EXPECT_TRUE(run_program(options));
+    EXPECT_TRUE(run_kmeans(options));
   }
   const std::string lines = testing::content(directory.path() / "lines.jsonl");
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 4);

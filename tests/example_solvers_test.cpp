@@ -16,8 +16,8 @@
 #include "examples/solvers/links.hpp"
 #include "examples/solvers/matrix.hpp"
 #include "examples/solvers/power_iterations.hpp"
-#include "examples/solvers/random.hpp"
 #include "examples/solvers/vector_file.hpp"
+#include "examples/support/uniform.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
 #include "support/program.hpp"
@@ -60,7 +60,7 @@ CsrMatrix<double> stencil(const char* spec = "stencil27:9") {
 std::vector<double> known_solution(std::int64_t n) {
   std::vector<double> x;
   for (std::int64_t i = 0; i < n; ++i)
-    x.push_back(random_number(static_cast<std::uint64_t>(i)));
+    x.push_back(2 * uniform(1, i) - 1);
   return x;
 }
 
@@ -115,8 +115,8 @@ CsrMatrix<double> random_graph(std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     if (i % 3 == 1) continue;
     for (std::int64_t k = 0; k < 1 + i % 5; ++k) {
-      const double draw = random_number(static_cast<std::uint64_t>(i * 100 + k));
-      const auto to = static_cast<std::int64_t>((draw + 1) / 2 * static_cast<double>(n - 1));
+      const double draw = uniform(1, i * 100 + k);
+      const auto to = static_cast<std::int64_t>(draw * static_cast<double>(n - 1));
       entries[{i, to}] = 7;  // whatever the value
     }
     if (i % 4 == 0) entries[{i, i}] = -1;

@@ -60,6 +60,9 @@ void copy(const Stream& /*stream*/, void* /*target*/, const void* /*source*/,
 double peak_flops(const Stream& /*stream*/, const GemmType& /*type*/) {
   absent();
 }
+double cuda_core_flops(const Stream& /*stream*/, DType /*dtype*/) {
+  absent();
+}
 void watch_memory(const Stream& /*stream*/) {
   absent();
 }

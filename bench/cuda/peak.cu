@@ -97,6 +97,10 @@ __global__ void __launch_bounds__(kThreads)
   if (total == -1) *never = total;
 }
 
+unsigned resident_blocks(const Stream& stream) {
+  return static_cast<unsigned>(2 * stream.device().properties().multiprocessors);
+}
+
 /// Flops per second of launch(repeats), which computes `flops` per repeat, the best of a few.
 template <class Launch>
 double best_rate(const Stream& stream, double flops, Launch launch) {
@@ -152,9 +156,15 @@ double f64_rate(const Stream& stream, unsigned blocks) {
 
 }  // namespace
 
+double cuda_core_flops(const Stream& stream, DType dtype) {
+  const DeviceGuard device(stream.device().index());
+  const unsigned blocks = resident_blocks(stream);
+  return dtype == DType::f64 ? fma_rate<double>(stream, blocks) : fma_rate<float>(stream, blocks);
+}
+
 double peak_flops(const Stream& stream, const GemmType& type) {
   const DeviceGuard device(stream.device().index());
-  const auto blocks = static_cast<unsigned>(2 * stream.device().properties().multiprocessors);
+  const unsigned blocks = resident_blocks(stream);
   switch (type.in) {
     case DType::f64:
     case DType::c128:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "bench/draw.hpp"
@@ -16,10 +17,8 @@ namespace lanky::ladder {
 
 namespace {
 
-constexpr int kSteps = 4096;   // of a chain whose links take one latency each
-constexpr int kSpacing = 32;   // 32-bit words from one link of a chase to the next: a line each
-constexpr int kThreads = 512;  // of a block that shows the arithmetic peak
-constexpr int kChains = 8;     // independent sums of a thread there
+constexpr int kSteps = 4096;  // of a chain whose links take one latency each
+constexpr int kSpacing = 32;  // 32-bit words from one link of a chase to the next: a line each
 
 /// One thread: follows next[] from `place` [1] on, each load waiting for the one before, and leaves
 /// there where it came to. clocks [1].
@@ -45,26 +44,6 @@ __global__ void fma_chain_kernel(T factor, std::int64_t* clocks) {
     sum = sum * factor + factor;
   const std::int64_t end = clock64();
   *clocks = sum == T(-1) ? 0 : end - begin;
-}
-
-/// All threads: kChains independent chains of kSteps FMAs each.
-template <class T>
-__global__ void __launch_bounds__(kThreads) fma_rate_kernel(T factor, T* never) {
-  T sums[kChains];
-#pragma unroll
-  for (int c = 0; c < kChains; ++c)
-    sums[c] = static_cast<T>(threadIdx.x + c);
-#pragma unroll 16
-  for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-    for (int c = 0; c < kChains; ++c)
-      sums[c] = sums[c] * factor + factor;
-  }
-  T total = 0;
-#pragma unroll
-  for (int c = 0; c < kChains; ++c)
-    total += sums[c];
-  if (total == T(-1)) *never = total;
 }
 
 /// Clocks per step: the second of two launches, since the first loads the kernel.
@@ -95,26 +74,6 @@ Buffer<std::uint32_t> chase(const Stream& stream) {
   for (std::size_t i = 0; i < order.size(); ++i)
     next[std::size_t{order[i]} * kSpacing] = order[(i + 1) % order.size()] * kSpacing;
   return Buffer<std::uint32_t>::from(stream, next);
-}
-
-template <class T>
-double fma_flops(const Stream& stream, int multiprocessors) {
-  const Buffer<T> never(stream, 1);
-  const auto blocks = static_cast<unsigned>(4 * multiprocessors);
-  double best = 0;
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    Event start(stream.device());
-    Event end(stream.device());
-    start.record(stream);
-    const device::LaunchScope scope(stream);
-    fma_rate_kernel<T><<<blocks, kThreads, 0, stream.native()>>>(T(0), never.data());
-    scope.check("fma_rate_kernel");
-    end.record(stream);
-    end.synchronize();
-    const double flops = 2.0 * kChains * kSteps * kThreads * blocks;
-    best = std::max(best, flops / (Event::elapsed_ms(start, end) * 1e-3));
-  }
-  return best;
 }
 
 }  // namespace
@@ -148,8 +107,7 @@ Tsm2Card measure_card(bench::Session& session, DType dtype) {
       fma_chain_kernel<<<1, 1, 0, stream.native()>>>(0.0F, clocks);
     }
   });
-  card.flops_per_second = wide ? fma_flops<double>(stream, card.multiprocessors)
-                               : fma_flops<float>(stream, card.multiprocessors);
+  card.flops_per_second = bench::gpu::cuda_core_flops(stream, dtype);
   card.clock_hz = bench::gpu::sm_clock_mhz(stream) * 1e6;
   return card;
 }

@@ -72,6 +72,10 @@ const std::vector<GemmLadder>& gemm_ladders() {
 std::vector<Json> climb(bench::Session& session, const GemmLadder& ladder,
                         const bench::GemmCase& gemm, Settings settings,
                         const ClimbOptions& options) {
+  if (const DType dtype = gemm.type.in; dtype != DType::f32 && dtype != DType::f64) {
+    throw Error(ErrorCode::unsupported,
+                concat("ladder ", ladder.name, ": f32 or f64, not ", bench::name(gemm.type)));
+  }
   if (ladder.rungs == tsm2_rungs && !settings.card)
     settings.card = measure_card(session, gemm.type.in);
   std::vector<GemmRung> rungs = ladder.rungs(gemm, settings);

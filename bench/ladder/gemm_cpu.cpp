@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bench/ladder/ladder.hpp"
-#include "core/text.hpp"
 
 namespace lanky::ladder {
 
@@ -168,15 +167,7 @@ std::vector<GemmRung> rung_list() {
 }  // namespace
 
 std::vector<GemmRung> gemm_cpu_rungs(const bench::GemmCase& gemm) {
-  switch (gemm.type.in) {
-    case DType::f32:
-      return rung_list<float>();
-    case DType::f64:
-      return rung_list<double>();
-    default:
-      throw Error(ErrorCode::unsupported,
-                  concat("ladder gemm-cpu: f32 or f64, not ", bench::name(gemm.type)));
-  }
+  return gemm.type.in == DType::f64 ? rung_list<double>() : rung_list<float>();
 }
 
 }  // namespace lanky::ladder

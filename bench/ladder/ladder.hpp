@@ -42,6 +42,8 @@ struct GemmRung {
   std::optional<Math> math{};  // where it is not IEEE's
 };
 
+// The rungs of a ladder, for a case in f32 or f64.
+
 /// C = A B on the CPU, row-major: three loops, up to OpenBLAS.
 std::vector<GemmRung> gemm_cpu_rungs(const bench::GemmCase& gemm);
 

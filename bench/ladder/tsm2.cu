@@ -318,15 +318,8 @@ std::vector<GemmRung> rung_list(const bench::GemmCase& gemm, const Settings& set
 }  // namespace
 
 std::vector<GemmRung> tsm2_rungs(const bench::GemmCase& gemm, const Settings& settings) {
-  switch (gemm.type.in) {
-    case DType::f32:
-      return rung_list<float>(gemm, settings);
-    case DType::f64:
-      return rung_list<double>(gemm, settings);
-    default:
-      throw Error(ErrorCode::unsupported,
-                  concat("ladder tsm2: f32 or f64, not ", bench::name(gemm.type)));
-  }
+  return gemm.type.in == DType::f64 ? rung_list<double>(gemm, settings)
+                                    : rung_list<float>(gemm, settings);
 }
 
 }  // namespace lanky::ladder

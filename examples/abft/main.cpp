@@ -1,14 +1,14 @@
 // abft: a dense product that finds and corrects a wrong element of its result. Faults at random,
 // and what protection takes. `abft --help` lists the options, docs/applications.md the output.
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <lanky/dtype.hpp>
 #include <string>
 #include <vector>
 
 #include "examples/abft/times.hpp"
 #include "examples/abft/trials.hpp"
+#include "examples/support/command_line.hpp"
+#include "examples/support/device.hpp"
 #include "examples/support/json_lines.hpp"
 
 namespace {
@@ -149,11 +149,9 @@ bool run(const lanky::Stream& stream, const Options& options, const std::string&
 }
 
 bool run_all(Options options) {
-  const lanky::Device device =
-      options.device.empty() ? lanky::Device::best() : lanky::Device::parse(options.device);
-  const lanky::Stream stream(device);
+  const lanky::Stream stream(lanky::examples::device_of(options.device));
   for (std::int64_t* extent : {&options.trials.m, &options.trials.n, &options.trials.k}) {
-    if (*extent == 0) *extent = device.is_cuda() ? 1024 : 256;
+    if (*extent == 0) *extent = stream.device().is_cuda() ? 1024 : 256;
   }
   bool good = true;
   for (const std::string& dtype : options.dtypes)
@@ -167,7 +165,7 @@ bool run_all(Options options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("A matrix product that finds and corrects a wrong element of its result");
+  CLI::App app("A matrix product that finds and corrects a wrong element of its result", "abft");
   app.add_option("--device", options.device, "cpu, cuda or cuda:N (a GPU where there is one)");
   app.add_option("--dtype", options.dtypes, "f64, f32 or both")
       ->delimiter(',')
@@ -188,11 +186,5 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--json", options.json, "append results as JSON lines to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run_all(options) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "abft: %s\n", error.what());
-    return 2;
-  }
+  return lanky::examples::run_program(app, argc, argv, [&] { return run_all(options); });
 }

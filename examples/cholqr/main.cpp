@@ -1,13 +1,13 @@
 // cholqr: A = Q R of tall matrices by CholeskyQR2, beside cuSOLVER's Householder factorization.
 // `cholqr --help` lists the options, docs/applications.md the output.
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <lanky/dtype.hpp>
 #include <string>
 #include <vector>
 
 #include "examples/cholqr/measure.hpp"
+#include "examples/support/command_line.hpp"
+#include "examples/support/device.hpp"
 #include "examples/support/json_lines.hpp"
 
 namespace {
@@ -70,11 +70,9 @@ bool run(const lanky::Stream& stream, const Options& options, const std::string&
 }
 
 bool run_all(const Options& options) {
-  const lanky::Device device =
-      options.device.empty() ? lanky::Device::best() : lanky::Device::parse(options.device);
-  const lanky::Stream stream(device);
+  const lanky::Stream stream(lanky::examples::device_of(options.device));
   std::vector<std::int64_t> all_rows = options.rows;
-  if (all_rows.empty()) all_rows = {device.is_cuda() ? 1'000'000 : 20'000};
+  if (all_rows.empty()) all_rows = {stream.device().is_cuda() ? 1'000'000 : 20'000};
   bool good = true;
   for (const std::string& dtype : options.dtypes) {
     for (const std::int64_t m : all_rows) {
@@ -95,7 +93,7 @@ bool run_all(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("A = Q R of a tall matrix by CholeskyQR2");
+  CLI::App app("A = Q R of a tall matrix by CholeskyQR2", "cholqr");
   app.add_option("--device", options.device, "cpu, cuda or cuda:N (a GPU where there is one)");
   app.add_option("--dtype", options.dtypes, "f64, f32 or both")
       ->delimiter(',')
@@ -115,11 +113,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.tall.seed)->capture_default_str();
   app.add_option("--json", options.json, "append results as JSON lines to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run_all(options) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cholqr: %s\n", error.what());
-    return 2;
-  }
+  return lanky::examples::run_program(app, argc, argv, [&] { return run_all(options); });
 }

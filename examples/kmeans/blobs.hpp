@@ -4,15 +4,9 @@
 
 #include <cstdint>
 
-namespace lanky::examples {
+#include "examples/support/uniform.hpp"
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA '14).
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
+namespace lanky::examples {
 
 struct Blobs {
   std::int64_t rows = 0;

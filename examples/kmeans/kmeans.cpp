@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "examples/support/timing.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples {
 
@@ -17,11 +18,6 @@ template <class T>
 std::int64_t padded(std::int64_t cols) {
   constexpr std::int64_t kWord = 16 / sizeof(T);
   return (cols + kWord - 1) / kWord * kWord;
-}
-
-/// Number `index` of the sequence of a seed, in [0, 1).
-double draw(std::uint64_t seed, std::uint64_t index) {
-  return static_cast<double>(mix(mix(seed) + index) >> 11) * 0x1p-53;
 }
 
 /// A row, drawn in proportion to its distance; where all are 0, the first that is not yet taken.
@@ -125,9 +121,9 @@ KMeans<T>::KMeans(const Stream& stream, Matrix<T> points, std::int64_t cols, KMe
 template <class T>
 const std::vector<std::int64_t>& KMeans<T>::choose_starts() {
   starts_.clear();
-  std::uint64_t turn = 0;
+  std::int64_t turn = 0;
   const auto any_row = [&] {
-    return static_cast<std::int64_t>(draw(options_.seed, turn++) * static_cast<double>(n_));
+    return static_cast<std::int64_t>(uniform(options_.seed, turn++) * static_cast<double>(n_));
   };
   starts_.push_back(any_row());
   std::vector<double> distances(static_cast<std::size_t>(n_),
@@ -141,7 +137,7 @@ const std::vector<std::int64_t>& KMeans<T>::choose_starts() {
     }
     const MatrixView<const T> x = points_.view();
     steps_->approach(x, x.data + starts_.back() * x.ld, distances_.data());
-    starts_.push_back(draw_row(distances_.to_host(), starts_, draw(options_.seed, turn++)));
+    starts_.push_back(draw_row(distances_.to_host(), starts_, uniform(options_.seed, turn++)));
   }
   return starts_;
 }

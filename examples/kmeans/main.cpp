@@ -1,28 +1,13 @@
 // kmeans: the command line.
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
-#include <lanky/error.hpp>
 #include <lanky/version.hpp>
 
 #include "examples/kmeans/program.hpp"
+#include "examples/support/command_line.hpp"
 
-namespace {
-
-/// As docs/applications.md lists them.
-int exit_code(lanky::ErrorCode code) {
-  switch (code) {
-    case lanky::ErrorCode::no_device:
-      return 4;
-    case lanky::ErrorCode::out_of_memory:
-    case lanky::ErrorCode::device:
-      return 5;
-    default:
-      return 3;
-  }
-}
-
-int run(CLI::App& app, int argc, char** argv) {
+int main(int argc, char** argv) {
+  CLI::App app("Groups points into k clusters by Lloyd's algorithm, on a GPU or the CPU.",
+               "kmeans");
   lanky::examples::ProgramOptions options;
   std::vector<std::int64_t> generated;
   std::string init = "k-means++";
@@ -65,33 +50,16 @@ int run(CLI::App& app, int argc, char** argv) {
   app.add_option("--labels", options.labels, "Write each point's cluster: OUT.npy");
   app.add_option("--centers", options.centers, "Write the centers: OUT.npy");
   app.add_option("--json", options.json, "Append results as JSON lines to this file");
-  app.parse(argc, argv);
-  if (options.input.empty() && generated.empty())
-    throw CLI::RequiredError("a file of points, or --generate,");
-  if (!generated.empty()) {
-    options.blobs.rows = generated[0];
-    options.blobs.cols = generated[1];
-    if (generated.size() > 2) options.blobs.clusters = generated[2];
-  }
-  options.blobs.seed = kmeans.seed;
-  if (init == "random") kmeans.init = lanky::examples::Init::random;
-  return lanky::examples::run_program(options) ? 0 : 1;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Groups points into k clusters by Lloyd's algorithm, on a GPU or the CPU.");
-  try {
-    return run(app, argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int status = app.exit(e);
-    return status == 0 ? 0 : 2;
-  } catch (const lanky::Error& e) {
-    std::fprintf(stderr, "kmeans: %s\n", e.what());
-    return exit_code(e.code());
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "kmeans: %s\n", e.what());
-    return 5;
-  }
+  return lanky::examples::run_program(app, argc, argv, [&] {
+    if (options.input.empty() && generated.empty())
+      throw CLI::RequiredError("a file of points, or --generate,");
+    if (!generated.empty()) {
+      options.blobs.rows = generated[0];
+      options.blobs.cols = generated[1];
+      if (generated.size() > 2) options.blobs.clusters = generated[2];
+    }
+    options.blobs.seed = kmeans.seed;
+    if (init == "random") kmeans.init = lanky::examples::Init::random;
+    return lanky::examples::run_kmeans(options);
+  });
 }

@@ -1,21 +1,17 @@
 #include "examples/kmeans/points.hpp"
 
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <lanky/error.hpp>
-#include <limits>
 #include <string_view>
+
+#include "examples/support/npy.hpp"
 
 namespace lanky::examples {
 
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "files are read and written as they are");
-
-constexpr std::string_view kMagic = "\x93NUMPY";
 
 /// What the header of an .npy file says.
 struct NpyHeader {
@@ -102,7 +98,7 @@ Table<T> read_npy(const std::string& path, std::ifstream& file) {
   char start[12] = {};
   file.read(start, 8);
   const int version = static_cast<unsigned char>(start[6]);
-  if (!file || std::string_view(start, 6) != kMagic)
+  if (!file || std::string_view(start, 6) != kNpyMagic)
     fail(ErrorCode::parse, path, "is no .npy file");
   if (version < 1 || version > 3)
     fail(ErrorCode::unsupported, path, "is of version " + std::to_string(version) + " of .npy");
@@ -194,31 +190,7 @@ Table<T> read_points(const std::string& path) {
   return table;
 }
 
-template <class T>
-void write_npy(const std::string& path, const std::vector<T>& values, std::int64_t rows,
-               std::int64_t cols) {
-  const std::string type =
-      (std::numeric_limits<T>::is_integer ? "<i" : "<f") + std::to_string(sizeof(T));
-  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(rows) + "," + (cols > 0 ? std::to_string(cols) : "") + "), }";
-  constexpr std::size_t kAlignment = 64;  // of the data, the format asks for it
-  const std::size_t ends = kMagic.size() + 4 + header.size() + 1;
-  header.append((kAlignment - ends % kAlignment) % kAlignment, ' ').append("\n");
-  const auto length = static_cast<std::uint16_t>(header.size());
-  std::ofstream file(path, std::ios::binary);
-  file << kMagic << '\x01' << '\0';
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file << header;
-  file.write(reinterpret_cast<const char*>(values.data()),
-             static_cast<std::streamsize>(values.size() * sizeof(T)));
-  if (!file.flush()) fail(ErrorCode::io, path, "cannot be written");
-}
-
 template Table<float> read_points(const std::string&);
 template Table<double> read_points(const std::string&);
-template void write_npy(const std::string&, const std::vector<float>&, std::int64_t, std::int64_t);
-template void write_npy(const std::string&, const std::vector<double>&, std::int64_t, std::int64_t);
-template void write_npy(const std::string&, const std::vector<std::int32_t>&, std::int64_t,
-                        std::int64_t);
 
 }  // namespace lanky::examples

@@ -21,10 +21,4 @@ struct Table {
 template <class T>
 Table<T> read_points(const std::string& path);
 
-/// Writes an .npy file of float, double or int32 numbers: [rows, cols], or [rows] where `cols` is
-/// 0. Throws Error(io).
-template <class T>
-void write_npy(const std::string& path, const std::vector<T>& values, std::int64_t rows,
-               std::int64_t cols = 0);
-
 }  // namespace lanky::examples

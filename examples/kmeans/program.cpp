@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "examples/kmeans/judge.hpp"
+#include "examples/support/device.hpp"
 #include "examples/support/json_lines.hpp"
+#include "examples/support/npy.hpp"
 
 namespace lanky::examples {
 
@@ -84,7 +86,7 @@ bool all_right(std::vector<Contestant<T>>& contestants, std::int64_t rows, std::
 
 template <class T>
 bool run_in(const ProgramOptions& options) {
-  const Stream stream(options.device.empty() ? Device::best() : Device::parse(options.device));
+  const Stream stream(device_of(options.device));
   const Device device = stream.device();
   Table<T> table;
   if (!options.input.empty()) table = read_points<T>(options.input);
@@ -164,7 +166,7 @@ bool run_in(const ProgramOptions& options) {
 
 }  // namespace
 
-bool run_program(const ProgramOptions& options) {
+bool run_kmeans(const ProgramOptions& options) {
   return options.dtype == "f32" ? run_in<float>(options) : run_in<double>(options);
 }
 

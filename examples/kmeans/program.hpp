@@ -25,6 +25,6 @@ struct ProgramOptions {
 };
 
 /// Runs and prints; false where a result did not pass its check. Throws Error.
-bool run_program(const ProgramOptions& options);
+bool run_kmeans(const ProgramOptions& options);
 
 }  // namespace lanky::examples

@@ -4,7 +4,8 @@
 #include "examples/solvers/command_line.hpp"
 #include "examples/solvers/conjugate_gradients.hpp"
 #include "examples/solvers/matrix.hpp"
-#include "examples/solvers/random.hpp"
+#include "examples/support/device.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::solvers {
 
@@ -18,9 +19,10 @@ struct CgOptions : Options {
 
 /// Numbers in [-1, 1).
 std::vector<double> known_solution(std::int64_t n) {
+  constexpr std::uint64_t kSeed = 1;
   std::vector<double> x;
   for (std::int64_t i = 0; i < n; ++i)
-    x.push_back(random_number(static_cast<std::uint64_t>(i)));
+    x.push_back(2 * uniform(kSeed, i) - 1);
   return x;
 }
 
@@ -66,7 +68,7 @@ bool run_cg(const CgOptions& options, const CsrMatrix<double>& a, const Stream& 
 }
 
 bool run(const CgOptions& options) {
-  const Device device = device_of(options);
+  const Device device = device_of(options.device);
   CsrMatrix<double> a = load(options);
   check_square(a, "CG");
   if (options.shift != 0) {
@@ -94,5 +96,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--laplacian", options.shift,
                  "solve with the Laplacian of the matrix's graph, so much added to its diagonal");
-  return run_program(app, argc, argv, [&] { return run(options); });
+  return lanky::examples::run_program(app, argc, argv, [&] { return run(options); });
 }

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
-#include <functional>
-#include <lanky/error.hpp>
 
 #include "examples/solvers/program.hpp"
+#include "examples/support/command_line.hpp"
 
 namespace lanky::examples::solvers {
 
@@ -38,19 +35,6 @@ inline void add_options(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "append results as JSON lines to this file");
   app.add_option("-o,--output", options.output, "write the vector: NAME.npy, otherwise text");
   app.add_flag("-v,--verbose", options.verbose, "a line for each look at the progress");
-}
-
-/// Parses and runs. 0: all right, 1: not converged, 2: wrong usage, 3: an error, which is printed.
-inline int run_program(CLI::App& app, int argc, char** argv, const std::function<bool()>& run) {
-  try {
-    app.parse(argc, argv);
-    return run() ? 0 : 1;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
-    return 3;
-  }
 }
 
 }  // namespace lanky::examples::solvers

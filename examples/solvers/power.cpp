@@ -6,6 +6,7 @@
 #include "examples/solvers/command_line.hpp"
 #include "examples/solvers/matrix.hpp"
 #include "examples/solvers/power_iterations.hpp"
+#include "examples/support/device.hpp"
 
 namespace lanky::examples::solvers {
 
@@ -73,7 +74,7 @@ bool run_eigenvalue(const PowerOptions& options, const CsrMatrix<double>& a, con
 }
 
 bool run(const PowerOptions& options) {
-  const Device device = device_of(options);
+  const Device device = device_of(options.device);
   const CsrMatrix<double> a = load(options);
   const Stream stream(device);
   const bool f32 = options.dtype == "f32";
@@ -96,5 +97,5 @@ int main(int argc, char** argv) {
   app.add_option("--damping", options.damping, "share of steps that follow links")
       ->capture_default_str();
   app.add_flag("--eigenvalue", options.eigenvalue, "the dominant eigenvalue instead of PageRank");
-  return run_program(app, argc, argv, [&] { return run(options); });
+  return lanky::examples::run_program(app, argc, argv, [&] { return run(options); });
 }

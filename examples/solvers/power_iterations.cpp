@@ -6,7 +6,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "examples/solvers/random.hpp"
+#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::solvers {
 
@@ -24,14 +24,16 @@ PageRankScalars pagerank_begin(const Links& links, double tolerance) {
   return scalars;
 }
 
-/// In (0.5, 1.5), of norm 1.
+/// Numbers in [0.5, 1.5), scaled to a norm of 1.
 template <class T>
 std::vector<T> first_vector(std::int64_t n) {
+  constexpr std::uint64_t kSeed = 1;
   std::vector<double> values(static_cast<std::size_t>(n));
   double squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = 1 + 0.5 * random_number(i);
-    squares += values[i] * values[i];
+  std::int64_t index = 0;
+  for (double& value : values) {
+    value = 0.5 + uniform(kSeed, index++);
+    squares += value * value;
   }
   std::vector<T> vector;
   vector.reserve(values.size());

@@ -20,10 +20,6 @@ CsrMatrix<double> load(const Options& options) {
                               : io::read_csr<double>(options.file);
 }
 
-Device device_of(const Options& options) {
-  return options.device.empty() ? Device::best() : Device::parse(options.device);
-}
-
 Settings settings_of(const Options& options, const Device& device, double of_f64, double of_f32) {
   Settings settings;
   settings.product = options.product;

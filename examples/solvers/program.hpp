@@ -33,8 +33,6 @@ struct Options {
 /// io::read_csr and io::generate throw.
 CsrMatrix<double> load(const Options& options);
 
-Device device_of(const Options& options);
-
 /// `of_f64` and `of_f32` are tolerances where none is given.
 Settings settings_of(const Options& options, const Device& device, double of_f64, double of_f32);
 

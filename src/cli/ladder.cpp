@@ -17,6 +17,7 @@
 #include "bench/spmv_matrix.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
 #include "cli/sources.hpp"
 
 namespace lanky::cli {
@@ -181,12 +182,21 @@ void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
   if (!options.plot.empty()) report::write_whole(options.plot, ladder::plot(lines));
 }
 
+/// On a terminal: that a case has begun, since three loops on a CPU may take minutes.
+void announce(const bench::GemmCase& gemm) {
+  if (!Progress::possible()) return;
+  std::fprintf(stderr, "measuring %lld x %lld x %lld (m, n, k), %s\n",
+               static_cast<long long>(gemm.m), static_cast<long long>(gemm.n),
+               static_cast<long long>(gemm.k), std::string(bench::name(gemm.type)).c_str());
+}
+
 /// Measures what was asked for, case by case.
 void climb_all(bench::Session& session, const LadderOptions& options,
                const ladder::GemmLadder* ladder,
                const std::function<void(const std::vector<Json>&)>& add) {
   if (ladder != nullptr) {
     for (const bench::GemmCase& gemm : cases_of(options, *ladder)) {
+      announce(gemm);
       std::vector<Json> lines =
           ladder::climb(session, *ladder, gemm, options.settings, options.climb);
       if (options.profile) {

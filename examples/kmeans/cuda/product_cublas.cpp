@@ -1,19 +1,13 @@
 #include <cublas_v2.h>
-#include <cuda_runtime_api.h>
 
-#include <lanky/error.hpp>
 #include <type_traits>
 
 #include "examples/kmeans/product.hpp"
+#include "examples/support/cuda_status.hpp"
 
 namespace lanky::examples {
 
 namespace {
-
-void check_cublas(cublasStatus_t status, const char* what) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw Error(ErrorCode::device, std::string(what) + ": " + cublasGetStatusString(status));
-}
 
 struct HandleDestroyer {
   void operator()(cublasContext* handle) const { cublasDestroy(handle); }
@@ -23,12 +17,11 @@ template <class T>
 class CublasProduct final : public Product<T> {
  public:
   explicit CublasProduct(const Stream& stream) {
-    if (cudaSetDevice(stream.device().index()) != cudaSuccess)
-      throw Error(ErrorCode::device, "cudaSetDevice failed for " + stream.device().name());
+    check_cuda(cudaSetDevice(stream.device().index()), "cudaSetDevice");
     cublasHandle_t handle = nullptr;
-    check_cublas(cublasCreate(&handle), "cublasCreate");
+    check_vendor(cublasCreate(&handle), "cublasCreate");
     handle_.reset(handle);
-    check_cublas(cublasSetStream(handle, stream.native()), "cublasSetStream");
+    check_vendor(cublasSetStream(handle, stream.native()), "cublasSetStream");
   }
 
   // cuBLAS counts by columns, where products^T [k, n] = -2 centers x^T.
@@ -38,7 +31,7 @@ class CublasProduct final : public Product<T> {
     constexpr cudaDataType kType = kWide ? CUDA_R_64F : CUDA_R_32F;
     const T alpha = -2;
     const T beta = 0;
-    check_cublas(
+    check_vendor(
         cublasGemmEx_64(handle_.get(), CUBLAS_OP_T, CUBLAS_OP_N, centers.rows, x.rows, x.cols,
                         &alpha, centers.data, kType, centers.ld, x.data, kType, x.ld, &beta,
                         products.data, kType, products.ld,
@@ -47,7 +40,7 @@ class CublasProduct final : public Product<T> {
   }
   std::string explain() const override {
     int version = 0;
-    check_cublas(cublasGetVersion(handle_.get(), &version), "cublasGetVersion");
+    check_vendor(cublasGetVersion(handle_.get(), &version), "cublasGetVersion");
     return "cublasGemmEx of cuBLAS " + std::to_string(version) + "\n";
   }
 

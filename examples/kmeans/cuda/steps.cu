@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <lanky/buffer.hpp>
-#include <lanky/error.hpp>
-#include <string>
 
 #include "examples/kmeans/steps.hpp"
+#include "examples/support/cuda_status.hpp"
 
 namespace lanky::examples {
 
@@ -18,13 +17,6 @@ constexpr int kAssignRows = 256;     // of a block of assign_kernel, a thread ea
 constexpr int kFinishThreads = 512;  // of the one block of finish_kernel
 constexpr int kGroup = 16;           // clusters whose sums a block of sum_rows_kernel holds
 constexpr int kMostSummed = 4096;    // rows added up in T, before double takes over
-
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // clears it
-  throw Error(status == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory : ErrorCode::device,
-              std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 /// 16 bytes of a row.
 template <class T>
@@ -251,7 +243,7 @@ class CudaSteps final : public Steps<T> {
  public:
   CudaSteps(const Stream& stream, std::int64_t rows, std::int64_t cols, std::int64_t clusters)
       : stream_(stream), inertias_(stream, ceil_div(rows, kAssignRows)), partial_(stream, 0) {
-    check(cudaSetDevice(stream.device().index()), "cudaSetDevice");
+    check_cuda(cudaSetDevice(stream.device().index()), "cudaSetDevice");
     // Chunks of rows: as many as make the blocks that run at once, since all take as long, or a
     // multiple of that.
     const std::int64_t words = cols / Word<T>::kSize;
@@ -259,9 +251,9 @@ class CudaSteps final : public Steps<T> {
     strips_ = ceil_div(words, sum_threads_);
     shared_bytes_ = kGroup * sum_threads_ * sizeof(Word<T>);
     int resident = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, sum_rows_kernel<T>, sum_threads_,
-                                                        shared_bytes_),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, sum_rows_kernel<T>,
+                                                             sum_threads_, shared_bytes_),
+               "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     const std::int64_t at_once =
         std::int64_t{resident} * stream.device().properties().multiprocessors;
     const std::int64_t side_by_side = std::max<std::int64_t>(1, at_once / strips_);
@@ -275,42 +267,43 @@ class CudaSteps final : public Steps<T> {
 
   void make_blobs(const Blobs& blobs, MatrixView<T> x) override {
     make_blobs_kernel<<<blocks(x.rows), kThreads, 0, stream_.native()>>>(blobs, x);
-    check(cudaGetLastError(), "make_blobs_kernel");
+    check_cuda(cudaGetLastError(), "make_blobs_kernel");
   }
 
   void shift(MatrixView<T> x, const T* offset) override {
     shift_kernel<<<blocks(x.rows), kThreads, 0, stream_.native()>>>(x, offset);
-    check(cudaGetLastError(), "shift_kernel");
+    check_cuda(cudaGetLastError(), "shift_kernel");
   }
 
   void copy_row(MatrixView<const T> x, std::int64_t row, T* target) override {
-    check(cudaMemcpyAsync(target, x.data + row * x.ld, static_cast<std::size_t>(x.cols) * sizeof(T),
-                          cudaMemcpyDeviceToDevice, stream_.native()),
-          "cudaMemcpyAsync of a row");
+    check_cuda(
+        cudaMemcpyAsync(target, x.data + row * x.ld, static_cast<std::size_t>(x.cols) * sizeof(T),
+                        cudaMemcpyDeviceToDevice, stream_.native()),
+        "cudaMemcpyAsync of a row");
   }
 
   void measure(MatrixView<const T> x, double* lengths) override {
     distance_kernel<T, false>
         <<<blocks(x.rows), kThreads, 0, stream_.native()>>>(x, nullptr, lengths);
-    check(cudaGetLastError(), "distance_kernel");
+    check_cuda(cudaGetLastError(), "distance_kernel");
   }
 
   void approach(MatrixView<const T> x, const T* center, double* distances) override {
     distance_kernel<T, true>
         <<<blocks(x.rows), kThreads, 0, stream_.native()>>>(x, center, distances);
-    check(cudaGetLastError(), "distance_kernel");
+    check_cuda(cudaGetLastError(), "distance_kernel");
   }
 
   void assign(const Assignment<T>& a) override {
     const auto count_bytes = static_cast<std::size_t>(a.products.cols) * sizeof(std::int32_t);
     const std::int64_t parts = ceil_div(a.products.rows, kAssignRows);
-    check(cudaMemsetAsync(a.counts, 0, count_bytes, stream_.native()), "cudaMemsetAsync");
+    check_cuda(cudaMemsetAsync(a.counts, 0, count_bytes, stream_.native()), "cudaMemsetAsync");
     assign_kernel<<<blocks(parts), kAssignRows, count_bytes, stream_.native()>>>(a,
                                                                                  inertias_.data());
-    check(cudaGetLastError(), "assign_kernel");
+    check_cuda(cudaGetLastError(), "assign_kernel");
     finish_kernel<<<1, kFinishThreads, 0, stream_.native()>>>(a, inertias_.data(),
                                                               static_cast<int>(parts));
-    check(cudaGetLastError(), "finish_kernel");
+    check_cuda(cudaGetLastError(), "finish_kernel");
   }
 
   void average(MatrixView<const T> x, const std::int32_t* labels, const std::int32_t* counts,
@@ -319,11 +312,11 @@ class CudaSteps final : public Steps<T> {
     const dim3 sum_grid(blocks(strips_), blocks(chunks), blocks(ceil_div(centers.rows, kGroup)));
     sum_rows_kernel<<<sum_grid, sum_threads_, shared_bytes_, stream_.native()>>>(
         x, labels, centers.rows, chunk_rows_, partial_.data());
-    check(cudaGetLastError(), "sum_rows_kernel");
+    check_cuda(cudaGetLastError(), "sum_rows_kernel");
     const dim3 center_grid(blocks(ceil_div(x.cols, kThreads)), blocks(centers.rows));
     centers_kernel<<<center_grid, kThreads, 0, stream_.native()>>>(partial_.data(), chunks, counts,
                                                                    centers);
-    check(cudaGetLastError(), "centers_kernel");
+    check_cuda(cudaGetLastError(), "centers_kernel");
   }
 
  private:

@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "examples/solvers/cuda/check.hpp"
 #include "examples/solvers/product.hpp"
+#include "examples/support/cuda_status.hpp"
 #include "examples/support/timing.hpp"
 
 namespace lanky::examples::solvers {

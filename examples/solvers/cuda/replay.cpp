@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "examples/solvers/cuda/check.hpp"
+#include "examples/support/cuda_status.hpp"
 
 namespace lanky::examples::solvers {
 

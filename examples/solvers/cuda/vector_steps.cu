@@ -3,8 +3,8 @@
 // time between two kernels.
 #include <cuda_runtime.h>
 
-#include "examples/solvers/cuda/check.hpp"
 #include "examples/solvers/vector_steps.hpp"
+#include "examples/support/cuda_status.hpp"
 
 namespace lanky::examples::solvers {
 
