@@ -107,11 +107,17 @@ def tsm2(lines):
     return text
 
 
-def spmv(lines):
-    """Matrices of at least 1e5 entries: microseconds of each rung, and what DASP's parts take."""
+def spmv_cases(lines):
+    """{(type, matrix): its lines}"""
     cases = {}
     for line in ladder_lines(lines, "spmv"):
         cases.setdefault((line["dtype"], line["case"]), []).append(line)
+    return cases
+
+
+def spmv(lines):
+    """Matrices of at least 1e5 entries: microseconds of each rung, and what DASP's parts take."""
+    cases = spmv_cases(lines)
     rungs = ["csr-scalar", "csr-warp", "dasp", "lanky"]
     text = heading(["type, matrix", "entries"] + rungs + ["cuSPARSE", "DASP: gathers, arithmetic, rest"])
     speedups = {}
@@ -143,16 +149,53 @@ def of_kind(lines, kind, **wanted):
     return found
 
 
-def kmeans(lines):
+def cases_of(lines, *fields, key=("contestant",)):
+    """{values of the fields: {who: line}}, in the order of the lines; who: the value, or values, of the key."""
     cases = {}
-    for line in of_kind(lines, "kmeans"):
-        cases.setdefault((line["dtype"], line["n"]), {})[line["contestant"]] = line
+    for line in lines:
+        who = tuple(line[field] for field in key)
+        cases.setdefault(tuple(line[field] for field in fields), {})[who if len(who) > 1 else who[0]] = line
+    return cases
+
+
+def kmeans_cases(lines):
+    found = of_kind(lines, "kmeans")
+    for line in found:
+        if line["status"] != "ok":
+            raise ResultsError(f"kmeans {line['dtype']} {line['n']} by {line['contestant']}: the result is wrong")
+    return cases_of(found, "dtype", "n")
+
+
+def abft_cases(lines):
+    return cases_of(of_kind(lines, "abft", part="time"), "dtype", "m")
+
+
+def cholqr_cases(lines):
+    return cases_of(of_kind(lines, "cholqr", condition=1.0), "dtype", "m", "n")
+
+
+def solver_cases(lines):
+    found = [line for line in lines if line["kind"] in ("cg", "pagerank")]
+    if not found:
+        raise ResultsError("no lines of solvers")
+    return cases_of(found, "kind", "matrix", "dtype", "nnz", key=("contestant", "graph"))
+
+
+def short_name(matrix):
+    return matrix.split("/")[-1].split(".")[0]
+
+
+def solver_speedups(its):
+    """cuSPARSE's time over lanky's: of an iteration, the faster of graph on and off; of a product, with a graph."""
+    best = {who: min(its[who, graph]["us_per_iteration"] for graph in (False, True)) for who in ("lanky", "cusparse")}
+    return best["cusparse"] / best["lanky"], its["cusparse", True]["spmv_us"] / its["lanky", True]["spmv_us"]
+
+
+def kmeans(lines):
     text = heading(["type, n", "lanky ms", "cuBLAS ms", "end to end", "product", "lanky: product, assignment, update, rest",
                     "scikit-learn ms"])
-    for (dtype, n), its in cases.items():
+    for (dtype, n), its in kmeans_cases(lines).items():
         own, vendor = its["lanky"], its["cublas"]
-        if own["status"] != "ok" or vendor["status"] != "ok":
-            raise ResultsError(f"kmeans {dtype} {n}: a result is wrong")
         stages = [own[stage] / own["total_ms"] for stage in ("product_ms", "assign_ms", "update_ms")]
         stages.append(max(0.0, 1 - sum(stages)))
         sklearn = its.get("scikit-learn")
@@ -174,15 +217,12 @@ def abft_trials(lines):
 
 
 def abft_times(lines):
-    cases = {}
-    for line in of_kind(lines, "abft", part="time"):
-        cases.setdefault((line["dtype"], line["m"]), {})[line["contestant"]] = line
     def added(line):
         return sum(line[part] for part in ("encode_ms", "expect_ms", "bound_ms", "verify_ms")) / line["gemm_ms"]
 
     text = heading(["type, m = n = k", "encoding: lanky ms", "cuBLAS ms", "over cuBLAS", "gemm ms", "all parts added, lanky",
                     "by cuBLAS", "end to end, lanky", "by cuBLAS"])
-    for (dtype, m), its in cases.items():
+    for (dtype, m), its in abft_cases(lines).items():
         own, vendor = its["lanky"], its["cublas"]
         text += row([f"{dtype}, {m}", f"{own['encode_ms']:.3f}", f"{vendor['encode_ms']:.3f}",
                      f"**{vendor['encode_ms'] / own['encode_ms']:.2f}**", f"{own['gemm_ms']:.4g}",
@@ -192,12 +232,9 @@ def abft_times(lines):
 
 
 def cholqr(lines):
-    cases = {}
-    for line in of_kind(lines, "cholqr", condition=1.0):
-        cases.setdefault((line["dtype"], line["m"], line["n"]), {})[line["contestant"]] = line
     text = heading(["type, m, n", "lanky ms", "cuSOLVER ms", "over it", "CholeskyQR2 by cuBLAS ms", "over it",
                     "orthogonality: lanky", "cuSOLVER", "cuBLAS"])
-    for (dtype, m, n), its in cases.items():
+    for (dtype, m, n), its in cholqr_cases(lines).items():
         own, solver, blas = its["lanky-cholqr2"], its["cusolver"], its["cublas-cholqr2"]
         text += row([f"{dtype}, {size(m)}, {n}", f"{own['ms']:.3f}", f"{solver['ms']:.4g}",
                      f"**{solver['ms'] / own['ms']:.0f}**", f"{blas['ms']:.3f}", f"**{blas['ms'] / own['ms']:.2f}**"] +
@@ -206,19 +243,13 @@ def cholqr(lines):
 
 
 def solvers(lines):
-    cases = {}
-    for line in [line for line in lines if line["kind"] in ("cg", "pagerank")]:
-        key = (line["kind"], line["matrix"], line["dtype"], line["nnz"])
-        cases.setdefault(key, {})[line["contestant"], line["graph"]] = line
-    if not cases:
-        raise ResultsError("no lines of solvers")
     text = heading(["solver, matrix, type", "entries", "lanky µs", "with a graph", "cuSPARSE µs", "with a graph",
                     "an iteration", "a product"])
-    for (kind, matrix, dtype, nnz), its in cases.items():
-        ways = [its[who, graph] for who in ("lanky", "cusparse") for graph in (False, True)]
-        us = [line["us_per_iteration"] for line in ways]
-        text += row([f"{kind}, {matrix.split('/')[-1].split('.')[0]}, {dtype}", f"{nnz:.3g}"] + [f"{value:.1f}" for value in us] +
-                    [f"**{min(us[2:]) / min(us[:2]):.2f}**", f"{ways[3]['spmv_us'] / ways[1]['spmv_us']:.2f}"])
+    for (kind, matrix, dtype, nnz), its in solver_cases(lines).items():
+        us = [its[who, graph]["us_per_iteration"] for who in ("lanky", "cusparse") for graph in (False, True)]
+        iteration, product = solver_speedups(its)
+        text += row([f"{kind}, {short_name(matrix)}, {dtype}", f"{nnz:.3g}"] + [f"{value:.1f}" for value in us] +
+                    [f"**{iteration:.2f}**", f"{product:.2f}"])
     return text
 
 

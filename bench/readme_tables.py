@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import ladder_plots
 import ladder_tables
 import plots
 import spmv_plots
@@ -238,7 +239,8 @@ def read_source(environments, name):
 
 def ladder_source(environments, name, meaning):
     env = environments[-1]
-    machine = f"{env['gpu']}, CUDA {env['cuda']}" if env["gpu"] else f"{env['cpu']}, {env['threads']} threads"
+    machine = f"{env['gpu']}, CUDA {env['cuda']}" if env["gpu"] else (
+        f"{env['cpu']}, {env['threads']} threads, {env['openblas']}")
     return f"\n`{name}`: {machine}, commit {', '.join(commits(environments))}, {env['utc'][:10]}; {meaning}.\n"
 
 
@@ -320,6 +322,7 @@ def pages():
                 raise ResultsError(f"{path.relative_to(ROOT)}: {error}") from error
     yield from plots.wanted()
     yield from spmv_plots.wanted()
+    yield from ladder_plots.wanted()
 
 
 def main(arguments):

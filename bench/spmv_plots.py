@@ -74,11 +74,18 @@ class Panel:
                        for tick in self.x.ticks)
 
 
-def page(title, keys, panels, note):
+def names_below(panel, names):
+    """Names of columns that the x axis counts from 0; where there are many, every other one a line lower."""
+    return "".join(words(panel.at(column + 0.5, panel.y.low)[0],
+                         panel.top + HEIGHT + 12 + (column % 2 * 10 if len(names) > 8 else 0), name, "middle", "tick")
+                   for column, name in enumerate(names))
+
+
+def page(title, keys, panels, note, style=DOTS):
     width = LEFT + 2 * (WIDTH + GAP_X) - GAP_X + 12
-    height = TOP + 2 * (HEIGHT + GAP_Y) + BOTTOM - 10
+    height = TOP + -(-len(panels) // 2) * (HEIGHT + GAP_Y) + BOTTOM - 10
     text = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-            f'height="{height}"><style>{STYLE}{DOTS}</style>' + words(8, 18, title, kind="title"))
+            f'height="{height}"><style>{STYLE}{style}</style>' + words(8, 18, title, kind="title"))
     key = 14
     for name in keys:
         text += f'<circle class="{name}" cx="{key}" cy="36" r="3"/>' + words(key + 7, 39, name)
@@ -144,11 +151,9 @@ def floor_plot(points, note):
 
     def draw_panel(index, dtype, here):
         panel = Panel(index, x, y)
-        text = panel.frame(dtype, 1)
+        text = panel.frame(dtype, 1) + names_below(panel, names)
         for column, name in enumerate(names):
             mine = sorted((p for p in here if matrix_class(p) == name), key=lambda p: p.line["nnz"])
-            middle = panel.at(column + 0.5, 0)[0]
-            text += words(middle, panel.top + HEIGHT + 12, name, "middle", "tick")
             text += "".join(
                 dot(name, *panel.at(column + 0.1 + 0.8 * (i + 0.5) / len(mine), p.share()),
                     f"{p.line['case']}: {p.share():.2f}") for i, p in enumerate(mine))

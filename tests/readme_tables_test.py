@@ -288,7 +288,7 @@ class ReadmeTables(unittest.TestCase):
         self.assertEqual(self.run_script("--check").returncode, 1)
 
     def test_ladders_stand_rung_by_rung(self):
-        env = {**ENV, "gpu": "", "cpu": "CPU", "threads": 2}
+        env = {**ENV, "gpu": "", "cpu": "CPU", "threads": 2, "openblas": "OpenBLAS 0.3"}
         rung = {"kind": "ladder", "ladder": "gemm-cpu", "contestant": "gemm-cpu", "status": "ok", "idea": "three loops",
                 "case": "gemm-8x8x8", "dtype": "f32", "peak_gflops": 100.0}
         self.write([env, {**rung, "rung": "loops", "us": 2000.0, "gflops": 5.0, "speedup_first": 1.0, "speedup_vendor": 0.25},
@@ -311,6 +311,50 @@ class ReadmeTables(unittest.TestCase):
         rows[1]["status"] = "wrong"
         self.write(rows, ["kmeans"])
         self.assertNotEqual(self.run_script().returncode, 0)
+
+    def test_applications_and_the_sparse_ladder_are_drawn(self):
+        abft = {"kind": "abft", "part": "time", "dtype": "f64", "m": 512}
+        qr = {"kind": "cholqr", "dtype": "f32", "m": 1000, "n": 8, "condition": 1.0}
+        cg = {"kind": "cg", "matrix": "a.mtx", "dtype": "f64", "nnz": 10}
+        rung = {"kind": "ladder", "ladder": "spmv", "dtype": "f64", "case": "a", "nnz": 200000, "status": "ok"}
+        timed = {"kind": "kmeans", "dtype": "f32", "n": 1024, "status": "ok"}
+        files = {
+            "kmeans": [{**timed, "contestant": "lanky", "total_ms": 2.0, "product_ms": 1.0},
+                       {**timed, "contestant": "cublas", "total_ms": 3.0, "product_ms": 2.0}],
+            "abft": [{**abft, "contestant": who, "total_ms": 10.0, "encode_ms": ms} for who, ms in (("lanky", 1.0), ("cublas", 2.5))],
+            "cholqr": [{**qr, "contestant": who, "ms": ms}
+                       for who, ms in (("lanky-cholqr2", 1.0), ("cusolver", 50.0), ("cublas-cholqr2", 4.0))],
+            "solvers": [{**cg, "contestant": who, "graph": graph, "us_per_iteration": us, "spmv_us": us}
+                        for who, graph, us in (("lanky", False, 5.0), ("lanky", True, 4.0), ("cusparse", False, 7.0),
+                                               ("cusparse", True, 6.0))],
+            "ladder_spmv": [{**rung, "contestant": "spmv", "rung": "dasp", "us": 20.0, "gathers_us": 5.0,
+                             "arithmetic_us": -1.0, "rest_us": 16.0},
+                            {**rung, "contestant": "lanky", "rung": "lanky", "us": 5.0},
+                            {**rung, "contestant": "cusparse", "rung": "cusparse alg1", "us": 10.0}]}
+        folder = self.root / "bench" / "results" / "h200"
+        folder.mkdir(parents=True)
+        for name, lines in files.items():
+            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [ENV, *lines]))
+        (self.root / "README.md").write_text("no table\n")
+        self.assertEqual(self.run_script().returncode, 0)
+
+        def drawn(plot):
+            """{title: its element}"""
+            tree = xml.etree.ElementTree.fromstring((self.root / "docs" / "plots" / f"{plot}.svg").read_text())
+            return {title.text: e for e in tree.iter() for title in e if title.tag.endswith("title")}
+
+        dots = drawn("applications")
+        self.assertEqual(sorted(dots), sorted([
+            "1024, f32: 1.50", "1024, f32, product: 2.00", "512, f64: 1.00", "512, f64, product: 2.50", "1000, 8, f32: 4.00",
+            "a, f64: 1.50", "a, f64, product: 1.50"]))
+        self.assertLess(float(dots["1024, f32, product: 2.00"].get("cy")), float(dots["1024, f32: 1.50"].get("cy")))
+        bars = {title: float(e.get("height")) for title, e in drawn("ladder_spmv").items()}
+        self.assertEqual(bars["a, dasp, arithmetic: 0.0 us"], 0)
+        self.assertAlmostEqual(bars["a, dasp, gathers: 5.0 us"], bars["a, lanky, lanky: 5.0 us"], delta=0.2)
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        rewritten = (folder / "kmeans.jsonl").read_text().replace('"ok"', '"wrong"')
+        (folder / "kmeans.jsonl").write_text(rewritten)
+        self.assertEqual(self.run_script("--check").returncode, 1)
 
 
 if __name__ == "__main__":
