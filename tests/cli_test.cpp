@@ -57,6 +57,19 @@ TEST_F(Cli, WhatItPrintsFitsATerminal) {
     EXPECT_LE(line.size(), 120U) << line;
 }
 
+TEST_F(Cli, IdleThreadsSleepUnlessTheUserSaysOtherwise) {
+  const auto spins = [this](const std::string& environment) {
+    const std::string shown =
+        lanky("--version", "env -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose " + environment).err;
+    const std::string name = "GOMP_SPINCOUNT = '";
+    const std::size_t last = shown.rfind(name);  // it may have begun twice
+    return last == std::string::npos ? -1 : std::stol(shown.substr(last + name.size()));
+  };
+  EXPECT_EQ(spins(""), 0);
+  EXPECT_GT(spins("OMP_WAIT_POLICY=active"), 0);
+  EXPECT_EQ(spins("GOMP_SPINCOUNT=12345"), 12345);
+}
+
 TEST_F(Cli, InfoNamesTheExecutors) {
   const Ran ran = lanky("info");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;

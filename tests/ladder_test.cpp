@@ -115,7 +115,7 @@ Json sample_line(const char* rung, const char* contestant, double gflops) {
           {"transfer_us", 50.0},     {"gflops", gflops},         {"peak_gflops", 8.0},
           {"floor_us", 50.0},        {"speedup_first", 3.0},     {"speedup_vendor", 0.5},
           {"reads", nullptr},        {"predicted_us", nullptr},  {"flops", 4e5},
-          {"checked", true}};
+          {"bytes", 6.3e6},          {"checked", true}};
 }
 
 TEST(Ladder, TableCountsTransfers) {
@@ -125,6 +125,7 @@ TEST(Ladder, TableCountsTransfers) {
   EXPECT_NE(text.find("2.33"), std::string::npos) << text;   // (300 + 50) / (100 + 50)
   EXPECT_NE(text.find("0.67"), std::string::npos) << text;   // (50 + 50) / (100 + 50)
   EXPECT_NE(text.find("33.3"), std::string::npos) << text;   // floor: 50 of 150
+  EXPECT_NE(text.find(" 42 "), std::string::npos) << text;   // GB/s: 6.3 MB in 150 us
 }
 
 TEST(Ladder, PlotDrawsEachCaseOnce) {

@@ -23,12 +23,13 @@ std::string cell(const char* pattern, const Json& line, const char* field, doubl
   return text;
 }
 
-/// One of two fields over the other, in per cent.
-std::string share(const Json& line, const char* part, const char* whole) {
+/// One of two fields over the other, times scale, by the pattern.
+std::string ratio(const char* pattern, const Json& line, const char* part, const char* whole,
+                  double scale) {
   if (!line.contains(part) || !line[part].is_number() || !line[whole].is_number()) return "-";
   char text[64];
-  std::snprintf(text, sizeof text, "%.1f",
-                100 * line[part].get<double>() / line[whole].get<double>());
+  std::snprintf(text, sizeof text, pattern,
+                scale * line[part].get<double>() / line[whole].get<double>());
   return text;
 }
 
@@ -82,12 +83,16 @@ std::vector<Column> columns_of(std::span<const Json> lines) {
   const auto figures = [](const char* pattern, const char* field, double scale = 1) {
     return [=](const Json& line) { return cell(pattern, line, field, scale); };
   };
-  const auto shares = [](const char* part, const char* whole) {
-    return [=](const Json& line) { return share(line, part, whole); };
+  const auto ratios = [](const char* pattern, const char* part, const char* whole, double scale) {
+    return [=](const Json& line) { return ratio(pattern, line, part, whole, scale); };
+  };
+  const auto shares = [&](const char* part, const char* whole) {
+    return ratios("%.1f", part, whole, 100);
   };
   std::vector<Column> columns = {{"ms", 9, figures("%.4g", "us", 1e-3)},
                                  {"GFLOP/s", 9, figures("%.5g", "gflops")},
                                  {"%peak", 6, shares("gflops", "peak_gflops")},
+                                 {"GB/s", 8, ratios("%.4g", "bytes", "us", 1e-3)},
                                  {"%floor", 7, shares("floor_us", "us")},
                                  {"xfirst", 8, figures("%.2f", "speedup_first")},
                                  {"xvend", 7, figures("%.2f", "speedup_vendor")}};

@@ -112,7 +112,8 @@ __global__ void tsm2_shared_kernel(TallProduct<T> p) {
 }
 
 /// V3: the next tile of B and the next t3 elements of A are loaded into registers while the present
-/// ones are worked on.
+/// ones are worked on. Two sets of elements of A take turns: a copy from the next to the present
+/// would wait for what is on its way. t1 is a multiple of 2 t3.
 template <class T, int kT2, int kT3, bool kByRows>
 __global__ void tsm2_prefetch_kernel(TallProduct<T> p) {
   const int t1 = static_cast<int>(blockDim.x);
@@ -120,22 +121,40 @@ __global__ void tsm2_prefetch_kernel(TallProduct<T> p) {
   const TileOfB<T, kT2, kByRows> tile{.t1 = t1};
   const std::int64_t row = p.my_row();
   const std::int64_t read_row = row < p.m ? row : p.m - 1;
-  const auto load_a = [&](T(&a)[kT3], int l) {
-#pragma unroll
-    for (int q = 0; q < kT3; ++q)
-      a[q] = l + q < p.k ? p.load_a(read_row, l + q) : T(0);
-  };
   for (int j0 = 0; j0 < p.n; j0 += kT2) {
     T sums[kT2] = {};
     T next_b[kT2];
-    T a[kT3];
     const auto load_b = [&](int l0) {
 #pragma unroll
       for (int j = 0; j < kT2; ++j)
         next_b[j] = p.load_b(l0 + thread, j0 + j);
     };
+    T even_a[kT3];
+    T odd_a[kT3];
+    const T* next = p.a + read_row;
+    int columns = p.k;  // from next on: beyond them A is 0, as B is in its tile
+    const auto load_a = [&](T(&a)[kT3]) {
+      if (columns >= kT3) {  // loads without a condition each stand together, ahead of their uses
+#pragma unroll
+        for (int q = 0; q < kT3; ++q, next += p.m)
+          a[q] = *next;
+      } else {
+#pragma unroll
+        for (int q = 0; q < kT3; ++q, next += p.m)
+          a[q] = q < columns ? *next : T(0);
+      }
+      columns -= kT3;
+    };
+    const auto multiply = [&](const T(&a)[kT3], int l) {
+#pragma unroll
+      for (int q = 0; q < kT3; ++q) {
+#pragma unroll
+        for (int j = 0; j < kT2; ++j)
+          sums[j] += a[q] * tile.at(l + q, j);
+      }
+    };
     load_b(0);
-    load_a(a, 0);
+    load_a(even_a);
     for (int l0 = 0; l0 < p.k; l0 += t1) {
 #pragma unroll
       for (int j = 0; j < kT2; ++j)
@@ -143,18 +162,11 @@ __global__ void tsm2_prefetch_kernel(TallProduct<T> p) {
       __syncthreads();  // the tile is whole before anyone reads it
       load_b(l0 + t1);
       const int rows = min(t1, p.k - l0);
-      for (int l = 0; l < rows; l += kT3) {
-        T next_a[kT3];
-        load_a(next_a, l0 + l + kT3);
-#pragma unroll
-        for (int q = 0; q < kT3; ++q) {  // t1 is a multiple of t3; beyond k, A and B are 0
-#pragma unroll
-          for (int j = 0; j < kT2; ++j)
-            sums[j] += a[q] * tile.at(l + q, j);
-        }
-#pragma unroll
-        for (int q = 0; q < kT3; ++q)
-          a[q] = next_a[q];
+      for (int l = 0; l < rows; l += 2 * kT3) {
+        load_a(odd_a);
+        multiply(even_a, l);
+        load_a(even_a);
+        multiply(odd_a, l + kT3);
       }
       __syncthreads();  // all have read the tile before it is overwritten
     }

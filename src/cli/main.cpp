@@ -1,6 +1,10 @@
 // The lanky program: the command line, and the exit codes.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
 #include <new>
@@ -88,6 +92,18 @@ int exit_code_of(ErrorCode code) {
   }
 }
 
+/// Idle threads of OpenMP usually spin for milliseconds, on cores that OpenBLAS's threads need:
+/// each contestant would be timed with the one before in its way. libgomp reads how threads are to
+/// wait before main() begins, so the program begins again, unless the user has said how.
+void let_idle_threads_sleep(char** argv) {
+  constexpr char kPolicy[] = "OMP_WAIT_POLICY";
+  if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error || setenv(kPolicy, "passive", 0) != 0) return;
+  execv(program.c_str(), argv);  // where that fails, threads spin
+}
+
 }  // namespace
 
 int guarded_main(int argc, char** argv) {
@@ -112,5 +128,6 @@ int guarded_main(int argc, char** argv) {
 }  // namespace lanky::cli
 
 int main(int argc, char** argv) {
+  lanky::cli::let_idle_threads_sleep(argv);
   return lanky::cli::guarded_main(argc, argv);
 }
