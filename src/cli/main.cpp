@@ -92,11 +92,12 @@ int exit_code_of(ErrorCode code) {
   }
 }
 
-/// Idle threads of OpenMP usually spin for milliseconds, on cores that OpenBLAS's threads need:
-/// each contestant would be timed with the one before in its way. libgomp reads how threads are to
-/// wait before main() begins, so the program begins again, unless the user has said how.
+/// Idle threads of OpenMP and of OpenBLAS usually spin for milliseconds, on cores that the other's
+/// need: each contestant would be timed with the one before in its way. libgomp reads how threads
+/// are to wait before main() begins, so the program begins again, unless the user has said how.
 void let_idle_threads_sleep(char** argv) {
   constexpr char kPolicy[] = "OMP_WAIT_POLICY";
+  setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);  // 2^4 clocks, the shortest; read when it is opened
   if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
