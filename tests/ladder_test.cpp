@@ -121,11 +121,11 @@ Json sample_line(const char* rung, const char* contestant, double gflops) {
 TEST(Ladder, TableCountsTransfers) {
   const std::vector<Json> lines = {sample_line("loops", "gemm-cpu", 4)};
   const std::string text = table(lines);
-  EXPECT_NE(text.find("0.15 "), std::string::npos) << text;  // ms: 100 + 50 us
-  EXPECT_NE(text.find("2.33"), std::string::npos) << text;   // (300 + 50) / (100 + 50)
-  EXPECT_NE(text.find("0.67"), std::string::npos) << text;   // (50 + 50) / (100 + 50)
-  EXPECT_NE(text.find("33.3"), std::string::npos) << text;   // floor: 50 of 150
-  EXPECT_NE(text.find(" 42 "), std::string::npos) << text;   // GB/s: 6.3 MB in 150 us
+  EXPECT_NE(text.find("0.15 "), std::string::npos) << text;   // ms: 100 + 50 us
+  EXPECT_NE(text.find("2.33"), std::string::npos) << text;    // (300 + 50) / (100 + 50)
+  EXPECT_NE(text.find("0.67"), std::string::npos) << text;    // (50 + 50) / (100 + 50)
+  EXPECT_NE(text.find("33.3"), std::string::npos) << text;    // floor: 50 of 150
+  EXPECT_NE(text.find(" 42.0 "), std::string::npos) << text;  // GB/s: 6.3 MB in 150 us
 }
 
 TEST(Ladder, PlotDrawsEachCaseOnce) {

@@ -92,7 +92,7 @@ std::vector<Column> columns_of(std::span<const Json> lines) {
   std::vector<Column> columns = {{"ms", 9, figures("%.4g", "us", 1e-3)},
                                  {"GFLOP/s", 9, figures("%.5g", "gflops")},
                                  {"%peak", 6, shares("gflops", "peak_gflops")},
-                                 {"GB/s", 8, ratios("%.4g", "bytes", "us", 1e-3)},
+                                 {"GB/s", 8, ratios("%.1f", "bytes", "us", 1e-3)},
                                  {"%floor", 7, shares("floor_us", "us")},
                                  {"xfirst", 8, figures("%.2f", "speedup_first")},
                                  {"xvend", 7, figures("%.2f", "speedup_vendor")}};
