@@ -106,7 +106,7 @@ def spmv():
     environments, lines = read_lines(name)
     cases = {}
     for (dtype, matrix), its in tables.spmv_cases(lines).items():
-        if its[0]["nnz"] >= 1e5:
+        if its[0]["nnz"] >= tables.FEWEST_SHOWN:
             cases.setdefault(dtype, {})[matrix] = its
     panels = [spmv_panel(index, dtype, its) for index, (dtype, its) in enumerate(cases.items())]
     note = f"{name}: {environments[0]['gpu']}, commit {', '.join(commits(environments))}"

@@ -107,6 +107,9 @@ def tsm2(lines):
     return text
 
 
+FEWEST_SHOWN = 1e5  # entries of a matrix with a row, or bars, of its own
+
+
 def spmv_cases(lines):
     """{(type, matrix): its lines}"""
     cases = {}
@@ -116,7 +119,7 @@ def spmv_cases(lines):
 
 
 def spmv(lines):
-    """Matrices of at least 1e5 entries: microseconds of each rung, and what DASP's parts take."""
+    """Matrices of FEWEST_SHOWN entries: microseconds of each rung, and what DASP's parts take."""
     cases = spmv_cases(lines)
     rungs = ["csr-scalar", "csr-warp", "dasp", "lanky"]
     text = heading(["type, matrix", "entries"] + rungs + ["cuSPARSE", "DASP: gathers, arithmetic, rest"])
@@ -127,7 +130,7 @@ def spmv(lines):
         for rung in rungs:
             if named[rung]["us"] and vendor:
                 speedups.setdefault((dtype, rung), []).append(vendor["us"] / named[rung]["us"])
-        if named["lanky"]["nnz"] < 1e5:
+        if named["lanky"]["nnz"] < FEWEST_SHOWN:
             continue
         dasp = named["dasp"]
         parts = [] if dasp.get("gathers_us") is None else [

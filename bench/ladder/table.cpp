@@ -23,12 +23,11 @@ std::string cell(const char* pattern, const Json& line, const char* field, doubl
   return text;
 }
 
-/// One of two fields over the other, times scale, by the pattern.
-std::string ratio(const char* pattern, const Json& line, const char* part, const char* whole,
-                  double scale) {
+/// One of two fields over the other, times scale.
+std::string ratio(const Json& line, const char* part, const char* whole, double scale) {
   if (!line.contains(part) || !line[part].is_number() || !line[whole].is_number()) return "-";
   char text[64];
-  std::snprintf(text, sizeof text, pattern,
+  std::snprintf(text, sizeof text, "%.1f",
                 scale * line[part].get<double>() / line[whole].get<double>());
   return text;
 }
@@ -83,17 +82,15 @@ std::vector<Column> columns_of(std::span<const Json> lines) {
   const auto figures = [](const char* pattern, const char* field, double scale = 1) {
     return [=](const Json& line) { return cell(pattern, line, field, scale); };
   };
-  const auto ratios = [](const char* pattern, const char* part, const char* whole, double scale) {
-    return [=](const Json& line) { return ratio(pattern, line, part, whole, scale); };
-  };
-  const auto shares = [&](const char* part, const char* whole) {
-    return ratios("%.1f", part, whole, 100);
+  // Per cent, unless told otherwise.
+  const auto ratios = [](const char* part, const char* whole, double scale = 100) {
+    return [=](const Json& line) { return ratio(line, part, whole, scale); };
   };
   std::vector<Column> columns = {{"ms", 9, figures("%.4g", "us", 1e-3)},
                                  {"GFLOP/s", 9, figures("%.5g", "gflops")},
-                                 {"%peak", 6, shares("gflops", "peak_gflops")},
-                                 {"GB/s", 8, ratios("%.1f", "bytes", "us", 1e-3)},
-                                 {"%floor", 7, shares("floor_us", "us")},
+                                 {"%peak", 6, ratios("gflops", "peak_gflops")},
+                                 {"GB/s", 8, ratios("bytes", "us", 1e-3)},
+                                 {"%floor", 7, ratios("floor_us", "us")},
                                  {"xfirst", 8, figures("%.2f", "speedup_first")},
                                  {"xvend", 7, figures("%.2f", "speedup_vendor")}};
   const auto add = [&](const char* field, Column column) {
@@ -106,8 +103,8 @@ std::vector<Column> columns_of(std::span<const Json> lines) {
   add("reads_by_warps", {"by warps", 10, figures("%.3g", "reads_by_warps")});
   add("reads_from_l2", {"from L2", 10, figures("%.3g", "reads_from_l2")});
   add("predicted_us", {"model ms", 10, figures("%.4g", "predicted_us", 1e-3)});
-  add("gathers_us", {"%gathers", 10, shares("gathers_us", "us")});
-  add("arithmetic_us", {"%arith", 8, shares("arithmetic_us", "us")});
+  add("gathers_us", {"%gathers", 10, ratios("gathers_us", "us")});
+  add("arithmetic_us", {"%arith", 8, ratios("arithmetic_us", "us")});
   return columns;
 }
 
