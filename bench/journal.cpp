@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "bench/gemm_case.hpp"
 #include "bench/record.hpp"
@@ -26,33 +27,71 @@ using Json = nlohmann::ordered_json;
   throw Error(ErrorCode::io, path.string() + ": " + why);
 }
 
-/// Where the last whole line ends.
-off_t whole_lines(int descriptor, off_t size) {
-  std::array<char, 1 << 16> block{};
-  while (size > 0) {
-    const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(block.size()));
+/// Every line that lanky writes begins so.
+constexpr std::string_view kBeginning = R"({"kind":")";
+/// No line of lanky's is nearly as long, so a longer last line is somebody else's.
+constexpr off_t kLongestLine = off_t{1} << 26;
+
+/// `size` bytes from `begin` on, fewer where the file ends before.
+std::string read_text(int descriptor, off_t begin, std::size_t size) {
+  std::string text(size, '\0');
+  std::size_t filled = 0;
+  while (filled < size) {
     const ssize_t bytes =
-        pread(descriptor, block.data(), static_cast<std::size_t>(size - begin), begin);
+        pread(descriptor, text.data() + filled, size - filled, begin + static_cast<off_t>(filled));
+    if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
-    const void* newline = memrchr(block.data(), '\n', static_cast<std::size_t>(bytes));
-    if (newline != nullptr) return begin + (static_cast<const char*>(newline) - block.data()) + 1;
+    filled += static_cast<std::size_t>(bytes);
+  }
+  text.resize(filled);
+  return text;
+}
+
+/// Where the last line begins that has no newline: at `size` where there is none.
+off_t end_of_lines(int descriptor, off_t size) {
+  constexpr off_t kBlock = 1 << 16;
+  while (size > 0) {
+    const off_t begin = std::max<off_t>(0, size - kBlock);
+    const std::string block = read_text(descriptor, begin, static_cast<std::size_t>(size - begin));
+    const std::size_t newline = block.rfind('\n');
+    if (newline != std::string::npos) return begin + static_cast<off_t>(newline) + 1;
     size = begin;
   }
   return 0;
 }
 
-/// A regular file: nobody else appends to it, it is one of results, and its last line is whole.
-void make_ready(const std::filesystem::path& path, int descriptor) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    refuse(path, "another run of lanky writes to it; name another file, and join them afterwards");
-  char first = '{';
-  if (pread(descriptor, &first, 1, 0) == 1 && first != '{')
-    refuse(path, "does not hold JSON lines; name another file");
-  const off_t end = whole_lines(descriptor, status.st_size);
-  if (end != status.st_size && ftruncate(descriptor, end) != 0)
-    refuse(path, std::string("its torn last line cannot be cut off: ") + std::strerror(errno));
+bool is_record(const Json& line) {
+  return line.is_object() && line.contains("kind") && line["kind"].is_string();
+}
+
+/// The first line that is not blank, as far as kLongestLine goes; `whole` where it has a newline.
+std::string first_line(int descriptor, off_t size, bool& whole) {
+  constexpr std::size_t kStep = std::size_t{1} << 16;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  std::string text;
+  std::size_t begin = 0;
+  whole = false;
+  while (static_cast<off_t>(text.size()) < std::min(size, kLongestLine)) {
+    const std::string more = read_text(descriptor, static_cast<off_t>(text.size()), kStep);
+    if (more.empty()) break;
+    text += more;
+    if (text.starts_with(kByteOrderMark)) begin = std::max(begin, kByteOrderMark.size());
+    begin = std::min(text.find_first_not_of(" \t\r\n", begin), text.size());
+    const std::size_t newline = text.find('\n', begin);
+    if (newline == std::string::npos) continue;
+    whole = true;
+    return text.substr(begin, newline - begin);
+  }
+  return text.substr(begin);
+}
+
+/// Whether records may be appended: the file is empty, or its first line is a record, or the
+/// beginning of one that a killed program left.
+bool holds_records(int descriptor, off_t size) {
+  bool whole = false;
+  const std::string first = first_line(descriptor, size, whole);
+  if (first.empty()) return true;
+  return is_record(Json::parse(first, nullptr, false)) || (!whole && first.starts_with(kBeginning));
 }
 
 std::string gemm_key(const Json& line) {
@@ -63,21 +102,88 @@ std::string gemm_key(const Json& line) {
   return key.dump();
 }
 
+/// The text of a field, "" where there is none. Error(parse) where it is no text.
+std::string text_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  if (found == line.end()) return "";
+  if (found->is_string()) return found->get<std::string>();
+  throw Error(ErrorCode::parse, std::string(field) + " is " + found->dump() + ", no text");
+}
+
+std::int64_t integer_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  if (found != line.end() && found->is_number_integer()) return found->get<std::int64_t>();
+  throw Error(ErrorCode::parse,
+              std::string(field) + " is " +
+                  (found == line.end() ? "absent" : found->dump() + ", no integer"));
+}
+
 /// What a line of our configuration says to be done; empty where it says nothing of the kind.
 std::vector<std::string> done_keys(const Json& line) {
-  const std::string kind = line.value("kind", "");
-  if (kind == "gemm" && line.value("contestant", "") == "lanky") return {gemm_key(line)};
+  const std::string kind = text_of(line, "kind");
+  if (kind == "gemm" && text_of(line, "contestant") == "lanky") return {gemm_key(line)};
   std::vector<std::string> keys;
   if (kind != "matrix" || !line.contains("dtypes")) return keys;
-  for (const Json& dtype : line["dtypes"])
-    keys.push_back(done_key(line.value("content", ""), parse_dtype(dtype.get<std::string>())));
+  if (!line["dtypes"].is_array())
+    throw Error(ErrorCode::parse, "dtypes is " + line["dtypes"].dump() + ", no list of types");
+  for (const Json& dtype : line["dtypes"]) {
+    if (!dtype.is_string())
+      throw Error(ErrorCode::parse, "dtypes has " + dtype.dump() + ", no type");
+    keys.push_back(done_key(text_of(line, "content"), parse_dtype(dtype.get<std::string>())));
+  }
   return keys;
 }
 
 bool ended_well(const Json& line) {
-  const std::string status = line.value("status", "");
+  const std::string status = text_of(line, "status");
   return status == "ok" || status == "unsupported" || status == "skipped";
 }
+
+/// Takes one line into what is known. Error(parse) says what is wrong with it.
+class History {
+ public:
+  explicit History(const std::string& config) : config_(config) {}
+
+  void take(const std::string& text) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object()) throw Error(ErrorCode::parse, "is no JSON object");
+    if (text_of(line, "kind") == "env") take_environment(line);
+    if (line.contains("stamp")) take_stamp(line);
+    if (!ours_) return;
+    const std::vector<std::string> keys = done_keys(line);
+    const bool well = keys.empty() || ended_well(line);
+    for (const std::string& key : keys) {
+      if (well) {
+        earlier.failed.erase(key);
+      } else {
+        earlier.failed.insert(key);
+      }
+      earlier.cases.insert(key);
+    }
+  }
+
+  EarlierRuns earlier;
+
+ private:
+  void take_environment(const Json& line) {
+    ours_ = text_of(line, "config") == config_;
+    if (!ours_ || !line.contains("seed")) return;
+    if (!line["seed"].is_number_unsigned())
+      throw Error(ErrorCode::parse, "seed is " + line["seed"].dump() + ", no natural number");
+    earlier.seed = line["seed"].get<std::uint64_t>();
+  }
+
+  void take_stamp(const Json& line) {
+    const Json& stamp = line["stamp"];
+    if (!stamp.is_object()) throw Error(ErrorCode::parse, "stamp is " + stamp.dump());
+    const FileStamp known{integer_of(stamp, "bytes"), integer_of(stamp, "modified_ns")};
+    const std::string content = text_of(line, "content");
+    if (!content.empty()) earlier.contents[text_of(line, "source")] = {known, content};
+  }
+
+  const std::string& config_;
+  bool ours_ = false;  // lines are of a run in this configuration
+};
 
 }  // namespace
 
@@ -92,32 +198,22 @@ std::string done_key(const std::string& content, DType dtype) {
 }
 
 EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& config) {
-  EarlierRuns earlier;
+  History history(config);
+  std::vector<std::string>& notes = history.earlier.notes;
   std::ifstream file(path, std::ios::binary);
-  bool ours = false;
+  std::int64_t number = 0;
   for (std::string text; std::getline(file, text);) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) continue;
-    if (line.value("kind", "") == "env") {
-      ours = line.value("config", "") == config;
-      if (ours && line.contains("seed")) earlier.seed = line["seed"].get<std::uint64_t>();
-    }
-    if (line.contains("stamp") && line["stamp"].is_object())
-      earlier.contents[line.value("source", "")] = {
-          {line["stamp"].value("bytes", std::int64_t{0}),
-           line["stamp"].value("modified_ns", std::int64_t{0})},
-          line.value("content", "")};
-    if (!ours) continue;
-    for (std::string& key : done_keys(line)) {
-      if (ended_well(line)) {
-        earlier.failed.erase(key);
-      } else {
-        earlier.failed.insert(key);
-      }
-      earlier.cases.insert(std::move(key));
+    ++number;
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const bool torn = file.eof() && !Json::accept(text);
+    try {
+      if (!torn) history.take(text);
+    } catch (const Error& error) {
+      notes.push_back(path.string() + ":" + std::to_string(number) + ": " + error.what() +
+                      "; the line is passed over");
     }
   }
-  return earlier;
+  return std::move(history.earlier);
 }
 
 Journal::Journal(const std::filesystem::path& path) : path_(path) {
@@ -126,10 +222,40 @@ Journal::Journal(const std::filesystem::path& path) : path_(path) {
   if (descriptor_ < 0) refuse(path, std::strerror(errno));
   if (path == "-") return;
   try {
-    make_ready(path, descriptor_);
+    claim();
   } catch (...) {
     close(descriptor_);
     throw;
+  }
+}
+
+void Journal::claim() {
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    refuse(path_, "another run of lanky writes to it; name another file, and join them afterwards");
+  if (!holds_records(descriptor_, status.st_size))
+    refuse(path_,
+           "does not begin with a record of lanky's, so nothing is appended; name another file");
+  is_regular_ = true;
+}
+
+/// What a killed program left half-written is cut off; a whole record gets the newline that it
+/// lacks, if it does.
+void Journal::end_last_line() {
+  ended_ = true;
+  struct stat status {};
+  if (!is_regular_ || fstat(descriptor_, &status) != 0) return;
+  const off_t end = end_of_lines(descriptor_, status.st_size);
+  const off_t left = status.st_size - end;
+  if (left == 0) return;
+  if (left > kLongestLine)
+    refuse(path_, "its last line has no newline and " + std::to_string(left) +
+                      " bytes, more than any record; name another file");
+  if (Json::accept(read_text(descriptor_, end, static_cast<std::size_t>(left)))) {
+    append("\n");
+  } else if (ftruncate(descriptor_, end) != 0) {
+    refuse(path_, std::string("its torn last line cannot be cut off: ") + std::strerror(errno));
   }
 }
 
@@ -145,15 +271,24 @@ void Journal::write_all(std::span<const Json> lines) {
   std::string text;
   for (const Json& line : lines)
     text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (!ended_) end_last_line();
   append(text);
 }
 
+/// All of the text or nothing: a full disk leaves whole lines behind.
 void Journal::append(const std::string& text) {
+  struct stat before {};
+  const bool known = is_regular_ && fstat(descriptor_, &before) == 0;
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t count = ::write(descriptor_, text.data() + written, text.size() - written);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refuse(path_, std::strerror(errno));
+    if (count < 0) {
+      const int cause = errno;
+      if (written > 0 && known && ftruncate(descriptor_, before.st_size) != 0)
+        refuse(path_, std::string(std::strerror(cause)) + ", and its last line stays torn");
+      refuse(path_, std::strerror(cause));
+    }
     written += static_cast<std::size_t>(count);
   }
 }

@@ -10,11 +10,14 @@ namespace lanky::bench {
 
 namespace {
 
-std::string describe(std::int64_t index, double computed, double expected, const char* what) {
+/// "element 7 is nan, not 0.25", and how far from that it may be.
+std::string describe(std::int64_t index, double computed, double expected, double allowed) {
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text.precision(17);
-  text << "element " << index << " is " << computed << ", " << what << " " << expected;
+  text << "element " << index << " is " << computed << ", not " << expected;
+  text.precision(3);
+  if (allowed > 0) text << " to within " << allowed;
   return text.str();
 }
 
@@ -54,8 +57,7 @@ Verdict check_exact(DType dtype, std::span<const double> computed,
     if (roundings == Roundings::once_or_twice && computed[i] == twice) continue;
     const double right = round(reference.value);
     return {false, std::fabs(computed[i] - right), 0,
-            describe(first + static_cast<std::int64_t>(i), computed[i], right,
-                     "on integer data exactly")};
+            describe(first + static_cast<std::int64_t>(i), computed[i], right, 0)};
   }
   return {};
 }
@@ -77,7 +79,7 @@ Verdict check_bound(const ErrorModel& model, std::span<const double> computed,
     verdict.right = share != kWrong;
     if (!verdict.right) {
       verdict.message = describe(first + static_cast<std::int64_t>(i), computed[i], reference.value,
-                                 "within its bound of");
+                                 allowed_error(model, reference));
     }
   }
   return verdict;

@@ -1,7 +1,9 @@
 // The file of results: what is appended, what is known of earlier runs, what a kill leaves behind.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -55,8 +57,7 @@ Line gemm_line(GemmCase gemm, Status status) {
 MatrixRecord matrix(const std::string& content, std::vector<DType> dtypes, Status status) {
   return {.name = "a",
           .matrix_class = "real",
-          .source = "a.mtx",
-          .content = content,
+          .origin = {.source = "a.mtx", .content = content},
           .stamp = FileStamp{12, 34},
           .dtypes = std::move(dtypes),
           .status = status};
@@ -128,10 +129,93 @@ TEST_F(JournalTest, CutsOffALineThatAKilledProgramTore) {
   EXPECT_EQ(lines().size(), 1U);
 }
 
+TEST_F(JournalTest, KeepsAWholeLastLineThatLacksItsNewline) {
+  std::ofstream(path_) << env_line("1", 1).dump() << "\n"
+                       << R"({"kind":"matrix","case":"a"})";
+  const std::string before = text();
+  {
+    Journal file(path_);
+    EXPECT_EQ(text(), before) << "nothing is written yet";
+    file.write(Line{{"kind", "next"}});
+  }
+  const std::vector<Line> parsed = lines();
+  ASSERT_EQ(parsed.size(), 3U);
+  EXPECT_EQ(parsed[1]["case"], "a");
+  EXPECT_EQ(parsed[2]["kind"], "next");
+}
+
+TEST_F(JournalTest, LeavesHalfALineWhereNothingIsWritten) {
+  const std::string torn = env_line("1", 1).dump() + "\n{\"kind\":\"spm";
+  std::ofstream(path_) << torn;
+  { const Journal file(path_); }
+  EXPECT_EQ(text(), torn);
+}
+
 TEST_F(JournalTest, LeavesOtherFilesAlone) {
-  std::ofstream(path_) << "buy milk";
-  expect_error([&] { Journal file(path_); }, ErrorCode::io, {path_.string(), "JSON lines"});
-  EXPECT_EQ(text(), "buy milk");
+  for (const std::string other :
+       {"buy milk", "{\n  \"kind\": \"env\"\n}", "{}\n", "{\"a\":1}", "[1,2]\n", "{", "7\n",
+        "\n\n{\"kind\":3}\n{\"kind\":\"env\"}\n"}) {
+    std::ofstream(path_) << other;
+    expect_error([&] { Journal file(path_); }, ErrorCode::io,
+                 {path_.string(), "a record of lanky's"});
+    EXPECT_EQ(text(), other);
+  }
+}
+
+TEST_F(JournalTest, TakesALineThatAnotherProgramSpelled) {
+  std::ofstream(path_) << "\xef\xbb\xbf\r\n{ \"utc\": \"\", \"kind\": \"env\" }\r\n";
+  Journal(path_).write(Line{{"kind", "next"}});
+  EXPECT_TRUE(text().ends_with("}\r\n{\"kind\":\"next\"}\n")) << text();
+}
+
+TEST_F(JournalTest, NamesEachLineThatItPassesOver) {
+  std::ofstream(path_) << env_line("1", 1).dump() << "\n"
+                       << "milk\n"
+                       << R"({"kind":5})"
+                       << "\n\n"
+                       << R"({"kind":"matrix","content":"x","dtypes":["f65"],"status":"ok"})"
+                       << "\n"
+                       << R"({"kind":"matrix","content":"x","dtypes":7,"status":"ok"})"
+                       << "\n"
+                       << R"({"kind":"matrix","stamp":{"bytes":"a"},"dtypes":[]})"
+                       << "\n"
+                       << R"({"kind":"matrix","content":"y","dtypes":["f64"],"status":"ok"})"
+                       << "\n"
+                       << R"({"kind":"matr)";
+  const EarlierRuns earlier = earlier_runs(path_, "1");
+  EXPECT_EQ(earlier.cases, std::set<std::string>{done_key("y", DType::f64)});
+  const std::vector<std::pair<int, std::string>> expected = {{2, "is no JSON object"},
+                                                             {3, "kind is 5"},
+                                                             {5, "f65"},
+                                                             {6, "dtypes is 7"},
+                                                             {7, "bytes is \"a\""}};
+  ASSERT_EQ(earlier.notes.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& [line, reason] = expected[i];
+    EXPECT_TRUE(earlier.notes[i].starts_with(path_.string() + ":" + std::to_string(line) + ": "))
+        << earlier.notes[i];
+    EXPECT_NE(earlier.notes[i].find(reason), std::string::npos) << earlier.notes[i];
+  }
+}
+
+TEST_F(JournalTest, AFullDiskLeavesWholeLines) {
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  Journal file(path_);
+  file.write(Line{{"kind", "env"}});
+  const std::string before = text();
+  rlimit full = usual;
+  full.rlim_cur = before.size() + 10;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  expect_error(
+      [&] {
+        file.write(Line{{"kind", "matrix"}, {"case", "much too long"}});
+      },
+      ErrorCode::io, {path_.string(), "File too large"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_EQ(text(), before);
 }
 
 TEST_F(JournalTest, HasOneWriterAtATime) {
