@@ -6,6 +6,8 @@
 
 #include "bench/floor.hpp"
 #include "bench/measure.hpp"
+#include "bench/memory_peak.hpp"
+#include "core/text.hpp"
 
 namespace lanky::bench {
 
@@ -16,10 +18,10 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
                              Fill fill) {
   if (contestant.status != Status::ok) return std::nullopt;
   try {
-    workload.poison();
+    workload.poison(0);
     contestant.run(session.stream, 0);
     session.stream.synchronize();
-    Verdict verdict = workload.check(fill, contestant);
+    Verdict verdict = workload.check(fill, contestant, 0);
     if (!verdict.right) {
       contestant.status = Status::wrong;
       contestant.message = verdict.message;
@@ -80,17 +82,63 @@ std::vector<Finding> judge_integers(Session& session, Workload& workload) {
   return findings;
 }
 
-/// Times the contestants that are still ok, and the floor beside them.
-void time_contestants(Session& session, Workload& workload,
-                      const std::vector<Contestant>& contestants, CaseReport& report) {
+/// How a contestant that is timed is judged by what its timed products wrote.
+Lap judged_lap(Session& session, Workload& workload, Contestant& contestant) {
+  Lap lap{.product = contestant.run,
+          .slots = workload.slots(),
+          .graph = workload.timed_by_graph(),
+          .cold = workload.timed_cold()};
+  if (!workload.repeatable()) return lap;
+  lap.poison = [&](int slot) {
+    workload.poison(slot);
+    session.stream.synchronize();
+  };
+  lap.judge = [&](int slot) {
+    if (contestant.status != Status::ok) return;
+    session.stream.synchronize();
+    const Verdict verdict = workload.check(Fill::random, contestant, slot);
+    if (verdict.right) return;
+    contestant.status = Status::wrong;
+    contestant.message = "while timed: " + verdict.message;
+  };
+  return lap;
+}
+
+/// Products one by one after the timing, as long as one way of timing may take: whoever stops
+/// multiplying, or is wrong now and then, is found.
+void judge_again(Session& session, Workload& workload, Contestant& contestant) {
+  constexpr int kProducts = 16;
+  const double start = steady_seconds();
+  for (int i = 0; i < kProducts && contestant.status == Status::ok; ++i) {
+    if (i > 0 && steady_seconds() - start > session.options.max_seconds) return;
+    judge(session, workload, contestant, Fill::random);
+    if (contestant.status != Status::ok)
+      contestant.message = "after it was timed: " + contestant.message;
+  }
+}
+
+/// A time in which the device cannot move what the product needs is no time of that product.
+void judge_time(const Footprint& footprint, const MemoryPeak& peak, const Timing& timing,
+                Contestant& contestant) {
+  const double least_us = peak.least_us(footprint.least);
+  for (const std::optional<Estimate>& time :
+       {std::optional(timing.warm), timing.graph, timing.cold}) {
+    if (contestant.status != Status::ok || !time || time->median_us >= least_us) continue;
+    contestant.status = Status::wrong;
+    contestant.message = concat("takes ", time->median_us, " us, but the device needs ", least_us,
+                                " us to move the ", footprint.least, " bytes of a product");
+  }
+}
+
+/// Times the contestants that are still ok, the floor beside them, and judges them by it.
+void time_contestants(Session& session, Workload& workload, std::vector<Contestant>& contestants,
+                      Checks checks, CaseReport& report) {
   std::vector<Lap> laps;
   std::vector<std::size_t> timed;
   for (std::size_t i = 0; i < contestants.size(); ++i) {
     if (contestants[i].status != Status::ok) continue;
-    laps.push_back({.product = contestants[i].run,
-                    .slots = workload.slots(),
-                    .graph = workload.timed_by_graph(),
-                    .cold = workload.timed_cold()});
+    laps.push_back(judged_lap(session, workload, contestants[i]));
+    if (checks == Checks::none) laps.back().judge = nullptr;
     timed.push_back(i);
   }
   if (laps.empty()) return;
@@ -98,10 +146,20 @@ void time_contestants(Session& session, Workload& workload,
   laps.push_back(floor.lap());
   laps.back().graph = workload.timed_by_graph();
   std::vector<Timing> timings = time_laps(session, laps);
-  for (std::size_t t = 0; t < timed.size(); ++t)
-    report.outcomes[timed[t]].timing = std::move(timings[t]);
   report.floor = std::move(timings.back());
   report.peak_us = workload.peak_us();
+  const MemoryPeak peak = memory_peak(session.stream.device());
+  for (std::size_t t = 0; t < timed.size(); ++t) {
+    Contestant& contestant = contestants[timed[t]];
+    Outcome& outcome = report.outcomes[timed[t]];
+    if (checks != Checks::none) {
+      judge_again(session, workload, contestant);
+      judge_time(report.footprint, peak, timings[t], contestant);
+    }
+    outcome.status = contestant.status;
+    outcome.message = contestant.message;
+    if (outcome.status == Status::ok) outcome.timing = std::move(timings[t]);
+  }
 }
 
 Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& verdict,
@@ -213,7 +271,7 @@ CaseReport run_workload(Session& session, Workload& workload, Checks checks) {
     report.outcomes.push_back(outcome_of(contestant, verdict, findings[i].update_us));
   }
   try {
-    time_contestants(session, workload, contestants, report);
+    time_contestants(session, workload, contestants, checks, report);
   } catch (...) {  // whoever failed under load, no time of this case can be trusted
     std::string message;
     const Status status = status_of_current_exception(message);

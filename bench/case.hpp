@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/content_hash.hpp"
 #include "bench/contestant.hpp"
 #include "bench/gemm_type.hpp"
 #include "bench/random.hpp"
@@ -29,6 +30,8 @@ struct SpmvCase {
   std::int64_t nnz = 0;
   DType dtype = DType::f64;
   std::string matrix_class{};  // see spmv_set.hpp
+  Origin origin{};
+  std::string label{};  // what people see it called, where that is not its name
 };
 
 struct GemmCase {
@@ -59,6 +62,7 @@ struct Footprint {
   std::int64_t read = 0;     // bytes
   std::int64_t written = 0;  // bytes
   double flops = 0;
+  std::int64_t least = 0;  // bytes that no form of the operands can do without
 
   std::int64_t bytes() const { return read + written; }
 };
@@ -116,10 +120,12 @@ class Workload {
   virtual void fill(Fill fill) = 0;
   /// All contestants, ready for the operands as they are.
   virtual std::vector<Contestant> contestants() = 0;
-  /// Makes the result of slot 0 unusable, so that a product must write it.
-  virtual void poison() = 0;
-  /// The contestant's result in slot 0 against the reference for `fill`.
-  virtual Verdict check(Fill fill, const Contestant& contestant) = 0;
+  /// Makes the result of a slot unusable, so that a product must write it.
+  virtual void poison(int slot) = 0;
+  /// Whether many products in a row, after one poison(), leave the result of one.
+  virtual bool repeatable() const { return true; }
+  /// The contestant's result in a slot against the reference for `fill`.
+  virtual Verdict check(Fill fill, const Contestant& contestant, int slot) = 0;
 };
 
 /// all: on integer and on random data. random: on that alone, where a run may take minutes. none:
@@ -127,7 +133,8 @@ class Workload {
 enum class Checks : std::uint8_t { all, random, none };
 
 /// Checks every contestant on integer and on random data, given new values too where it takes them,
-/// and times those that are right.
+/// and times those that are right. Checks again what the timed products wrote, and further products
+/// after them; whoever is then wrong, or faster than the device can move the operands, has no time.
 CaseReport run_workload(Session& session, Workload& workload, Checks checks = Checks::all);
 
 }  // namespace lanky::bench

@@ -158,10 +158,12 @@ class GemmWorkload final : public Workload {
     const auto in = static_cast<std::int64_t>(size_of(gemm_.type.in));
     const std::int64_t c = gemm_.m * gemm_.n * static_cast<std::int64_t>(size_of(gemm_.type.out));
     const std::int64_t b = gemm_.symmetric ? 0 : gemm_.k * gemm_.n;
-    return {.read = (gemm_.m * gemm_.k + b) * in + (gemm_.beta != 0 ? c : 0),
+    const std::int64_t factors = (gemm_.m * gemm_.k + b) * in;
+    return {.read = factors + (gemm_.beta != 0 ? c : 0),
             .written = c,
             .flops = (is_complex(gemm_.type.in) ? 8.0 : 2.0) * static_cast<double>(gemm_.m) *
-                     static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k)};
+                     static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k),
+            .least = (gemm_.alpha != 0 ? factors : 0) + (gemm_.symmetric ? c / 2 : c)};
   }
 
   /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
@@ -201,7 +203,7 @@ class GemmWorkload final : public Workload {
     const Stream& stream = session_.stream;
     fill_array(stream, a_.at(first_), fill_, DenseData::kSeedA);
     if (!gemm_.symmetric) fill_array(stream, b_.at(first_ + a_.bytes()), fill_, DenseData::kSeedB);
-    poison();
+    poison(0);
     // What is timed is random; integers are only checked, in the first set.
     if (fill == Fill::random) replicate(stream, first_, set_bytes_, slots_);
     reference_ = references(stream, data(), places_);
@@ -212,13 +214,16 @@ class GemmWorkload final : public Workload {
     return built_;
   }
 
-  void poison() override {
-    fill_array(session_.stream, c_.at(sets_[0].c), gemm_.beta != 0 ? fill_ : Fill::nan,
+  void poison(int slot) override {
+    fill_array(session_.stream, c_.at(result(slot)), gemm_.beta != 0 ? fill_ : Fill::nan,
                DenseData::kSeedC);
   }
 
-  Verdict check(Fill fill, const Contestant& contestant) override {
-    const StoredArray c = c_.at(sets_[0].c);
+  /// beta C is another one for each product.
+  bool repeatable() const override { return gemm_.beta == 0; }
+
+  Verdict check(Fill fill, const Contestant& contestant, int slot) override {
+    const StoredArray c = c_.at(result(slot));
     std::vector<double> computed = gather(session_.stream, c, offsets_);
     std::vector<Reference> expected = reference_;
     if (contestant.triangle) keep_triangle(computed, expected);
@@ -232,6 +237,7 @@ class GemmWorkload final : public Workload {
   }
 
  private:
+  void* result(int slot) const { return sets_[static_cast<std::size_t>(slot)].c; }
   bool on_gpu() const { return session_.stream.device().is_cuda(); }
   bool in_batches_alone() const { return !choices_.empty() || !selection_.entrants.empty(); }
 

@@ -10,6 +10,7 @@
 
 #include "bench/dense_data.hpp"
 #include "bench/judgement.hpp"
+#include "bench/memory_peak.hpp"
 #include "bench/operand.hpp"
 #include "bench/random.hpp"
 #include "bench/spmv_data.hpp"
@@ -74,6 +75,9 @@ double cuda_core_flops(const Stream& stream, DType dtype);
 /// was, beyond what is in use now. Both wait for the stream.
 void watch_memory(const Stream& stream);
 std::int64_t transient_bytes(const Stream& stream);
+
+/// What the driver says of the memory: see memory_peak.hpp.
+MemoryPeak memory_peak(Device device);
 
 /// Version of the CUDA runtime ("13.0"), and of the driver.
 std::string runtime_version();

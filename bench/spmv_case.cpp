@@ -56,7 +56,8 @@ class SpmvWorkload final : public Workload {
     constexpr std::int64_t kSize = sizeof(T);
     return {.read = csr_bytes() + matrix_.cols() * kSize,
             .written = matrix_.rows() * kSize,
-            .flops = 2.0 * static_cast<double>(matrix_.nnz())};
+            .flops = 2.0 * static_cast<double>(matrix_.nnz()),
+            .least = (matrix_.nnz() + matrix_.rows()) * kSize};
   }
 
   int slots() const override { return 1; }
@@ -94,9 +95,9 @@ class SpmvWorkload final : public Workload {
     return all;
   }
 
-  void poison() override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
+  void poison(int /*slot*/) override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
 
-  Verdict check(Fill /*fill*/, const Contestant& contestant) override {
+  Verdict check(Fill /*fill*/, const Contestant& contestant, int /*slot*/) override {
     const std::string& variant = contestant.variant;
     return oracle_.check(y_.data(), variant == name(SpmvPath::tf32)     ? Math::tf32
                                     : variant == name(SpmvPath::tf32x3) ? Math::tf32x3

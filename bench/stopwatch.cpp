@@ -1,6 +1,7 @@
 #include "bench/stopwatch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <lanky/error.hpp>
 #include <limits>
@@ -20,6 +21,26 @@ struct Runner {
   double first_us = 0;  // of the calibration's last launch or batch
   int count = 1;
   std::int64_t turn = 0;
+};
+
+/// Takes samples of a lap, and has those judged whose number is a power of two: many at first,
+/// since judging takes time, and some however long it goes on.
+class JudgedSamples {
+ public:
+  explicit JudgedSamples(const Lap& lap) : lap_(lap) {}
+
+  template <class Sample>
+  double take(int last_slot, Sample sample) {
+    const bool judged = lap_.judge && std::has_single_bit(++taken_);
+    if (judged) lap_.poison(last_slot);
+    const double us = sample();
+    if (judged) lap_.judge(last_slot);
+    return us;
+  }
+
+ private:
+  const Lap& lap_;
+  unsigned taken_ = 0;
 };
 
 double elapsed_us(const Event& start, const Event& end) {
@@ -50,8 +71,10 @@ std::vector<Estimate> time_batches(Session& session, std::vector<Runner>& runner
   std::vector<Sampler> samplers;
   samplers.reserve(runners.size());
   for (Runner& runner : runners) {
-    samplers.emplace_back([&session, &runner] {
-      return batch_us(session.stream, *runner.lap, runner.count, runner.turn);
+    samplers.emplace_back([&session, &runner, samples = JudgedSamples(*runner.lap)]() mutable {
+      const auto last = static_cast<int>((runner.turn + runner.count - 1) % runner.lap->slots);
+      return samples.take(
+          last, [&] { return batch_us(session.stream, *runner.lap, runner.count, runner.turn); });
     });
   }
   return measure(samplers, session.options, session.clock);
@@ -107,10 +130,12 @@ void time_graphs(Session& session, const std::vector<Runner>& runners,
   }
   std::vector<Sampler> samplers;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
-    samplers.emplace_back(
-        [&session, &graph = graphs[g], count = graph_count(runners[captured[g]])] {
-          return replay_us(session, graph, count);
-        });
+    const Runner& runner = runners[captured[g]];
+    samplers.emplace_back([&session, &graph = graphs[g], count = graph_count(runner),
+                           slots = runner.lap->slots,
+                           samples = JudgedSamples(*runner.lap)]() mutable {
+      return samples.take((count - 1) % slots, [&] { return replay_us(session, graph, count); });
+    });
   }
   const std::vector<Estimate> estimates = measure(samplers, session.options, session.clock);
   for (std::size_t g = 0; g < graphs.size(); ++g)
@@ -146,7 +171,10 @@ void time_cold(Session& session, const std::vector<Runner>& runners, std::vector
   for (std::size_t i = 0; i < runners.size(); ++i) {
     if (!runners[i].lap->cold) continue;
     sampled.push_back(i);
-    samplers.emplace_back([&session, &lap = *runners[i].lap] { return cold_us(session, lap); });
+    const Lap& lap = *runners[i].lap;
+    samplers.emplace_back([&session, &lap, samples = JudgedSamples(lap)]() mutable {
+      return samples.take(0, [&] { return cold_us(session, lap); });
+    });
   }
   const std::vector<Estimate> estimates = measure(samplers, session.options, session.clock);
   for (std::size_t s = 0; s < sampled.size(); ++s)

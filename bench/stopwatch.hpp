@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,10 @@ struct Lap {
   int slots = 1;
   bool graph = true;
   bool cold = true;
+  /// Called outside of the time around some of the samples, in each of the three ways around the
+  /// first, with the slot that the last product of the sample writes. Absent: no sample is judged.
+  std::function<void(int slot)> poison{};
+  std::function<void(int slot)> judge{};
 };
 
 /// Microseconds per product. graph and cold are absent where they were not asked for, graph also on

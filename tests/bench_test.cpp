@@ -20,6 +20,7 @@
 #include "bench/gemm_case.hpp"
 #include "bench/grid.hpp"
 #include "bench/measure.hpp"
+#include "bench/memory_peak.hpp"
 #include "bench/operand.hpp"
 #include "bench/oracle.hpp"
 #include "bench/random.hpp"
@@ -441,9 +442,10 @@ CaseReport judge_openblas(const GemmCase& gemm, Spoil spoil) {
       };
       return all;
     }
-    void poison() override { inner_.poison(); }
-    Verdict check(Fill fill, const Contestant& contestant) override {
-      return inner_.check(fill, contestant);
+    void poison(int slot) override { inner_.poison(slot); }
+    bool repeatable() const override { return inner_.repeatable(); }
+    Verdict check(Fill fill, const Contestant& contestant, int slot) override {
+      return inner_.check(fill, contestant, slot);
     }
 
    private:
@@ -601,6 +603,16 @@ TEST(Vendor, AConjugateThatNoGemvHasIsNone) {
   EXPECT_FALSE(exists(Layout::col, Op::none, Op::conj_trans));
 }
 
+TEST(Verify, TellsWhatIsWrongAndWhatWouldBeRight) {
+  const Reference half = dot({{0.5, 1.0}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const ErrorModel model = ErrorModel::ieee(DType::f64);
+  EXPECT_EQ(check_bound(model, std::vector<double>{nan}, std::vector{half}).message,
+            "element 0 is nan, not 0.5 to within 1.67e-16");
+  EXPECT_EQ(check_exact(DType::f64, std::vector<double>{0.25}, std::vector{half}).message,
+            "element 0 is 0.25, not 0.5");
+}
+
 TEST(Verify, AnEmptySumIsZero) {
   const std::vector<Reference> empty(1);
   EXPECT_TRUE(check_bound(ErrorModel::ieee(DType::f64), std::vector<double>{0}, empty).right);
@@ -645,11 +657,11 @@ class FakeWorkload : public Workload {
     all[4].message = "no such library";
     return all;
   }
-  void poison() override {
+  void poison(int /*slot*/) override {
     for (int i = 0; i < kRows; ++i)
       y_.data()[i] = std::numeric_limits<double>::quiet_NaN();
   }
-  Verdict check(Fill fill, const Contestant& /*contestant*/) override {
+  Verdict check(Fill fill, const Contestant& /*contestant*/, int /*slot*/) override {
     const std::vector<double> y = y_.to_host();
     return fill == Fill::integers ? check_exact(DType::f64, y, reference_)
                                   : check_bound(ErrorModel::ieee(DType::f64), y, reference_);
@@ -707,6 +719,78 @@ CaseReport run_fake() {
                   {.min_rounds = 6, .max_rounds = 6, .max_seconds = 0.05, .batch_ms = 0.05});
   Fake workload(session.stream);
   return run_workload(session, workload);
+}
+
+/// The same with contestants that are right at first, and then spare themselves the work.
+class FakeCheats : public FakeWorkload {
+ public:
+  using FakeWorkload::FakeWorkload;
+
+  Footprint footprint() const override { return {2 * kRows * 8, kRows * 8, 2.0 * kRows, least_}; }
+
+  std::vector<Contestant> contestants() override {
+    std::vector<Contestant> all;
+    const auto add = [&](const char* name, std::function<bool(int call)> works) {
+      Contestant honest = FakeWorkload::contestants()[0];
+      honest.name = name;
+      // One count for both of its plans, as a library has it.
+      honest.run = [run = honest.run, works = std::move(works), calls = &calls_[name]](
+                       const Stream& stream, int slot) {
+        if (works((*calls)++)) run(stream, slot);
+      };
+      all.push_back(std::move(honest));
+    };
+    add("honest", [](int) { return true; });
+    add("three-calls", [](int call) { return call < 3; });
+    add("not-each-seventh", [](int call) { return call % 7 != 6; });
+    add("stops-while-timed", [](int call) { return call < 40; });
+    return all;
+  }
+
+ protected:
+  std::int64_t least_ = kRows * 8;
+
+ private:
+  std::map<std::string, int> calls_;
+};
+
+TEST(Case, WhoSparesTheWorkWhileTimedHasNoTime) {
+  const CaseReport report = run_fake<FakeCheats>();
+  ASSERT_EQ(report.outcomes.size(), 4U);
+  EXPECT_EQ(report.outcomes[0].status, Status::ok) << report.outcomes[0].message;
+  EXPECT_TRUE(report.outcomes[0].timing.has_value());
+  for (std::size_t i = 1; i < 4; ++i) {
+    const Outcome& outcome = report.outcomes[i];
+    EXPECT_EQ(outcome.status, Status::wrong) << outcome.contestant;
+    EXPECT_FALSE(outcome.timing.has_value()) << outcome.contestant;
+    EXPECT_NE(outcome.message.find("timed: element "), std::string::npos) << outcome.message;
+  }
+}
+
+TEST(Case, ATimeThatNoDeviceReachesIsWrong) {
+  class Impossible final : public FakeCheats {
+   public:
+    explicit Impossible(const Stream& stream) : FakeCheats(stream) {
+      least_ = std::int64_t{1} << 40;
+    }
+  };
+  const CaseReport report = run_fake<Impossible>();
+  EXPECT_EQ(report.outcomes[0].status, Status::wrong);
+  EXPECT_FALSE(report.outcomes[0].timing.has_value());
+  EXPECT_NE(report.outcomes[0].message.find("to move the 1099511627776 bytes"), std::string::npos)
+      << report.outcomes[0].message;
+}
+
+TEST(MemoryPeak, BoundsWhatEachByteMustPass) {
+  const MemoryPeak peak{
+      .processors_bytes_per_us = 1000, .memory_bytes_per_us = 100, .cache_bytes = 500};
+  EXPECT_EQ(peak.least_us(0), 0);
+  EXPECT_EQ(peak.least_us(500), 0.5);
+  EXPECT_EQ(peak.least_us(1500), 10);
+  EXPECT_EQ(MemoryPeak().least_us(std::int64_t{1} << 60), 0);
+  const double least_us = memory_peak(Device::cpu()).least_us(std::int64_t{1} << 30);
+  EXPECT_GT(least_us, 0);
+  EXPECT_LT(least_us, 2000) << "a processor of one core may be as fast as this";
 }
 
 TEST(Case, WrongAndFailingContestantsGetNoTimes) {

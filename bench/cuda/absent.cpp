@@ -63,6 +63,9 @@ double peak_flops(const Stream& /*stream*/, const GemmType& /*type*/) {
 double cuda_core_flops(const Stream& /*stream*/, DType /*dtype*/) {
   absent();
 }
+MemoryPeak memory_peak(Device /*device*/) {
+  absent();
+}
 void watch_memory(const Stream& /*stream*/) {
   absent();
 }
