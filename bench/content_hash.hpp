@@ -1,4 +1,4 @@
-// What a matrix file is known by, wherever it stands and whatever it is called.
+// What tells a matrix from others, wherever it stands and whatever it is called.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,13 @@ struct FileStamp {
 };
 /// Nothing where there is no such file.
 std::optional<FileStamp> file_stamp(const std::filesystem::path& path);
+
+/// Where a matrix comes from. Two matrices are the same where collection and content are.
+struct Origin {
+  std::string source{};      // path of a file, spec of a generated matrix
+  std::string content{};     // content_hash() of a file, "spec:..." of a generated matrix
+  std::string collection{};  // "GROUP/NAME" in the SuiteSparse collection; "" for any other
+};
 
 /// 16 hexadecimal digits of XXH3 (64 bits) over the text.
 std::string text_hash(std::string_view text);

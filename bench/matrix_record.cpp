@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "bench/record.hpp"
+
 namespace lanky::bench {
 
 MatrixFacts facts_of(const CsrMatrix<double>& matrix) {
@@ -56,14 +58,19 @@ MatrixFacts matrix_facts(const nlohmann::ordered_json& json) {
           .longest_row = json.at("max_row")};
 }
 
+nlohmann::ordered_json to_json(const FileStamp& stamp) {
+  return {{"bytes", stamp.bytes}, {"modified_ns", stamp.modified_ns}};
+}
+
+FileStamp stamp_of(const nlohmann::ordered_json& json) {
+  return {json.at("bytes"), json.at("modified_ns")};
+}
+
 nlohmann::ordered_json to_json(const MatrixRecord& record) {
-  nlohmann::ordered_json line = {{"kind", "matrix"},
-                                 {"case", record.name},
-                                 {"class", record.matrix_class},
-                                 {"source", record.source},
-                                 {"content", record.content}};
-  if (record.stamp)
-    line["stamp"] = {{"bytes", record.stamp->bytes}, {"modified_ns", record.stamp->modified_ns}};
+  nlohmann::ordered_json line = {
+      {"kind", "matrix"}, {"case", record.name}, {"class", record.matrix_class}};
+  line.update(to_json(record.origin));
+  if (record.stamp) line["stamp"] = to_json(*record.stamp);
   if (record.facts) line.update(to_json(*record.facts));
   line["dtypes"] = nlohmann::ordered_json::array();
   for (const DType dtype : record.dtypes)

@@ -32,8 +32,7 @@ MatrixFacts facts_of(const CsrMatrix<double>& matrix);
 struct MatrixRecord {
   std::string name;
   std::string matrix_class;
-  std::string source;                // path or spec
-  std::string content{};             // content_hash() of a file, "spec:..." of a generated matrix
+  Origin origin{};
   std::optional<FileStamp> stamp{};  // of the file, when it was read
   std::vector<DType> dtypes{};
   Status status = Status::ok;  // the worst of lanky's products, or of the worker
@@ -43,6 +42,7 @@ struct MatrixRecord {
   double read_seconds = 0;
   std::int64_t memory_bytes = 0;  // of main memory, the worker's most
   std::optional<MatrixFacts> facts{};
+  std::string label{};  // what people see it called, where that is not its name
 };
 
 /// As records of matrices spell it: "unreadable" and "skipped" for invalid and unsupported input.
@@ -50,6 +50,8 @@ std::string_view matrix_status_name(Status status) noexcept;
 
 nlohmann::ordered_json to_json(const MatrixFacts& facts);
 nlohmann::ordered_json to_json(const MatrixRecord& record);
+nlohmann::ordered_json to_json(const FileStamp& stamp);
+FileStamp stamp_of(const nlohmann::ordered_json& json);
 /// The inverse of to_json(MatrixFacts).
 MatrixFacts matrix_facts(const nlohmann::ordered_json& json);
 

@@ -115,9 +115,21 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
 
 }  // namespace
 
+Json to_json(const Origin& origin) {
+  Json fields = Json::object();
+  for (const auto& [field, text] : {std::pair{"source", &origin.source},
+                                    {"content", &origin.content},
+                                    {"collection", &origin.collection}})
+    if (!text->empty()) fields[field] = *text;
+  return fields;
+}
+
 Json head(const SpmvCase& spmv) {
-  return {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}, {"m", spmv.m},
-          {"n", spmv.n},    {"nnz", spmv.nnz},   {"dtype", name(spmv.dtype)},  {"op", "n"}};
+  Json line = {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}};
+  line.update(to_json(spmv.origin));
+  line.update(
+      {{"m", spmv.m}, {"n", spmv.n}, {"nnz", spmv.nnz}, {"dtype", name(spmv.dtype)}, {"op", "n"}});
+  return line;
 }
 
 Json head(const GemmCase& gemm) {

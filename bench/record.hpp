@@ -13,6 +13,9 @@ namespace lanky::bench {
 
 nlohmann::ordered_json to_json(const Environment& environment);
 
+/// Those of source, content and collection that are known.
+nlohmann::ordered_json to_json(const Origin& origin);
+
 /// The fields that tell one case from others.
 nlohmann::ordered_json head(const SpmvCase& spmv);
 nlohmann::ordered_json head(const GemmCase& gemm);

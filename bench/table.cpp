@@ -9,7 +9,7 @@ namespace lanky::bench {
 namespace {
 
 constexpr std::size_t kWidth = 120;
-constexpr int kCaseWidth = 21;
+constexpr std::size_t kCaseWidth = 21;
 constexpr int kSizeWidth = 24;
 
 template <class... Values>
@@ -30,6 +30,17 @@ std::string count(std::int64_t value) {
   if (value < 999'500) return format("%.3gk", wide / 1e3);
   if (value < 999'500'000) return format("%.3gM", wide / 1e6);
   return format("%.3gG", wide / 1e9);
+}
+
+/// A label differs from others at either end.
+std::string shown_name(const SpmvCase& spmv) {
+  if (spmv.label.size() <= kCaseWidth) return spmv.label.empty() ? spmv.name : spmv.label;
+  constexpr std::size_t kEnd = kCaseWidth / 2 - 1;
+  return spmv.label.substr(0, kCaseWidth - 2 - kEnd) + ".." +
+         spmv.label.substr(spmv.label.size() - kEnd);
+}
+std::string shown_name(const GemmCase& gemm) {
+  return gemm.name;
 }
 
 std::string size_of_case(const SpmvCase& spmv) {
@@ -130,7 +141,7 @@ std::string table_line(const CaseReport& report) {
   }
   const auto describe = [&](const auto& subject) {
     return line(
-        subject.name, type_of_case(subject), size_of_case(subject), microseconds(lanky_time),
+        shown_name(subject), type_of_case(subject), size_of_case(subject), microseconds(lanky_time),
         microseconds(other_time), other_time != nullptr ? shortened(other_name(*other), 13) : "-",
         speedup ? format("%.2f", *speedup) : "-", share, error, verdict_text(report, lanky, other));
   };
@@ -140,7 +151,7 @@ std::string table_line(const CaseReport& report) {
 std::string failure_line(const FailedCase& failed) {
   return std::visit(
       [&](const auto& subject) {
-        return failure_line(subject.name, type_of_case(subject), name(failed.status),
+        return failure_line(shown_name(subject), type_of_case(subject), name(failed.status),
                             failed.message);
       },
       failed.subject);

@@ -1,12 +1,17 @@
 // Batches: nothing that befalls a matrix, or the program, costs more than that matrix.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/program.hpp"
@@ -27,6 +32,10 @@ class Batch : public testing::ProgramTest {
     return " --peer " + testing::beside_the_test("lib" + name + ".so") + " ";
   }
 };
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 TEST_F(Batch, ACrashCostsOneMatrix) {
   std::string files;
@@ -57,6 +66,138 @@ TEST_F(Batch, ACrashCostsOneMatrix) {
   }
   EXPECT_EQ(peers, (std::map<std::string, std::string>{
                        {"rows10", "wrong"}, {"rows15", "crash"}, {"rows16", "wrong"}}));
+}
+
+TEST_F(Batch, WhatAContestantWritesIntoThePipeCostsOneMatrix) {
+  std::string files;
+  for (const int rows : {10, 17, 18, 19, 20, 21, 22, 23, 24, 16})
+    files += " " + matrix("rows" + std::to_string(rows) + ".mtx", rows);
+  const double start = seconds_now();
+  const Ran ran = batch("--no-vendor --timeout 5" + peer("bad_peer") + files, "timeout 60");
+  EXPECT_LT(seconds_now() - start, 25) << "no child and no flood is waited for";
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  const std::vector<Json> matrices = of_kind("matrix");
+  ASSERT_EQ(matrices.size(), 10U);
+  const char* forged = "something other than lanky wrote into the worker's pipe during rows";
+  const std::pair<const char*, std::string> expected[] = {{"ok", ""},
+                                                          {"crash", forged},
+                                                          {"crash", forged},
+                                                          {"crash", forged},
+                                                          {"ok", ""},
+                                                          {"crash", forged},
+                                                          {"crash", forged},
+                                                          {"crash", "closed its pipe"},
+                                                          {"timeout", "took longer than 5 s"},
+                                                          {"ok", ""}};
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    EXPECT_EQ(matrices[i]["status"], expected[i].first) << matrices[i];
+    EXPECT_NE(matrices[i].value("reason", "").find(expected[i].second), std::string::npos)
+        << matrices[i];
+  }
+  EXPECT_NE(shell("pgrep -f '[l]anky.*" + folder_.string() + "'").exit_code, 0)
+      << "no process is left";
+}
+
+TEST_F(Batch, WhatIsNoFileIsRefusedAtOnce) {
+  const std::string pipe = (folder_ / "pipe.mtx").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string files = " " + pipe + " /dev/zero " + matrix("good.mtx");
+  const double start = seconds_now();
+  const Ran ran = batch("--no-vendor" + files, "timeout 60");
+  EXPECT_LT(seconds_now() - start, 20);
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  const std::vector<Json> matrices = of_kind("matrix");
+  ASSERT_EQ(matrices.size(), 3U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(matrices[i]["status"], "unreadable");
+    EXPECT_NE(matrices[i]["reason"].get<std::string>().find("is no regular file"),
+              std::string::npos);
+  }
+  EXPECT_EQ(matrices[2]["status"], "ok");
+  EXPECT_EQ(batch("--no-vendor --resume" + files, "timeout 60").exit_code, 0)
+      << "they are told once";
+  EXPECT_EQ(of_kind("matrix").size(), 3U);
+  const Ran terminal = shell("timeout 60 script -qec '" + testing::beside_the_test("lanky") +
+                             " batch --device cpu --quick --no-vendor" + files + "' /dev/null");
+  EXPECT_NE(terminal.out.find("is no regular file"), std::string::npos) << terminal.out;
+}
+
+TEST_F(Batch, ReadingIsUnderTheLimitsToo) {
+  const std::string huge = (folder_ / "huge.mtx").string();
+  std::ofstream(huge) << "%%MatrixMarket matrix coordinate real general\n";
+  std::filesystem::resize_file(huge, std::uintmax_t{1} << 40);  // takes minutes to be hashed
+  const double start = seconds_now();
+  const Ran ran = batch("--no-vendor --timeout 1 " + huge + " " + matrix("good.mtx"), "timeout 60");
+  EXPECT_LT(seconds_now() - start, 20);
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  const std::vector<Json> matrices = of_kind("matrix");
+  ASSERT_EQ(matrices.size(), 2U);
+  EXPECT_EQ(matrices[0]["status"], "timeout");
+  EXPECT_EQ(matrices[0]["reason"], "took longer than 1 s during reading huge");
+  EXPECT_EQ(matrices[1]["status"], "ok");
+  for (const auto& [name, number] :
+       {std::pair{"INT", SIGINT}, {"TERM", SIGTERM}, {"HUP", SIGHUP}}) {
+    const double began = seconds_now();
+    const Ran stopped =
+        batch("--no-vendor " + huge, "timeout -k 20 -s " + std::string(name) + " 2");
+    EXPECT_LT(seconds_now() - began, 3.5) << name;
+    EXPECT_EQ(stopped.exit_code, 124) << name << " " << stopped.err;
+    EXPECT_NE(stopped.out.find("interrupted: 1 case left"), std::string::npos) << stopped.out;
+  }
+}
+
+TEST_F(Batch, MatricesOfOneNameAreToldApart) {
+  for (const char* group : {"A", "B"})
+    std::filesystem::create_directory(folder_ / group);
+  matrix("A/twin.mtx", 3);
+  matrix("B/twin.mtx", 5);
+  const std::string run = "--no-vendor --resume " + folder_.string();
+  const Ran ran = batch(run);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* kind : {"spmv", "matrix"}) {
+    const std::vector<Json> lines = of_kind(kind);
+    ASSERT_EQ(lines.size(), 2U) << kind;
+    EXPECT_EQ(lines[0]["case"], lines[1]["case"]);
+    EXPECT_NE(lines[0]["content"], lines[1]["content"]);
+    EXPECT_EQ(lines[0]["source"], (folder_ / "A/twin.mtx").string());
+    EXPECT_EQ(lines[1]["source"], (folder_ / "B/twin.mtx").string());
+  }
+  EXPECT_EQ(of_kind("spmv")[0]["content"], of_kind("matrix")[0]["content"]);
+  for (const char* name : {"A/twin ", "B/twin "})
+    EXPECT_NE(ran.out.find(name), std::string::npos) << ran.out;
+  EXPECT_EQ(batch(run).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+}
+
+TEST_F(Batch, EachFileThatCannotBeReadIsTold) {
+  const auto missing = [&](const char* name) { return (folder_ / name).string(); };
+  EXPECT_EQ(batch("--no-vendor --resume " + missing("a.mtx")).exit_code, 1);
+  EXPECT_EQ(batch("--no-vendor --resume " + missing("a.mtx") + " " + missing("b.mtx")).exit_code,
+            1);
+  ASSERT_EQ(of_kind("matrix").size(), 2U);
+  EXPECT_EQ(of_kind("matrix")[1]["case"], "b");
+}
+
+TEST_F(Batch, AFullDiskLeavesWholeLines) {
+  const Ran ran =
+      batch("--no-vendor stencil5:5 stencil5:6 stencil5:7 stencil5:8 stencil5:9", "ulimit -f 4;");
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_NE(ran.err.find(json() + ": File too large"), std::string::npos) << ran.err;
+  EXPECT_TRUE(content(json()).ends_with("}\n"));
+  EXPECT_FALSE(of_kind("matrix").empty());
+}
+
+TEST_F(Batch, LinesThatAreNoneAreNamedAndPassedOver) {
+  const std::string run = "--no-vendor --resume stencil5:5 ";
+  EXPECT_EQ(batch(run).exit_code, 0);
+  std::ofstream(json(), std::ios::app) << "milk\n{\"kind\":7}\n";
+  const Ran ran = batch(run + "stencil5:6");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find(json() + ":4: is no JSON object; the line is passed over"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find(json() + ":5: kind is 7"), std::string::npos) << ran.err;
+  EXPECT_NE(content(json()).find("milk\n"), std::string::npos) << "nothing is taken away";
 }
 
 TEST_F(Batch, APeerIsAContestantLikeOthers) {

@@ -1,5 +1,6 @@
 // lanky batch: one matrix or product after another, each result written when it is known.
 #include <algorithm>
+#include <csignal>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 #include <nlohmann/json.hpp>
@@ -38,14 +39,17 @@ std::string configuration(const RunOptions& options, const Json& environment, co
   return bench::text_hash(key.dump());
 }
 
-/// Entries that a matrix has as far as that is known without reading it; 0 where it is not.
+/// Entries that a matrix may have, as far as that is known without opening a file; 0 where it is
+/// not.
 double likely_entries(const Source& source) {
+  constexpr double kBytesPerEntry = 8;  // between what is compressed and what is not
   try {
-    return static_cast<double>(source.generated ? io::estimated_entries(source.place)
-                                                : io::read_header(source.place).stored_entries);
+    if (source.generated) return static_cast<double>(io::estimated_entries(source.place));
   } catch (const Error&) {
     return 0;  // its turn will tell
   }
+  const auto stamp = bench::file_stamp(source.place);
+  return stamp ? static_cast<double>(stamp->bytes) / kBytesPerEntry : 0;
 }
 
 class Batch {
@@ -60,8 +64,9 @@ class Batch {
 
   int run() {
     std::optional<int> interrupted;
+    begin();
+    stop_on_signals();
     try {
-      begin();
       for (std::size_t i = 0; i < matrices_.size(); ++i) {
         ahead_ = matrices_.size() - i + products_.size();
         run_matrix(matrices_[i], work_of_[i]);
@@ -84,7 +89,7 @@ class Batch {
     const Json answer = ask_environment();
     Json line = answer.at("environment");
     line["config"] = configuration(options_, line, answer.at("peers"));
-    if (options_.resume) earlier_ = bench::earlier_runs(options_.json, line["config"]);
+    if (options_.resume) read_earlier_runs(line["config"]);
     std::optional<std::uint64_t> seed = work_.grid.seed ? work_.grid.seed : earlier_.seed;
     if (!seed && work_.set.set == "drawn") seed = bench::draw_seed();
     const std::optional<std::uint64_t> grid_seed = choose_products(seed);
@@ -95,8 +100,19 @@ class Batch {
     start_progress();
   }
 
+  void read_earlier_runs(const std::string& config) {
+    constexpr std::size_t kMostNotes = 5;
+    earlier_ = bench::earlier_runs(options_.json, config);
+    const std::vector<std::string>& notes = earlier_.notes;
+    for (std::size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i)
+      reporter_.warn(notes[i]);
+    if (notes.size() > kMostNotes)
+      reporter_.warn(options_.json + ": " + std::to_string(notes.size() - kMostNotes) +
+                     " more lines are passed over");
+  }
+
   Json ask_environment() {
-    std::optional<Json> answer = workers_.run({{"task", "environment"}});
+    std::optional<Json> answer = workers_.run({{"task", "environment"}}, bench::steady_seconds());
     if (!answer) throw Error(ErrorCode::device, "a first worker died: " + workers_.death().reason);
     if (answer->contains("error"))
       throw Error(static_cast<ErrorCode>((*answer)["error"].get<int>()),
@@ -119,8 +135,8 @@ class Batch {
   void choose_matrices(std::uint64_t seed) {
     const Sources sources = find_sources(work_, seed);
     for (bench::MatrixRecord failed : sources.failed) {
-      failed.content = "absent:" + failed.source;  // so that it is told once
-      failed.dtypes = to_do(failed.content);
+      failed.origin.content = absent(failed.origin.source);
+      failed.dtypes = to_do(failed.origin.content);
       if (!failed.dtypes.empty()) reporter_.add(failed);
     }
     for (std::size_t i = work_.grid.shard; i < sources.matrices.size(); i += work_.grid.shards)
@@ -154,58 +170,84 @@ class Batch {
     return options_.seconds > 0 && bench::steady_seconds() - start_ > options_.seconds;
   }
 
-  /// What tells the matrix from others, wherever it stands; "" where it cannot be read.
-  std::string content_of(const Source& source, const std::optional<bench::FileStamp>& stamp) const {
-    if (source.generated) return "spec:" + source.place;
-    const auto known = earlier_.contents.find(source.place);
-    if (stamp && known != earlier_.contents.end() && known->second.first == *stamp)
-      return known->second.second;
-    return time_is_up() ? "" : bench::content_hash(source.place);
-  }
+  /// Stands for the content of what has none that is known, so that it is told once.
+  static std::string absent(const std::string& source) { return "absent:" + source; }
 
   void run_matrix(const Source& source, double work) {
-    const auto stamp = source.generated ? std::nullopt : bench::file_stamp(source.place);
-    const std::string content = content_of(source, stamp);
-    const std::vector<DType> dtypes = to_do(content);
+    const double start = bench::steady_seconds();
+    bench::MatrixRecord record = record_of(source);
+    const bool readable = identify(source, record, start);
+    record.dtypes = to_do(record.origin.content);
     if (time_is_up()) {
-      left_ += dtypes.size();
-    } else if (!dtypes.empty()) {
-      bench::MatrixRecord record = measure(source, dtypes);
-      record.content = content;
-      record.stamp = stamp;
+      left_ += record.dtypes.size();
+    } else if (!record.dtypes.empty()) {
+      if (readable) measure(source, record, start);
+      record.seconds = bench::steady_seconds() - start;
       reporter_.add(record);
     }
     reporter_.progress().finish_task(work);
   }
 
+  /// What tells the matrix from others, wherever it stands. A worker reads the file; false where
+  /// that ended badly, as the record then says.
+  bool identify(const Source& source, bench::MatrixRecord& record, double start) {
+    if (source.generated) {
+      record.origin.content = content_of(source);
+      return true;
+    }
+    record.origin.content = absent(source.place);
+    Json task = {{"task", "identify"},
+                 {"source", to_json(source)},
+                 {"known", nullptr},
+                 {"hash", !time_is_up()}};
+    const auto known = earlier_.contents.find(source.place);
+    if (known != earlier_.contents.end())
+      task["known"] = {{"stamp", bench::to_json(known->second.first)},
+                       {"content", known->second.second}};
+    const std::optional<Json> answer = workers_.run(std::move(task), start);
+    if (!answer) {
+      tell_death(record);
+      return false;
+    }
+    if (answer->contains("refused")) {
+      record.status = bench::Status::invalid;
+      record.reason = answer->at("refused");
+      return false;
+    }
+    if (answer->contains("stamp")) record.stamp = bench::stamp_of(answer->at("stamp"));
+    const std::string content = answer->at("content");
+    if (!content.empty()) record.origin.content = content;
+    return true;
+  }
+
   /// In a worker of its own.
-  bench::MatrixRecord measure(const Source& source, const std::vector<DType>& dtypes) {
-    bench::MatrixRecord record{.name = source.name,
-                               .matrix_class = source.matrix_class,
-                               .source = source.place,
-                               .dtypes = dtypes};
-    Json task = {{"task", "spmv"}, {"source", to_json(source)}, {"dtypes", Json::array()}};
-    for (const DType dtype : dtypes)
+  void measure(const Source& source, bench::MatrixRecord& record, double start) {
+    Json task = {{"task", "spmv"},
+                 {"source", to_json(source)},
+                 {"content", record.origin.content},
+                 {"dtypes", Json::array()}};
+    for (const DType dtype : record.dtypes)
       task["dtypes"].push_back(lanky::name(dtype));
-    const double start = bench::steady_seconds();
-    const std::optional<Json> answer = workers_.run(std::move(task));
-    record.seconds = bench::steady_seconds() - start;
-    workers_.dismiss();
-    record.memory_bytes = workers_.memory_bytes();
+    const std::optional<Json> answer = workers_.run(std::move(task), start);
     record.facts = workers_.facts();
     record.read_seconds = workers_.read_seconds();
-    if (answer && answer->contains("error")) {  // of the device, which had been there before
+    if (!answer) return tell_death(record);
+    workers_.dismiss();
+    record.memory_bytes = workers_.memory_bytes();
+    if (answer->contains("error")) {  // of the device, which had been there before
       record.status = bench::Status::crash;
       record.reason = answer->at("message");
-    } else if (answer) {
+    } else {
       record.status = static_cast<bench::Status>(answer->at("status").get<int>());
       record.reason = answer->at("reason");
-    } else {
-      record.status = workers_.death().status;
-      record.reason = workers_.death().reason;
-      record.signal = workers_.death().signal;
     }
-    return record;
+  }
+
+  void tell_death(bench::MatrixRecord& record) const {
+    record.status = workers_.death().status;
+    record.reason = workers_.death().reason;
+    record.signal = workers_.death().signal;
+    record.memory_bytes = workers_.memory_bytes();
   }
 
   /// All in one worker, as long as it lives.
@@ -214,7 +256,8 @@ class Batch {
       ++left_;
       return;
     }
-    const auto answer = workers_.run({{"task", "gemm"}, {"grid", bench::to_grid(gemm)}});
+    const auto answer =
+        workers_.run({{"task", "gemm"}, {"grid", bench::to_grid(gemm)}}, bench::steady_seconds());
     const bool failed = answer && answer->contains("error");
     if (!answer || failed) {
       bench::GemmCase named = gemm;
@@ -243,7 +286,7 @@ class Batch {
 }  // namespace
 
 int run_batch(const RunOptions& options, const Work& work) {
-  stop_on_signals();
+  std::signal(SIGPIPE, SIG_IGN);  // what a worker does not take any more, its end tells
   return Batch(options, work).run();
 }
 

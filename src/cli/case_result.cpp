@@ -10,13 +10,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Name and type of a case, as its records spell them.
-CaseResult named(std::vector<Json> lines) {
+/// The type as records spell it, and the name as people see it.
+CaseResult named(std::vector<Json> lines,
+                 const std::variant<bench::SpmvCase, bench::GemmCase>& subject) {
   CaseResult result;
   if (!lines.empty()) {
     result.name = lines.front().at("case");
     result.dtype = lines.front().at("dtype");
   }
+  const auto* const spmv = std::get_if<bench::SpmvCase>(&subject);
+  if (spmv != nullptr && !spmv->label.empty()) result.name = spmv->label;
   result.lines = std::move(lines);
   return result;
 }
@@ -24,7 +27,7 @@ CaseResult named(std::vector<Json> lines) {
 }  // namespace
 
 CaseResult result_of(const bench::CaseReport& report, bool explain) {
-  CaseResult result = named(bench::to_json(report));
+  CaseResult result = named(bench::to_json(report), report.subject);
   result.table = bench::table_line(report);
   result.right = report.all_ok();
   result.speedup = report.speedup();
@@ -44,7 +47,7 @@ CaseResult result_of(const bench::CaseReport& report, bool explain) {
 }
 
 CaseResult result_of(const bench::FailedCase& failed) {
-  CaseResult result = named({bench::to_json(failed)});
+  CaseResult result = named({bench::to_json(failed)}, failed.subject);
   result.lanky = failed.status;
   result.reason = failed.message;
   result.right = false;

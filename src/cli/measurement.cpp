@@ -53,16 +53,16 @@ std::vector<std::string> Measurement::peers() const {
   return names;
 }
 
-bench::MatrixRecord Measurement::multiply(const Source& source, const std::vector<DType>& dtypes) {
-  bench::MatrixRecord record{.name = source.name,
-                             .matrix_class = source.matrix_class,
-                             .source = source.place,
-                             .dtypes = dtypes};
+bench::MatrixRecord Measurement::multiply(const Source& source, const std::string& content,
+                                          const std::vector<DType>& dtypes) {
+  bench::MatrixRecord record = record_of(source);
+  record.origin.content = content;
+  record.dtypes = dtypes;
   const double start = bench::steady_seconds();
   CsrMatrix<double> pattern;
   std::optional<bench::SpmvMatrix> matrix;
   try {
-    listener_.begin("reading " + source.name);
+    listener_.begin("reading " + source.shown());
     pattern = source.read();
     record.read_seconds = bench::steady_seconds() - start;
     record.facts = bench::facts_of(pattern);
@@ -74,16 +74,20 @@ bench::MatrixRecord Measurement::multiply(const Source& source, const std::vecto
   current_ = &record;
   for (const DType dtype : dtypes) {
     if (!matrix) break;
-    listener_.begin(source.name + " " + std::string(lanky::name(dtype)));
+    listener_.begin(source.shown() + " " + std::string(lanky::name(dtype)));
     const bench::SpmvCase subject{.name = source.name,
                                   .m = pattern.rows,
                                   .n = pattern.cols,
                                   .nnz = pattern.nnz(),
                                   .dtype = dtype,
-                                  .matrix_class = source.matrix_class};
+                                  .matrix_class = source.matrix_class,
+                                  .origin = record.origin,
+                                  .label = source.label};
     guarded(subject, [&] {
-      report(bench::run_workload(session_,
-                                 *bench::make_spmv_workload(session_, *matrix, dtype, selection_)));
+      bench::CaseReport found = bench::run_workload(
+          session_, *bench::make_spmv_workload(session_, *matrix, dtype, selection_));
+      found.subject = subject;
+      report(found);
     });
   }
   current_ = nullptr;

@@ -34,9 +34,10 @@ class Measurement {
   /// "NAME VERSION" of every contestant that was plugged in.
   std::vector<std::string> peers() const;
 
-  /// Reads once, multiplies in every one of these types. The record lacks what only an observer
-  /// knows: content and memory.
-  bench::MatrixRecord multiply(const Source& source, const std::vector<DType>& dtypes);
+  /// Reads once, multiplies in every one of these types; `content` as content_of() has it. The
+  /// record lacks what only an observer knows: its memory.
+  bench::MatrixRecord multiply(const Source& source, const std::string& content,
+                               const std::vector<DType>& dtypes);
   void multiply_dense(const bench::GemmCase& gemm);
   /// Measures every way to compute a product; the fastest goes into `tuning`, which is saved.
   void tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning);

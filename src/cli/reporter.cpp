@@ -83,8 +83,8 @@ void Reporter::add(const bench::MatrixRecord& record) {
   if (single_) {
     warn(record.reason);
   } else {
-    print(bench::failure_line(record.name, "", bench::matrix_status_name(record.status),
-                              record.reason));
+    const std::string& name = record.label.empty() ? record.name : record.label;
+    print(bench::failure_line(name, "", bench::matrix_status_name(record.status), record.reason));
   }
 }
 

@@ -30,6 +30,8 @@ class Reporter {
   /// Ended with `left` cases or matrices still to do: "time is up", "interrupted".
   void stop_early(const std::string& why, std::size_t left);
   void finish();
+  /// On standard error.
+  void warn(const std::string& line);
 
   Progress& progress() { return progress_; }
   /// Cases with a wrong result, or that could not be read or measured.
@@ -39,7 +41,6 @@ class Reporter {
 
  private:
   void print(const std::string& line);
-  void warn(const std::string& line);
   void count_failure(bench::Status status);
   void print_means();
 

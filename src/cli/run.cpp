@@ -63,7 +63,7 @@ int run_work(const RunOptions& options, const Work& work) {
   for (const bench::MatrixRecord& failed : sources.failed)
     reporter.add(failed);
   for (const Source& source : sources.matrices)
-    reporter.add(measurement.multiply(source, dtypes_of(options)));
+    reporter.add(measurement.multiply(source, content_of(source), dtypes_of(options)));
   std::size_t left = 0;  // cases that there was no time for
   for (const bench::GemmCase& gemm : grid.cases) {
     if (options.seconds > 0 && bench::steady_seconds() - start > options.seconds) {

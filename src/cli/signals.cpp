@@ -23,7 +23,7 @@ void say(const char* text) {
 }
 
 void end_with_message(int signal) {
-  const bool asked = signal == SIGINT || signal == SIGTERM;
+  const bool asked = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
   say(asked ? "\nlanky: interrupted" : "\nlanky: crashed");
   if (current_task[0] != 0) {
     say(" during ");
@@ -37,10 +37,12 @@ void end_with_message(int signal) {
 }  // namespace
 
 void install_signal_messages() {
-  for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     // What a shell ignores for a program in the background stays ignored.
     if (std::signal(signal, end_with_message) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+  std::signal(SIGXFSZ, SIG_IGN);  // write() tells instead that a file may not grow
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody hears how a worker ended
 }
 
 void restore_signals() {
@@ -57,7 +59,6 @@ void stop_on_signals() {
     action.sa_flags = 0;  // waiting calls return
     sigaction(signal, &action, nullptr);
   }
-  std::signal(SIGPIPE, SIG_IGN);  // of a worker that died
 }
 
 int stop_signal() noexcept {

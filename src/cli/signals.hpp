@@ -5,7 +5,8 @@
 
 namespace lanky::cli {
 
-/// Says on standard error which signal came, and during what, and ends with 128 + its number.
+/// A signal that ends the program says on standard error which it is, and during what; the exit
+/// code is 128 + its number. A write to a file that may not grow fails, and raises no signal.
 void install_signal_messages();
 
 /// Signals mean what they do by default.

@@ -81,12 +81,14 @@ bool is_spec(const std::string& path) {
 }
 
 Source spec_source(const std::string& spec) {
-  return {spec, bench::matrix_class(spec), spec, true};
+  return {
+      .name = spec, .matrix_class = bench::matrix_class(spec), .place = spec, .generated = true};
 }
 
 Source file_source(const fs::path& path) {
-  return {name_of_matrix(path).value_or(path.filename().string()), std::string(bench::kRealMatrix),
-          path.string(), false};
+  return {.name = name_of_matrix(path).value_or(path.filename().string()),
+          .matrix_class = std::string(bench::kRealMatrix),
+          .place = path.string()};
 }
 
 /// Of the SuiteSparse index what the filter is true of: what has been fetched, and what has not.
@@ -99,11 +101,12 @@ void search_cache(const Work& work, Sources& all) {
     const fs::path path = cache_path(entry, folder);
     if (is_cached(entry, folder)) {
       all.matrices.push_back(file_source(path));
+      all.matrices.back().collection = entry.full_name();
     } else {
       all.failed.push_back(
           {.name = entry.name,
            .matrix_class = std::string(bench::kRealMatrix),
-           .source = path.string(),
+           .origin = {.source = path.string(), .collection = entry.full_name()},
            .status = bench::Status::unsupported,
            .reason = "is not in the cache: lanky fetch " + entry.full_name() + " fetches it"});
     }
@@ -116,16 +119,40 @@ CsrMatrix<double> Source::read() const {
   return generated ? io::generate<double>(place) : io::read_csr<double>(place);
 }
 
+bench::MatrixRecord record_of(const Source& source) {
+  return {.name = source.name,
+          .matrix_class = source.matrix_class,
+          .origin = {.source = source.place, .collection = source.collection},
+          .label = source.label};
+}
+
+std::string content_of(const Source& source) {
+  if (source.generated) return "spec:" + source.place;
+  std::error_code unknown;
+  return fs::is_regular_file(source.place, unknown) ? bench::content_hash(source.place) : "";
+}
+
 nlohmann::ordered_json to_json(const Source& source) {
   // A path is bytes, which JSON's strings need not be.
-  return {{"place", std::vector<unsigned char>(source.place.begin(), source.place.end())},
-          {"generated", source.generated}};
+  const auto bytes = [](const std::string& text) {
+    return std::vector<unsigned char>(text.begin(), text.end());
+  };
+  return {{"place", bytes(source.place)},
+          {"generated", source.generated},
+          {"collection", source.collection},
+          {"label", bytes(source.label)}};
 }
 
 Source source_of(const nlohmann::ordered_json& json) {
-  const auto bytes = json.at("place").get<std::vector<unsigned char>>();
-  const std::string place(bytes.begin(), bytes.end());
-  return json.at("generated").get<bool>() ? spec_source(place) : file_source(place);
+  const auto text = [&json](const char* field) {
+    const auto bytes = json.at(field).get<std::vector<unsigned char>>();
+    return std::string(bytes.begin(), bytes.end());
+  };
+  Source source =
+      json.at("generated").get<bool>() ? spec_source(text("place")) : file_source(text("place"));
+  source.collection = json.at("collection");
+  source.label = text("label");
+  return source;
 }
 
 Sources find_sources(const Work& work, std::uint64_t seed) {
@@ -139,7 +166,7 @@ Sources find_sources(const Work& work, std::uint64_t seed) {
     for (const std::string& failure : found.failures)
       all.failed.push_back({.name = path,
                             .matrix_class = std::string(bench::kRealMatrix),
-                            .source = path,
+                            .origin = {.source = path},
                             .status = bench::Status::invalid,
                             .reason = failure});
     for (const fs::path& file : found.matrices)

@@ -18,10 +18,22 @@ struct Source {
   std::string matrix_class;  // see bench/spmv_set.hpp
   std::string place;         // path or spec
   bool generated = false;
+  std::string collection{};  // "GROUP/NAME" of what the SuiteSparse index names
+  std::string label{};       // what tells it from others of its name; "" where there is none
+
+  /// What people see it called.
+  const std::string& shown() const { return label.empty() ? name : label; }
 
   /// Throws as io::read_csr and io::generate do.
   CsrMatrix<double> read() const;
 };
+
+/// What its record says of a source before it is read.
+bench::MatrixRecord record_of(const Source& source);
+
+/// What tells the matrix from others wherever it stands: the hash of a file's bytes, which are read
+/// for it; the spec of a generated one. "" where there is no regular file, or it cannot be read.
+std::string content_of(const Source& source);
 
 nlohmann::ordered_json to_json(const Source& source);
 Source source_of(const nlohmann::ordered_json& json);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <lanky/lanky.hpp>
 #include <nlohmann/json.hpp>
@@ -34,11 +35,14 @@ class Replies final : public Listener {
   }
   void done(Json answer) {
     answer["reply"] = "done";
-    send(answer);
+    send(std::move(answer));
   }
+  /// Of the task that is answered from now on.
+  void set_token(const Json& token) { token_ = token; }
 
  private:
-  static void send(const Json& reply) {
+  void send(Json reply) {
+    reply["token"] = token_;
     const std::string text =
         reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     std::size_t written = 0;
@@ -49,13 +53,32 @@ class Replies final : public Listener {
       written += static_cast<std::size_t>(count);
     }
   }
+
+  Json token_;
 };
+
+/// What tells the matrix of a file from others: its stamp and its content; what stands there
+/// instead of a file that can be read twice.
+Json identify(const Json& task, const Source& source) {
+  const std::optional<bench::FileStamp> stamp = bench::file_stamp(source.place);
+  if (!stamp) return {{"content", ""}};  // reading it will tell
+  if (!std::filesystem::is_regular_file(source.place))
+    return {{"refused", source.place + ": is no regular file, and is not read"}};
+  Json answer = {{"stamp", to_json(*stamp)}};
+  const Json& known = task.at("known");
+  const bool is_known = known.is_object() && known.at("stamp") == answer["stamp"];
+  answer["content"] = is_known                      ? known.at("content")
+                      : task.at("hash").get<bool>() ? Json(content_of(source))
+                                                    : Json("");
+  return answer;
+}
 
 /// What a worker keeps between tasks.
 class Worker {
  public:
-  Worker(const RunOptions& options, const Work& work)
+  Worker(const RunOptions& options, const Work& work, Replies& replies)
       : options_(options),
+        replies_(replies),
         session_(options.device.empty() ? Device::best() : Device::parse(options.device),
                  timing_of(options, work)),
         measurement_(options, session_, replies_) {}
@@ -81,14 +104,15 @@ class Worker {
     std::vector<DType> dtypes;
     for (const Json& dtype : task.at("dtypes"))
       dtypes.push_back(parse_dtype(dtype.get<std::string>()));
-    const bench::MatrixRecord record = measurement_.multiply(source_of(task.at("source")), dtypes);
+    const bench::MatrixRecord record =
+        measurement_.multiply(source_of(task.at("source")), task.at("content"), dtypes);
     replies_.done({{"status", static_cast<int>(record.status)},
                    {"reason", record.reason},
                    {"clock_mhz", session_.clock.highest_mhz()}});
   }
 
   const RunOptions& options_;
-  Replies replies_;
+  Replies& replies_;
   bench::Session session_;
   Measurement measurement_;
 };
@@ -97,15 +121,24 @@ class Worker {
 
 int run_worker(const RunOptions& options, const Work& work) {
   restore_signals();  // the supervisor tells what they mean
+  Replies replies;
   std::optional<Worker> worker;
   for (std::string line; std::getline(std::cin, line);) {
-    try {
-      if (!worker) worker.emplace(options, work);
-    } catch (const Error& error) {  // no such device, say: no task can be done
-      Replies().done({{"error", static_cast<int>(error.code())}, {"message", error.what()}});
+    const Json task = Json::parse(line);
+    replies.set_token(task.at("token"));
+    if (task.at("task") == "identify") {  // which needs no device
+      const Source source = source_of(task.at("source"));
+      replies.begin("reading " + source.shown());
+      replies.done(identify(task, source));
       continue;
     }
-    worker->run(Json::parse(line));
+    try {
+      if (!worker) worker.emplace(options, work, replies);
+    } catch (const Error& error) {  // no such device, say: no task can be done
+      replies.done({{"error", static_cast<int>(error.code())}, {"message", error.what()}});
+      continue;
+    }
+    worker->run(task);
   }
   _exit(kOk);  // taking down what a device holds takes long, and may fail
 }

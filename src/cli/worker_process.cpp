@@ -2,22 +2,29 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <lanky/error.hpp>
+#include <thread>
 #include <utility>
 
 namespace lanky::cli {
 
 namespace {
+
+/// Bytes; no reply is nearly as long.
+constexpr std::size_t kLongestReply = std::size_t{16} << 20;
 
 struct Pipe {
   int read = -1;
@@ -77,8 +84,9 @@ WorkerProcess::WorkerProcess(std::vector<std::string> arguments) {
 }
 
 WorkerProcess::~WorkerProcess() {
+  constexpr int kPatience = 500;  // milliseconds that a dying process is waited for
   kill();
-  reap(0);
+  wait(kPatience);
   if (tasks_ >= 0) close(tasks_);
   close(replies_);
 }
@@ -95,24 +103,35 @@ void WorkerProcess::send(const std::string& line) {
 }
 
 WorkerProcess::Event WorkerProcess::next(int milliseconds, std::string& line) {
-  while (true) {
-    const std::size_t newline = buffer_.find('\n');
-    if (newline != std::string::npos) {
-      line = buffer_.substr(0, newline);
-      buffer_.erase(0, newline + 1);
-      return Event::line;
-    }
-    pollfd ready{replies_, POLLIN, 0};
-    const int count = poll(&ready, 1, milliseconds);
-    // Quiet may be a signal's doing: the caller looks. What a dead worker started may still hold
-    // its end of the pipe.
-    if (count <= 0) return reap(WNOHANG) ? Event::ended : Event::quiet;
-    std::array<char, 1 << 16> block;
-    const ssize_t bytes = read(replies_, block.data(), block.size());
-    if (bytes < 0 && errno == EINTR) return Event::quiet;
-    if (bytes <= 0) return Event::ended;
-    buffer_.append(block.data(), static_cast<std::size_t>(bytes));
+  const std::size_t newline = buffer_.find('\n', searched_);
+  if (newline != std::string::npos) {
+    line = buffer_.substr(0, newline);
+    buffer_.erase(0, newline + 1);
+    searched_ = 0;
+    return Event::line;
   }
+  searched_ = buffer_.size();
+  if (buffer_.size() > kLongestReply) return Event::endless;
+  // What the worker started may hold its end of the pipe, and write to it, for ever: what had been
+  // written when the worker died is all that is read.
+  if (!left_ && reap()) left_ = readable_bytes();
+  if (left_ && *left_ == 0) return Event::ended;
+  pollfd ready{replies_, POLLIN, 0};
+  // Quiet may be a signal's doing: the caller looks.
+  if (poll(&ready, 1, left_ ? 0 : milliseconds) <= 0) return left_ ? Event::ended : Event::quiet;
+  std::array<char, 1 << 16> block;
+  const ssize_t bytes =
+      read(replies_, block.data(), left_ ? std::min(block.size(), *left_) : block.size());
+  if (bytes < 0 && errno == EINTR) return Event::quiet;
+  if (bytes <= 0) return Event::ended;
+  buffer_.append(block.data(), static_cast<std::size_t>(bytes));
+  if (left_) *left_ -= static_cast<std::size_t>(bytes);
+  return Event::quiet;
+}
+
+std::size_t WorkerProcess::readable_bytes() const {
+  int bytes = 0;
+  return ioctl(replies_, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 std::int64_t WorkerProcess::resident_bytes() const {
@@ -128,13 +147,18 @@ void WorkerProcess::kill() {
   if (!reaped_) ::kill(process_, SIGKILL);   // it may have no group of its own yet
 }
 
-bool WorkerProcess::reap(int options) {
+bool WorkerProcess::reap() {
   if (reaped_) return true;
+  siginfo_t death{};
+  if (waitid(P_PID, static_cast<id_t>(process_), &death, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      death.si_pid != process_)
+    return false;
+  ::kill(-process_, SIGKILL);  // what it started, while nobody else can have its number
   int status = 0;
   rusage usage{};
   pid_t ended = -1;
   do {
-    ended = wait4(process_, &status, options, &usage);
+    ended = wait4(process_, &status, 0, &usage);
   } while (ended < 0 && errno == EINTR);
   if (ended != process_) return false;
   reaped_ = true;
@@ -144,14 +168,31 @@ bool WorkerProcess::reap(int options) {
   return true;
 }
 
-Ending WorkerProcess::finish(int milliseconds) {
+bool WorkerProcess::wait(int milliseconds) {
+  constexpr int kLookEvery = 2;  // milliseconds
+  for (int waited = 0; !reap(); waited += kLookEvery) {
+    if (waited >= milliseconds) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookEvery));
+  }
+  return true;
+}
+
+Ending WorkerProcess::finish(int milliseconds, const std::function<bool()>& hurried) {
+  constexpr int kLookEvery = 20;       // milliseconds
+  constexpr int kDeathTakes = 10'000;  // milliseconds: a device's memory is given back first
   if (tasks_ >= 0) close(std::exchange(tasks_, -1));
-  std::string line;
-  Event event = Event::line;
-  while (event == Event::line)
-    event = next(milliseconds, line);
-  if (event != Event::ended) kill();
-  reap(0);
+  std::string unheard;
+  const auto patience = std::chrono::milliseconds(milliseconds);
+  const auto start = std::chrono::steady_clock::now();
+  while (!reap() && !hurried() && std::chrono::steady_clock::now() - start < patience) {
+    buffer_.clear();  // nobody hears what it still says, but it must not wait to say it
+    searched_ = 0;
+    if (next(kLookEvery, unheard) == Event::ended) wait(kLookEvery);
+  }
+  ending_.killed = !reap();
+  kill();
+  for (int waited = 0; waited < kDeathTakes && !hurried(); waited += kLookEvery)
+    if (wait(kLookEvery)) break;
   return ending_;
 }
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <random>
+#include <string_view>
 #include <utility>
 
 #include "bench/measure.hpp"
@@ -40,6 +42,19 @@ std::int64_t killed_for_memory() {
   return 0;
 }
 
+/// 32 hexadecimal digits.
+std::string random_word() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string word;
+  for (int i = 0; i < 32; ++i)
+    word += kDigits[random() % kDigits.size()];
+  return word;
+}
+
+/// A line in the worker's pipe that the worker did not write.
+struct Forged {};
+
 std::string seconds(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", value);
@@ -51,21 +66,23 @@ std::string seconds(double value) {
 Workers::Workers(const RunOptions& options, Reporter& reporter)
     : options_(options), reporter_(reporter), memory_limit_(memory_limit(options.memory_bytes)) {}
 
-std::optional<Json> Workers::run(Json task) {
-  if (!worker_) start();
+std::optional<Json> Workers::run(Json task, double start) {
+  if (!worker_) this->start();
+  task["token"] = token_;
   task["clock_mhz"] = clock_mhz_;
   doing_ = "its start";
   facts_.reset();
   read_seconds_ = 0;
   worker_->send(task.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  std::optional<Json> answer = wait();
+  std::optional<Json> answer = wait(start);
   if (answer) clock_mhz_ = answer->value("clock_mhz", clock_mhz_);
   return answer;
 }
 
 void Workers::dismiss() {
   constexpr int kPatience = 10'000;  // milliseconds
-  if (worker_) memory_bytes_ = worker_->finish(kPatience).memory_bytes;
+  if (worker_)
+    memory_bytes_ = worker_->finish(kPatience, [] { return stop_signal() != 0; }).memory_bytes;
   worker_.reset();
 }
 
@@ -73,12 +90,12 @@ void Workers::start() {
   std::vector<std::string> arguments = options_.argv;
   arguments.emplace_back("--worker");
   kills_before_ = killed_for_memory();
+  token_ = random_word();
   worker_ = std::make_unique<WorkerProcess>(std::move(arguments));
 }
 
-std::optional<Json> Workers::wait() {
+std::optional<Json> Workers::wait(double start) {
   constexpr int kLookEvery = 20;  // milliseconds
-  const double start = bench::steady_seconds();
   while (true) {
     std::string line;
     const WorkerProcess::Event event = worker_->next(kLookEvery, line);
@@ -87,10 +104,13 @@ std::optional<Json> Workers::wait() {
       explain_death();
       return std::nullopt;
     }
-    if (event == WorkerProcess::Event::line) {
-      Json reply = Json::parse(line);
-      if (reply.at("reply") == "done") return reply;
-      hear(reply);
+    try {
+      if (event == WorkerProcess::Event::endless) throw Forged();
+      std::optional<Json> answer = event == WorkerProcess::Event::line ? take(line) : std::nullopt;
+      if (answer) return answer;
+    } catch (const Forged&) {
+      kill(bench::Status::crash, "something other than lanky wrote into the worker's pipe");
+      return std::nullopt;
     }
     const std::int64_t bytes = worker_->resident_bytes();
     if (bytes > memory_limit_) {
@@ -103,6 +123,16 @@ std::optional<Json> Workers::wait() {
       return std::nullopt;
     }
   }
+}
+
+/// The answer, where the line is the last of its task. Throws Forged where it is none of the
+/// worker's.
+std::optional<Json> Workers::take(const std::string& line) {
+  Json reply = Json::parse(line, nullptr, false);
+  if (!reply.is_object() || !reply.contains("token") || reply["token"] != token_) throw Forged();
+  if (reply.at("reply") == "done") return reply;
+  hear(reply);
+  return std::nullopt;
 }
 
 void Workers::hear(const Json& reply) {
@@ -125,13 +155,16 @@ void Workers::kill(bench::Status status, const std::string& why) {
 }
 
 void Workers::explain_death() {
-  const Ending ending = worker_->finish(0);
+  constexpr int kPatience = 1000;  // milliseconds; longer where it closed its pipe and lives on
+  const Ending ending = worker_->finish(kPatience, [] { return stop_signal() != 0; });
   memory_bytes_ = ending.memory_bytes;
   worker_.reset();
   death_ = {bench::Status::crash, "", ending.signal};
   if (ending.signal == SIGKILL && killed_for_memory() > kills_before_) {
     death_.status = bench::Status::oom;
     death_.reason = "killed by the system for want of memory";
+  } else if (ending.killed) {
+    death_.reason = "the worker closed its pipe and went on";
   } else if (ending.signal != 0) {
     death_.reason =
         "signal " + std::to_string(ending.signal) + " (" + strsignal(ending.signal) + ")";

@@ -30,8 +30,8 @@ class Workers {
   Workers(const RunOptions& options, Reporter& reporter);
 
   /// The answer of a worker that did the task (see worker.hpp); nothing where it died of it, as
-  /// death() tells. Throws Interrupted.
-  std::optional<nlohmann::ordered_json> run(nlohmann::ordered_json task);
+  /// death() tells. The time limit counts from `start` (steady_seconds()). Throws Interrupted.
+  std::optional<nlohmann::ordered_json> run(nlohmann::ordered_json task, double start);
   /// The next task is another worker's.
   void dismiss();
 
@@ -44,7 +44,8 @@ class Workers {
 
  private:
   void start();
-  std::optional<nlohmann::ordered_json> wait();
+  std::optional<nlohmann::ordered_json> wait(double start);
+  std::optional<nlohmann::ordered_json> take(const std::string& line);
   void hear(const nlohmann::ordered_json& reply);
   void kill(bench::Status status, const std::string& why);
   void explain_death();
@@ -53,6 +54,7 @@ class Workers {
   Reporter& reporter_;
   std::int64_t memory_limit_;
   std::unique_ptr<WorkerProcess> worker_;
+  std::string token_;  // that the worker's replies bear, and nothing else that is in its pipe
   std::string doing_;
   std::optional<bench::MatrixFacts> facts_;
   double read_seconds_ = 0;
