@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,9 @@ class Batch : public testing::ProgramTest {
  protected:
   Ran batch(const std::string& arguments, const std::string& through = "") const {
     return lanky("batch --device cpu --quick --json " + json() + " " + arguments, through);
+  }
+  bool a_worker_is_left() const {
+    return shell("pgrep -f '" + folder_.string() + ".*[-]-worker'").exit_code == 0;
   }
   std::string peer(const std::string& name) const {
     return " --peer " + testing::beside_the_test("lib" + name + ".so") + " ";
@@ -94,8 +98,7 @@ TEST_F(Batch, WhatAContestantWritesIntoThePipeCostsOneMatrix) {
     EXPECT_NE(matrices[i].value("reason", "").find(expected[i].second), std::string::npos)
         << matrices[i];
   }
-  EXPECT_NE(shell("pgrep -f '[l]anky.*" + folder_.string() + "'").exit_code, 0)
-      << "no process is left";
+  EXPECT_FALSE(a_worker_is_left());
 }
 
 TEST_F(Batch, WhatIsNoFileIsRefusedAtOnce) {
@@ -235,6 +238,30 @@ TEST_F(Batch, AMatrixIsKnownByWhatItHoldsWhateverItIsCalled) {
   matrix("second.mtx", 4);
   EXPECT_EQ(batch("--no-vendor --resume " + second).exit_code, 0);
   EXPECT_EQ(of_kind("matrix").size(), 2U);
+}
+
+TEST_F(Batch, WhatIsKnownIsNotReadAgain) {
+  const std::string file = matrix("a.mtx");
+  EXPECT_EQ(batch("--no-vendor --resume " + file).exit_code, 0);
+  const auto changed = std::filesystem::last_write_time(file);
+  std::string other = content(file);
+  other[other.find("2.5")] = '3';
+  write("a.mtx", other);
+  std::filesystem::last_write_time(file, changed);  // nothing but the bytes tells
+  EXPECT_EQ(batch("--no-vendor --resume " + file).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 1U);
+  std::filesystem::last_write_time(file, changed + std::chrono::seconds(1));
+  EXPECT_EQ(batch("--no-vendor --resume " + file).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+}
+
+TEST_F(Batch, AWorkerEndsWithItsBatch) {
+  const Ran ran = batch("--no-vendor " + matrix("rows12.mtx", 12) + peer("bad_peer"),
+                        "timeout -s KILL 2");  // its setup sleeps
+  EXPECT_EQ(ran.exit_code, 128 + SIGKILL) << ran.err;
+  for (int tenths = 0; tenths < 20 && a_worker_is_left(); ++tenths)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(a_worker_is_left());
 }
 
 TEST_F(Batch, AFileMayHaveAnyName) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <lanky/lanky.hpp>
+#include <memory>
 #include <vector>
 
 #include "bench/case.hpp"
@@ -206,6 +208,10 @@ TEST(BenchCuda, TheReadFloorIsThatOfTheCard) {
   EXPECT_GT(tbs, 0.1);
   EXPECT_LT(tbs, 20);
   EXPECT_FALSE(floor_is_void(device.properties().name, tbs)) << tbs << " TB/s";
+  const MemoryPeak peak = memory_peak(device);
+  EXPECT_LT(tbs, peak.memory_bytes_per_us / 1e6) << "nothing reads faster than the memory's bus";
+  EXPECT_GT(tbs, 0.6 * peak.memory_bytes_per_us / 1e6);
+  EXPECT_GT(peak.processors_bytes_per_us, peak.memory_bytes_per_us);
 }
 
 std::complex<double> widened(std::complex<double> value) {
@@ -295,6 +301,59 @@ TEST(BenchCuda, SparseVendorsAreRightInEveryType) {
   expect_sparse_ok(session, "mixed:3000", 4);    // lanky, ALG1, ALG2, sliced ELL
   expect_sparse_ok(session, "dense:61:45", 8);   // and blocks of every side, some over the edge
   expect_sparse_ok(session, "huge:70000:3", 4);  // rows for a block of the oracle
+}
+
+/// lanky's product, but for the calls of which `works` is false.
+SpmvEntrant sparing(const char* name, std::function<bool(cudaStream_t stream, int call)> works) {
+  return {name, "", [works](const Stream& stream, const SpmvOperands& operands) {
+            const SpmvRows rows = operands.matrix.on_device();
+            const CsrView<double> a{rows.rows,
+                                    operands.matrix.cols(),
+                                    operands.matrix.nnz(),
+                                    rows.offsets,
+                                    rows.columns,
+                                    static_cast<const double*>(operands.values),
+                                    0};
+            auto plan = std::make_shared<SpmvPlan<double>>(stream, a);
+            auto calls = std::make_shared<int>(0);
+            BuiltSpmv built;
+            built.run = [=](const Stream& on) {
+              if (!works(on.native(), (*calls)++)) return;
+              plan->run(on,
+                        VectorView<const double>{static_cast<const double*>(operands.x), a.cols},
+                        VectorView<double>{static_cast<double*>(operands.y), a.rows});
+            };
+            return built;
+          }};
+}
+
+TEST(BenchCuda, WhoSparesTheWorkIsFoundInEachWayOfTiming) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  const CsrMatrix<double> pattern = io::generate<double>("mixed:3000");
+  SpmvMatrix matrix(session.stream, "mixed:3000", "varying", pattern);
+  const auto captured = [](cudaStream_t stream) {
+    cudaStreamCaptureStatus status{};
+    cudaStreamIsCapturing(stream, &status);
+    return status == cudaStreamCaptureStatusActive;
+  };
+  SpmvSelection selection{.paths = {}, .vendors = false};
+  selection.entrants = {
+      sparing("honest", [](cudaStream_t, int) { return true; }),
+      sparing("three-calls", [](cudaStream_t, int call) { return call < 3; }),
+      sparing("not-each-seventh", [](cudaStream_t, int call) { return call % 7 != 6; }),
+      sparing("not-in-graphs", [=](cudaStream_t stream, int) { return !captured(stream); })};
+  const CaseReport report =
+      run_workload(session, *make_spmv_workload(session, matrix, DType::f64, selection));
+  ASSERT_EQ(report.outcomes.size(), 4U);
+  EXPECT_EQ(report.outcomes[0].status, Status::ok) << report.outcomes[0].message;
+  EXPECT_TRUE(report.outcomes[0].timing.has_value());
+  for (std::size_t i = 1; i < report.outcomes.size(); ++i) {
+    const Outcome& outcome = report.outcomes[i];
+    EXPECT_EQ(outcome.status, Status::wrong) << outcome.contestant;
+    EXPECT_FALSE(outcome.timing.has_value()) << outcome.contestant;
+    EXPECT_NE(outcome.message.find("timed: element "), std::string::npos) << outcome.message;
+  }
 }
 
 TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
