@@ -9,9 +9,10 @@ namespace lanky::report {
 
 namespace {
 
-constexpr double kLeastSpan = 2;  // high over low
-constexpr double kMargin = 0.04;  // of the axis, on either side
-constexpr double kSmallest = 1e-300;
+constexpr double kLeastSpan = 2;      // high over low
+constexpr double kMargin = 0.04;      // of the axis, on either side
+constexpr double kSmallest = 1e-150;  // and the ratio of both is a number
+constexpr double kLargest = 1e150;
 
 std::string superscript(int exponent) {
   static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -45,7 +46,8 @@ std::vector<int> labelled(double decades) {
 }  // namespace
 
 Axis Axis::logarithmic(double low, double high) {
-  low = std::max(low, kSmallest);
+  low = std::clamp(low, kSmallest, kLargest);
+  high = std::clamp(high, kSmallest, kLargest);
   if (high < low * kLeastSpan) {
     const double middle = std::sqrt(low * std::max(high, low));
     low = middle / std::sqrt(kLeastSpan);
@@ -82,7 +84,8 @@ std::vector<Tick> Axis::ticks() const {
   const int step = std::max(1, static_cast<int>(std::ceil(decades / 9)));
   const bool powers = high_ >= 2e4 || low_ < 1e-4;
   const int first = static_cast<int>(std::floor(std::log10(low_)));
-  for (int exponent = first; std::pow(10.0, exponent) <= high_; ++exponent) {
+  const int last = static_cast<int>(std::floor(std::log10(high_)));
+  for (int exponent = first; exponent <= last; ++exponent) {
     if (exponent % step != 0) continue;
     for (const int multiple : multiples) {
       const double value = scaled(multiple, exponent);
@@ -94,6 +97,7 @@ std::vector<Tick> Axis::ticks() const {
 
 void Range::add(double value) {
   if (!std::isfinite(value) || value <= 0) return;
+  value = std::clamp(value, kSmallest, kLargest);
   low_ = std::min(low_, value);
   high_ = std::max(high_, value);
 }

@@ -191,7 +191,7 @@ std::string matrix_facts(const Section& section, const Case& product) {
   if (product.matrix) {
     const Matrix& matrix = section.results.matrices[*product.matrix];
     if (matrix.max_row) add_fact(text, "longest row " + grouped(*matrix.max_row));
-    if (!matrix.source.empty()) add_fact(text, html(matrix.source));
+    if (!matrix.which.source.empty()) add_fact(text, html(matrix.which.source));
     if (matrix.rows) bar = row_lengths(matrix);
   }
   return "<div class=matrix>" + text + bar + "</div>";

@@ -76,6 +76,8 @@ std::vector<Field> fields() {
       line_field("rival_setup_us", &Figures::rival, &Line::setup_us),
       figure_field("break_even", &Figures::break_even),
       line_field("plan_bytes", &Figures::lanky, &Line::plan_bytes),
+      {"source", [](const Case& c, const Figures&) { return c.which.source; }},
+      {"content", [](const Case& c, const Figures&) { return c.which.content; }},
   };
 }
 

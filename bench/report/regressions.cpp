@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <lanky/error.hpp>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -29,6 +30,50 @@ std::string shown_name(const Run& run) {
   for (const std::string& part : {run.product->way, run.product->dtype, run.line->name()})
     if (!part.empty()) name += " " + part;
   return name;
+}
+
+/// Matrices by their names, as "case" has them.
+using Namesakes = std::map<std::string, std::map<std::string, MatrixIdentity>>;
+
+Namesakes namesakes_of(const Results& results) {
+  Namesakes found;
+  for (const Case& product : results.cases)
+    if (product.product == Product::spmv)
+      found[product.which.name].emplace(product.which.key(), product.which);
+  return found;
+}
+
+/// A matrix that one side knows by its name alone is the other side's, where either has one of that
+/// name.
+void complete_identities(Results& results, const Namesakes& own, const Namesakes& others) {
+  for (Case& product : results.cases) {
+    const auto namesakes = others.find(product.which.name);
+    if (product.product != Product::spmv || !product.which.content.empty() ||
+        namesakes == others.end() || namesakes->second.size() > 1 ||
+        own.at(product.which.name).size() > 1)
+      continue;
+    product.which = namesakes->second.begin()->second;
+    product.identity = case_identity(product);
+  }
+}
+
+void note_other_matrices(const Namesakes& before, const Namesakes& after, Comparison& comparison) {
+  for (const auto& [name, olds] : before) {
+    const auto news = after.find(name);
+    if (news == after.end()) continue;
+    const bool joined = std::any_of(olds.begin(), olds.end(), [&](const auto& each) {
+      return news->second.count(each.first) > 0;
+    });
+    if (joined) continue;
+    const auto listed = [](const std::map<std::string, MatrixIdentity>& namesakes) {
+      std::string text;
+      for (const auto& [key, matrix] : namesakes)
+        text += (text.empty() ? "" : ", ") + (matrix.content.empty() ? "unknown" : matrix.content);
+      return text;
+    };
+    comparison.notes.push_back(name + ": is another matrix before (content " + listed(olds) +
+                               ") than after (" + listed(news->second) + "), and is not compared");
+  }
 }
 
 struct Runs {
@@ -129,10 +174,10 @@ Difference difference_of(const Run& before, const Run& after, const CompareOptio
 /// Why a case is not there any more, if the file says so.
 std::string fate_of(const Case& product, const Results& after) {
   for (const Matrix& matrix : after.matrices)
-    if (matrix.name == product.name && matrix.status != "ok")
+    if (matrix.which.key() == product.which.key() && matrix.status != "ok")
       return matrix.reason.empty() ? matrix.status : matrix.status + ": " + matrix.reason;
   for (const Case& other : after.cases)
-    if (other.dtype.empty() && other.name == product.name && !other.lines.empty())
+    if (other.dtype.empty() && other.which.key() == product.which.key() && !other.lines.empty())
       return status_text(other.lines.front());
   return "";
 }
@@ -175,7 +220,11 @@ bool Comparison::worse() const {
   return count(Change::gone) + count(Change::failed) + count(Change::slower) > 0;
 }
 
-Comparison compare(const Results& before, const Results& after, const CompareOptions& options) {
+Comparison compare(Results before, Results after, const CompareOptions& options) {
+  const Namesakes olds = namesakes_of(before);
+  const Namesakes news = namesakes_of(after);
+  complete_identities(before, olds, news);
+  complete_identities(after, news, olds);
   const Runs old_runs = runs_of(before, options.contestant);
   const Runs new_runs = runs_of(after, options.contestant);
   Comparison comparison;
@@ -185,6 +234,7 @@ Comparison compare(const Results& before, const Results& after, const CompareOpt
     if (runs->ordered.empty())
       throw Error(ErrorCode::parse, "the " + std::string(which) + " file has no line of \"" +
                                         options.contestant + "\"; nothing can be compared");
+  note_other_matrices(olds, news, comparison);
   require_equal("devices", old_runs.devices, new_runs.devices, options.any_hardware, comparison);
   require_equal("element types", old_runs.dtypes, new_runs.dtypes, options.any_hardware,
                 comparison);

@@ -40,7 +40,7 @@ struct Comparison {
 
 /// Error(unsupported) where devices or element types differ, unless `any_hardware`; Error(parse)
 /// where no case is in both.
-Comparison compare(const Results& before, const Results& after, const CompareOptions& options);
+Comparison compare(Results before, Results after, const CompareOptions& options);
 
 /// Lines of what changed, or of `all`, and a summary.
 std::string comparison_text(const Comparison& comparison, bool all);

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <lanky/error.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 #include "bench/report/number_text.hpp"
@@ -16,25 +18,53 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kNotesAFile = 3;
+constexpr std::size_t kNotesAFile = 3;  // of a kind
 
 std::string text_field(const Json& line, const char* name) {
   const auto found = line.find(name);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Zero counts.
-Quantity amount(const Json& line, const char* name) {
-  const auto found = line.find(name);
-  if (found == line.end() || !found->is_number() || !(found->get<double>() >= 0)) return {};
-  return found->get<double>();
-}
+/// Figures between which something may have been measured.
+struct Plausible {
+  double least;
+  double most;
+};
+constexpr Plausible kTime{1e-3, 1e12};      // microseconds: no product is shorter; eleven days
+constexpr Plausible kSetup{0, 1e12};        // microseconds
+constexpr Plausible kCount{0, 0x1p63};      // rows, entries, bytes: 64-bit integers
+constexpr Plausible kSize{1, 0x1p63};       // likewise, of what is there
+constexpr Plausible kFlops{1, 1e24};        // of one product: eleven days at 1e18 a second
+constexpr Plausible kShare{0, 1};           // of a whole
+constexpr Plausible kNoise{0, 1e3};         // relative
+constexpr Plausible kSeconds{0, 1e9};       // thirty years
+constexpr Plausible kSignal{1, 64};         // as the system numbers them
+constexpr Plausible kBandwidth{1e-6, 1e3};  // TB/s: a megabyte to a petabyte a second
 
-/// Zero is no time, size or count that was measured.
-Quantity positive(const Json& line, const char* name) {
-  const Quantity value = amount(line, name);
-  return value && *value > 0 ? value : Quantity();
-}
+/// Reads the figures of a line, and remembers what it leaves out.
+class Figure {
+ public:
+  explicit Figure(const Json& line) : line_(line) {}
+
+  /// Empty where the field is absent, null, no number, or none that can be.
+  Quantity read(const char* name, const Plausible& plausible) {
+    const auto found = line_.find(name);
+    if (found == line_.end() || found->is_null()) return {};
+    const double value = found->is_number() ? found->get<double>() : -1;
+    if (found->is_number() && value >= plausible.least && value <= plausible.most) return value;
+    std::string text = found->dump(-1, ' ', true, Json::error_handler_t::replace);
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "..";
+    left_out_ += (left_out_.empty() ? "" : ", ") + concat(name, " is ", text);
+    return {};
+  }
+  /// "warm_us is 1e+308, nnz is -1".
+  const std::string& left_out() const { return left_out_; }
+
+ private:
+  static constexpr std::size_t kLongest = 40;
+  const Json& line_;
+  std::string left_out_;
+};
 
 /// "0.5", "" where the field is absent or has its usual value.
 std::string unusual(const Json& line, const char* name, double usual) {
@@ -46,12 +76,12 @@ std::string unusual(const Json& line, const char* name, double usual) {
 /// Text that a line of JSON gives for a fact of the environment; "" where there is nothing to say.
 std::string fact_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return std::to_string(value.get<std::int64_t>());
+  if (value.is_number_integer()) return value.dump();
   if (value.is_number()) return significant(value.get<double>(), 4);
   return "";
 }
 
-Environment environment_of(const Json& line, const std::string& file) {
+Environment environment_of(const Json& line, const std::string& file, Figure& figure) {
   static constexpr std::pair<const char*, const char*> kFacts[] = {
       {"gpu", "GPU"},
       {"driver", "Driver"},
@@ -75,7 +105,7 @@ Environment environment_of(const Json& line, const std::string& file) {
   environment.device = text_field(line, "gpu");
   if (environment.device.empty()) environment.device = text_field(line, "cpu");
   environment.argv = text_field(line, "argv");
-  environment.read_floor_tbs = positive(line, "read_floor_tbs");
+  environment.read_floor_tbs = figure.read("read_floor_tbs", kBandwidth);
   environment.is_void = line.value("void", Json()) == Json(true);
   for (const auto& [name, label] : kFacts) {
     const auto found = line.find(name);
@@ -85,7 +115,7 @@ Environment environment_of(const Json& line, const std::string& file) {
   return environment;
 }
 
-Line line_of(const Json& json) {
+Line line_of(const Json& json, Figure& figure) {
   Line line;
   line.contestant = text_field(json, "contestant");
   line.variant = text_field(json, "variant");
@@ -94,19 +124,19 @@ Line line_of(const Json& json) {
   line.message = text_field(json, "message");
   line.kernel = text_field(json, "kernel");
   line.path = text_field(json, "path");
-  line.warm_us = positive(json, "warm_us");
-  line.graph_us = positive(json, "graph_us");
-  line.cold_us = positive(json, "cold_us");
-  line.setup_us = amount(json, "setup_us");
-  line.update_us = positive(json, "update_us");
-  line.floor_us = positive(json, "floor_us");
-  line.floor_batch_us = positive(json, "floor_batch_us");
-  line.peak_us = positive(json, "peak_us");
-  line.bytes = positive(json, "bytes");
-  line.flops = positive(json, "flops");
-  line.plan_bytes = amount(json, "plan_bytes");
-  line.noise = amount(json, "noise");
-  line.padding = amount(json, "padding");
+  line.warm_us = figure.read("warm_us", kTime);
+  line.graph_us = figure.read("graph_us", kTime);
+  line.cold_us = figure.read("cold_us", kTime);
+  line.setup_us = figure.read("setup_us", kSetup);
+  line.update_us = figure.read("update_us", kTime);
+  line.floor_us = figure.read("floor_us", kTime);
+  line.floor_batch_us = figure.read("floor_batch_us", kTime);
+  line.peak_us = figure.read("peak_us", kSetup);
+  line.bytes = figure.read("bytes", kSize);
+  line.flops = figure.read("flops", kFlops);
+  line.plan_bytes = figure.read("plan_bytes", kCount);
+  line.noise = figure.read("noise", kNoise);
+  line.padding = figure.read("padding", kShare);
   return line;
 }
 
@@ -124,7 +154,14 @@ std::string way_of(const Json& line) {
   return way;
 }
 
-Case case_of(const Json& line) {
+MatrixIdentity identity_of(const Json& line) {
+  return {.name = text_field(line, "case"),
+          .collection = text_field(line, "collection"),
+          .source = text_field(line, "source"),
+          .content = text_field(line, "content")};
+}
+
+Case case_of(const Json& line, Figure& figure) {
   Case product;
   const bool gemm = text_field(line, "kind") == "gemm";
   product.product = gemm ? Product::gemm : Product::spmv;
@@ -134,26 +171,26 @@ Case case_of(const Json& line) {
   if (gemm && !product.dtype.empty()) product.way = way_of(line);
   const std::string op = gemm ? "" : text_field(line, "op");
   if (op != "n") product.way += op;
-  product.identity =
-      (gemm ? "gemm\n" + product.group : "spmv") + "\n" + product.name + "\n" + product.way;
-  product.m = amount(line, "m");
-  product.n = amount(line, "n");
-  product.k = amount(line, "k");
-  product.nnz = amount(line, "nnz");
+  if (!gemm) product.which = identity_of(line);
+  product.identity = case_identity(product);
+  product.m = figure.read("m", kCount);
+  product.n = figure.read("n", kCount);
+  product.k = figure.read("k", kCount);
+  product.nnz = figure.read("nnz", kCount);
   return product;
 }
 
-Matrix matrix_of_line(const Json& line) {
+Matrix matrix_of_line(const Json& line, Figure& figure) {
   Matrix matrix;
   matrix.name = text_field(line, "case");
+  matrix.which = identity_of(line);
   matrix.group = text_field(line, "class");
-  matrix.source = text_field(line, "source");
   matrix.status = text_field(line, "status");
   matrix.reason = text_field(line, "reason");
-  matrix.signal = positive(line, "signal");
-  matrix.seconds = positive(line, "seconds");
-  matrix.memory_bytes = positive(line, "memory_bytes");
-  matrix.max_row = amount(line, "max_row");
+  matrix.signal = figure.read("signal", kSignal);
+  matrix.seconds = figure.read("seconds", kSeconds);
+  matrix.memory_bytes = figure.read("memory_bytes", kCount);
+  matrix.max_row = figure.read("max_row", kCount);
   if (const auto types = line.find("dtypes"); types != line.end() && types->is_array()) {
     for (const Json& type : *types)
       if (type.is_string()) matrix.dtypes.push_back(type.get<std::string>());
@@ -161,13 +198,45 @@ Matrix matrix_of_line(const Json& line) {
   const auto rows = line.find("rows");
   if (rows == line.end() || !rows->is_object()) return matrix;
   std::vector<double> counts;
+  Figure of_rows(*rows);
   for (const char* length : {"empty", "short", "medium", "long"}) {
-    const Quantity count = amount(*rows, length);
+    const Quantity count = of_rows.read(length, kCount);
     if (!count) return matrix;
     counts.push_back(*count);
   }
   matrix.rows = counts;
   return matrix;
+}
+
+/// Matrices of which a file tells the content, by their names.
+class Contents {
+ public:
+  void add(const MatrixIdentity& matrix) {
+    if (!matrix.content.empty()) by_name_[matrix.name].emplace(matrix.key(), matrix);
+  }
+  /// A line without content, as files of 0.1 before 2026-11-24 have them, is of the only matrix of
+  /// its name, if there is one. False where there are several.
+  bool complete(MatrixIdentity& matrix) const {
+    const auto found = by_name_.find(matrix.name);
+    if (!matrix.content.empty() || found == by_name_.end()) return true;
+    if (found->second.size() > 1) return false;
+    matrix = found->second.begin()->second;
+    return true;
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, MatrixIdentity>> by_name_;
+};
+
+/// A contestant's line takes the place of its earlier one.
+void put(std::vector<Line>& lines, Line line) {
+  const auto earlier = std::find_if(lines.begin(), lines.end(), [&line](const Line& other) {
+    return other.contestant == line.contestant && other.variant == line.variant;
+  });
+  if (earlier == lines.end())
+    lines.push_back(std::move(line));
+  else
+    *earlier = std::move(line);
 }
 
 /// Takes lines in, one file after another.
@@ -181,24 +250,30 @@ class Reader {
     environment_ = kNoEnvironment;
     std::size_t number = 0;
     std::size_t strange = 0;
+    std::size_t incomplete = 0;
     for (std::string text; std::getline(file, text);) {
       const bool whole = !file.eof();
       if (++number == 1 && text.rfind("\xef\xbb\xbf", 0) == 0) text.erase(0, 3);
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+      left_out_.clear();
       const std::string reason = take(text, whole);
-      if (reason.empty() || ++strange > kNotesAFile) continue;
-      results_.notes.push_back(concat(path, ":", number, ": ", reason));
+      if (!reason.empty() && ++strange <= kNotesAFile)
+        results_.notes.push_back(concat(path, ":", number, ": ", reason));
+      if (!left_out_.empty() && ++incomplete <= kNotesAFile)
+        results_.notes.push_back(
+            concat(path, ":", number, ": ", left_out_, ", which cannot be, and is left out"));
     }
     if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
-    if (strange > kNotesAFile) {
-      results_.notes.push_back(path + ": " + std::to_string(strange - kNotesAFile) +
-                               " more such lines were passed over");
-    }
+    note_more(strange, " more such lines were passed over");
+    note_more(incomplete, " more line(s) have figures that cannot be, which are left out");
   }
 
   Results finish() {
+    complete_identities();
+    join_cases();
+    name_matrices();
     for (Case& product : results_.cases) {
-      const auto found = matrices_.find(product.name + "\n" + product.device);
+      const auto found = matrices_.find(product.which.key() + "\n" + product.device);
       if (product.product == Product::spmv && found != matrices_.end())
         product.matrix = found->second;
     }
@@ -206,6 +281,11 @@ class Reader {
   }
 
  private:
+  void note_more(std::size_t count, const char* what) {
+    if (count > kNotesAFile)
+      results_.notes.push_back(concat(file_, ": ", count - kNotesAFile, what));
+  }
+
   /// "" where the line was taken, else why not.
   std::string take(const std::string& text, bool whole) {
     const Json line = Json::parse(text, nullptr, false);
@@ -215,19 +295,22 @@ class Reader {
     }
     if (!line.is_object()) return "no JSON object, passed over";
     const std::string kind = text_field(line, "kind");
+    Figure figure(line);
     if (kind == "env") {
       environment_ = results_.environments.size();
-      results_.environments.push_back(environment_of(line, file_));
+      results_.environments.push_back(environment_of(line, file_, figure));
     } else if (kind == "spmv" || kind == "gemm" || kind == "matrix") {
       if (text_field(line, "case").empty()) return kind + " line without a case, passed over";
       if (kind == "matrix") {
-        add_matrix(line);
-        return "";
-      }
-      if (text_field(line, "contestant").empty())
+        add_matrix(matrix_of_line(line, figure));
+      } else if (text_field(line, "contestant").empty()) {
         return kind + " line without a contestant, passed over";
-      add(line);
+      } else {
+        Case product = case_of(line, figure);
+        add(std::move(product), line_of(line, figure));
+      }
     }
+    left_out_ = figure.left_out();
     return "";  // other kinds are of later versions
   }
 
@@ -235,41 +318,80 @@ class Reader {
     return environment_ == kNoEnvironment ? "" : results_.environments[environment_].device;
   }
 
-  void add(const Json& json) {
-    Case fresh = case_of(json);
+  void add(Case fresh, Line line) {
     fresh.device = device();
     const std::string key = fresh.identity + "\n" + fresh.dtype + "\n" + fresh.device;
     const auto [position, is_new] = index_.try_emplace(key, results_.cases.size());
     if (is_new) results_.cases.push_back(std::move(fresh));
     if (environment_ != kNoEnvironment) ++results_.environments[environment_].lines;
-    Line line = line_of(json);
     line.environment = environment_;
-    std::vector<Line>& lines = results_.cases[position->second].lines;
-    const auto earlier = std::find_if(lines.begin(), lines.end(), [&line](const Line& other) {
-      return other.contestant == line.contestant && other.variant == line.variant;
-    });
-    if (earlier == lines.end())
-      lines.push_back(std::move(line));
-    else
-      *earlier = std::move(line);
+    put(results_.cases[position->second].lines, std::move(line));
   }
 
-  void add_matrix(const Json& json) {
-    Matrix fresh = matrix_of_line(json);
+  void add_matrix(Matrix fresh) {
     fresh.device = device();
-    const auto [position, is_new] =
-        matrices_.try_emplace(fresh.name + "\n" + fresh.device, results_.matrices.size());
+    const std::string key = fresh.which.key() + "\n" + fresh.device;
+    const auto [position, is_new] = matrices_.try_emplace(key, results_.matrices.size());
     if (is_new)
       results_.matrices.push_back(std::move(fresh));
     else
       results_.matrices[position->second] = std::move(fresh);
   }
 
+  /// What lines without content are of.
+  void complete_identities() {
+    Contents contents;
+    for (const Case& product : results_.cases)
+      contents.add(product.which);
+    for (const Matrix& matrix : results_.matrices)
+      contents.add(matrix.which);
+    std::set<std::string> ambiguous;
+    for (Case& product : results_.cases) {
+      if (product.product != Product::spmv) continue;
+      if (!contents.complete(product.which)) ambiguous.insert(product.name);
+      product.identity = case_identity(product);
+    }
+    for (const std::string& name : ambiguous)
+      results_.notes.push_back(
+          name + ": several matrices have this name, and some lines do not tell which they are of");
+  }
+
+  /// Cases that have become the same: what tells its content is of a later version.
+  void join_cases() {
+    std::vector<Case> joined;
+    std::unordered_map<std::string, std::size_t> index;
+    for (Case& product : results_.cases) {
+      const std::string key = product.identity + "\n" + product.dtype + "\n" + product.device;
+      const auto [position, is_new] = index.try_emplace(key, joined.size());
+      if (is_new) {
+        joined.push_back(std::move(product));
+        continue;
+      }
+      for (Line& line : product.lines)
+        put(joined[position->second].lines, std::move(line));
+    }
+    results_.cases = std::move(joined);
+  }
+
+  void name_matrices() {
+    std::vector<MatrixIdentity> all;
+    for (const Case& product : results_.cases)
+      if (product.product == Product::spmv) all.push_back(product.which);
+    for (const Matrix& matrix : results_.matrices)
+      all.push_back(matrix.which);
+    const std::map<std::string, std::string> shown = shown_names(all);
+    for (Case& product : results_.cases)
+      if (product.product == Product::spmv) product.name = shown.at(product.which.key());
+    for (Matrix& matrix : results_.matrices)
+      matrix.name = shown.at(matrix.which.key());
+  }
+
   Results results_;
   std::string file_;
   std::size_t environment_ = kNoEnvironment;
   std::unordered_map<std::string, std::size_t> index_;     // of cases
-  std::unordered_map<std::string, std::size_t> matrices_;  // by name and device
+  std::unordered_map<std::string, std::size_t> matrices_;  // by identity and device
+  std::string left_out_;                                   // figures of the line at hand
 };
 
 void note_what_spoils(Results& results) {
@@ -289,6 +411,12 @@ void note_what_spoils(Results& results) {
 }
 
 }  // namespace
+
+std::string case_identity(const Case& product) {
+  return (product.product == Product::gemm ? "gemm\n" + product.group + "\n" + product.name
+                                           : "spmv\n" + product.which.key()) +
+         "\n" + product.way;
+}
 
 std::vector<std::string> Results::devices() const {
   std::vector<std::string> found;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/report/matrix_identity.hpp"
+
 namespace lanky::report {
 
 /// Empty where a file does not tell it, or tells it as null, as text or as a number that cannot be.
@@ -49,7 +51,8 @@ enum class Product { spmv, gemm };
 /// One product in one element type, with every contestant's latest line.
 struct Case {
   Product product = Product::spmv;
-  std::string name;
+  std::string name;      // as it is shown: unlike that of any other matrix
+  MatrixIdentity which;  // of sparse products
   std::string group;     // class of the matrix, or family of the dense product
   std::string dtype;     // "" where the matrix could not be read
   std::string way;       // of dense products, what differs from plain: "row tn padded beta 0.5"
@@ -62,9 +65,9 @@ struct Case {
 
 /// What `lanky batch` says of a matrix after all of its lines.
 struct Matrix {
-  std::string name;
+  std::string name;  // as it is shown: unlike that of any other matrix
+  MatrixIdentity which;
   std::string group;
-  std::string source;
   std::string status;
   std::string reason;
   std::string device;
@@ -83,8 +86,12 @@ struct Results {
   std::vector<std::string> devices() const;
 };
 
+/// What Case::identity is made of.
+std::string case_identity(const Case& product);
+
 /// JSON lines (docs/measuring.md) of all files; a later line for the same contestant of the same
-/// case takes the place of an earlier one. What is no such line is passed over with a note.
+/// case takes the place of an earlier one. What is no such line is passed over with a note, and a
+/// figure that cannot be (docs/report.md) left out with one.
 /// Error(io) where a file cannot be read, Error(parse) where no file holds a line of results.
 Results read_results(const std::vector<std::string>& paths);
 

@@ -48,10 +48,11 @@ std::vector<Unmeasured> unmeasured_cases(const Results& results) {
     const Line* counted = counted_line(product);
     if (counted != nullptr && time_of(product.product, *counted)) continue;
     found.push_back(of_case(product, counted));
-    told.insert(product.name);
+    told.insert(product.which.key());
   }
   for (const Matrix& matrix : results.matrices)
-    if (matrix.status != "ok" && told.count(matrix.name) == 0) found.push_back(of_matrix(matrix));
+    if (matrix.status != "ok" && told.count(matrix.which.key()) == 0)
+      found.push_back(of_matrix(matrix));
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "bench/report/matrix_identity.hpp"
 #include "bench/spmv_set.hpp"
 #include "cli/where.hpp"
 #include "collection/cache.hpp"
@@ -113,6 +114,25 @@ void search_cache(const Work& work, Sources& all) {
   }
 }
 
+/// Gives a label to each matrix whose name others have, too.
+void tell_apart(std::vector<Source>& sources) {
+  const auto identity_of = [](const Source& source) {
+    return report::MatrixIdentity{.name = source.name,
+                                  .collection = source.collection,
+                                  .source = source.place,
+                                  .content = ""};
+  };
+  std::vector<report::MatrixIdentity> all;
+  all.reserve(sources.size());
+  for (const Source& source : sources)
+    all.push_back(identity_of(source));
+  const auto shown = report::shown_names(all);
+  for (Source& source : sources) {
+    const std::string& name = shown.at(identity_of(source).key());
+    if (name != source.name) source.label = name;
+  }
+}
+
 }  // namespace
 
 CsrMatrix<double> Source::read() const {
@@ -178,6 +198,7 @@ Sources find_sources(const Work& work, std::uint64_t seed) {
     specs.push_back(std::move(spec));
   for (const std::string& spec : specs)
     all.matrices.push_back(spec_source(spec));
+  tell_apart(all.matrices);
   return all;
 }
 
