@@ -170,6 +170,9 @@ TEST_F(Batch, MatricesOfOneNameAreToldApart) {
     EXPECT_NE(ran.out.find(name), std::string::npos) << ran.out;
   EXPECT_EQ(batch(run).exit_code, 0);
   EXPECT_EQ(of_kind("matrix").size(), 2U);
+  const Ran table = lanky("report " + json() + " -o - --csv - | grep ^spmv,");
+  for (const char* row : {"spmv,A/twin,real,f64,,3,3,", "spmv,B/twin,real,f64,,5,3,"})
+    EXPECT_NE(table.out.find(row), std::string::npos) << table.out;
 }
 
 TEST_F(Batch, EachFileThatCannotBeReadIsTold) {
@@ -396,9 +399,24 @@ TEST_F(Batch, OtherHardwareIsNotJoinedUnlessTold) {
   EXPECT_FALSE(std::filesystem::exists(joined));
   EXPECT_EQ(lanky(run + " --mixed-hardware").exit_code, 0);
   EXPECT_EQ(parse(content(joined)).size(), 2U);
-  const Ran broken = lanky("merge " + write("three.jsonl", "milk\nbutter\n") + " -o " + joined);
-  EXPECT_EQ(broken.exit_code, 3);
-  EXPECT_NE(broken.err.find("three.jsonl:1: is no line of results"), std::string::npos);
+}
+
+TEST_F(Batch, MergeNamesLinesThatAreNone) {
+  const std::string joined = (folder_ / "joined.jsonl").string();
+  const Ran none = lanky("merge " + write("none.jsonl", "[1,2]\nbutter\n") + " -o " + joined);
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_NE(none.err.find("none.jsonl:1: is no line of results"), std::string::npos) << none.err;
+  EXPECT_FALSE(std::filesystem::exists(joined));
+  const std::string env = R"({"kind":"env","gpu":"NVIDIA H200","threads":"many"})";
+  const Ran some =
+      lanky("merge " + write("some.jsonl", env + "\nmilk\n{\"kind\":7}\n" + env) + " " +
+            write("torn.jsonl", env + "\r\n" + R"({"kind":"sp)") + " -o " + joined);
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  for (const char* note :
+       {"some.jsonl:2: is no JSON, and is left out",
+        "some.jsonl:3: is no line of results, and is left out", "torn.jsonl:2: is half a line"})
+    EXPECT_NE(some.err.find(note), std::string::npos) << some.err;
+  EXPECT_EQ(content(joined), env + "\n" + env + "\n" + env + "\n");
 }
 
 TEST_F(Batch, AFilterTakesWhatTheCacheHas) {

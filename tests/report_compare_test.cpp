@@ -120,6 +120,35 @@ TEST_F(Compare, WhatNeverHadATimeIsNotWorse) {
   EXPECT_FALSE(run(good + failing, good).worse());
 }
 
+TEST_F(Compare, MatricesOfOneNameAreComparedEachWithItself) {
+  const std::string a = R"(,"source":"A/twin.mtx","content":"xxh3:11aa")";
+  const std::string b = R"(,"source":"B/twin.mtx","content":"xxh3:22bb")";
+  const Comparison comparison =
+      run(spmv_line("twin", "lanky", "auto", 100, a) + spmv_line("twin", "lanky", "auto", 39, b),
+          spmv_line("twin", "lanky", "auto", 39, b) + spmv_line("twin", "lanky", "auto", 100, a));
+  ASSERT_EQ(comparison.differences.size(), 2U);
+  for (const Difference& difference : comparison.differences)
+    EXPECT_EQ(difference.change, Change::same) << difference.name;
+}
+
+TEST_F(Compare, AnotherMatrixOfTheNameIsNotCompared) {
+  const std::string a = R"(,"source":"A/twin.mtx","content":"xxh3:11aa")";
+  const std::string b = R"(,"source":"B/twin.mtx","content":"xxh3:22bb")";
+  const std::string same = spmv_line("same", "lanky", "auto", 5);
+  const Comparison comparison = run(spmv_line("twin", "lanky", "auto", 100, a) + same,
+                                    spmv_line("twin", "lanky", "auto", 39, b) + same);
+  EXPECT_EQ(comparison.count(Change::faster), 0U);
+  EXPECT_EQ(comparison.count(Change::gone), 1U);
+  ASSERT_EQ(comparison.notes.size(), 1U);
+  EXPECT_NE(comparison.notes[0].find("twin: is another matrix before (content xxh3:11aa)"),
+            std::string::npos)
+      << comparison.notes[0];
+  // Of a file that does not tell, the name has to do.
+  EXPECT_EQ(
+      verdict(spmv_line("twin", "lanky", "auto", 100), spmv_line("twin", "lanky", "auto", 39, b)),
+      Change::faster);
+}
+
 TEST_F(Compare, OtherContestants) {
   const std::string before = spmv_line("a", "lanky", "auto", 10) +
                              spmv_line("a", "cusparse", "alg1", 10) +

@@ -14,6 +14,7 @@
 #include "bench/report/plain_tables.hpp"
 #include "bench/report/summary.hpp"
 #include "bench/report/unmeasured.hpp"
+#include "core/text.hpp"
 #include "support/expect_error.hpp"
 #include "support/result_lines.hpp"
 #include "support/temporary_directory.hpp"
@@ -92,6 +93,69 @@ TEST_F(Report, FieldsOfAnotherTypeAreNotKnown) {
   for (const Quantity& unknown : {line.setup_us, line.flops, line.bytes, line.warm_us, line.noise})
     EXPECT_FALSE(unknown.has_value());
   EXPECT_FALSE(results.cases[0].nnz.has_value());
+}
+
+TEST_F(Report, FiguresThatCannotBeAreNamedAndLeftOut) {
+  const Results results =
+      read(env_line() + spmv_line("a", "lanky", "auto", 2, R"(,"warm_us":1e308,"nnz":1e300)") +
+           spmv_line("b", "lanky", "auto", 2, R"(,"graph_us":-3)") +
+           spmv_line("c", "lanky", "auto", 2, R"(,"bytes":1e300)") +
+           spmv_line("d", "lanky", "auto", 2, R"(,"bytes":1e300)"));
+  const Line& line = results.cases[0].lines[0];
+  EXPECT_FALSE(line.warm_us.has_value());
+  EXPECT_FALSE(results.cases[0].nnz.has_value());
+  EXPECT_EQ(line.graph_us, 2.0);
+  ASSERT_EQ(results.notes.size(), 4U);  // three in full, the rest as a number
+  EXPECT_TRUE(contains(results.notes[0],
+                       "results.jsonl:2: nnz is 1e+300, warm_us is 1e+308, which cannot be"))
+      << results.notes[0];
+  EXPECT_TRUE(contains(results.notes[1], "results.jsonl:3: graph_us is -3")) << results.notes[1];
+  EXPECT_TRUE(contains(results.notes[3], "1 more line")) << results.notes[3];
+}
+
+TEST_F(Report, AbsurdFiguresEndInAPage) {
+  std::string lines = env_line();
+  for (const char* absurd : {"1e308", "1e300", "5e-324", "1e-300", "-1e308", "1e999", "0"}) {
+    for (const char* field : {"graph_us", "warm_us", "floor_us", "nnz", "m", "bytes", "flops",
+                              "setup_us", "plan_bytes", "noise", "padding"}) {
+      const std::string more = concat(",\"", field, "\":", absurd);
+      lines += spmv_line(concat(field, absurd), "lanky", "auto", 2, more) +
+               spmv_line(concat(field, absurd), "peer", "x", 3, more) +
+               gemm_line(concat(field, absurd), "lanky", "auto", 2, more);
+    }
+  }
+  const std::string page = html_page(read(lines));
+  EXPECT_TRUE(contains(page, "</html>"));
+  EXPECT_LT(page.size(), std::size_t{1} << 21);
+}
+
+TEST_F(Report, MatricesOfOneNameAreTwoCases) {
+  const auto line = [](const char* source, const char* content, double us) {
+    return spmv_line("twin", "lanky", "auto", us,
+                     concat(R"(,"source":")", source, R"(","content":")", content, "\""));
+  };
+  const Results results =
+      read(env_line() + line("/a/A/twin.mtx.xz", "xxh3:11aa", 2) +
+           line("/a/B/twin.mtx.xz", "xxh3:22bb", 3) + line("/a/moved/twin.mtx.xz", "xxh3:11aa", 4));
+  ASSERT_EQ(results.cases.size(), 2U);
+  EXPECT_EQ(results.cases[0].lines[0].graph_us, 4.0) << "the content is the matrix";
+  EXPECT_EQ(results.cases[1].lines[0].graph_us, 3.0);
+  EXPECT_EQ(results.cases[0].name, "A/twin");
+  EXPECT_EQ(results.cases[1].name, "B/twin");
+}
+
+TEST_F(Report, LinesWithoutContentAreOfTheOnlyMatrixOfTheirName) {
+  const std::string content = R"(,"source":"A/twin.mtx","content":"xxh3:11aa")";
+  const std::string other = R"(,"source":"B/twin.mtx","content":"xxh3:22bb")";
+  const std::string old = spmv_line("twin", "peer", "x", 5);
+  const Results one = read(env_line() + spmv_line("twin", "lanky", "auto", 2, content) + old);
+  ASSERT_EQ(one.cases.size(), 1U);
+  EXPECT_EQ(one.cases[0].lines.size(), 2U);
+  const Results two = read(env_line() + spmv_line("twin", "lanky", "auto", 2, content) +
+                           spmv_line("twin", "lanky", "auto", 2, other) + old);
+  EXPECT_EQ(two.cases.size(), 3U);
+  ASSERT_EQ(two.notes.size(), 1U);
+  EXPECT_TRUE(contains(two.notes[0], "twin: several matrices have this name")) << two.notes[0];
 }
 
 TEST_F(Report, ALineWithoutStatusIsNotRight) {
@@ -445,6 +509,47 @@ TEST_F(Report, TheProgramWritesAllThree) {
   EXPECT_EQ(testing::content(out()).rfind("### Sparse products", 0), 0U);
   EXPECT_EQ(exit_code("report " + lines + " -o -"), 0);
   EXPECT_EQ(testing::content(out()), testing::content(page));
+}
+
+TEST_F(Report, NothingThatIsReadIsReplaced) {
+  const std::string text = env_line() + spmv_line("a", "lanky", "auto", 2);
+  const std::string lines = folder_.file("r.jsonl", text);
+  const std::string link = folder_.path() / "link.jsonl";
+  const std::string twin = folder_.path() / "twin.jsonl";
+  std::filesystem::create_symlink("r.jsonl", link);
+  std::filesystem::create_hard_link(lines, twin);
+  const std::string spelt = folder_.path() / "." / "r.jsonl";
+  for (const std::string& output : {lines, link, twin, spelt}) {
+    for (const char* option : {" -o ", " -o - --csv ", " -o - --markdown "}) {
+      EXPECT_EQ(exit_code("report --force " + lines + option + output), 3) << option << output;
+      EXPECT_TRUE(contains(testing::content(err()), output + ": is read by this command"))
+          << testing::content(err());
+    }
+    EXPECT_EQ(exit_code("merge --force " + lines + " -o " + output), 3) << output;
+    EXPECT_EQ(testing::content(lines), text);
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+TEST_F(Report, OtherFilesAreReplacedOnlyByForce) {
+  const std::string lines =
+      folder_.file("r.jsonl", env_line() + spmv_line("a", "lanky", "auto", 2));
+  for (const char* option : {"report -o ", "report -o - --csv ", "merge -o "}) {
+    const std::string thesis = folder_.file("thesis", "ten years of work");
+    EXPECT_EQ(exit_code(option + thesis + " " + lines), 3) << option;
+    EXPECT_TRUE(contains(testing::content(err()), "--force")) << testing::content(err());
+    EXPECT_EQ(testing::content(thesis), "ten years of work");
+    EXPECT_EQ(exit_code(option + thesis + " --force " + lines), 0) << option;
+    EXPECT_NE(testing::content(thesis), "ten years of work");
+  }
+  const std::string one = folder_.path() / "one";
+  EXPECT_EQ(exit_code("report " + lines + " -o " + one + " --csv " + one), 3);
+  EXPECT_TRUE(contains(testing::content(err()), "another output")) << testing::content(err());
+  EXPECT_FALSE(std::filesystem::exists(one));
+  EXPECT_EQ(exit_code("report " + lines + " -o " + folder_.path().string()), 3);
+  EXPECT_TRUE(contains(testing::content(err()), "is a folder")) << testing::content(err());
+  EXPECT_EQ(exit_code("merge " + lines + " -o " + (folder_.path() / "none" / "x").string()), 3);
+  EXPECT_TRUE(contains(testing::content(err()), "there is no folder")) << testing::content(err());
 }
 
 TEST_F(Report, HelpFitsATerminal) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/report/output_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 
@@ -46,10 +47,7 @@ void check_target(const Conversion& conversion) {
                     ": the name should end with .mtx, .mtx.gz, .mtx.xz, .mtx.zst, "
                     ".mtx.bz2 or .lanky");
   }
-  std::error_code unknown;
-  if (!conversion.force && fs::exists(out, unknown)) {
-    throw Error(ErrorCode::io, out.string() + ": is there already; --force replaces it");
-  }
+  report::check_outputs({out.string()}, {conversion.in.string()}, conversion.force);
 }
 
 /// A pipe, which can be read only once, is taken for real.

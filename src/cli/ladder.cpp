@@ -44,6 +44,7 @@ struct LadderOptions {
   bool profile = false;
   std::string json;
   std::string plot;
+  bool force = false;
   std::string from;
   std::vector<std::string> argv;
 };
@@ -218,6 +219,7 @@ void climb_all(bench::Session& session, const LadderOptions& options,
 
 int run_ladder(LadderOptions options) {
   if (options.ladder.empty() && options.from.empty()) return print_ladders();
+  report::check_outputs({options.plot}, {options.from, options.json}, options.force);
   if (!options.from.empty()) {
     write_plot(options, read_lines(options));
     return kOk;
@@ -313,6 +315,7 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   command.add_flag("--quick", o.quick, "short timing: trust no third digit");
   command.add_option("--json", o.json, "append JSON lines to this file; - is standard output");
   command.add_option("--plot", o.plot, "draw the ladder as SVG; - is standard output");
+  command.add_flag("--force", o.force, "replace a drawing that is there already");
   command.add_option("--from", o.from,
                      "draw the lines of this file (of -M and -N, if given) and measure nothing");
   command.callback([options, &action] { action = [options] { return run_ladder(*options); }; });

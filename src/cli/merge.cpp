@@ -1,6 +1,7 @@
 // lanky merge: the results of several runs, such as the shards of one, in one file.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <lanky/error.hpp>
 #include <memory>
@@ -22,43 +23,72 @@ struct MergeOptions {
   std::vector<std::string> files;
   std::string output;
   bool mixed_hardware = false;
+  bool force = false;
 };
 
-/// One line of results, and where it stands.
+/// One line of results as it stands in its file, and where that is.
 struct Line {
   std::string place;  // "FILE:LINE"
+  std::string text;
   Json json;
 };
 
-/// The lines of a file; what a killed run tore at its end is passed over.
+std::string text_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// What keeps a line from being one of results; "" where it is one.
+std::string fault_of(const Json& line, bool torn) {
+  if (line.is_discarded() && torn) return "is half a line, left by a run that was ended";
+  if (line.is_discarded()) return "is no JSON";
+  if (!line.is_object() || text_of(line, "kind").empty()) return "is no line of results";
+  return "";
+}
+
+/// The lines of a file. Others are named and left out; Error(parse) where there is none of results.
 void read_lines(const std::string& path, std::vector<Line>& lines) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::io, path + ": cannot be read");
+  std::error_code unknown;
+  if (!file || std::filesystem::is_directory(path, unknown))
+    throw Error(ErrorCode::io, path + ": cannot be read");
+  const std::size_t before = lines.size();
+  std::vector<std::string> faults;
   std::int64_t number = 0;
   for (std::string text; std::getline(file, text);) {
     const bool torn = file.eof();
-    const std::string place = path + ":" + std::to_string(++number);
+    if (++number == 1 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+    if (!text.empty() && text.back() == '\r') text.pop_back();
+    if (text.find_first_not_of(" \t") == std::string::npos) continue;
+    const std::string place = path + ":" + std::to_string(number);
     Json json = Json::parse(text, nullptr, false);
-    if (json.is_object() && json.contains("kind")) {
-      lines.push_back({place, std::move(json)});
-    } else if (!torn) {
-      throw Error(ErrorCode::parse, place + ": is no line of results");
+    const std::string fault = fault_of(json, torn);
+    if (fault.empty()) {
+      lines.push_back({place, std::move(text), std::move(json)});
+    } else {
+      faults.push_back(place + ": " + fault);
     }
   }
-  if (number == 0) throw Error(ErrorCode::parse, path + ": is empty");
+  if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
+  if (lines.size() == before)
+    throw Error(ErrorCode::parse, faults.empty() ? path + ": is empty" : faults.front());
+  for (const std::string& fault : faults)
+    std::fprintf(stderr, "lanky: %s, and is left out\n", fault.c_str());
 }
 
 /// What an env line was measured on.
 std::string hardware(const Json& env) {
-  std::string gpu = env.value("gpu", "");
+  const std::string gpu = text_of(env, "gpu");
   if (!gpu.empty()) return gpu;
-  return env.value("cpu", "") + " with " + std::to_string(env.value("threads", 0)) + " threads";
+  const auto threads = env.find("threads");
+  return text_of(env, "cpu") + " with " + (threads == env.end() ? "0" : threads->dump()) +
+         " threads";
 }
 
 void check_hardware(const std::vector<Line>& lines) {
   const Line* first = nullptr;
   for (const Line& line : lines) {
-    if (line.json["kind"] != "env") continue;
+    if (text_of(line.json, "kind") != "env") continue;
     if (first == nullptr) first = &line;
     if (hardware(line.json) == hardware(first->json)) continue;
     throw Error(ErrorCode::unsupported, line.place + ": was measured on " + hardware(line.json) +
@@ -68,6 +98,7 @@ void check_hardware(const std::vector<Line>& lines) {
 }
 
 int merge(const MergeOptions& options) {
+  report::check_outputs({options.output}, options.files, options.force);
   std::vector<Line> lines;
   for (const std::string& path : options.files)
     read_lines(path, lines);
@@ -75,12 +106,13 @@ int merge(const MergeOptions& options) {
   std::string text;
   std::size_t matrices = 0;
   for (const Line& line : lines) {
-    matrices += line.json["kind"] == "matrix" ? 1 : 0;
-    text += line.json.dump() + "\n";
+    matrices += text_of(line.json, "kind") == "matrix" ? 1 : 0;
+    text += line.text + "\n";
   }
   report::write_whole(options.output, text);
-  std::printf("%s: %zu lines of %zu files, %zu matrices\n", options.output.c_str(), lines.size(),
-              options.files.size(), matrices);
+  std::fprintf(options.output == "-" ? stderr : stdout,
+               "%s: %zu lines of %zu files, %zu matrices\n", options.output.c_str(), lines.size(),
+               options.files.size(), matrices);
   return kOk;
 }
 
@@ -93,6 +125,7 @@ void add_merge(CLI::App& app, Action& action) {
   command.add_option("-o,--output", options->output, "the file with the lines of all")->required();
   command.add_flag("--mixed-hardware", options->mixed_hardware,
                    "also where they were measured on different GPUs or processors");
+  command.add_flag("--force", options->force, "replace a file that is there already");
   command.callback([options, &action] { action = [options] { return merge(*options); }; });
 }
 

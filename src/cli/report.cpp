@@ -19,9 +19,12 @@ struct ReportOptions {
   std::string page = "report.html";
   std::string csv;
   std::string markdown;
+  bool force = false;
 };
 
 int write_report(const ReportOptions& options) {
+  report::check_outputs({options.page, options.csv, options.markdown}, options.files,
+                        options.force);
   const report::Results results = report::read_results(options.files);
   for (const std::string& note : results.notes)
     std::fprintf(stderr, "lanky: %s\n", note.c_str());
@@ -47,6 +50,7 @@ void add_report(CLI::App& app, Action& action) {
   command.add_option("--csv", options->csv, "a row a case and type; - is standard output");
   command.add_option("--markdown", options->markdown,
                      "summary by class and type, and the worst ten; - is standard output");
+  command.add_flag("--force", options->force, "replace files that are there already");
   command.callback([options, &action] { action = [options] { return write_report(*options); }; });
 }
 
