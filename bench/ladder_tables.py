@@ -211,11 +211,12 @@ def kmeans(lines):
 
 
 def abft_trials(lines):
-    text = heading(["type", "m = n = k", "faults", "corrected", "beyond the bound, missed", "hidden below the bound",
-                    "within rounding", "wrongly corrected", "products without a fault", "false alarms"])
+    text = heading(["type", "m = n = k", "data", "faults", "up to 8 units", "above 8 units", "of these undetected",
+                    "wrongly corrected", "products without a fault", "false alarms"])
     for line in of_kind(lines, "abft", part="trials"):
-        text += row([line["dtype"], line["m"], line["trials"], line["corrected"], line["missed"], line["hidden"],
-                     line["harmless"], line["misplaced"], line["fault_free"], line["false_alarms"]])
+        text += row([line["dtype"], line["m"], line["data"], line["trials"], line["harmless"],
+                     line["trials"] - line["harmless"], f"**{line['hidden']}**", line["misplaced"],
+                     f"{line['fault_free']:,}", line["false_alarms"]])
     return text
 
 

@@ -35,8 +35,8 @@ class Elements {
  public:
   virtual ~Elements() = default;
 
-  /// Uniform in (-1, 1), from the seed and each element's number.
-  virtual void fill(const Stream& stream, std::uint64_t seed, MatrixView<T> matrix) = 0;
+  /// From the seed and each element's number.
+  virtual void fill(const Stream& stream, Data data, std::uint64_t seed, MatrixView<T> matrix) = 0;
   /// Both weight vectors: [count, 2].
   virtual void fill_weights(const Stream& stream, MatrixView<T> weights) = 0;
   /// Squared 2-norms of the rows [matrix.rows] and columns [matrix.cols].
@@ -44,13 +44,15 @@ class Elements {
                             double* cols) = 0;
   virtual void scales(const Stream& stream, const Inner<T>& a, const Inner<T>& b, std::int64_t m,
                       std::int64_t n, std::int64_t k, double lambda_u, Scales* scales) = 0;
-  /// Writes what the residuals tell; leaves the fields of faults alone.
+  /// Writes what the residuals tell, by their bounds; leaves the fields of faults alone.
   virtual void inspect(const Stream& stream, const Side<T>& columns, const Side<T>& rows,
                        const Scales* scales, Report* report) = 0;
-  /// Where the report says `located`: that element of C as a product of its row and column, summed
-  /// in double. Nothing otherwise.
-  virtual void correct(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
-                       MatrixView<T> c, Report* report) = 0;
+  /// The suspect as a product of its row and column, summed in double, and the final verdict.
+  /// `factor`: rounding_factor().
+  virtual void settle(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
+                      MatrixView<const T> c, double factor, Report* report) = 0;
+  /// Where the report says `located`: the element of C becomes the one that was computed again.
+  virtual void correct(const Stream& stream, MatrixView<T> c, const Report* report) = 0;
   /// A fault, and the element as it was before it.
   virtual void inject(const Stream& stream, const Fault& fault, MatrixView<T> c,
                       Report* report) = 0;

@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "examples/abft/elements.hpp"
-#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::abft {
 
@@ -11,10 +11,11 @@ namespace {
 template <class T>
 class CpuElements : public Elements<T> {
  public:
-  void fill(const Stream& /*stream*/, std::uint64_t seed, MatrixView<T> matrix) override {
+  void fill(const Stream& /*stream*/, Data data, std::uint64_t seed,
+            MatrixView<T> matrix) override {
     for (std::int64_t j = 0; j < matrix.cols; ++j) {
       for (std::int64_t i = 0; i < matrix.rows; ++i)
-        matrix.data[i + j * matrix.ld] = static_cast<T>(2 * uniform(seed, i + j * matrix.rows) - 1);
+        matrix.data[i + j * matrix.ld] = static_cast<T>(datum(data, seed, i + j * matrix.rows));
     }
   }
 
@@ -53,15 +54,24 @@ class CpuElements : public Elements<T> {
     judge<T>(wrong_columns, wrong_rows, rows.count, columns.count, *report);
   }
 
-  void correct(const Stream& /*stream*/, MatrixView<const T> a, MatrixView<const T> b,
-               MatrixView<T> c, Report* report) override {
-    if (report->verdict != Verdict::located) return;
+  void settle(const Stream& /*stream*/, MatrixView<const T> a, MatrixView<const T> b,
+              MatrixView<const T> c, double factor, Report* report) override {
     double sum = 0;
-    for (std::int64_t l = 0; l < a.cols; ++l)
-      sum += static_cast<double>(a.data[report->row + l * a.ld]) *
-             static_cast<double>(b.data[l + report->col * b.ld]);
-    c.data[report->row + report->col * c.ld] = static_cast<T>(sum);
-    report->corrected = static_cast<double>(static_cast<T>(sum));
+    double magnitudes = 0;
+    for (std::int64_t l = 0; l < a.cols; ++l) {
+      const double product = static_cast<double>(a.data[report->suspect_row + l * a.ld]) *
+                             static_cast<double>(b.data[l + report->suspect_col * b.ld]);
+      sum += product;
+      magnitudes += std::fabs(product);
+    }
+    const T element = c.data[report->suspect_row + report->suspect_col * c.ld];
+    abft::settle(static_cast<double>(element), static_cast<double>(static_cast<T>(sum)),
+                 factor * magnitudes, *report);
+  }
+
+  void correct(const Stream& /*stream*/, MatrixView<T> c, const Report* report) override {
+    if (report->verdict == Verdict::located)
+      c.data[report->row + report->col * c.ld] = static_cast<T>(report->recomputed);
   }
 
   void inject(const Stream& /*stream*/, const Fault& fault, MatrixView<T> c,
@@ -99,6 +109,10 @@ class CpuElements : public Elements<T> {
                                     side.expected[second], side.operand[i], side.result[i]);
       const double share = share_of_bound(r);
       most = std::max(most, share);
+      wrong.rank = std::max(wrong.rank, rank_of(prominence(scales.spread, r.value[0],
+                                                           static_cast<double>(side.expected[i]),
+                                                           side.operand[i], side.result[i]),
+                                                i));
       if (share <= 1) continue;
       if (wrong.count++ == 0) {
         wrong.first = i;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <lanky/dtype.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "examples/abft/times.hpp"
@@ -13,11 +14,15 @@
 
 namespace {
 
+using lanky::examples::abft::Data;
 using lanky::examples::abft::FaultClass;
 using lanky::examples::abft::ProtectionTimes;
 using lanky::examples::abft::TrialOptions;
 using lanky::examples::abft::TrialResult;
 using Json = nlohmann::ordered_json;
+
+const std::vector<std::pair<std::string, Data>> kDataNames = {
+    {"uniform", Data::uniform}, {"positive", Data::positive}, {"spread", Data::spread}};
 
 struct Options {
   std::string device;
@@ -70,10 +75,11 @@ bool try_faults(const lanky::Stream& stream, const Options& options, const std::
       static_cast<long long>(r.detected), static_cast<long long>(r.corrected),
       static_cast<long long>(r.missed));
   std::printf(
-      "  %lld within the element's rounding; %lld hidden below the bound, %lld marginal; "
+      "  %lld up to %g units of rounding; of the others %lld undetected; %lld marginal; "
       "%lld misplaced\n",
-      static_cast<long long>(r.harmless), static_cast<long long>(r.hidden),
-      static_cast<long long>(r.marginal), static_cast<long long>(r.misplaced));
+      static_cast<long long>(r.harmless), lanky::examples::abft::kHarmlessUnits,
+      static_cast<long long>(r.hidden), static_cast<long long>(r.marginal),
+      static_cast<long long>(r.misplaced));
   std::printf(
       "  %lld products without a fault: %lld false alarms; residuals took at most %.2g of "
       "their bounds\n",
@@ -82,8 +88,10 @@ bool try_faults(const lanky::Stream& stream, const Options& options, const std::
   std::printf("  median bound %.3g, %.3g of the median element\n", r.median_bound,
               r.median_bound_per_element);
   print_classes("bound", r.by_bound);
+  print_classes("unit", r.by_unit);
   print_classes("|C(i, j)|", r.by_element);
   Json line = line_head(stream, "trials", dtype, o.m, o.n, o.k);
+  line["data"] = kDataNames.at(static_cast<std::size_t>(o.data)).first;
   line["seed"] = o.seed;
   line["trials"] = r.trials;
   line["detected"] = r.detected;
@@ -102,6 +110,7 @@ bool try_faults(const lanky::Stream& stream, const Options& options, const std::
   line["median_bound"] = r.median_bound;
   line["median_bound_per_element"] = r.median_bound_per_element;
   line["by_bound"] = class_lines(r.by_bound);
+  line["by_unit"] = class_lines(r.by_unit);
   line["by_element"] = class_lines(r.by_element);
   lanky::examples::append_line(options.json, line);
   return r.missed == 0 && r.misplaced == 0 && r.false_alarms == 0 && r.restored;
@@ -179,6 +188,11 @@ int main(int argc, char** argv) {
   app.add_option("-m", options.trials.m, "rows of C (1024 on a GPU, 256 on the CPU)");
   app.add_option("-n", options.trials.n, "columns of C");
   app.add_option("-k", options.trials.k, "inner extent");
+  app.add_option(
+         "--data", options.trials.data,
+         "of the product that faults are put in: uniform in (-1, 1), positive in (0, 1), or\n"
+         "spread over magnitudes of 2^-12 to 2^12; fault-free products take all in turns")
+      ->transform(CLI::CheckedTransformer(kDataNames));
   app.add_option("--seed", options.trials.seed)->capture_default_str();
   app.add_option("--time", options.times, "sizes m = n = k to time, as in 10240,20480,30720")
       ->delimiter(',');

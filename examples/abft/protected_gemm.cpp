@@ -9,11 +9,12 @@ namespace lanky::examples::abft {
 
 namespace {
 
-constexpr double kFalseAlarm = 1e-9;  // probability of one in a product
+constexpr double kFalseAlarm = 1e-9;  // probability of one in a product, of either kind below
 
-/// Each of 2 (m + n) residuals stays below its bound but for a probability of 2 exp(-lambda^2 / 2).
-double lambda_of(std::int64_t m, std::int64_t n) {
-  return std::sqrt(2 * std::log(4 * static_cast<double>(m + n) / kFalseAlarm));
+/// Each of `count` roundings stays below lambda times its scale but for a probability of
+/// 2 exp(-lambda^2 / 2), all of them but for kFalseAlarm.
+double lambda_of(std::int64_t count) {
+  return std::sqrt(2 * std::log(2 * static_cast<double>(count) / kFalseAlarm));
 }
 
 template <class T>
@@ -46,7 +47,7 @@ ProtectedGemm<T>::ProtectedGemm(const Stream& stream, std::int64_t m, std::int64
       m_(checked_extent(m, "m")),
       n_(checked_extent(n, "n")),
       k_(checked_extent(k, "k")),
-      lambda_(lambda_of(m, n)),
+      lambda_(lambda_of(2 * (m + n))),
       vendor_(make_vendor_gemm<T>(stream)),
       elements_(make_elements<T>(stream, m, n, k)),
       encoding_vendor_(encoding_vendor(encoder, vendor_.get())),
@@ -112,7 +113,8 @@ void ProtectedGemm<T>::multiply(MatrixView<const T> a, MatrixView<const T> b, Ma
 }
 
 template <class T>
-void ProtectedGemm<T>::check(MatrixView<const T> c, Report* report) {
+void ProtectedGemm<T>::check(MatrixView<const T> a, MatrixView<const T> b, MatrixView<const T> c,
+                             Report* report) {
   sum_columns_.run(stream_, c, w_.view(), found_columns_.view());
   sum_rows_.run(stream_, c, v_.view(), found_rows_.view());
   elements_->square_norms(stream_, c, norms_c_.rows.data(), norms_c_.cols.data());
@@ -122,12 +124,13 @@ void ProtectedGemm<T>::check(MatrixView<const T> c, Report* report) {
                      {m_, expected_rows_.buffer().data(), found_rows_.buffer().data(),
                       norms_a_.rows.data(), norms_c_.rows.data()},
                      scales_.data(), report);
+  elements_->settle(stream_, a, b, c, rounding_factor(lambda_of(1), unit_roundoff(kDType<T>), k_),
+                    report);
 }
 
 template <class T>
-void ProtectedGemm<T>::correct(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
-                               Report* report) {
-  elements_->correct(stream_, a, b, c, report);
+void ProtectedGemm<T>::correct(MatrixView<T> c, const Report* report) {
+  elements_->correct(stream_, c, report);
 }
 
 template <class T>
@@ -146,9 +149,6 @@ typename ProtectedGemm<T>::Bounds ProtectedGemm<T>::bounds() const {
     bounds.rows[i] = std::hypot(scales.rows.of_operand[0] * bounds.norms_of_a[i],
                                 scales.rows.of_result[0] * bounds.rows[i]);
   }
-  // At most 2k roundings each in the element of C and in the one computed again.
-  bounds.element_factor =
-      lambda_ * unit_roundoff(kDType<T>) * std::sqrt(4 * static_cast<double>(k_));
   return bounds;
 }
 

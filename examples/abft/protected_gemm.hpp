@@ -1,7 +1,7 @@
 // C[m, n] = A[m, k] B[k, n] with checksums (Huang, Abraham, IEEE ToC '84): R = A^T W [k, 2] and
 // S = B V [k, 2] foretell the weighted sums of C's columns, B^T R, and of its rows, A S. A wrong
-// element makes one column and one row differ; it is found there and computed again. All skinny
-// products go through lanky or, for comparison, through the vendor's library.
+// element makes one column and one row differ. Where the two that differ most meet, the element is
+// computed again. All skinny products go through lanky or, for comparison, the vendor's library.
 #pragma once
 
 #include <lanky/buffer.hpp>
@@ -66,28 +66,24 @@ class ProtectedGemm {
 
   /// C = A B, unprotected: by the vendor's library on a GPU, by lanky on the CPU.
   void multiply(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c);
-  /// Sums C and inspects the residuals. `report` is in the device's memory.
-  void check(MatrixView<const T> c, Report* report);
-  /// Where the report has located one wrong element: computes it again. A product of its row and
-  /// column is right to rounding however large the fault was; a residual subtracted from it would
-  /// leave the rounding of sums that held the fault, and nothing at all of an Inf.
-  void correct(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c, Report* report);
+  /// Sums C, inspects the residuals and computes the suspect again (settle()). `report` is in the
+  /// device's memory.
+  void check(MatrixView<const T> a, MatrixView<const T> b, MatrixView<const T> c, Report* report);
+  /// Where the report has located one wrong element: writes it as it was computed again. A product
+  /// of its row and column is right to rounding however large the fault was; a residual subtracted
+  /// from it would leave the rounding of sums that held the fault, and nothing at all of an Inf.
+  void correct(MatrixView<T> c, const Report* report);
 
   /// Bounds of the residuals against the ones: [n] of columns, [m] of rows, of the C checked last.
   struct Bounds {
     std::vector<double> columns;
     std::vector<double> rows;
-    /// Of what a computed element may differ from a recomputed one: of (i, j), the factor times
-    /// |A(i, :)| |B(:, j)|, whose norms are these.
-    double element_factor;
+    /// 2-norms of A's rows and B's columns.
     std::vector<double> norms_of_a;  // [m]
     std::vector<double> norms_of_b;  // [n]
   };
   Bounds bounds() const;
 
-  /// lambda of Scales: with it, a fault-free product is taken for a faulty one with a probability
-  /// of at most 1e-9.
-  double lambda() const noexcept { return lambda_; }
   Elements<T>& elements() noexcept { return *elements_; }
   /// Checksums in the device's memory, for tests that damage them: R [k, 2] and B^T R [n, 2].
   MatrixView<T> checksum_of_a() noexcept { return r_.view(); }
@@ -105,7 +101,7 @@ class ProtectedGemm {
   std::int64_t m_;
   std::int64_t n_;
   std::int64_t k_;
-  double lambda_;
+  double lambda_;  // of Scales
   std::unique_ptr<VendorGemm<T>> vendor_;
   std::unique_ptr<Elements<T>> elements_;
   VendorGemm<T>* encoding_vendor_;

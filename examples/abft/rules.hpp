@@ -8,15 +8,38 @@
 #include <limits>
 #include <type_traits>
 
+#include "examples/support/uniform.hpp"
+
 namespace lanky::examples::abft {
 
-/// Element `i` of weight vector `which` of `count`: ones, and (i + 1) / count. The second is
-/// (i + 1) but for its scale: in (0, 1], so that sums stay as small as unweighted ones and one
-/// formula bounds the rounding of both.
+/// Data of products at random: uniform in (-1, 1), uniform in (0, 1), and the first times 2^e with
+/// e uniform in -12..12.
+enum class Data : std::uint8_t { uniform, positive, spread };
+
+/// Element number `e` of such data.
+constexpr double datum(Data data, std::uint64_t seed, std::int64_t e) {
+  const double x = uniform(seed, e);
+  if (data == Data::positive) return x;
+  if (data == Data::uniform) return 2 * x - 1;
+  const auto exponent = static_cast<int>(25 * uniform(~seed, e)) - 12;
+  const double scale = static_cast<double>(std::uint64_t{1} << (exponent + 12)) / 4096;
+  return (2 * x - 1) * scale;
+}
+
+/// What the second weight vector tells of place `i` of `count`: (i + 1) / count, in (0, 1].
+template <class T>
+constexpr T place_weight(std::int64_t i, std::int64_t count) {
+  return static_cast<T>(static_cast<double>(i + 1) / static_cast<double>(count));
+}
+
+/// Element `i` of weight vector `which` of `count`: a random sign, and that sign times
+/// place_weight(). With signs at random (Freivalds, '77) sums of like numbers are as small as sums
+/// of others, and so is their rounding. None is larger than 1, so that one formula bounds the
+/// rounding of both.
 template <class T>
 constexpr T weight(int which, std::int64_t i, std::int64_t count) {
-  return which == 0 ? T{1}
-                    : static_cast<T>(static_cast<double>(i + 1) / static_cast<double>(count));
+  const T sign = mix(static_cast<std::uint64_t>(i)) >> 63 == 0 ? T{1} : T{-1};
+  return which == 0 ? sign : sign * place_weight<T>(i, count);
 }
 
 /// Factors of the bounds of residuals: that of column j against weight vector s is
@@ -40,6 +63,7 @@ struct Scales {
   struct Side {
     double of_operand[2];
     double of_result[2];
+    double spread;  // see prominence()
   };
   Side columns;
   Side rows;
@@ -67,6 +91,7 @@ constexpr Scales::Side side_scales(const InnerNorms& norms, Real lambda_u, std::
     side.of_operand[s] = lambda_u * std::sqrt(2 * squares);
     side.of_result[s] = lambda_u * std::sqrt(2 * count * weight_square[s]);
   }
+  side.spread = (norms.total_square + norms.checksum_square[0]) / depth;
   return side;
 }
 
@@ -111,9 +136,35 @@ constexpr Share share_of_bound(const Residuals& r) {
   return most;
 }
 
+/// How far the unweighted residual of a line stands out: over the likely size of what was summed
+/// for it, in the model of partial sums that walk at random to where they end,
+///   |c_j|^2 + (|A|_F^2 + |r|^2) / k |b_j|^2 + expected^2.
+/// Only the largest of all lines counts (see settle()), so a common factor of all does not matter.
+constexpr double prominence(double spread, double residual, double expected, double operand,
+                            double result) {
+  if (residual == 0) return 0;
+  const double likely = result + spread * operand + expected * expected;
+  const double ratio = std::fabs(residual) / std::sqrt(likely);
+  const double most = std::numeric_limits<float>::max();
+  if (!finite(residual) || !finite(likely)) return std::numeric_limits<float>::infinity();
+  return ratio < most ? ratio : most;  // the latter where `likely` is zero, too
+}
+
+constexpr std::uint64_t kLastPlace = (std::uint64_t{1} << 40) - 1;
+
+/// Lines in the order of their prominence, as numbers: of equal ones (to 15 bits) the first is
+/// greatest. Places below 2^40.
+constexpr std::uint64_t rank_of(double prominence, std::int64_t i) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(prominence));
+  return std::uint64_t{bits >> 8} << 40 | (kLastPlace - static_cast<std::uint64_t>(i));
+}
+constexpr std::int64_t place_of_rank(std::uint64_t rank) {
+  return static_cast<std::int64_t>(kLastPlace - (rank & kLastPlace));
+}
+
 enum class Verdict : std::int32_t {
-  clean,     // all residuals are within their bounds
-  located,   // one column and one row are wrong, and agree on the element where they meet
+  clean,     // all residuals are within their bounds, and the suspect within its rounding
+  located,   // one element is wrong, and known
   checksum,  // columns alone or rows alone: a checksum is wrong, not C
   several,   // more than one element is wrong
 };
@@ -123,14 +174,17 @@ struct Report {
   Verdict verdict;
   std::int32_t wrong_columns;
   std::int32_t wrong_rows;
-  std::int64_t row;        // of the first wrong row
-  std::int64_t col;        // of the first wrong column
+  std::int64_t row;          // the located one, else the first wrong one
+  std::int64_t col;          // likewise
+  std::int64_t suspect_row;  // of all lines those that stand out most
+  std::int64_t suspect_col;
   std::int64_t ratio_row;  // what the ratio of the wrong column's residuals tells of the row
   std::int64_t ratio_col;
   double share;     // the largest share of its bound that a residual takes
   double injected;  // the element before a trial's fault, and after it
   double faulty;
-  double corrected;  // the element as it was computed again
+  double recomputed;  // the suspect as it was computed again
+  double rounding;    // by which it and the element in C may differ
 };
 
 /// One side's outcome: how many lines are wrong, the first of them and its residuals.
@@ -138,6 +192,7 @@ struct Wrong {
   std::int32_t count = 0;
   std::int64_t first = -1;
   Residuals of_first{};
+  std::uint64_t rank = 0;  // of the line that stands out most
 };
 
 /// Where the ratio of weighted to unweighted residual points to; -1 where it tells nothing.
@@ -157,7 +212,7 @@ constexpr bool explained(const Residuals& r, Real w) {
   return !(std::fabs(r.value[1] - w * r.value[0]) > r.bound[1] + w * r.bound[0]);
 }
 
-/// The verdict on columns [n] and rows [m].
+/// The verdict of the bounds on columns [n] and rows [m], and the suspect.
 template <class T>
 constexpr void judge(const Wrong& columns, const Wrong& rows, std::int64_t m, std::int64_t n,
                      Report& report) {
@@ -167,17 +222,47 @@ constexpr void judge(const Wrong& columns, const Wrong& rows, std::int64_t m, st
   report.row = rows.first;
   report.ratio_row = columns.count > 0 ? place_of_ratio(columns.of_first, m) : -1;
   report.ratio_col = rows.count > 0 ? place_of_ratio(rows.of_first, n) : -1;
+  report.suspect_col = place_of_rank(columns.rank);
+  report.suspect_row = place_of_rank(rows.rank);
   if (columns.count == 0 && rows.count == 0) {
     report.verdict = Verdict::clean;
   } else if (columns.count == 0 || rows.count == 0) {
     report.verdict = Verdict::checksum;
   } else if (columns.count == 1 && rows.count == 1 &&
-             explained(columns.of_first, static_cast<double>(weight<T>(1, rows.first, m))) &&
-             explained(rows.of_first, static_cast<double>(weight<T>(1, columns.first, n)))) {
+             explained(columns.of_first, static_cast<double>(place_weight<T>(rows.first, m))) &&
+             explained(rows.of_first, static_cast<double>(place_weight<T>(columns.first, n)))) {
     report.verdict = Verdict::located;
   } else {
     report.verdict = Verdict::several;
   }
+}
+
+/// What an element of C and the same computed again may differ by, over sum_l |A(i, l) B(l, j)|.
+/// Either has k - 1 additions, each rounded by at most u times a partial sum, hence u times that
+/// sum of magnitudes; products whose roundings' squares add up to at most as much; and one rounding
+/// more to its type. u is that of the type, and of double in which the second is summed.
+/// `lambda`: as in Scales, of the one comparison.
+inline double rounding_factor(double lambda, double u, std::int64_t k) {
+  constexpr double kUnitOfDouble = 0x1p-53;
+  return lambda * std::sqrt(static_cast<double>(k + 1)) * std::hypot(u, kUnitOfDouble);
+}
+
+/// The final verdict, by the suspect: the element where the most prominent column and the most
+/// prominent row meet is computed again, whatever their size. Bounds of sums of m or n elements
+/// must be wide; that of one element need not be, so that faults are found which are lost in the
+/// bounds of the sums. `rounding`: rounding_factor() times the sum of magnitudes.
+constexpr void settle(double element, double recomputed, double rounding, Report& report) {
+  report.recomputed = recomputed;
+  report.rounding = rounding;
+  if (report.verdict == Verdict::several || report.wrong_columns > 1 || report.wrong_rows > 1)
+    return;
+  if (std::fabs(element - recomputed) <= rounding) {  // not so where the element is no number
+    if (report.verdict == Verdict::located) report.verdict = Verdict::checksum;
+    return;
+  }
+  report.verdict = Verdict::located;
+  report.row = report.suspect_row;
+  report.col = report.suspect_col;
 }
 
 /// A wrong element of C.

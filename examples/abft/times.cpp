@@ -23,8 +23,8 @@ std::vector<ProtectionTimes> time_protection(const Stream& stream, std::int64_t 
   Matrix<T> b(stream, k, n);
   Matrix<T> c(stream, m, n);
   Buffer<Report> reports(stream, static_cast<std::int64_t>(gemms.size()));
-  gemms[0]->elements().fill(stream, 1, a.view());
-  gemms[0]->elements().fill(stream, 2, b.view());
+  gemms[0]->elements().fill(stream, Data::uniform, 1, a.view());
+  gemms[0]->elements().fill(stream, Data::uniform, 2, b.view());
 
   std::vector<std::function<void()>> works = {
       [&] { gemms[0]->multiply(a.view(), b.view(), c.view()); }};
@@ -35,12 +35,13 @@ std::vector<ProtectionTimes> time_protection(const Stream& stream, std::int64_t 
     works.emplace_back([&b, gemm] { gemm->encode_b(b.view()); });
     works.emplace_back([&a, &b, gemm] { gemm->expect(a.view(), b.view()); });
     works.emplace_back([&a, &b, gemm] { gemm->bound(a.view(), b.view()); });
-    works.emplace_back([&c, gemm, report] { gemm->check(c.view(), report); });
+    works.emplace_back(
+        [&a, &b, &c, gemm, report] { gemm->check(a.view(), b.view(), c.view(), report); });
     works.emplace_back([&a, &b, &c, gemm, report] {
       gemm->prepare(a.view(), b.view());
       gemm->multiply(a.view(), b.view(), c.view());
-      gemm->check(c.view(), report);
-      gemm->correct(a.view(), b.view(), c.view(), report);
+      gemm->check(a.view(), b.view(), c.view(), report);
+      gemm->correct(c.view(), report);
     });
   }
   const std::vector<double> ms = median_ms(stream, rounds, works);

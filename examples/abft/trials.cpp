@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <lanky/buffer.hpp>
+#include <lanky/dtype.hpp>
 
 #include "examples/abft/protected_gemm.hpp"
 #include "examples/support/uniform.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr double kLeastFault = 1e-3;  // of the bound, and the most: drawn log-uniformly
 constexpr double kMostFault = 1e12;
+constexpr Data kAllData[] = {Data::uniform, Data::positive, Data::spread};
 
 /// Random fault number `t`: a number added, or a bit turned over, in turns.
 template <class T>
@@ -61,16 +64,17 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Adds what became of one fault. bound: the larger of its column's and its row's; rounding: that
-/// of the element.
-void judge_trial(const Fault& fault, const Report& report, double bound, double rounding,
+/// Adds what became of one fault. bound: the larger of its column's and its row's; unit: that of
+/// its element.
+void judge_trial(const Fault& fault, const Report& report, double bound, double unit,
                  TrialResult& result) {
   const double size = std::fabs(report.faulty - report.injected);
   const bool detected = report.verdict != Verdict::clean;
   const bool right = report.row == fault.row && report.col == fault.col;
   const bool located = report.verdict == Verdict::located;
   const bool corrected =
-      located && right && std::fabs(report.corrected - report.injected) <= rounding;
+      located && right && std::fabs(report.recomputed - report.injected) <= report.rounding;
+  const bool harmless = size <= kHarmlessUnits * unit;
   ++result.trials;
   result.detected += detected;
   result.corrected += corrected;
@@ -78,11 +82,22 @@ void judge_trial(const Fault& fault, const Report& report, double bound, double 
   result.misplaced += located && !right;
   result.ratio_right +=
       located && right && report.ratio_row == fault.row && report.ratio_col == fault.col;
-  result.harmless += size <= rounding;
-  result.hidden += !detected && size > rounding && size <= bound;
+  result.harmless += harmless;
+  result.hidden += !detected && !harmless;
   if (!corrected && !(size <= bound)) ++(size <= 2 * bound ? result.marginal : result.missed);
   count(result.by_bound, size / bound, detected, corrected);
+  count(result.by_unit, size / unit, detected, corrected);
   count(result.by_element, size / std::fabs(report.injected), detected, corrected);
+}
+
+/// A and B at random, and C = A B with all that is needed to check it.
+template <class T>
+void multiply_at_random(ProtectedGemm<T>& gemm, const Stream& stream, Data data, std::uint64_t seed,
+                        Matrix<T>& a, Matrix<T>& b, Matrix<T>& c) {
+  gemm.elements().fill(stream, data, seed, a.view());
+  gemm.elements().fill(stream, data, ~seed, b.view());
+  gemm.prepare(a.view(), b.view());
+  gemm.multiply(a.view(), b.view(), c.view());
 }
 
 }  // namespace
@@ -98,12 +113,10 @@ TrialResult run_trials(const Stream& stream, const TrialOptions& options) {
   result.fault_free = options.fault_free;
   Buffer<Report> clean_reports(stream, std::max<std::int64_t>(1, options.fault_free));
   for (std::int64_t t = 0; t < options.fault_free; ++t) {
-    gemm.elements().fill(stream, mix(options.seed) + static_cast<std::uint64_t>(2 * t), a.view());
-    gemm.elements().fill(stream, mix(options.seed) + static_cast<std::uint64_t>(2 * t + 1),
-                         b.view());
-    gemm.prepare(a.view(), b.view());
-    gemm.multiply(a.view(), b.view(), c.view());
-    gemm.check(c.view(), clean_reports.data() + t);
+    const auto seed = mix(options.seed) + static_cast<std::uint64_t>(t);
+    multiply_at_random(gemm, stream, kAllData[static_cast<std::size_t>(t) % std::size(kAllData)],
+                       seed, a, b, c);
+    gemm.check(a.view(), b.view(), c.view(), clean_reports.data() + t);
   }
   if (options.fault_free > 0) {
     for (const Report& report : clean_reports.to_host()) {
@@ -114,11 +127,8 @@ TrialResult run_trials(const Stream& stream, const TrialOptions& options) {
 
   Buffer<Report> reports(stream, options.trials + 1);
   Report* const first = reports.data() + options.trials;  // of the product that faults are put in
-  gemm.elements().fill(stream, options.seed, a.view());
-  gemm.elements().fill(stream, ~options.seed, b.view());
-  gemm.prepare(a.view(), b.view());
-  gemm.multiply(a.view(), b.view(), c.view());
-  gemm.check(c.view(), first);
+  multiply_at_random(gemm, stream, options.data, options.seed, a, b, c);
+  gemm.check(a.view(), b.view(), c.view(), first);
   const auto bounds = gemm.bounds();
   const std::vector<T> fault_free_c = c.buffer().to_host();
 
@@ -127,8 +137,8 @@ TrialResult run_trials(const Stream& stream, const TrialOptions& options) {
     faults.push_back(draw_fault<T>(options, t, bounds));
     Report* const report = reports.data() + t;
     gemm.elements().inject(stream, faults.back(), c.view(), report);
-    gemm.check(c.view(), report);
-    gemm.correct(a.view(), b.view(), c.view(), report);
+    gemm.check(a.view(), b.view(), c.view(), report);
+    gemm.correct(c.view(), report);
     gemm.elements().restore(stream, faults.back(), c.view(), report);
   }
   const std::vector<Report> outcomes = reports.to_host();
@@ -140,14 +150,16 @@ TrialResult run_trials(const Stream& stream, const TrialOptions& options) {
   result.largest_share = std::max(result.largest_share, outcomes.back().share);
 
   result.by_bound = classes({1e-2, 1e-1, 1, 2, 10, 1e3, 1e6, 1e12});
+  result.by_unit = classes({1, 2, 4, kHarmlessUnits, 16, 32, 1e3, 1e6});
   result.by_element = classes({1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3, 1e9, 1e300});
   result.median_bound = median(bounds.columns);
   std::vector<double> sizes;
   for (std::size_t t = 0; t < faults.size(); ++t) {
     const auto row = static_cast<std::size_t>(faults[t].row);
     const auto col = static_cast<std::size_t>(faults[t].col);
-    const double rounding = bounds.element_factor * bounds.norms_of_a[row] * bounds.norms_of_b[col];
-    judge_trial(faults[t], outcomes[t], std::max(bounds.columns[col], bounds.rows[row]), rounding,
+    const double unit = unit_roundoff(kDType<T>) * std::sqrt(static_cast<double>(options.k)) *
+                        bounds.norms_of_a[row] * bounds.norms_of_b[col];
+    judge_trial(faults[t], outcomes[t], std::max(bounds.columns[col], bounds.rows[row]), unit,
                 result);
     sizes.push_back(std::fabs(outcomes[t].injected));
   }

@@ -3,7 +3,6 @@
 
 #include "examples/abft/elements.hpp"
 #include "examples/support/cuda_status.hpp"
-#include "examples/support/uniform.hpp"
 
 namespace lanky::examples::abft {
 
@@ -33,10 +32,10 @@ __device__ double warp_sum(double x) {
 
 /// matrix[rows, cols], column major; threads take elements of the grid in turn.
 template <class T>
-__global__ void fill_kernel(std::uint64_t seed, T* matrix, std::int64_t rows, std::int64_t cols,
-                            std::int64_t ld) {
+__global__ void fill_kernel(Data data, std::uint64_t seed, T* matrix, std::int64_t rows,
+                            std::int64_t cols, std::int64_t ld) {
   for (std::int64_t e = first_index(); e < rows * cols; e += index_step())
-    matrix[e % rows + e / rows * ld] = static_cast<T>(2 * uniform(seed, e) - 1);
+    matrix[e % rows + e / rows * ld] = static_cast<T>(datum(data, seed, e));
 }
 
 /// weights[count, 2], column major; a thread an element.
@@ -170,24 +169,33 @@ struct Tally {
   int count;
   unsigned long long first;  // of the wrong lines
   unsigned long long share;  // the bits of the largest, which order as it does: none is negative
+  unsigned long long rank;   // the greatest
 };
 
 template <class T>
 __device__ void tally_side(const Side<T>& side, const Scales::Side& scales, Tally& tally) {
   double most = 0;
+  std::uint64_t rank = 0;
   for (std::int64_t i = threadIdx.x; i < side.count; i += blockDim.x) {
-    const double share = share_of_bound(residuals_of(side, scales, i));
+    const Residuals r = residuals_of(side, scales, i);
+    const double share = share_of_bound(r);
     most = fmax(most, share);
+    rank = max(rank,
+               rank_of(prominence(scales.spread, r.value[0], static_cast<double>(side.expected[i]),
+                                  side.operand[i], side.result[i]),
+                       i));
     if (share <= 1) continue;
     atomicAdd(&tally.count, 1);
     atomicMin(&tally.first, static_cast<unsigned long long>(i));
   }
   atomicMax(&tally.share, static_cast<unsigned long long>(__double_as_longlong(most)));
+  atomicMax(&tally.rank, static_cast<unsigned long long>(rank));
 }
 
 template <class T>
 __device__ Wrong wrong_of(const Side<T>& side, const Scales::Side& scales, const Tally& tally) {
   Wrong wrong;
+  wrong.rank = tally.rank;
   if (tally.count == 0) return wrong;
   wrong.count = tally.count;
   wrong.first = static_cast<std::int64_t>(tally.first);
@@ -196,12 +204,12 @@ __device__ Wrong wrong_of(const Side<T>& side, const Scales::Side& scales, const
 }
 
 /// One block, whose threads take columns and then rows in turn; shared memory: what is wrong of
-/// either. Counts, the least index and the largest share do not depend on the threads' order.
+/// either. Counts, the least index, the largest share and rank do not depend on the threads' order.
 template <class T>
 __global__ void __launch_bounds__(kOneBlock)
     inspect_kernel(Side<T> columns, Side<T> rows, const Scales* scales, Report* report) {
   __shared__ Tally tallies[2];
-  if (threadIdx.x < 2) tallies[threadIdx.x] = {0, ~0ULL, 0};
+  if (threadIdx.x < 2) tallies[threadIdx.x] = {0, ~0ULL, 0, 0};
   __syncthreads();  // the tallies are set
   tally_side(columns, scales->columns, tallies[0]);
   tally_side(rows, scales->rows, tallies[1]);
@@ -213,23 +221,35 @@ __global__ void __launch_bounds__(kOneBlock)
            rows.count, columns.count, *report);
 }
 
-/// One block: C(i, j) = A(i, :) B(:, j) where the report has located (i, j). Shared memory: a
-/// number of each warp. A[m, k], B[k, n], C[m, n] are column major.
+/// One block: the suspect (i, j) of the report as A(i, :) B(:, j), and the verdict on it. Shared
+/// memory: a number of each warp. A[m, k], B[k, n], C[m, n] are column major.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    correct_kernel(const T* a, std::int64_t lda, const T* b, std::int64_t ldb, std::int64_t k, T* c,
-                   std::int64_t ldc, Report* report) {
+    settle_kernel(const T* a, std::int64_t lda, const T* b, std::int64_t ldb, std::int64_t k,
+                  const T* c, std::int64_t ldc, double factor, Report* report) {
   __shared__ double scratch[32];
-  if (report->verdict != Verdict::located) return;
-  const std::int64_t i = report->row;
-  const std::int64_t j = report->col;
+  const std::int64_t i = report->suspect_row;
+  const std::int64_t j = report->suspect_col;
   double sum = 0;
-  for (std::int64_t l = threadIdx.x; l < k; l += kThreads)
-    sum += static_cast<double>(a[i + l * lda]) * static_cast<double>(b[l + j * ldb]);
+  double magnitudes = 0;
+  for (std::int64_t l = threadIdx.x; l < k; l += kThreads) {
+    const double product =
+        static_cast<double>(a[i + l * lda]) * static_cast<double>(b[l + j * ldb]);
+    sum += product;
+    magnitudes += fabs(product);
+  }
   sum = block_total<false>(sum, scratch);
+  magnitudes = block_total<false>(magnitudes, scratch);
   if (threadIdx.x != 0) return;
-  c[i + j * ldc] = static_cast<T>(sum);
-  report->corrected = static_cast<double>(static_cast<T>(sum));
+  settle(static_cast<double>(c[i + j * ldc]), static_cast<double>(static_cast<T>(sum)),
+         factor * magnitudes, *report);
+}
+
+/// One thread.
+template <class T>
+__global__ void correct_kernel(T* c, std::int64_t ldc, const Report* report) {
+  if (report->verdict == Verdict::located)
+    c[report->row + report->col * ldc] = static_cast<T>(report->recomputed);
 }
 
 /// One thread.
@@ -256,10 +276,10 @@ class CudaElements : public Elements<T> {
   CudaElements(const Stream& stream, std::int64_t m, std::int64_t n, std::int64_t k)
       : parts_(stream, std::max({parts_of(m, k), parts_of(k, n), parts_of(m, n)})) {}
 
-  void fill(const Stream& stream, std::uint64_t seed, MatrixView<T> matrix) override {
+  void fill(const Stream& stream, Data data, std::uint64_t seed, MatrixView<T> matrix) override {
     const CurrentDevice current(stream.device());
     const int blocks = std::min(ceil_div(matrix.rows * matrix.cols, kThreads), 1 << 14);
-    fill_kernel<<<blocks, kThreads, 0, stream.native()>>>(seed, matrix.data, matrix.rows,
+    fill_kernel<<<blocks, kThreads, 0, stream.native()>>>(data, seed, matrix.data, matrix.rows,
                                                           matrix.cols, matrix.ld);
     check_cuda(cudaGetLastError(), "fill_kernel");
   }
@@ -303,11 +323,17 @@ class CudaElements : public Elements<T> {
     check_cuda(cudaGetLastError(), "inspect_kernel");
   }
 
-  void correct(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
-               Report* report) override {
+  void settle(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
+              MatrixView<const T> c, double factor, Report* report) override {
     const CurrentDevice current(stream.device());
-    correct_kernel<<<1, kThreads, 0, stream.native()>>>(a.data, a.ld, b.data, b.ld, a.cols, c.data,
-                                                        c.ld, report);
+    settle_kernel<<<1, kThreads, 0, stream.native()>>>(a.data, a.ld, b.data, b.ld, a.cols, c.data,
+                                                       c.ld, factor, report);
+    check_cuda(cudaGetLastError(), "settle_kernel");
+  }
+
+  void correct(const Stream& stream, MatrixView<T> c, const Report* report) override {
+    const CurrentDevice current(stream.device());
+    correct_kernel<<<1, 1, 0, stream.native()>>>(c.data, c.ld, report);
     check_cuda(cudaGetLastError(), "correct_kernel");
   }
 
