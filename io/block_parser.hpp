@@ -80,7 +80,7 @@ class BlockParser {
     progress.lines = cursor.line();
     list.append(entry, progress.lines);
     ++progress.entries;
-    return cursor.rest_of_block().data();
+    return cursor.rest().data();
   }
 
   const std::string& name_;
