@@ -47,6 +47,10 @@ class CoordinateReader {
     return std::move(blocks_);
   }
 
+  /// The line of the last entry, where it lacks its newline; else 0.
+  std::int64_t open_end() const noexcept {
+    return progress_.open_end;
+  }
   /// Of a symmetric file that was read, whether it holds the lower triangle.
   bool lower() const noexcept {
     return progress_.triangle.lower;
@@ -138,6 +142,7 @@ class CoordinateReader {
     if (!follows(piece)) return stop(fault_in(piece));
     piece.entries->lines_before = progress_.lines;
     blocks_.push_back(std::move(*piece.entries));
+    if (piece.progress.open_end > 0) progress_.open_end = progress_.lines + piece.progress.open_end;
     progress_.lines += piece.progress.lines;
     progress_.entries += piece.progress.entries;
     Triangle triangle = piece.progress.triangle;

@@ -163,6 +163,10 @@ F TextCursor::integral() {
   return value;
 }
 
+bool TextCursor::at_open_end() const noexcept {
+  return next_line_start() == end_ && end_ != block_.data() && end_[-1] != '\n';
+}
+
 std::string_view TextCursor::rest() const noexcept {
   const char* start = next_line_start();
   return {start, static_cast<std::size_t>(end_ - start)};

@@ -45,6 +45,8 @@ class TextCursor {
 
   /// Lines count from 1.
   std::int64_t line() const noexcept { return line_; }
+  /// True where the text ends with the current line, and that without a newline.
+  bool at_open_end() const noexcept;
   /// What follows the current line in the text that the cursor was made over.
   std::string_view rest() const noexcept;
   /// What follows the current line in its block, which the cursor gives away.

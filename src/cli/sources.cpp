@@ -115,8 +115,9 @@ void search_cache(const Work& work, Sources& all) {
 
 }  // namespace
 
-CsrMatrix<double> Source::read() const {
-  return generated ? io::generate<double>(place) : io::read_csr<double>(place);
+CsrMatrix<double> Source::read(std::vector<std::string>& warnings) const {
+  return generated ? io::generate<double>(place)
+                   : io::read_csr<double>(place, {.warnings = &warnings});
 }
 
 bench::MatrixRecord record_of(const Source& source) {
