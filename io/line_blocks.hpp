@@ -27,6 +27,8 @@ struct TextBlock {
 class LineBlocks {
  public:
   static constexpr std::size_t kBlockBytes = std::size_t{2} << 20;
+  // Bytes of a plain file read at once. Whole blocks took 4 to 6 % longer for a file of short
+  // integers (Xeon with 2 MiB of L2 a core); 128 and 512 KiB take the time of 256.
   static constexpr std::size_t kReadBytes = std::size_t{1} << 18;
   /// The longest line that comes whole, its newline included.
   static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
