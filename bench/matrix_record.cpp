@@ -77,6 +77,7 @@ nlohmann::ordered_json to_json(const MatrixRecord& record) {
     line["dtypes"].push_back(name(dtype));
   line["status"] = matrix_status_name(record.status);
   if (!record.reason.empty()) line["reason"] = record.reason;
+  if (!record.warnings.empty()) line["warnings"] = record.warnings;
   if (record.signal != 0) line["signal"] = record.signal;
   line["seconds"] = record.seconds;
   line["read_seconds"] = record.read_seconds;

@@ -35,10 +35,11 @@ struct MatrixRecord {
   Origin origin{};
   std::optional<FileStamp> stamp{};  // of the file, when it was read
   std::vector<DType> dtypes{};
-  Status status = Status::ok;  // the worst of lanky's products, or of the worker
-  std::string reason{};        // where it is not ok
-  int signal = 0;              // that ended the worker
-  double seconds = 0;          // all of it, reading included
+  Status status = Status::ok;           // the worst of lanky's products, or of the worker
+  std::string reason{};                 // where it is not ok
+  std::vector<std::string> warnings{};  // "FILE:LINE: ...", faults that the file may have
+  int signal = 0;                       // that ended the worker
+  double seconds = 0;                   // all of it, reading included
   double read_seconds = 0;
   std::int64_t memory_bytes = 0;  // of main memory, the worker's most
   std::optional<MatrixFacts> facts{};

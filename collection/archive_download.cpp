@@ -12,8 +12,8 @@ namespace lanky::collection {
 
 namespace {
 
-constexpr double kLockPause = 0.2;             // seconds between looks at another process's lock
-constexpr std::size_t kMostMd5Text = 1 << 16;  // bytes of a .md5 file that are looked at
+constexpr double kLockPause = 0.2;          // seconds between looks at another process's lock
+constexpr std::size_t kMostMd5Text = 4096;  // bytes; md5sum writes 32 digits and a file's name
 
 /// What "bytes 100-199/1000" says; -1 where it says nothing.
 struct ContentRange {
@@ -36,7 +36,7 @@ ContentRange parse_content_range(const std::string& text) {
 /// texts, such as the page that some servers send instead of a 404.
 std::string parse_md5(std::string_view text) {
   constexpr std::size_t kDigits = 32;
-  const std::string lower = lowered(text.substr(0, kMostMd5Text));
+  const std::string lower = lowered(text);
   constexpr const char* kHexadecimal = "0123456789abcdef";
   for (std::size_t end = 0; end < lower.size();) {
     const std::size_t begin = lower.find_first_not_of(" \t\r\n=()*", end);
@@ -141,7 +141,7 @@ void ArchiveDownload::end_verifying() {
 
 void ArchiveDownload::start_transfer() {
   state_ = State::transfer;
-  misfit_ = false;
+  misfit_ = surplus_ = false;
   request_ = {archive_.url, {}};
   const std::string validator = part_->origin().validator();
   if (part_->size() > 0 && validator.empty()) part_->restart({});
@@ -157,6 +157,11 @@ bool ArchiveDownload::begin(const Reply& reply) {
   if (reply.status == 206) {
     misfit_ = !fits_part(reply);
     return !misfit_;
+  }
+  if (reply.content_length > archive_.most_bytes) {
+    refusal_ = concat("the server announces ", reply.content_length, " bytes, but ",
+                      archive_.most_bytes, " are ", most_text());
+    return false;
   }
   total_ = reply.content_length;
   part_->restart({archive_.url, reply.header("etag"), reply.header("last-modified"), "", "",
@@ -174,10 +179,34 @@ bool ArchiveDownload::fits_part(const Reply& reply) const {
          (origin.etag.empty() || etag.empty() || etag == origin.etag);
 }
 
-void ArchiveDownload::take(std::string_view bytes) {
+std::string ArchiveDownload::most_text() const {
+  return "the most that the archive of " + archive_.extent + " may have";
+}
+
+bool ArchiveDownload::take(std::string_view bytes) {
   received_ += static_cast<std::int64_t>(bytes.size());
-  if (state_ == State::transfer) return part_->append(bytes);
-  if (md5_text_.size() < kMostMd5Text) md5_text_.append(bytes);
+  return state_ == State::transfer ? take_archive(bytes) : take_md5(bytes);
+}
+
+bool ArchiveDownload::take_archive(std::string_view bytes) {
+  const std::int64_t so_far = part_->size() + static_cast<std::int64_t>(bytes.size());
+  const std::int64_t announced = part_->origin().bytes;
+  surplus_ = announced >= 0 && so_far > announced;
+  if (so_far > archive_.most_bytes)
+    refusal_ = concat("more than ", archive_.most_bytes, " bytes came, ", most_text());
+  if (surplus_ || !refusal_.empty()) return false;
+  part_->append(bytes);
+  return true;
+}
+
+/// A text that is too long is dropped.
+bool ArchiveDownload::take_md5(std::string_view bytes) {
+  md5_text_.append(bytes);
+  if (md5_text_.size() <= kMostMd5Text) return true;
+  archive_.note(concat(request_.url, " has more than ", kMostMd5Text,
+                       " bytes, and is no checksum; the archive is held against its own"));
+  md5_text_.clear();
+  return false;
 }
 
 void ArchiveDownload::end(const Reply& reply) {
@@ -191,15 +220,19 @@ void ArchiveDownload::end_transfer(const Reply& reply) {
     part_->restart({});
     return retry("the server has other bytes than those that came before");
   }
+  if (!refusal_.empty()) {
+    part_->restart({});
+    return fail(refusal_ + ": " + archive_.url);
+  }
+  const std::int64_t announced = part_->origin().bytes;
+  if (surplus_ || (announced >= 0 && part_->size() > announced)) {
+    part_->restart({});
+    return retry(concat("more than the ", announced, " bytes came that the server announced"));
+  }
   const Verdict verdict = judge(reply);
   if (verdict == Verdict::hopeless) return fail(reason(reply) + ": " + archive_.url);
   if (verdict == Verdict::retry) return retry(reason(reply), reply.retry_after);
-  const std::int64_t bytes = part_->origin().bytes;
-  if (bytes >= 0 && part_->size() != bytes) {
-    const std::string why = concat(part_->size(), " bytes came of ", bytes);
-    if (part_->size() > bytes) part_->restart({});
-    return retry(why);
-  }
+  if (part_->size() < announced) return retry(concat(part_->size(), " bytes came of ", announced));
   start_md5();
 }
 

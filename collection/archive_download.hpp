@@ -21,7 +21,9 @@ struct ArchiveRequest {
   std::string url;
   std::filesystem::path target;
   RetryPolicy retry;
-  bool verify = false;  // what is there is read, and held against its record
+  bool verify = false;          // what is there is read, and held against its record
+  std::int64_t most_bytes = 0;  // that the archive may have
+  std::string extent;           // which that follows from: "9 entries, 3 rows and 3 columns"
   std::function<bool()> is_there;
   std::function<void(const std::string&)> note;  // "HTTP 503; again in 2.1 s (1 of 5)"
 };
@@ -61,7 +63,7 @@ class ArchiveDownload final : public Job, public Receiver {
   };
 
   bool begin(const Reply& reply) override;
-  void take(std::string_view bytes) override;
+  bool take(std::string_view bytes) override;
   void end(const Reply& reply) override;
 
   void start_attempt();
@@ -75,6 +77,9 @@ class ArchiveDownload final : public Job, public Receiver {
 
   void start_transfer();
   bool fits_part(const Reply& reply) const;
+  bool take_archive(std::string_view bytes);
+  bool take_md5(std::string_view bytes);
+  std::string most_text() const;
   void end_transfer(const Reply& reply);
   void start_md5();
   void end_md5(const Reply& reply);
@@ -92,6 +97,8 @@ class ArchiveDownload final : public Job, public Receiver {
   std::optional<PartFile> part_;
   Request request_;       // the one under way
   bool misfit_ = false;   // the server sent another range than was asked for
+  bool surplus_ = false;  // the server sends more than it announced
+  std::string refusal_;   // why the archive cannot be what the server sends, "" where it can
   bool damaged_ = false;  // what is there was read, and is wrong
   std::string md5_text_;
   std::string published_md5_;  // "" where the server has none

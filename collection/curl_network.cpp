@@ -151,7 +151,7 @@ class Exchange {
 
   bool take(std::string_view bytes) {
     if (!begun_) begin();
-    if (wanted_) receiver_.take(bytes);
+    wanted_ = wanted_ && receiver_.take(bytes);
     return wanted_;
   }
 

@@ -2,6 +2,7 @@
 
 #include "collection/cache.hpp"
 #include "collection/sizes.hpp"
+#include "core/text.hpp"
 
 namespace lanky::collection {
 
@@ -25,6 +26,8 @@ class Run {
           cache_path(entry, folder_),
           site.retry,
           verify,
+          most_bytes(entry),
+          concat(entry.entries, " entries, ", entry.rows, " rows and ", entry.cols, " columns"),
           [this, &entry] { return is_cached(entry, folder_); },
           [this, &entry](const std::string& text) { observer_.note(entry, text); }};
       auto download = std::make_unique<ArchiveDownload>(session, std::move(request));

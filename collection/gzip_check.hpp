@@ -6,7 +6,8 @@
 
 namespace lanky::collection {
 
-/// "" where all of it can be decompressed and its own checksum is right; else what is wrong.
+/// "" where all of it can be decompressed, its own checksum is right and nothing but zeros follows;
+/// else what is wrong.
 std::string fault_of_gzip(const std::filesystem::path& path);
 
 }  // namespace lanky::collection

@@ -46,7 +46,8 @@ class Receiver {
   virtual ~Receiver() = default;
   /// The header is there. False: the body is not wanted, the exchange ends.
   virtual bool begin(const Reply& reply) = 0;
-  virtual void take(std::string_view bytes) = 0;
+  /// False: these bytes and all others are not wanted, the exchange ends.
+  virtual bool take(std::string_view bytes) = 0;
   /// The exchange is over; begin() may not have been called.
   virtual void end(const Reply& reply) = 0;
 };

@@ -14,6 +14,15 @@ constexpr double kPatternBytes = 2.7;
 constexpr double kRealBytes = 6.5;
 constexpr double kComplexBytes = 11;
 
+// Bytes of the text of an entry, at most: two indices of 10 digits, a real and an imaginary part of
+// 25 characters ("-1.2345678901234567e-300"), blanks and a newline make 75.
+constexpr double kMostOfAnEntry = 80;
+// Beside a matrix stand right-hand sides, coordinates and names of its rows and columns: 32 numbers
+// of 32 characters for each of them.
+constexpr double kMostOfARow = 1024;
+// Whatever else: comments, and files that do not grow with the matrix.
+constexpr double kMostBeside = 1 << 26;
+
 std::int64_t content_length(const SmallRequest& request) {
   return judge(request.reply()) == Verdict::good ? request.reply().content_length : -1;
 }
@@ -25,6 +34,14 @@ std::int64_t estimated_bytes(const Entry& entry) {
   const bool triangle = entry.rows == entry.cols && entry.nsym == 1;
   return static_cast<std::int64_t>(static_cast<double>(entry.entries) * bytes *
                                    (triangle ? 0.5 : 1));
+}
+
+std::int64_t most_bytes(const Entry& entry) {
+  const double bytes =
+      kMostBeside + kMostOfAnEntry * static_cast<double>(std::max(entry.nnz, entry.entries)) +
+      kMostOfARow * (static_cast<double>(entry.rows) + static_cast<double>(entry.cols));
+  constexpr double kMostOfAll = 1e18;  // which an index of nonsense may reach
+  return static_cast<std::int64_t>(std::min(bytes, kMostOfAll));
 }
 
 std::vector<std::int64_t> ask_bytes(const std::vector<Entry>& entries, const Site& site,

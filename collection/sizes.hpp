@@ -14,6 +14,10 @@ namespace lanky::collection {
 /// or so.
 std::int64_t estimated_bytes(const Entry& entry);
 
+/// The most that an archive may have, so that a server does not fill the disk: the text of all
+/// entries in their longest form, not compressed, and of what goes with them.
+std::int64_t most_bytes(const Entry& entry);
+
 /// As the server says, in the order of `entries`; -1 where it does not tell. `tick` gets the
 /// numbers of answers so far and of entries. Error(unsupported) without libcurl, Error(io) without
 /// a network.

@@ -8,7 +8,8 @@ namespace lanky::collection {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+// The index of the site has half a million bytes.
+constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
 
 }  // namespace
 
@@ -20,14 +21,21 @@ void SmallRequest::advance() {
 }
 
 bool SmallRequest::begin(const Reply& reply) {
-  return judge(reply) == Verdict::good;
+  if (judge(reply) != Verdict::good) return false;
+  if (!request_.head) check_size(reply.content_length);
+  return true;
 }
 
-void SmallRequest::take(std::string_view bytes) {
-  if (body_.size() + bytes.size() > kMostBytes)
-    throw Error(ErrorCode::io, concat(request_.url, " has more than ", kMostBytes,
-                                      " bytes, which is none of the small texts expected there"));
+bool SmallRequest::take(std::string_view bytes) {
+  check_size(static_cast<std::int64_t>(body_.size() + bytes.size()));
   body_.append(bytes);
+  return true;
+}
+
+void SmallRequest::check_size(std::int64_t bytes) const {
+  if (bytes <= kMostBytes) return;
+  throw Error(ErrorCode::io, concat(request_.url, " has more than ", kMostBytes,
+                                    " bytes, and is no index of the collection"));
 }
 
 void SmallRequest::end(const Reply& reply) {

@@ -1,6 +1,7 @@
-// A request whose answer is kept in memory: a text, or the size of a file.
+// A request whose answer is kept in memory: the index, or the size of a file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "collection/job.hpp"
@@ -25,8 +26,9 @@ class SmallRequest final : public Job, public Receiver {
   enum class State : std::uint8_t { waiting, asking, done };
 
   bool begin(const Reply& reply) override;
-  void take(std::string_view bytes) override;
+  bool take(std::string_view bytes) override;
   void end(const Reply& reply) override;
+  void check_size(std::int64_t bytes) const;
 
   Session& session_;
   Request request_;

@@ -1,19 +1,18 @@
-// gzip is undone by zlib, which compares the checksum (libarchive's gzip filter does not); all
-// other wrappings by libarchive.
+// gzip is undone by GunzipFile, which compares the checksum and tells of bytes behind the stream
+// (libarchive's gzip filter does neither); all other wrappings by libarchive.
 #include "io/archive_reader.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <zlib.h>
 
-#include <array>
 #include <cerrno>
 #include <exception>
 #include <lanky/error.hpp>
 #include <string_view>
-#include <system_error>
 
+#include "core/gunzip_file.hpp"
 #include "core/text.hpp"
+#include "io/input_file.hpp"
 
 namespace lanky::io {
 
@@ -21,62 +20,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kGunzipBytes = std::size_t{1} << 18;
-
-/// A file, gunzipped where it is gzipped (any number of members), as it stands where it is not.
-class GunzipFile {
- public:
-  explicit GunzipFile(const fs::path& path) : path_(path.string()) {
-    std::error_code error;
-    if (fs::is_directory(path, error)) throw Error(ErrorCode::io, path_ + ": is a directory");
-    errno = 0;
-    file_ = gzopen(path.c_str(), "rbe");
-    if (file_ == nullptr) {
-      throw Error(ErrorCode::io,
-                  concat(path_, ": cannot be opened: ", std::generic_category().message(errno)));
-    }
-    gzbuffer(file_, kGunzipBytes);
-  }
-  ~GunzipFile() { gzclose_r(file_); }
-  GunzipFile(const GunzipFile&) = delete;
-  GunzipFile& operator=(const GunzipFile&) = delete;
-
-  /// The next bytes, kept until the next call; throws Error(io) on damage.
-  std::string_view next() {
-    const int bytes = gzread(file_, block_.data(), static_cast<unsigned>(block_.size()));
-    int code = Z_OK;
-    const char* message = gzerror(file_, &code);
-    if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
-      const std::string cause =
-          code == Z_ERRNO ? std::generic_category().message(errno) : without_path(message);
-      throw Error(ErrorCode::io, concat(path_, ": cannot be read: ", cause));
-    }
-    return {block_.data(), static_cast<std::size_t>(bytes)};
-  }
-  /// True where the bytes are those of the file.
-  bool plain() const { return gzdirect(file_) != 0; }
-
- private:
-  /// zlib's messages start with the path, as the messages made of them do.
-  std::string without_path(std::string_view message) const {
-    if (message.starts_with(path_ + ": ")) message.remove_prefix(path_.size() + 2);
-    return std::string(message);
-  }
-
-  std::string path_;
-  gzFile file_ = nullptr;
-  std::array<char, kGunzipBytes> block_;
-};
-
 /// What libarchive calls for bytes. No exception may pass through its C frames.
 struct Feed {
+  explicit Feed(const fs::path& path) : file(path), name(path.string()) {}
+
   GunzipFile file;
+  std::string name;
   std::exception_ptr failure;
 
+  /// The next bytes, none at the end of the file; throws Error(io) on damage.
+  std::string_view next() {
+    const std::string_view bytes = file.next();
+    if (bytes.empty() && !file.fault().empty())
+      throw Error(ErrorCode::io, concat(name, ": cannot be read: ", file.fault()));
+    return bytes;
+  }
   static la_ssize_t read(archive* handle, void* self, const void** data) {
     auto& feed = *static_cast<Feed*>(self);
     try {
-      const std::string_view bytes = feed.file.next();
+      const std::string_view bytes = feed.next();
       *data = bytes.data();
       return static_cast<la_ssize_t>(bytes.size());
     } catch (...) {
@@ -104,8 +66,7 @@ bool is_the_matrix(const fs::path& member, const fs::path& archive_path) {
 }  // namespace
 
 struct ArchiveReader::Impl {
-  explicit Impl(const fs::path& path)
-      : feed{GunzipFile(path), {}}, file_name(path.string()), name(file_name) {
+  explicit Impl(const fs::path& path) : feed(path), file_name(path.string()), name(file_name) {
     archive_read_support_filter_xz(handle.get());
     archive_read_support_filter_zstd(handle.get());
     archive_read_support_filter_bzip2(handle.get());
@@ -176,9 +137,11 @@ struct ArchiveReader::Impl {
       while (next_member() != nullptr) {
       }
     }
-    while (!feed.file.next().empty()) {
+    while (!feed.next().empty()) {
     }
     at_end = true;
+    if (plain_size && bytes_given < *plain_size)
+      throw became_shorter(file_name, *plain_size, bytes_given);
   }
 
   struct Free {
@@ -190,6 +153,7 @@ struct ArchiveReader::Impl {
   std::string file_name;
   std::string name;
   std::optional<std::int64_t> plain_size;
+  std::int64_t bytes_given = 0;
   bool at_end = false;
 };
 
@@ -200,6 +164,7 @@ std::size_t ArchiveReader::read(char* buffer, std::size_t size) {
   if (impl_->at_end) return 0;
   const la_ssize_t bytes = archive_read_data(impl_->handle.get(), buffer, size);
   impl_->check(bytes);
+  impl_->bytes_given += bytes;
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   impl_->drain();
   return 0;

@@ -13,6 +13,7 @@ namespace lanky::io {
 struct Progress {
   std::int64_t lines = 0;
   std::int64_t entries = 0;
+  std::int64_t open_end = 0;  // line of the last entry, where it lacks its newline
   Triangle triangle;
 };
 
@@ -78,9 +79,10 @@ class BlockParser {
     Entry<V> entry;
     exact_.coordinate_entry(cursor, progress.triangle, entry);
     progress.lines = cursor.line();
+    if (cursor.at_open_end()) progress.open_end = progress.lines;
     list.append(entry, progress.lines);
     ++progress.entries;
-    return cursor.rest_of_block().data();
+    return cursor.rest().data();
   }
 
   const std::string& name_;

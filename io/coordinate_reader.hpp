@@ -22,14 +22,13 @@ template <class V>
 class CoordinateReader {
  public:
   /// `cursor` stands in the size line, `lines` gives what follows the cursor's block.
-  CoordinateReader(const TextCursor& cursor, LineBlocks& lines, const Header& header,
-                   bool keep_lines)
+  CoordinateReader(TextCursor& cursor, LineBlocks& lines, const Header& header, bool keep_lines)
       : lines_(lines),
         header_(header),
         buckets_(header.rows),
         parser_(lines.name(), header),
         keep_lines_(keep_lines),
-        rest_of_first_(cursor.rest_of_block()) {
+        rest_of_first_(cursor.take_rest_of_block()) {
     progress_.lines = cursor.line();
   }
 
@@ -48,6 +47,10 @@ class CoordinateReader {
     return std::move(blocks_);
   }
 
+  /// The line of the last entry, where it lacks its newline; else 0.
+  std::int64_t open_end() const noexcept {
+    return progress_.open_end;
+  }
   /// Of a symmetric file that was read, whether it holds the lower triangle.
   bool lower() const noexcept {
     return progress_.triangle.lower;
@@ -56,8 +59,7 @@ class CoordinateReader {
  private:
   struct Piece {
     std::int64_t number = 0;
-    std::vector<char> buffer;  // holds the text, where the file is not mapped
-    std::string_view text;
+    TextBlock block;
     Progress progress;  // from the beginning of the piece
     std::optional<EntryBlock<V>> entries;
     bool faulty = false;
@@ -83,33 +85,44 @@ class CoordinateReader {
     room_.wait(lock, [&] { return at_end_ || taken_ < accepted_ + ahead_; });
     if (at_end_) return nullptr;
     auto piece = std::make_unique<Piece>();
-    if (!buffers_.empty()) {
-      piece->buffer = std::move(buffers_.back());
-      buffers_.pop_back();
-    }
-    try {
-      piece->text = std::exchange(rest_of_first_, {});
-      if (piece->text.empty()) piece->text = lines_.next(piece->buffer);
-    } catch (...) {
-      piece->failure = std::current_exception();
-    }
-    at_end_ = piece->text.empty();
+    piece->block = std::exchange(rest_of_first_, {});
+    if (piece->block.size == 0) take_block(*piece);
+    at_end_ = piece->block.size == 0;
     if (at_end_ && !piece->failure) return nullptr;
     piece->number = taken_++;
     return piece;
+  }
+
+  void take_block(Piece& piece) {
+    if (!buffers_.empty()) {
+      piece.block.buffer = std::move(buffers_.back());
+      buffers_.pop_back();
+    }
+    try {
+      lines_.take(piece.block);
+    } catch (...) {
+      piece.failure = std::current_exception();
+    }
   }
 
   void parse(Piece& piece, EntryList<V>& list) const {
     if (piece.failure) return;
     list.clear();
     try {
-      parser_.parse(piece.text, piece.progress, list);
+      parse_text(piece, piece.progress, list);
       piece.entries.emplace(list, buckets_);
-    } catch (const Error&) {
-      piece.faulty = true;
+    } catch (const Error& error) {
+      piece.faulty = error.code() == ErrorCode::parse;
+      if (!piece.faulty) piece.failure = std::current_exception();
     } catch (...) {
       piece.failure = std::current_exception();
     }
+  }
+
+  void parse_text(Piece& piece, Progress& progress, EntryList<V>& list) const {
+    piece.block.given = 0;
+    for (std::string_view text; !(text = lines_.read(piece.block)).empty();)
+      parser_.parse(text, progress, list);
   }
 
   /// Accepts all that now follow one another.
@@ -129,14 +142,14 @@ class CoordinateReader {
     if (!follows(piece)) return stop(fault_in(piece));
     piece.entries->lines_before = progress_.lines;
     blocks_.push_back(std::move(*piece.entries));
+    if (piece.progress.open_end > 0) progress_.open_end = progress_.lines + piece.progress.open_end;
     progress_.lines += piece.progress.lines;
     progress_.entries += piece.progress.entries;
     Triangle triangle = piece.progress.triangle;
     if (progress_.triangle.line == 0 && triangle.line != 0) {
       progress_.triangle = {triangle.line + blocks_.back().lines_before, triangle.lower};
     }
-    lines_.release(piece.text);
-    if (!piece.buffer.empty()) buffers_.push_back(std::move(piece.buffer));
+    if (!piece.block.buffer.empty()) buffers_.push_back(std::move(piece.block.buffer));
   }
 
   /// Whether a piece is without fault where it stands in the file.
@@ -149,11 +162,11 @@ class CoordinateReader {
   }
 
   /// What is wrong with a piece that does not follow.
-  std::exception_ptr fault_in(const Piece& piece) const {
+  std::exception_ptr fault_in(Piece& piece) const {
     try {
       Progress progress = progress_;
       EntryList<V> list(header_, false);
-      parser_.parse(piece.text, progress, list);
+      parse_text(piece, progress, list);
       throw Error(ErrorCode::parse, concat(lines_.name(), ":", progress_.lines + 1,
                                            ":1: a fault in the lines from here on was found, and "
                                            "not found again; did the file change?"));
@@ -177,7 +190,7 @@ class CoordinateReader {
 
   std::mutex mutex_;  // for all that follows
   std::condition_variable room_;
-  std::string_view rest_of_first_;
+  TextBlock rest_of_first_;
   std::int64_t taken_ = 0;
   std::int64_t accepted_ = 0;
   bool at_end_ = false;

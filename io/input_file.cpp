@@ -5,12 +5,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <lanky/error.hpp>
 #include <system_error>
 
 #include "core/text.hpp"
 
 namespace lanky::io {
+
+Error became_shorter(const std::string& name, std::int64_t from, std::int64_t to) {
+  return Error(ErrorCode::io,
+               concat(name, ": became shorter while it was read, from ", from, " bytes to ", to,
+                      " bytes; read it again when no program writes it"));
+}
 
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {

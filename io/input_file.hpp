@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <lanky/error.hpp>
 #include <string>
 
 namespace lanky::io {
+
+/// A file had `from` bytes when reading began, and has `to` bytes now that more are wanted.
+Error became_shorter(const std::string& name, std::int64_t from, std::int64_t to);
 
 class InputFile {
  public:

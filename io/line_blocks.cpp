@@ -1,6 +1,7 @@
 #include "io/line_blocks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace lanky::io {
@@ -15,33 +16,81 @@ std::size_t whole_lines(const char* text, std::size_t size) noexcept {
 
 }  // namespace
 
+void TextBlock::pass(std::size_t bytes) {
+  buffer.erase(buffer.begin(),
+               buffer.begin() + static_cast<std::ptrdiff_t>(std::min(bytes, buffer.size())));
+  offset += static_cast<std::int64_t>(bytes);
+  size -= bytes;
+  given = 0;
+}
+
 LineBlocks::LineBlocks(ArchiveReader& reader, std::size_t block_bytes)
-    : reader_(reader),
-      mapped_(reader.plain_size() ? MappedFile(reader.name()) : MappedFile()),
-      block_bytes_(std::clamp(block_bytes, std::size_t{1}, kLongestLine)) {}
-
-std::string_view LineBlocks::next(std::vector<char>& buffer) {
-  return mapped_.bytes().empty() ? next_read(buffer) : next_mapped();
+    : reader_(reader), block_bytes_(std::clamp(block_bytes, std::size_t{1}, kLongestLine)) {
+  if (!reader.plain_size()) return;
+  file_.emplace(reader.name());
+  file_bytes_ = file_->size();
 }
 
-bool LineBlocks::is_cut(std::string_view block) noexcept {
-  return block.size() == kLongestLine && block.back() != '\n';
+void LineBlocks::take(TextBlock& block) {
+  block.size = block.given = 0;
+  block.offset = taken_;
+  block.size = file_ ? next_in_file() : next_unwrapped(block.buffer);
+  taken_ += static_cast<std::int64_t>(block.size);
 }
 
-std::string_view LineBlocks::next_mapped() {
-  const std::string_view left = mapped_.bytes().substr(given_);
+std::string_view LineBlocks::read(TextBlock& block) const {
+  const std::size_t left = block.size - block.given;
+  std::size_t size = left;
+  if (file_) {
+    std::size_t wanted = kReadBytes;
+    do {
+      size = std::min(wanted, left);
+      if (block.buffer.size() < size) block.buffer.resize(size);
+      read_file(block.buffer.data(), size, block.offset + static_cast<std::int64_t>(block.given));
+      if (size < left) size = whole_lines(block.buffer.data(), size);
+      wanted *= 2;
+    } while (size == 0 && left > 0);
+  }
+  block.given += size;
+  return {block.buffer.data(), size};
+}
+
+bool LineBlocks::is_cut(std::string_view text) noexcept {
+  return text.size() == kLongestLine && text.back() != '\n';
+}
+
+/// The size of the block that comes next.
+std::size_t LineBlocks::next_in_file() const {
+  const auto left = static_cast<std::size_t>(file_bytes_ - taken_);
   std::size_t size = block_bytes_;
-  std::size_t lines = 0;
-  while (size <= left.size() && (lines = whole_lines(left.data(), size)) == 0 &&
-         size < kLongestLine) {
+  while (size < left) {
+    const std::size_t lines = whole_lines_in_file(size);
+    if (lines > 0) return lines;
+    if (size == kLongestLine) return size;
     size = std::min(2 * size, kLongestLine);
   }
-  const std::string_view block = left.substr(0, lines == 0 ? size : lines);
-  given_ += block.size();
-  return block;
+  return left;
 }
 
-std::string_view LineBlocks::next_read(std::vector<char>& buffer) {
+/// whole_lines() of the next `size` bytes, which are looked through from their end on.
+std::size_t LineBlocks::whole_lines_in_file(std::size_t size) const {
+  std::array<char, 1024> window;  // longer than most lines
+  for (std::size_t end = size; end > 0;) {
+    const std::size_t begin = end - std::min(end, window.size());
+    read_file(window.data(), end - begin, taken_ + static_cast<std::int64_t>(begin));
+    const std::size_t lines = whole_lines(window.data(), end - begin);
+    if (lines > 0) return begin + lines;
+    end = begin;
+  }
+  return 0;
+}
+
+void LineBlocks::read_file(char* text, std::size_t size, std::int64_t offset) const {
+  if (!file_->read_all(text, size, offset))
+    throw became_shorter(name(), file_bytes_, file_->size());
+}
+
+std::size_t LineBlocks::next_unwrapped(std::vector<char>& buffer) {
   std::size_t limit = std::max(block_bytes_, tail_.size());
   if (buffer.size() < limit) buffer.resize(limit);
   std::copy(tail_.begin(), tail_.end(), buffer.begin());
@@ -52,7 +101,7 @@ std::string_view LineBlocks::next_read(std::vector<char>& buffer) {
       const std::size_t lines = whole_lines(buffer.data(), size);
       if (lines > 0) {
         tail_.assign(buffer.data() + lines, buffer.data() + size);
-        return {buffer.data(), lines};
+        return lines;
       }
       if (limit == kLongestLine) break;
       limit = std::min(2 * limit, kLongestLine);
@@ -62,23 +111,15 @@ std::string_view LineBlocks::next_read(std::vector<char>& buffer) {
     at_end_ = bytes == 0;
     size += bytes;
   }
-  return {buffer.data(), size};
-}
-
-void LineBlocks::release(std::string_view block) noexcept {
-  if (mapped_.bytes().empty()) return;
-  mapped_.release_before(
-      static_cast<std::size_t>(block.data() + block.size() - mapped_.bytes().data()));
+  return size;
 }
 
 std::optional<std::int64_t> LineBlocks::text_bytes() const noexcept {
-  if (mapped_.bytes().empty()) return reader_.plain_size();
-  return static_cast<std::int64_t>(mapped_.bytes().size());
+  return file_ ? std::optional(file_bytes_) : std::nullopt;
 }
 
 std::int64_t LineBlocks::count() const noexcept {
-  const auto bytes = text_bytes();
-  return bytes ? 1 + *bytes / static_cast<std::int64_t>(block_bytes_) : 0;
+  return file_ ? 1 + file_bytes_ / static_cast<std::int64_t>(block_bytes_) : 0;
 }
 
 }  // namespace lanky::io

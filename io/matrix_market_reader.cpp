@@ -8,6 +8,7 @@
 #include "io/csr_builder.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/memory_limit.hpp"
+#include "io/open_end.hpp"
 #include "io/supported.hpp"
 
 namespace lanky::io {
@@ -38,10 +39,14 @@ class ArrayReader {
         if (value != V{}) append({row, static_cast<std::int32_t>(col), value});
       }
     }
+    open_end_ = k > 0 && cursor_.at_open_end() ? cursor_.line() : 0;
     if (cursor_.next_content_line()) parser_.fail_too_many(cursor_);
     blocks_.emplace_back(list_, buckets_);
     return std::move(blocks_);
   }
+
+  /// The line of the last value, where it lacks its newline; else 0.
+  std::int64_t open_end() const noexcept { return open_end_; }
 
  private:
   static constexpr std::size_t kBlockEntries = std::size_t{1} << 16;
@@ -59,6 +64,7 @@ class ArrayReader {
   RowBuckets buckets_;
   EntryList<V> list_;
   std::vector<EntryBlock<V>> blocks_;
+  std::int64_t open_end_ = 0;
 };
 
 [[noreturn]] void fail_at_duplicate(const TextCursor& cursor, DuplicateEntry entry,
@@ -73,14 +79,17 @@ class ArrayReader {
 /// The matrix of a file whose header is known, in the type that its values are read as.
 template <class V>
 CsrMatrix<V> read_entries(TextCursor& cursor, LineBlocks& lines, const Header& header,
-                          Duplicates duplicates, int threads) {
-  const bool reject = duplicates == Duplicates::reject;
+                          const ReadOptions& options, int threads) {
+  const bool reject = options.duplicates == Duplicates::reject;
   if (header.format == Format::array) {
-    return CsrBuilder<V>(header, ArrayReader<V>(cursor, header).read_all(), Duplicates::keep)
-        .build(threads);
+    ArrayReader<V> reader(cursor, header);
+    CsrBuilder<V> builder(header, reader.read_all(), Duplicates::keep);
+    warn_of_open_end(options, lines.name(), reader.open_end());
+    return builder.build(threads);
   }
   CoordinateReader<V> reader(cursor, lines, header, reject);
-  CsrBuilder<V> builder(header, reader.read_all(threads), duplicates);
+  CsrBuilder<V> builder(header, reader.read_all(threads), options.duplicates);
+  warn_of_open_end(options, lines.name(), reader.open_end());
   CsrMatrix<V> matrix = builder.build(threads);
   if (const auto& duplicate = builder.duplicate()) {
     const bool lower = duplicate->row > duplicate->col;
@@ -124,8 +133,8 @@ CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOpt
   const std::string what =
       concat(archive.name(), " (", header.rows, " rows, ", header.stored_entries, " entries)");
   return or_out_of_memory(what, [&] {
-    return rounded<T>(read_entries<Stored<T>>(cursor, lines, header, options.duplicates,
-                                              team_size(lines, limits.threads)));
+    return rounded<T>(
+        read_entries<Stored<T>>(cursor, lines, header, options, team_size(lines, limits.threads)));
   });
 }
 

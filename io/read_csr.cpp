@@ -1,5 +1,7 @@
 // The one front door: which format a file is of, and whether a cached copy serves.
+#include <algorithm>
 #include <complex>
+#include <iterator>
 #include <lanky/io.hpp>
 #include <utility>
 
@@ -47,8 +49,13 @@ CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& opti
   CachedSource source(path, options, kDType<T>);
   if (auto cached = source.find<T>()) return *std::move(cached);
   source.note_content();
-  CsrMatrix<T> matrix = read_format<T>(format, path, options);
-  source.keep(matrix);
+  std::vector<std::string> warnings;
+  ReadOptions with_warnings = options;
+  with_warnings.warnings = &warnings;
+  CsrMatrix<T> matrix = read_format<T>(format, path, with_warnings);
+  if (warnings.empty()) source.keep(matrix);  // a copy could not warn
+  if (options.warnings != nullptr)
+    std::ranges::move(warnings, std::back_inserter(*options.warnings));
   return matrix;
 }
 

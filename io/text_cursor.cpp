@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <lanky/error.hpp>
+#include <utility>
 
 #include "core/text.hpp"
 #include "io/number.hpp"
@@ -35,7 +36,11 @@ const char* TextCursor::next_line_start() const noexcept {
 
 void TextCursor::enter_next_block() {
   bytes_before_block_ += static_cast<std::int64_t>(block_.size());
-  block_ = blocks_->next(buffer_);
+  block_ = blocks_->read(taken_);
+  if (block_.empty()) {
+    blocks_->take(taken_);
+    block_ = blocks_->read(taken_);
+  }
   position_ = block_.data();
   end_ = position_ + block_.size();
   if (line_ == 1 && block_.starts_with(kByteOrderMark)) position_ += kByteOrderMark.size();
@@ -158,9 +163,22 @@ F TextCursor::integral() {
   return value;
 }
 
-std::string_view TextCursor::rest_of_block() const noexcept {
+bool TextCursor::at_open_end() const noexcept {
+  return next_line_start() == end_ && end_ != block_.data() && end_[-1] != '\n';
+}
+
+std::string_view TextCursor::rest() const noexcept {
   const char* start = next_line_start();
   return {start, static_cast<std::size_t>(end_ - start)};
+}
+
+TextBlock TextCursor::take_rest_of_block() {
+  const auto left = static_cast<std::size_t>(end_ - next_line_start());
+  TextBlock rest = std::exchange(taken_, {});
+  rest.pass(rest.given - left);
+  block_ = {};
+  position_ = end_ = line_start_ = token_ = nullptr;
+  return rest;
 }
 
 std::optional<std::int64_t> TextCursor::bytes_left() const noexcept {

@@ -45,8 +45,12 @@ class TextCursor {
 
   /// Lines count from 1.
   std::int64_t line() const noexcept { return line_; }
-  /// What follows the current line in its block.
-  std::string_view rest_of_block() const noexcept;
+  /// True where the text ends with the current line, and that without a newline.
+  bool at_open_end() const noexcept;
+  /// What follows the current line in the text that the cursor was made over.
+  std::string_view rest() const noexcept;
+  /// What follows the current line in its block, which the cursor gives away.
+  TextBlock take_rest_of_block();
   /// Bytes from the current position to the end of the text, where that is known.
   std::optional<std::int64_t> bytes_left() const noexcept;
 
@@ -70,7 +74,7 @@ class TextCursor {
 
   const std::string& name_;
   LineBlocks* blocks_ = nullptr;  // where the next block comes from, if there is one
-  std::vector<char> buffer_;      // holds the block, where the file is not mapped
+  TextBlock taken_;               // holds the block, where the cursor took it
   std::string_view block_;
   const char* position_ = nullptr;
   const char* end_ = nullptr;  // of the block, which ends with a line

@@ -72,6 +72,26 @@ TEST_F(Batch, ACrashCostsOneMatrix) {
                        {"rows10", "wrong"}, {"rows15", "crash"}, {"rows16", "wrong"}}));
 }
 
+TEST_F(Batch, AFileThatMayHaveBeenCutShortIsMeasuredWithAWarning) {
+  const std::string cut =
+      write("cut.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n3 3 1.2");
+  const std::string warning =
+      cut + ":3: the last line has no newline at its end: the file may have been cut short";
+  for (const char* command : {"batch", "spmv"}) {
+    std::filesystem::remove(json());
+    const Ran ran = lanky(std::string(command) + " --device cpu --quick --no-vendor --json " +
+                          json() + " " + cut + (command[0] == 'b' ? " " + matrix("b.mtx") : ""));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "lanky: warning: " + warning + "\n");
+    const std::vector<Json> matrices = of_kind("matrix");
+    ASSERT_GE(matrices.size(), 1U);
+    EXPECT_EQ(matrices[0].at("warnings"), Json{warning});
+    if (matrices.size() == 2) {
+      EXPECT_FALSE(matrices[1].contains("warnings"));
+    }
+  }
+}
+
 TEST_F(Batch, WhatAContestantWritesIntoThePipeCostsOneMatrix) {
   std::string files;
   for (const int rows : {10, 17, 18, 19, 20, 21, 22, 23, 24, 16})

@@ -64,6 +64,18 @@ TEST_F(Convert, TellsWhatItRead) {
   EXPECT_NE(out().find("MB/s"), std::string::npos) << out();
 }
 
+TEST_F(Convert, WarnsOfAFileThatMayHaveBeenCutShort) {
+  const std::string in =
+      directory_.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n3 3 1.2")
+          .string();
+  ASSERT_EQ(convert(in + " " + path("b.mtx").string()), 0) << err();
+  EXPECT_EQ(err(), "lanky: warning: " + in +
+                       ":3: the last line has no newline at its end: the file may have been cut "
+                       "short\n");
+  ASSERT_EQ(convert(path("b.mtx").string() + " " + path("c.mtx").string()), 0) << err();
+  EXPECT_EQ(err(), "");
+}
+
 TEST_F(Convert, ReadsOtherFormats) {
   ASSERT_EQ(convert("tests/data/formats/scipy.rua " + path("a.mtx").string()), 0) << err();
   EXPECT_EQ(io::read_csr<double>(path("a.mtx")).nnz(), 19);

@@ -1,7 +1,9 @@
 // The index of the collection, filters, selections and paths of the cache.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -399,6 +401,17 @@ TEST(CollectionGzip, KnowsWholeDamagedAndOtherFiles) {
   EXPECT_EQ(fault_of_gzip(folder.path() / "absent"), "cannot be opened");
 }
 
+TEST(CollectionGzip, BytesBehindTheStreamAreAFaultAndZerosAreNot) {
+  const TemporaryDirectory folder;
+  const std::string whole = content("tests/data/archives/tiny.tar.gz");
+  const std::string behind = fault_of_gzip(folder.file("behind", whole + "more"));
+  EXPECT_NE(behind.find("byte " + std::to_string(whole.size()) + " is behind the end"),
+            std::string::npos)
+      << behind;
+  EXPECT_EQ(fault_of_gzip(folder.file("padded", whole + std::string(9999, '\0'))), "");
+  EXPECT_EQ(fault_of_gzip(folder.file("twice", whole + whole)), "");
+}
+
 // --- retries ---
 
 Reply reply_of(int status) {
@@ -434,6 +447,16 @@ TEST(CollectionRetry, CountsAndHonoursTheServer) {
   attempts.reset();
   EXPECT_FALSE(attempts.again(100000)) << "a day is no pause";
   EXPECT_TRUE(attempts.again());
+}
+
+TEST(CollectionSizes, TheMostIsAboveWhatAMatrixHasAndNeverOverflows) {
+  for (const Entry& entry : index().entries)
+    EXPECT_GT(most_bytes(entry), 7 * estimated_bytes(entry)) << entry.name;
+  const Entry& west = index().entries[2];
+  EXPECT_EQ(most_bytes(west), (64 << 20) + 80 * west.entries + 1024 * (west.rows + west.cols));
+  Entry absurd;
+  absurd.nnz = absurd.entries = absurd.rows = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(most_bytes(absurd), 1'000'000'000'000'000'000);
 }
 
 TEST(CollectionSizes, EstimatesByKindOfEntries) {

@@ -225,6 +225,35 @@ def wrong_range(handler):
     return True
 
 
+class Endless:
+    """A body that does not end by itself: `length` is what the header promises, if anything; `sent` is how
+    much the client took before it hung up."""
+
+    MOST = 400 << 20  # where the test gives up
+
+    def __init__(self, content=b"", length=None, code=200, **headers):
+        self.content, self.length, self.code, self.headers = content, length, code, headers
+        self.sent = 0
+
+    def __call__(self, handler):
+        handler.send_response(self.code)
+        for name, value in self.headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        if self.length is not None:
+            handler.send_header("Content-Length", str(self.length))
+        handler.close_connection = True
+        handler.end_headers()
+        piece = random.Random(1).randbytes(1 << 16)
+        try:
+            handler.wfile.write(self.content)
+            while self.sent < self.MOST and not handler.server.stop_waiting.is_set():
+                handler.wfile.write(piece)
+                self.sent += len(piece)
+        except OSError:
+            pass  # the client hung up
+        return True
+
+
 class Ran:
     def __init__(self, process):
         self.out, self.err = process.communicate(timeout=30)
@@ -640,6 +669,86 @@ class Misbehaving(Fetch):
         self.server.faults[self.path("HB/west0479")] = [stall(20000)]
         self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", "--timeout", "0.5"))
         self.assertEqual(self.server.asked(self.path("HB/west0479"))[1]["Range"], "bytes=20000-")
+
+
+class Oversized(Fetch):
+    """Servers that send more than there can be."""
+
+    BUFFERS = 16 << 20  # what sockets may hold of it
+
+    def assert_nothing_left(self):
+        self.assertEqual([p for p in self.cache.rglob("*") if p.is_file()], [])
+
+    def test_a_checksum_without_end(self):
+        content = self.offer("HB/west0479")
+        endless = Endless()
+        self.server.faults[self.path("HB/west0479") + ".md5"] = [endless]
+        ran = self.fetch("west0479")
+        self.assert_fetched({"HB/west0479": content}, ran)
+        self.assertIn(f"HB/west0479: {self.server.url}{self.path('HB/west0479')}.md5 has more than 4096 bytes", ran.err)
+        self.assertLess(endless.sent, self.BUFFERS)
+        origin = (self.cache / "suitesparse/HB/west0479.tar.gz.origin").read_text()
+        self.assertIn("checked gzip", origin)
+
+    # west0479 has 1910 entries, 479 rows and 479 columns (tests/data/collection/ssstats.csv).
+    MOST = (64 << 20) + 80 * 1910 + 1024 * (479 + 479)
+
+    def test_an_archive_without_length_or_end(self):
+        self.offer("HB/west0479")
+        endless = Endless(self.server.files[self.path("HB/west0479")].content)
+        self.server.faults[self.path("HB/west0479")] = [endless]
+        ran = self.fetch("west0479")
+        self.assertEqual(ran.code, 1)
+        self.assertIn(f"HB/west0479 failed: more than {self.MOST} bytes came, the most that the archive of "
+                      f"1910 entries, 479 rows and 479 columns may have: "
+                      f"{self.server.url}{self.path('HB/west0479')}\n", ran.err)
+        self.assertLess(endless.sent, self.MOST + self.BUFFERS)
+        self.assertEqual(len(self.server.asked(self.path("HB/west0479"))), 1)
+        self.assert_nothing_left()
+
+    def test_an_archive_of_a_length_that_cannot_be(self):
+        self.offer("HB/west0479")
+        endless = Endless(length=10**15)
+        self.server.faults[self.path("HB/west0479")] = [endless]
+        ran = self.fetch("west0479")
+        self.assertEqual(ran.code, 1)
+        self.assertIn(f"HB/west0479 failed: the server announces {10**15} bytes, but {self.MOST} are the most "
+                      "that the archive of 1910 entries, 479 rows and 479 columns may have: ", ran.err)
+        self.assertLess(endless.sent, self.BUFFERS)
+        self.assert_nothing_left()
+
+    def test_more_than_was_announced(self):
+        content = self.offer("HB/west0479")
+        file = self.server.files[self.path("HB/west0479")]
+        endless = Endless(content[20000:], code=206, ETag=file.etag,
+                          Content_Range=f"bytes 20000-{len(content) - 1}/{len(content)}")
+        self.server.faults[self.path("HB/west0479")] = [cut(20000), endless]
+        ran = self.fetch("west0479")
+        self.assert_fetched({"HB/west0479": content}, ran)
+        self.assertIn(f"more than the {len(content)} bytes came that the server announced; again in", ran.err)
+        self.assertLess(endless.sent, self.BUFFERS)
+
+    def test_an_index_without_end(self):
+        for endless in (Endless(), Endless(length=10**12)):
+            self.server.faults["/files/ssstats.csv"] = [endless]
+            ran = self.fetch("--list", "--limit", "1", index=None)
+            self.assertEqual(ran.code, 3)
+            self.assertEqual(ran.err, f"lanky: {self.server.url}/files/ssstats.csv has more than "
+                             f"{32 << 20} bytes, and is no index of the collection\n")
+            most = self.BUFFERS if endless.length else (32 << 20) + self.BUFFERS
+            self.assertLess(endless.sent, most)
+            self.assert_nothing_left()
+
+    def test_bytes_behind_the_archive(self):
+        content = self.offer("HB/west0479", md5=False)
+        self.server.files[self.path("HB/west0479")] = File(content + b"more")
+        ran = self.fetch("west0479", "--retries", "0")
+        self.assertEqual(ran.code, 1)
+        self.assertIn(f"what came is damaged (byte {len(content)} is behind the end of the gzip stream", ran.err)
+        self.assert_nothing_left()
+        padded = content + bytes(5000)
+        self.server.files[self.path("HB/west0479")] = File(padded)
+        self.assert_fetched({"HB/west0479": padded}, self.fetch("west0479"))
 
 
 class Interrupted(Fetch):

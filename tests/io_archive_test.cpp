@@ -7,6 +7,7 @@
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 
+#include "io/archive_reader.hpp"
 #include "support/csr_text.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -115,6 +116,53 @@ TEST(GzipChecksum, IsCompared) {
   const Error error = failure(path);
   EXPECT_EQ(error.code(), ErrorCode::io);
   EXPECT_EQ(error.what(), path.string() + ": cannot be read: incorrect data check");
+}
+
+TEST(GzipStream, BytesBehindItAreAnError) {
+  const TemporaryDirectory directory;
+  for (const char* name : {"tiny.mtx.gz", "tiny.tar.gz"}) {
+    const std::string whole = content(kFixtures / name);
+    for (const std::string& rest : {std::string("<html>"), std::string("\0\0x", 3),
+                                    std::string("\x1f"), std::string("\x1f\0", 2)}) {
+      const auto path = directory.file(name, whole + rest);
+      const Error error = failure(path);
+      EXPECT_EQ(error.code(), ErrorCode::io);
+      EXPECT_EQ(error.what(), path.string() + ": cannot be read: byte " +
+                                  std::to_string(whole.size() + rest.find_first_not_of('\0')) +
+                                  " is behind the end of the gzip stream and begins no other one; "
+                                  "fetch the file again");
+    }
+  }
+}
+
+TEST(GzipStream, MayEndInZeros) {
+  const TemporaryDirectory directory;
+  // Tapes are written in blocks, and 300 kB are more than one read.
+  for (const std::size_t zeros : {1, 511, 300'000}) {
+    const std::string padded =
+        content(kFixtures / "part1.gz") + content(kFixtures / "part2.gz") + std::string(zeros, 0);
+    EXPECT_EQ(csr_text(io::read_csr<double>(directory.file("a.mtx.gz", padded))), kTiny);
+  }
+}
+
+TEST(PlainFile, ThatGetsShorterWhileItIsReadIsOneError) {
+  const TemporaryDirectory directory;
+  constexpr std::size_t kBytes = 3'000'000;
+  const fs::path path = directory.file("a.rb", std::string(kBytes, ' '));
+  io::ArchiveReader reader(path);
+  std::array<char, 1000> block;
+  ASSERT_EQ(reader.read(block.data(), block.size()), block.size());
+  fs::resize_file(path, kBytes / 2);
+  try {
+    while (reader.read(block.data(), block.size()) > 0) {
+    }
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.what(), path.string() +
+                                ": became shorter while it was read, from 3000000 bytes to 1500000 "
+                                "bytes; read it again when no program writes it");
+  }
 }
 
 TEST(TarArchive, GivesTheMatrixAndNotItsCompanions) {

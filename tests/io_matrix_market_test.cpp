@@ -9,6 +9,8 @@
 #include <locale>
 #include <ostream>
 
+#include "io/archive_writer.hpp"
+#include "io/matrix_market_reader.hpp"
 #include "support/csr_text.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -190,6 +192,76 @@ TEST(MatrixMarket, RejectsDuplicatesOnRequest) {
               std::string::npos)
         << error.what();
   }
+}
+
+/// What reading a file `name` tells of it; ":LINE: ..." for each warning.
+std::string warnings_of(const std::string& name, const std::string& content,
+                        io::ReadOptions options = {}) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / name;
+  if (name.ends_with(".mtx")) {
+    directory.file(name, content);
+  } else {
+    io::ArchiveWriter writer(path);
+    writer.write(content);
+    writer.commit();
+  }
+  std::vector<std::string> warnings;
+  options.warnings = &warnings;
+  io::read_csr<double>(path, options);
+  std::string text;
+  for (const std::string& warning : warnings) {
+    EXPECT_TRUE(warning.starts_with(path.string())) << warning;
+    text += warning.substr(path.string().size());
+  }
+  return text;
+}
+
+const std::string kOpenEnd =
+    " the last line has no newline at its end: the file may have been cut short";
+
+TEST(MatrixMarket, WarnsOfALastEntryWithoutNewline) {
+  for (const char* name : {"a.mtx", "a.mtx.gz", "a.mtx.xz", "a.mtx.zst", "a.mtx.bz2"}) {
+    const std::string open = with_header("3 3 2\n1 1 1\n% c\n3 3 1.2");
+    EXPECT_EQ(warnings_of(name, open), ":5:" + kOpenEnd);
+    EXPECT_EQ(warnings_of(name, open + "5\n"), "");
+    const std::string array = "%%MatrixMarket matrix array real symmetric\n2 2\n1\n0\n1.2";
+    EXPECT_EQ(warnings_of(name, array), ":5:" + kOpenEnd);
+    EXPECT_EQ(warnings_of(name, array + "\n"), "");
+  }
+  EXPECT_EQ(warnings_of("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n30 3 1\n1 1"),
+            ":3:" + kOpenEnd);
+}
+
+TEST(MatrixMarket, DoesNotWarnWhereTheLastEntryIsWhole) {
+  EXPECT_EQ(warnings_of("a.mtx", with_header("1 1 1\n1 1 7\n% the end")), "");
+  EXPECT_EQ(warnings_of("a.mtx", with_header("1 1 1\n1 1 7\r\n  ")), "");
+  EXPECT_EQ(warnings_of("a.mtx", with_header("2 2 0")), "");
+  EXPECT_EQ(warnings_of("a.mtx", "%%MatrixMarket matrix array real general\n0 2"), "");
+}
+
+TEST(MatrixMarket, WarnsOfALargeFileForAnyNumberOfThreads) {
+  const TemporaryDirectory directory;
+  std::string text = with_header("1000 1 1000");
+  for (int k = 1; k <= 1000; ++k)
+    text += "\n" + std::to_string(k) + " 1 1";
+  const auto path = directory.file("a.mtx", text);
+  for (const int threads : {1, 2, 8}) {
+    for (const std::size_t block_bytes : {1U, 50U, 5000U, 1U << 20}) {
+      std::vector<std::string> warnings;
+      io::read_matrix_market<double>(path, {.warnings = &warnings}, {block_bytes, threads});
+      EXPECT_EQ(warnings, std::vector{path.string() + ":1002:" + kOpenEnd});
+    }
+  }
+}
+
+TEST(MatrixMarket, WarnsAgainWhereThereIsACache) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.mtx", with_header("3 3 1\n3 3 1.2"));
+  std::vector<std::string> warnings;
+  for (int i = 0; i < 2; ++i)
+    io::read_csr<double>(path, {.cache = directory.path() / "cache", .warnings = &warnings});
+  EXPECT_EQ(warnings.size(), 2U);
 }
 
 TEST(MatrixMarket, HeaderAlone) {

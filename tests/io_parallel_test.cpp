@@ -14,7 +14,9 @@
 #include <thread>
 
 #include "io/archive_writer.hpp"
+#include "io/coordinate_reader.hpp"
 #include "io/decimal.hpp"
+#include "io/matrix_market_header.hpp"
 #include "io/matrix_market_reader.hpp"
 #include "support/csr_text.hpp"
 #include "support/temporary_directory.hpp"
@@ -351,6 +353,47 @@ TEST(ParallelReader, ReadsAPipe) {
   std::thread writer([&] { std::ofstream(path) << random.text(); });
   EXPECT_EQ(outcome(path, {}, {100, 3}), random.expected());
   writer.join();
+}
+
+/// The message of reading a file of 20 000 entries that is cut to `left` bytes once its first block
+/// of text has been read.
+std::string outcome_of_a_cut(std::size_t left, std::size_t block_bytes, int threads) {
+  const TemporaryDirectory directory;
+  std::string text = "%%MatrixMarket matrix coordinate integer general\n20000 1 20000\n";
+  for (int k = 1; k <= 20000; ++k)
+    text += std::to_string(k) + " 1 " + std::to_string(k % 100) + "\n";
+  const fs::path path = directory.file("a.mtx", text);
+  io::ArchiveReader archive(path);
+  io::LineBlocks lines(archive, block_bytes);
+  io::TextCursor cursor(lines);
+  const io::Header header = io::parse_header(cursor);
+  fs::resize_file(path, left);
+  io::CoordinateReader<double> reader(cursor, lines, header, false);
+  try {
+    reader.read_all(threads);
+    return "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    const std::string message = error.what();
+    EXPECT_TRUE(message.starts_with(path.string() + ": ")) << message;
+    EXPECT_NE(message.find(std::to_string(text.size()) + " bytes"), std::string::npos) << message;
+    return message.substr(path.string().size());
+  }
+}
+
+TEST(ParallelReader, AFileThatGetsShorterWhileItIsReadIsOneError) {
+  for (const int threads : kThreads) {
+    for (const std::size_t block_bytes :
+         {std::size_t{300}, std::size_t{5000}, std::size_t{70000}}) {
+      for (const std::size_t left : {0, 70001, 100000}) {
+        const std::string found = outcome_of_a_cut(left, block_bytes, threads);
+        EXPECT_TRUE(found.starts_with(": became shorter while it was read, ")) << found;
+        EXPECT_NE(found.find(" to " + std::to_string(left) + " bytes; read it again"),
+                  std::string::npos)
+            << found;
+      }
+    }
+  }
 }
 
 TEST(ParallelReader, MayBeCalledFromSeveralThreads) {

@@ -6,6 +6,8 @@
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 #include <lanky/version.hpp>
+#include <string>
+#include <vector>
 
 namespace lanky::examples::solvers {
 
@@ -16,8 +18,12 @@ CsrMatrix<double> load(const Options& options) {
                                      : "there are two matrices, " + options.file +
                                            " and --generate " + options.generate);
   }
-  return options.file.empty() ? io::generate<double>(options.generate)
-                              : io::read_csr<double>(options.file);
+  if (options.file.empty()) return io::generate<double>(options.generate);
+  std::vector<std::string> warnings;
+  CsrMatrix<double> matrix = io::read_csr<double>(options.file, {.warnings = &warnings});
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  return matrix;
 }
 
 Settings settings_of(const Options& options, const Device& device, double of_f64, double of_f32) {

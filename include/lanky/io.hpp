@@ -10,6 +10,7 @@
 #include <lanky/symmetry.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lanky::io {
 
@@ -26,6 +27,10 @@ struct ReadOptions {
   /// the same size and times, or the same content, and the same element type and options are asked
   /// for; it is made anew otherwise. It may be deleted at any time.
   std::filesystem::path cache = {};
+  /// Where read_csr() appends what it accepts but what may be a fault, "FILE:LINE: ..."; nullptr:
+  /// nowhere. Today that is a last line without a newline, which may have been cut in its number.
+  /// A file with such a line is never kept in the cache, so that each reading tells.
+  std::vector<std::string>* warnings = nullptr;
 };
 
 enum class Format : std::uint8_t { coordinate, array };

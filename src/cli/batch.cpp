@@ -231,6 +231,7 @@ class Batch {
     const std::optional<Json> answer = workers_.run(std::move(task), start);
     record.facts = workers_.facts();
     record.read_seconds = workers_.read_seconds();
+    record.warnings = workers_.warnings();
     if (!answer) return tell_death(record);
     workers_.dismiss();
     record.memory_bytes = workers_.memory_bytes();

@@ -9,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/report/output_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/warnings.hpp"
 
 namespace lanky::cli {
 
@@ -81,7 +83,11 @@ void print_step(const char* what, const fs::path& path, const std::string& facts
 template <class T>
 void convert_as(const Conversion& conversion) {
   auto start = std::chrono::steady_clock::now();
-  const CsrMatrix<T> matrix = io::read_csr<T>(conversion.in, conversion.options);
+  io::ReadOptions options = conversion.options;
+  std::vector<std::string> warnings;
+  options.warnings = &warnings;
+  const CsrMatrix<T> matrix = io::read_csr<T>(conversion.in, options);
+  print_warnings(warnings);
   print_step("read", conversion.in,
              std::to_string(matrix.rows) + " rows, " + std::to_string(matrix.cols) + " columns, " +
                  std::to_string(matrix.nnz()) + " entries in " + std::string(name(kDType<T>)) +

@@ -19,6 +19,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/sources.hpp"
+#include "cli/warnings.hpp"
 
 namespace lanky::cli {
 
@@ -210,7 +211,9 @@ void climb_all(bench::Session& session, const LadderOptions& options,
   }
   const Sources sources = find_sources(options.work, 0);
   for (const Source& source : sources.matrices) {
-    const CsrMatrix<double> pattern = source.read();
+    std::vector<std::string> warnings;
+    const CsrMatrix<double> pattern = source.read(warnings);
+    print_warnings(warnings);
     bench::SpmvMatrix matrix(session.stream, source.name, source.matrix_class, pattern);
     for (const std::string& dtype : options.dtypes)
       add(ladder::climb_spmv(session, matrix, parse_dtype(dtype), options.climb));

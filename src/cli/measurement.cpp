@@ -63,10 +63,10 @@ bench::MatrixRecord Measurement::multiply(const Source& source, const std::strin
   std::optional<bench::SpmvMatrix> matrix;
   try {
     listener_.begin("reading " + source.shown());
-    pattern = source.read();
+    pattern = source.read(record.warnings);
     record.read_seconds = bench::steady_seconds() - start;
     record.facts = bench::facts_of(pattern);
-    listener_.add(*record.facts, record.read_seconds);
+    listener_.read(record);
     matrix.emplace(session_.stream, source.name, source.matrix_class, pattern);
   } catch (const std::exception&) {
     record.status = bench::status_of_current_exception(record.reason);

@@ -22,8 +22,8 @@ class Listener {
   virtual ~Listener() = default;
   /// What is done from now on: "cant f64".
   virtual void begin(const std::string& task) = 0;
-  /// The matrix has been read.
-  virtual void add(const bench::MatrixFacts& facts, double read_seconds) = 0;
+  /// The matrix has been read: `record` has its facts.
+  virtual void read(const bench::MatrixRecord& record) = 0;
   virtual void add(const CaseResult& result) = 0;
 };
 

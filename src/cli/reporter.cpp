@@ -76,6 +76,8 @@ void Reporter::add(const CaseResult& result) {
 
 void Reporter::add(const bench::MatrixRecord& record) {
   if (records_) records_->write(to_json(record));
+  for (const std::string& warning : record.warnings)
+    warn("warning: " + warning);
   const bool told = std::exchange(case_failed_, false);
   if (record.status == bench::Status::ok || told) return;
   ++cases_;

@@ -19,7 +19,7 @@ class Report final : public Listener {
   explicit Report(Reporter& reporter) : reporter_(reporter) {}
 
   void begin(const std::string& task) override { set_current_task(task); }
-  void add(const bench::MatrixFacts& /*facts*/, double /*read_seconds*/) override {}
+  void read(const bench::MatrixRecord& /*record*/) override {}
   void add(const CaseResult& result) override { reporter_.add(result); }
 
  private:

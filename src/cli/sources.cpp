@@ -135,8 +135,9 @@ void tell_apart(std::vector<Source>& sources) {
 
 }  // namespace
 
-CsrMatrix<double> Source::read() const {
-  return generated ? io::generate<double>(place) : io::read_csr<double>(place);
+CsrMatrix<double> Source::read(std::vector<std::string>& warnings) const {
+  return generated ? io::generate<double>(place)
+                   : io::read_csr<double>(place, {.warnings = &warnings});
 }
 
 bench::MatrixRecord record_of(const Source& source) {

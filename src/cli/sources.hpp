@@ -24,8 +24,8 @@ struct Source {
   /// What people see it called.
   const std::string& shown() const { return label.empty() ? name : label; }
 
-  /// Throws as io::read_csr and io::generate do.
-  CsrMatrix<double> read() const;
+  /// Appends to `warnings` and throws as io::read_csr and io::generate do.
+  CsrMatrix<double> read(std::vector<std::string>& warnings) const;
 };
 
 /// What its record says of a source before it is read.

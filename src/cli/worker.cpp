@@ -27,8 +27,11 @@ using Json = nlohmann::ordered_json;
 class Replies final : public Listener {
  public:
   void begin(const std::string& task) override { send({{"reply", "begin"}, {"text", task}}); }
-  void add(const bench::MatrixFacts& facts, double read_seconds) override {
-    send({{"reply", "facts"}, {"facts", to_json(facts)}, {"read_seconds", read_seconds}});
+  void read(const bench::MatrixRecord& record) override {
+    send({{"reply", "facts"},
+          {"facts", to_json(*record.facts)},
+          {"warnings", record.warnings},
+          {"read_seconds", record.read_seconds}});
   }
   void add(const CaseResult& result) override {
     send({{"reply", "case"}, {"result", to_json(result)}});

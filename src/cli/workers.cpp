@@ -73,6 +73,7 @@ std::optional<Json> Workers::run(Json task, double start) {
   doing_ = "its start";
   facts_.reset();
   read_seconds_ = 0;
+  warnings_.clear();
   worker_->send(task.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   std::optional<Json> answer = wait(start);
   if (answer) clock_mhz_ = answer->value("clock_mhz", clock_mhz_);
@@ -143,6 +144,7 @@ void Workers::hear(const Json& reply) {
   } else if (kind == "facts") {
     facts_ = bench::matrix_facts(reply.at("facts"));
     read_seconds_ = reply.at("read_seconds");
+    warnings_ = reply.at("warnings").get<std::vector<std::string>>();
   } else {
     reporter_.add(case_result(reply.at("result")));
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/matrix_record.hpp"
 #include "cli/options.hpp"
@@ -39,6 +40,8 @@ class Workers {
   /// Of the matrix that was read last; nothing where reading failed.
   const std::optional<bench::MatrixFacts>& facts() const { return facts_; }
   double read_seconds() const { return read_seconds_; }
+  /// Faults that it may have although it was read.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   /// Main memory that the last worker to end had, at its most.
   std::int64_t memory_bytes() const { return memory_bytes_; }
 
@@ -58,6 +61,7 @@ class Workers {
   std::string doing_;
   std::optional<bench::MatrixFacts> facts_;
   double read_seconds_ = 0;
+  std::vector<std::string> warnings_;
   Death death_;
   std::int64_t memory_bytes_ = 0;
   std::int64_t kills_before_ = 0;  // by the system, for want of memory
