@@ -17,6 +17,7 @@ from case import ROOT, Case, Finding
 
 KINDS = ("mutations", "kills", "contestants", "server", "lines", "outputs")
 LARGEST_KEPT = 32 << 20  # bytes of a file that is kept with a finding
+MOST_KEPT = 10  # findings of one attack; others are counted, and drawn again by the same seed
 
 
 class Tally:
@@ -37,7 +38,7 @@ class Tally:
         return sum(self.failed.values())
 
 
-def run_case(kind, number, options):
+def run_case(kind, number, options, tally=None):
     """(what was tried, the Finding or None) of one case, whose folder is kept only where there is one."""
     folder = pathlib.Path(options.work) / f"{kind}-{number}"
     case = Case(kind, number, options.seed, options.bin, folder, options.patience)
@@ -51,7 +52,7 @@ def run_case(kind, number, options):
         finding = Finding("the attack itself failed:\n" + traceback.format_exc())
     finally:
         case.end_processes()
-        if finding:
+        if finding and (tally is None or tally.failed.get(case.attack, 0) < MOST_KEPT):
             keep(case, finding, options)
         shutil.rmtree(folder, ignore_errors=True)
     return case.attack, finding
@@ -89,7 +90,7 @@ def run_kind(kind, options, seconds):
                 number = next(numbers, None)
             if number is None:
                 return
-            attack, finding = run_case(kind, number, options)
+            attack, finding = run_case(kind, number, options, tally)
             tally.count(attack, finding is not None)
 
     threads = [threading.Thread(target=work) for _ in range(options.jobs)]

@@ -44,6 +44,7 @@ class Case:
     def __init__(self, kind, number, seed, bin_folder, folder, patience=1.0):
         self.kind = kind
         self.number = number
+        self.seed = seed
         self.random = random.Random(f"{seed}/{kind}/{number}")
         self.bin = pathlib.Path(bin_folder)
         self.folder = pathlib.Path(folder)

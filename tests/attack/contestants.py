@@ -1,6 +1,8 @@
 """Contestants that crash, hang, flood, forge, change the process or compute wrongly (tests/peer/hostile_peer.cpp): they cost
 the matrix that they do it on, in time, and nobody who is wrong has a time."""
 
+import functools
+import random
 import re
 
 from case import BROKEN, FAILED, INPUT, MIB, OK, ROOT
@@ -10,7 +12,8 @@ SHARE = 2  # of the time
 
 TIMEOUT = 4  # seconds that a matrix may take
 HOSTILE_ROWS = 66
-FUNCTIONS = ("setup", "run", "run", "teardown")
+FUNCTIONS = ("setup", "run", "teardown")
+WHILE_LOADED = ("name", "version")
 ERRORS = ("nothing", "late", "half", "beyond", "before", "nan", "infinity", "slightly", "every", "zero-x", "zero-matrix")
 # Errors that do not make y wrong: it is the memory around y that is written to.
 BESIDE_Y = ("beyond", "before")
@@ -23,14 +26,20 @@ END_THE_PARENT = {"end-parent": 143, "interrupt-parent": 130, "kill-parent": -9}
 RAW_OF_LANKY = re.compile(r"defect of lanky|json\.exception")
 
 
+@functools.cache
+def orders(seed):
+    """All that contestants can be told to do, in an order of the seed's; what is subtle comes more often."""
+    every = [(function, deed) for function in FUNCTIONS for deed in DEEDS] + [("run", error) for error in ERRORS] * 4
+    every += [(function, deed) for function in WHILE_LOADED for deed in DEEDS[::3]]
+    random.Random(seed).shuffle(every)
+    return every
+
+
 def attack(case):
-    draw = case.random.random()
-    if draw < 0.05:
-        return while_it_is_loaded(case)
-    if draw < 0.4:
-        deed, function = case.random.choice(ERRORS), "run"
-    else:
-        deed, function = case.random.choice(DEEDS), case.random.choice(FUNCTIONS)
+    every = orders(case.seed)
+    function, deed = every[case.number % len(every)]
+    if function in WHILE_LOADED:
+        return while_it_is_loaded(case, function, deed)
     calls = case.random.choice((0, 0, 1, 3, 20, 200, 2000)) if function == "run" else 0
     case.attack = f"{function} {deed}"
     sources = [case.write(f"{name}.mtx", matrix_file(rows)) for name, rows in (("first", 20), ("second", 21))]
@@ -89,9 +98,8 @@ def take_up(case, sources, ran):
     case.require(set(ended) == set(sources), f"after --resume there are {ended}")
 
 
-def while_it_is_loaded(case):
+def while_it_is_loaded(case, function, deed):
     """No matrix is there yet to be lost: one error, or a batch as always."""
-    function, deed = case.random.choice(("name", "version")), case.random.choice(DEEDS)
     case.attack = f"{function} {deed}"
     source = case.write("first.mtx", matrix_file(20))
     ran, lines = batch(case, [source], f"{function} {deed}", deed)

@@ -19,7 +19,7 @@ RESULTS = ROOT / "bench/results"
 
 
 def attack(case):
-    attacks = [batch, batch, batch, worker, convert, report, merge]
+    attacks = [batch, batch, batch, worker, child_of_a_contestant, convert, report, merge]
     if (case.bin / "liblanky_download.so").exists():
         attacks.append(fetch)
     case.random.choice(attacks)(case)
@@ -93,6 +93,22 @@ def worker(case):
     case.run(*command, "--retry", codes=(OK,), seconds=30)
     final = {line["source"]: line["status"] for line in lines_of(case, "results.jsonl") if line["kind"] == "matrix"}
     case.require(final == dict.fromkeys(sources, "ok"), f"after --retry there are {final}")
+
+
+def child_of_a_contestant(case):
+    """A contestant has started a process and hangs. Whatever ends the batch ends both."""
+    case.attack = "child of a contestant"
+    case.write("hostile.mtx", matrix_file(66))
+    number = case.random.choice(SIGNALS)
+    process = case.start("batch", "--device", "cpu", "--quick", "--no-vendor", "--json", "results.jsonl", "hostile.mtx",
+                         "--peer", case.bin / "libhostile_peer.so",
+                         environment={"LANKY_HOSTILE": "setup child-and-hang", "LANKY_HOSTILE_MARK": "mark"})
+    deadline = time.monotonic() + 10 * case.patience
+    while not case.exists("mark"):
+        case.require(process.poll() is None and time.monotonic() < deadline, "the batch never came to the contestant")
+        time.sleep(0.01)
+    case.require(kill_after(case, process, 0.1, number), "the batch did not wait for the contestant")
+    case.require_no_survivors()
 
 
 def parent_of(process):

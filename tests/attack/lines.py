@@ -7,6 +7,7 @@ import html.parser
 import io
 import json
 import re
+import threading
 
 from case import FAILED, INPUT, MIB, OK, ROOT
 from results import lines_of, whole_part
@@ -21,7 +22,7 @@ MARKUP = ('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "</scri
 NUMBERS = (0, -1, 1, 1e308, -1e308, 5e-324, 2**31, 2**63, -(2**63), 2**64 - 1, 2**64, 10**400, float("nan"), float("inf"), 1e18, 0.1, True)
 TEXTS = ("", "x" * 100_000, "\0", "a\nb", "a\r\nb", "a|b", "a,b;\"c\"", "\u202etxt", "\ud800", "%s%n", "../../etc/passwd", "=1+1", "\t", "🂡" * 500,
          "nan", "1e5", "lanky", "ok", *MARKUP)
-OTHERS = (None, [], {}, [[1]], {"a": 1}, [None], False)
+OTHERS = (None, [], {}, [[1]], {"a": 1}, [None], False, ["f64", 7], ["f99"])
 
 
 @functools.cache
@@ -61,7 +62,7 @@ def absurd_line(random, line):
         return json.dumps(line, indent=2).encode(), how
     text = json.dumps(line, separators=(",", ":")).encode()
     if how == "nested":
-        text = text[:-1] + f',"more":{nested(random.choice((10, 1000, 100_000)))}}}'.encode()
+        text = text[:-1] + f',{json.dumps(random.choice(("more", *keys)))}:{nested(random.choice((10, 1000, 100_000, 100_000)))}}}'.encode()
     elif how == "duplicate key":
         text = text[:-1] + f',{json.dumps(random.choice(keys))}:{json.dumps(absurd(random))}}}'.encode()
     elif how == "long":
@@ -78,9 +79,9 @@ def absurd_text(random, text):
                           nested(200_000).encode(), b'{"kind":' * 50_000, text.replace(b":", b"="), b"\0" * 100, text[:at] + b"\0" + text[at:]))
 
 
-def absurd_file(random):
+def absurd_file(random, lines=None):
     """The bytes of a file of results, mostly of one tool's lines, and what is absurd about it."""
-    lines = lines_of_results(random.choice(FILES))
+    lines = lines or lines_of_results(random.choice(FILES))
     first = random.randrange(len(lines))
     chosen = ([lines[0]] if random.random() < 0.8 else []) + lines[first : first + random.choice((1, 5, 40))]
     chosen += random.choices(lines_of_results(random.choice(FILES)), k=random.choice((0, 0, 3)))
@@ -111,11 +112,12 @@ def matrix_line(random, like):
 
 
 def attack(case):
-    data, what = absurd_file(case.random)
+    command = case.random.choice((report, report, compare, merge, ladder, resume))
+    # --resume looks closely at lines of the same program and options alone.
+    data, what = absurd_file(case.random, own_lines(case) if command is resume and case.random.random() < 0.8 else None)
     case.write("a.jsonl", data)
     other, _ = absurd_file(case.random)
     case.write("b.jsonl", other)
-    command = case.random.choice((report, report, compare, merge, ladder, resume))
     case.attack = f"{command.__name__}, {what}"
     command(case)
     if command is not resume:
@@ -233,10 +235,24 @@ def ladder(case):
     case.require(ran.code != OK or case.exists("plot.svg"), "no drawing, and exit code 0")
 
 
+BATCH = ("batch", "--device", "cpu", "--quick", "--no-vendor", "--resume", "--json")
+OWN_LINES = {}
+LOCK = threading.Lock()
+
+
+def own_lines(case):
+    """Results of the program that is attacked."""
+    with LOCK:
+        if case.bin not in OWN_LINES:
+            case.run(*BATCH, "own.jsonl", "stencil5:6", "stencil5:7", "banded:20", codes=(OK,))
+            OWN_LINES[case.bin] = lines_of(case, "own.jsonl")
+        return OWN_LINES[case.bin]
+
+
 def resume(case):
     """Results of others are refused and stay as they are. To ours a line is added, and only half a last line is taken away."""
     before = case.read("a.jsonl")
-    ran = run(case, "batch", "--device", "cpu", "--quick", "--no-vendor", "--resume", "--json", "a.jsonl", "stencil5:5", codes=(OK, INPUT))
+    ran = run(case, *BATCH, "a.jsonl", "stencil5:5", codes=(OK, INPUT))
     if ran.code == INPUT:
         case.require(case.read("a.jsonl") == before, "a file that was refused was changed")
         return

@@ -164,6 +164,11 @@ inline constexpr DeedOfPeer kDeeds[] = {
          pause();
        });
      }},
+    {"child-and-hang",
+     [] {
+       in_a_child([] { pause(); });
+       sleep_for_ever();
+     }},
     {"many-children",
      [] {
        for (int i = 0; i < 20; ++i)
