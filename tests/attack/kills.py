@@ -7,7 +7,7 @@ import signal
 import struct
 import time
 
-from case import FAILED, MIB, OK, ROOT
+from case import FAILED, INPUT, MIB, OK, ROOT
 from results import lines_of, matrix_file, status_by_source, whole_part
 from served import Offer
 
@@ -19,7 +19,7 @@ RESULTS = ROOT / "bench/results"
 
 
 def attack(case):
-    attacks = [batch, batch, batch, worker, child_of_a_contestant, convert, report, merge]
+    attacks = [batch, batch, batch, worker, two_batches, child_of_a_contestant, convert, report, merge]
     if (case.bin / "liblanky_download.so").exists():
         attacks.append(fetch)
     case.random.choice(attacks)(case)
@@ -93,6 +93,22 @@ def worker(case):
     case.run(*command, "--retry", codes=(OK,), seconds=30)
     final = {line["source"]: line["status"] for line in lines_of(case, "results.jsonl") if line["kind"] == "matrix"}
     case.require(final == dict.fromkeys(sources, "ok"), f"after --retry there are {final}")
+
+
+def two_batches(case):
+    """Two batches begin with the same file of results. One of them may be refused; both write no line twice."""
+    case.attack = "two batches"
+    sources = [f"stencil5:{side}" for side in case.random.sample(range(4, 40), 2)]
+    command = ("batch", "--device", "cpu", "--quick", "--no-vendor", "--resume", "--json", "results.jsonl", *sources)
+    first = case.start(*command)
+    time.sleep(case.random.choice((0, 0.05, 0.3)))
+    second = case.start(*command)
+    ended = [case.finish(process, 30) for process in (first, second)]
+    for ran in ended:
+        case.judge(ran, (OK, INPUT))
+    case.require(OK in (ended[0].code, ended[1].code), "both batches were refused")
+    found = status_by_source(case, lines_of(case, "results.jsonl"))
+    case.require(found == dict.fromkeys(sources, "ok"), f"there are {found}")
 
 
 def child_of_a_contestant(case):

@@ -11,6 +11,7 @@ SHARE = 1  # of the time
 
 RESULTS = ROOT / "bench/results"
 NOBODY = 65534
+OLD = b"ten years of work\n"
 
 
 def convert(case):
@@ -23,7 +24,7 @@ def convert(case):
 def report(case):
     case.write("in.jsonl", b"".join((RESULTS / "h200/spmv_core.jsonl").read_bytes().splitlines(keepends=True)[:200]))
     option = case.random.choice(("-o", "--csv", "--markdown"))
-    page = () if option == "-o" else ("-o", "page.html")
+    page = () if option == "-o" else ("-o", "-")
     return ("in.jsonl",), ".html", lambda target: ("report", "in.jsonl", *page, option, target)
 
 
@@ -56,13 +57,10 @@ def refused(case, inputs, command, target, **limits):
     """One error that names the target; inputs and the folder are as they were."""
     before = contents(case, inputs)
     files = names(case)
-    force = case.random.random() < 0.3 and case.supports(command[0], "--force")
+    force = case.random.random() < 0.3 and "--force" not in command and case.supports(command[0], "--force")
     ran = case.run(*command, *(("--force",) if force else ()), codes=(USAGE, INPUT, BROKEN), **limits)
     case.require(contents(case, inputs) == before, f"an input was changed: {ran.command}")
-    # The page of `report` may have been written, whole, before the table that the case is about.
     changed = names(case) ^ files
-    if "page.html" in changed and case.read("page.html").endswith(b"</html>\n"):
-        changed.remove("page.html")
     case.require(not changed, f"there are other files than before, {sorted(changed)}: {ran.command}")
     errors = [line for line in ran.err.splitlines() if line.startswith("lanky: ")]
     case.require(len(errors) == 1, f"not one error but {len(errors)}: {ran.command}: {ran.err[-400:]!r}")
@@ -174,10 +172,26 @@ def full_disk(case, inputs, suffix, arguments):
     size = case.size("probe" + suffix)
     case.require(size > 0, f"nothing was written: {probe.command}")
     (case.folder / ("probe" + suffix)).unlink()
-    if (case.folder / "page.html").exists():
-        (case.folder / "page.html").unlink()
-        command = ("report", "in.jsonl", "-o", target)
+    was_there = case.random.random() < 0.5 and case.supports(command[0], "--force")
+    if was_there:
+        case.attack += ", over another file"
+        case.write(target, OLD)
+        command += ("--force",)
     refused(case, inputs, command, target, file_size=max(1, min(room, size - 1)), piped=True)
+    case.require(not was_there or case.read(target) == OLD, f"{target} is not what it was before")
+
+
+def there_already(case, inputs, suffix, arguments):
+    """Another file stays what it is, unless --force is given. A batch appends to results alone."""
+    target = "out" + suffix
+    case.write(target, OLD)
+    command = arguments(target)
+    ran = case.run(*command, codes=(USAGE, INPUT))
+    case.require(case.read(target) == OLD, f"{target} was replaced: {ran.command}")
+    case.require(target in ran.err, f"the error does not name {target}: {ran.err[-300:]!r}")
+    if command[0] != "batch":
+        case.run(*command, "--force", codes=(OK,))
+        case.require(case.read(target) != OLD, f"{target} was not replaced by --force")
 
 
 def full_disk_of_lines(case, command, target):
@@ -213,5 +227,5 @@ def pipe(case, inputs, suffix, arguments):
     case.require(ran.code == OK or "lanky: " in ran.err, f"no error of lanky: {ran.command}: {ran.err[-300:]!r}")
 
 
-WAYS = (is_an_input, is_an_input, missing_folder, file_as_folder, folder, full_device, link_to_nowhere, link_to_itself, long_name,
+WAYS = (is_an_input, is_an_input, there_already, missing_folder, file_as_folder, folder, full_device, link_to_nowhere, link_to_itself, long_name,
         read_only_folder, full_disk, full_disk, pipe)

@@ -239,7 +239,8 @@ def attack(case):
         offer.server.files.setdefault(path, fetch_test.File(b"d41d8cd98f00b204e9800998ecf8427e\n"))
         made = fault(case.random)
         offer.server.faults[path] = [made] * case.random.choice((1, 2, 20))
-        ran = case.finish(offer.start(), LIMIT)
+        more = case.random.choice(((), (), ("--verify",), ("--connections", "1")))
+        ran = case.finish(offer.start(*more), LIMIT)
         offer.judge(ran)
         offer.server.faults.clear()
         offer.server.files = sound
