@@ -17,6 +17,7 @@ from case import ROOT, Case, Finding
 
 KINDS = ("mutations", "kills", "contestants", "server", "lines", "outputs")
 LARGEST_KEPT = 32 << 20  # bytes of a file that is kept with a finding
+STOPPED = threading.Event()  # by Ctrl-C or SIGTERM: no further case is begun, and the table is printed
 MOST_KEPT = 10  # findings of one attack; others are counted, and drawn again by the same seed
 
 
@@ -74,8 +75,10 @@ def keep(case, finding, options):
             shutil.copyfile(path, target)
     again = f"./dev attack --seed {options.seed} --only {case.kind} --case {case.number}"
     steps = "\n".join(f"  {command}" for command in case.commands)
-    (kept / "finding.txt").write_text(f"{case.attack}: {finding}\n\nAgain: {again}\nCommands, in this folder:\n{steps}\n")
-    print(f"\nFAILED {case.kind} {case.number} ({case.attack}): {finding}\n  again: {again}\n  kept: {kept}", flush=True)
+    text = f"{case.attack}: {finding}\n\nAgain: {again}\nCommands, in this folder:\n{steps}\n"
+    (kept / "finding.txt").write_text(text)
+    said = f"\nFAILED {case.kind} {case.number} ({case.attack}): {finding}\n  again: {again}\n  kept: {kept}"
+    print(said, flush=True)
 
 
 def run_kind(kind, options, seconds):
@@ -85,7 +88,7 @@ def run_kind(kind, options, seconds):
     begin = time.monotonic()
 
     def work():
-        while time.monotonic() - begin < seconds:
+        while time.monotonic() - begin < seconds and not STOPPED.is_set():
             with tally.lock:
                 number = next(numbers, None)
             if number is None:
@@ -120,13 +123,8 @@ def attack_all(options):
         kinds.remove("server")
         print("server is left out: this lanky was built without libcurl, and fetches nothing")
     shares = {kind: module(kind).SHARE for kind in kinds}
-    tallies = {}
-    deadline = time.monotonic() + options.seconds
-    for kind in shares:
-        rest = sum(share for other, share in shares.items() if other not in tallies)
-        seconds = (deadline - time.monotonic()) * shares[kind] / rest
-        tallies[kind] = run_kind(kind, options, seconds)
-    return tallies
+    return {kind: run_kind(kind, options, options.seconds * share / sum(shares.values()))
+            for kind, share in shares.items() if not STOPPED.is_set()}
 
 
 def replay(options):
@@ -139,7 +137,8 @@ def replay(options):
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev attack", description=__doc__)
     parser.add_argument("seconds", nargs="?", type=float, default=600, help="time for all kinds together (600)")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="folder of lanky and the peers")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin",
+                        help="folder of lanky and the peers")
     parser.add_argument("--seed", type=int, help="draws the cases (by default another one each time)")
     parser.add_argument("--only", action="append", choices=KINDS, help="this kind alone; may be given again")
     parser.add_argument("--case", type=int, help="one case alone, of the kind that --only names")
@@ -164,7 +163,8 @@ def main(arguments):
         return module("self_check").main()
     if not (options.bin / "lanky").exists():
         sys.exit(f"attack: no lanky in {options.bin}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: STOPPED.set())
     with tempfile.TemporaryDirectory(prefix="lanky_attack_") as options.work:
         os.chmod(options.work, 0o755)  # some cases run as another user
         print(f"seed {options.seed}, findings go to {options.findings}", flush=True)
@@ -172,6 +172,8 @@ def main(arguments):
             return replay(options)
         tallies = attack_all(options)
     print_table(tallies, options.details)
+    if STOPPED.is_set():
+        sys.exit("attack: stopped")
     return 1 if any(tally.failures() for tally in tallies.values()) else 0
 
 

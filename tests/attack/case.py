@@ -80,8 +80,8 @@ class Case:
     # Running the program.
 
     def start(self, *arguments, memory=None, file_size=None, environment=None, user=None, piped=False):
-        """The program, begun. Its output goes into files, which no child that it leaves behind keeps open, or into pipes,
-        which a limit of file size does not reach."""
+        """The program, begun. Its output goes into files, which no child that it leaves behind keeps open, or into
+        pipes, which a limit of file size does not reach."""
         command = [str(self.bin / "lanky"), *map(str, arguments)]
         shown = [f"{name}={value}" for name, value in (environment or {}).items()]
         self.commands.append(shlex.join([*shown, "lanky", *map(str, arguments)]))
@@ -90,9 +90,10 @@ class Case:
         limits += [f"--fsize={file_size}"] if file_size else []
         number = len(self.commands)
         with open(self.folder / f".out{number}", "wb") as out, open(self.folder / f".err{number}", "wb") as err:
-            streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} if piped else {"stdout": out, "stderr": err}
-            process = subprocess.Popen([*limits, *command], cwd=self.folder, stdin=subprocess.DEVNULL, **streams,
-                                       env=self.environment(environment), start_new_session=True, user=user)
+            out, err = (subprocess.PIPE, subprocess.PIPE) if piped else (out, err)
+            process = subprocess.Popen([*limits, *command], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err, env=self.environment(environment), start_new_session=True,
+                                       user=user)
         process.began = time.monotonic()
         process.number = number
         return process

@@ -1,5 +1,5 @@
-"""Contestants that crash, hang, flood, forge, change the process or compute wrongly (tests/peer/hostile_peer.cpp): they cost
-the matrix that they do it on, in time, and nobody who is wrong has a time."""
+"""Contestants that crash, hang, flood, forge, change the process or compute wrongly (tests/peer/hostile_peer.cpp):
+they cost the matrix that they do it on, in time, and nobody who is wrong has a time."""
 
 import functools
 import random
@@ -14,7 +14,8 @@ TIMEOUT = 4  # seconds that a matrix may take
 HOSTILE_ROWS = 66
 FUNCTIONS = ("setup", "run", "teardown")
 WHILE_LOADED = ("name", "version")
-ERRORS = ("nothing", "late", "half", "beyond", "before", "nan", "infinity", "slightly", "every", "zero-x", "zero-matrix")
+ERRORS = ("nothing", "late", "half", "beyond", "before", "nan", "infinity", "slightly", "every", "zero-x",
+          "zero-matrix")
 # Errors that do not make y wrong: it is the memory around y that is written to.
 BESIDE_Y = ("beyond", "before")
 STATUSES = ("ok", "wrong", "oom", "timeout", "crash")

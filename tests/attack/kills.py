@@ -1,5 +1,5 @@
-"""Signals at random moments: a batch loses at most the matrix at work and is completed by --resume, a worker's death costs
-one matrix, files are old or new but never half, and a download goes on to the right bytes."""
+"""Signals at random moments: a batch loses at most the matrix at work and is completed by --resume, a worker's death
+costs one matrix, files are old or new but never half, and a download goes on to the right bytes."""
 
 import gzip
 import os
@@ -37,7 +37,8 @@ def kill_after(case, process, seconds, number):
     if number != signal.SIGKILL:
         took = time.monotonic() - begin
         case.require(took < SECONDS_TO_END * case.patience, f"ended {took:.1f} s after signal {number}: {ran.command}")
-    case.require(ran.code in (-number, 128 + number, OK, FAILED), f"exit code {ran.code} after signal {number}: {ran.command}")
+    codes = (-number, 128 + number, OK, FAILED)
+    case.require(ran.code in codes, f"exit code {ran.code} after signal {number}: {ran.command}")
     return True
 
 

@@ -1,5 +1,5 @@
-"""Absurd lines of results: report, compare, merge, ladder and batch --resume end in time and within memory, with documented exit
-codes; they leave their inputs alone, and no name becomes markup of the page."""
+"""Absurd lines of results: report, compare, merge, ladder and batch --resume end in time and within memory, with
+documented exit codes; they leave their inputs alone, and no name becomes markup of the page."""
 
 import csv
 import functools
@@ -9,18 +9,22 @@ import json
 import re
 import threading
 
-from case import FAILED, INPUT, MIB, OK, ROOT
+from case import FAILED, INPUT, MIB, OK, ROOT, USAGE
 from results import lines_of, whole_part
 
 SHARE = 2  # of the time
 
 RESULTS = ROOT / "bench/results"
-FILES = ("h200/spmv_core.jsonl", "h200/gemm_gram.jsonl", "h200/gemm_panel.jsonl", "h200/ladder_spmv.jsonl", "h200/ladder_tsm2.jsonl",
-         "h200/ladder_gemm_gpu.jsonl", "h200/solvers.jsonl", "h200/kmeans.jsonl", "cpu/gemm.jsonl", "cpu/read_speed.jsonl")
-MARKUP = ('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "</script><script>alert(1)", "' onmouseover='alert(1)",
-          "<!-- alert(1)", "</title><b>alert(1)", "]]><svg onload=alert(1)>", "&lt;script&gt;alert(1)", "`${alert(1)}`")
-NUMBERS = (0, -1, 1, 1e308, -1e308, 5e-324, 2**31, 2**63, -(2**63), 2**64 - 1, 2**64, 10**400, float("nan"), float("inf"), 1e18, 0.1, True)
-TEXTS = ("", "x" * 100_000, "\0", "a\nb", "a\r\nb", "a|b", "a,b;\"c\"", "\u202etxt", "\ud800", "%s%n", "../../etc/passwd", "=1+1", "\t", "🂡" * 500,
+FILES = ("h200/spmv_core.jsonl", "h200/gemm_gram.jsonl", "h200/gemm_panel.jsonl", "h200/ladder_spmv.jsonl",
+         "h200/ladder_tsm2.jsonl", "h200/ladder_gemm_gpu.jsonl", "h200/solvers.jsonl", "h200/kmeans.jsonl",
+         "cpu/gemm.jsonl", "cpu/read_speed.jsonl")
+MARKUP = ('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "</script><script>alert(1)",
+          "' onmouseover='alert(1)", "<!-- alert(1)", "</title><b>alert(1)", "]]><svg onload=alert(1)>",
+          "&lt;script&gt;alert(1)", "`${alert(1)}`")
+NUMBERS = (0, -1, 1, 1e308, -1e308, 5e-324, 2**31, 2**63, -(2**63), 2**64 - 1, 2**64, 10**400, float("nan"),
+           float("inf"), 1e18, 0.1, True)
+TEXTS = ("", "x" * 100_000, "\0", "a\nb", "a\r\nb", "a|b", "a,b;\"c\"", "\u202etxt", "\ud800", "%s%n",
+         "../../etc/passwd", "=1+1", "\t", "🂡" * 500,
          "nan", "1e5", "lanky", "ok", *MARKUP)
 OTHERS = (None, [], {}, [[1]], {"a": 1}, [None], False, ["f64", 7], ["f99"])
 
@@ -42,7 +46,8 @@ def nested(depth):
 def absurd_line(random, line):
     """The text of a line, of which a field or all is absurd; what was done to it."""
     line = dict(line)
-    how = random.choice(("field", "field", "field", "fields", "missing", "kind", "names", "nested", "duplicate key", "text", "long", "pretty"))
+    how = random.choice(("field", "field", "field", "fields", "missing", "kind", "names", "nested", "duplicate key",
+                         "text", "long", "pretty"))
     keys = list(line)
     if how == "field":
         line[random.choice(keys)] = absurd(random)
@@ -62,7 +67,8 @@ def absurd_line(random, line):
         return json.dumps(line, indent=2).encode(), how
     text = json.dumps(line, separators=(",", ":")).encode()
     if how == "nested":
-        text = text[:-1] + f',{json.dumps(random.choice(("more", *keys)))}:{nested(random.choice((10, 1000, 100_000, 100_000)))}}}'.encode()
+        key, depth = random.choice(("more", *keys)), random.choice((10, 1000, 100_000, 100_000))
+        text = text[:-1] + f",{json.dumps(key)}:{nested(depth)}}}".encode()
     elif how == "duplicate key":
         text = text[:-1] + f',{json.dumps(random.choice(keys))}:{json.dumps(absurd(random))}}}'.encode()
     elif how == "long":
@@ -74,9 +80,10 @@ def absurd_line(random, line):
 
 def absurd_text(random, text):
     at = random.randrange(len(text))
-    return random.choice((text[:at], text[:at] + random.randbytes(random.randrange(1, 20)) + text[at:], text[:at] + text[at + 1 :],
-                          text[:at] + b"\xff" + text[at:], text + text, b"", b"milk", b"null", b"[1,2]", b"\"kind\"", b"{}", b"{\"kind\":7}",
-                          nested(200_000).encode(), b'{"kind":' * 50_000, text.replace(b":", b"="), b"\0" * 100, text[:at] + b"\0" + text[at:]))
+    more = random.choice((random.randbytes(random.randrange(1, 20)), b"\xff", b"\0"))
+    return random.choice((text[:at], text[:at] + text[at + 1 :], text[:at] + more + text[at:], text + text, b"",
+                          b"milk", b"null", b"[1,2]", b"\"kind\"", b"{}", b"{\"kind\":7}", nested(200_000).encode(),
+                          b'{"kind":' * 50_000, text.replace(b":", b"="), b"\0" * 100))
 
 
 def absurd_file(random, lines=None):
@@ -105,9 +112,10 @@ def absurd_file(random, lines=None):
 
 def matrix_line(random, like):
     """A final line of a batch."""
-    return {"kind": "matrix", "case": like.get("case", "m"), "class": "real", "source": "m.mtx", "content": "xxh3:0", "m": 3, "n": 3,
-            "nnz": 4, "rows": {"empty": 0, "short": 3, "medium": 0, "long": 0}, "max_row": 2, "dtypes": ["f64"],
-            "stamp": {"bytes": 81, "modified_ns": 1}, "status": random.choice(("ok", "crash", "oom", "timeout", "unreadable")),
+    status = random.choice(("ok", "crash", "oom", "timeout", "unreadable"))
+    return {"kind": "matrix", "case": like.get("case", "m"), "class": "real", "source": "m.mtx", "content": "xxh3:0",
+            "m": 3, "n": 3, "nnz": 4, "rows": {"empty": 0, "short": 3, "medium": 0, "long": 0}, "max_row": 2,
+            "dtypes": ["f64"], "stamp": {"bytes": 81, "modified_ns": 1}, "status": status,
             "reason": random.choice(("", "why", MARKUP[0])), "seconds": 0.1, "read_seconds": 0.01, "memory_bytes": 1}
 
 
@@ -133,7 +141,8 @@ def run(case, *arguments, codes):
 
 def report(case):
     files = ("a.jsonl", "b.jsonl") if case.random.random() < 0.5 else ("a.jsonl",)
-    ran = run(case, "report", *files, "-o", "page.html", "--csv", "table.csv", "--markdown", "table.md", codes=(OK, INPUT))
+    outputs = ("-o", "page.html", "--csv", "table.csv", "--markdown", "table.md")
+    ran = run(case, "report", *files, *outputs, codes=(OK, INPUT))
     if ran.code == OK:
         judge_page(case, case.read("page.html").decode(errors="replace"))
         judge_csv(case, case.read("table.csv").decode(errors="replace"))
@@ -228,8 +237,8 @@ def merge(case):
 
 
 def ladder(case):
-    ran = run(case, "ladder", *case.random.choice(((), ("spmv",), ("tsm2",))), "--from", "a.jsonl", "--plot", "plot.svg",
-              codes=(OK, FAILED, INPUT, 2))
+    name = case.random.choice(((), ("spmv",), ("tsm2",)))
+    ran = run(case, "ladder", *name, "--from", "a.jsonl", "--plot", "plot.svg", codes=(OK, FAILED, USAGE, INPUT))
     if case.exists("plot.svg"):
         judge_page(case, case.read("plot.svg").decode(errors="replace"))
     case.require(ran.code != OK or case.exists("plot.svg"), "no drawing, and exit code 0")
@@ -250,7 +259,8 @@ def own_lines(case):
 
 
 def resume(case):
-    """Results of others are refused and stay as they are. To ours a line is added, and only half a last line is taken away."""
+    """Results of others are refused and stay as they are. To ours a line is added, and only half a last line is taken
+    away."""
     before = case.read("a.jsonl")
     ran = run(case, *BATCH, "a.jsonl", "stencil5:5", codes=(OK, INPUT))
     if ran.code == INPUT:

@@ -11,8 +11,9 @@ from case import BROKEN, INPUT, MIB, OK, ROOT
 
 SHARE = 3  # of the time
 
-NUMBERS = [b"0", b"-1", b"1", b"2147483647", b"2147483648", b"4294967296", b"9223372036854775807", b"-9223372036854775808",
-           b"18446744073709551616", b"1e308", b"1e999", b"-1e-999", b"nan", b"inf", b"1.5", b"0x10", b"1d5", b"+7", b"1,5",
+NUMBERS = [b"0", b"-1", b"1", b"2147483647", b"2147483648", b"4294967296", b"9223372036854775807",
+           b"-9223372036854775808", b"18446744073709551616", b"1e308", b"1e999", b"-1e-999", b"nan", b"inf", b"1.5",
+           b"0x10", b"1d5", b"+7", b"1,5",
            b"%", b"\xef\xbb\xbf", b"\r\n", b"\0", b"\n", b" ", b"99999999", b"100000000000"]
 MATRICES = ("arc130", "minnesota", "orsirr_1", "rajat01", "uk", "west0479")
 
@@ -174,7 +175,8 @@ def convert(case, source, target, codes=(OK, INPUT, BROKEN), **limits):
     """A file may promise more rows than memory holds: that alone may end as want of memory."""
     ran = case.run("convert", source, target, codes=codes, memory=1024 * MIB, file_size=256 * MIB, **limits)
     if ran.code == BROKEN:
-        case.require("memory" in ran.err or "bytes, but this machine has" in ran.err, f"exit code {BROKEN} for another reason than memory: {ran.command}: {ran.err}")
+        is_memory = "memory" in ran.err or "bytes, but this machine has" in ran.err
+        case.require(is_memory, f"exit code {BROKEN} for another reason than memory: {ran.command}: {ran.err}")
     return ran
 
 
@@ -196,7 +198,7 @@ def round_trip(case, out):
     convert(case, "c.lanky", "d.mtx", codes=(OK,))
     convert(case, "c.lanky", "e.lanky", codes=(OK,))
     case.require(case.read("d.mtx") == case.read(text), f"{text} is another after a trip through the binary cache")
-    case.require(case.read("e.lanky") == case.read("c.lanky"), "the binary cache is another after a trip through itself")
+    case.require(case.read("e.lanky") == case.read("c.lanky"), "the cache is another after a trip through itself")
 
 
 def cut_while_it_is_read(case):

@@ -1,5 +1,5 @@
-"""Outputs that cannot be written, or that are inputs: one error that names the file, inputs as they were, and no half file, on
-full disks, in folders that are not there or not ours, on devices, pipes and folders."""
+"""Outputs that cannot be written, or that are inputs: one error that names the file, inputs as they were, and no half
+file, on full disks, in folders that are not there or not ours, on devices, pipes and folders."""
 
 import os
 import threading
@@ -42,7 +42,8 @@ def plot(case):
 
 def batch(case):
     case.write("in.mtx", matrix_file(20))
-    return ("in.mtx",), ".jsonl", lambda target: ("batch", "--device", "cpu", "--quick", "--no-vendor", "in.mtx", "--json", target)
+    begin = ("batch", "--device", "cpu", "--quick", "--no-vendor", "in.mtx", "--json")
+    return ("in.mtx",), ".jsonl", lambda target: (*begin, target)
 
 
 def attack(case):
@@ -83,10 +84,12 @@ def is_an_input(case, inputs, suffix, arguments):
     """By its name, another spelling of it, a hard link or a symbolic one."""
     one = case.random.choice(inputs)
     ending = os.path.splitext(one)[1] if arguments(one)[0] in ("convert", "batch") else suffix
-    how = case.random.choice(("name", "./name", "folder/../name", "absolute", "hard link", "symbolic link", "link to a link"))
+    spellings = {"name": one, "./name": "./" + one, "folder/../name": "folder/../" + one,
+                 "absolute": str(case.folder / one)}
+    how = case.random.choice((*spellings, "hard link", "symbolic link", "link to a link"))
     case.attack += f": {how}"
     (case.folder / "folder").mkdir()
-    target = {"name": one, "./name": "./" + one, "folder/../name": "folder/../" + one, "absolute": str(case.folder / one)}.get(how)
+    target = spellings.get(how)
     if target is None:
         target = "link" + ending
         if how == "hard link":
@@ -227,5 +230,5 @@ def pipe(case, inputs, suffix, arguments):
     case.require(ran.code == OK or "lanky: " in ran.err, f"no error of lanky: {ran.command}: {ran.err[-300:]!r}")
 
 
-WAYS = (is_an_input, is_an_input, there_already, missing_folder, file_as_folder, folder, full_device, link_to_nowhere, link_to_itself, long_name,
-        read_only_folder, full_disk, full_disk, pipe)
+WAYS = (is_an_input, is_an_input, there_already, missing_folder, file_as_folder, folder, full_device, link_to_nowhere,
+        link_to_itself, long_name, read_only_folder, full_disk, full_disk, pipe)

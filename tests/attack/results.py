@@ -1,5 +1,5 @@
-"""What a file of results must be after whatever happened to the batch that wrote it: whole lines of JSON, each matrix ended
-once, and what stood there before still there."""
+"""What a file of results must be after whatever happened to the batch that wrote it: whole lines of JSON, each matrix
+ended once, and what stood there before still there."""
 
 import json
 

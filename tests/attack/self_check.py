@@ -1,5 +1,5 @@
-"""Attacks programs that are broken on purpose in place of lanky: each kind of attack must count every way of being broken,
-so that a table without failures means something. `attack.py --self-check` runs it."""
+"""Attacks programs that are broken on purpose in place of lanky: each kind of attack must count every way of being
+broken, so that a table without failures means something. `attack.py --self-check` runs it."""
 
 import contextlib
 import io
@@ -46,8 +46,8 @@ class EachKindCountsWhatIsBroken(unittest.TestCase):
             program.parent.mkdir()
             program.write_text(PROGRAM.format(python=sys.executable, deed=deed))
             program.chmod(0o755)
-            options = attack.parse(["60", "--bin", str(program.parent), "--seed", "1", "--cases", str(CASES), "--jobs", "3", "--patience", "0.03",
-                                    "--findings", folder + "/findings", "--only", kind])
+            options = attack.parse(["60", "--bin", str(program.parent), "--seed", "1", "--cases", str(CASES), "--jobs",
+                                    "3", "--patience", "0.03", "--findings", folder + "/findings", "--only", kind])
             options.work = folder + "/work"
             said = io.StringIO()
             with contextlib.redirect_stdout(said):

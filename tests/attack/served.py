@@ -1,5 +1,5 @@
-"""A server with a few archives of the collection, and `lanky fetch` on it: what is in the cache must be the archives' own
-bytes or nothing. The server is that of tests/fetch_test.py."""
+"""A server with a few archives of the collection, and `lanky fetch` on it: what is in the cache must be the archives'
+own bytes or nothing. The server is that of tests/fetch_test.py."""
 
 import gzip
 import sys
@@ -22,7 +22,8 @@ fetch_test = load_fetch_test()
 
 NAMES = ("HB/1138_bus", "HB/bcsstk13", "HB/west0479")
 INDEX = "/files/ssstats.csv"
-LARGEST_CACHE = 80 * MIB  # of each archive: a part may grow as far as its matrix could need, 64 MiB and some
+# Bytes of each archive: a part may grow as far as its matrix could need, which is 64 MiB and some.
+LARGEST_CACHE = 80 * MIB
 
 
 class Offer:
@@ -61,8 +62,9 @@ class Offer:
         return fetch_test.slow(pause)
 
     def start(self, *more):
-        return self.case.start("fetch", "--cache", "cache", "--mirror", self.server.url, "--pause", "0.01", "--retries", "2",
-                               "--timeout", "2", *more, *self.contents, memory=2048 * MIB)
+        patience = ("--pause", "0.01", "--retries", "2", "--timeout", "2")
+        return self.case.start("fetch", "--cache", "cache", "--mirror", self.server.url, *patience, *more,
+                               *self.contents, memory=2048 * MIB)
 
     def cached(self, name):
         return f"cache/suitesparse/{name}.tar.gz"

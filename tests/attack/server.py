@@ -1,5 +1,5 @@
-"""A server that sends too much, too little, too slowly, or what is no HTTP: `lanky fetch` ends in time with the right bytes or
-a clean error, never counts a wrong archive as there, and goes on once the server is sound."""
+"""A server that sends too much, too little, too slowly, or what is no HTTP: `lanky fetch` ends in time with the right
+bytes or a clean error, never counts a wrong archive as there, and goes on once the server is sound."""
 
 import random as random_module
 import socket
@@ -19,6 +19,12 @@ def raw(handler, data):
     handler.wfile.write(data)
     handler.close_connection = True
     return True
+
+
+def answer(handler, content, *headers, status=b"200 OK"):
+    """An answer of these headers and this content, whose length is told."""
+    head = (b"HTTP/1.1 " + status, *headers, b"Content-Length: " + str(len(content)).encode())
+    return raw(handler, b"\r\n".join(head) + b"\r\n\r\n" + content)
 
 
 def file_of(handler):
@@ -61,7 +67,8 @@ def wrong_length(random):
 
 
 def endless(random):
-    piece = random.choice((b"\0" * 65536, random.randbytes(65536), b"\n" * 65536, b"d41d8cd98f00b204e9800998ecf8427e " * 2000))
+    piece = random.choice((b"\0" * 65536, random.randbytes(65536), b"\n" * 65536,
+                           b"d41d8cd98f00b204e9800998ecf8427e " * 2000))
     chunked = random.random() < 0.5
 
     def fault(handler):
@@ -74,7 +81,8 @@ def endless(random):
 
 
 def endless_headers(random):
-    line = random.choice((b"X-Header: " + b"x" * 60000 + b"\r\n", b"X: y\r\n" * 1000, b"ETag: \"" + b"e" * 90000 + b"\"\r\n"))
+    line = random.choice((b"X-Header: " + b"x" * 60000 + b"\r\n", b"X: y\r\n" * 1000,
+                          b'ETag: "' + b"e" * 90000 + b'"\r\n'))
 
     def fault(handler):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
@@ -87,17 +95,13 @@ def endless_headers(random):
 def huge_headers(random):
     size = random.choice((5000, 100_000, 300_000))
 
-    def fault(handler):
-        content = file_of(handler).content
-        return raw(handler, b"HTTP/1.1 200 OK\r\nETag: \"" + b"e" * size + b"\"\r\nContent-Length: "
-                   + str(len(content)).encode() + b"\r\n\r\n" + content)
-
-    return fault
+    return lambda handler: answer(handler, file_of(handler).content, b'ETag: "' + b"e" * size + b'"')
 
 
 def garbage_status(random):
-    line = random.choice((b"HTTP/1.1 999 OK", b"HTTP/9.9 200 OK", b"HTTP/1.1 -5", b"HTTP/1.1", b"", b"\0\0\0", b"GET / HTTP/1.1",
-                          b"HTTP/1.1 200", b"HTTP/1.1 99999999999999999999 OK", b"HTTP/1.1 204 No Content",
+    line = random.choice((b"HTTP/1.1 999 OK", b"HTTP/9.9 200 OK", b"HTTP/1.1 -5", b"HTTP/1.1", b"", b"\0\0\0",
+                          b"GET / HTTP/1.1", b"HTTP/1.1 200", b"HTTP/1.1 99999999999999999999 OK",
+                          b"HTTP/1.1 204 No Content",
                           b"HTTP/1.1 304 Not Modified", b"HTTP/1.1 101 Switching Protocols", b"ICY 200 OK"))
     return lambda handler: raw(handler, line + b"\r\nContent-Length: 5\r\n\r\nhello")
 
@@ -125,12 +129,7 @@ def encoded(random):
     """A Content-Encoding that nobody asked for."""
     name = random.choice((b"gzip", b"br", b"deflate", b"identity, gzip"))
 
-    def fault(handler):
-        content = file_of(handler).content
-        return raw(handler, b"HTTP/1.1 200 OK\r\nContent-Encoding: " + name + b"\r\nContent-Length: "
-                   + str(len(content)).encode() + b"\r\n\r\n" + content)
-
-    return fault
+    return lambda handler: answer(handler, file_of(handler).content, b"Content-Encoding: " + name)
 
 
 def trailing(random):
@@ -146,7 +145,7 @@ def damaged(random):
         data = bytearray(file_of(handler).content)
         for _ in range(draws.choice((1, 3, 50))):
             data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
-        return raw(handler, b"HTTP/1.1 200 OK\r\nContent-Length: " + str(len(data)).encode() + b"\r\n\r\n" + bytes(data))
+        return answer(handler, bytes(data))
 
     return fault
 
@@ -166,24 +165,24 @@ def changed_etag(random):
 
 def wrong_range(random):
     """206 with a range that was not asked for."""
-    text = random.choice((b"bytes 0-0/1", b"bytes 5-1/10", b"bytes */7", b"bytes 0-99999999999999999999/*", b"bytes x-y/z", b"lines 1-2/3",
-                          b"bytes -5--1/10", b""))
+    text = random.choice((b"bytes 0-0/1", b"bytes 5-1/10", b"bytes */7", b"bytes 0-99999999999999999999/*",
+                          b"bytes x-y/z", b"lines 1-2/3", b"bytes -5--1/10", b""))
     first_fails = random.random() < 0.5
 
     def fault(handler):
         if first_fails and not handler.headers.get("Range"):
             return fetch_test.cut(100)(handler)
-        content = file_of(handler).content
-        return raw(handler, b"HTTP/1.1 206 Partial Content\r\nETag: \"a\"\r\nContent-Range: " + text + b"\r\nContent-Length: "
-                   + str(len(content)).encode() + b"\r\n\r\n" + content)
+        return answer(handler, file_of(handler).content, b'ETag: "a"', b"Content-Range: " + text,
+                      status=b"206 Partial Content")
 
     return fault
 
 
 def redirected(random):
     """To itself, to nowhere, to other protocols."""
-    target = random.choice((None, None, "/nowhere", "file:///etc/passwd", "http://127.0.0.1:1/", "gopher://127.0.0.1:1/", "http://",
-                            "//", "/" + "a" * 100_000, "ftp://127.0.0.1:1/x", "\x01\x02"))
+    target = random.choice((None, None, "/nowhere", "file:///etc/passwd", "http://127.0.0.1:1/",
+                            "gopher://127.0.0.1:1/", "http://", "//", "/" + "a" * 100_000, "ftp://127.0.0.1:1/x",
+                            "\x01\x02"))
     code = random.choice((301, 302, 303, 307, 308))
     return lambda handler: fetch_test.status(code, Location=target or handler.path)(handler)
 
@@ -224,8 +223,8 @@ def silent(random):
     return fault
 
 
-FAULTS = (truncated, wrong_length, endless, endless_headers, huge_headers, garbage_status, endless_continues, noise, broken_chunks,
-          encoded, trailing, damaged, changed_etag, wrong_range, redirected, refused, slow_drip, silent)
+FAULTS = (truncated, wrong_length, endless, endless_headers, huge_headers, garbage_status, endless_continues, noise,
+          broken_chunks, encoded, trailing, damaged, changed_etag, wrong_range, redirected, refused, slow_drip, silent)
 
 
 def attack(case):
