@@ -157,14 +157,21 @@ def parse(arguments):
     return options
 
 
+def catch_signals():
+    """The first ones end the attack. A signal that is ignored here (nohup) would be ignored by all that is started, too;
+    one that is caught is not."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        is_ignored = number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
+        signal.signal(number, (lambda *_: None) if is_ignored else (lambda *_: STOPPED.set()))
+
+
 def main(arguments):
     options = parse(arguments)
+    catch_signals()
     if options.self_check:
         return module("self_check").main()
     if not (options.bin / "lanky").exists():
         sys.exit(f"attack: no lanky in {options.bin}")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: STOPPED.set())
     with tempfile.TemporaryDirectory(prefix="lanky_attack_") as options.work:
         os.chmod(options.work, 0o755)  # some cases run as another user
         print(f"seed {options.seed}, findings go to {options.findings}", flush=True)

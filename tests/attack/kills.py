@@ -5,9 +5,10 @@ import gzip
 import os
 import signal
 import struct
+import subprocess
 import time
 
-from case import FAILED, INPUT, MIB, OK, ROOT
+from case import BROKEN, FAILED, INPUT, MIB, OK, ROOT
 from results import lines_of, matrix_file, status_by_source, whole_part
 from served import Offer
 
@@ -26,12 +27,15 @@ def attack(case):
 
 
 def kill_after(case, process, seconds, number):
-    """Sends the signal. The program must end soon, by it or as it would have ended anyway."""
+    """Sends the signal, unless the program has ended before: then it must have ended well, and False is returned. It must
+    end soon, by the signal or as it would have ended anyway."""
     try:
         process.wait(seconds)
-        return False
-    except Exception:  # subprocess.TimeoutExpired: it is at work
+    except subprocess.TimeoutExpired:
         process.send_signal(number)
+    else:
+        case.judge(case.finish(process, 20), (OK,))
+        return False
     begin = time.monotonic()
     ran = case.finish(process, 20)
     if number != signal.SIGKILL:
@@ -85,8 +89,8 @@ def worker(case):
             os.kill(child, number)
     ran = case.finish(process, 30)
     # Before the first matrix there is only the worker that tells of the machine, whose end is an error.
-    case.judge(ran, (OK, FAILED, 5))
-    if ran.code != 5:
+    case.judge(ran, (OK, FAILED, BROKEN))
+    if ran.code != BROKEN:
         ended = status_by_source(case, lines_of(case, "results.jsonl"))
         lost = [source for source in sources if ended.get(source) != "ok"]
         case.require(len(lost) == (ran.code == FAILED) and all(ended[source] == "crash" for source in lost),
