@@ -1,23 +1,43 @@
 // A contestant that does all that befalls a batch, by the number of rows of the matrix it is given.
-#include <fcntl.h>
 #include <lanky/peer.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
-#include <vector>
+
+#include "deeds.hpp"
 
 namespace {
 
-/// Into every descriptor that is open, the standard ones aside.
-void write_everywhere(const std::string& text) {
-  for (int descriptor = 3; descriptor < 64; ++descriptor) {
-    const ssize_t ignored = write(descriptor, text.data(), text.size());
-    static_cast<void>(ignored);
+/// "" where the rows ask for nothing.
+std::string deed_of(std::int64_t rows) {
+  switch (rows) {
+    case 11:
+      return "segv";
+    case 12:
+      return "hang";
+    case 13:
+      return "hoard";
+    case 14:
+      return "exit7";
+    case 17:
+      return "garbage";
+    case 18:
+      return "list";
+    case 19:
+      return "flood";
+    case 20:
+      return "child";  // which keeps the pipe open
+    case 21:
+      return "flooding-child";
+    case 22:
+      return "forge";
+    case 23:
+      return "close";
+    case 24:
+      return "stop";
+    default:
+      return "";
   }
 }
 
@@ -35,55 +55,10 @@ const char* lanky_peer_version() {
 }
 
 int lanky_peer_setup(const lanky_peer_matrix* matrix, void** plan, lanky_peer_report* report) {
-  switch (matrix->rows) {
-    case 11:
-      std::raise(SIGSEGV);
-      break;
-    case 12:
-      std::this_thread::sleep_for(std::chrono::hours(1));
-      break;
-    case 13: {
-      std::vector<std::vector<char>> hoard;
-      while (true)
-        hoard.emplace_back(std::size_t{8} << 20, 'x');
-    }
-    case 14:
-      std::_Exit(7);
-    case 17:
-      write_everywhere("garbage\n");
-      break;
-    case 18:
-      write_everywhere("[1,2]\n");
-      break;
-    case 19:
-      while (true)
-        write_everywhere(std::string(1 << 16, 'x'));
-    case 20:
-      if (fork() == 0) pause();  // and keeps the pipe open
-      break;
-    case 21:
-      if (fork() == 0) {
-        while (true)
-          write_everywhere("x");
-      }
-      break;
-    case 22:
-      write_everywhere(R"({"reply":"done","status":0,"reason":"","clock_mhz":0})"
-                       "\n");
-      break;
-    case 23:
-      for (int descriptor = 3; descriptor < 64; ++descriptor)
-        close(descriptor);
-      pause();
-      break;
-    case 24:
-      std::raise(SIGSTOP);
-      break;
-    case 15:
-      std::strcpy(report->message, "not today");
-      return LANKY_PEER_FAILED;
-    default:
-      break;
+  lanky::testing::do_deed(deed_of(matrix->rows));
+  if (matrix->rows == 15) {
+    std::strcpy(report->message, "not today");
+    return LANKY_PEER_FAILED;
   }
   *plan = std::malloc(1);
   return LANKY_PEER_OK;
