@@ -11,6 +11,7 @@
 #include "bench/full_grid.hpp"
 #include "bench/record.hpp"
 #include "bench/scattered_grid.hpp"
+#include "core/json_line.hpp"
 
 namespace lanky::bench {
 
@@ -178,6 +179,9 @@ Layout parse_layout(std::string_view text) {
 }
 
 std::vector<GemmCase> parse_grid(std::string_view json, const std::string& source) {
+  if (json_depth(json) > kDeepestJson)
+    throw Error(ErrorCode::parse, source + ": not a grid: it nests " +
+                                      std::to_string(json_depth(json)) + " brackets deep");
   Json grid;
   try {
     grid = Json::parse(json);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "bench/gemm_case.hpp"
+#include "bench/json_line.hpp"
 #include "bench/record.hpp"
 
 namespace lanky::bench {
@@ -91,7 +92,7 @@ bool holds_records(int descriptor, off_t size) {
   bool whole = false;
   const std::string first = first_line(descriptor, size, whole);
   if (first.empty()) return true;
-  return is_record(Json::parse(first, nullptr, false)) || (!whole && first.starts_with(kBeginning));
+  return is_record(parse_line(first)) || (!whole && first.starts_with(kBeginning));
 }
 
 std::string gemm_key(const Json& line) {
@@ -103,7 +104,7 @@ std::string gemm_key(const Json& line) {
 }
 
 /// The text of a field, "" where there is none. Error(parse) where it is no text.
-std::string text_of(const Json& line, const char* field) {
+std::string required_text(const Json& line, const char* field) {
   const auto found = line.find(field);
   if (found == line.end()) return "";
   if (found->is_string()) return found->get<std::string>();
@@ -120,8 +121,8 @@ std::int64_t integer_of(const Json& line, const char* field) {
 
 /// What a line of our configuration says to be done; empty where it says nothing of the kind.
 std::vector<std::string> done_keys(const Json& line) {
-  const std::string kind = text_of(line, "kind");
-  if (kind == "gemm" && text_of(line, "contestant") == "lanky") return {gemm_key(line)};
+  const std::string kind = required_text(line, "kind");
+  if (kind == "gemm" && required_text(line, "contestant") == "lanky") return {gemm_key(line)};
   std::vector<std::string> keys;
   if (kind != "matrix" || !line.contains("dtypes")) return keys;
   if (!line["dtypes"].is_array())
@@ -129,13 +130,13 @@ std::vector<std::string> done_keys(const Json& line) {
   for (const Json& dtype : line["dtypes"]) {
     if (!dtype.is_string())
       throw Error(ErrorCode::parse, "dtypes has " + dtype.dump() + ", no type");
-    keys.push_back(done_key(text_of(line, "content"), parse_dtype(dtype.get<std::string>())));
+    keys.push_back(done_key(required_text(line, "content"), parse_dtype(dtype.get<std::string>())));
   }
   return keys;
 }
 
 bool ended_well(const Json& line) {
-  const std::string status = text_of(line, "status");
+  const std::string status = required_text(line, "status");
   return status == "ok" || status == "unsupported" || status == "skipped";
 }
 
@@ -145,9 +146,9 @@ class History {
   explicit History(const std::string& config) : config_(config) {}
 
   void take(const std::string& text) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = parse_line(text);
     if (!line.is_object()) throw Error(ErrorCode::parse, "is no JSON object");
-    if (text_of(line, "kind") == "env") take_environment(line);
+    if (required_text(line, "kind") == "env") take_environment(line);
     if (line.contains("stamp")) take_stamp(line);
     if (!ours_) return;
     const std::vector<std::string> keys = done_keys(line);
@@ -166,7 +167,7 @@ class History {
 
  private:
   void take_environment(const Json& line) {
-    ours_ = text_of(line, "config") == config_;
+    ours_ = required_text(line, "config") == config_;
     if (!ours_ || !line.contains("seed")) return;
     if (!line["seed"].is_number_unsigned())
       throw Error(ErrorCode::parse, "seed is " + line["seed"].dump() + ", no natural number");
@@ -177,8 +178,8 @@ class History {
     const Json& stamp = line["stamp"];
     if (!stamp.is_object()) throw Error(ErrorCode::parse, "stamp is " + stamp.dump());
     const FileStamp known{integer_of(stamp, "bytes"), integer_of(stamp, "modified_ns")};
-    const std::string content = text_of(line, "content");
-    if (!content.empty()) earlier.contents[text_of(line, "source")] = {known, content};
+    const std::string content = required_text(line, "content");
+    if (!content.empty()) earlier.contents[required_text(line, "source")] = {known, content};
   }
 
   const std::string& config_;

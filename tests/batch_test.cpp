@@ -287,6 +287,19 @@ TEST_F(Batch, AWorkerEndsWithItsBatch) {
   EXPECT_FALSE(a_worker_is_left());
 }
 
+TEST_F(Batch, WhatAContestantForksEndsWithTheWorker) {
+  const std::string arguments = "--no-vendor " + matrix("rows66.mtx", 66) + peer("hostile_peer");
+  const Ran own_session = batch(arguments, "LANKY_HOSTILE='setup session-child' timeout 60");
+  EXPECT_EQ(own_session.exit_code, 0) << own_session.err;
+  EXPECT_FALSE(a_worker_is_left()) << "it has the command line of the worker that it is a copy of";
+  std::filesystem::remove(json());
+  const Ran killed = batch(arguments, "LANKY_HOSTILE='setup child-and-hang' timeout -s KILL 2");
+  EXPECT_EQ(killed.exit_code, 128 + SIGKILL) << killed.err;
+  for (int tenths = 0; tenths < 20 && a_worker_is_left(); ++tenths)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(a_worker_is_left());
+}
+
 TEST_F(Batch, AFileMayHaveAnyName) {
   const std::string file = matrix("\xff 'quoted\" .mtx");
   std::filesystem::create_directory(folder_ / "below");

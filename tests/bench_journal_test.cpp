@@ -181,14 +181,14 @@ TEST_F(JournalTest, NamesEachLineThatItPassesOver) {
                        << "\n"
                        << R"({"kind":"matrix","content":"y","dtypes":["f64"],"status":"ok"})"
                        << "\n"
+                       << R"({"kind":)" << std::string(100'000, '[') << std::string(100'000, ']')
+                       << "}\n"
                        << R"({"kind":"matr)";
   const EarlierRuns earlier = earlier_runs(path_, "1");
   EXPECT_EQ(earlier.cases, std::set<std::string>{done_key("y", DType::f64)});
-  const std::vector<std::pair<int, std::string>> expected = {{2, "is no JSON object"},
-                                                             {3, "kind is 5"},
-                                                             {5, "f65"},
-                                                             {6, "dtypes is 7"},
-                                                             {7, "bytes is \"a\""}};
+  const std::vector<std::pair<int, std::string>> expected = {
+      {2, "is no JSON object"}, {3, "kind is 5"},      {5, "f65"},
+      {6, "dtypes is 7"},       {7, "bytes is \"a\""}, {9, "is no JSON object"}};
   ASSERT_EQ(earlier.notes.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto& [line, reason] = expected[i];

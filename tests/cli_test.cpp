@@ -103,6 +103,24 @@ TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {
   EXPECT_EQ(lanky("ladder tsm2 --from " + json() + " --plot -").exit_code, 3);
 }
 
+TEST_F(Cli, LinesOfALadderThatAreNoneAreNamedAndLeftOut) {
+  const std::string fields =
+      R"({"kind":"ladder","ladder":"tsm2","case":"c","dtype":"f64","contestant":"tsm2","rung":"v0",)"
+      R"("idea":"i","status":"ok","m":8,"n":2,"flops":32,"floor_us":1,"gflops":)";
+  const std::string deep(100'000, '[');
+  const std::string file = write(
+      "ladder.jsonl", "[1]\n{\"kind\":7}\n{\"kind\":\"ladder\"}\n" + fields + "1e308}\n" + fields +
+                          "2}\n{\"kind\":" + deep + std::string(100'000, ']') + "}\nnull\n");
+  const Ran ran = lanky("ladder --from " + file + " --plot -");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("tsm2, c, f64"), std::string::npos) << ran.out;
+  for (const char* note :
+       {":1: is no JSON object, and is left out", ":3: has no text \"ladder\"",
+        ":4: gflops is 1e+308, which cannot be", ":6: is no JSON object", ":7: is no JSON object"})
+    EXPECT_NE(ran.err.find(file + note), std::string::npos) << note << "\n" << ran.err;
+  EXPECT_EQ(ran.err.find("json.exception"), std::string::npos) << ran.err;
+}
+
 TEST_F(Cli, UsageErrorsExitWithTwo) {
   for (const char* arguments : {"",
                                 "frobnicate",

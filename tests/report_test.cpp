@@ -113,6 +113,16 @@ TEST_F(Report, FiguresThatCannotBeAreNamedAndLeftOut) {
   EXPECT_TRUE(contains(results.notes[3], "1 more line")) << results.notes[3];
 }
 
+TEST_F(Report, NestingWithoutEndIsNoRecord) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const Results results = read(env_line() + spmv_line("a", "lanky", "auto", 2, ",\"nnz\":" + deep) +
+                               spmv_line("b", "lanky", "auto", 2, R"(,"note":"[[[[{{")"));
+  ASSERT_EQ(results.cases.size(), 1U);
+  EXPECT_EQ(results.cases[0].name, "b");
+  ASSERT_EQ(results.notes.size(), 1U);
+  EXPECT_TRUE(contains(results.notes[0], "results.jsonl:2: ")) << results.notes[0];
+}
+
 TEST_F(Report, AbsurdFiguresEndInAPage) {
   std::string lines = env_line();
   for (const char* absurd : {"1e308", "1e300", "5e-324", "1e-300", "-1e308", "1e999", "0"}) {

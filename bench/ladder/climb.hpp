@@ -55,6 +55,10 @@ std::vector<nlohmann::ordered_json> climb_spmv(bench::Session& session, bench::S
 /// Lines of one case as a table for people.
 std::string table(std::span<const nlohmann::ordered_json> lines);
 
+/// The fields of a line that plot() draws, from a file that anybody may have written. Error(parse)
+/// where one is missing, or is no text or no number that can be.
+nlohmann::ordered_json drawn_fields(const nlohmann::ordered_json& line);
+
 /// Lines of any number of cases as an SVG image: a panel a case, a bar a rung, the peak as a line.
 std::string plot(std::span<const nlohmann::ordered_json> lines);
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "bench/json_line.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/report/markup.hpp"
 #include "bench/report/number_text.hpp"
@@ -64,7 +66,7 @@ double gflops_of(const Json& line) {
 /// GFLOP/s that neither memory nor the first rung's arithmetic allows to exceed.
 double limit_of(const Json& line) {
   double limit = line["peak_gflops"].is_number() ? line["peak_gflops"].get<double>() : 0;
-  if (line["floor_us"].is_number()) {
+  if (line["floor_us"].is_number() && line["flops"].is_number()) {
     const double by_floor = line["flops"].get<double>() / line["floor_us"].get<double>() * 1e-3;
     limit = limit > 0 ? std::min(limit, by_floor) : by_floor;
   }
@@ -118,6 +120,29 @@ std::string panel(const Lines& lines, double left, double top) {
 }
 
 }  // namespace
+
+Json drawn_fields(const Json& line) {
+  constexpr double kLeast = 1e-18;  // GFLOP/s, microseconds, operations or rows: wide margins
+  constexpr double kMost = 1e18;
+  Json drawn = {{"kind", "ladder"}, {"block", bench::text_of(line, "block")}};
+  for (const char* field : {"ladder", "case", "dtype", "contestant", "rung", "idea", "status"}) {
+    drawn[field] = bench::text_of(line, field);
+    if (drawn[field] == "")
+      throw Error(ErrorCode::parse, concat("has no text \"", field, "\", as lines of a ladder do"));
+  }
+  for (const char* field : {"m", "n", "flops", "floor_us", "gflops", "peak_gflops"}) {
+    const auto found = line.find(field);
+    drawn[field] = found == line.end() ? Json(nullptr) : *found;
+    if (drawn[field].is_null()) continue;
+    const double value = found->is_number() ? found->get<double>() : -1;
+    if (!(value >= kLeast && value <= kMost))
+      throw Error(ErrorCode::parse,
+                  concat(field, " is ",
+                         found->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40),
+                         ", which cannot be"));
+  }
+  return drawn;
+}
 
 std::string plot(std::span<const Json> lines) {
   const std::vector<Lines> cases = by_case(lines);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "bench/report/number_text.hpp"
+#include "core/json_line.hpp"
 #include "core/text.hpp"
 
 namespace lanky::report {
@@ -288,7 +289,7 @@ class Reader {
 
   /// "" where the line was taken, else why not.
   std::string take(const std::string& text, bool whole) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = parse_json_line<Json>(text);
     if (line.is_discarded()) {
       return whole ? "no JSON, passed over"
                    : "half a line at the end, passed over: what wrote it was ended";

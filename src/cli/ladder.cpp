@@ -10,6 +10,7 @@
 
 #include "bench/environment.hpp"
 #include "bench/journal.hpp"
+#include "bench/json_line.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/ladder/profile.hpp"
 #include "bench/record.hpp"
@@ -85,8 +86,7 @@ int print_ladders() {
 
 /// Of the ladder and the sizes asked for, if any are.
 bool is_wanted(const Json& line, const LadderOptions& options) {
-  if (line.value("kind", "") != "ladder") return false;
-  if (!options.ladder.empty() && line["ladder"] != options.ladder) return false;
+  if (!options.ladder.empty() && bench::text_of(line, "ladder") != options.ladder) return false;
   for (const auto& [field, sizes] : {std::pair{"m", &options.m}, {"n", &options.n}}) {
     if (!sizes->empty() && std::find(sizes->begin(), sizes->end(), line[field]) == sizes->end())
       return false;
@@ -94,18 +94,24 @@ bool is_wanted(const Json& line, const LadderOptions& options) {
   return true;
 }
 
-/// The lines that an earlier run has written.
+/// The lines of ladders that an earlier run has written. A line that is none is named and left out.
 std::vector<Json> read_lines(const LadderOptions& options) {
   std::ifstream file(options.from);
   if (!file) throw Error(ErrorCode::io, options.from + " cannot be opened");
   std::vector<Json> lines;
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (line.is_discarded())
-      throw Error(ErrorCode::parse,
-                  options.from + ":" + std::to_string(number) + ": this is no JSON");
-    if (is_wanted(line, options)) lines.push_back(line);
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      const Json line = bench::parse_line(text);
+      if (!line.is_object()) throw Error(ErrorCode::parse, "is no JSON object");
+      if (bench::text_of(line, "kind") != "ladder") continue;
+      Json drawn = ladder::drawn_fields(line);
+      if (is_wanted(drawn, options)) lines.push_back(std::move(drawn));
+    } catch (const Error& error) {
+      std::fprintf(stderr, "lanky: %s:%d: %s, and is left out\n", options.from.c_str(), number,
+                   error.what());
+    }
   }
   if (lines.empty())
     throw Error(ErrorCode::parse, options.from + " holds no lines of such a ladder");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/json_line.hpp"
 #include "bench/report/output_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -17,6 +18,7 @@ namespace lanky::cli {
 
 namespace {
 
+using bench::text_of;
 using Json = nlohmann::ordered_json;
 
 struct MergeOptions {
@@ -32,11 +34,6 @@ struct Line {
   std::string text;
   Json json;
 };
-
-std::string text_of(const Json& line, const char* field) {
-  const auto found = line.find(field);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 /// What keeps a line from being one of results; "" where it is one.
 std::string fault_of(const Json& line, bool torn) {
@@ -61,7 +58,7 @@ void read_lines(const std::string& path, std::vector<Line>& lines) {
     if (!text.empty() && text.back() == '\r') text.pop_back();
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
     const std::string place = path + ":" + std::to_string(number);
-    Json json = Json::parse(text, nullptr, false);
+    Json json = bench::parse_line(text);
     const std::string fault = fault_of(json, torn);
     if (fault.empty()) {
       lines.push_back({place, std::move(text), std::move(json)});

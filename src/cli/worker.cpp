@@ -1,8 +1,11 @@
 #include "cli/worker.hpp"
 
+#include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <lanky/lanky.hpp>
@@ -124,6 +127,9 @@ class Worker {
 
 int run_worker(const RunOptions& options, const Work& work) {
   restore_signals();  // the supervisor tells what they mean
+  // A process that a contestant forks ends with the worker, also where it has left its group and
+  // where the supervisor was killed.
+  pthread_atfork(nullptr, nullptr, [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   Replies replies;
   std::optional<Worker> worker;
   for (std::string line; std::getline(std::cin, line);) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/json_line.hpp"
 #include "bench/measure.hpp"
 #include "cli/case_result.hpp"
 #include "cli/quantity_text.hpp"
@@ -129,7 +130,7 @@ std::optional<Json> Workers::wait(double start) {
 /// The answer, where the line is the last of its task. Throws Forged where it is none of the
 /// worker's.
 std::optional<Json> Workers::take(const std::string& line) {
-  Json reply = Json::parse(line, nullptr, false);
+  Json reply = bench::parse_line(line);
   if (!reply.is_object() || !reply.contains("token") || reply["token"] != token_) throw Forged();
   if (reply.at("reply") == "done") return reply;
   hear(reply);
