@@ -1,6 +1,7 @@
 // Batches: nothing that befalls a matrix, or the program, costs more than that matrix.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -97,7 +98,11 @@ TEST_F(Batch, WhatAContestantWritesIntoThePipeCostsOneMatrix) {
   for (const int rows : {10, 17, 18, 19, 20, 21, 22, 23, 24, 16})
     files += " " + matrix("rows" + std::to_string(rows) + ".mtx", rows);
   const double start = seconds_now();
+  int unread[2];  // a contestant that could write to it would wait for ever
+  ASSERT_EQ(pipe(unread), 0);
   const Ran ran = batch("--no-vendor --timeout 5" + peer("bad_peer") + files, "timeout 60");
+  close(unread[0]);
+  close(unread[1]);
   EXPECT_LT(seconds_now() - start, 25) << "no child and no flood is waited for";
   EXPECT_EQ(ran.exit_code, 1) << ran.err;
   const std::vector<Json> matrices = of_kind("matrix");
