@@ -135,7 +135,8 @@ class Page(unittest.TestCase):
 
     def report(self, name, *files):
         page = self.folder / f"{name}.html"
-        subprocess.run([self.program, "report", *map(str, files), "-o", str(page)], check=True, capture_output=True)
+        command = [self.program, "report", *map(str, files), "-o", str(page), "--force"]
+        subprocess.run(command, check=True, capture_output=True)
         self.browser.open(page)
         return page
 

@@ -209,23 +209,27 @@ Matrix matrix_of_line(const Json& line, Figure& figure) {
   return matrix;
 }
 
-/// Matrices of which a file tells the content, by their names.
-class Contents {
+/// Matrices of which a file tells more than the name, by their names.
+class KnownMatrices {
  public:
   void add(const MatrixIdentity& matrix) {
-    if (!matrix.content.empty()) by_name_[matrix.name].emplace(matrix.key(), matrix);
+    if (is_known(matrix)) by_name_[matrix.name].emplace(matrix.key(), matrix);
   }
-  /// A line without content, as files of 0.1 before 2026-11-24 have them, is of the only matrix of
-  /// its name, if there is one. False where there are several.
+  /// A line with a name alone, as files of 0.1 before 2026-11-24 have them, is of the only matrix of
+  /// that name, if there is one. False where there are several.
   bool complete(MatrixIdentity& matrix) const {
     const auto found = by_name_.find(matrix.name);
-    if (!matrix.content.empty() || found == by_name_.end()) return true;
+    if (is_known(matrix) || found == by_name_.end()) return true;
     if (found->second.size() > 1) return false;
     matrix = found->second.begin()->second;
     return true;
   }
 
  private:
+  static bool is_known(const MatrixIdentity& matrix) {
+    return !matrix.content.empty() || !matrix.source.empty();
+  }
+
   std::map<std::string, std::map<std::string, MatrixIdentity>> by_name_;
 };
 
@@ -339,17 +343,17 @@ class Reader {
       results_.matrices[position->second] = std::move(fresh);
   }
 
-  /// What lines without content are of.
+  /// What lines with a name alone are of.
   void complete_identities() {
-    Contents contents;
+    KnownMatrices known;
     for (const Case& product : results_.cases)
-      contents.add(product.which);
+      known.add(product.which);
     for (const Matrix& matrix : results_.matrices)
-      contents.add(matrix.which);
+      known.add(matrix.which);
     std::set<std::string> ambiguous;
     for (Case& product : results_.cases) {
       if (product.product != Product::spmv) continue;
-      if (!contents.complete(product.which)) ambiguous.insert(product.name);
+      if (!known.complete(product.which)) ambiguous.insert(product.name);
       product.identity = case_identity(product);
     }
     for (const std::string& name : ambiguous)

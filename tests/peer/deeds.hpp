@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fenv.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,12 +26,21 @@
 
 namespace lanky::testing {
 
-/// Into every descriptor that is open, the standard ones aside.
+/// Into every descriptor that is open, the standard ones aside. Waits for none that takes no more.
 inline void write_everywhere(const std::string& text) {
   for (int descriptor = 3; descriptor < 64; ++descriptor) {
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) continue;
     const ssize_t ignored = write(descriptor, text.data(), text.size());
     static_cast<void>(ignored);
+    fcntl(descriptor, F_SETFL, flags);
   }
+}
+
+/// A pipe and an event counter in which nobody reads, as NVIDIA's driver has them in its process.
+inline void open_what_drivers_have() {
+  int ends[2];
+  if (pipe(ends) != 0 || eventfd(0, 0) < 0) std::abort();
 }
 
 inline void close_everything(int first) {
@@ -134,6 +144,7 @@ inline constexpr DeedOfPeer kDeeds[] = {
      }},
     {"flood",
      [] {
+       open_what_drivers_have();
        while (true)
          write_everywhere(std::string(1 << 16, 'x'));
      }},
