@@ -215,8 +215,8 @@ class KnownMatrices {
   void add(const MatrixIdentity& matrix) {
     if (is_known(matrix)) by_name_[matrix.name].emplace(matrix.key(), matrix);
   }
-  /// A line with a name alone, as files of 0.1 before 2026-11-24 have them, is of the only matrix of
-  /// that name, if there is one. False where there are several.
+  /// A line with a name alone, as files of 0.1 before 2026-11-24 have them, is of the only matrix
+  /// of that name, if there is one. False where there are several.
   bool complete(MatrixIdentity& matrix) const {
     const auto found = by_name_.find(matrix.name);
     if (is_known(matrix) || found == by_name_.end()) return true;

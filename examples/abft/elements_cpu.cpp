@@ -58,15 +58,18 @@ class CpuElements : public Elements<T> {
               MatrixView<const T> c, double factor, Report* report) override {
     double sum = 0;
     double magnitudes = 0;
+    PlainSum<T> plain;
     for (std::int64_t l = 0; l < a.cols; ++l) {
-      const double product = static_cast<double>(a.data[report->suspect_row + l * a.ld]) *
-                             static_cast<double>(b.data[l + report->suspect_col * b.ld]);
+      const T x = a.data[report->suspect_row + l * a.ld];
+      const T y = b.data[l + report->suspect_col * b.ld];
+      const double product = static_cast<double>(x) * static_cast<double>(y);
       sum += product;
       magnitudes += std::fabs(product);
+      plain.add(x, y);
     }
     const T element = c.data[report->suspect_row + report->suspect_col * c.ld];
     abft::settle(static_cast<double>(element), static_cast<double>(static_cast<T>(sum)),
-                 factor * magnitudes, *report);
+                 factor * magnitudes, plain.most, *report);
   }
 
   void correct(const Stream& /*stream*/, MatrixView<T> c, const Report* report) override {

@@ -21,8 +21,10 @@ using lanky::examples::abft::TrialOptions;
 using lanky::examples::abft::TrialResult;
 using Json = nlohmann::ordered_json;
 
-const std::vector<std::pair<std::string, Data>> kDataNames = {
-    {"uniform", Data::uniform}, {"positive", Data::positive}, {"spread", Data::spread}};
+const std::vector<std::pair<std::string, Data>> kDataNames = {{"uniform", Data::uniform},
+                                                              {"positive", Data::positive},
+                                                              {"spread", Data::spread},
+                                                              {"constant", Data::constant}};
 
 struct Options {
   std::string device;
@@ -188,10 +190,10 @@ int main(int argc, char** argv) {
   app.add_option("-m", options.trials.m, "rows of C (1024 on a GPU, 256 on the CPU)");
   app.add_option("-n", options.trials.n, "columns of C");
   app.add_option("-k", options.trials.k, "inner extent");
-  app.add_option(
-         "--data", options.trials.data,
-         "of the product that faults are put in: uniform in (-1, 1), positive in (0, 1), or\n"
-         "spread over magnitudes of 2^-12 to 2^12; fault-free products take all in turns")
+  app.add_option("--data", options.trials.data,
+                 "of the product that faults are put in: uniform in (-1, 1), positive in (0, 1),\n"
+                 "spread over magnitudes of 2^-12 to 2^12, or constant; fault-free products take "
+                 "all in turns")
       ->transform(CLI::CheckedTransformer(kDataNames));
   app.add_option("--seed", options.trials.seed)->capture_default_str();
   app.add_option("--time", options.times, "sizes m = n = k to time, as in 10240,20480,30720")

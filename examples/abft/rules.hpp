@@ -12,12 +12,13 @@
 
 namespace lanky::examples::abft {
 
-/// Data of products at random: uniform in (-1, 1), uniform in (0, 1), and the first times 2^e with
-/// e uniform in -12..12.
-enum class Data : std::uint8_t { uniform, positive, spread };
+/// Data of products at random: uniform in (-1, 1), uniform in (0, 1), the first times 2^e with e
+/// uniform in -12..12, and one number of (0, 1) everywhere, whose sums are rounded to one side.
+enum class Data : std::uint8_t { uniform, positive, spread, constant };
 
 /// Element number `e` of such data.
 constexpr double datum(Data data, std::uint64_t seed, std::int64_t e) {
+  if (data == Data::constant) return uniform(seed, 0);
   const double x = uniform(seed, e);
   if (data == Data::positive) return x;
   if (data == Data::uniform) return 2 * x - 1;
@@ -237,32 +238,58 @@ constexpr void judge(const Wrong& columns, const Wrong& rows, std::int64_t m, st
   }
 }
 
-/// What an element of C and the same computed again may differ by, over sum_l |A(i, l) B(l, j)|.
-/// Either has k - 1 additions, each rounded by at most u times a partial sum, hence u times that
-/// sum of magnitudes; products whose roundings' squares add up to at most as much; and one rounding
-/// more to its type. u is that of the type, and of double in which the second is summed.
-/// `lambda`: as in Scales, of the one comparison.
+/// What an element of C and the same computed again may differ by, over sum_l |A(i, l) B(l, j)|,
+/// where roundings have mean zero. Either has k - 1 additions, each rounded by at most u times a
+/// partial sum, hence u times that sum of magnitudes; products whose roundings' squares add up to
+/// at most as much; and one rounding more to its type. u is that of the type, and of double in
+/// which the second is summed. `lambda`: as in Scales, of the one comparison.
 inline double rounding_factor(double lambda, double u, std::int64_t k) {
   constexpr double kUnitOfDouble = 0x1p-53;
   return lambda * std::sqrt(static_cast<double>(k + 1)) * std::hypot(u, kUnitOfDouble);
 }
 
+/// A sum of products in T, one after the other, and what it loses by rounding. Where the terms are
+/// alike, as in a matrix of one number, it is rounded to the same side for as long as it has the
+/// same exponent, and loses far more than roundings of mean zero would. Sums in other orders have
+/// smaller partial sums, and lose less.
+template <class T>
+struct PlainSum {
+  T sum = 0;
+  double lost = 0;  // sum less the sum of the products
+  double most = 0;  // |lost| at its largest
+
+  constexpr void add(T a, T b) {
+    const T product = a * b;
+    const T next = sum + product;
+    lost += static_cast<double>((next - sum) - product);  // exact for |product| <= |sum|
+    sum = next;
+    most = std::fabs(lost) > most ? std::fabs(lost) : most;
+  }
+};
+
 /// The final verdict, by the suspect: the element where the most prominent column and the most
 /// prominent row meet is computed again, whatever their size. Bounds of sums of m or n elements
 /// must be wide; that of one element need not be, so that faults are found which are lost in the
-/// bounds of the sums. `rounding`: rounding_factor() times the sum of magnitudes.
-constexpr void settle(double element, double recomputed, double rounding, Report& report) {
+/// bounds of the sums. `zero_mean`: rounding_factor() sum_l |A(i, l) B(l, j)|; `drift`:
+/// PlainSum::most. Where that widens the bound of the suspect, it widens those of the sums as much.
+constexpr void settle(double element, double recomputed, double zero_mean, double drift,
+                      Report& report) {
   report.recomputed = recomputed;
-  report.rounding = rounding;
-  if (report.verdict == Verdict::several || report.wrong_columns > 1 || report.wrong_rows > 1)
-    return;
-  if (std::fabs(element - recomputed) <= rounding) {  // not so where the element is no number
-    if (report.verdict == Verdict::located) report.verdict = Verdict::checksum;
+  report.rounding = zero_mean + 2 * drift;
+  const bool differs = !(std::fabs(element - recomputed) <= report.rounding);  // NaN does
+  if (!differs && report.share * zero_mean <= report.rounding) {
+    report.verdict = Verdict::clean;
     return;
   }
-  report.verdict = Verdict::located;
-  report.row = report.suspect_row;
-  report.col = report.suspect_col;
+  if (report.verdict == Verdict::several || report.wrong_columns > 1 || report.wrong_rows > 1)
+    return;
+  if (differs) {
+    report.verdict = Verdict::located;
+    report.row = report.suspect_row;
+    report.col = report.suspect_col;
+  } else {
+    report.verdict = Verdict::checksum;
+  }
 }
 
 /// A wrong element of C.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kLeastFault = 1e-3;  // of the bound, and the most: drawn log-uniformly
 constexpr double kMostFault = 1e12;
-constexpr Data kAllData[] = {Data::uniform, Data::positive, Data::spread};
+constexpr Data kAllData[] = {Data::uniform, Data::positive, Data::spread, Data::constant};
 
 /// Random fault number `t`: a number added, or a bit turned over, in turns.
 template <class T>

@@ -221,28 +221,50 @@ __global__ void __launch_bounds__(kOneBlock)
            rows.count, columns.count, *report);
 }
 
-/// One block: the suspect (i, j) of the report as A(i, :) B(:, j), and the verdict on it. Shared
-/// memory: a number of each warp. A[m, k], B[k, n], C[m, n] are column major.
+/// One block: the suspect (i, j) of the report as A(i, :) B(:, j), and the verdict on it. A thread
+/// takes a run of neighbouring l twice: for the sum, and for what a plain sum loses in that run,
+/// which begins with the sum of those before it. Shared memory: four numbers of each thread, 8 KiB.
+/// A[m, k], B[k, n], C[m, n] are column major.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     settle_kernel(const T* a, std::int64_t lda, const T* b, std::int64_t ldb, std::int64_t k,
                   const T* c, std::int64_t ldc, double factor, Report* report) {
   __shared__ double scratch[32];
+  __shared__ double sums[kThreads];
+  __shared__ PlainSum<T> plain_sums[kThreads];
   const std::int64_t i = report->suspect_row;
   const std::int64_t j = report->suspect_col;
+  const std::int64_t begin = k * threadIdx.x / kThreads;
+  const std::int64_t end = k * (threadIdx.x + 1) / kThreads;
   double sum = 0;
   double magnitudes = 0;
-  for (std::int64_t l = threadIdx.x; l < k; l += kThreads) {
+  for (std::int64_t l = begin; l < end; ++l) {
     const double product =
         static_cast<double>(a[i + l * lda]) * static_cast<double>(b[l + j * ldb]);
     sum += product;
     magnitudes += fabs(product);
   }
-  sum = block_total<false>(sum, scratch);
-  magnitudes = block_total<false>(magnitudes, scratch);
+  sums[threadIdx.x] = sum;
+  magnitudes = block_total<false>(magnitudes, scratch);  // its barriers: all sums are there
+  double before = 0;
+  for (unsigned t = 0; t < threadIdx.x; ++t)
+    before += sums[t];
+  PlainSum<T> plain{static_cast<T>(before)};
+  for (std::int64_t l = begin; l < end; ++l)
+    plain.add(a[i + l * lda], b[l + j * ldb]);
+  plain_sums[threadIdx.x] = plain;
+  __syncthreads();  // before what other threads' runs lose is read
   if (threadIdx.x != 0) return;
+  sum = 0;
+  double lost = 0;
+  double drift = 0;
+  for (int t = 0; t < kThreads; ++t) {
+    sum += sums[t];
+    drift = fmax(drift, fabs(lost) + plain_sums[t].most);
+    lost += plain_sums[t].lost;
+  }
   settle(static_cast<double>(c[i + j * ldc]), static_cast<double>(static_cast<T>(sum)),
-         factor * magnitudes, *report);
+         factor * magnitudes, drift, *report);
 }
 
 /// One thread.
