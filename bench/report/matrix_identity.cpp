@@ -16,7 +16,7 @@ std::string below(const std::string& source, std::size_t folders, const std::str
   std::string text = last;
   std::filesystem::path folder = std::filesystem::path(source).parent_path();
   for (std::size_t i = 0; i < folders && folder.has_filename(); ++i) {
-    text = folder.filename().string() + "/" + text;
+    text.insert(0, folder.filename().string() + "/");
     folder = folder.parent_path();
   }
   return text;

@@ -57,13 +57,14 @@ void read_lines(const std::string& path, std::vector<Line>& lines) {
     if (++number == 1 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
     if (!text.empty() && text.back() == '\r') text.pop_back();
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    const std::string place = path + ":" + std::to_string(number);
+    std::string place = path + ":";
+    place += std::to_string(number);
     Json json = bench::parse_line(text);
     const std::string fault = fault_of(json, torn);
     if (fault.empty()) {
-      lines.push_back({place, std::move(text), std::move(json)});
+      lines.push_back({std::move(place), std::move(text), std::move(json)});
     } else {
-      faults.push_back(place + ": " + fault);
+      faults.push_back(place.append(": ").append(fault));
     }
   }
   if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
@@ -75,7 +76,7 @@ void read_lines(const std::string& path, std::vector<Line>& lines) {
 
 /// What an env line was measured on.
 std::string hardware(const Json& env) {
-  const std::string gpu = text_of(env, "gpu");
+  std::string gpu = text_of(env, "gpu");
   if (!gpu.empty()) return gpu;
   const auto threads = env.find("threads");
   return text_of(env, "cpu") + " with " + (threads == env.end() ? "0" : threads->dump()) +
