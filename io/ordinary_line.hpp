@@ -153,7 +153,9 @@ class OrdinaryLine {
     } else {
       before = append_digits(significand);
     }
-    const int counted = significand == 0 ? 0 : before;  // zeros in front take no place
+    // Zeros in front take no place. Of 20 digits and more, such as those of 2^64, the significand
+    // may be 0 as it has overflowed.
+    const int counted = significand == 0 && before <= 19 ? 0 : before;
     int behind_point = 0;
     if (*position_ == '.') {
       ++position_;

@@ -220,6 +220,28 @@ std::string warnings_of(const std::string& name, const std::string& content,
 const std::string kOpenEnd =
     " the last line has no newline at its end: the file may have been cut short";
 
+/// Digits of 2^64 and its multiples, which 64 bits hold as 0; strtod is the judge.
+TEST(MatrixMarket, ReadsMoreDigitsThanAnIntegerHolds) {
+  for (const char* digits :
+       {"18446744073709551616", "92233720368547758080", "36893488147419103232",
+        "184467440737095516160", "340282366920938463463374607431768211456", "18446744073709551615",
+        "18446744073709551617", "99999999999999999999", "00000000000000000000018446744073709551616",
+        "000000000000000000000000000000000000"}) {
+    for (const char* sign : {"", "-"}) {
+      for (const char* tail : {"", ".0", ".5", "e0", "e-3", "e20", ".000000000000000000001"}) {
+        const std::string text = std::string(sign) + digits + tail;
+        const auto a = read_text<double>(
+            "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + text + "\n");
+        EXPECT_EQ(a.values[0], std::strtod(text.c_str(), nullptr)) << text;
+      }
+    }
+    const auto integer = read_text<double>(
+        std::string("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 ") + digits +
+        "\n");
+    EXPECT_EQ(integer.values[0], std::strtod(digits, nullptr)) << digits;
+  }
+}
+
 TEST(MatrixMarket, WarnsOfALastEntryWithoutNewline) {
   for (const char* name : {"a.mtx", "a.mtx.gz", "a.mtx.xz", "a.mtx.zst", "a.mtx.bz2"}) {
     const std::string open = with_header("3 3 2\n1 1 1\n% c\n3 3 1.2");

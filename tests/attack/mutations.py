@@ -188,6 +188,14 @@ def refused(case, ran, name):
     case.require(not left, f"an error left {left}: {ran.command}")
 
 
+def as_cached(text):
+    """A matrix after its time in the cache, which holds no values where all are 1: complex ones are then real ones."""
+    head, size, *entries = text.splitlines(keepends=True)
+    if b" complex " not in head or not all(entry.endswith(b" 1 0\n") for entry in entries):
+        return text
+    return b"".join([head.replace(b" complex ", b" real "), size, *(entry[:-3] + b"\n" for entry in entries)])
+
+
 def round_trip(case, out):
     """Of what was accepted, another trip through each format is the same to the byte."""
     if case.size(out) > 16 * MIB:
@@ -197,7 +205,7 @@ def round_trip(case, out):
     convert(case, text, "c.lanky", codes=(OK,))
     convert(case, "c.lanky", "d.mtx", codes=(OK,))
     convert(case, "c.lanky", "e.lanky", codes=(OK,))
-    case.require(case.read("d.mtx") == case.read(text), f"{text} is another after a trip through the binary cache")
+    case.require(case.read("d.mtx") == as_cached(case.read(text)), f"{text} is another after a trip through the binary cache")
     case.require(case.read("e.lanky") == case.read("c.lanky"), "the cache is another after a trip through itself")
 
 

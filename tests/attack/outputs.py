@@ -221,9 +221,10 @@ def pipe(case, inputs, suffix, arguments):
     try:
         ran = case.run(*arguments(target), codes=(OK, USAGE, INPUT, BROKEN))
     finally:
-        descriptor = os.open(case.folder / target, os.O_WRONLY | os.O_NONBLOCK) if reader.is_alive() else None
-        if descriptor is not None:
-            os.close(descriptor)
+        try:  # a reader whom nobody has written to waits for somebody to open the pipe
+            os.close(os.open(case.folder / target, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            pass  # nobody reads any more
         reader.join(5)
     case.require(contents(case, inputs) == before, f"an input was changed: {ran.command}")
     case.require(ran.code != OK or (read and len(read[0]) > 100), f"exit code 0, and nothing came: {ran.command}")
