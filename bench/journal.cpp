@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "bench/gemm_case.hpp"
@@ -145,8 +145,7 @@ class History {
  public:
   explicit History(const std::string& config) : config_(config) {}
 
-  void take(const std::string& text) {
-    const Json line = parse_line(text);
+  void take(const Json& line) {
     if (!line.is_object()) throw Error(ErrorCode::parse, "is no JSON object");
     if (required_text(line, "kind") == "env") take_environment(line);
     if (line.contains("stamp")) take_stamp(line);
@@ -199,19 +198,17 @@ std::string done_key(const std::string& content, DType dtype) {
 }
 
 EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& config) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return {};
   History history(config);
-  std::vector<std::string>& notes = history.earlier.notes;
-  std::ifstream file(path, std::ios::binary);
-  std::int64_t number = 0;
-  for (std::string text; std::getline(file, text);) {
-    ++number;
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const bool torn = file.eof() && !Json::accept(text);
+  for (LineReader lines(path); lines.next();) {
+    const Json line = parse_line(lines.text());
+    if (line.is_discarded() && !lines.is_whole()) continue;  // what a killed run left
     try {
-      if (!torn) history.take(text);
+      history.take(line);
     } catch (const Error& error) {
-      notes.push_back(path.string() + ":" + std::to_string(number) + ": " + error.what() +
-                      "; the line is passed over");
+      history.earlier.notes.push_back(lines.place() + ": " + error.what() +
+                                      "; the line is passed over");
     }
   }
   return std::move(history.earlier);

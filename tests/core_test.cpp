@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "core/arguments.hpp"
+#include "core/json_line.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace lanky {
 namespace {
@@ -350,6 +352,30 @@ TEST(SharedLibraries, ReportWhatIsMissing) {
   auto* cosine = math.function<double(double)>("cos");
   ASSERT_NE(cosine, nullptr);
   EXPECT_EQ(cosine(0.0), 1.0);
+}
+
+TEST(LineReaders, GiveEachLineItsPlace) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("lines", "\xef\xbb\xbf{}\r\n \t\r\n\n[1]\n{\"half");
+  LineReader lines(path);
+  ASSERT_TRUE(lines.next());
+  EXPECT_EQ(lines.text(), "{}");
+  EXPECT_EQ(lines.place(), path + ":1");
+  ASSERT_TRUE(lines.next());
+  EXPECT_EQ(lines.text(), "[1]");
+  EXPECT_EQ(lines.place(), path + ":4");
+  EXPECT_TRUE(lines.is_whole());
+  ASSERT_TRUE(lines.next());
+  EXPECT_EQ(lines.text(), "{\"half");
+  EXPECT_FALSE(lines.is_whole());
+  EXPECT_FALSE(lines.next());
+}
+
+TEST(LineReaders, TellWhyAFileCannotBeOpened) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.path();
+  expect_error([&] { LineReader{path}; }, ErrorCode::io, {path + ": cannot be opened: Is a dir"});
+  expect_error([&] { LineReader{path + "/none"}; }, ErrorCode::io, {"/none: cannot be opened: No"});
 }
 
 }  // namespace

@@ -124,9 +124,9 @@ std::string panel(const Lines& lines, double left, double top) {
 Json drawn_fields(const Json& line) {
   constexpr double kLeast = 1e-18;  // GFLOP/s, microseconds, operations or rows: wide margins
   constexpr double kMost = 1e18;
-  Json drawn = {{"kind", "ladder"}, {"block", bench::text_of(line, "block")}};
+  Json drawn = {{"kind", "ladder"}, {"block", text_of(line, "block")}};
   for (const char* field : {"ladder", "case", "dtype", "contestant", "rung", "idea", "status"}) {
-    drawn[field] = bench::text_of(line, field);
+    drawn[field] = text_of(line, field);
     if (drawn[field] == "")
       throw Error(ErrorCode::parse, concat("has no text \"", field, "\", as lines of a ladder do"));
   }

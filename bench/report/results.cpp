@@ -1,8 +1,6 @@
 #include "bench/report/results.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <lanky/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,11 +18,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kNotesAFile = 3;  // of a kind
-
-std::string text_field(const Json& line, const char* name) {
-  const auto found = line.find(name);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 /// Figures between which something may have been measured.
 struct Plausible {
@@ -103,9 +96,9 @@ Environment environment_of(const Json& line, const std::string& file, Figure& fi
       {"utc", "Begun (UTC)"}};
   Environment environment;
   environment.file = file;
-  environment.device = text_field(line, "gpu");
-  if (environment.device.empty()) environment.device = text_field(line, "cpu");
-  environment.argv = text_field(line, "argv");
+  environment.device = text_of(line, "gpu");
+  if (environment.device.empty()) environment.device = text_of(line, "cpu");
+  environment.argv = text_of(line, "argv");
   environment.read_floor_tbs = figure.read("read_floor_tbs", kBandwidth);
   environment.is_void = line.value("void", Json()) == Json(true);
   for (const auto& [name, label] : kFacts) {
@@ -118,13 +111,13 @@ Environment environment_of(const Json& line, const std::string& file, Figure& fi
 
 Line line_of(const Json& json, Figure& figure) {
   Line line;
-  line.contestant = text_field(json, "contestant");
-  line.variant = text_field(json, "variant");
-  line.status = text_field(json, "status");
+  line.contestant = text_of(json, "contestant");
+  line.variant = text_of(json, "variant");
+  line.status = text_of(json, "status");
   if (line.status.empty()) line.status = "unknown";
-  line.message = text_field(json, "message");
-  line.kernel = text_field(json, "kernel");
-  line.path = text_field(json, "path");
+  line.message = text_of(json, "message");
+  line.kernel = text_of(json, "kernel");
+  line.path = text_of(json, "path");
   line.warm_us = figure.read("warm_us", kTime);
   line.graph_us = figure.read("graph_us", kTime);
   line.cold_us = figure.read("cold_us", kTime);
@@ -144,33 +137,33 @@ Line line_of(const Json& json, Figure& figure) {
 /// What tells a dense product from the plain one of its sizes: column-major, tight, alpha 1, beta
 /// 0.
 std::string way_of(const Json& line) {
-  std::string way = text_field(line, "layout");
+  std::string way = text_of(line, "layout");
   if (way.empty()) return way;  // of a case that was never set up
-  way += " " + text_field(line, "op_a") + text_field(line, "op_b");
-  if (text_field(line, "ld") == "padded") way += " padded";
+  way += " " + text_of(line, "op_a") + text_of(line, "op_b");
+  if (text_of(line, "ld") == "padded") way += " padded";
   way += unusual(line, "alpha", 1) + unusual(line, "beta", 0);
-  const std::string dtype = text_field(line, "dtype");
+  const std::string dtype = text_of(line, "dtype");
   const bool half = dtype == "f16" || dtype == "bf16";
-  if (half && text_field(line, "out") == "f32") way += " > f32";
+  if (half && text_of(line, "out") == "f32") way += " > f32";
   return way;
 }
 
 MatrixIdentity identity_of(const Json& line) {
-  return {.name = text_field(line, "case"),
-          .collection = text_field(line, "collection"),
-          .source = text_field(line, "source"),
-          .content = text_field(line, "content")};
+  return {.name = text_of(line, "case"),
+          .collection = text_of(line, "collection"),
+          .source = text_of(line, "source"),
+          .content = text_of(line, "content")};
 }
 
 Case case_of(const Json& line, Figure& figure) {
   Case product;
-  const bool gemm = text_field(line, "kind") == "gemm";
+  const bool gemm = text_of(line, "kind") == "gemm";
   product.product = gemm ? Product::gemm : Product::spmv;
-  product.name = text_field(line, "case");
-  product.group = text_field(line, gemm ? "family" : "class");
-  product.dtype = text_field(line, "dtype");
+  product.name = text_of(line, "case");
+  product.group = text_of(line, gemm ? "family" : "class");
+  product.dtype = text_of(line, "dtype");
   if (gemm && !product.dtype.empty()) product.way = way_of(line);
-  const std::string op = gemm ? "" : text_field(line, "op");
+  const std::string op = gemm ? "" : text_of(line, "op");
   if (op != "n") product.way += op;
   if (!gemm) product.which = identity_of(line);
   product.identity = case_identity(product);
@@ -183,11 +176,11 @@ Case case_of(const Json& line, Figure& figure) {
 
 Matrix matrix_of_line(const Json& line, Figure& figure) {
   Matrix matrix;
-  matrix.name = text_field(line, "case");
+  matrix.name = text_of(line, "case");
   matrix.which = identity_of(line);
-  matrix.group = text_field(line, "class");
-  matrix.status = text_field(line, "status");
-  matrix.reason = text_field(line, "reason");
+  matrix.group = text_of(line, "class");
+  matrix.status = text_of(line, "status");
+  matrix.reason = text_of(line, "reason");
   matrix.signal = figure.read("signal", kSignal);
   matrix.seconds = figure.read("seconds", kSeconds);
   matrix.memory_bytes = figure.read("memory_bytes", kCount);
@@ -248,27 +241,20 @@ void put(std::vector<Line>& lines, Line line) {
 class Reader {
  public:
   void read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(path))
-      throw Error(ErrorCode::io, path + ": cannot be opened for reading");
+    LineReader lines(path);
     file_ = path;
     environment_ = kNoEnvironment;
-    std::size_t number = 0;
     std::size_t strange = 0;
     std::size_t incomplete = 0;
-    for (std::string text; std::getline(file, text);) {
-      const bool whole = !file.eof();
-      if (++number == 1 && text.rfind("\xef\xbb\xbf", 0) == 0) text.erase(0, 3);
-      if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    while (lines.next()) {
       left_out_.clear();
-      const std::string reason = take(text, whole);
+      const std::string reason = take(lines);
       if (!reason.empty() && ++strange <= kNotesAFile)
-        results_.notes.push_back(concat(path, ":", number, ": ", reason));
+        results_.notes.push_back(concat(lines.place(), ": ", reason));
       if (!left_out_.empty() && ++incomplete <= kNotesAFile)
         results_.notes.push_back(
-            concat(path, ":", number, ": ", left_out_, ", which cannot be, and is left out"));
+            concat(lines.place(), ": ", left_out_, ", which cannot be, and is left out"));
     }
-    if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
     note_more(strange, " more such lines were passed over");
     note_more(incomplete, " more line(s) have figures that cannot be, which are left out");
   }
@@ -292,23 +278,23 @@ class Reader {
   }
 
   /// "" where the line was taken, else why not.
-  std::string take(const std::string& text, bool whole) {
-    const Json line = parse_json_line<Json>(text);
+  std::string take(const LineReader& reader) {
+    const Json line = parse_json_line<Json>(reader.text());
     if (line.is_discarded()) {
-      return whole ? "no JSON, passed over"
-                   : "half a line at the end, passed over: what wrote it was ended";
+      return reader.is_whole() ? "no JSON, passed over"
+                               : "half a line at the end, passed over: what wrote it was ended";
     }
     if (!line.is_object()) return "no JSON object, passed over";
-    const std::string kind = text_field(line, "kind");
+    const std::string kind = text_of(line, "kind");
     Figure figure(line);
     if (kind == "env") {
       environment_ = results_.environments.size();
       results_.environments.push_back(environment_of(line, file_, figure));
     } else if (kind == "spmv" || kind == "gemm" || kind == "matrix") {
-      if (text_field(line, "case").empty()) return kind + " line without a case, passed over";
+      if (text_of(line, "case").empty()) return kind + " line without a case, passed over";
       if (kind == "matrix") {
         add_matrix(matrix_of_line(line, figure));
-      } else if (text_field(line, "contestant").empty()) {
+      } else if (text_of(line, "contestant").empty()) {
         return kind + " line without a contestant, passed over";
       } else {
         Case product = case_of(line, figure);

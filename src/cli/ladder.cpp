@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <lanky/error.hpp>
 #include <memory>
@@ -86,7 +85,7 @@ int print_ladders() {
 
 /// Of the ladder and the sizes asked for, if any are.
 bool is_wanted(const Json& line, const LadderOptions& options) {
-  if (!options.ladder.empty() && bench::text_of(line, "ladder") != options.ladder) return false;
+  if (!options.ladder.empty() && text_of(line, "ladder") != options.ladder) return false;
   for (const auto& [field, sizes] : {std::pair{"m", &options.m}, {"n", &options.n}}) {
     if (!sizes->empty() && std::find(sizes->begin(), sizes->end(), line[field]) == sizes->end())
       return false;
@@ -96,20 +95,16 @@ bool is_wanted(const Json& line, const LadderOptions& options) {
 
 /// The lines of ladders that an earlier run has written. A line that is none is named and left out.
 std::vector<Json> read_lines(const LadderOptions& options) {
-  std::ifstream file(options.from);
-  if (!file) throw Error(ErrorCode::io, options.from + " cannot be opened");
   std::vector<Json> lines;
-  std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+  for (LineReader reader(options.from); reader.next();) {
     try {
-      const Json line = bench::parse_line(text);
+      const Json line = bench::parse_line(reader.text());
       if (!line.is_object()) throw Error(ErrorCode::parse, "is no JSON object");
-      if (bench::text_of(line, "kind") != "ladder") continue;
+      if (text_of(line, "kind") != "ladder") continue;
       Json drawn = ladder::drawn_fields(line);
       if (is_wanted(drawn, options)) lines.push_back(std::move(drawn));
     } catch (const Error& error) {
-      std::fprintf(stderr, "lanky: %s:%d: %s, and is left out\n", options.from.c_str(), number,
+      std::fprintf(stderr, "lanky: %s: %s, and is left out\n", reader.place().c_str(),
                    error.what());
     }
   }

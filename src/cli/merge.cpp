@@ -1,8 +1,6 @@
 // lanky merge: the results of several runs, such as the shards of one, in one file.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <lanky/error.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,7 +16,6 @@ namespace lanky::cli {
 
 namespace {
 
-using bench::text_of;
 using Json = nlohmann::ordered_json;
 
 struct MergeOptions {
@@ -45,29 +42,17 @@ std::string fault_of(const Json& line, bool torn) {
 
 /// The lines of a file. Others are named and left out; Error(parse) where there is none of results.
 void read_lines(const std::string& path, std::vector<Line>& lines) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code unknown;
-  if (!file || std::filesystem::is_directory(path, unknown))
-    throw Error(ErrorCode::io, path + ": cannot be read");
   const std::size_t before = lines.size();
   std::vector<std::string> faults;
-  std::int64_t number = 0;
-  for (std::string text; std::getline(file, text);) {
-    const bool torn = file.eof();
-    if (++number == 1 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-    if (!text.empty() && text.back() == '\r') text.pop_back();
-    if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    std::string place = path + ":";
-    place += std::to_string(number);
-    Json json = bench::parse_line(text);
-    const std::string fault = fault_of(json, torn);
+  for (LineReader reader(path); reader.next();) {
+    Json json = bench::parse_line(reader.text());
+    const std::string fault = fault_of(json, !reader.is_whole());
     if (fault.empty()) {
-      lines.push_back({std::move(place), std::move(text), std::move(json)});
+      lines.push_back({reader.place(), reader.text(), std::move(json)});
     } else {
-      faults.push_back(place.append(": ").append(fault));
+      faults.push_back(reader.place() + ": " + fault);
     }
   }
-  if (file.bad()) throw Error(ErrorCode::io, path + ": reading failed");
   if (lines.size() == before)
     throw Error(ErrorCode::parse, faults.empty() ? path + ": is empty" : faults.front());
   for (const std::string& fault : faults)

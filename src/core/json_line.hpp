@@ -1,7 +1,12 @@
-// Lines of JSON that anybody may have written, by whichever of nlohmann's types the caller has.
+// Files of JSON lines that anybody may have written, by whichever of nlohmann's types the caller
+// has.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 namespace lanky {
@@ -35,5 +40,35 @@ Json parse_json_line(std::string_view text) {
   if (json_depth(text) > kDeepestJson) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, false);
 }
+
+/// A field of a record that is text; "" where there is none.
+template <class Json>
+std::string text_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  return found != line.end() && found->is_string() ? found->template get<std::string>() : "";
+}
+
+/// The lines of a file in turn, without blank ones, a byte order mark and carriage returns.
+class LineReader {
+ public:
+  /// Error(io) where the file cannot be opened.
+  explicit LineReader(const std::filesystem::path& path);
+
+  /// False after the last line. Error(io) where reading fails.
+  bool next();
+
+  const std::string& text() const noexcept { return text_; }
+  /// Whether a newline ends the line. Where none does, what wrote it may have been ended.
+  bool is_whole() const noexcept { return is_whole_; }
+  /// "FILE:LINE".
+  std::string place() const;
+
+ private:
+  std::filesystem::path path_;
+  std::ifstream file_;
+  std::string text_;
+  std::int64_t number_ = 0;
+  bool is_whole_ = false;
+};
 
 }  // namespace lanky

@@ -1,0 +1,37 @@
+#include "core/json_line.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <lanky/error.hpp>
+#include <system_error>
+
+#include "core/text.hpp"
+
+namespace lanky {
+
+LineReader::LineReader(const std::filesystem::path& path)
+    : path_(path), file_(path, std::ios::binary) {
+  int cause = file_ ? 0 : errno;
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) cause = EISDIR;  // which a stream opens
+  if (cause == 0) return;
+  throw Error(ErrorCode::io, concat(path.string(), ": cannot be opened: ", std::strerror(cause)));
+}
+
+bool LineReader::next() {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  while (std::getline(file_, text_)) {
+    is_whole_ = !file_.eof();
+    if (++number_ == 1 && text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
+    if (text_.ends_with('\r')) text_.pop_back();
+    if (text_.find_first_not_of(" \t\r") != std::string::npos) return true;
+  }
+  if (file_.bad()) throw Error(ErrorCode::io, path_.string() + ": reading failed");
+  return false;
+}
+
+std::string LineReader::place() const {
+  return concat(path_.string(), ":", number_);
+}
+
+}  // namespace lanky
