@@ -102,8 +102,12 @@ TEST(LadderGemmCpu, TakesTheRungsAskedFor) {
 }
 
 TEST(Ladder, CpuPeakIsThatOfFmas) {
-  const double f32 = cpu_peak_flops(DType::f32);
-  const double f64 = cpu_peak_flops(DType::f64);
+  double f32 = 0;
+  double f64 = 0;
+  for (int round = 0; round < 8; ++round) {  // others may have the processor in some
+    f32 = std::max(f32, cpu_peak_flops(DType::f32));
+    f64 = std::max(f64, cpu_peak_flops(DType::f64));
+  }
   EXPECT_GT(f64, 1e8);
   EXPECT_GT(f32, 1.2 * f64);  // twice as many in a vector
 }
