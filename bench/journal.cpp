@@ -30,8 +30,6 @@ using Json = nlohmann::ordered_json;
 
 /// Every line that lanky writes begins so.
 constexpr std::string_view kBeginning = R"({"kind":")";
-/// No line of lanky's is nearly as long, so a longer last line is somebody else's.
-constexpr off_t kLongestLine = off_t{1} << 26;
 
 /// `size` bytes from `begin` on, fewer where the file ends before.
 std::string read_text(int descriptor, off_t begin, std::size_t size) {
@@ -72,7 +70,7 @@ std::string first_line(int descriptor, off_t size, bool& whole) {
   std::string text;
   std::size_t begin = 0;
   whole = false;
-  while (static_cast<off_t>(text.size()) < std::min(size, kLongestLine)) {
+  while (text.size() < std::min(static_cast<std::size_t>(size), kLongestLine)) {
     const std::string more = read_text(descriptor, static_cast<off_t>(text.size()), kStep);
     if (more.empty()) break;
     text += more;
@@ -247,7 +245,7 @@ void Journal::end_last_line() {
   const off_t end = end_of_lines(descriptor_, status.st_size);
   const off_t left = status.st_size - end;
   if (left == 0) return;
-  if (left > kLongestLine)
+  if (left > static_cast<off_t>(kLongestLine))
     refuse(path_, "its last line has no newline and " + std::to_string(left) +
                       " bytes, more than any record; name another file");
   if (Json::accept(read_text(descriptor_, end, static_cast<std::size_t>(left)))) {

@@ -371,6 +371,20 @@ TEST(LineReaders, GiveEachLineItsPlace) {
   EXPECT_FALSE(lines.next());
 }
 
+TEST(LineReaders, EndAtALineWithoutAnEnd) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("lines", "{}\n");
+  std::filesystem::resize_file(path, 4 * kLongestLine);
+  LineReader lines(path);
+  ASSERT_TRUE(lines.next());
+  expect_error([&] { lines.next(); }, ErrorCode::parse, {path + ":2: is longer than 67108864 b"});
+  std::filesystem::resize_file(path, 100000);  // longer than a block
+  LineReader shorter(path);
+  ASSERT_TRUE(shorter.next());
+  ASSERT_TRUE(shorter.next());
+  EXPECT_EQ(shorter.text(), std::string(99997, '\0'));
+}
+
 TEST(LineReaders, TellWhyAFileCannotBeOpened) {
   const testing::TemporaryDirectory folder;
   const std::string path = folder.path();

@@ -20,14 +20,30 @@ LineReader::LineReader(const std::filesystem::path& path)
 
 bool LineReader::next() {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  while (std::getline(file_, text_)) {
-    is_whole_ = !file_.eof();
+  while (read_line()) {
     if (++number_ == 1 && text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
     if (text_.ends_with('\r')) text_.pop_back();
     if (text_.find_first_not_of(" \t\r") != std::string::npos) return true;
   }
   if (file_.bad()) throw Error(ErrorCode::io, path_.string() + ": reading failed");
   return false;
+}
+
+/// The next line as it stands. Not by std::getline, which takes all memory for /dev/zero.
+bool LineReader::read_line() {
+  char block[4096];
+  text_.clear();
+  is_whole_ = false;
+  while (file_.good() && !is_whole_) {
+    file_.getline(block, sizeof block);
+    is_whole_ = file_.good();  // the newline counts, but is not stored
+    text_.append(block, static_cast<std::size_t>(file_.gcount()) - (is_whole_ ? 1 : 0));
+    if (text_.size() > kLongestLine)
+      throw Error(ErrorCode::parse, concat(path_.string(), ":", number_ + 1, ": is longer than ",
+                                           kLongestLine, " bytes, as no line of results is"));
+    if (!file_.eof() && !file_.bad()) file_.clear();  // the block was full
+  }
+  return is_whole_ || !text_.empty();
 }
 
 std::string LineReader::place() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -48,13 +49,17 @@ std::string text_of(const Json& line, const char* field) {
   return found != line.end() && found->is_string() ? found->template get<std::string>() : "";
 }
 
+/// No line of lanky's is nearly as long, so a longer one is somebody else's.
+inline constexpr std::size_t kLongestLine = std::size_t{1} << 26;
+
 /// The lines of a file in turn, without blank ones, a byte order mark and carriage returns.
 class LineReader {
  public:
   /// Error(io) where the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path);
 
-  /// False after the last line. Error(io) where reading fails.
+  /// False after the last line. Error(io) where reading fails, Error(parse) where a line is longer
+  /// than kLongestLine.
   bool next();
 
   const std::string& text() const noexcept { return text_; }
@@ -64,6 +69,8 @@ class LineReader {
   std::string place() const;
 
  private:
+  bool read_line();
+
   std::filesystem::path path_;
   std::ifstream file_;
   std::string text_;
