@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -165,6 +166,12 @@ def catch_signals():
         signal.signal(number, (lambda *_: None) if is_ignored else (lambda *_: STOPPED.set()))
 
 
+def version(program):
+    """"lanky 0.1.0, commit ...", as the program tells it."""
+    told = subprocess.run([program, "info"], capture_output=True, text=True, timeout=60)
+    return " ".join(told.stdout.partition("\n")[0].split())
+
+
 def main(arguments):
     options = parse(arguments)
     catch_signals()
@@ -174,7 +181,7 @@ def main(arguments):
         sys.exit(f"attack: no lanky in {options.bin}")
     with tempfile.TemporaryDirectory(prefix="lanky_attack_") as options.work:
         os.chmod(options.work, 0o755)  # some cases run as another user
-        print(f"seed {options.seed}, findings go to {options.findings}", flush=True)
+        print(f"{version(options.bin / 'lanky')}; seed {options.seed}", flush=True)
         if options.case is not None:
             return replay(options)
         tallies = attack_all(options)
