@@ -63,34 +63,13 @@ bool is_record(const Json& line) {
   return line.is_object() && line.contains("kind") && line["kind"].is_string();
 }
 
-/// The first line that is not blank, as far as kLongestLine goes; `whole` where it has a newline.
-std::string first_line(int descriptor, off_t size, bool& whole) {
-  constexpr std::size_t kStep = std::size_t{1} << 16;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  std::string text;
-  std::size_t begin = 0;
-  whole = false;
-  while (text.size() < std::min(static_cast<std::size_t>(size), kLongestLine)) {
-    const std::string more = read_text(descriptor, static_cast<off_t>(text.size()), kStep);
-    if (more.empty()) break;
-    text += more;
-    if (text.starts_with(kByteOrderMark)) begin = std::max(begin, kByteOrderMark.size());
-    begin = std::min(text.find_first_not_of(" \t\r\n", begin), text.size());
-    const std::size_t newline = text.find('\n', begin);
-    if (newline == std::string::npos) continue;
-    whole = true;
-    return text.substr(begin, newline - begin);
-  }
-  return text.substr(begin);
-}
-
 /// Whether records may be appended: the file is empty, or its first line is a record, or the
 /// beginning of one that a killed program left.
-bool holds_records(int descriptor, off_t size) {
-  bool whole = false;
-  const std::string first = first_line(descriptor, size, whole);
-  if (first.empty()) return true;
-  return is_record(parse_line(first)) || (!whole && first.starts_with(kBeginning));
+bool holds_records(const std::filesystem::path& path) {
+  LineReader lines(path);
+  if (!lines.next()) return true;
+  const std::string& first = lines.text();
+  return is_record(parse_line(first)) || (!lines.is_whole() && first.starts_with(kBeginning));
 }
 
 std::string gemm_key(const Json& line) {
@@ -201,7 +180,7 @@ EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& c
   History history(config);
   for (LineReader lines(path); lines.next();) {
     const Json line = parse_line(lines.text());
-    if (line.is_discarded() && !lines.is_whole()) continue;  // what a killed run left
+    if (line.is_discarded() && !lines.is_whole()) continue;  // a killed run left it
     try {
       history.take(line);
     } catch (const Error& error) {
@@ -230,7 +209,7 @@ void Journal::claim() {
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     refuse(path_, "another run of lanky writes to it; name another file, and join them afterwards");
-  if (!holds_records(descriptor_, status.st_size))
+  if (!holds_records(path_))
     refuse(path_,
            "does not begin with a record of lanky's, so nothing is appended; name another file");
   is_regular_ = true;

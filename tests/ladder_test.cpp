@@ -104,7 +104,7 @@ TEST(LadderGemmCpu, TakesTheRungsAskedFor) {
 TEST(Ladder, CpuPeakIsThatOfFmas) {
   double f32 = 0;
   double f64 = 0;
-  for (int round = 0; round < 8; ++round) {  // others may have the processor in some
+  for (int round = 0; round < 8; ++round) {  // another program may have the processor for some
     f32 = std::max(f32, cpu_peak_flops(DType::f32));
     f64 = std::max(f64, cpu_peak_flops(DType::f64));
   }

@@ -29,7 +29,7 @@ bool LineReader::next() {
   return false;
 }
 
-/// The next line as it stands. Not by std::getline, which takes all memory for /dev/zero.
+/// The next line as it stands. std::getline would take all memory for /dev/zero.
 bool LineReader::read_line() {
   char block[4096];
   text_.clear();

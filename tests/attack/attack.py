@@ -167,7 +167,7 @@ def catch_signals():
 
 
 def version(program):
-    """"lanky 0.1.0, commit ...", as the program tells it."""
+    """The program's name, version and commit, as it tells them."""
     told = subprocess.run([program, "info"], capture_output=True, text=True, timeout=60)
     return " ".join(told.stdout.partition("\n")[0].split())
 

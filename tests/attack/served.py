@@ -27,7 +27,6 @@ INDEX = "/files/ssstats.csv"
 LARGEST_CACHE = 80 * MIB
 
 
-
 def unpacked(archive):
     """What is in an archive; None where it is damaged."""
     try:
