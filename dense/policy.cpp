@@ -1,9 +1,9 @@
 #include "dense/policy.hpp"
 
 #include "core/text.hpp"
-#include "dense/gram_policy.hpp"
-#include "dense/panel_policy.hpp"
-#include "dense/update_policy.hpp"
+#include "dense/cuda/gram/policy.hpp"
+#include "dense/cuda/panel/policy.hpp"
+#include "dense/cuda/update/policy.hpp"
 
 namespace lanky {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "dense/cuda/cublaslt.hpp"
+#include "dense/cuda/vendor/cublaslt.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 

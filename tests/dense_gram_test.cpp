@@ -6,7 +6,7 @@
 #include <lanky/lanky.hpp>
 
 #include "core/text.hpp"
-#include "dense/gram_policy.hpp"
+#include "dense/cuda/gram/policy.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 

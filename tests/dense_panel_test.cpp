@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/text.hpp"
-#include "dense/panel_policy.hpp"
+#include "dense/cuda/panel/policy.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 

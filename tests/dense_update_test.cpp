@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/text.hpp"
+#include "dense/cuda/update/policy.hpp"
 #include "dense/problem.hpp"
-#include "dense/update_policy.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 

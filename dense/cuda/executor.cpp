@@ -4,11 +4,11 @@
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
-#include "dense/cuda/cublaslt.hpp"
-#include "dense/cuda/gram.hpp"
-#include "dense/cuda/panel.hpp"
-#include "dense/cuda/tiled.hpp"
-#include "dense/cuda/update.hpp"
+#include "dense/cuda/gram/executor.hpp"
+#include "dense/cuda/panel/executor.hpp"
+#include "dense/cuda/tiled/executor.hpp"
+#include "dense/cuda/update/executor.hpp"
+#include "dense/cuda/vendor/cublaslt.hpp"
 
 namespace lanky::dense::cuda {
 

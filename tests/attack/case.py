@@ -12,7 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# Exit codes that src/cli/main.cpp documents.
+# Exit codes that cli/main.cpp documents.
 OK, FAILED, USAGE, INPUT, NO_DEVICE, BROKEN = range(6)
 
 # Words that a user must never read: what the C++ library, a sanitizer or a crash says.

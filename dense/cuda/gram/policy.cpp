@@ -1,0 +1,566 @@
+#include "dense/cuda/gram/policy.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "core/ceil_div.hpp"
+#include "core/text.hpp"
+#include "dense/word_lines.hpp"
+
+namespace lanky::dense {
+
+namespace {
+/// At most `most` blocks, and no more than there are steps of `step` elements of k.
+int blocks_for(std::int64_t k, std::int64_t step, std::int64_t most) {
+  return static_cast<int>(std::max<std::int64_t>(1, std::min(ceil_div(k, step), most)));
+}
+
+/// Rows of A and B that make a wide row of at most `wide` elements, so that units of `unit`
+/// elements are aligned and none spans a gap; 0 where there are none.
+int packed_rows(const Problem& p, std::int64_t unit, std::int64_t wide) {
+  const bool tight = p.a.col == p.m && p.b.row == p.n;
+  const bool fits =
+      p.m % unit == 0 && p.n % unit == 0 && p.a.col % unit == 0 && p.b.row % unit == 0;
+  for (std::int64_t rows = wide / p.m; rows > 0; --rows) {
+    if (fits || (tight && rows * p.m % unit == 0 && rows * p.n % unit == 0))
+      return static_cast<int>(rows);
+  }
+  return 0;
+}
+
+/// Each block reads more than it fetches before its turn (ended() below).
+bool is_long(const Problem& p, DType type, std::int64_t blocks) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  return (p.m + p.n) * p.k * bytes > blocks * (72 << 10);
+}
+
+/// As kFmaTile in dense/cuda/gram/fma_tile.cuh.
+struct FmaShape {
+  std::int64_t m;
+  std::int64_t n;
+  int segments;
+  bool wide = false;  // column-major; others row-major
+};
+constexpr FmaShape kFmaFloat[] = {{32, 32, 2},       {128, 16, 1},      {64, 64, 1},
+                                  {64, 64, 1, true}, {32, 32, 2, true}, {128, 16, 1, true}};
+constexpr FmaShape kFmaComplexFloat[] = {{16, 16, 4},       {32, 32, 2},       {128, 16, 1},
+                                         {64, 64, 1},       {32, 32, 2, true}, {128, 16, 1, true},
+                                         {64, 64, 1, true}, {16, 16, 4, true}};
+constexpr FmaShape kFmaComplexDouble[] = {
+    {8, 8, 8}, {16, 16, 4}, {32, 32, 2, true}, {64, 64, 1, true}, {16, 16, 4, true}};
+
+std::span<const FmaShape> fma_shapes(DType type) {
+  if (type == DType::f32) return kFmaFloat;
+  if (type == DType::c64) return kFmaComplexFloat;
+  return kFmaComplexDouble;
+}
+
+/// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
+GramConfiguration choose_fma(const Problem& p, DType type, int multiprocessors) {
+  const bool row_major = p.a.col != 1;
+  const std::span<const FmaShape> shapes = fma_shapes(type);
+  const FmaShape* chosen = nullptr;
+  for (const FmaShape& shape : shapes) {
+    if (shape.wide == row_major) continue;
+    const bool holds = (p.m <= shape.m && p.n <= shape.n) || shape.n == 64;
+    if (holds && (chosen == nullptr || shape.m * shape.n < chosen->m * chosen->n)) chosen = &shape;
+  }
+  if (chosen == nullptr) return {};
+  const FmaShape& tile = *chosen;
+  GramConfiguration c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
+  c.tile = static_cast<int>(chosen - shapes.data());
+  if (!c.row_major) c.run_log2 = 1;
+  c.strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
+  const std::int64_t slot_k = 128 / static_cast<std::int64_t>(size_of(type)) * tile.segments;
+  c.blocks = blocks_for(p.k, slot_k, multiprocessors / c.strips);
+  if (p.m == p.n && c.strips == 4) {
+    // A tile on the diagonal has .6 of the work of one below it.
+    c.below_blocks = blocks_for(p.k, slot_k, multiprocessors * 5 / 11);
+    c.diagonal_blocks = blocks_for(p.k, slot_k, multiprocessors * 3 / 11);
+  }
+  return c;
+}
+
+GramConfiguration vector_configuration(const Problem& p, DType type, int multiprocessors) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const int widest = gram_widest(type);
+  GramConfiguration c{.kernel = GramKernel::vector};
+  c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
+              (p.n == 1 || p.b.col * bytes % 16 == 0);
+  c.tile = p.m == 1                  ? 0
+           : p.n == 1                ? 4
+           : p.m <= 2                ? 1
+           : p.m == 3                ? 5
+           : p.m <= 4 || widest == 4 ? 2
+                                     : 3;
+  const int rows[] = {1, 2, 4, widest, 8, 3};  // of a tile
+  const int columns[] = {1, 2, 4, widest, 1, 3};
+  c.strips = static_cast<int>(ceil_div(p.m, rows[c.tile]) * ceil_div(p.n, columns[c.tile]));
+  const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
+  c.blocks =
+      blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
+  return c;
+}
+
+/// Elements that gram_rows_kernel loads at once.
+std::int64_t rows_unit(DType type) {
+  return size_of(type) == 2 ? 4 : 2;
+}
+
+/// Wide rows of `packed` rows each.
+GramConfiguration rows_configuration(const Problem& p, DType type, int multiprocessors,
+                                     int packed) {
+  const std::int64_t unit = rows_unit(type);
+  GramConfiguration c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
+  c.tile = packed * p.m <= 8 * unit ? 0 : 1;
+  const std::int64_t step = 8 * 4 * unit * packed;
+  c.blocks = blocks_for(p.k, step, multiprocessors * (c.tile == 0 ? 2 : 1));
+  return c;
+}
+
+/// Rows of floats for gram_rows_kernel; 0 where there are none.
+int packed_float_rows(const Problem& p) {
+  return packed_rows(p, rows_unit(DType::f32), p.m <= 16 ? 16 : 32);
+}
+
+/// Long products of rows of floats, widened (H200: 16 columns at 1e7 .965 of the floor,
+/// gram_staged_kernel .946, but 1e5 8.9 us instead of 7.3; at 1e6 12 columns 31 us instead of 46,
+/// 24 62.4 instead of 64.6 (gram_fma_kernel), 32 76.5 instead of 68.8). Not where A is B: 25.3 us
+/// instead of 24.4.
+bool packs_float_rows(const Problem& p) {
+  return p.m > 8 && p.m <= 24 && p.k >= 800'000 && packed_float_rows(p) > 0;
+}
+
+/// Rows of floats by tensor copies.
+GramConfiguration staged_rows(const Problem& p, int multiprocessors) {
+  return {.kernel = GramKernel::staged,
+          .row_major = true,
+          .vectors = true,
+          .blocks = blocks_for(p.k, 128, multiprocessors)};
+}
+
+/// A's rows are adjacent; B's where `b_row_major`.
+GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
+  const auto vector = static_cast<std::int64_t>(16 / size_of(type));
+  const bool b_row_major = p.b.col == 1;
+  const bool tight = b_row_major && p.a.col == p.m && p.b.row == p.n;
+  const bool real = !is_complex(type);
+  const bool f32 = type == DType::f32;
+  GramConfiguration c{.row_major = true};
+  const std::int64_t narrow = gram_row_vector_widest(type);
+  if (tight && p.m == p.n && p.m > 1 && (p.m <= narrow || (p.m == 8 && size_of(type) == 2))) {
+    c.kernel = GramKernel::row_vector;
+    c.tile = static_cast<int>(p.m);
+    c.vectors = true;
+    c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
+    // Blocks of the next run, launched early, gather on multiprocessors that have room for more
+    // than their share (H200, k = 1e7: .74 of the floor, so .91 to .97).
+    c.resident = p.m <= 4 && is_long(p, type, c.blocks) ? 2 : 0;
+    return c;
+  }
+  const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
+  if (a_in_units &&
+      (p.n == 1 || (p.n <= 8 && (!real || (f32 && (!b_row_major || p.m >= 2 * p.n)))))) {
+    c.kernel = GramKernel::row_strip;
+    c.tile = p.n == 1 ? 0 : 1;
+    c.vectors = true;
+    c.resident = p.n == 1 ? 4 : 0;
+    c.blocks =
+        blocks_for(p.k, 8 * (32 / (p.m / vector)), (p.n == 1 ? c.resident : 2) * multiprocessors);
+    return c;
+  }
+  if (!b_row_major) return {};
+  if (f32 || !real) {
+    if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
+    if (f32 && packs_float_rows(p)) {
+      c = rows_configuration(p, type, multiprocessors, packed_float_rows(p));
+      c.vectors = true;
+      return c;
+    }
+    if (!real || p.m > 16) return choose_fma(p, type, multiprocessors);
+    return staged_rows(p, multiprocessors);
+  }
+  for (const std::int64_t units : {8, 16}) {
+    const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
+    if (packed == 0) continue;
+    c = rows_configuration(p, type, multiprocessors, packed);
+    c.vectors = true;
+    return c;
+  }
+  return {};
+}
+
+GramConfiguration choose_column_major(const Problem& p, DType type, int multiprocessors) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const bool f32 = type == DType::f32;
+  const bool complex = is_complex(type);
+  GramConfiguration c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
+  // f64 beyond four columns is faster on tensor cores, complex too (H200, 8 columns, k = 1e6: c64
+  // 35.6 instead of 41.0 us, c128 63.3 instead of 68.9); IEEE float goes there not at all.
+  const std::int64_t widest = complex && c.vectors ? 4 : gram_widest(type);
+  const bool no_mma = f32 || complex;
+  // H200, f16 of 4 columns: 1e6 7.9 us (gram_vector_kernel 8.5), 1e7 40.6 (41.2).
+  c.stacked = bytes == 2 && c.vectors && p.m > 2 && p.m <= 4 && p.n > 1;
+  if (p.n == 1 || (p.m <= widest && !c.stacked) ||
+      (no_mma && p.n <= widest && (complex || (p.m > 16 && !c.vectors)) &&
+       (p.m <= 64 || type == DType::c128)))
+    return vector_configuration(p, type, multiprocessors);
+  // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
+  const bool ieee_f32 = f32 && (p.math == Math::ieee || p.m <= 16 || p.n <= widest ||
+                                (p.math == Math::tf32x3 && p.m > 64));
+  if (complex || (ieee_f32 && p.m > 16)) {
+    return c.vectors ? choose_fma(p, type, multiprocessors) : GramConfiguration{};
+  }
+  if (p.m <= 16 && (!f32 || c.vectors)) {
+    c.kernel = GramKernel::direct;
+    c.tile = p.m <= 8 ? 0 : 1;
+    // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
+    // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
+    const std::int64_t step = 8 * 128 / bytes;
+    c.blocks = blocks_for(p.k, step, multiprocessors * (f32 ? 1 : 2));
+    if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
+      c.resident = 1;
+      c.blocks = multiprocessors;
+    }
+    c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
+    return c;
+  }
+  if (!c.vectors || p.m > 64) return {};
+  c.kernel = GramKernel::staged;
+  c.math = p.math;
+  c.tile = p.m <= 32 ? 1 : 2;
+  const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
+  c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
+  c.blocks = blocks_for(p.k, slot_k, multiprocessors);
+  return c;
+}
+
+/// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
+GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors) {
+  const Problem turned = p.a.col == 1 ? p : exchanged(p);
+  const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
+  if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
+  GramConfiguration c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
+  c.tile = p.m <= 16 ? 0 : 1;
+  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
+  return c;
+}
+
+/// How the blocks' sums come together, and whether blocks prefetch. Of many sums, a block of
+/// gram_sum_kernel must read neighbours (H200, 8, 16, 32, 64 of them: f32 of 128 columns, 33 blocks
+/// at k = 1e4 30.7, 22.0, 15.9, 14.7 us; f64 of 64, 132 blocks at 1e5 38.7, 36.1, 35.5, 35.9; tf32
+/// of 32 11.7, 11.5, 12.0). A second launch costs the host 2.5 us (H200). The last block has 9
+/// loads a thread in flight at once, a round; where it must not have more than three, or two where
+/// it is not for few bytes, there may be fewer blocks for it.
+GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
+  constexpr std::int64_t kThreads = 256;
+  constexpr std::int64_t kRound = 9;
+  const auto bytes = static_cast<double>(size_of(type)) * static_cast<double>(p.k) *
+                     static_cast<double>(p.m + p.n);
+  const std::int64_t sums = p.m * p.n;
+  // H200: prefetches beyond what the threads load at once are as slow as none.
+  const bool direct = c.kernel == GramKernel::vector || c.kernel == GramKernel::direct ||
+                      c.kernel == GramKernel::row_vector || c.kernel == GramKernel::rows;
+  c.prefetch = direct && c.vectors && !c.any && c.strips == 1 && bytes / c.blocks <= 72 << 10;
+  if (sums >= 1024) c.sum_columns_log2 = sums < 4096 ? 4 : c.blocks > 36 ? 5 : 6;
+  const bool never = c.kernel == GramKernel::row_strip || c.kernel == GramKernel::wgmma ||
+                     c.kernel == GramKernel::triangle;
+  if (c.strips > 1 || never || sums > kThreads) return c;
+  int log2 = 3;
+  while (1 << log2 < sums)
+    ++log2;
+  const std::int64_t round = kRound * (kThreads >> log2);  // blocks
+  const bool few_bytes = bytes < 4e6;
+  const std::int64_t blocks = std::min<std::int64_t>(c.blocks, (few_bytes ? 3 : 2) * round);
+  const bool enough = blocks == c.blocks || bytes / static_cast<double>(blocks) <= 48 << 10;
+  const bool few_sums = sums <= (type == DType::c128 && bytes > 2e7 ? 8 : 16);
+  if (!(few_sums && blocks == c.blocks) && !(few_bytes && enough)) return c;
+  c.one_launch = true;
+  c.sum_columns_log2 = log2;
+  c.blocks = static_cast<int>(blocks);
+  return c;
+}
+
+std::string_view name(GramKernel kernel) {
+  switch (kernel) {
+    case GramKernel::none:
+      return "none";
+    case GramKernel::vector:
+      return "gram_vector_kernel";
+    case GramKernel::direct:
+      return "gram_direct_kernel";
+    case GramKernel::staged:
+      return "gram_staged_kernel";
+    case GramKernel::fma:
+      return "gram_fma_kernel";
+    case GramKernel::rows:
+      return "gram_rows_kernel";
+    case GramKernel::row_vector:
+      return "gram_row_vector_kernel";
+    case GramKernel::row_strip:
+      return "gram_row_strip_kernel";
+    case GramKernel::wgmma:
+      return "gram_wgmma_kernel";
+    case GramKernel::triangle:
+      return "gram_triangle_kernel";
+    case GramKernel::words:
+      return "gram_words_kernel";
+  }
+  return "unknown";
+}
+
+/// Groups of 8 columns that gram_triangle_kernel has sums for; 0 where others are faster: f32 of 8
+/// columns below k = 2e6, tf32 of 32, f64 by columns up to 32.
+int triangle_groups(const Problem& p, DType type) {
+  const bool row_major = p.a.col != 1;
+  const int groups = p.m <= 8 ? 1 : p.m <= 16 ? 2 : p.m <= 32 ? 4 : p.m <= 64 ? 8 : 0;
+  if (type == DType::f64) return groups == 8 || (groups == 4 && row_major) ? groups : 0;
+  if (type != DType::f32 || row_major || p.m <= 4) return 0;
+  if (groups == 1) return p.k >= 2'000'000 ? groups : 0;
+  if (groups == 2 && p.k * p.m < 500'000) return 0;  // the last block adds where staged computes
+  if (groups == 4) return p.math != Math::tf32 ? groups : 0;
+  return groups == 2 || p.math == Math::tf32 ? groups : 0;
+}
+
+/// `c` with the tiles and blocks of gram_wgmma_kernel.
+GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, int multiprocessors) {
+  c.kernel = GramKernel::wgmma;
+  c.tile = p.m <= 64 ? 1 : 2;
+  c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, multiprocessors);
+  return c;
+}
+
+/// Rows of 16-bit types that make wide rows of 48 to 64 elements, without padding (H200, k = 1e6:
+/// 20 columns, 40 in a wide row, .54 of the floor, gram_rows_kernel .74; 24 columns .81 and .74).
+GramConfiguration choose_packed_wgmma(const Problem& p, int multiprocessors) {
+  if (p.m <= 8 || p.n * (64 / p.m) < 48 || p.a.col != p.m || p.b.row != p.n) return {};
+  for (std::int64_t rows = 64 / p.m; rows > 1 && rows * p.m >= 48; --rows) {
+    if (p.k % rows != 0 || rows * p.m % 8 != 0 || rows * p.n % 8 != 0) continue;
+    GramConfiguration c{.row_major = true, .vectors = true};
+    c.packed = static_cast<int>(rows);
+    return by_wgmma(c, p, multiprocessors);
+  }
+  return {};
+}
+
+/// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
+GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
+  const bool row_major = p.a.col != 1;
+  const std::int64_t strides[] = {row_major ? p.a.col : p.a.row, row_major ? p.b.row : p.b.col};
+  GramConfiguration c{.row_major = row_major,
+                      .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
+  // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
+  // (.94), 24 x 9 .76 (.95).
+  if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, multiprocessors);
+  const bool wide_enough = (row_major ? p.m > 32 : p.m + p.n >= 56) && p.n > 1;
+  if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
+  return by_wgmma(c, p, multiprocessors);
+}
+
+/// k of a slot of gram_words_kernel.
+int gram_words_depth(const Problem& p, DType type, int run_log2) {
+  constexpr std::int64_t kSide = kGramWordsSide;
+  constexpr int kWarps = kGramWordsThreads / 32;
+  const int parts = is_complex(type) ? 2 : 1;
+  const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
+  return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
+}
+
+/// Whether gram_words_kernel is the fastest, cuBLASLt's included, where lines are off 16 bytes.
+/// H200, k = 3e6 (1e5), against the best of the others: f32 n = 13 1.20 (.87), 16 .99, 24 1.6,
+/// 32 1.8 (1.5), 64 1.8 (1.7), by rows 13 2.2, 25 2.7, 41 1.06; c64 n = 13 2.5, 16 2.0, 25 .97, 32
+/// .82 (1.6); halves n = 24 1.17, 32 .96 (1.3), 40 1.04, 64 .88 (1.14), by rows 25 1.0; f64 n = 24
+/// .82, 32 .61 (1.3), 64 (.82).
+bool prefers_words(const Problem& p, DType type) {
+  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
+  const bool aligned =
+      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
+  if (!lines || aligned || p.n <= 8) return false;
+  const bool by_columns = p.a.col == 1 && p.b.row == 1;
+  const bool short_k = p.k <= 300'000;
+  switch (type) {
+    case DType::f32:
+      if (p.math == Math::tf32 && p.m > 24) return false;
+      return p.m <= (by_columns ? 64 : 44) && (p.m > 16 || p.k > 1'000'000);
+    case DType::c64:
+      return p.m <= (short_k ? 32 : 16);
+    case DType::f64:
+      return by_columns && p.n > 16 && p.m <= 32 && short_k;
+    case DType::f16:
+    case DType::bf16:
+      if (p.n <= 16) return false;
+      return p.m <= 25 || (by_columns && (short_k ? p.m <= 64 : p.m > 32 && p.m <= 40));
+    default:
+      return false;
+  }
+}
+
+GramConfiguration choose_words(const Problem& p, DType type, int multiprocessors) {
+  constexpr int kMostBytes = 108 << 10;  // for two blocks of a multiprocessor
+  GramConfiguration c{.kernel = GramKernel::words, .run_log2 = 4};
+  while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > kMostBytes)
+    --c.run_log2;
+  c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * multiprocessors);
+  return c;
+}
+
+}  // namespace
+
+int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
+  constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
+  const int depth = gram_words_depth(p, type, run_log2);
+  const Strides a{p.a.col, p.a.row};
+  const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
+                   WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
+  return std::max(kGramWordsSlots * slot, kSums);
+}
+
+GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
+                              int compute_capability) {
+  const bool served = compute_capability >= 90 && problem.n > 0 && problem.k > 128 &&
+                      problem.k < std::int64_t{1} << 31;
+  if (!served) return {};
+  GramConfiguration c;
+  const bool alike =
+      (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
+  if (alike && compute_capability == 90 && is_half(type)) {
+    c = choose_wgmma(problem, multiprocessors);
+    if (c.kernel != GramKernel::none) return ended(c, problem, type);
+  }
+  if (problem.a.col == 1 && problem.b.row == 1) {
+    c = choose_column_major(problem, type, multiprocessors);
+  } else if (problem.a.row == 1) {
+    c = choose_row_major(problem, type, multiprocessors);
+  }
+  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
+    c = choose_mixed(problem, type, multiprocessors);
+  if (c.kernel != GramKernel::none) return ended(c, problem, type);
+  return choose_gram_of_any_strides(problem, type, multiprocessors);
+}
+
+GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multiprocessors,
+                                        int compute_capability) {
+  const bool row_major = p.a.row == 1 && p.b.col == 1;
+  const bool column_major = p.a.col == 1 && p.b.row == 1;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t stride = row_major ? p.a.col : p.a.row;
+  if (compute_capability != 90 || p.m != p.n || p.a != p.b.transposed() ||
+      !(row_major || column_major) || stride * bytes % 16 != 0 || p.k <= 128 ||
+      p.k >= std::int64_t{1} << 31)
+    return {};
+  const bool half = bytes == 2;
+  if ((half || type == DType::f64) && column_major && p.m > 8 && p.m <= 16) {
+    // Half as many loads of a block: two blocks again (H200, k = 1e7: f16 .835 to .928, f64 .85 to
+    // .95 of the floor).
+    GramConfiguration c = choose_column_major(p, type, multiprocessors);
+    c.resident = 0;
+    c.blocks = blocks_for(p.k, 8 * 128 / bytes, multiprocessors * 2);
+    return ended(c, p, type);
+  }
+  if (half && column_major && p.m > 2 && p.m <= 4)  // half of each fragment would be repeated
+    return ended(vector_configuration(p, type, multiprocessors), p, type);
+  // gram_wgmma_kernel would waste three quarters of its products (f16 n = 32: .76, staged .94).
+  if (half && column_major && p.m > 16 && p.m <= 32)
+    return ended(choose_column_major(p, type, multiprocessors), p, type);
+  if (type == DType::f32 && row_major && packs_float_rows(p)) {
+    return ended(p.m > 16 ? choose_fma(p, type, multiprocessors) : staged_rows(p, multiprocessors),
+                 p, type);
+  }
+  GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
+  if (half && p.m > 32) return ended(by_wgmma(c, p, multiprocessors), p, type);
+  const int groups = triangle_groups(p, type);
+  if (groups == 0) return {};
+  c.kernel = GramKernel::triangle;
+  c.tile = groups;
+  if (type == DType::f32 && p.m > 16) c.math = p.math;
+  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
+  return ended(c, p, type);
+}
+
+GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
+  const bool no_mma = type == DType::f32 || is_complex(type);
+  if (prefers_words(p, type)) return choose_words(p, type, multiprocessors);
+  const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
+  if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
+    return ended(vector_configuration(p, type, multiprocessors), p, type);
+  const std::int64_t unit = rows_unit(type);
+  if (no_mma || p.m > 32) return {};
+  GramConfiguration c = rows_configuration(p, type, multiprocessors, 1);
+  c.any = true;
+  c.a_turned = p.a.row != 1;
+  c.b_turned = p.b.col != 1;
+  const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
+    return stride % unit == 0 && (turned || width % unit == 0);
+  };
+  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
+              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
+  return ended(c, p, type);
+}
+
+bool vendor_beats_gram(const Problem& p, DType type) noexcept {
+  constexpr int kMultiprocessors = 132;
+  const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);
+  if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
+  const bool a_by_columns = p.a.col == 1;
+  const bool b_by_columns = p.b.row == 1;
+  if (c.kernel == GramKernel::fma) {
+    if (type == DType::c128) return p.m > 32;
+    if (!c.row_major || p.m <= 32) return false;
+    // Whole tiles of 64 x 64: 1.0, and 1.3 where A is B.
+    const bool own_tile = type == DType::f32 && p.m > 56 && p.m <= 64 && p.k > 50'000;
+    return p.math == Math::tf32 || (p.n > 16 && !own_tile);
+  }
+  if (c.kernel == GramKernel::words) return false;
+  if (c.packed > 1 && c.kernel == GramKernel::wgmma) return false;
+  if (c.kernel == GramKernel::wgmma)  // H200, 64 x 8 by rows: 1.09 at 1e6, .94 at 1e7
+    return c.row_major && p.k > 3'000'000 && p.n <= 32 && (p.m <= 64 || p.n > 16);
+  if (p.m > 64) return true;
+  // H200, f32 by rows: 64 x 3 5.4, 64 x 8 2.9.
+  if (c.kernel == GramKernel::row_strip && p.n > 1 && type == DType::f32) return false;
+  // H200, c128 1e5 x 64 x 1, A by rows: cuBLASLt needs 35 us, 6000 with a conjugated operand.
+  if (p.m > 32 && p.n == 1) {
+    const std::int64_t shortest = is_complex(type)      ? 50'000
+                                  : type == DType::f64  ? 300'000
+                                  : size_of(type) == 2u ? 3'000'000
+                                                        : p.k;
+    return (!a_by_columns || !b_by_columns) && p.k > shortest && !p.conj_a && !p.conj_b;
+  }
+  if (is_complex(type)) return p.n > gram_widest(type);
+  const bool f32 = type == DType::f32;
+  if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);
+  if (p.m <= 8 || p.n == 1) return false;
+  const bool long_k = p.k > 2'000'000;
+  if (type == DType::f64)
+    return !c.vectors && p.m > 16 && (a_by_columns || b_by_columns || p.n <= 8);
+  if (f32) {
+    // H200, tf32 off 16 bytes, n = 32: .54.
+    if (a_by_columns && b_by_columns) return !c.vectors && p.math == Math::tf32 && p.m > 24;
+    if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
+    return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
+  }
+  const bool aligned =
+      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
+  return a_by_columns != b_by_columns && aligned && (p.m > 16 || long_k);
+}
+
+std::string describe(const GramConfiguration& c) {
+  return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
+                c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
+                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "", ", k in ",
+                c.blocks, " chunks of every ", c.blocks, "th step", c.strips > 1 ? ", " : "",
+                c.strips > 1
+                    ? concat(c.strips, c.kernel == GramKernel::fma ? " tiles of C" : " strips of m")
+                    : "",
+                c.below_blocks > 0 ? concat(", where A is B ", c.below_blocks, " below and ",
+                                            c.diagonal_blocks, " on the diagonal")
+                                   : "",
+                c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
+                c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
+                c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
+                c.stacked ? ", A and B as one" : "", c.spread ? ", loads spread" : "",
+                c.prefetch ? ", prefetched" : "",
+                c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
+}
+
+}  // namespace lanky::dense

@@ -1,0 +1,428 @@
+// Gram products on tensor cores, of operands at least one of which is row-major (the elements of
+// one k adjacent), or of any strides. Loads go straight into mma fragments. Several rows pass as
+// one wide row of 8 units: of the wide product only the blocks on the diagonal belong to C, and are
+// added at the end.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "dense/cuda/gram/prefetch.cuh"
+#include "dense/cuda/gram/sum.cuh"
+#include "device/memory.cuh"
+#include "device/mma.cuh"
+
+namespace lanky::dense::cuda {
+
+inline constexpr int kGramRowsWarps = 8;
+
+/// A unit is what a lane loads at once: kRows neighbouring elements of a wide row, or of a column,
+/// if k is adjacent (`turned`). Entry h, from kRows units, of the fragment of an mma:
+///   x[0], x[2]: element 2 h of each row (first half of the rows, second half)
+///   x[1], x[3]: element 2 h + 1
+/// Units of 16 bytes would leave halves with 128 sums a lane: too few loads in flight.
+template <class E>
+struct RowFragment {  // half, bfloat16: m16n8k16
+  using Unit = uint2;
+  using Sum = float;
+  static constexpr int kRows = 4;
+  static constexpr int kEntries = 2;
+  std::uint32_t x[4];
+
+  __device__ void take(const Unit (&units)[kRows], int h, bool turned) {
+    std::uint32_t words[kRows];
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+      words[i] = h == 0 ? units[i].x : units[i].y;
+    const Unit even = units[2 * h];
+    const Unit odd = units[2 * h + 1];
+    x[0] = turned ? even.x : __byte_perm(words[0], words[1], 0x5410);
+    x[1] = turned ? odd.x : __byte_perm(words[0], words[1], 0x7632);
+    x[2] = turned ? even.y : __byte_perm(words[2], words[3], 0x5410);
+    x[3] = turned ? odd.y : __byte_perm(words[2], words[3], 0x7632);
+  }
+};
+template <>
+struct RowFragment<double> {  // m16n8k8
+  using Unit = uint4;
+  using Sum = double;
+  static constexpr int kRows = 2;
+  static constexpr int kEntries = 1;
+  double x[4];
+
+  __device__ void take(const Unit (&units)[kRows], int /*h*/, bool turned) {
+    double loaded[4];
+    memcpy(loaded, units, sizeof(loaded));
+    x[0] = loaded[0];
+    x[1] = turned ? loaded[2] : loaded[1];
+    x[2] = turned ? loaded[1] : loaded[2];
+    x[3] = loaded[3];
+  }
+};
+
+template <>
+struct RowFragment<float> {  // widened to double, which is exact
+  using Unit = uint2;
+  using Sum = double;
+  static constexpr int kRows = 2;
+  static constexpr int kEntries = 1;
+  double x[4];
+
+  __device__ void take(const Unit (&units)[kRows], int /*h*/, bool /*turned*/) {
+    float loaded[4];
+    memcpy(loaded, units, sizeof(loaded));
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      x[e] = loaded[e];
+  }
+};
+
+/// c[16,8] += a b, for element 2 h + kOdd of b's unit.
+template <class E, int kOdd>
+__device__ void multiply_entries(float (&c)[4], const RowFragment<E>& a, const RowFragment<E>& b) {
+  device::mma_m16n8k16<E>(c, a.x[0], a.x[1], a.x[2], a.x[3], b.x[kOdd], b.x[kOdd + 2]);
+}
+template <class E, int kOdd>
+__device__ void multiply_entries(double (&c)[4], const RowFragment<E>& a, const RowFragment<E>& b) {
+  device::mma_m16n8k8(c, a.x[0], a.x[1], a.x[2], a.x[3], b.x[kOdd], b.x[kOdd + 2]);
+}
+
+/// A lane's units of one operand: where they begin, and which of them exist.
+template <class E, int kUnits>
+struct RowUnits {
+  using Unit = typename RowFragment<E>::Unit;
+  static constexpr int kRows = RowFragment<E>::kRows;
+
+  const E* source;
+  std::int64_t stride;  // elements from one row to the next
+  int width;            // elements of a row
+  int packed;           // rows in a wide row
+  std::int64_t offset[kUnits];
+
+  __device__ int element(int u) const {
+    return (u * 8 + static_cast<int>(threadIdx.x) % 32 / 4) * kRows;
+  }
+  __device__ RowUnits(const E* data, std::int64_t row_stride, int row_width, int rows)
+      : source(data), stride(row_stride), width(row_width), packed(rows) {
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const int first = element(u);
+      offset[u] = first < width * packed ? first / width * stride + first % width : -1;
+    }
+  }
+  /// Unit u of wide row `row`; zeros beyond the wide row's end, and where the row does not exist.
+  __device__ Unit load(int u, std::int64_t row, bool exists) const {
+    return device::load_word<Unit>(source + row * packed * stride + offset[u],
+                                   exists && offset[u] >= 0);
+  }
+  /// The same element by element, with zeros from row k on.
+  __device__ Unit load_partly(int u, std::int64_t row, std::int64_t k) const {
+    E elements[kRows];
+#pragma unroll
+    for (int v = 0; v < kRows; ++v) {
+      const int e = element(u) + v;
+      const std::int64_t p = row * packed + e / width;
+      elements[v] =
+          e < width * packed && p < k ? source[p * stride + e % width] : device::narrow<E>(0.0F);
+    }
+    Unit word;
+    memcpy(&word, elements, sizeof(word));
+    return word;
+  }
+};
+
+/// The same of an operand [k][width] of any strides and alignment: of rows r + {0 .. kRows - 1},
+/// kRows neighbouring ones, elements first(u) + {0 .. kRows - 1}, along the row or, `turned`, along
+/// k.
+template <class E, int kUnits>
+struct AnyUnits {
+  using Unit = typename RowFragment<E>::Unit;
+  static constexpr int kRows = RowFragment<E>::kRows;
+  static_assert(kRows * sizeof(E) == sizeof(Unit));
+
+  const E* source;  // the lane's first row
+  Strides stride;   // row: from one k to the next; col: along a row
+  int width;
+  bool turned;
+
+  __device__ static int first(int u) {
+    return (u * 8 + static_cast<int>(threadIdx.x) % 32 / 4) * kRows;
+  }
+  __device__ AnyUnits(const E* data, Strides strides, int row_width, bool is_turned)
+      : source(data + threadIdx.x % 4 * kRows * strides.row),
+        stride(strides),
+        width(row_width),
+        turned(is_turned) {}
+  /// Unit i of block u, for the warp's rows from `row` on: where it begins, and how many of its
+  /// elements are those of the matrix.
+  __device__ const E* place(int u, int i, std::int64_t row) const {
+    return source +
+           (turned ? row + (first(u) + i) * stride.col : (row + i) * stride.row + first(u));
+  }
+  __device__ int count(int u, int i) const {
+    const int within = width - first(u);
+    return turned ? (i < within ? kRows : 0) : min(kRows, within);
+  }
+  __device__ E element(int u, int i, int v, std::int64_t row, std::int64_t rows) const {
+    const bool exists = first(u) + v < width && i < rows;
+    return exists ? source[(row + i) * stride.row + (first(u) + v) * stride.col]
+                  : device::narrow<E>(0.0F);
+  }
+};
+
+/// Warp: kWide x kWide sums as fragments, in the registers of the caller.
+template <class E, int kEntries, class Acc>
+__device__ void multiply_units(
+    Acc (&sums)[kEntries][kEntries * 2][4],
+    const typename RowFragment<E>::Unit (
+        &left)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
+    const typename RowFragment<E>::Unit (
+        &right)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
+    bool a_turned, bool b_turned) {
+  constexpr int kOfUnit = RowFragment<E>::kEntries;
+  RowFragment<E> x[kEntries];
+#pragma unroll
+  for (int h = 0; h < kEntries; ++h)
+    x[h].take(left[h / kOfUnit], h % kOfUnit, a_turned);
+#pragma unroll
+  for (int j = 0; j < kEntries; ++j) {
+    RowFragment<E> y;
+    y.take(right[j / kOfUnit], j % kOfUnit, b_turned);
+#pragma unroll
+    for (int i = 0; i < kEntries; ++i) {
+      multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
+      multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+    }
+  }
+}
+
+/// A wide row has up to kUnits x 128 bytes (halves: 64). !kAny: g.packed rows of A (m elements) and
+/// of B (n) make a wide row; warp: of the steps of 4 kRows wide rows every (8 gridDim.x)-th,
+/// kUnroll of them in flight. kAny: a wide row is a row, operands have any strides; warp: spans of
+/// kUnroll neighbouring steps; units that are not aligned are put together from the aligned words
+/// that hold them, half as many steps in flight. What remains of k goes element by element. Shared
+/// memory: [warps][wide][wide] sums.
+template <class T, int kUnits, int kUnroll, bool kAny>
+__global__ __launch_bounds__(kGramRowsWarps * 32,
+                             kUnits == 1 ? 2 : 1) void gram_rows_kernel(GramArguments<T> g) {
+#if __CUDA_ARCH__ >= 900
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  using Fragment = RowFragment<E>;
+  using Unit = typename Fragment::Unit;
+  using Sum = typename Fragment::Sum;
+  constexpr int kRows = Fragment::kRows;
+  constexpr int kEntries = Fragment::kEntries * kUnits;
+  constexpr int kWide = kUnits * 8 * kRows;
+  constexpr int kStep = 4 * kRows;  // wide rows that a warp takes at once
+  extern __shared__ unsigned char dynamic_shared[];
+
+  device::let_next_kernel_start();
+  if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * kStep * g.packed);
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t warps = std::int64_t{gridDim.x} * kGramRowsWarps;
+  const std::int64_t own_warp = std::int64_t{blockIdx.x} * kGramRowsWarps + warp;
+
+  Sum sums[kEntries][kEntries * 2][4] = {};
+  if constexpr (kAny) {
+    const AnyUnits<E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m, g.a_turned);
+    const AnyUnits<E, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
+    const auto add_steps = [&](std::int64_t row, auto steps, auto word) {
+      constexpr int kSteps = decltype(steps)::value;
+      using Word = decltype(word);
+      Word left[kSteps][kUnits][kRows];
+      Word right[kSteps][kUnits][kRows];
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+            left[s][u][i].load(a.place(u, i, row + s * kStep), a.count(u, i));
+            right[s][u][i].load(b.place(u, i, row + s * kStep), b.count(u, i));
+          }
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+        Unit x[kUnits][kRows];
+        Unit y[kUnits][kRows];
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+            x[u][i] = left[s][u][i].unit(a.place(u, i, row));
+            y[u][i] = right[s][u][i].unit(b.place(u, i, row));
+          }
+        }
+        multiply_units<E, kEntries>(sums, x, y, g.a_turned, g.b_turned);
+      }
+    };
+    // At least 16 bytes of each operand are left: words that hold a unit's end are in the operand.
+    const std::int64_t most = k > kStep ? k - kStep : 0;
+    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+    const std::int64_t span = (g.vectors ? kUnroll : kFew) * kStep;
+    const std::int64_t whole = most / span * span;
+    if (g.vectors) {
+      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
+        add_steps(row, std::integral_constant<int, kUnroll>(), device::AlignedUnit<Unit>());
+    } else {
+      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
+        add_steps(row, std::integral_constant<int, kFew>(), device::UnalignedUnit<Unit>());
+    }
+    for (std::int64_t row = whole + own_warp * kStep; row < k; row += warps * kStep) {
+      E x[kUnits][kRows][kRows];
+      E y[kUnits][kRows][kRows];
+      const std::int64_t rows = k - row - lane % 4 * kRows;
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) {
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+          for (int v = 0; v < kRows; ++v) {
+            x[u][i][v] = a.element(u, i, v, row, rows);
+            y[u][i][v] = b.element(u, i, v, row, rows);
+          }
+        }
+      }
+      Unit left[kUnits][kRows];
+      Unit right[kUnits][kRows];
+      memcpy(left, x, sizeof(left));
+      memcpy(right, y, sizeof(right));
+      multiply_units<E, kEntries>(sums, left, right, false, false);
+    }
+  } else {
+    const RowUnits<E, kUnits> a(g.a, g.a_stride, g.m, g.packed);
+    const RowUnits<E, kUnits> b(g.b, g.b_stride, g.n, g.packed);
+    const std::int64_t stride = warps * kStep;
+    const std::int64_t own = own_warp * kStep + lane % 4;
+    const std::int64_t whole = g.vectors ? k / g.packed / kStep * kStep : 0;
+    const auto add_steps = [&](std::int64_t row, auto steps, auto same) {
+      constexpr int kSteps = decltype(steps)::value;
+      constexpr bool kSame = decltype(same)::value;
+      Unit left[kSteps][kUnits][kRows];
+      Unit right[kSame ? 1 : kSteps][kUnits][kRows];
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+          for (int u = 0; u < kUnits; ++u) {
+            const bool exists = s == 0 || row + s * stride < whole;
+            left[s][u][i] = a.load(u, row + s * stride + i * 4, exists);
+            if constexpr (!kSame)
+              right[s][u][i] = b.load(u, row + s * stride + i * 4, exists && !g.symmetric);
+          }
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+        if constexpr (!kSame) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+            for (int u = 0; u < kUnits; ++u)
+              right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
+          }
+        }
+        multiply_units<E, kEntries>(sums, left[s], kSame ? left[s] : right[kSame ? 0 : s], false,
+                                    false);
+      }
+    };
+    // f64 n = 32 from one operand has too few loads in flight otherwise (H200, k = 1e7: .70 of the
+    // floor, with twice as many .84).
+    constexpr bool kApart = sizeof(E) == 8 && kUnits == 2;
+    if (kApart && g.symmetric) {
+      for (std::int64_t row = own; row < whole; row += 2 * kUnroll * stride)
+        add_steps(row, std::integral_constant<int, 2 * kUnroll>(), std::bool_constant<kApart>());
+    } else if constexpr (kUnits == 1) {
+      for (std::int64_t row = own; row < whole; row += kUnroll * stride)
+        add_steps(row, std::integral_constant<int, kUnroll>(), std::false_type());
+    } else {
+      // A step's units make room for later ones once they are multiplied (H200, f64 n = 32: .948 of
+      // the floor to .977 at k = 1e7; with one unit a row more is lost than gained).
+      Unit left[kUnroll][kUnits][kRows];
+      Unit right[kUnroll][kUnits][kRows];
+      const auto load_step = [&](int s, std::int64_t row) {
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+          for (int u = 0; u < kUnits; ++u) {
+            left[s][u][i] = a.load(u, row + i * 4, row < whole);
+            right[s][u][i] = b.load(u, row + i * 4, row < whole && !g.symmetric);
+          }
+        }
+      };
+#pragma unroll
+      for (int s = 0; s < kUnroll; ++s)
+        load_step(s, own + s * stride);
+      for (std::int64_t row = own; row < whole; row += kUnroll * stride) {
+#pragma unroll
+        for (int s = 0; s < kUnroll; ++s) {
+#pragma unroll
+          for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+            for (int u = 0; u < kUnits; ++u)
+              right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
+          }
+          multiply_units<E, kEntries>(sums, left[s], right[s], false, false);
+          load_step(s, row + (kUnroll + s) * stride);
+        }
+      }
+    }
+    for (std::int64_t row = whole + own; (row - lane % 4) * g.packed < k; row += stride) {
+      Unit left[kUnits][kRows];
+      Unit right[kUnits][kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) {
+          left[u][i] = a.load_partly(u, row + i * 4, k);
+          right[u][i] = b.load_partly(u, row + i * 4, k);
+        }
+      }
+      multiply_units<E, kEntries>(sums, left, right, false, false);
+    }
+  }
+
+  // [warps][of B][of A], columns shifted so that lanes meet different banks.
+  Sum* const wide = reinterpret_cast<Sum*>(dynamic_shared) + warp * kWide * (kWide + 1);
+  const auto place = [](int column, int row) {
+    return column * kWide + row + column / (2 * kRows);
+  };
+  const auto wide_element = [&](int entry, int unit_lane, int odd) {
+    return (entry / Fragment::kEntries * 8 + unit_lane) * kRows + entry % Fragment::kEntries * 2 +
+           odd;
+  };
+#pragma unroll
+  for (int i = 0; i < kEntries; ++i) {
+#pragma unroll
+    for (int j = 0; j < kEntries * 2; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int row = wide_element(i, lane / 4, e / 2);
+        const int column = wide_element(j / 2, lane % 4 * 2 + e % 2, j % 2);
+        wide[place(column, row)] = sums[i][j][e];
+      }
+    }
+  }
+  __syncthreads();  // the wide sums are written before they are added
+  const Sum* const all = reinterpret_cast<const Sum*>(dynamic_shared);
+  for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramRowsWarps * 32) {
+    const int i = s % g.m;
+    const int j = s / g.m;
+    Sum sum = 0;
+    for (int w = 0; w < kGramRowsWarps; ++w) {
+      for (int r = 0; r < g.packed; ++r)
+        sum += all[w * kWide * (kWide + 1) + place(r * g.n + j, r * g.m + i)];
+    }
+    g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] = static_cast<Acc>(sum);
+  }
+  sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(dynamic_shared));
+#endif
+}
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,225 @@
+// Gram products of operands off 16 bytes, by rows or by columns: C[i, j] = sum over k of A[i, k]
+// B[k, j] on tensor cores. Lines pass through a ring in shared memory in the aligned words that
+// hold them; fragments are read there one element at a time. Floats are widened to double, complex
+// elements are pairs of real ones.
+#pragma once
+
+#include "dense/cuda/gram/policy.hpp"
+#include "dense/cuda/gram/sum.cuh"
+#include "dense/cuda/update/mma.cuh"
+#include "dense/cuda/word_lines.cuh"
+
+namespace lanky::dense::cuda {
+
+/// How real elements of A and B are multiplied.
+template <class T>
+struct GramWordsShape {
+  using Element = device::DeviceElement<T>;
+  using Real = device::RealPart<Element>;
+  using F = Fragment<Real>;
+  using Sum = std::conditional_t<sizeof(Real) == 2, float, double>;
+  static constexpr int kParts = sizeof(Element) / sizeof(Real);
+  static constexpr int kDepth = 4 * F::kSpan;  // of a product
+};
+
+/// A lane's lines g, g + 8, g + 16 and g + 24 of 32 of an operand, in a slot; those that do not
+/// exist repeat the last one.
+template <class T>
+struct GramWordsLines {
+  using Shape = GramWordsShape<T>;
+  using Real = typename Shape::Real;
+  static constexpr int kSpan = Shape::F::kSpan;
+
+  int offsets[4];
+  int pitch;  // bytes, from one k to the next
+
+  __device__ GramWordsLines(const WordLinesPlan& plan, int first, int lines, int lane)
+      : pitch(plan.row) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int line = min(first + i * 8 + lane / 4, lines * Shape::kParts - 1);
+      offsets[i] = line / Shape::kParts * plan.column +
+                   line % Shape::kParts * static_cast<int>(sizeof(Real)) + lane % 4 * plan.row;
+    }
+  }
+  /// Elements p + t + {0, 4, ..} of line i, t = lane % 4; zeros from `count` on.
+  template <bool kPartly>
+  __device__ void load(Real (&values)[kSpan], const char* slot, int i, int p, int count) const {
+    const char* const source = slot + offsets[i] + p * pitch;
+#pragma unroll
+    for (int e = 0; e < kSpan; ++e) {
+      values[e] = *reinterpret_cast<const Real*>(source + 4 * e * pitch);
+      if (kPartly && p + static_cast<int>(threadIdx.x) % 4 + 4 * e >= count) values[e] = Real(0.F);
+    }
+  }
+};
+
+/// A warp's sums to memory [column][row].
+template <class Sum>
+__device__ void leave_words_sums(Sum* target, const Sum (&sums)[2][4][4], int lane) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int row = i * 16 + lane / 4 + e / 2 * 8;
+        const int column = j * 8 + lane % 4 * 2 + e % 2;
+        target[column * kGramWordsSide + row] = sums[i][j][e];
+      }
+    }
+  }
+}
+
+/// The block's partial sums of C, from those of its warps: part q of tile t is at
+/// all[q * tiles + t][column][row].
+template <class T>
+__device__ void add_words_sums(const GramArguments<T>& g,
+                               const typename GramWordsShape<T>::Sum* all, int tiles, int parts) {
+  using Shape = GramWordsShape<T>;
+  using Sum = typename Shape::Sum;
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr int kSide = kGramWordsSide;
+  const int tiles_m = (g.m * Shape::kParts + kSide - 1) / kSide;
+  const auto total = [&](int row, int column) {
+    const int tile = row / kSide + column / kSide * tiles_m;
+    Sum sum = 0;
+    for (int q = 0; q < parts; ++q)
+      sum += all[((q * tiles + tile) * kSide + column % kSide) * kSide + row % kSide];
+    return sum;
+  };
+  for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramWordsThreads) {
+    const int i = s % g.m;
+    const int j = s / g.m;
+    Acc& result = g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s];
+    if constexpr (Shape::kParts == 1) {
+      result = static_cast<Acc>(total(i, j));
+    } else {
+      using Real = typename Shape::Real;
+      const Sum a_sign = g.conj_a ? -1 : 1;
+      const Sum b_sign = g.conj_b ? -1 : 1;
+      const Sum re = total(2 * i, 2 * j) - a_sign * b_sign * total(2 * i + 1, 2 * j + 1);
+      const Sum im = b_sign * total(2 * i, 2 * j + 1) + a_sign * total(2 * i + 1, 2 * j);
+      result = {static_cast<Real>(re), static_cast<Real>(im)};
+    }
+  }
+}
+
+/// Block: every gridDim.x-th chunk of k. Warp: 32 x 32 real elements of C and, of each chunk, one
+/// of as many parts as there are warps for each of these tiles, 2^g.run_log2 products deep. Shared
+/// memory: kGramWordsSlots slots of A's and B's parts of a chunk; at the end [warps][32][32] sums.
+template <class T>
+__global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramArguments<T> g) {
+  using Shape = GramWordsShape<T>;
+  using Real = typename Shape::Real;
+  using F = typename Shape::F;
+  using Sum = typename Shape::Sum;
+  using E = typename Shape::Element;
+  using Acc = device::DeviceAccumulator<T>;
+  constexpr int kParts = Shape::kParts;
+  constexpr int kDepth = Shape::kDepth;
+  constexpr int kSide = kGramWordsSide;
+  constexpr int kWarps = kGramWordsThreads / 32;
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
+  char* const slots = reinterpret_cast<char*>(dynamic_shared);
+  device::let_next_kernel_start();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int tiles_m = (g.m * kParts + kSide - 1) / kSide;
+  const int tiles = tiles_m * ((g.n * kParts + kSide - 1) / kSide);
+  const int i0 = warp % tiles % tiles_m * kSide;
+  const int j0 = warp % tiles / tiles_m * kSide;
+  const int part = warp / tiles;
+  const int parts = kWarps / tiles;
+  const int part_k = kDepth << g.run_log2;
+  const int chunk_k = parts * part_k;
+  const Strides a_strides{g.a_strides.col, g.a_strides.row};  // [k, m]
+  const WordLinesPlan a_plan(a_strides, chunk_k, g.m, sizeof(E));
+  const WordLinesPlan b_plan(g.b_strides, chunk_k, g.n, sizeof(E));
+  const int slot_bytes = a_plan.bytes + (g.symmetric ? 0 : b_plan.bytes);
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const std::int64_t chunks = (k + chunk_k - 1) / chunk_k;
+
+  const auto fetch = [&](std::int64_t chunk, int slot) {
+    const std::int64_t first = chunk * chunk_k;
+    if (chunk < chunks) {
+      const int count = static_cast<int>(min(std::int64_t{chunk_k}, k - first));
+      char* const place = slots + slot * slot_bytes;
+      WordLines<const E>(g.a + first * a_strides.row, a_strides, a_plan, count, g.m, place)
+          .template fetch<kGramWordsThreads>(end_of(g.a, a_strides, g.k, g.m));
+      if (!g.symmetric) {
+        WordLines<const E>(g.b + first * g.b_strides.row, g.b_strides, b_plan, count, g.n,
+                           place + a_plan.bytes)
+            .template fetch<kGramWordsThreads>(end_of(g.b, g.b_strides, g.k, g.n));
+      }
+    }
+    device::group_copies();
+  };
+  const GramWordsLines<T> a_lines(a_plan, i0, g.m, lane);
+  const GramWordsLines<T> b_lines(b_plan, j0, g.n, lane);
+  const int past_a = static_cast<int>(reinterpret_cast<std::uintptr_t>(g.a) % 16);
+  const int past_b = static_cast<int>(reinterpret_cast<std::uintptr_t>(g.b) % 16) +
+                     (g.symmetric ? 0 : a_plan.bytes);
+  Sum sums[2][4][4] = {};
+  const bool lower = i0 + 16 < g.m * kParts;  // the second 16 rows exist
+  const int columns = g.n * kParts - j0;
+  const auto multiply = [&](const char* slot, int count, auto partly) {
+    constexpr bool kPartly = decltype(partly)::value;
+#pragma unroll 1
+    for (int p = part * part_k; p < (part + 1) * part_k; p += kDepth) {
+      Real a[2][F::kSpan][2];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        Real line[F::kSpan] = {};
+        if (i < 2 || lower) a_lines.template load<kPartly>(line, slot + past_a, i, p, count);
+#pragma unroll
+        for (int e = 0; e < F::kSpan; ++e)
+          a[i / 2][e][i % 2] = line[e];
+      }
+      typename F::A fragments[2];
+      F::from_columns(fragments[0], a[0], 0);
+      F::from_columns(fragments[1], a[1], 0);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (j * 8 >= columns) break;
+        Real line[F::kSpan];
+        b_lines.template load<kPartly>(line, slot + past_b, j, p, count);
+        typename F::B b;
+#pragma unroll
+        for (int e = 0; e < F::kSpan; ++e)
+          b.e[e] = line[e];
+        F::multiply(sums[0][j], fragments[0], b);
+        if (lower) F::multiply(sums[1][j], fragments[1], b);
+      }
+    }
+  };
+
+  for (int s = 0; s + 1 < kGramWordsSlots; ++s)
+    fetch(blockIdx.x + std::int64_t{s} * gridDim.x, s);
+  int slot = 0;
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    device::wait_for_copy_groups<kGramWordsSlots - 2>();
+    __syncthreads();  // the chunk is there, and the one before has been read
+    fetch(chunk + std::int64_t{kGramWordsSlots - 1} * gridDim.x,
+          (slot + kGramWordsSlots - 1) % kGramWordsSlots);
+    const std::int64_t left = k - chunk * chunk_k;
+    const char* const place = slots + slot * slot_bytes;
+    if (part < parts) {
+      if (left >= chunk_k) {
+        multiply(place, chunk_k, std::false_type());
+      } else {
+        multiply(place, static_cast<int>(left), std::true_type());
+      }
+    }
+    slot = (slot + 1) % kGramWordsSlots;
+  }
+  device::wait_for_copy_groups<0>();
+  __syncthreads();  // slots have been read before sums take their place
+  auto* const all = reinterpret_cast<Sum*>(dynamic_shared);  // [warp][column][row]
+  leave_words_sums(all + warp * kSide * kSide, sums, lane);
+  __syncthreads();  // all sums are there
+  add_words_sums(g, all, tiles, parts);
+}
+
+}  // namespace lanky::dense::cuda

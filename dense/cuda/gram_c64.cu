@@ -1,9 +1,0 @@
-#include <complex>
-
-#include "dense/cuda/gram.cuh"
-
-namespace lanky::dense::cuda {
-
-template class GramExecutor<std::complex<float>, std::complex<float>>;
-
-}  // namespace lanky::dense::cuda

@@ -1,8 +1,0 @@
-#include "dense/cuda/gram.cuh"
-
-namespace lanky::dense::cuda {
-
-template class GramExecutor<half, half>;
-template class GramExecutor<half, float>;
-
-}  // namespace lanky::dense::cuda

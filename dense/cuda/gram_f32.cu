@@ -1,7 +1,0 @@
-#include "dense/cuda/gram.cuh"
-
-namespace lanky::dense::cuda {
-
-template class GramExecutor<float, float>;
-
-}  // namespace lanky::dense::cuda

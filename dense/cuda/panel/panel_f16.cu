@@ -1,0 +1,20 @@
+#include "dense/cuda/panel/executor.cuh"
+#include "dense/cuda/panel/mma.cuh"
+
+namespace lanky::dense::cuda {
+
+template <>
+std::span<const PanelVariant<half>> panel_variants<half>() {
+  static constexpr PanelVariant<half> kVariants[] = {
+      panel_variant<HalfProduct<__half, 8, false>, half>("mma, 8 columns"),
+      panel_variant<HalfProduct<__half, 32, false>, half>("mma, 32 columns"),
+      panel_variant<HalfProduct<__half, 8, true>, half>("mma along k, 8 columns"),
+      panel_variant<HalfProduct<__half, 32, true>, half>("mma along k, 32 columns")};
+  return kVariants;
+}
+
+template bool panel_serves<half>(const Stream&, const Problem&);
+template class PanelExecutor<half, half>;
+template class PanelExecutor<half, float>;
+
+}  // namespace lanky::dense::cuda

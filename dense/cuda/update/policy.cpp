@@ -1,0 +1,588 @@
+#include "dense/cuda/update/policy.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "core/ceil_div.hpp"
+#include "core/text.hpp"
+#include "dense/word_lines.hpp"
+
+namespace lanky::dense {
+
+namespace {
+
+/// A problem in the terms of the conditions below.
+class Chooser {
+ public:
+  Chooser(const Problem& problem, DType in, DType out, int multiprocessors, bool rings)
+      : p_(problem),
+        type_(in),
+        in_(static_cast<int>(size_of(in))),
+        out_(static_cast<int>(size_of(out))),
+        sum_(std::max(4, in_)),
+        multiprocessors_(multiprocessors),
+        rings_(rings) {}
+
+  std::optional<UpdateConfig> choose() const {
+    if (prefers_ring_mma()) {
+      if (const auto config = ring_mma()) return config;
+    }
+    if (p_.n <= 32) {
+      if (const auto config = mma_mixed()) return config;
+    }
+    const bool by_words = !(maps_a() && writes_wide()) && prefers_words();
+    if (prefers_ring() && !by_words) {
+      if (const auto config = ring(true)) return config;
+    }
+    if (columns_are_wide()) {
+      if (p_.n <= 8 && type_ == DType::f32) return direct();
+      if (p_.n <= 8 && kComplexes.has(type_)) return direct();
+      if (p_.n <= 32 && type_ == DType::f32) return tile(true);
+      // A long reduction pays for padding n to 8; four columns of floats of half types want their
+      // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
+      const bool few = p_.k <= 8 && p_.n <= (out_ > in_ ? 3 : 6);
+      const auto fragments = few ? std::nullopt : mma_columns();
+      if (fragments || few || p_.n <= 4) return fragments ? fragments : direct();
+    } else if (p_.a.col == 1 && p_.c.col == 1) {
+      if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
+        if (const auto config = mma_rows()) return config;
+      }
+      for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
+        if (choice) return choice;
+    }
+    if (by_words) return words();
+    return prefers_staged() ? std::nullopt : ring(true);
+  }
+
+ private:
+  /// Every column of A and C consists of aligned words of 16 bytes.
+  bool columns_are_wide() const {
+    const int rows = 16 / in_;
+    return p_.a.row == 1 && p_.c.row == 1 && p_.m % rows == 0 &&
+           (p_.k == 1 || p_.a.col % rows == 0) && (p_.n == 1 || p_.c.col * out_ % 16 == 0);
+  }
+  /// Rows of A are read `span` elements at a time, rows of C written `columns` at a time.
+  bool rows_divide(int span, int columns) const {
+    const int word = std::min(columns, 16 / out_);
+    return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
+  }
+
+  /// Whether the ring is fastest with tensor cores. H200, 1e6 rows unless said, against lanky's
+  /// next best: by columns c64 n = 16 75.7 us (77.9), 24 172 (158), 32 196 (223), (8, 32) 101 (97);
+  /// c128 n = 8 72.2 (69.4), 16 140 (149), 32 277 (426); f64 n = 32 139 (138) and at 1e5 16.2
+  /// (18.6), 64 280 (298); f32 n = 32 at 1e5 10.8 (12.8), at 1e7 737 (704),
+  /// 48 123 (140). By rows c64 n = 8 45 (39),
+  /// 16 79 (90), 32 185 (247), (64, 4) 142 (276); c128 n = 8 71 (75), 32 291 (468); f64 n = 24 113
+  /// (109). Where C is read it gains more: c128 n = 32 388 (530).
+  bool prefers_ring_mma() const {
+    const bool by_columns = p_.a.row == 1;
+    const bool alike = by_columns == (p_.c.row == 1);
+    const bool few_rows = p_.m <= 30'000;
+    const std::int64_t n = p_.n;
+    const std::int64_t k = p_.k;
+    switch (type_) {
+      case DType::f32:
+        if (n > 32 && k > 32) return true;
+        return by_columns && n > 16 && k > 16 && !few_rows && p_.m <= 3'000'000;
+      case DType::f64:
+        if (!alike || few_rows || k <= 16) return false;
+        return n > (by_columns ? 16 : 24) || (n > 8 && k > 64);
+      case DType::c64:
+        if (few_rows || k <= 8) return !few_rows && !by_columns && n > 8;
+        if (!by_columns) return n > 8 ? k <= 64 : n <= 4 && k >= 32;
+        return n > 8 ? n <= 16 || n > 24 : alike && n > 4 && k > 16;
+      case DType::c128:
+        if (!alike) return n > 4;
+        if (by_columns) return n > 8 || (k > 16 && n > 2);
+        return n > (few_rows ? 4 : 2);
+      default:
+        return false;
+    }
+  }
+
+  /// Whether the ring is faster although other kernels serve. H200: f32 n = 32 76 us against 81 at
+  /// 1e6 rows, 13.2 as well as 13.0 at 1e5; (128, 16) 147 against 165; (64, 4) 5.8 against 12.8 at
+  /// 1e4, 74 against 67 at 1e6; by rows (32, 8) 49 against 53, n = 32 95 against 81; c64
+  /// 1e6 rows n = 8 39.5 against 36.4 (direct), n = 16 76 against 86, (32, 8) 85 against 90.
+  bool prefers_ring() const {
+    const bool by_columns = p_.a.row == 1;
+    const bool few_rows = p_.m <= 300'000;
+    if (kComplexes.has(type_) && columns_are_wide() && p_.n <= 8 && p_.k <= 16) return false;
+    if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
+    if (type_ != DType::f32) return false;
+    if (!by_columns) return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : p_.n > 32;
+    if (p_.n > 32) return true;
+    if (p_.n <= 8) return p_.k >= 32 && few_rows;
+    return p_.n <= 16 ? p_.k > 32 : !few_rows;
+  }
+
+ public:
+  /// Whether the staged kernel is faster than the ring, where no other serves: H200, 1e6 rows, f32
+  /// mixed layouts n = 4 23.8 us against 60.7, odd leading dimensions n = 7 37.9 against 39.3, 13
+  /// 97.1 against 64.8.
+  bool prefers_staged() const {
+    if (p_.a.row == 1 && maps_a() && writes_wide()) return p_.n <= 2;
+    return p_.n <= (type_ == DType::f32 ? 8 : 4);
+  }
+
+ private:
+  /// Several passes over the rows of a block pay for B, as long as enough blocks are left.
+  int passes(std::int64_t rows, int most) const {
+    constexpr std::int64_t kBlocksPerMultiprocessor = 12;
+    const std::int64_t blocks = ceil_div(p_.m, rows);
+    return static_cast<int>(
+        std::clamp<std::int64_t>(blocks / (kBlocksPerMultiprocessor * multiprocessors_), 1, most));
+  }
+
+  std::optional<UpdateConfig> direct() const {
+    for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
+      const UpdateDirect& shape = kUpdateDirect[v];
+      if (!shape.types.has(type_) || p_.n > shape.columns) continue;
+      constexpr int kThreads = 128;
+      // nvcc merges the loads of rows of B that may or may not be needed into one.
+      const int rows_of_b = static_cast<int>(ceil_div(p_.k, shape.depth)) * shape.depth;
+      return UpdateConfig{.kernel = UpdateKernel::direct,
+                          .variant = v,
+                          .threads = kThreads,
+                          .rows = kThreads * (16 / in_),
+                          .shared_bytes = rows_of_b * shape.pitch() * sum_};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> packed() const {
+    const int rows = 16 / in_;
+    if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return {};
+    for (int v = 0; v < std::ssize(kUpdatePacked); ++v) {
+      if (!kUpdatePacked[v].types.has(type_) || p_.k != kUpdatePacked[v].side) continue;
+      return UpdateConfig{
+          .kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> lanes() const {
+    for (int v = 0; v < std::ssize(kUpdateLanes); ++v) {
+      const UpdateLanes& shape = kUpdateLanes[v];
+      if (!shape.types.has(type_) || p_.k > shape.lanes * shape.span ||
+          p_.n > shape.lanes * shape.columns || !rows_divide(shape.span, shape.columns)) {
+        continue;
+      }
+      return UpdateConfig{.kernel = UpdateKernel::lanes,
+                          .variant = v,
+                          .threads = 128,
+                          .rows = 128 / shape.lanes * shape.unroll};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> tile(bool by_columns) const {
+    for (int v = 0; v < std::ssize(kUpdateTile); ++v) {
+      const UpdateTile& shape = kUpdateTile[v];
+      const int word = 16 / in_;
+      const int columns = 4 * word * shape.parts;
+      if (!shape.types.has(type_) || shape.by_columns != by_columns || p_.n > columns ||
+          (!by_columns && !rows_divide(word, word))) {
+        continue;
+      }
+      constexpr int kThreads = 128;
+      const int deep = word * shape.words;  // k of a tile
+      const int tile_words = by_columns ? 8 * deep : 32 * (shape.words | 1);
+      return UpdateConfig{
+          .kernel = UpdateKernel::tile,
+          .variant = v,
+          .threads = kThreads,
+          .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
+          .rows = kThreads,
+          .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
+                          kThreads / 32 * tile_words * 16};
+    }
+    return std::nullopt;
+  }
+
+  UpdateConfig mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
+    const int rows = shape.warps * group * shape.groups;
+    const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
+    // A fragment of B takes 4 * span elements of each lane's 8 columns.
+    const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
+    return {.kernel = kernel,
+            .variant = variant,
+            .threads = 32 * shape.warps,
+            .passes = passes(rows, shape.passes),
+            .rows = rows,
+            .shared_bytes = tiles * shape.steps * 32 * fragment};
+  }
+
+  std::optional<UpdateConfig> mma_columns() const {
+    for (int v = 0; v < std::ssize(kUpdateMmaColumns); ++v) {
+      const UpdateMma& shape = kUpdateMmaColumns[v];
+      if (shape.types.has(type_) && p_.k <= shape.depth())
+        return mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<UpdateConfig> mma_rows() const {
+    for (int v = 0; v < std::ssize(kUpdateMmaRows); ++v) {
+      const UpdateMma& shape = kUpdateMmaRows[v];
+      const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
+      if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
+        return mma(UpdateKernel::mma_rows, v, shape, 16);
+    }
+    return std::nullopt;
+  }
+
+  /// A by rows and C by columns, or the other way round.
+  std::optional<UpdateConfig> mma_mixed() const {
+    const int rows = 16 / in_;
+    if (p_.m % rows != 0 || (type_ == DType::f64 && p_.k <= 2)) return std::nullopt;
+    if (p_.a.col == 1 && p_.c.row == 1 && p_.a.row != 1 && p_.c.col * out_ % 16 == 0) {
+      for (int v = 0; v < std::ssize(kUpdateMmaToColumns); ++v) {
+        const UpdateMma& shape = kUpdateMmaToColumns[v];
+        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, 1))
+          return mma(UpdateKernel::mma_to_columns, v, shape, 8 * rows);
+      }
+    }
+    if (p_.a.row == 1 && p_.c.col == 1 && p_.c.row != 1 && p_.a.col % rows == 0) {
+      for (int v = 0; v < std::ssize(kUpdateMmaToRows); ++v) {
+        const UpdateMma& shape = kUpdateMmaToRows[v];
+        const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
+        if (shape.tiles > 2 && p_.n <= 16) continue;              // products of nothing
+        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(1, columns))
+          return mma(UpdateKernel::mma_to_rows, v, shape, 8 * rows);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Whether a tensor map can describe A.
+  bool maps_a() const {
+    const std::int64_t stride = p_.a.row == 1 ? p_.a.col : p_.a.row;
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    return stride * in_ % 16 == 0 && stride < kMost && p_.m < kMost;
+  }
+  bool writes_wide() const {
+    if (p_.c.row == 1) return p_.c.col * out_ % 16 == 0;
+    return p_.c.col == 1 && p_.c.row * out_ % 16 == 0 && p_.n * out_ % 16 == 0;
+  }
+
+ public:
+  /// Whether the words kernel is faster than staged and ring, where no other serves. H200, 1e6
+  /// rows: halves n = 2 25 us (staged 17.5), 8 25 (39), 13 36 (96), 32 71 (358), by rows 9 26 (72);
+  /// f32 n = 8 33 (41), 16 60 (ring 78), by rows 13 47 (79), 25 90 (163); f64 n = 13 86 (ring 82),
+  /// by rows 76 (108).
+  bool prefers_words() const {
+    const bool by_columns = p_.a.row == 1 && p_.c.row == 1;
+    if (kHalves.has(type_)) return p_.n > 2;
+    if (type_ == DType::f32) return p_.n > 4 && p_.n <= (by_columns ? 16 : 25);
+    return type_ == DType::f64 && !by_columns && p_.n > 4 && p_.n <= 24;
+  }
+  /// Not for complex elements; none where A's, B's and C's parts are too large.
+  std::optional<UpdateConfig> words() const {
+    const int step = in_ == 2 ? 16 : 8;
+    const auto b_bytes =
+        static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
+    const auto bytes = [&](int passes) {
+      const auto place = [&](Strides strides, std::int64_t columns, int element) {
+        return WordLinesPlan(strides, kUpdateWordsThreads * passes, static_cast<int>(columns),
+                             element)
+            .bytes;
+      };
+      return b_bytes + place(p_.a, p_.k, in_) + place(p_.c, p_.n, out_);
+    };
+    // H200, 1e6 rows of halves: n = 8 24.6 us with up to 26 KiB a block, 26.6 with 52; n = 32 82.8,
+    // 72.1. 1e5 rows: n = 8 6.0 with 391 blocks, 7.5 with 196; n = 32 11.0 with 782, 14.8 with 391.
+    const bool much = p_.n * p_.k * in_ >= 256;
+    const int most = much ? 52 << 10 : 26 << 10;
+    const int blocks = (much ? 4 : 2) * multiprocessors_;
+    int passes = 16;
+    while (passes > 1 &&
+           (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
+      passes /= 2;
+    constexpr int kMostBytes = 200 << 10;
+    if (bytes(passes) > kMostBytes) return std::nullopt;
+    return UpdateConfig{.kernel = UpdateKernel::words,
+                        .threads = kUpdateWordsThreads,
+                        .passes = passes,
+                        .rows = kUpdateWordsThreads,
+                        .shared_bytes = bytes(passes)};
+  }
+
+  /// `aligned`: the pointers to A and C are multiples of 16 bytes.
+  std::optional<UpdateConfig> ring(bool aligned) const {
+    const bool by_columns = p_.a.row == 1;
+    if (!rings_ || (!by_columns && p_.a.col != 1)) return std::nullopt;
+    const bool wide = aligned && maps_a() && writes_wide();
+    if (kHalves.has(type_) && !wide) return std::nullopt;
+    constexpr int kColumnsOfBlock = 64;
+    const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
+    const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
+    int best = -1;
+    double best_cost = 0;
+    for (int v = 0; v < std::ssize(kUpdateRing); ++v) {
+      const UpdateRing& shape = kUpdateRing[v];
+      const auto warps = static_cast<int>(ceil_div(columns, 4 * shape.columns));
+      if (!shape.types.has(type_) || shape.by_columns != by_columns || warps > kUpdateRingWarps)
+        continue;
+      // Small squares read more of shared memory for a product, large ones take longer over it.
+      const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * multiprocessors_;
+      const double cost =
+          warps * shape.columns *
+          (few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_));
+      if (best >= 0 && cost >= best_cost) continue;
+      best = v;
+      best_cost = cost;
+    }
+    if (best < 0) return std::nullopt;
+    return ring_of(best, aligned, column_blocks, columns);
+  }
+
+ private:
+  /// RingChunk; floats where A and C are of one layout, both wide.
+  std::optional<UpdateConfig> ring_mma() const {
+    const bool by_columns = p_.a.row == 1;
+    const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
+    if ((!by_columns && p_.a.col != 1) || !rings_ || kHalves.has(type_) || !maps_a() ||
+        (type_ == DType::f32 && !wide))
+      return std::nullopt;
+    const int parts = kComplexes.has(type_) ? 2 : 1;
+    const int real = in_ / parts;  // bytes
+    const auto k = static_cast<int>(p_.k) * (by_columns ? 1 : parts);
+    constexpr int kMostBytesOfB = 68 << 10;
+    constexpr int kStep = 16;  // of reals along k
+    constexpr int kSide = 32;  // of a warp, in reals: rows, and columns
+    const int warp_rows = kSide / (by_columns ? parts : 1);
+    const auto warps = static_cast<int>(ceil_div(p_.n * parts, kSide));
+    const auto b_bytes = static_cast<int>(ceil_div(k, kStep)) * kStep * kSide * 8;  // of a warp
+    UpdateRingPlan plan;
+    const int most_warps = std::clamp(kMostBytesOfB / std::max(1, b_bytes), 1, kUpdateRingWarps);
+    const auto column_blocks = static_cast<int>(ceil_div(warps, most_warps));
+    plan.warps_n = static_cast<int>(ceil_div(warps, column_blocks));
+    plan.warps_m = kUpdateRingWarps / plan.warps_n;
+    plan.depth = by_columns && k <= kStep ? kStep : 128 / real;
+    plan.slot_bytes = plan.warps_m * kSide * plan.depth * real;
+    plan.mapped = true;
+    plan.wide_c = wide;
+    constexpr int kSharedBytes = 227 << 10;
+    constexpr int kSlack = 2 << 10;
+    // H200, 1e6 rows: c64 n = 16 80 us with 6 slots, 75.7 with 3, 121 with 2.
+    constexpr int kStages = 3;
+    int resident = 4;
+    do {
+      --resident;
+      plan.stages = std::min(
+          kStages, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
+    } while (plan.stages < kStages && resident > 1);
+    plan.ring_bytes = plan.stages * plan.slot_bytes;
+    const int rows = plan.warps_m * warp_rows;
+    const std::int64_t tiles = ceil_div(p_.m, rows);
+    std::int64_t blocks = std::max(1, resident * multiprocessors_ / column_blocks);
+    // Multiprocessors are not equally fast: of many tiles, those that are take more blocks. H200,
+    // 1e6 rows: f32 n = 32 78 to 73 us, c64 by rows n = 16 79.9 to 75.5; c64 by columns 75.7
+    // to 79.7.
+    constexpr int kWaves = 4;
+    const int most_b = (by_columns ? 16 : 32) << 10;
+    if (!(by_columns && parts == 2) && tiles >= 3 * kWaves * blocks &&
+        plan.warps_n * b_bytes <= most_b)
+      blocks *= kWaves;
+    plan.row_tiles = static_cast<int>(std::min(tiles, blocks));
+    return UpdateConfig{
+        .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
+        .threads = 32 * (plan.warps_m * plan.warps_n + 1),
+        .rows = rows,
+        .column_blocks = column_blocks,
+        .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
+        .alignment = 16,
+        .ring = plan};
+  }
+
+  UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
+    constexpr int kSlotBytes = 16 << 10;
+    constexpr int kSharedBytes = 227 << 10;  // of a multiprocessor; each block takes 1 KiB more
+    constexpr int kSlack = 2 << 10;          // of a block: that KiB, alignment and barriers
+    const UpdateRing& shape = kUpdateRing[variant];
+    const int word = 16 / in_;
+    const auto k = static_cast<int>(ceil_div(p_.k, word)) * word;
+    UpdateRingPlan plan;
+    plan.mapped = aligned && maps_a();
+    plan.wide_c = aligned && writes_wide();
+    if (shape.by_columns) plan.mapped = plan.wide_c = plan.mapped && plan.wide_c;
+    plan.warps_n = static_cast<int>(ceil_div(columns, 4 * shape.columns));
+    plan.b_pitch = plan.warps_n * 4 * shape.columns + 16 / sum_;
+    const auto tile_rows = [&] { return 8 * shape.rows * plan.warps_m; };
+    const auto tiles = [&] { return ceil_div(p_.m, tile_rows()); };
+    plan.warps_m = kUpdateRingWarps / plan.warps_n;
+    const int line = shape.by_columns ? std::min(k, word) * in_ : 128;  // least bytes of a row
+    while (plan.warps_m > 1 &&
+           (tile_rows() * line > kSlotBytes || tiles() * column_blocks < 2 * multiprocessors_)) {
+      --plan.warps_m;
+    }
+    plan.depth = 128 / in_;
+    if (shape.by_columns) {
+      const int deepest = kSlotBytes / (tile_rows() * in_) / word * word;
+      plan.depth = std::clamp(deepest, word, std::max(word, k));
+    }
+    // Few rows: warps share out k.
+    const int idle = kUpdateRingWarps / (plan.warps_m * plan.warps_n);
+    if (tiles() * column_blocks < 4 * multiprocessors_ && idle > 1 && k > word * 2) {
+      if (shape.by_columns)
+        plan.depth = std::min(plan.depth, static_cast<int>(ceil_div(k, word * idle)) * word);
+      plan.warps_k = std::min(idle, static_cast<int>(ceil_div(k, plan.depth)));
+    }
+    plan.slot_bytes = tile_rows() * plan.depth * in_;
+    const auto threads = [&] { return 32 * (plan.warps_m * plan.warps_n * plan.warps_k + 1); };
+    const int b_bytes = k * plan.b_pitch * sum_;
+    int resident = shape.resident(sum_) * 32 * (kUpdateRingWarps + 1) / threads() + 1;
+    do {
+      --resident;
+      plan.stages = std::min(8, (kSharedBytes / resident - kSlack - b_bytes) / plan.slot_bytes);
+    } while (plan.stages < std::max(3, plan.warps_k) && resident > 1);
+    const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
+    plan.ring_bytes =
+        std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
+    const std::int64_t most = std::max(1, resident * multiprocessors_ / column_blocks);
+    plan.row_tiles = static_cast<int>(std::min(tiles(), most));
+    if (plan.row_tiles < tiles()) plan.warps_k = 1;
+    return {.kernel = shape.by_columns ? UpdateKernel::ring_columns : UpdateKernel::ring_rows,
+            .variant = variant,
+            .threads = threads(),
+            .rows = tile_rows(),
+            .column_blocks = column_blocks,
+            .shared_bytes = plan.ring_bytes + b_bytes + kSlack,
+            .alignment = plan.mapped || plan.wide_c ? 16 : 1,
+            .ring = plan};
+  }
+
+  const Problem& p_;
+  DType type_;  // of A and B
+  int in_;      // bytes of an element of A and B, of C, and of a sum
+  int out_;
+  int sum_;
+  int multiprocessors_;
+  bool rings_;
+};
+
+const char* name(UpdateKernel kernel) {
+  switch (kernel) {
+    case UpdateKernel::direct:
+      return "update_direct_kernel";
+    case UpdateKernel::lanes:
+      return "update_lanes_kernel";
+    case UpdateKernel::packed:
+      return "update_packed_kernel";
+    case UpdateKernel::tile:
+      return "update_tile_kernel";
+    case UpdateKernel::mma_columns:
+      return "update_mma_kernel by columns";
+    case UpdateKernel::mma_rows:
+      return "update_mma_kernel by rows";
+    case UpdateKernel::mma_to_columns:
+      return "update_mma_kernel from rows to columns";
+    case UpdateKernel::mma_to_rows:
+      return "update_mma_kernel from columns to rows";
+    case UpdateKernel::ring_columns:
+      return "update_ring_kernel by columns";
+    case UpdateKernel::ring_rows:
+      return "update_ring_kernel by rows";
+    case UpdateKernel::ring_mma_columns:
+      return "update_ring_mma_kernel by columns";
+    case UpdateKernel::ring_mma_rows:
+      return "update_ring_mma_kernel by rows";
+    case UpdateKernel::words:
+      return "update_words_kernel";
+    case UpdateKernel::staged:
+      return "update_staged_kernel";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                           bool rings) {
+  constexpr int kSharedBytes = 200 << 10;  // that a block may have
+  std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors, rings).choose();
+  if (!config) return unaligned_update(problem, in, out, multiprocessors, rings);
+  if (config->ring.stages > 0 || config->kernel == UpdateKernel::words) return *config;
+  if (config->shared_bytes > kSharedBytes)
+    return unaligned_update(problem, in, out, multiprocessors, rings);
+  config->alignment = 16;
+  return *config;
+}
+
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                              bool rings) {
+  const Chooser chooser(problem, in, out, multiprocessors, rings);
+  if (chooser.prefers_words()) {
+    if (const auto words = chooser.words()) return *words;
+  }
+  auto ring = chooser.prefers_staged() ? std::nullopt : chooser.ring(false);
+  if (ring) return *ring;
+  const int sum = std::max(4, static_cast<int>(size_of(in)));  // bytes
+  return {.kernel = UpdateKernel::staged,
+          .rows = kStagedBlockRows,
+          .column_blocks = static_cast<int>(ceil_div(problem.n, kStagedColumns)),
+          .shared_bytes = static_cast<int>(problem.k) * kStagedColumns * sum};
+}
+
+bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+  const std::int64_t n = problem.n;
+  const std::int64_t k = problem.k;
+  const bool by_rows = problem.a.row != 1;
+  const bool few_rows = problem.m <= 30'000;
+  const bool many_rows = problem.m > 300'000;
+  const bool mixed = by_rows != (problem.c.row != 1);
+  const bool half = kHalves.has(in);
+  const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
+  // The type of C does not decide about wide accesses to A.
+  const UpdateConfig config = choose_update(problem, in, in, 132);
+  const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
+  const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
+  const bool ring_mma = config.kernel == UpdateKernel::ring_mma_columns ||
+                        config.kernel == UpdateKernel::ring_mma_rows;
+  if (half && odd_b && config.kernel == UpdateKernel::mma_columns) return false;
+  if (half && (k > 64 || ((by_rows || mixed) && !mixed_mma && k > 32 && n < 8))) return true;
+  if (in == DType::f64 && to_columns && (n > 24 || k > 32)) return true;
+  if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
+  if (n < 8 || (n == 8 && !half)) return false;
+  const bool ring = config.ring.stages > 0;
+  const bool narrow = ring && !ring_mma && (mixed || !config.ring.mapped || !config.ring.wide_c);
+  if (config.kernel == UpdateKernel::words) return half && n > 48;
+  if (config.kernel == UpdateKernel::staged) return by_rows || mixed || n > 32 || n * k > 200;
+  switch (in) {
+    case DType::c64:
+      return n > 48 || (n > 16 && k > 16 && (few_rows || narrow));
+    case DType::c128:
+      if (ring_mma) return n > 64 || k > (by_rows ? 64 : 128) || (few_rows && n * k > 1024);
+      return n > 32 || n * k > 256;
+    case DType::f64:
+      if ((by_rows && std::min(n, k) > 24 && many_rows) ||
+          (ring && k > 64 && (!ring_mma || by_rows)))
+        return true;
+      return n > (narrow ? 24 : ring_mma && !by_rows ? 64 : 32);
+    case DType::f32:
+      if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 32)) return true;
+      if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
+      if (n <= 32 || (odd_b && !by_rows && !few_rows && problem.math != Math::tf32)) return false;
+      if (ring_mma) return few_rows || (n > 64 && (n <= 112 || !many_rows));
+      return !many_rows || by_rows || n > 48;
+    default:
+      return narrow || n > 32;
+  }
+}
+
+std::string describe(const UpdateConfig& config) {
+  if (const UpdateRingPlan& ring = config.ring; ring.stages > 0) {
+    return concat(name(config.kernel), ", variant ", config.variant, ", ",
+                  ring.row_tiles * config.column_blocks, " blocks of ", ring.warps_m, " x ",
+                  ring.warps_n, " x ", ring.warps_k, " warps, tiles of ", config.rows, " rows, ",
+                  ring.stages, " slots of ", ring.depth, " k", ring.mapped ? "" : ", A by elements",
+                  ring.wide_c ? "" : ", C by elements");
+  }
+  return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads,
+                " threads for ", config.rows, " rows, ", config.passes,
+                config.passes == 1 ? " pass" : " passes");
+}
+
+}  // namespace lanky::dense

@@ -1,0 +1,263 @@
+// Which kernel computes an update product, C[m, n] = A[m, k] B[k, n] with a long m and skinny n and
+// k, and how: tables of what is compiled, and the choice by shape, strides and device alone.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <string>
+
+#include "dense/problem.hpp"
+
+namespace lanky::dense {
+
+/// See dense/cuda/update/<kernel>.cuh; mma_columns and mma_rows are sides of mma.cuh,
+/// mma_to_columns is for A by rows and C by columns, mma_to_rows the other way round;
+/// ring_columns and ring_rows are sides of ring.cuh, ring_mma_* of ring_mma.cuh.
+enum class UpdateKernel : std::uint8_t {
+  direct,
+  lanes,
+  packed,
+  tile,
+  mma_columns,
+  mma_rows,
+  mma_to_columns,
+  mma_to_rows,
+  ring_columns,
+  ring_rows,
+  ring_mma_columns,
+  ring_mma_rows,
+  words,
+  staged
+};
+
+/// The types of A and B that a variant is compiled for.
+class TypeSet {
+ public:
+  template <class... Types>
+  constexpr TypeSet(Types... types) : bits_(((1U << static_cast<unsigned>(types)) | ...)) {}
+  constexpr bool has(DType type) const noexcept {
+    return (bits_ >> static_cast<unsigned>(type) & 1U) != 0;
+  }
+  friend constexpr TypeSet operator|(TypeSet a, TypeSet b) noexcept {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  unsigned bits_;
+};
+inline constexpr TypeSet kHalves{DType::f16, DType::bf16};
+inline constexpr TypeSet kReals = kHalves | TypeSet(DType::f32, DType::f64);
+inline constexpr TypeSet kComplexes{DType::c64, DType::c128};
+
+/// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight; registers
+/// for `resident` blocks of 256 threads on a multiprocessor (0: as many as nvcc likes). H200, 1e6
+/// rows: c64 n = 8 36.9 us with nvcc's 96 registers, 35.0 with 80; c128 71.8 and 76.
+struct UpdateDirect {
+  int columns;
+  int depth;
+  int resident;
+  TypeSet types;
+
+  constexpr int pitch() const noexcept { return columns > 4 ? 8 : columns; }  // of B's rows
+};
+inline constexpr UpdateDirect kUpdateDirect[] = {
+    {2, 2, 0, kReals | kComplexes}, {4, 4, 0, kReals | kComplexes}, {6, 6, 0, kReals | kComplexes},
+    {8, 8, 0, DType::f32},          {8, 8, 3, DType::c64},          {8, 4, 0, DType::c128}};
+
+/// k = n = `side`, rows without gaps.
+struct UpdatePacked {
+  int side;
+  TypeSet types;
+};
+inline constexpr UpdatePacked kUpdatePacked[] = {
+    {2, kReals}, {3, kReals}, {4, kHalves}, {5, kReals}};
+
+/// A row of A is held by `lanes` lanes, `span` elements each, a row of C likewise, `columns` each;
+/// `unroll` rows a lane.
+struct UpdateLanes {
+  int lanes;
+  int span;
+  int columns;
+  int unroll;
+  TypeSet types;
+};
+inline constexpr UpdateLanes kUpdateLanes[] = {
+    {1, 2, 2, 4, {DType::f32, DType::f64}},      {1, 2, 2, 8, kHalves},    {2, 2, 2, 2, DType::f64},
+    {1, 4, 4, 2, kHalves | TypeSet(DType::f32)}, {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
+
+/// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; `words` words along k, or as
+/// many columns, at a time; `resident` blocks of 128 threads on a multiprocessor, as far as
+/// registers go.
+struct UpdateTile {
+  bool by_columns;
+  int parts;
+  int words;
+  int resident;
+  TypeSet types;
+};
+inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, 7, DType::f32},
+                                             {false, 2, 4, 5, DType::f32},
+                                             {true, 1, 4, 7, DType::f32},
+                                             {true, 2, 4, 6, DType::f32}};
+
+/// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
+/// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
+/// of a pass are in flight during the one before it. `warps` of a block, at most `passes`.
+struct UpdateMma {
+  int span;
+  int steps;
+  int tiles;
+  int groups;
+  bool ahead;
+  int warps;
+  int passes;
+  TypeSet types;
+
+  constexpr int depth() const noexcept { return 4 * span * steps; }
+};
+inline constexpr UpdateMma kUpdateMmaColumns[] = {
+    {2, 1, 1, 1, false, 4, 1, kHalves | TypeSet(DType::f64)},
+    {2, 2, 1, 1, false, 4, 1, DType::f64},
+    {2, 4, 2, 1, false, 4, 2, DType::f64},
+    {2, 8, 1, 1, false, 8, 2, DType::f64},
+    {4, 1, 1, 1, false, 4, 1, kHalves},
+    {4, 2, 1, 1, false, 4, 1, kHalves},
+    {4, 4, 1, 1, false, 8, 1, kHalves},
+    {4, 8, 1, 1, false, 8, 1, kHalves}};
+inline constexpr UpdateMma kUpdateMmaRows[] = {
+    {2, 1, 1, 1, false, 4, 1, DType::f64}, {2, 2, 2, 1, true, 4, 1, DType::f64},
+    {2, 4, 1, 1, false, 8, 4, DType::f64}, {2, 8, 1, 1, false, 8, 4, DType::f64},
+    {2, 1, 4, 2, false, 4, 1, kHalves},    {2, 1, 1, 4, false, 4, 2, kHalves},
+    {4, 1, 2, 2, false, 4, 2, kHalves},    {8, 1, 4, 2, false, 4, 1, kHalves},
+    {8, 2, 4, 1, false, 8, 4, kHalves},    {8, 4, 4, 1, false, 8, 4, kHalves},
+    {4, 2, 2, 1, false, 4, 2, kHalves},    {4, 2, 4, 2, false, 4, 2, DType::f32},
+    {4, 4, 4, 2, false, 4, 2, DType::f32}};
+
+/// A by rows and C by columns, or the other way round. H200, 1e6 rows, to columns and to rows: f32
+/// n = 8 21.5 and 21.1 us (staged 38.9, ring 25.8), n = 32 78 and 72 (ring 158 and 86); f16 n = 8
+/// 10.8 and 17.7 (cuBLASLt 31), n = 32 36.9 and 35.5 (40 and 37; 38.4 with two n-tiles).
+inline constexpr UpdateMma kUpdateMmaToColumns[] = {
+    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 2, 2, 1, false, 4, 1, DType::f64},
+    {2, 4, 1, 1, false, 8, 4, DType::f64},
+    {2, 8, 1, 1, false, 8, 4, DType::f64},
+    {4, 1, 2, 1, false, 4, 1, DType::f32},
+    {4, 2, 2, 1, false, 4, 2, DType::f32},
+    {4, 4, 2, 1, false, 4, 2, DType::f32},
+    {2, 1, 1, 1, false, 4, 1, kHalves},
+    {4, 1, 1, 1, false, 4, 1, kHalves},
+    {8, 1, 1, 1, false, 4, 1, kHalves},
+    {8, 2, 1, 1, false, 4, 1, kHalves}};
+inline constexpr UpdateMma kUpdateMmaToRows[] = {
+    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 2, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {2, 4, 2, 1, false, 4, 2, {DType::f64, DType::f32}},
+    {2, 8, 1, 1, false, 8, 2, DType::f64},
+    {2, 1, 4, 1, false, 4, 1, kHalves},
+    {4, 1, 4, 1, false, 4, 1, kHalves},
+    {4, 2, 4, 1, false, 4, 1, kHalves},
+    {2, 1, 2, 1, false, 4, 1, kHalves},
+    {4, 1, 2, 1, false, 4, 1, kHalves},
+    {4, 2, 2, 1, false, 4, 1, kHalves},
+    {4, 4, 2, 1, false, 4, 1, kHalves}};
+
+constexpr const UpdateMma* update_mma_table(UpdateKernel kernel) noexcept {
+  switch (kernel) {
+    case UpdateKernel::mma_columns:
+      return kUpdateMmaColumns;
+    case UpdateKernel::mma_rows:
+      return kUpdateMmaRows;
+    case UpdateKernel::mma_to_columns:
+      return kUpdateMmaToColumns;
+    default:
+      return kUpdateMmaToRows;
+  }
+}
+
+/// Computing warps of a block of the ring kernel, at most; one more copies.
+inline constexpr int kUpdateRingWarps = 4;
+/// A lane holds `rows` x `columns` sums, a warp 8 x 4 lanes.
+struct UpdateRing {
+  bool by_columns;
+  int rows;
+  int columns;
+  TypeSet types;
+
+  /// Blocks of five warps on a multiprocessor, as far as registers go.
+  constexpr int resident(int sum_bytes) const noexcept {
+    return rows * columns * sum_bytes <= 128 ? 4 : 3;
+  }
+};
+inline constexpr UpdateRing kUpdateRing[] = {{true, 8, 4, kHalves | TypeSet(DType::f32)},
+                                             {true, 8, 8, kHalves | TypeSet(DType::f32)},
+                                             {true, 4, 2, kComplexes},
+                                             {true, 4, 4, kComplexes | TypeSet(DType::f64)},
+                                             {true, 4, 8, {DType::c64, DType::f64}},
+                                             {false, 8, 4, DType::f32},
+                                             {false, 8, 8, DType::f32},
+                                             {false, 4, 2, kComplexes},
+                                             {false, 4, 4, kComplexes | TypeSet(DType::f64)},
+                                             {false, 4, 8, {DType::c64, DType::f64}}};
+
+/// How blocks of the ring kernel work: warps_m x warps_n x warps_k warps compute, one more copies A
+/// through `stages` slots of `depth` columns each. Blocks take tiles of rows in turn.
+struct UpdateRingPlan {
+  int warps_m = 0;
+  int warps_n = 0;
+  int warps_k = 1;  // take slots in turn; more than 1 where every block has one tile
+  int depth = 0;
+  int stages = 0;
+  int slot_bytes = 0;
+  int ring_bytes = 0;   // of all slots, and enough for the sums of warps that share out k
+  int b_pitch = 0;      // elements from one row of B to the next, in shared memory
+  int row_tiles = 0;    // blocks that share out the rows; times the column blocks
+  bool mapped = false;  // A by a tensor map, else element by element
+  bool wide_c = false;  // C by words of 16 bytes
+
+  friend bool operator==(const UpdateRingPlan&, const UpdateRingPlan&) = default;
+};
+
+/// Threads of a block of the words kernel, a row of C each in a pass.
+inline constexpr int kUpdateWordsThreads = 128;
+
+/// The kernel of any strides: rows of C of a block of four warps, and columns.
+inline constexpr int kStagedBlockRows = 256;
+inline constexpr int kStagedColumns = 8;
+
+/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads.
+struct UpdateConfig {
+  UpdateKernel kernel = UpdateKernel::staged;
+  int variant = 0;  // index into the kernel's table
+  int threads = 128;
+  int passes = 1;  // over the rows of a block, one after the other
+  int rows = 0;    // of C that a block computes in a pass
+  int column_blocks = 1;
+  int shared_bytes = 0;
+  int alignment = 1;  // bytes, of the pointers to A and C
+  UpdateRingPlan ring{};
+
+  friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
+};
+
+/// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
+/// `rings`: the device has bulk copies (sm_90).
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                           bool rings = true);
+
+/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-21; lanky's
+/// speed as a multiple): f64 n = 128 .96, by rows n = 32 .96, n = 64 .97; f16 n = 64 .92, k = 128
+/// .75, by rows (64, 4) .37; f32 n = 100 .93, 1e4 x 64 .65; c64 n = 64 .96, 1e4 x 32 .92; c128 n =
+/// 128 .98, (128, 16) by rows .86, 1e4 x 64 .59; strides that allow no wide accesses, n = 32: f32
+/// .60, f64 .77, c64 .78. Where only B's lines are off 16 bytes, by columns, lanky was 1.2 to 3.3
+/// (halves) and 1.02 to 1.4 (f32 beyond 32 columns) times as fast; halves whose A is, too, 1.1 to
+/// 2.6 times as fast as the heuristic's first algorithm up to n k = 182, and .17 to .5 beyond.
+bool vendor_beats_update(const Problem& problem, DType in) noexcept;
+
+/// The kernel for operands that allow no wide accesses.
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
+                              bool rings = true);
+
+std::string describe(const UpdateConfig& config);
+
+}  // namespace lanky::dense

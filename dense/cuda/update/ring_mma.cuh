@@ -1,0 +1,496 @@
+// C[m, n] = alpha A[m, k] B[k, n] + beta C on the f64 tensor cores, long m: of doubles, of floats,
+// whose products are exact in double and faster there than on CUDA cores (H200, 1e7 x 64 x 64: 46
+// TFLOP/s against 40), and of complex elements, as the reals that lie side by side in memory. A
+// passes through a ring of slots as in update_ring.cuh.
+#pragma once
+
+#include "dense/cuda/update/ring.cuh"
+#include "device/mma.cuh"
+
+namespace lanky::dense::cuda {
+
+/// What a warp multiplies at once: a chunk of A, lines of 128 bytes with unit u (16 bytes) of line
+/// l at u ^ l % 8. Of reals, it has 32 rows, B 32 columns, 16 along k are a step; p(i) = 4 i + t
+/// for lane (g, t) = (lane / 4, lane % 4).
+///
+///   by columns  a line is a piece of a column. mma[16 rows, 16 k] x [16 k, 8 columns]; lane: unit
+///               g' of lines p(i). Of floats, its rows g and g + 8 of both m-tiles; of doubles,
+///               those of one: the other's lines are a second box.
+///   by rows     a line is a piece of a row. mma[16 columns, 16 k] x [16 k, 8 rows], so that C is
+///               transposed; lane: row g' of each n-tile, of floats unit t of a step, of doubles
+///               units t and 4 + t; columns 2 g and 2 g + 1 are rows g and g + 8 of B^T's m-tile.
+///
+/// g' = 4 (g % 2) + g / 2, so that eight lanes read all banks.
+///
+/// Complex elements by rows: columns of A are parts, B is [re im; -im re] of each element, columns
+/// of C are parts. By columns: rows of A are parts, rows g and g + 8 those of one element; even
+/// n-tiles hold real parts of B, odd ones imaginary parts: a lane has the four products whose sums
+/// are the parts of its elements of C.
+template <class T, bool kByColumns>
+struct RingChunk {
+  using Element = device::DeviceElement<T>;
+  using Real = device::RealPart<Element>;
+  static constexpr bool kDouble = sizeof(Real) == 8;
+  static constexpr int kParts = static_cast<int>(sizeof(Element) / sizeof(Real));
+  static constexpr int kPartsAlong = kByColumns ? 1 : kParts;        // along k
+  static constexpr int kUnit = 16 / static_cast<int>(sizeof(Real));  // reals of 16 bytes
+  static constexpr int kLineUnits = 128 / (sizeof(T) < 8 ? 4 : 8);   // of the map, in a line
+  static constexpr int kElementUnits = sizeof(T) > 8 ? 2 : 1;        // of the map
+  static constexpr int kBoxes = kByColumns && kDouble ? 2 : 1;
+  static constexpr int kRows = 32 / (kByColumns ? kParts : 1);  // elements
+  static constexpr int kColumns = 32 / kParts;                  // elements
+  static constexpr int kTiles = 2;                              // of 16 rows or columns
+  static constexpr int kNarrowTiles = 4;                        // of 8 columns or rows
+  static constexpr int kWords = 8;                              // pairs of B, of a lane in a step
+  using Sums = double[kTiles][kNarrowTiles][4];
+  using Word = std::conditional_t<kDouble, double2, float4>;
+
+  static __device__ int place() {  // g'
+    const int g = static_cast<int>(threadIdx.x) % 32 / 4;
+    return g % 2 * 4 + g / 2;
+  }
+  static __device__ int in_group() { return static_cast<int>(threadIdx.x) % 4; }  // t
+  /// Unit u of a line whose number is `line` modulo 8.
+  static __device__ Word word(const char* begin, int line, int unit) {
+    return *reinterpret_cast<const Word*>(begin + ((unit ^ line) << 4));
+  }
+  /// By columns: A's fragments of both m-tiles in a step.
+  template <int kCount>
+  static __device__ void read(double (&a)[kTiles][kCount], const char* chunk, int step,
+                              int box_bytes) {
+#pragma unroll
+    for (int i = 0; i < kCount / 2; ++i) {
+#pragma unroll
+      for (int x = 0; x < kBoxes; ++x) {
+        const int line = 16 * step + 4 * i + in_group();
+        const Word w = word(chunk + x * box_bytes + line * 128, line % 8, place());
+        a[x][2 * i] = w.x;
+        a[x][2 * i + 1] = w.y;
+        if constexpr (!kDouble) {
+          a[1][2 * i] = w.z;
+          a[1][2 * i + 1] = w.w;
+        }
+      }
+    }
+  }
+  /// By rows: the fragment of A^T of n-tile y in a step.
+  template <int kCount>
+  static __device__ void read_row(double (&a)[kCount], const char* chunk, int step, int y) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += kUnit) {
+      const char* const line = chunk + place() * 128 + y * 1024;
+      const Word w = word(line, place(), 16 / kUnit * step + i * 4 / kUnit + in_group());
+      a[i] = w.x;
+      a[i + 1] = w.y;
+      if constexpr (!kDouble) {
+        a[i + 2] = w.z;
+        a[i + 3] = w.w;
+      }
+    }
+  }
+  /// The real along k that is number i of lane t in a step.
+  static __device__ int along_k(int step, int t, int i) {
+    if constexpr (kByColumns) return 16 * step + 4 * i + t;
+    return 16 * step + i / kUnit * 4 * kUnit + kUnit * t + i % kUnit;
+  }
+  /// Whether no more than half of the columns of a warp exist, the first one being j0.
+  static __device__ bool is_narrow(int j0, int n) {
+    return (n - j0) * 2 <= kColumns;
+  }
+  /// By columns: the warp's column of C, as an element, in column c of n-tile j. Those of lanes
+  /// 0 .. 3 are adjacent.
+  static __device__ int column(int j, int c) {
+    return j / kParts * 8 + c % 2 * 4 + c / 2;
+  }
+
+  /// Two neighbours of a lane's fragments of B, word q of a step.
+  struct Pair {
+    Element raw[2];
+    int p[2];  // along k, and
+    int j[2];  // the columns of the warp, of reals
+
+    Pair() = default;
+    __device__ Pair(int step, int q, int lane) {
+      const int t = lane % 4;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        if constexpr (kByColumns) {
+          p[e] = along_k(step, t, q % 2 * 2 + e);
+          j[e] = q / 2 * 8 + lane / 4;
+        } else {
+          p[e] = along_k(step, t, q % 4);
+          j[e] = q / 4 * 16 + lane / 4 * 2 + e;
+        }
+      }
+    }
+    /// `k`: how much of it is read.
+    __device__ void load(const UpdateArguments<T, T>& g, int k, int j0) {
+      constexpr int kLoads = kParts > kPartsAlong || kParts == 1 ? 2 : 1;  // by rows, two parts
+#pragma unroll
+      for (int e = 0; e < kLoads; ++e) {
+        const int row = p[e] / kPartsAlong;
+        const int n = j0 + (kByColumns ? column(j[e] / 8, j[e] % 8) : j[e] / kParts);
+        raw[e] = Element(0);
+        if (row < k && n < g.n) raw[e] = g.b[row * g.b_strides.row + n * g.b_strides.col];
+      }
+      if constexpr (kLoads == 1) raw[1] = raw[0];
+    }
+    __device__ double2 reals(bool conjugated) const {
+      return make_double2(real(0, conjugated), real(1, conjugated));
+    }
+    __device__ double real(int e, bool conjugated) const {
+      if constexpr (kParts == 1) {
+        return raw[e];
+      } else {
+        const Real im = conjugated ? -raw[e].im : raw[e].im;
+        if constexpr (kByColumns) return j[e] / 8 % 2 == 0 ? raw[e].re : im;
+        if (p[e] % 2 == j[e] % 2) return raw[e].re;
+        return p[e] % 2 == 0 ? im : -im;
+      }
+    }
+  };
+
+  /// sums += A B for `steps` steps of a chunk. kHalves: 1 where half of the columns exist. kQuads:
+  /// 2 where no more than 8 along k do. b: the lane's words of the first step.
+  template <int kHalves, int kQuads>
+  static __device__ void multiply(Sums& sums, const char* chunk, const double2* b, int steps,
+                                  int box_bytes) {
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step, b += kWords * 32) {
+      if constexpr (kByColumns) {
+        double a[kTiles][2 * kQuads];
+        read(a, chunk, step, box_bytes);
+#pragma unroll
+        for (int j = 0; j < 2 * kHalves; ++j) {
+          double column[kQuads];
+#pragma unroll
+          for (int i = 0; i < kQuads; i += 2) {
+            const double2 pair = b[(2 * j + i / 2) * 32];
+            column[i] = pair.x;
+            column[i + 1] = pair.y;
+          }
+#pragma unroll
+          for (int x = 0; x < kTiles; ++x)
+            mma(sums[x][j], a[x], column);
+        }
+      } else {
+        double columns[kHalves][2 * kQuads];
+#pragma unroll
+        for (int x = 0; x < kHalves; ++x) {
+#pragma unroll
+          for (int i = 0; i < kQuads; ++i) {
+            const double2 pair = b[(4 * x + i) * 32];
+            columns[x][2 * i] = pair.x;
+            columns[x][2 * i + 1] = pair.y;
+          }
+        }
+#pragma unroll
+        for (int y = 0; y < kNarrowTiles; ++y) {
+          double a[kQuads];
+          read_row(a, chunk, step, y);
+#pragma unroll
+          for (int x = 0; x < kHalves; ++x)
+            mma(sums[x][y], columns[x], a);
+        }
+      }
+    }
+  }
+  static __device__ void mma(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+    device::mma_m16n8k16(c, a, b);
+  }
+  static __device__ void mma(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+    device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b[0], b[1]);
+  }
+};
+
+/// b[warp_n][step][word][lane]: B's fragments, zero from k and n on. By `threads` threads.
+template <class Chunk, class T>
+__device__ void stage_fragments(double2* b, const UpdateArguments<T, T>& g, int k, int j0,
+                                int warps_n, int steps, int threads) {
+  constexpr int kBatch = 8;  // loads of as many are in flight
+  const int words = warps_n * steps * Chunk::kWords * 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int first = static_cast<int>(threadIdx.x); first < words; first += kBatch * threads) {
+    typename Chunk::Pair pairs[kBatch];
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      const int q = (first + s * threads) / 32;
+      const int warp = q / (Chunk::kWords * steps);
+      pairs[s] = typename Chunk::Pair(q / Chunk::kWords - warp * steps, q % Chunk::kWords, lane);
+      pairs[s].load(g, k, j0 + warp * Chunk::kColumns);
+    }
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      if (first + s * threads < words)
+        b[first + s * threads] = pairs[s].reals(g.conj_a != g.conj_b);
+    }
+  }
+}
+
+/// Where a lane's words of C begin: `lines` of its lines exist, `line_step` elements from one to
+/// the next; its words of a line begin kOffset elements apart, and `near` of these elements exist,
+/// `near_step` apart. `whole`: words are adjacent and aligned, and exist or do not.
+template <class Element>
+struct RingPlaces {
+  Element* first;
+  std::int64_t line_step;
+  std::int64_t near_step;
+  int lines;
+  int near;
+  bool whole;
+};
+
+/// C = alpha sum + beta C for kLines lines of kAcross words of kReals reals, fill(reals, l, x)
+/// being the sums of word x of line l. C is read in batches: no load overtakes a store.
+template <int kLines, int kAcross, int kOffset, int kReals, class T, class Fill>
+__device__ void leave(const UpdateArguments<T, T>& g,
+                      const Factors<device::DeviceAccumulator<T>>& factors,
+                      const RingPlaces<device::DeviceElement<T>>& places, Fill fill) {
+  using Element = device::DeviceElement<T>;
+  using Real = device::RealPart<Element>;
+  constexpr int kParts = static_cast<int>(sizeof(Element) / sizeof(Real));
+  constexpr int kCount = kReals / kParts;
+  const auto product = [&](Element(&word)[kCount], int l, int x) {
+    double reals[kReals];
+    fill(reals, l, x);
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) {
+      if constexpr (kParts == 1) {
+        word[e] = factors.alpha * static_cast<Real>(reals[e]);
+      } else {
+        word[e] = factors.alpha *
+                  device::conjugate_if(g.conj_a, Element(static_cast<Real>(reals[2 * e]),
+                                                         static_cast<Real>(reals[2 * e + 1])));
+      }
+    }
+  };
+  const std::int64_t line_step = device::opaque(places.line_step);
+  // From one word of a line to the next: 1 where a word is several elements.
+  const std::int64_t near_step = kCount == 1 ? places.near_step : 1;
+  Element* line = places.first;
+  if (kCount > 1 && !places.whole) {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l, line += line_step) {
+      if (l >= places.lines) break;
+      Element old[kAcross][kCount] = {};
+      const auto there = [&](int x, int e) { return x * kOffset + e < places.near; };
+      const auto place = [&](int x, int e) { return line + (x * kOffset + e) * places.near_step; };
+      if (factors.beta != Element(0)) {
+#pragma unroll
+        for (int w = 0; w < kAcross * kCount; ++w) {
+          const int x = w / kCount;
+          if (there(x, w % kCount)) old[x][w % kCount] = *place(x, w % kCount);
+        }
+      }
+#pragma unroll
+      for (int x = 0; x < kAcross; ++x) {
+        Element word[kCount];
+        product(word, l, x);
+#pragma unroll
+        for (int e = 0; e < kCount; ++e) {
+          Element single[1] = {word[e]};
+          if (factors.beta != Element(0)) single[0] = word[e] + factors.beta * old[x][e];
+          if (there(x, e)) device::store_streaming(place(x, e), single);
+        }
+      }
+    }
+  } else if (factors.beta == Element(0)) {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l, line += line_step) {
+      if (l >= places.lines) break;
+#pragma unroll
+      for (int x = 0; x < kAcross; ++x) {
+        Element word[kCount];
+        product(word, l, x);
+        if (x * kOffset < places.near)
+          device::store_streaming(line + x * kOffset * near_step, word);
+      }
+    }
+  } else {
+    constexpr int kBatch = 4 / kAcross;  // lines
+#pragma unroll
+    for (int l0 = 0; l0 < kLines; l0 += kBatch) {
+      if (l0 >= places.lines) break;
+      Element old[kBatch][kAcross][kCount] = {};
+      const Element* from = line;
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s, from += line_step) {
+#pragma unroll
+        for (int x = 0; x < kAcross; ++x) {
+          if (l0 + s < places.lines && x * kOffset < places.near)
+            device::load_wide(old[s][x], from + x * kOffset * near_step);
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s, line += line_step) {
+#pragma unroll
+        for (int x = 0; x < kAcross; ++x) {
+          Element word[kCount];
+          product(word, l0 + s, x);
+#pragma unroll
+          for (int e = 0; e < kCount; ++e)
+            word[e] = word[e] + factors.beta * old[s][x][e];
+          if (l0 + s < places.lines && x * kOffset < places.near)
+            device::store_streaming(line + x * kOffset * near_step, word);
+        }
+      }
+    }
+  }
+}
+
+/// C = alpha sums + beta C for a warp's rows from i0 on and its columns from j0 on. `wide`: columns
+/// (or rows, where A is by rows) of C are adjacent words of 16 bytes.
+template <class T, bool kByColumns>
+__device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& sums,
+                                const UpdateArguments<T, T>& g, bool wide,
+                                const Factors<device::DeviceAccumulator<T>>& factors,
+                                std::int64_t i0, int j0) {
+  using Chunk = RingChunk<T, kByColumns>;
+  using Element = typename Chunk::Element;
+  constexpr int kParts = Chunk::kParts;
+  const int t = Chunk::in_group();
+  const auto rows = static_cast<int>(min(std::int64_t{Chunk::kRows}, g.m - i0));
+  const int columns = g.n - j0;
+  const Strides strides = g.c_strides;
+  Element* const c = g.c + i0 * strides.row + j0 * strides.col;
+  const bool whole = wide && rows == Chunk::kRows;
+  if constexpr (kByColumns) {
+    constexpr int kUnit = Chunk::kUnit;
+    const int row = Chunk::place() * kUnit / kParts;
+    leave<2 * Chunk::kNarrowTiles / kParts, 4 / kUnit, 16 / kParts, kUnit>(
+        g, factors,
+        RingPlaces<Element>{c + row * strides.row + t * strides.col, 4 * strides.col, strides.row,
+                            (columns - t + 3) / 4, rows - row, whole},
+        [&](double(&reals)[kUnit], int l, int x) {
+          const int j = l / 2 * kParts;  // n-tile
+          const int b = l % 2;
+#pragma unroll
+          for (int e = 0; e < kUnit; e += 2) {
+            reals[e] = sums[x + e / 2][j][b];
+            reals[e + 1] = sums[x + e / 2][j][2 + b];
+            if constexpr (kParts == 2) {
+              reals[e] -= sums[x + e / 2][j + 1][2 + b];
+              reals[e + 1] += sums[x + e / 2][j + 1][b];
+            }
+          }
+        });
+  } else {
+    const int column = static_cast<int>(threadIdx.x) % 32 / 4 * 2 / kParts;
+    leave<2 * Chunk::kNarrowTiles, Chunk::kTiles, 16 / kParts, 2>(
+        g, factors,
+        RingPlaces<Element>{c + t * strides.row + column * strides.col, 4 * strides.row,
+                            strides.col, (rows - t + 3) / 4, columns - column, whole},
+        [&](double(&reals)[2], int l, int x) {
+          reals[0] = sums[x][l / 2][l % 2];
+          reals[1] = sums[x][l / 2][2 + l % 2];
+        });
+  }
+}
+
+/// Block: as update_ring_kernel's, with one of warps_k. Computing warp: RingChunk's rows x columns
+/// of each tile. A has a map; C any strides. Shared memory: slots [warps_m][chunk], B's fragments,
+/// barriers.
+template <class T, bool kByColumns>
+__global__ void __launch_bounds__(kRingThreads, 3)
+    update_ring_mma_kernel(const __grid_constant__ CUtensorMap map,
+                           const __grid_constant__ UpdateArguments<T, T> g,
+                           const __grid_constant__ UpdateRingPlan plan) {
+#if __CUDA_ARCH__ >= 900  // bulk copies
+  using Chunk = RingChunk<T, kByColumns>;
+  constexpr int kPartsAlong = Chunk::kPartsAlong;
+  extern __shared__ __align__(16) char staged[];
+  const int steps = (g.k * kPartsAlong + 15) / 16;
+  char* const slots = staged + (-device::shared_address(staged) & 1023);
+  auto* const b = reinterpret_cast<double2*>(slots + plan.ring_bytes);
+  auto* const full =
+      reinterpret_cast<device::Mbarrier*>(b + plan.warps_n * steps * Chunk::kWords * 32);
+  auto* const empty = full + plan.stages;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int consumers = plan.warps_m * plan.warps_n;
+  const int column_blocks = static_cast<int>(gridDim.x) / plan.row_tiles;
+  const int tile_rows = plan.warps_m * Chunk::kRows;
+  const std::int64_t first =
+      std::int64_t{blockIdx.x / static_cast<unsigned>(column_blocks)} * tile_rows;
+  const std::int64_t stride = std::int64_t{plan.row_tiles} * tile_rows;
+  const int j0 = static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Chunk::kColumns;
+  // Lines that no copy touches stay zero.
+  const int lines = kByColumns ? min(plan.depth, g.k) : Chunk::kRows;
+  device::let_next_kernel_start();
+  if (threadIdx.x == 0) {
+    device::init_ring(full, empty, plan.stages, 1, consumers);
+  }
+  if (kByColumns && lines < plan.depth) {
+    for (int place = static_cast<int>(threadIdx.x) * 16; place < plan.ring_bytes;
+         place += static_cast<int>(blockDim.x) * 16)
+      *reinterpret_cast<uint4*>(slots + place) = uint4{};
+  }
+  __syncthreads();  // barriers are initialized
+  device::wait_for_kernel_ahead();
+  const Factors<device::DeviceAccumulator<T>> factors(g);
+  const int k = factors.k * kPartsAlong;
+  const int boxes = plan.warps_m * Chunk::kBoxes;
+  const int box_bytes = plan.slot_bytes / boxes;
+  device::RingPlace turn;
+  if (warp == consumers) {
+    for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
+      for (int k0 = 0; k0 < k; k0 += plan.depth) {
+        char* const slot = slots + turn.slot * plan.slot_bytes;
+        device::mbarrier_wait(empty + turn.slot, turn.parity ^ 1);
+        if (lane == 0) {
+          device::mbarrier_arrive_expecting(full + turn.slot,
+                                            static_cast<unsigned>(boxes * lines * 128));
+          // Units of the map are parts of complex<double>, else elements.
+          const int p = k0 / kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
+          const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
+          for (int w = 0; w < boxes; ++w) {
+            const int row = i + w * (kByColumns ? Chunk::kLineUnits : Chunk::kRows);
+            device::copy_box(slot + w * box_bytes, &map, kByColumns ? row : p, kByColumns ? p : row,
+                             full + turn.slot);
+          }
+        }
+        turn.advance(1, plan.stages);
+      }
+    }
+    return;
+  }
+  stage_fragments<Chunk>(b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
+  device::warps_barrier(1, 32 * consumers);  // B is whole before it is read
+  const int warp_m = warp % plan.warps_m;
+  const int warp_n = warp / plan.warps_m;
+  const int warp_j0 = j0 + warp_n * Chunk::kColumns;
+  const bool narrow = Chunk::is_narrow(warp_j0, g.n);
+  constexpr bool kMayBeShallow = kByColumns || Chunk::kDouble;
+  const double2* const b_warp = b + warp_n * steps * Chunk::kWords * 32 + lane;
+  for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
+    const std::int64_t warp_i0 = i0 + warp_m * Chunk::kRows;
+    prefetch_c(g, factors, warp_i0, Chunk::kRows, warp_j0, Chunk::kColumns);
+    typename Chunk::Sums sums = {};
+    for (int k0 = 0; k0 < k; k0 += plan.depth) {
+      const char* const chunk =
+          slots + turn.slot * plan.slot_bytes + warp_m * Chunk::kBoxes * box_bytes;
+      const int slot_steps = (min(plan.depth, k - k0) + 15) / 16;
+      const double2* const b_slot = b_warp + k0 / 16 * Chunk::kWords * 32;
+      device::mbarrier_wait(full + turn.slot, turn.parity);
+      const auto multiply = [&]<int kHalves>() {
+        if constexpr (kMayBeShallow) {
+          if (k <= 8)
+            return Chunk::template multiply<kHalves, 2>(sums, chunk, b_slot, slot_steps, box_bytes);
+        }
+        Chunk::template multiply<kHalves, 4>(sums, chunk, b_slot, slot_steps, box_bytes);
+      };
+      if (narrow) {
+        multiply.template operator()<1>();
+      } else {
+        multiply.template operator()<2>();
+      }
+      __syncwarp();  // all lanes have read the slot
+      if (lane == 0) device::mbarrier_arrive(empty + turn.slot);
+      turn.advance(1, plan.stages);
+    }
+    leave_fragments<T, kByColumns>(sums, g, plan.wide_c, factors, warp_i0, warp_j0);
+  }
+#endif
+}
+
+}  // namespace lanky::dense::cuda

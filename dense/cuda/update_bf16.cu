@@ -1,8 +1,0 @@
-#include "dense/cuda/update.cuh"
-
-namespace lanky::dense::cuda {
-
-template class UpdateExecutor<bfloat16, bfloat16>;
-template class UpdateExecutor<bfloat16, float>;
-
-}  // namespace lanky::dense::cuda

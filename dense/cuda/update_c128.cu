@@ -1,7 +1,0 @@
-#include "dense/cuda/update.cuh"
-
-namespace lanky::dense::cuda {
-
-template class UpdateExecutor<std::complex<double>, std::complex<double>>;
-
-}  // namespace lanky::dense::cuda

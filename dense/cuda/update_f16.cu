@@ -1,8 +1,0 @@
-#include "dense/cuda/update.cuh"
-
-namespace lanky::dense::cuda {
-
-template class UpdateExecutor<half, half>;
-template class UpdateExecutor<half, float>;
-
-}  // namespace lanky::dense::cuda

@@ -1,0 +1,386 @@
+#include "dense/cuda/vendor/cublaslt.hpp"
+
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/cublaslt_algorithm.hpp"
+#include "core/cuda_check.hpp"
+#include "core/plan_types.hpp"
+#include "core/shared_library.hpp"
+#include "core/text.hpp"
+
+namespace lanky::dense::cuda {
+
+namespace {
+
+/// More than the heuristic ever asks for on Hopper.
+constexpr std::uint64_t kMaxWorkspaceBytes = 32U << 20;
+
+#define LANKY_CUBLASLT_FUNCTION(name) \
+  decltype(::name)* name = library.function<decltype(::name)>(#name)
+
+struct Api {
+  SharedLibrary library{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  LANKY_CUBLASLT_FUNCTION(cublasLtCreate);
+  LANKY_CUBLASLT_FUNCTION(cublasLtGetStatusString);
+  LANKY_CUBLASLT_FUNCTION(cublasLtGetVersion);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmul);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoGetHeuristic);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescCreate);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescDestroy);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescSetAttribute);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceCreate);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceDestroy);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceSetAttribute);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatrixLayoutCreate);
+  LANKY_CUBLASLT_FUNCTION(cublasLtMatrixLayoutDestroy);
+
+  bool complete() const noexcept {
+    return cublasLtCreate && cublasLtGetStatusString && cublasLtGetVersion && cublasLtMatmul &&
+           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmulAlgoGetHeuristic &&
+           cublasLtMatmulDescCreate && cublasLtMatmulDescDestroy &&
+           cublasLtMatmulDescSetAttribute && cublasLtMatmulPreferenceCreate &&
+           cublasLtMatmulPreferenceDestroy && cublasLtMatmulPreferenceSetAttribute &&
+           cublasLtMatrixLayoutCreate && cublasLtMatrixLayoutDestroy;
+  }
+};
+#undef LANKY_CUBLASLT_FUNCTION
+
+const Api& api() {
+  static const Api instance;
+  return instance;
+}
+
+void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const ErrorCode code =
+      status == CUBLAS_STATUS_ALLOC_FAILED ? ErrorCode::out_of_memory : ErrorCode::device;
+  throw Error(code, concat(what, ": ", api().cublasLtGetStatusString(status)));
+}
+
+/// The handle of a device, made when first asked for and kept until the program ends.
+cublasLtHandle_t handle_of(Device device) {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;
+  const std::lock_guard lock(mutex);
+  cublasLtHandle_t& handle = handles[device.index()];
+  if (handle == nullptr) {
+    const DeviceGuard guard(device.index());
+    check(api().cublasLtCreate(&handle), "cublasLtCreate");
+  }
+  return handle;
+}
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return CUDA_R_64F;
+    case DType::f16:
+      return CUDA_R_16F;
+    case DType::bf16:
+      return CUDA_R_16BF;
+    case DType::c64:
+      return CUDA_C_32F;
+    case DType::c128:
+      return CUDA_C_64F;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
+/// Arithmetic of sums of products, and the type of alpha and beta.
+struct Arithmetic {
+  cublasComputeType_t compute;
+  cudaDataType_t scalar;
+};
+
+/// tf32x3 is computed in IEEE arithmetic, which is more exact.
+Arithmetic arithmetic(DType in, Math math) {
+  switch (in) {
+    case DType::f64:
+      return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case DType::c128:
+      return {CUBLAS_COMPUTE_64F, CUDA_C_64F};
+    case DType::c64:
+      return {CUBLAS_COMPUTE_32F, CUDA_C_32F};
+    default:
+      return {math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  }
+}
+
+cublasOperation_t blas_operation(bool trans, bool conjugated) {
+  return !trans ? CUBLAS_OP_N : conjugated ? CUBLAS_OP_C : CUBLAS_OP_T;
+}
+
+/// An operation descriptor, whose scalars are on one side.
+class Operation {
+ public:
+  Operation(const BlasCall& call, DType in, Math math, cublasLtPointerMode_t mode) {
+    const auto [compute, scalar] = arithmetic(in, math);
+    const bool complex = is_complex(in);
+    check(api().cublasLtMatmulDescCreate(&desc_, compute, scalar), "cublasLtMatmulDescCreate");
+    set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<std::int32_t>(mode));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(call.trans_a, complex && call.conj_a));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(call.trans_b, complex && call.conj_b));
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation() { api().cublasLtMatmulDescDestroy(desc_); }
+
+  cublasLtMatmulDesc_t get() const noexcept { return desc_; }
+
+ private:
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+    static_assert(sizeof(Value) == sizeof(std::int32_t));
+    check(api().cublasLtMatmulDescSetAttribute(desc_, attribute, &value, sizeof value),
+          "cublasLtMatmulDescSetAttribute");
+  }
+
+  cublasLtMatmulDesc_t desc_ = nullptr;
+};
+
+/// A column-major matrix as stored.
+class StoredMatrix {
+ public:
+  StoredMatrix(DType dtype, StoredExtents extents, std::int64_t ld) {
+    check(api().cublasLtMatrixLayoutCreate(&layout_, data_type(dtype),
+                                           static_cast<std::uint64_t>(extents.rows),
+                                           static_cast<std::uint64_t>(extents.cols), ld),
+          "cublasLtMatrixLayoutCreate");
+  }
+  StoredMatrix(const StoredMatrix&) = delete;
+  StoredMatrix& operator=(const StoredMatrix&) = delete;
+  ~StoredMatrix() { api().cublasLtMatrixLayoutDestroy(layout_); }
+
+  cublasLtMatrixLayout_t get() const noexcept { return layout_; }
+
+ private:
+  cublasLtMatrixLayout_t layout_ = nullptr;
+};
+
+/// What the heuristic may choose from: sums are combined in the compute type only.
+class Preference {
+ public:
+  /// Alignments in bytes that the pointers to A and B, and to C, have at least.
+  Preference(std::size_t of_operands, std::size_t of_result) {
+    check(api().cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspaceBytes);
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(of_operands));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<std::uint32_t>(of_operands));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<std::uint32_t>(of_result));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(of_result));
+  }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+  ~Preference() { api().cublasLtMatmulPreferenceDestroy(preference_); }
+
+  cublasLtMatmulPreference_t get() const noexcept { return preference_; }
+
+ private:
+  template <class Value>
+  void set(cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
+    check(api().cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value),
+          "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  cublasLtMatmulPreference_t preference_ = nullptr;
+};
+
+StoredExtents stored(std::int64_t rows, std::int64_t cols, bool trans) {
+  return stored_extents(rows, cols, trans ? Op::trans : Op::none);
+}
+
+/// Bytes that pointers must be aligned to for the faster of the two algorithms.
+constexpr std::size_t kWideAlignment = 16;
+
+bool aligned(std::initializer_list<const void*> pointers) {
+  return std::all_of(pointers.begin(), pointers.end(), [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % kWideAlignment == 0;
+  });
+}
+
+struct Algorithm {
+  cublasLtMatmulAlgo_t code;
+  std::int64_t workspace_bytes;
+};
+
+std::string describe(const Algorithm& algorithm) {
+  return algorithm_name(algorithm.code, api().cublasLtMatmulAlgoConfigGetAttribute);
+}
+
+using Choice = std::optional<Algorithm>;
+
+std::string describe(const Choice& choice) {
+  return choice ? describe(*choice) : "none";
+}
+
+/// Operands and arithmetic of a product.
+struct Matmul {
+  Matmul(const BlasCall& call, DType in, DType out, Math math)
+      : operations{{{call, in, math, CUBLASLT_POINTER_MODE_HOST},
+                    {call, in, math, CUBLASLT_POINTER_MODE_DEVICE}}},
+        a(in, stored(call.m, call.k, call.trans_a), call.lda),
+        b(in, stored(call.k, call.n, call.trans_b), call.ldb),
+        c(out, {call.m, call.n}, call.ldc) {}
+
+  /// Up to `most` algorithms that the heuristic offers, the best first.
+  std::vector<Algorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
+                                 const Preference& preference, int most) const {
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+    int found = 0;
+    const cublasStatus_t status = api().cublasLtMatmulAlgoGetHeuristic(
+        handle, operations[scalars_on_device].get(), a.get(), b.get(), c.get(), c.get(),
+        preference.get(), most, results.data(), &found);
+    std::vector<Algorithm> algorithms;
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < found; ++i) {
+      const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
+      if (result.state != CUBLAS_STATUS_SUCCESS) continue;
+      algorithms.push_back({result.algo, static_cast<std::int64_t>(result.workspaceSize)});
+    }
+    return algorithms;
+  }
+
+  std::array<Operation, 2> operations;  // scalars in host memory, in device memory
+  StoredMatrix a;
+  StoredMatrix b;
+  StoredMatrix c;
+};
+
+}  // namespace
+
+std::string cublaslt_absence(const Problem& problem, DType in) {
+  if (problem.k == 0) return "there is nothing to sum";
+  if (is_complex(in) && !blas_call(problem).conjugates_transposed_only()) {
+    return "BLAS conjugates only what it transposes";
+  }
+  if (!api().library.loaded()) {
+    return concat("cuBLASLt is not available (", api().library.failure(), ")");
+  }
+  return api().complete() ? "" : "cuBLASLt lacks a function";
+}
+
+std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
+                                           DType out, int most) {
+  std::vector<std::string> names;
+  if (!cublaslt_absence(problem, in).empty()) return names;
+  const Matmul matmul(blas_call(problem), in, out, problem.math);
+  const DeviceGuard guard(device.index());
+  for (const Algorithm& algorithm :
+       matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most))
+    names.push_back(describe(algorithm));
+  return names;
+}
+
+struct CublasltMatmul::State {
+  State(Device device, const Problem& problem, DType in, DType out, std::string_view chosen)
+      : handle(handle_of(device)),
+        exchanged(blas_call(problem).exchanged),
+        matmul(blas_call(problem), in, out, problem.math) {
+    const DeviceGuard guard(device.index());
+    const Preference wide(kWideAlignment, kWideAlignment);
+    const Preference narrow(size_of(in), size_of(out));
+    for (const bool on_device : {false, true}) {
+      auto& [unaligned, aligned] = algorithms[on_device];
+      unaligned = best(on_device, narrow, "");
+      aligned = best(on_device, wide, chosen);
+      if (!aligned) aligned = unaligned;
+    }
+  }
+
+  /// The algorithm of that name, or else the heuristic's first.
+  Choice best(bool on_device, const Preference& preference, std::string_view named) const {
+    const auto offered =
+        matmul.offered(handle, on_device, preference, named.empty() ? 1 : kVendorAlgorithms);
+    if (offered.empty()) return std::nullopt;
+    const auto found = std::find_if(offered.begin(), offered.end(), [&](const auto& algorithm) {
+      return describe(algorithm) == named;
+    });
+    return found == offered.end() ? offered.front() : *found;
+  }
+
+  cublasLtHandle_t handle;
+  bool exchanged;  // the canonical B goes first
+  Matmul matmul;
+  Choice algorithms[2][2];  // [scalars on device][pointers aligned to kWideAlignment]
+};
+
+CublasltMatmul::CublasltMatmul(Device device, const Problem& problem, DType in, DType out,
+                               std::string_view chosen)
+    : state_(std::make_unique<State>(device, problem, in, out, chosen)) {}
+CublasltMatmul::~CublasltMatmul() = default;
+
+bool CublasltMatmul::available(bool scalars_on_device) const noexcept {
+  return state_->algorithms[scalars_on_device][0].has_value();
+}
+
+std::int64_t CublasltMatmul::workspace_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (const auto& side : state_->algorithms) {
+    for (const Choice& algorithm : side)
+      if (algorithm) bytes = std::max(bytes, algorithm->workspace_bytes);
+  }
+  return bytes;
+}
+
+void CublasltMatmul::run(const Stream& stream, bool scalars_on_device, const void* alpha,
+                         const void* a, const void* b, const void* beta, void* c,
+                         void* workspace) const {
+  const State& s = *state_;
+  const Matmul& matmul = s.matmul;
+  const Choice& algorithm = s.algorithms[scalars_on_device][aligned({a, b, c})];
+  if (s.exchanged) std::swap(a, b);
+  const DeviceGuard guard(stream.device().index());
+  check(api().cublasLtMatmul(s.handle, matmul.operations[scalars_on_device].get(), alpha, a,
+                             matmul.a.get(), b, matmul.b.get(), beta, c, matmul.c.get(), c,
+                             matmul.c.get(), &algorithm->code, workspace,
+                             static_cast<std::size_t>(algorithm->workspace_bytes), stream.native()),
+        "cublasLtMatmul");
+}
+
+std::string CublasltMatmul::explain() const {
+  const auto& algorithms = state_->algorithms;
+  return concat("cuBLASLt ", api().cublasLtGetVersion(), ", algorithm ", describe(algorithms[0][1]),
+                ", unaligned ", describe(algorithms[0][0]), "; scalars in device memory ",
+                describe(algorithms[1][1]), ", unaligned ", describe(algorithms[1][0]));
+}
+
+template <class T, class TOut>
+void CublasltExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& g) const {
+  using Acc = Accumulator<T>;
+  const bool alpha_on_device = g.alpha.pointer() != nullptr;
+  const bool beta_on_device = g.beta.pointer() != nullptr;
+  const bool known_zero = !alpha_on_device && g.alpha.value() == Acc(0);
+  if (alpha_on_device != beta_on_device || known_zero || !matmul_.available(alpha_on_device)) {
+    fallback_->run(stream, g);
+    return;
+  }
+  const Acc values[] = {g.alpha.value(), g.beta.value()};
+  const void* alpha = alpha_on_device ? g.alpha.pointer() : &values[0];
+  const void* beta = beta_on_device ? g.beta.pointer() : &values[1];
+  matmul_.run(stream, alpha_on_device, alpha, g.a, g.b, beta, g.c, g.workspace);
+}
+
+template <class T, class TOut>
+std::int64_t CublasltExecutor<T, TOut>::workspace_bytes() const noexcept {
+  return std::max(fallback_->workspace_bytes(), matmul_.workspace_bytes());
+}
+
+template <class T, class TOut>
+std::string CublasltExecutor<T, TOut>::explain() const {
+  return concat(matmul_.explain(), "\n  or ", fallback_->explain());
+}
+
+#define LANKY_INSTANTIATE(T, TOut) template class CublasltExecutor<T, TOut>;
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::dense::cuda

@@ -1,0 +1,13 @@
+// Kernels of SpmvPlan<bfloat16, ...>.
+#include "sparse/cuda/multiply/launch_spmv.cuh"
+
+namespace lanky::sparse::cuda {
+
+template void load<bfloat16, bfloat16>(const Stream&, SpmvPath, const PackedHeader&);
+template void load<bfloat16, float>(const Stream&, SpmvPath, const PackedHeader&);
+template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
+                  const Product<bfloat16, bfloat16>&);
+template void run(const Stream&, SpmvPath, const PackedView<bfloat16>&,
+                  const Product<bfloat16, float>&);
+
+}  // namespace lanky::sparse::cuda
