@@ -130,15 +130,15 @@ std::map<std::string, GemmChoice> parse(std::istream& lines, const std::string& 
 /// whether it is read. C's side decides who is transposed, and says nothing where that changes
 /// nothing. Nor do conjugates, but where C is one column: the vendor's kernels for that conjugate
 /// nothing.
-std::string gemm_class(const GemmQuery& query) {
+std::string dense::gemm_class_on(std::string_view card, const GemmQuery& query) {
   constexpr std::int64_t kSmall = 16;  // times smaller than A
   const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
   const bool small_b = p.n * kSmall <= p.m;
   const bool small_c = p.n * kSmall <= p.k;
   const bool conjugated = is_complex(query.in) && p.n == 1 && (p.conj_a || p.conj_b);
-  const bool adds = query.adds && !small_c && query.device.is_cuda();
+  const bool on_gpu = card != "cpu";
+  const bool adds = query.adds && !small_c && on_gpu;
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
-  const std::string card = query.device.is_cuda() ? query.device.properties().name : "cpu";
   const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
   return concat(
       card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
@@ -146,7 +146,12 @@ std::string gemm_class(const GemmQuery& query) {
       class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
       class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
       class_of_strides(p.c, size_of(query.out), "mn", !alike), conjugated ? ", conjugated" : "",
-      query.same_operands && query.device.is_cuda() ? ", B is A" : "", adds ? ", beta" : "");
+      query.same_operands && on_gpu ? ", B is A" : "", adds ? ", beta" : "");
+}
+
+std::string gemm_class(const GemmQuery& query) {
+  return dense::gemm_class_on(
+      query.device.is_cuda() ? query.device.properties().name : "cpu", query);
 }
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
@@ -244,8 +249,11 @@ void GemmTuning::set(const GemmQuery& query, GemmChoice choice) {
 }
 
 const GemmChoice* GemmTuning::find(const GemmQuery& query) const {
-  if (choices_.empty()) return nullptr;
-  const auto found = choices_.find(gemm_class(query));
+  return choices_.empty() ? nullptr : find(gemm_class(query));
+}
+
+const GemmChoice* GemmTuning::find(const std::string& product_class) const {
+  const auto found = choices_.find(product_class);
   return found == choices_.end() ? nullptr : &found->second;
 }
 

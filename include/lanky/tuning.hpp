@@ -67,6 +67,8 @@ class GemmTuning {
   void set(const GemmQuery& query, GemmChoice choice);
   /// Null where nothing is known of such products.
   const GemmChoice* find(const GemmQuery& query) const;
+  /// By the text that gemm_class() gives.
+  const GemmChoice* find(const std::string& product_class) const;
 
   std::size_t size() const noexcept { return choices_.size(); }
   /// Why a file was ignored; "" otherwise.

@@ -382,25 +382,6 @@ void load_gram_kernel(const Stream& stream, const GramConfiguration& configurati
   device::allow_shared_memory(stream, launch.kernel(), static_cast<int>(launch.shared_bytes));
 }
 
-/// The configuration for pointers off 16 bytes.
-template <class T>
-GramConfiguration unaligned_configuration(const GramConfiguration& aligned, const Problem& problem,
-                                          const DeviceProperties& properties) {
-  GramConfiguration c = aligned;
-  // On tensor cores, floats have no kernel for these.
-  const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
-  const bool aligned_alone = aligned.stacked || (kDType<T> == DType::f32 && by_mma);
-  if (needs_alignment(aligned.kernel) || aligned_alone)
-    c = choose_gram_of_any_strides(problem, kDType<T>, properties.multiprocessors);
-  c.vectors = false;
-  c.prefetch = false;
-  if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
-    c.resident = 0;
-    c.blocks *= 2;
-  }
-  return c;
-}
-
 template <class T, class TOut>
 GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem, bool symmetric)
     : configuration_(configuration(stream.device(), problem)),
@@ -408,8 +389,8 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       problem_(exchanged_ ? exchanged(problem) : problem),
       symmetric_(symmetric ? symmetric_configuration(stream.device(), problem)
                            : GramConfiguration{}),
-      unaligned_(
-          unaligned_configuration<T>(configuration_, problem_, stream.device().properties())),
+      unaligned_(unaligned_gram(configuration_, problem_, kDType<T>,
+                                stream.device().properties().multiprocessors)),
       arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
                             ? 1
                             : 0),

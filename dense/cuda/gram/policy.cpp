@@ -498,6 +498,23 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
   return ended(c, p, type);
 }
 
+GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
+                                 DType type, int multiprocessors) {
+  GramConfiguration c = aligned;
+  // On tensor cores, floats have no kernel for these.
+  const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
+  const bool aligned_alone = aligned.stacked || (type == DType::f32 && by_mma);
+  if (needs_alignment(aligned.kernel) || aligned_alone)
+    c = choose_gram_of_any_strides(problem, type, multiprocessors);
+  c.vectors = false;
+  c.prefetch = false;
+  if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
+    c.resident = 0;
+    c.blocks *= 2;
+  }
+  return c;
+}
+
 bool vendor_beats_gram(const Problem& p, DType type) noexcept {
   constexpr int kMultiprocessors = 132;
   const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);

@@ -73,6 +73,10 @@ GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, int 
 GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
                                              int multiprocessors);
 
+/// For pointers off 16 bytes, where `aligned` is for those on it; none where the tile kernel is.
+GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
+                                 DType type, int multiprocessors);
+
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
 inline constexpr int kGramWordsThreads = 256;
