@@ -283,7 +283,7 @@ std::string GemmPlan<T, TOut>::explain() const {
   const dense::Problem& p = impl_->problem;
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
   const Device device = impl_->device;
-  const auto bound = dense::predict(p, kDType<T>, kDType<TOut>, device.kind(), device.properties());
+  const auto bound = dense::predict(p, kDType<T>, kDType<TOut>, machine_of(device));
   const std::string kernel = impl_->empty() ? "none, C is empty" : impl_->executor->explain();
   const dense::KernelModel* model =
       device.is_cuda() ? dense::find_model(kernel, impl_->family, kDType<T>, s.math) : nullptr;

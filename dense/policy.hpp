@@ -1,7 +1,6 @@
 // What is chosen for a product, and why: its family, the vendor or lanky's own kernels, the tile of
 // a block, the split of the reduction, and the bound max(bytes / bandwidth, flops / peak).
-// Functions of the shape and the device alone; those that prefer the vendor know the H200 and ask
-// for no device.
+// Functions of the shape and the machine alone.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include "core/ceil_div.hpp"
+#include "core/machine.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense {
@@ -23,10 +23,10 @@ inline constexpr std::int64_t kSkinny = 128;
 
 /// True where cuBLASLt is known to be faster on a GPU than lanky's kernels for the family: from the
 /// measurements that docs/performance.md names, by classes of shapes.
-bool prefers_vendor(const Problem& problem, GemmFamily family, DType in) noexcept;
+bool prefers_vendor(const Problem& problem, GemmFamily family, DType in, const Machine& machine);
 /// Whether lanky has a kernel for runs whose B is A, which take it wherever others go.
 bool has_symmetric_kernel(const Problem& problem, GemmFamily family, DType in,
-                          const DeviceProperties& properties);
+                          const Machine& machine);
 
 /// What one block of the tile kernel computes: m x n elements of C, k of the reduction at a time.
 /// Each thread holds micro_m x micro_n sums; `groups` groups of threads share out the reduction.
@@ -97,8 +97,7 @@ struct Bound {
   bool memory_bound() const noexcept { return bytes / bandwidth >= flops / peak; }
 };
 
-Bound predict(const Problem& problem, DType in, DType out, DeviceKind device,
-              const DeviceProperties& properties);
+Bound predict(const Problem& problem, DType in, DType out, const Machine& machine);
 
 /// One line of explain(): bytes, flops and the bound that they set.
 std::string describe(const Bound& bound);

@@ -140,18 +140,18 @@ std::string dense::gemm_class_on(std::string_view card, const GemmQuery& query) 
   const bool adds = query.adds && !small_c && on_gpu;
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
   const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
-  return concat(
-      card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
-      class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
-      class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
-      class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
-      class_of_strides(p.c, size_of(query.out), "mn", !alike), conjugated ? ", conjugated" : "",
-      query.same_operands && on_gpu ? ", B is A" : "", adds ? ", beta" : "");
+  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
+                class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
+                class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
+                class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
+                class_of_strides(p.c, size_of(query.out), "mn", !alike),
+                conjugated ? ", conjugated" : "", query.same_operands && on_gpu ? ", B is A" : "",
+                adds ? ", beta" : "");
 }
 
 std::string gemm_class(const GemmQuery& query) {
-  return dense::gemm_class_on(
-      query.device.is_cuda() ? query.device.properties().name : "cpu", query);
+  return dense::gemm_class_on(query.device.is_cuda() ? query.device.properties().name : "cpu",
+                              query);
 }
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
@@ -166,9 +166,9 @@ std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms
   const GemmFamily family = gemm_family(query.shape.m, query.shape.n, query.shape.k);
   const bool to_vendor =
       query.device.is_cuda()
-          ? dense::prefers_vendor(problem, family, query.in) &&
+          ? dense::prefers_vendor(problem, family, query.in, machine_of(query.device)) &&
                 !(query.same_operands &&
-                  dense::has_symmetric_kernel(problem, family, query.in, query.device.properties()))
+                  dense::has_symmetric_kernel(problem, family, query.in, machine_of(query.device)))
           : family == GemmFamily::regular;
   if (to_vendor && choices.size() > 1) std::swap(choices[0], choices[1]);
   return choices;

@@ -275,7 +275,7 @@ dense::GramConfiguration chosen(const GemmShape& shape, DType type) {
   if (s.lda == 0) s.lda = col ? s.k : s.m;
   if (s.ldb == 0) s.ldb = col ? s.k : s.n;
   s.ldc = col ? s.m : s.n;
-  return dense::choose_gram(dense::canonical(s), type, 132, 90);
+  return dense::choose_gram(dense::canonical(s), type, known_machine("H200"));
 }
 
 TEST(GramPolicy, KernelsByShapeAndType) {
@@ -314,7 +314,7 @@ TEST(GramPolicy, KernelsWhereAIsB) {
   using dense::GramKernel;
   const auto kernel = [](const GemmShape& shape, DType type) {
     const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
-    return dense::choose_symmetric_gram(problem, type, 132, 90).kernel;
+    return dense::choose_symmetric_gram(problem, type, known_machine("H200")).kernel;
   };
   constexpr std::int64_t kLong = 1'000'000;
   for (const Layout layout : {Layout::col, Layout::row}) {
@@ -352,7 +352,7 @@ TEST(GramPolicy, TheLastBlockAddsFewPartialSums) {
   EXPECT_TRUE(col(4, 100'000, DType::f64).one_launch);
   EXPECT_TRUE(col(8, 10'000, DType::f64).one_launch);
   EXPECT_TRUE(col(8, 100'000, DType::f16).one_launch);
-  EXPECT_LT(col(8, 100'000, DType::f16).blocks, 132);
+  EXPECT_LT(col(8, 100'000, DType::f16).blocks, known_machine("H200").multiprocessors);
   EXPECT_FALSE(col(8, 100'000, DType::f64).one_launch);
   EXPECT_TRUE(col(16, 10'000, DType::f16).one_launch);
   EXPECT_FALSE(col(16, 100'000, DType::f64).one_launch);
@@ -412,7 +412,8 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
 
 TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
   const auto vendor = [](GemmShape shape, DType type) {
-    return dense::vendor_beats_gram(dense::canonical(dense::with_leading_dimensions(shape)), type);
+    return dense::vendor_beats_gram(dense::canonical(dense::with_leading_dimensions(shape)), type,
+                                    known_machine("H200"));
   };
   GemmShape mixed = gram(16, 16, 100'000, Layout::row);
   mixed.op_b = Op::trans;
@@ -443,7 +444,8 @@ TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {
   EXPECT_EQ(chosen(gram(2, 2, 200, Layout::col), DType::f64).blocks, 1);
   EXPECT_EQ(chosen(gram(32, 32, 320, Layout::col), DType::f64).blocks, 10);
-  EXPECT_EQ(chosen(gram(32, 32, 1'000'000, Layout::col), DType::f64).blocks, 132);
+  EXPECT_EQ(chosen(gram(32, 32, 1'000'000, Layout::col), DType::f64).blocks,
+            known_machine("H200").multiprocessors);
 }
 
 }  // namespace

@@ -16,10 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-DeviceProperties h200() {
-  return {.name = "NVIDIA H200", .multiprocessors = 132, .compute_capability = 90};
-}
-
 TEST(DenseModel, KernelsAreNamedAsExplainBegins) {
   EXPECT_EQ(kernel_of("gram_vector_kernel, tile 0, k in 20 chunks"), "gram_vector_kernel");
   EXPECT_EQ(kernel_of("panel_ring_kernel<mma along k, 8 columns>"),
@@ -87,8 +83,7 @@ Measured predict_line(const Json& line) {
                                .math = math});
   const Problem problem = canonical(shape);
   const GemmFamily family = gemm_family(shape.m, shape.n, shape.k);
-  Bound bound =
-      predict(problem, in, parse_dtype(std::string(line["out"])), DeviceKind::cuda, h200());
+  Bound bound = predict(problem, in, parse_dtype(std::string(line["out"])), known_machine("H200"));
   const bool one_operand = line["family"] == "syrk";
   if (one_operand) bound.bytes = line["bytes"];
   const bool own_transposes =

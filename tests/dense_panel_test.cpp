@@ -20,11 +20,8 @@ using testing::DenseCase;
 using testing::HostMatrix;
 using testing::multiply;
 
-DeviceProperties h200() {
-  return {.name = "NVIDIA H200",
-          .multiprocessors = 132,
-          .compute_capability = 90,
-          .shared_bytes_per_block = 227 * 1024};
+const Machine& h200() {
+  return known_machine("H200");
 }
 
 dense::Problem column_major(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -46,8 +43,8 @@ TEST(DensePanelPlan, BlocksShareOutAllUnits) {
       SCOPED_TRACE(concat("m ", m, ", k ", k));
       const dense::PanelPlan plan = dense::plan_panel(column_major(m, 16, k), kChunk, h200());
       ASSERT_GT(plan.blocks, 0);
-      EXPECT_LE(plan.blocks, 132);
-      EXPECT_LE(plan.shared_bytes, 227 * 1024);
+      EXPECT_LE(plan.blocks, h200().multiprocessors);
+      EXPECT_LE(plan.shared_bytes, h200().shared_bytes_per_block);
       EXPECT_GE(plan.stages, dense::kPanelProducers);
       EXPECT_GE(plan.tiles * plan.tile_rows, m);
       EXPECT_GE(std::int64_t{plan.steps} * plan.step, k);

@@ -139,16 +139,16 @@ TEST(DensePolicy, TilesFitTheirThreadsAndSharedMemory) {
 }
 
 TEST(DensePolicy, BoundIsTheLargerOfMemoryAndCompute) {
-  const DeviceProperties h200{.name = "", .multiprocessors = 132, .compute_capability = 90};
+  const Machine& cpu = machine_of(Device::cpu());
   const Problem skinny =
       canonical({.m = 1'000'000, .n = 2, .k = 2, .lda = 1'000'000, .ldb = 2, .ldc = 1'000'000});
-  const Bound bound = predict(skinny, DType::f64, DType::f64, DeviceKind::cpu, h200);
+  const Bound bound = predict(skinny, DType::f64, DType::f64, cpu);
   EXPECT_EQ(bound.bytes, 8.0 * (2e6 + 4 + 2e6));
   EXPECT_EQ(bound.flops, 8e6);
   EXPECT_TRUE(bound.memory_bound());
   const Problem square =
       canonical({.m = 4000, .n = 4000, .k = 4000, .lda = 4000, .ldb = 4000, .ldc = 4000});
-  EXPECT_FALSE(predict(square, DType::f64, DType::f64, DeviceKind::cpu, h200).memory_bound());
+  EXPECT_FALSE(predict(square, DType::f64, DType::f64, cpu).memory_bound());
 }
 
 }  // namespace

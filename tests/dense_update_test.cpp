@@ -169,9 +169,9 @@ dense::Problem problem(std::int64_t m, std::int64_t k, std::int64_t n, Layout la
 
 TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   using dense::UpdateKernel;
-  constexpr int kMultiprocessors = 132;
+  const Machine& h200 = known_machine("H200");
   const auto kernel = [&](const dense::Problem& p, DType in) {
-    return static_cast<int>(dense::choose_update(p, in, in, kMultiprocessors).kernel);
+    return static_cast<int>(dense::choose_update(p, in, in, h200).kernel);
   };
   const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
   constexpr std::int64_t kLong = 1'000'000;
@@ -216,9 +216,8 @@ TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
   EXPECT_EQ(kernel(problem(10'000, 64, 4, Layout::col), DType::f32),
             is(UpdateKernel::ring_columns));
   EXPECT_EQ(kernel(problem(kLong, 128, 4, Layout::col), DType::f64), is(UpdateKernel::direct));
-  constexpr bool kNoRings = false;
   EXPECT_EQ(is(dense::choose_update(problem(kLong, 8, 9, Layout::col), DType::c64, DType::c64,
-                                    kMultiprocessors, kNoRings)
+                                    known_machine("A100"))
                    .kernel),
             is(UpdateKernel::staged));
 }
@@ -228,7 +227,8 @@ TEST(UpdatePolicy, MixedLayouts) {
   using dense::UpdateKernel;
   const auto kernel = [](std::int64_t m, std::int64_t k, std::int64_t n, Layout layout, DType in) {
     return static_cast<int>(
-        dense::choose_update(problem(m, k, n, layout, 0, Op::trans), in, in, 132).kernel);
+        dense::choose_update(problem(m, k, n, layout, 0, Op::trans), in, in, known_machine("H200"))
+            .kernel);
   };
   const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
   constexpr std::int64_t kLong = 1'000'000;
@@ -238,7 +238,8 @@ TEST(UpdatePolicy, MixedLayouts) {
     EXPECT_NE(kernel(kLong, 33, 8, Layout::col, type), is(UpdateKernel::mma_to_columns));
     EXPECT_NE(kernel(kLong + 1, 32, 8, Layout::row, type), is(UpdateKernel::mma_to_rows));
     const auto vendor = [&](std::int64_t n, Layout layout) {
-      return dense::vendor_beats_update(problem(kLong, n, n, layout, 0, Op::trans), type);
+      return dense::vendor_beats_update(problem(kLong, n, n, layout, 0, Op::trans), type,
+                                        known_machine("H200"));
     };
     EXPECT_FALSE(vendor(16, Layout::col));
     EXPECT_FALSE(vendor(32, Layout::row));
@@ -249,7 +250,9 @@ TEST(UpdatePolicy, MixedLayouts) {
 /// Where rows are few, warps of the ring share out k; a block has one tile then.
 TEST(UpdatePolicy, WarpsShareOutALongReductionOfFewRows) {
   const auto ring = [](std::int64_t m) {
-    return dense::choose_update(problem(m, 64, 4, Layout::col), DType::c64, DType::c64, 132).ring;
+    return dense::choose_update(problem(m, 64, 4, Layout::col), DType::c64, DType::c64,
+                                known_machine("H200"))
+        .ring;
   };
   EXPECT_EQ(ring(10'000).warps_k, 4);
   EXPECT_EQ(ring(10'000).row_tiles, 313);
@@ -261,7 +264,7 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
   const auto vendor = [&](std::int64_t m, std::int64_t n, DType in, Math math = Math::ieee) {
     dense::Problem p = problem(m, n, n, Layout::col);
     p.math = math;
-    return dense::vendor_beats_update(p, in);
+    return dense::vendor_beats_update(p, in, known_machine("H200"));
   };
   EXPECT_FALSE(vendor(kLong, 32, DType::f64));
   EXPECT_FALSE(vendor(kLong, 64, DType::f64));
@@ -293,7 +296,8 @@ TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
 
 TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
   const auto passes = [&](std::int64_t m) {
-    return dense::choose_update(problem(m, 16, 32, Layout::row), DType::f32, DType::f32, 132)
+    return dense::choose_update(problem(m, 16, 32, Layout::row), DType::f32, DType::f32,
+                                known_machine("H200"))
         .passes;
   };
   EXPECT_EQ(passes(10'000), 1);
@@ -309,11 +313,13 @@ TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
       for (std::int64_t k = 0; k <= 128; ++k) {
         for (std::int64_t n = 1; n <= 128; ++n) {
           for (const std::int64_t m : {10'000, 1'000'001}) {
-            const auto config = dense::choose_update(problem(m, k, n, layout), type, type, 132);
+            const auto config =
+                dense::choose_update(problem(m, k, n, layout), type, type, known_machine("H200"));
             EXPECT_LE(config.threads, 256);
             EXPECT_EQ(config.threads % 32, 0);
             EXPECT_GT(config.rows, 0);
-            EXPECT_LE(config.shared_bytes, 227 << 10) << m << " " << n << " " << k;
+            EXPECT_LE(config.shared_bytes, known_machine("H200").shared_bytes_per_block)
+                << m << " " << n << " " << k;
             if (config.kernel == dense::UpdateKernel::words) {
               EXPECT_EQ(config.alignment, 1);
             }

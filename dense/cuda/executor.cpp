@@ -73,7 +73,7 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Problem& problem,
                                                   GemmFamily family,
                                                   std::unique_ptr<Executor<T, TOut>> general) {
-  if (!has_symmetric_kernel(problem, family, kDType<T>, stream.device().properties()))
+  if (!has_symmetric_kernel(problem, family, kDType<T>, machine_of(stream.device())))
     return general;
   auto same = std::make_unique<GramExecutor<T, TOut>>(stream, problem);
   std::string explanation = same->explain_same();
@@ -113,7 +113,8 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& problem,
                                            GemmFamily family, const GemmChoice* choice,
                                            bool symmetric) {
-  if (choice != nullptr ? !choice->vendor : !prefers_vendor(problem, family, kDType<T>))
+  if (choice != nullptr ? !choice->vendor
+                        : !prefers_vendor(problem, family, kDType<T>, machine_of(stream.device())))
     return own<T, TOut>(stream, problem, family, "", symmetric);
   std::string reason = cublaslt_absence(problem, kDType<T>);
   if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason), symmetric);

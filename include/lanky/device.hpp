@@ -17,6 +17,9 @@ struct DeviceProperties {
   std::size_t memory_bytes = 0;            // device memory, or main memory
   std::size_t l2_bytes = 0;                // last shared cache of a GPU; 0 on a CPU
   std::size_t shared_bytes_per_block = 0;  // largest shared memory that one block can opt in to
+  std::size_t shared_bytes_per_multiprocessor = 0;  // of all blocks of an SM
+  double clock = 0;                                 // Hz, of SMs at most; 0 on a CPU
+  double memory_bandwidth = 0;  // bytes per second that memory clock and bus allow; 0 on a CPU
 };
 
 /// A value that names a device; copying it costs nothing and holds no resource.

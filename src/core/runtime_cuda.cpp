@@ -35,12 +35,24 @@ DeviceProperties properties(int device) {
   if (found != known.end()) return found->second;
   cudaDeviceProp p{};
   check_cuda(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return static_cast<double>(value);
+  };
+  constexpr double kKilohertz = 1e3;
+  constexpr double kBytesOfBits = 2.0 / 8;  // a transfer at each edge of the clock
   return known[device] = {.name = p.name,
                           .multiprocessors = p.multiProcessorCount,
                           .compute_capability = p.major * 10 + p.minor,
                           .memory_bytes = p.totalGlobalMem,
                           .l2_bytes = static_cast<std::size_t>(p.l2CacheSize),
-                          .shared_bytes_per_block = p.sharedMemPerBlockOptin};
+                          .shared_bytes_per_block = p.sharedMemPerBlockOptin,
+                          .shared_bytes_per_multiprocessor = p.sharedMemPerMultiprocessor,
+                          .clock = kKilohertz * attribute(cudaDevAttrClockRate),
+                          .memory_bandwidth = kKilohertz * attribute(cudaDevAttrMemoryClockRate) *
+                                              kBytesOfBits *
+                                              attribute(cudaDevAttrGlobalMemoryBusWidth)};
 }
 
 CUstream_st* create_stream(int device) {

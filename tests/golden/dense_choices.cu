@@ -20,17 +20,7 @@
 namespace lanky::dense {
 namespace {
 
-constexpr int kMultiprocessors = 132;
-constexpr int kCapability = 90;
-
-DeviceProperties h200() {
-  return {.name = "NVIDIA H200",
-          .multiprocessors = kMultiprocessors,
-          .compute_capability = kCapability,
-          .memory_bytes = 150'121'545'728,
-          .l2_bytes = 62'914'560,
-          .shared_bytes_per_block = 227 << 10};
-}
+const Machine kMachine = known_machine("H200");
 
 /// "name=value" of each field that is not at its default.
 class Fields {
@@ -154,7 +144,7 @@ class Choices {
     return general(run, choice, !same_by_vendor);
   }
   std::string general(const Run& run, const GemmChoice* choice, bool symmetric) const {
-    if (choice != nullptr ? !choice->vendor : !prefers_vendor(p_, family_, kDType<T>))
+    if (choice != nullptr ? !choice->vendor : !prefers_vendor(p_, family_, kDType<T>, kMachine))
       return own(run, symmetric);
     if (!vendor_can()) return own(run, symmetric);
     if (symmetric && has_symmetric() && run.same && !run.a_off) return text_of(symmetric_gram());
@@ -170,15 +160,15 @@ class Choices {
     return gram(run);
   }
   std::string update(const Run& run) const {
-    const UpdateConfig c = choose_update(p_, kDType<T>, kDType<TOut>, kMultiprocessors);
+    const UpdateConfig c = choose_update(p_, kDType<T>, kDType<TOut>, kMachine);
     const bool aligned = c.alignment == 1 || !(run.a_off || run.c_off);
-    return text_of(aligned ? c : unaligned_update(p_, kDType<T>, kDType<TOut>, kMultiprocessors));
+    return text_of(aligned ? c : unaligned_update(p_, kDType<T>, kDType<TOut>, kMachine));
   }
   std::string panel(const Run& run) const {
     if (family_ != GemmFamily::panel) return "";
     const cuda::PanelVariant<T>* const v = cuda::find_panel_variant<T>(p_);
     if (v == nullptr) return "";
-    const cuda::PanelPlans<T> plans(p_, *v, h200());
+    const cuda::PanelPlans<T> plans(p_, *v, kMachine);
     if (!plans.exist()) return "";
     const PanelPlan& plan = plans.aligned.blocks == 0 || run.a_off ? plans.off : plans.aligned;
     return text_of(plan, v->name, packs(*v, plan) || (v->maps_b && run.b_off));
@@ -189,27 +179,26 @@ class Choices {
     return v.always_packed || p_.n > 8;
   }
   std::string gram(const Run& run) const {
-    const GramConfiguration c = family_ == GemmFamily::gram
-                                    ? choose_gram(p_, kDType<T>, kMultiprocessors, kCapability)
-                                    : GramConfiguration{};
+    const GramConfiguration c =
+        family_ == GemmFamily::gram ? choose_gram(p_, kDType<T>, kMachine) : GramConfiguration{};
     if (c.kernel == GramKernel::none) return tiled(p_);
     const bool turned = c.mixed && p_.a.col != 1;
     const Problem problem = turned ? exchanged(p_) : p_;
     const std::string before = turned ? "exchanged " : "";
     if (!run.a_off && !run.b_off) return before + text_of(c);
-    const auto off = unaligned_gram(c, problem, kDType<T>, kMultiprocessors);
+    const auto off = unaligned_gram(c, problem, kDType<T>, kMachine);
     return before + (off.kernel != GramKernel::none ? text_of(off) : tiled(problem));
   }
-  bool has_symmetric() const { return has_symmetric_kernel(p_, family_, kDType<T>, h200()); }
+  bool has_symmetric() const { return has_symmetric_kernel(p_, family_, kDType<T>, kMachine); }
   GramConfiguration symmetric_gram() const {
-    return choose_symmetric_gram(p_, kDType<T>, kMultiprocessors, kCapability);
+    return choose_symmetric_gram(p_, kDType<T>, kMachine);
   }
   std::string tiled(const Problem& p) const {
     const int index = choose_tile(p.m, p.n);
     const Tile tile = tile_for(index, sizeof(Accumulator<T>));
     const Split split =
         choose_split(ceil_div(p.m, std::int64_t{tile.m}) * ceil_div(p.n, std::int64_t{tile.n}), p.k,
-                     4 * kMultiprocessors, tile.k, 4 * tile.k);
+                     4 * kMachine.multiprocessors, tile.k, 4 * tile.k);
     return concat("tiled", index, " split=", split.count, " length=", split.length);
   }
 

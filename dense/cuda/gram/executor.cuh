@@ -389,8 +389,7 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       problem_(exchanged_ ? exchanged(problem) : problem),
       symmetric_(symmetric ? symmetric_configuration(stream.device(), problem)
                            : GramConfiguration{}),
-      unaligned_(unaligned_gram(configuration_, problem_, kDType<T>,
-                                stream.device().properties().multiprocessors)),
+      unaligned_(unaligned_gram(configuration_, problem_, kDType<T>, machine_of(stream.device()))),
       arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
                             ? 1
                             : 0),

@@ -31,14 +31,10 @@ class GramExecutor final : public Executor<T, TOut> {
 
  private:
   static GramConfiguration configuration(const Device& device, const Problem& problem) {
-    const DeviceProperties properties = device.properties();
-    return choose_gram(problem, kDType<T>, properties.multiprocessors,
-                       properties.compute_capability);
+    return choose_gram(problem, kDType<T>, machine_of(device));
   }
   static GramConfiguration symmetric_configuration(const Device& device, const Problem& problem) {
-    const DeviceProperties properties = device.properties();
-    return choose_symmetric_gram(problem, kDType<T>, properties.multiprocessors,
-                                 properties.compute_capability);
+    return choose_symmetric_gram(problem, kDType<T>, machine_of(device));
   }
   bool same(const Operands<T, TOut>& operands) const noexcept;
   unsigned* arrivals_of(void* workspace) const noexcept;

@@ -57,7 +57,7 @@ std::span<const FmaShape> fma_shapes(DType type) {
 }
 
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
-GramConfiguration choose_fma(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration choose_fma(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.col != 1;
   const std::span<const FmaShape> shapes = fma_shapes(type);
   const FmaShape* chosen = nullptr;
@@ -73,16 +73,16 @@ GramConfiguration choose_fma(const Problem& p, DType type, int multiprocessors) 
   if (!c.row_major) c.run_log2 = 1;
   c.strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
   const std::int64_t slot_k = 128 / static_cast<std::int64_t>(size_of(type)) * tile.segments;
-  c.blocks = blocks_for(p.k, slot_k, multiprocessors / c.strips);
+  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors / c.strips);
   if (p.m == p.n && c.strips == 4) {
     // A tile on the diagonal has .6 of the work of one below it.
-    c.below_blocks = blocks_for(p.k, slot_k, multiprocessors * 5 / 11);
-    c.diagonal_blocks = blocks_for(p.k, slot_k, multiprocessors * 3 / 11);
+    c.below_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 5 / 11);
+    c.diagonal_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 3 / 11);
   }
   return c;
 }
 
-GramConfiguration vector_configuration(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration vector_configuration(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const int widest = gram_widest(type);
   GramConfiguration c{.kernel = GramKernel::vector};
@@ -98,8 +98,8 @@ GramConfiguration vector_configuration(const Problem& p, DType type, int multipr
   const int columns[] = {1, 2, 4, widest, 1, 3};
   c.strips = static_cast<int>(ceil_div(p.m, rows[c.tile]) * ceil_div(p.n, columns[c.tile]));
   const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
-  c.blocks =
-      blocks_for(p.k, 8 * 32 * 16 / bytes, std::max(1, multiprocessors * resident / c.strips));
+  c.blocks = blocks_for(p.k, 8 * 32 * 16 / bytes,
+                        std::max(1, machine.multiprocessors * resident / c.strips));
   return c;
 }
 
@@ -109,13 +109,13 @@ std::int64_t rows_unit(DType type) {
 }
 
 /// Wide rows of `packed` rows each.
-GramConfiguration rows_configuration(const Problem& p, DType type, int multiprocessors,
+GramConfiguration rows_configuration(const Problem& p, DType type, const Machine& machine,
                                      int packed) {
   const std::int64_t unit = rows_unit(type);
   GramConfiguration c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
   c.tile = packed * p.m <= 8 * unit ? 0 : 1;
   const std::int64_t step = 8 * 4 * unit * packed;
-  c.blocks = blocks_for(p.k, step, multiprocessors * (c.tile == 0 ? 2 : 1));
+  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (c.tile == 0 ? 2 : 1));
   return c;
 }
 
@@ -133,15 +133,15 @@ bool packs_float_rows(const Problem& p) {
 }
 
 /// Rows of floats by tensor copies.
-GramConfiguration staged_rows(const Problem& p, int multiprocessors) {
+GramConfiguration staged_rows(const Problem& p, const Machine& machine) {
   return {.kernel = GramKernel::staged,
           .row_major = true,
           .vectors = true,
-          .blocks = blocks_for(p.k, 128, multiprocessors)};
+          .blocks = blocks_for(p.k, 128, machine.multiprocessors)};
 }
 
 /// A's rows are adjacent; B's where `b_row_major`.
-GramConfiguration choose_row_major(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration choose_row_major(const Problem& p, DType type, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const bool b_row_major = p.b.col == 1;
   const bool tight = b_row_major && p.a.col == p.m && p.b.row == p.n;
@@ -153,7 +153,8 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.kernel = GramKernel::row_vector;
     c.tile = static_cast<int>(p.m);
     c.vectors = true;
-    c.blocks = blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * multiprocessors);
+    c.blocks =
+        blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * machine.multiprocessors);
     // Blocks of the next run, launched early, gather on multiprocessors that have room for more
     // than their share (H200, k = 1e7: .74 of the floor, so .91 to .97).
     c.resident = p.m <= 4 && is_long(p, type, c.blocks) ? 2 : 0;
@@ -166,32 +167,32 @@ GramConfiguration choose_row_major(const Problem& p, DType type, int multiproces
     c.tile = p.n == 1 ? 0 : 1;
     c.vectors = true;
     c.resident = p.n == 1 ? 4 : 0;
-    c.blocks =
-        blocks_for(p.k, 8 * (32 / (p.m / vector)), (p.n == 1 ? c.resident : 2) * multiprocessors);
+    c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)),
+                          (p.n == 1 ? c.resident : 2) * machine.multiprocessors);
     return c;
   }
   if (!b_row_major) return {};
   if (f32 || !real) {
     if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
     if (f32 && packs_float_rows(p)) {
-      c = rows_configuration(p, type, multiprocessors, packed_float_rows(p));
+      c = rows_configuration(p, type, machine, packed_float_rows(p));
       c.vectors = true;
       return c;
     }
-    if (!real || p.m > 16) return choose_fma(p, type, multiprocessors);
-    return staged_rows(p, multiprocessors);
+    if (!real || p.m > 16) return choose_fma(p, type, machine);
+    return staged_rows(p, machine);
   }
   for (const std::int64_t units : {8, 16}) {
     const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
     if (packed == 0) continue;
-    c = rows_configuration(p, type, multiprocessors, packed);
+    c = rows_configuration(p, type, machine, packed);
     c.vectors = true;
     return c;
   }
   return {};
 }
 
-GramConfiguration choose_column_major(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration choose_column_major(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const bool f32 = type == DType::f32;
   const bool complex = is_complex(type);
@@ -205,12 +206,12 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   if (p.n == 1 || (p.m <= widest && !c.stacked) ||
       (no_mma && p.n <= widest && (complex || (p.m > 16 && !c.vectors)) &&
        (p.m <= 64 || type == DType::c128)))
-    return vector_configuration(p, type, multiprocessors);
+    return vector_configuration(p, type, machine);
   // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
   const bool ieee_f32 = f32 && (p.math == Math::ieee || p.m <= 16 || p.n <= widest ||
                                 (p.math == Math::tf32x3 && p.m > 64));
   if (complex || (ieee_f32 && p.m > 16)) {
-    return c.vectors ? choose_fma(p, type, multiprocessors) : GramConfiguration{};
+    return c.vectors ? choose_fma(p, type, machine) : GramConfiguration{};
   }
   if (p.m <= 16 && (!f32 || c.vectors)) {
     c.kernel = GramKernel::direct;
@@ -218,10 +219,10 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
     // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
     // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
     const std::int64_t step = 8 * 128 / bytes;
-    c.blocks = blocks_for(p.k, step, multiprocessors * (f32 ? 1 : 2));
+    c.blocks = blocks_for(p.k, step, machine.multiprocessors * (f32 ? 1 : 2));
     if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
       c.resident = 1;
-      c.blocks = multiprocessors;
+      c.blocks = machine.multiprocessors;
     }
     c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
     return c;
@@ -232,18 +233,18 @@ GramConfiguration choose_column_major(const Problem& p, DType type, int multipro
   c.tile = p.m <= 32 ? 1 : 2;
   const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
   c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
-  c.blocks = blocks_for(p.k, slot_k, multiprocessors);
+  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors);
   return c;
 }
 
 /// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
-GramConfiguration choose_mixed(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration choose_mixed(const Problem& p, DType type, const Machine& machine) {
   const Problem turned = p.a.col == 1 ? p : exchanged(p);
   const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
   if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
   GramConfiguration c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
   c.tile = p.m <= 16 ? 0 : 1;
-  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, multiprocessors);
+  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, machine.multiprocessors);
   return c;
 }
 
@@ -324,38 +325,38 @@ int triangle_groups(const Problem& p, DType type) {
 }
 
 /// `c` with the tiles and blocks of gram_wgmma_kernel.
-GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, int multiprocessors) {
+GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, const Machine& machine) {
   c.kernel = GramKernel::wgmma;
   c.tile = p.m <= 64 ? 1 : 2;
-  c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, multiprocessors);
+  c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, machine.multiprocessors);
   return c;
 }
 
 /// Rows of 16-bit types that make wide rows of 48 to 64 elements, without padding (H200, k = 1e6:
 /// 20 columns, 40 in a wide row, .54 of the floor, gram_rows_kernel .74; 24 columns .81 and .74).
-GramConfiguration choose_packed_wgmma(const Problem& p, int multiprocessors) {
+GramConfiguration choose_packed_wgmma(const Problem& p, const Machine& machine) {
   if (p.m <= 8 || p.n * (64 / p.m) < 48 || p.a.col != p.m || p.b.row != p.n) return {};
   for (std::int64_t rows = 64 / p.m; rows > 1 && rows * p.m >= 48; --rows) {
     if (p.k % rows != 0 || rows * p.m % 8 != 0 || rows * p.n % 8 != 0) continue;
     GramConfiguration c{.row_major = true, .vectors = true};
     c.packed = static_cast<int>(rows);
-    return by_wgmma(c, p, multiprocessors);
+    return by_wgmma(c, p, machine);
   }
   return {};
 }
 
 /// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
-GramConfiguration choose_wgmma(const Problem& p, int multiprocessors) {
+GramConfiguration choose_wgmma(const Problem& p, const Machine& machine) {
   const bool row_major = p.a.col != 1;
   const std::int64_t strides[] = {row_major ? p.a.col : p.a.row, row_major ? p.b.row : p.b.col};
   GramConfiguration c{.row_major = row_major,
                       .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
   // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
   // (.94), 24 x 9 .76 (.95).
-  if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, multiprocessors);
+  if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, machine);
   const bool wide_enough = (row_major ? p.m > 32 : p.m + p.n >= 56) && p.n > 1;
   if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
-  return by_wgmma(c, p, multiprocessors);
+  return by_wgmma(c, p, machine);
 }
 
 /// k of a slot of gram_words_kernel.
@@ -396,12 +397,13 @@ bool prefers_words(const Problem& p, DType type) {
   }
 }
 
-GramConfiguration choose_words(const Problem& p, DType type, int multiprocessors) {
-  constexpr int kMostBytes = 108 << 10;  // for two blocks of a multiprocessor
+GramConfiguration choose_words(const Problem& p, DType type, const Machine& machine) {
+  const std::int64_t most =
+      machine.shared_bytes_per_multiprocessor / 2 - (6 << 10);  // of two blocks
   GramConfiguration c{.kernel = GramKernel::words, .run_log2 = 4};
-  while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > kMostBytes)
+  while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > most)
     --c.run_log2;
-  c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * multiprocessors);
+  c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * machine.multiprocessors);
   return c;
 }
 
@@ -416,36 +418,34 @@ int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
   return std::max(kGramWordsSlots * slot, kSums);
 }
 
-GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
-                              int compute_capability) {
-  const bool served = compute_capability >= 90 && problem.n > 0 && problem.k > 128 &&
+GramConfiguration choose_gram(const Problem& problem, DType type, const Machine& machine) {
+  const bool served = machine.has_bulk_copies() && problem.n > 0 && problem.k > 128 &&
                       problem.k < std::int64_t{1} << 31;
   if (!served) return {};
   GramConfiguration c;
   const bool alike =
       (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
-  if (alike && compute_capability == 90 && is_half(type)) {
-    c = choose_wgmma(problem, multiprocessors);
+  if (alike && machine.has_warp_groups() && is_half(type)) {
+    c = choose_wgmma(problem, machine);
     if (c.kernel != GramKernel::none) return ended(c, problem, type);
   }
   if (problem.a.col == 1 && problem.b.row == 1) {
-    c = choose_column_major(problem, type, multiprocessors);
+    c = choose_column_major(problem, type, machine);
   } else if (problem.a.row == 1) {
-    c = choose_row_major(problem, type, multiprocessors);
+    c = choose_row_major(problem, type, machine);
   }
   if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
-    c = choose_mixed(problem, type, multiprocessors);
+    c = choose_mixed(problem, type, machine);
   if (c.kernel != GramKernel::none) return ended(c, problem, type);
-  return choose_gram_of_any_strides(problem, type, multiprocessors);
+  return choose_gram_of_any_strides(problem, type, machine);
 }
 
-GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multiprocessors,
-                                        int compute_capability) {
+GramConfiguration choose_symmetric_gram(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.row == 1 && p.b.col == 1;
   const bool column_major = p.a.col == 1 && p.b.row == 1;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const std::int64_t stride = row_major ? p.a.col : p.a.row;
-  if (compute_capability != 90 || p.m != p.n || p.a != p.b.transposed() ||
+  if (!machine.has_warp_groups() || p.m != p.n || p.a != p.b.transposed() ||
       !(row_major || column_major) || stride * bytes % 16 != 0 || p.k <= 128 ||
       p.k >= std::int64_t{1} << 31)
     return {};
@@ -453,40 +453,39 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, int multip
   if ((half || type == DType::f64) && column_major && p.m > 8 && p.m <= 16) {
     // Half as many loads of a block: two blocks again (H200, k = 1e7: f16 .835 to .928, f64 .85 to
     // .95 of the floor).
-    GramConfiguration c = choose_column_major(p, type, multiprocessors);
+    GramConfiguration c = choose_column_major(p, type, machine);
     c.resident = 0;
-    c.blocks = blocks_for(p.k, 8 * 128 / bytes, multiprocessors * 2);
+    c.blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
     return ended(c, p, type);
   }
   if (half && column_major && p.m > 2 && p.m <= 4)  // half of each fragment would be repeated
-    return ended(vector_configuration(p, type, multiprocessors), p, type);
+    return ended(vector_configuration(p, type, machine), p, type);
   // gram_wgmma_kernel would waste three quarters of its products (f16 n = 32: .76, staged .94).
   if (half && column_major && p.m > 16 && p.m <= 32)
-    return ended(choose_column_major(p, type, multiprocessors), p, type);
+    return ended(choose_column_major(p, type, machine), p, type);
   if (type == DType::f32 && row_major && packs_float_rows(p)) {
-    return ended(p.m > 16 ? choose_fma(p, type, multiprocessors) : staged_rows(p, multiprocessors),
-                 p, type);
+    return ended(p.m > 16 ? choose_fma(p, type, machine) : staged_rows(p, machine), p, type);
   }
   GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
-  if (half && p.m > 32) return ended(by_wgmma(c, p, multiprocessors), p, type);
+  if (half && p.m > 32) return ended(by_wgmma(c, p, machine), p, type);
   const int groups = triangle_groups(p, type);
   if (groups == 0) return {};
   c.kernel = GramKernel::triangle;
   c.tile = groups;
   if (type == DType::f32 && p.m > 16) c.math = p.math;
-  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), multiprocessors);
+  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors);
   return ended(c, p, type);
 }
 
-GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int multiprocessors) {
+GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, const Machine& machine) {
   const bool no_mma = type == DType::f32 || is_complex(type);
-  if (prefers_words(p, type)) return choose_words(p, type, multiprocessors);
+  if (prefers_words(p, type)) return choose_words(p, type, machine);
   const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
   if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
-    return ended(vector_configuration(p, type, multiprocessors), p, type);
+    return ended(vector_configuration(p, type, machine), p, type);
   const std::int64_t unit = rows_unit(type);
   if (no_mma || p.m > 32) return {};
-  GramConfiguration c = rows_configuration(p, type, multiprocessors, 1);
+  GramConfiguration c = rows_configuration(p, type, machine, 1);
   c.any = true;
   c.a_turned = p.a.row != 1;
   c.b_turned = p.b.col != 1;
@@ -499,13 +498,13 @@ GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, int m
 }
 
 GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
-                                 DType type, int multiprocessors) {
+                                 DType type, const Machine& machine) {
   GramConfiguration c = aligned;
   // On tensor cores, floats have no kernel for these.
   const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
   const bool aligned_alone = aligned.stacked || (type == DType::f32 && by_mma);
   if (needs_alignment(aligned.kernel) || aligned_alone)
-    c = choose_gram_of_any_strides(problem, type, multiprocessors);
+    c = choose_gram_of_any_strides(problem, type, machine);
   c.vectors = false;
   c.prefetch = false;
   if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
@@ -515,9 +514,8 @@ GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem
   return c;
 }
 
-bool vendor_beats_gram(const Problem& p, DType type) noexcept {
-  constexpr int kMultiprocessors = 132;
-  const GramConfiguration c = choose_gram(p, type, kMultiprocessors, 90);
+bool vendor_beats_gram(const Problem& p, DType type, const Machine& machine) {
+  const GramConfiguration c = choose_gram(p, type, machine);
   if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
   const bool a_by_columns = p.a.col == 1;
   const bool b_by_columns = p.b.row == 1;

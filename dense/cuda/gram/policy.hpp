@@ -1,11 +1,11 @@
-// Which kernel computes a gram product, and how: a function of shape, type and device alone.
+// Which kernel computes a gram product, and how: a function of shape, type and machine alone.
 #pragma once
 
 #include <cstdint>
-#include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
 #include <string>
 
+#include "core/machine.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense {
@@ -62,20 +62,18 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 }
 
 /// Of a `problem` whose C has elements.
-GramConfiguration choose_gram(const Problem& problem, DType type, int multiprocessors,
-                              int compute_capability);
+GramConfiguration choose_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// Where A and B are the same memory (A^T = B), if it is another kernel than that of two operands.
-GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, int multiprocessors,
-                                        int compute_capability);
+GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// For strides and pointers of any alignment; not as fast.
 GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
-                                             int multiprocessors);
+                                             const Machine& machine);
 
 /// For pointers off 16 bytes, where `aligned` is for those on it; none where the tile kernel is.
 GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
-                                 DType type, int multiprocessors);
+                                 DType type, const Machine& machine);
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
@@ -99,7 +97,7 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
 /// since lanky's loads of 8 bytes lose little); 17 and more by tf32. Off 16 bytes, by rows: f64 32
 /// x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1;
 /// 16 columns 1.1 to 2.4).
-bool vendor_beats_gram(const Problem& problem, DType type) noexcept;
+bool vendor_beats_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// One line of explain().
 std::string describe(const GramConfiguration& configuration);

@@ -86,28 +86,27 @@ struct PanelPlans {
   PanelPlan aligned;
   PanelPlan off;
 
-  PanelPlans(const Problem& problem, const PanelVariant<T>& variant,
-             const DeviceProperties& device) {
+  PanelPlans(const Problem& problem, const PanelVariant<T>& variant, const Machine& machine) {
     constexpr int kBytes = static_cast<int>(sizeof(T));
     const PanelClasses classes = panel_classes(problem, kBytes);
-    if (classes.log2 == 0) aligned = plan_panel(problem, variant.chunk, device);
-    if (kBytes < 16) off = plan_panel(problem, variant.chunk, device, classes);
+    if (classes.log2 == 0) aligned = plan_panel(problem, variant.chunk, machine);
+    if (kBytes < 16) off = plan_panel(problem, variant.chunk, machine, classes);
   }
   bool exist() const { return (sizeof(T) < 16 ? off : aligned).blocks > 0; }
 };
 
 template <class T>
 bool panel_serves(const Stream& stream, const Problem& problem) {
-  const DeviceProperties device = stream.device().properties();
-  if (device.compute_capability != 90) return false;  // wgmma, setmaxnreg
+  const Machine& machine = machine_of(stream.device());
+  if (!machine.has_warp_groups()) return false;
   const PanelVariant<T>* const variant = find_panel_variant<T>(problem);
-  return variant != nullptr && PanelPlans<T>(problem, *variant, device).exist();
+  return variant != nullptr && PanelPlans<T>(problem, *variant, machine).exist();
 }
 
 template <class T, class TOut>
 PanelExecutor<T, TOut>::PanelExecutor(const Stream& stream, const Problem& problem)
     : problem_(problem), variant_(find_panel_variant<T>(problem)) {
-  const PanelPlans<T> plans(problem, *variant_, stream.device().properties());
+  const PanelPlans<T> plans(problem, *variant_, machine_of(stream.device()));
   aligned_ = plans.aligned;
   off_ = plans.off;
   device::load_kernels(stream, variant_->kernel, variant_->pack, &panel_sum_kernel<T>,

@@ -17,20 +17,20 @@ constexpr int kMostColumnGroups = 2;  // more would read A's slot as often
 /// As many threads for 16 bytes of C as one wave of blocks has, but no more than there are partial
 /// sums.
 void plan_sum(PanelPlan& plan, const Problem& problem, const PanelChunk& chunk,
-              const DeviceProperties& device) {
+              const Machine& machine) {
   constexpr int kThreads = 1024;  // of a multiprocessor
   constexpr int kMostParts = 8;
   const std::int64_t of_tile = problem.n * plan.tile_rows * chunk.bytes_sum / 16;
   const std::int64_t vectors = plan.tiles * of_tile;
   while (plan.sum_parts < kMostParts && plan.sum_parts * plan.tiles < plan.blocks &&
-         2 * plan.sum_parts * vectors <= std::int64_t{kThreads} * device.multiprocessors)
+         2 * plan.sum_parts * vectors <= std::int64_t{kThreads} * machine.multiprocessors)
     plan.sum_parts *= 2;
   plan.sum_pieces = static_cast<int>(ceil_div(of_tile * plan.sum_parts, kPanelSumThreads));
 }
 
 /// `problem`: of a class.
 PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m, int groups,
-                    PanelClasses classes, const DeviceProperties& device) {
+                    PanelClasses classes, const Machine& machine) {
   PanelPlan plan;
   plan.classes = classes;
   plan.warps_n = groups;
@@ -44,13 +44,13 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   plan.tiles = ceil_div(problem.m, plan.tile_rows) << classes.log2;
   plan.steps = static_cast<int>(std::max<std::int64_t>(1, ceil_div(problem.k, plan.step)));
   plan.blocks =
-      static_cast<int>(std::min<std::int64_t>(device.multiprocessors, plan.tiles * plan.steps));
+      static_cast<int>(std::min<std::int64_t>(machine.multiprocessors, plan.tiles * plan.steps));
   plan.slot_bytes = warps_m * plan.warps_k * kPanelChunkBytes;
   plan.small_bytes = plan.warps_k * groups * chunk.bytes_b;
   plan.small_width = static_cast<int>(std::bit_ceil(static_cast<unsigned>(problem.n)));
   plan.sum_bytes = plan.warps_k * groups * chunk.slice * (plan.tile_rows * chunk.bytes_sum + 16);
   const int slot = plan.slot_bytes + plan.small_bytes + kBarrierBytes;
-  const int ring = static_cast<int>(device.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
+  const int ring = static_cast<int>(machine.shared_bytes_per_block) - kAlignment - plan.sum_bytes;
   // Fewer slots pay where k is long alone (H200, tf32x3 of 32 columns, 1e6 x 1024: 1245 us for
   // 1178).
   constexpr int kMostStages = 16;
@@ -59,7 +59,7 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   if (ring / slot < kPanelProducers) plan.blocks = 0;
   if (classes.room > 0 && plan.blocks > 0)
     plan.kept = static_cast<int>(ceil_div(plan.tiles * plan.steps, plan.blocks) / plan.steps) + 2;
-  plan_sum(plan, problem, chunk, device);
+  plan_sum(plan, problem, chunk, machine);
   return plan;
 }
 
@@ -156,8 +156,8 @@ PanelClasses panel_classes(const Problem& problem, int bytes) noexcept {
   return classes;
 }
 
-PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
-                     const DeviceProperties& device, PanelClasses classes) noexcept {
+PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
+                     PanelClasses classes) noexcept {
   constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;  // tensor maps count in 32 bits
   const int groups = panel_column_groups(problem.n, chunk);
   if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
@@ -167,7 +167,7 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
   PanelPlan best;
   double best_bytes = std::numeric_limits<double>::infinity();
   for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
-    const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, device);
+    const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, machine);
     if (plan.blocks == 0) continue;
     if (classes.room == 0 && suits_halves(problem, chunk, plan)) return plan;
     const double bytes = extra_bytes(one, chunk, plan);

@@ -1,13 +1,13 @@
 // How a panel product is cut up: tiles of rows of C and steps of k to the blocks, which share a
 // tile where that is needed to give each the same work, and both to the warps of a block. A pure
-// function of the shape and the device.
+// function of the shape and the machine.
 #pragma once
 
 #include <cstdint>
-#include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
 #include <string>
 
+#include "core/machine.hpp"
 #include "dense/problem.hpp"
 
 #ifdef __CUDACC__
@@ -98,8 +98,8 @@ int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
 PanelClasses panel_classes(const Problem& problem, int bytes) noexcept;
 
 /// The plan for chunks of one kind; none (0 blocks) where the problem is beyond the kernel.
-PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk,
-                     const DeviceProperties& device, PanelClasses classes = {}) noexcept;
+PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
+                     PanelClasses classes = {}) noexcept;
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05

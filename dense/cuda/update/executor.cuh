@@ -145,10 +145,9 @@ CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, 
 template <class T, class TOut>
 UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& problem)
     : problem_(problem) {
-  const DeviceProperties device = stream.device().properties();
-  const bool rings = device.compute_capability >= 90;
-  config_ = choose_update(problem, kDType<T>, kDType<TOut>, device.multiprocessors, rings);
-  unaligned_ = unaligned_update(problem, kDType<T>, kDType<TOut>, device.multiprocessors, rings);
+  const Machine& machine = machine_of(stream.device());
+  config_ = choose_update(problem, kDType<T>, kDType<TOut>, machine);
+  unaligned_ = unaligned_update(problem, kDType<T>, kDType<TOut>, machine);
   for (const UpdateConfig& config : {config_, unaligned_}) {
     const auto prepare = [&](auto kernel) {
       device::load_kernels(stream, kernel);

@@ -15,14 +15,14 @@ namespace {
 /// A problem in the terms of the conditions below.
 class Chooser {
  public:
-  Chooser(const Problem& problem, DType in, DType out, int multiprocessors, bool rings)
+  Chooser(const Problem& problem, DType in, DType out, const Machine& machine)
       : p_(problem),
         type_(in),
         in_(static_cast<int>(size_of(in))),
         out_(static_cast<int>(size_of(out))),
         sum_(std::max(4, in_)),
-        multiprocessors_(multiprocessors),
-        rings_(rings) {}
+        machine_(machine),
+        shared_(static_cast<int>(machine.shared_bytes_per_block)) {}
 
   std::optional<UpdateConfig> choose() const {
     if (prefers_ring_mma()) {
@@ -131,8 +131,8 @@ class Chooser {
   int passes(std::int64_t rows, int most) const {
     constexpr std::int64_t kBlocksPerMultiprocessor = 12;
     const std::int64_t blocks = ceil_div(p_.m, rows);
-    return static_cast<int>(
-        std::clamp<std::int64_t>(blocks / (kBlocksPerMultiprocessor * multiprocessors_), 1, most));
+    return static_cast<int>(std::clamp<std::int64_t>(
+        blocks / (kBlocksPerMultiprocessor * machine_.multiprocessors), 1, most));
   }
 
   std::optional<UpdateConfig> direct() const {
@@ -295,13 +295,12 @@ class Chooser {
     // 72.1. 1e5 rows: n = 8 6.0 with 391 blocks, 7.5 with 196; n = 32 11.0 with 782, 14.8 with 391.
     const bool much = p_.n * p_.k * in_ >= 256;
     const int most = much ? 52 << 10 : 26 << 10;
-    const int blocks = (much ? 4 : 2) * multiprocessors_;
+    const int blocks = (much ? 4 : 2) * machine_.multiprocessors;
     int passes = 16;
     while (passes > 1 &&
            (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
       passes /= 2;
-    constexpr int kMostBytes = 200 << 10;
-    if (bytes(passes) > kMostBytes) return std::nullopt;
+    if (bytes(passes) > shared_) return std::nullopt;
     return UpdateConfig{.kernel = UpdateKernel::words,
                         .threads = kUpdateWordsThreads,
                         .passes = passes,
@@ -312,7 +311,7 @@ class Chooser {
   /// `aligned`: the pointers to A and C are multiples of 16 bytes.
   std::optional<UpdateConfig> ring(bool aligned) const {
     const bool by_columns = p_.a.row == 1;
-    if (!rings_ || (!by_columns && p_.a.col != 1)) return std::nullopt;
+    if (!machine_.has_bulk_copies() || (!by_columns && p_.a.col != 1)) return std::nullopt;
     const bool wide = aligned && maps_a() && writes_wide();
     if (kHalves.has(type_) && !wide) return std::nullopt;
     constexpr int kColumnsOfBlock = 64;
@@ -326,7 +325,7 @@ class Chooser {
       if (!shape.types.has(type_) || shape.by_columns != by_columns || warps > kUpdateRingWarps)
         continue;
       // Small squares read more of shared memory for a product, large ones take longer over it.
-      const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * multiprocessors_;
+      const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * machine_.multiprocessors;
       const double cost =
           warps * shape.columns *
           (few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_));
@@ -343,8 +342,8 @@ class Chooser {
   std::optional<UpdateConfig> ring_mma() const {
     const bool by_columns = p_.a.row == 1;
     const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
-    if ((!by_columns && p_.a.col != 1) || !rings_ || kHalves.has(type_) || !maps_a() ||
-        (type_ == DType::f32 && !wide))
+    if ((!by_columns && p_.a.col != 1) || !machine_.has_bulk_copies() || kHalves.has(type_) ||
+        !maps_a() || (type_ == DType::f32 && !wide))
       return std::nullopt;
     const int parts = kComplexes.has(type_) ? 2 : 1;
     const int real = in_ / parts;  // bytes
@@ -364,7 +363,6 @@ class Chooser {
     plan.slot_bytes = plan.warps_m * kSide * plan.depth * real;
     plan.mapped = true;
     plan.wide_c = wide;
-    constexpr int kSharedBytes = 227 << 10;
     constexpr int kSlack = 2 << 10;
     // H200, 1e6 rows: c64 n = 16 80 us with 6 slots, 75.7 with 3, 121 with 2.
     constexpr int kStages = 3;
@@ -372,12 +370,12 @@ class Chooser {
     do {
       --resident;
       plan.stages = std::min(
-          kStages, (kSharedBytes / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
+          kStages, (shared_ / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
     } while (plan.stages < kStages && resident > 1);
     plan.ring_bytes = plan.stages * plan.slot_bytes;
     const int rows = plan.warps_m * warp_rows;
     const std::int64_t tiles = ceil_div(p_.m, rows);
-    std::int64_t blocks = std::max(1, resident * multiprocessors_ / column_blocks);
+    std::int64_t blocks = std::max(1, resident * machine_.multiprocessors / column_blocks);
     // Multiprocessors are not equally fast: of many tiles, those that are take more blocks. H200,
     // 1e6 rows: f32 n = 32 78 to 73 us, c64 by rows n = 16 79.9 to 75.5; c64 by columns 75.7
     // to 79.7.
@@ -399,8 +397,7 @@ class Chooser {
 
   UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
     constexpr int kSlotBytes = 16 << 10;
-    constexpr int kSharedBytes = 227 << 10;  // of a multiprocessor; each block takes 1 KiB more
-    constexpr int kSlack = 2 << 10;          // of a block: that KiB, alignment and barriers
+    constexpr int kSlack = 2 << 10;  // of a block: that KiB, alignment and barriers
     const UpdateRing& shape = kUpdateRing[variant];
     const int word = 16 / in_;
     const auto k = static_cast<int>(ceil_div(p_.k, word)) * word;
@@ -414,8 +411,8 @@ class Chooser {
     const auto tiles = [&] { return ceil_div(p_.m, tile_rows()); };
     plan.warps_m = kUpdateRingWarps / plan.warps_n;
     const int line = shape.by_columns ? std::min(k, word) * in_ : 128;  // least bytes of a row
-    while (plan.warps_m > 1 &&
-           (tile_rows() * line > kSlotBytes || tiles() * column_blocks < 2 * multiprocessors_)) {
+    while (plan.warps_m > 1 && (tile_rows() * line > kSlotBytes ||
+                                tiles() * column_blocks < 2 * machine_.multiprocessors)) {
       --plan.warps_m;
     }
     plan.depth = 128 / in_;
@@ -425,7 +422,7 @@ class Chooser {
     }
     // Few rows: warps share out k.
     const int idle = kUpdateRingWarps / (plan.warps_m * plan.warps_n);
-    if (tiles() * column_blocks < 4 * multiprocessors_ && idle > 1 && k > word * 2) {
+    if (tiles() * column_blocks < 4 * machine_.multiprocessors && idle > 1 && k > word * 2) {
       if (shape.by_columns)
         plan.depth = std::min(plan.depth, static_cast<int>(ceil_div(k, word * idle)) * word);
       plan.warps_k = std::min(idle, static_cast<int>(ceil_div(k, plan.depth)));
@@ -436,12 +433,12 @@ class Chooser {
     int resident = shape.resident(sum_) * 32 * (kUpdateRingWarps + 1) / threads() + 1;
     do {
       --resident;
-      plan.stages = std::min(8, (kSharedBytes / resident - kSlack - b_bytes) / plan.slot_bytes);
+      plan.stages = std::min(8, (shared_ / resident - kSlack - b_bytes) / plan.slot_bytes);
     } while (plan.stages < std::max(3, plan.warps_k) && resident > 1);
     const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
     plan.ring_bytes =
         std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
-    const std::int64_t most = std::max(1, resident * multiprocessors_ / column_blocks);
+    const std::int64_t most = std::max(1, resident * machine_.multiprocessors / column_blocks);
     plan.row_tiles = static_cast<int>(std::min(tiles(), most));
     if (plan.row_tiles < tiles()) plan.warps_k = 1;
     return {.kernel = shape.by_columns ? UpdateKernel::ring_columns : UpdateKernel::ring_rows,
@@ -459,8 +456,8 @@ class Chooser {
   int in_;      // bytes of an element of A and B, of C, and of a sum
   int out_;
   int sum_;
-  int multiprocessors_;
-  bool rings_;
+  const Machine& machine_;
+  int shared_;  // bytes that the blocks of a multiprocessor have, but for the system's
 };
 
 const char* name(UpdateKernel kernel) {
@@ -499,21 +496,18 @@ const char* name(UpdateKernel kernel) {
 
 }  // namespace
 
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
-                           bool rings) {
-  constexpr int kSharedBytes = 200 << 10;  // that a block may have
-  std::optional<UpdateConfig> config = Chooser(problem, in, out, multiprocessors, rings).choose();
-  if (!config) return unaligned_update(problem, in, out, multiprocessors, rings);
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Machine& machine) {
+  std::optional<UpdateConfig> config = Chooser(problem, in, out, machine).choose();
+  if (!config) return unaligned_update(problem, in, out, machine);
   if (config->ring.stages > 0 || config->kernel == UpdateKernel::words) return *config;
-  if (config->shared_bytes > kSharedBytes)
-    return unaligned_update(problem, in, out, multiprocessors, rings);
+  if (config->shared_bytes > machine.shared_bytes_per_block)
+    return unaligned_update(problem, in, out, machine);
   config->alignment = 16;
   return *config;
 }
 
-UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
-                              bool rings) {
-  const Chooser chooser(problem, in, out, multiprocessors, rings);
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine) {
+  const Chooser chooser(problem, in, out, machine);
   if (chooser.prefers_words()) {
     if (const auto words = chooser.words()) return *words;
   }
@@ -526,7 +520,7 @@ UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int m
           .shared_bytes = static_cast<int>(problem.k) * kStagedColumns * sum};
 }
 
-bool vendor_beats_update(const Problem& problem, DType in) noexcept {
+bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine) {
   const std::int64_t n = problem.n;
   const std::int64_t k = problem.k;
   const bool by_rows = problem.a.row != 1;
@@ -536,7 +530,7 @@ bool vendor_beats_update(const Problem& problem, DType in) noexcept {
   const bool half = kHalves.has(in);
   const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
   // The type of C does not decide about wide accesses to A.
-  const UpdateConfig config = choose_update(problem, in, in, 132);
+  const UpdateConfig config = choose_update(problem, in, in, machine);
   const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
   const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
   const bool ring_mma = config.kernel == UpdateKernel::ring_mma_columns ||

@@ -1,11 +1,12 @@
 // Which kernel computes an update product, C[m, n] = A[m, k] B[k, n] with a long m and skinny n and
-// k, and how: tables of what is compiled, and the choice by shape, strides and device alone.
+// k, and how: tables of what is compiled, and the choice by shape, strides and machine alone.
 #pragma once
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <string>
 
+#include "core/machine.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense {
@@ -241,9 +242,7 @@ struct UpdateConfig {
 };
 
 /// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
-/// `rings`: the device has bulk copies (sm_90).
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, int multiprocessors,
-                           bool rings = true);
+UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Machine& machine);
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-21; lanky's
 /// speed as a multiple): f64 n = 128 .96, by rows n = 32 .96, n = 64 .97; f16 n = 64 .92, k = 128
@@ -252,11 +251,10 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, int mult
 /// .60, f64 .77, c64 .78. Where only B's lines are off 16 bytes, by columns, lanky was 1.2 to 3.3
 /// (halves) and 1.02 to 1.4 (f32 beyond 32 columns) times as fast; halves whose A is, too, 1.1 to
 /// 2.6 times as fast as the heuristic's first algorithm up to n k = 182, and .17 to .5 beyond.
-bool vendor_beats_update(const Problem& problem, DType in) noexcept;
+bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine);
 
 /// The kernel for operands that allow no wide accesses.
-UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, int multiprocessors,
-                              bool rings = true);
+UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine);
 
 std::string describe(const UpdateConfig& config);
 
