@@ -4,15 +4,12 @@
 
 #include <cstdint>
 #include <lanky/dense.hpp>
+#include <lanky/tuning.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dense/problem.hpp"
-
-namespace lanky {
-struct GemmChoice;
-}
 
 namespace lanky::dense {
 
@@ -23,8 +20,9 @@ struct Operands {
   const T* a;  // [m, k]
   const T* b;  // [k, n]
   Scalar<Accumulator<T>> beta;
-  TOut* c;          // [m, n]
-  void* workspace;  // workspace_bytes() of the executor
+  TOut* c;             // [m, n]
+  void* workspace;     // workspace_bytes() of the executor
+  unsigned* counters;  // zeros before and after each run, where the executor counts(); or null
 
   /// False where beta is known to be 0.
   bool may_add() const noexcept {
@@ -39,8 +37,10 @@ class Executor {
   virtual ~Executor() = default;
   virtual void run(const Stream& stream, const Operands<T, TOut>& operands) const = 0;
   virtual std::int64_t workspace_bytes() const noexcept = 0;
-  /// One line: kernel, tiles, split.
-  virtual std::string explain() const = 0;
+  /// Whether runs are faster with Operands::counters.
+  virtual bool counts() const noexcept { return false; }
+  /// The ways that it computes by, that of plain runs first.
+  virtual std::vector<GemmRoute> routes() const = 0;
 };
 
 /// Algorithms that the vendor's heuristic is asked for, to find one by its name; cuBLASLt 13.1
@@ -65,8 +65,8 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily family,
                                         MeasuredChoices measured = {});
 
-/// Names of what OpenBLAS has for a product: "" for its one way, or nothing.
-std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out);
+/// All ways to compute a product, first the one that a plan takes.
+std::vector<GemmChoice> choices(const Problem& problem, GemmFamily family, DType in, DType out);
 }  // namespace cpu
 
 namespace cuda {
@@ -74,10 +74,17 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured = {});
 
-/// Names of cuBLASLt's algorithms for a product, the heuristic's first; nothing without the
-/// library.
-std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
-                                           DType out, int most);
+/// The runs that choices are made for.
+struct RunKinds {
+  bool same = false;  // B is A
+  bool adds = false;  // beta is not 0
+};
+
+/// All ways to compute a product, first the one that a plan takes: "" for lanky's own by its rules,
+/// its kernels by their descriptions, and up to `most` of cuBLASLt's algorithms by their names in
+/// the order of its heuristic.
+std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,
+                                DType out, RunKinds kinds, int most);
 }  // namespace cuda
 
 }  // namespace lanky::dense

@@ -128,7 +128,8 @@ struct GemmPlan<T, TOut>::Impl {
         problem(dense::canonical(shape)),
         family(gemm_family(shape.m, shape.n, shape.k)),
         executor(empty() ? nullptr : make(stream, look_up(options.tuning))),
-        workspace(stream, empty() ? 0 : executor->workspace_bytes(), options.allocator) {
+        workspace(stream, workspace_bytes(), options.allocator) {
+    if (counter_bytes() > 0) workspace.fill_zero();
     stream.synchronize();  // the workspace is ready for every stream, not only for this one
   }
 
@@ -149,17 +150,18 @@ struct GemmPlan<T, TOut>::Impl {
   /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
   /// vendor offers for others of the product's class alone is no choice.
   Measured look_up(const GemmTuning* tuning) const {
-    std::optional<std::vector<std::string>> offered;
+    std::vector<GemmChoice> offered;  // for plain runs, which have all of the vendor's
     const auto choice_of = [&](const GemmTuning& from,
                                const GemmQuery& query) -> const GemmChoice* {
       const GemmChoice* known = from.find(query);
       if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
-      if (!offered) {
-        offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
-                                                 dense::kVendorAlgorithms);
+      if (known->vendor && offered.empty()) {
+        offered = gemm_choices({device, shape, kDType<T>, kDType<TOut>}, dense::kVendorAlgorithms);
       }
-      const auto found = std::find(offered->begin(), offered->end(), known->algorithm);
-      return found != offered->end() ? known : nullptr;
+      const auto& all = known->vendor ? offered : gemm_choices(query, 0);
+      if (std::find(all.begin(), all.end(), *known) != all.end()) return known;
+      static const GemmChoice own_by_rules;
+      return known->vendor ? nullptr : &own_by_rules;
     };
     const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
     GemmQuery adding = query;
@@ -200,11 +202,18 @@ struct GemmPlan<T, TOut>::Impl {
   }
 
   bool empty() const noexcept { return shape.m == 0 || shape.n == 0; }
-  std::int64_t workspace_bytes() const noexcept { return workspace.size(); }
+  /// The workspace begins with counters, where they are used.
+  std::int64_t counter_bytes() const noexcept {
+    return !empty() && executor->counts() ? static_cast<std::int64_t>(kWorkspaceAlignment) : 0;
+  }
+  std::int64_t workspace_bytes() const noexcept {
+    return empty() ? 0 : counter_bytes() + executor->workspace_bytes();
+  }
 
-  /// In the memory of a workspace that needs no check.
+  /// In the memory of a workspace that needs no check. The plan's `own` has counters at zero; what
+  /// stands in a caller's is not known.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> a, MatrixView<const T> b,
-           Scalar beta, MatrixView<TOut> c, void* memory) const {
+           Scalar beta, MatrixView<TOut> c, std::byte* memory, bool own) const {
     check_same_device(device, stream.device());
     check_view(a, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.lda, shape, device,
                "A");
@@ -215,8 +224,15 @@ struct GemmPlan<T, TOut>::Impl {
     check_scalar(beta, device, "beta");
     if (empty()) return;
     const bool swapped = problem.swapped;
-    executor->run(stream, {alpha, swapped ? b.data : a.data, swapped ? a.data : b.data, beta,
-                           c.data, memory});
+    executor->run(
+        stream,
+        {.alpha = alpha,
+         .a = swapped ? b.data : a.data,
+         .b = swapped ? a.data : b.data,
+         .beta = beta,
+         .c = c.data,
+         .workspace = memory + counter_bytes(),
+         .counters = own && counter_bytes() > 0 ? reinterpret_cast<unsigned*>(memory) : nullptr});
   }
 
   Device device;
@@ -248,7 +264,7 @@ void GemmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> a, MatrixV
 template <class T, class TOut>
 void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
                             MatrixView<const T> b, Scalar beta, MatrixView<TOut> c) const {
-  impl_->run(stream, alpha, a, b, beta, c, impl_->workspace.data());
+  impl_->run(stream, alpha, a, b, beta, c, impl_->workspace.data(), true);
 }
 
 template <class T, class TOut>
@@ -257,7 +273,7 @@ void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const
                             Workspace workspace) const {
   check_workspace(workspace.data, workspace.bytes, impl_->workspace_bytes(), impl_->device);
   if (impl_->workspace_bytes() > 0) check_workspace_alignment(workspace.data);
-  impl_->run(stream, alpha, a, b, beta, c, workspace.data);
+  impl_->run(stream, alpha, a, b, beta, c, static_cast<std::byte*>(workspace.data), false);
 }
 
 template <class T, class TOut>
@@ -278,24 +294,45 @@ std::int64_t GemmPlan<T, TOut>::workspace_bytes() const noexcept {
 }
 
 template <class T, class TOut>
+GemmInfo GemmPlan<T, TOut>::info() const {
+  const dense::Problem& p = impl_->problem;
+  const dense::Bound bound = dense::predict(p, kDType<T>, kDType<TOut>, machine_of(impl_->device));
+  GemmInfo info{.tuning = impl_->note,
+                .bytes = bound.bytes,
+                .flops = bound.flops,
+                .bound_us = bound.seconds() * 1e6,
+                .memory_bound = bound.memory_bound()};
+  if (impl_->empty()) return info;
+  info.routes = impl_->executor->routes();
+  if (!impl_->device.is_cuda()) return info;
+  const dense::KernelModel* const model =
+      dense::find_model(info.routes.front().kernel, impl_->family, kDType<T>, p.math);
+  if (model != nullptr) info.predicted_us = model->predict(p, bound);
+  return info;
+}
+
+template <class T, class TOut>
 std::string GemmPlan<T, TOut>::explain() const {
   const GemmShape& s = impl_->shape;
   const dense::Problem& p = impl_->problem;
+  const GemmInfo info = this->info();
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
-  const Device device = impl_->device;
-  const auto bound = dense::predict(p, kDType<T>, kDType<TOut>, machine_of(device));
-  const std::string kernel = impl_->empty() ? "none, C is empty" : impl_->executor->explain();
-  const dense::KernelModel* model =
-      device.is_cuda() ? dense::find_model(kernel, impl_->family, kDType<T>, s.math) : nullptr;
-  return concat("gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
-                device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
-                s.math == Math::ieee ? "" : concat(", ", name(s.math), " asked for"),
-                "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
-                "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
-                p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a),
-                " B ", strides(p.b), " C ", strides(p.c), "\n", impl_->note, "kernel: ", kernel,
-                "\nworkspace: ", impl_->workspace_bytes(), " bytes\n", dense::describe(bound), "\n",
-                dense::describe_time(model, p, bound));
+  std::string text = concat(
+      "gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
+      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
+      s.math == Math::ieee ? "" : concat(", ", name(s.math), " asked for"),
+      "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[", p.m,
+      ", ", p.k, "] B[", p.k, ", ", p.n, "]", p.swapped ? " with A = op(B)^T, B = op(A)^T" : "",
+      ", strides A ", strides(p.a), " B ", strides(p.b), " C ", strides(p.c), "\n", info.tuning);
+  if (info.routes.empty()) text += "kernel: none, C is empty\n";
+  for (const GemmRoute& route : info.routes)
+    text += concat(route.when.empty() ? "kernel" : concat("  ", route.when), ": ",
+                   route.configuration, "\n");
+  text += concat("workspace: ", impl_->workspace_bytes(), " bytes\nbound: ", info.bytes, " bytes, ",
+                 info.flops, " flops: ", info.bound_us, " us, ",
+                 info.memory_bound ? "memory" : "compute", "\n");
+  if (info.predicted_us > 0) text += concat("predicted: ", info.predicted_us, " us\n");
+  return text;
 }
 
 template <class T, class TOut>

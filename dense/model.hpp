@@ -4,7 +4,6 @@
 // from a cache.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "dense/policy.hpp"
@@ -13,7 +12,7 @@ namespace lanky::dense {
 
 /// A row of dense/model_table.hpp, fitted to measured times by bench/fit_model.py.
 struct KernelModel {
-  std::string_view kernel;      // kernel_of(explain()); "" for kernels that were not measured
+  std::string_view kernel;      // GemmRoute::kernel; "" for kernels that were not measured
   GemmFamily family;            // the plan's
   std::string_view arithmetic;  // arithmetic_of(); "" for those without a row of their own
   double start;                 // microseconds
@@ -25,19 +24,12 @@ struct KernelModel {
   double predict(const Problem& problem, const Bound& bound) const noexcept;
 };
 
-/// The kernel's name in an executor's explain(): what stands before the first comma, semicolon or
-/// end of line, without a version.
-std::string_view kernel_of(std::string_view explanation) noexcept;
-
 /// "f64", "f32", "tf32x3", "tf32", "half", "c64" or "c128".
 std::string_view arithmetic_of(DType in, Math math) noexcept;
 
 /// The row of a kernel, or of its family where nothing was measured of it; null where nothing was
 /// measured of the family.
-const KernelModel* find_model(std::string_view explanation, GemmFamily family, DType in,
+const KernelModel* find_model(std::string_view kernel, GemmFamily family, DType in,
                               Math math) noexcept;
-
-/// A line of explain(): the time and what it is made of; "" without a row.
-std::string describe_time(const KernelModel* model, const Problem& problem, const Bound& bound);
 
 }  // namespace lanky::dense

@@ -44,12 +44,6 @@ bool prefers_vendor(const Problem& problem, GemmFamily family, DType in, const M
   return true;
 }
 
-bool has_symmetric_kernel(const Problem& problem, GemmFamily family, DType in,
-                          const Machine& machine) {
-  return family == GemmFamily::gram &&
-         choose_symmetric_gram(problem, in, machine).kernel != GramKernel::none;
-}
-
 Bound predict(const Problem& problem, DType in, DType out, const Machine& machine) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
@@ -59,12 +53,6 @@ Bound predict(const Problem& problem, DType in, DType out, const Machine& machin
           .flops = (is_complex(in) ? 8 : 2) * m * n * k,
           .bandwidth = machine.bandwidth,
           .peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32};
-}
-
-std::string describe(const Bound& bound) {
-  return concat("bound: ", bound.bytes, " bytes at ", bound.bandwidth, " B/s, ", bound.flops,
-                " flops at ", bound.peak, " flop/s: ", bound.seconds() * 1e6, " us, ",
-                bound.memory_bound() ? "memory" : "compute");
 }
 
 }  // namespace dense

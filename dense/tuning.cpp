@@ -155,23 +155,12 @@ std::string gemm_class(const GemmQuery& query) {
 }
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
-  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(query.shape));
-  const std::vector<std::string> algorithms =
-      query.device.is_cuda() ? dense::cuda::vendor_algorithms(query.device, problem, query.in,
-                                                              query.out, most_algorithms)
-                             : dense::cpu::vendor_algorithms(problem, query.in, query.out);
-  std::vector<GemmChoice> choices = {{}};
-  for (const std::string& algorithm : algorithms)
-    choices.push_back({true, algorithm});
-  const GemmFamily family = gemm_family(query.shape.m, query.shape.n, query.shape.k);
-  const bool to_vendor =
-      query.device.is_cuda()
-          ? dense::prefers_vendor(problem, family, query.in, machine_of(query.device)) &&
-                !(query.same_operands &&
-                  dense::has_symmetric_kernel(problem, family, query.in, machine_of(query.device)))
-          : family == GemmFamily::regular;
-  if (to_vendor && choices.size() > 1) std::swap(choices[0], choices[1]);
-  return choices;
+  const GemmShape& s = query.shape;
+  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s));
+  const GemmFamily family = gemm_family(s.m, s.n, s.k);
+  if (!query.device.is_cuda()) return dense::cpu::choices(problem, family, query.in, query.out);
+  return dense::cuda::choices(query.device, problem, family, query.in, query.out,
+                              {query.same_operands, query.adds}, most_algorithms);
 }
 
 GemmTuning GemmTuning::read(const fs::path& path) {

@@ -65,7 +65,9 @@ std::string text(const GemmShape& s) {
 template <class T>
 class OwnProduct {
  public:
-  OwnProduct(const Stream& stream, const GemmShape& shape) : plan_(make(stream, shape)) {}
+  /// `choice`: one of gemm_choices(); lanky's rules by default.
+  OwnProduct(const Stream& stream, const GemmShape& shape, const GemmChoice& choice = {})
+      : plan_(make(stream, shape, choice)) {}
 
   void run(const Stream& stream, const T* a, const T* b, T* c) const {
     const GemmShape& s = plan_.shape();
@@ -81,9 +83,9 @@ class OwnProduct {
   std::string explain() const { return plan_.explain(); }
 
  private:
-  static GemmPlan<T> make(const Stream& stream, const GemmShape& shape) {
+  static GemmPlan<T> make(const Stream& stream, const GemmShape& shape, const GemmChoice& choice) {
     GemmTuning own;
-    own.set({stream.device(), shape, kDType<T>, kDType<T>}, {.vendor = false});
+    own.set({stream.device(), shape, kDType<T>, kDType<T>}, choice);
     return GemmPlan<T>(stream, shape, {.tuning = &own});
   }
 
@@ -271,10 +273,9 @@ std::vector<std::string> expected_kernels(DType type) {
   return kernels;
 }
 
-TYPED_TEST(DenseBits, ShortProductsOfEveryKernel) {
-  using T = typename TypeParam::Element;
-  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
-  const Stream stream(device);
+/// Short products, conjugated where T is complex and A is transposed.
+template <class T, class F>
+void for_each_short(F&& f) {
   constexpr GemmShape kShort[] = {{.m = 700, .n = 5, .k = 200},
                                   {.m = 320, .n = 20, .k = 200},
                                   {.m = 200, .n = 64, .k = 150},
@@ -286,27 +287,53 @@ TYPED_TEST(DenseBits, ShortProductsOfEveryKernel) {
                                   {.m = 24, .n = 20, .k = 300, .op_a = Op::trans},
                                   {.m = 40, .n = 34, .k = 200, .op_a = Op::trans},
                                   {.m = 72, .n = 68, .k = 200, .op_a = Op::trans}};
-  std::string kernels;
   for (const GemmShape& each : kShort) {
     for_each_variant<T>(each, [&](GemmShape shape) {
       if (kIsComplex<T> && shape.op_a == Op::trans) shape.op_a = Op::conj_trans;
-      const OwnProduct<T> product(stream, shape);
-      kernels += product.explain();
-      SCOPED_TRACE(concat(text(shape), ": ", product.explain()));
-      const auto a = random_elements<T>(static_cast<std::size_t>(shape.m * shape.k), true);
-      const auto b = random_elements<T>(static_cast<std::size_t>(shape.k * shape.n), true);
-      const auto device_a = Buffer<T>::from(stream, a);
-      const auto device_b = Buffer<T>::from(stream, b);
-      Buffer<T> c(stream, product.results());
-      product.run(stream, device_a.data(), device_b.data(), c.data());
-      const std::vector<T> got = c.to_host();
-      const auto expected = exact(shape, a, b);
-      for (std::size_t e = 0; e < got.size(); ++e)
-        ASSERT_EQ(wide(got[e], false), expected[e]) << "element " << e;
+      SCOPED_TRACE(text(shape));
+      f(shape);
     });
   }
+}
+
+template <class T>
+void expect_exact(const Stream& stream, const GemmShape& shape, const OwnProduct<T>& product) {
+  SCOPED_TRACE(product.explain());
+  const auto a = random_elements<T>(static_cast<std::size_t>(shape.m * shape.k), true);
+  const auto b = random_elements<T>(static_cast<std::size_t>(shape.k * shape.n), true);
+  const auto device_a = Buffer<T>::from(stream, a);
+  const auto device_b = Buffer<T>::from(stream, b);
+  Buffer<T> c(stream, product.results());
+  product.run(stream, device_a.data(), device_b.data(), c.data());
+  const std::vector<T> got = c.to_host();
+  const auto expected = exact(shape, a, b);
+  for (std::size_t e = 0; e < got.size(); ++e)
+    ASSERT_EQ(wide(got[e], false), expected[e]) << "element " << e;
+}
+
+TYPED_TEST(DenseBits, ShortProductsOfEveryKernel) {
+  using T = typename TypeParam::Element;
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  std::string kernels;
+  for_each_short<T>([&](const GemmShape& shape) {
+    const OwnProduct<T> product(stream, shape);
+    kernels += product.explain();
+    expect_exact(stream, shape, product);
+  });
   for (const std::string& kernel : expected_kernels(kDType<T>))
     EXPECT_NE(kernels.find(kernel), std::string::npos) << "no product takes " << kernel;
+}
+
+/// Whatever is offered for a product computes it.
+TYPED_TEST(DenseBits, EveryChoiceIsExact) {
+  using T = typename TypeParam::Element;
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  for_each_short<T>([&](const GemmShape& shape) {
+    for (const GemmChoice& choice : gemm_choices({device, shape, kDType<T>, kDType<T>}, 0))
+      expect_exact(stream, shape, OwnProduct<T>(stream, shape, choice));
+  });
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ HostMatrix<T> multiply_with(const RegisterTiles<Real<T>>& tiles, const DenseCase
   const T* b = dense.b.data.data() + dense.b.offset;
   executor.run(Stream(Device::cpu()),
                {static_cast<T>(dense.alpha), problem.swapped ? b : a, problem.swapped ? a : b,
-                static_cast<T>(dense.beta), c.data.data() + c.offset, workspace});
-  EXPECT_EQ(workspace[bytes], 0xa5) << executor.explain();
+                static_cast<T>(dense.beta), c.data.data() + c.offset, workspace, nullptr});
+  EXPECT_EQ(workspace[bytes], 0xa5) << executor.routes().front().configuration;
   return c;
 }
 

@@ -66,46 +66,70 @@ TEST(DenseCuda, GraphOfRegular) {
   replay({.m = 200, .n = 150, .k = 170});
 }
 
-/// C of the case, by an executor made for its shape.
+/// Every way to compute a product, one plan each: the plan takes it, and the result is exact.
 template <class T>
-testing::HostMatrix<T> run_on(const dense::Executor<T, T>& executor, const Stream& stream,
-                              const DenseCase<T, T>& dense, bool swapped) {
-  DeviceMatrix<T> a(stream, dense.a);
-  DeviceMatrix<T> b(stream, dense.b);
-  DeviceMatrix<T> c(stream, dense.c);
-  const Buffer<std::byte> workspace(stream, executor.workspace_bytes());
-  const T* operands[] = {a.view().data, b.view().data};
-  executor.run(
-      stream, {T(1), operands[swapped], operands[!swapped], T(0), c.view().data, workspace.data()});
-  return c.download();
-}
-
-template <class T>
-void run_vendor_algorithms(const GemmShape& shape) {
+void run_every_choice(const GemmShape& given) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Stream stream(device);
-  const DenseCase<T, T> dense(shape, Data::integers, 1);
-  const dense::Problem problem = dense::canonical(dense.shape);
-  if (!dense::cuda::cublaslt_absence(problem, kDType<T>).empty()) GTEST_SKIP() << "no cuBLASLt";
-  const auto own = [&] {
-    return dense::cuda::make<T, T>(stream, problem, gemm_family(shape.m, shape.n, shape.k));
-  };
-  auto names = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<T>, 8);
-  EXPECT_FALSE(names.empty());
-  EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "names tell them apart";
-  names.emplace_back("none of these");  // the heuristic's choice takes its place
-  for (const std::string& algorithm : names) {
-    const dense::cuda::CublasltExecutor<T, T> executor(stream, problem, own(), algorithm);
-    SCOPED_TRACE(executor.explain());
-    EXPECT_EQ(executor.explain().find(algorithm) != std::string::npos, algorithm != names.back());
-    dense.expect_exact(run_on<T>(executor, stream, dense, problem.swapped));
+  const DenseCase<T, T> dense(given, Data::integers, 1);
+  const GemmQuery query{device, dense.shape, kDType<T>, kDType<T>};
+  const std::vector<GemmChoice> choices = gemm_choices(query, 8);
+  std::set<std::string> names;
+  for (const GemmChoice& choice : choices) {
+    SCOPED_TRACE(concat(choice.vendor ? "vendor " : "lanky ", choice.algorithm));
+    EXPECT_TRUE(names.insert(concat(choice.vendor, choice.algorithm)).second) << "names differ";
+    GemmTuning tuning;
+    tuning.set(query, choice);
+    const GemmPlan<T> plan(stream, dense.shape, {.tuning = &tuning});
+    const GemmRoute route = plan.info().routes.front();
+    EXPECT_EQ(route.vendor, choice.vendor);
+    if (!choice.algorithm.empty()) {
+      EXPECT_EQ(route.algorithm, choice.algorithm);
+      EXPECT_NE(route.configuration.find(choice.algorithm), std::string::npos);
+    }
+    DeviceMatrix<T> a(stream, dense.a);
+    DeviceMatrix<T> b(stream, dense.b);
+    DeviceMatrix<T> c(stream, dense.c);
+    plan.run(stream, a.view(), b.view(), c.view());
+    dense.expect_exact(c.download());
   }
 }
 
-TEST(DenseCuda, VendorAlgorithmsOfSkinnyShapes) {
-  run_vendor_algorithms<double>({.m = 16, .n = 8, .k = 30000, .op_a = Op::trans});
-  run_vendor_algorithms<float>({.m = 3000, .n = 8, .k = 2000});
-  run_vendor_algorithms<float>({.m = 5, .n = 3000, .k = 33, .layout = Layout::row});
+/// In both layouts.
+template <class T>
+void run_every_choice_of_both(GemmShape shape) {
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    shape.layout = layout;
+    SCOPED_TRACE(layout == Layout::col ? "by columns" : "by rows");
+    run_every_choice<T>(shape);
+  }
+}
+
+template <class T>
+class EveryChoice : public ::testing::Test {};
+using ChoiceTypes = ::testing::Types<double, float, half, bfloat16>;  // complex: dense_bits
+TYPED_TEST_SUITE(EveryChoice, ChoiceTypes);
+
+TYPED_TEST(EveryChoice, OfPanelsIsRight) {
+  for (const std::int64_t n : {1, 3, 8, 16, 33})
+    run_every_choice_of_both<TypeParam>({.m = 2000, .n = n, .k = 640});
+  run_every_choice_of_both<TypeParam>({.m = 1001, .n = 8, .k = 333});
+}
+
+TYPED_TEST(EveryChoice, OfUpdatesIsRight) {
+  for (const std::int64_t n : {2, 4, 8, 16, 33})
+    run_every_choice_of_both<TypeParam>({.m = 20'000, .n = n, .k = n});
+  run_every_choice_of_both<TypeParam>({.m = 10'001, .n = 7, .k = 21});
+  run_every_choice_of_both<TypeParam>({.m = 10'000, .n = 8, .k = 16, .op_a = Op::trans});
+}
+
+TYPED_TEST(EveryChoice, OfGramsIsRight) {
+  for (const std::int64_t n : {1, 2, 4, 8, 16, 24, 32, 64})
+    run_every_choice_of_both<TypeParam>({.m = n, .n = n, .k = 20'000, .op_a = Op::trans});
+  run_every_choice_of_both<TypeParam>({.m = 40, .n = 8, .k = 10'000, .op_a = Op::trans});
+  run_every_choice_of_both<TypeParam>({.m = 13, .n = 13, .k = 10'001, .op_a = Op::trans});
+  run_every_choice_of_both<TypeParam>(
+      {.m = 16, .n = 16, .k = 9000, .op_a = Op::trans, .op_b = Op::trans});
 }
 
 bool huge_wanted() {

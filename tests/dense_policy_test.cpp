@@ -3,6 +3,7 @@
 
 #include <lanky/lanky.hpp>
 
+#include "dense/cuda/tiled/policy.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "core/ceil_div.hpp"
-#include "dense/policy.hpp"
 #include "dense/problem.hpp"
+#include "dense/split.hpp"
 
 namespace lanky::dense::cpu {
 

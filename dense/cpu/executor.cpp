@@ -31,10 +31,12 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
   return std::make_unique<TiledExecutor<T, TOut>>(problem, std::move(reason));
 }
 
-std::vector<std::string> vendor_algorithms(const Problem& problem, DType in, DType out) {
+std::vector<GemmChoice> choices(const Problem& problem, GemmFamily family, DType in, DType out) {
   const bool known = in == out && (in == DType::f64 || in == DType::f32);
-  return known && openblas_absence(problem).empty() ? std::vector<std::string>{""}
-                                                    : std::vector<std::string>{};
+  if (!known || !openblas_absence(problem).empty()) return {{}};
+  const GemmChoice own;
+  const GemmChoice vendor{.vendor = true};
+  return family == GemmFamily::regular ? std::vector{vendor, own} : std::vector{own, vendor};
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                      \

@@ -98,9 +98,11 @@ void OpenblasExecutor<T>::run(const Stream& /*stream*/, const Operands<T, T>& g)
 }
 
 template <class T>
-std::string OpenblasExecutor<T>::explain() const {
-  return concat("OpenBLAS cblas_", std::is_same_v<T, double> ? "d" : "s", "gemm, ",
-                call_.trans_a ? "T" : "N", call_.trans_b ? "T" : "N");
+std::vector<GemmRoute> OpenblasExecutor<T>::routes() const {
+  std::string configuration =
+      concat("OpenBLAS cblas_", std::is_same_v<T, double> ? "d" : "s", "gemm, ",
+             call_.trans_a ? "T" : "N", call_.trans_b ? "T" : "N");
+  return {{.kernel = "OpenBLAS", .configuration = std::move(configuration), .vendor = true}};
 }
 
 template class OpenblasExecutor<double>;

@@ -542,17 +542,19 @@ std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
 }
 
 template <class T, class TOut>
-std::string TiledExecutor<T, TOut>::explain() const {
+std::vector<GemmRoute> TiledExecutor<T, TOut>::routes() const {
   const auto operand = [](bool in_place) { return in_place ? " in place" : " packed"; };
   const char* along = blocking_.form == Form::outer     ? "m"
                       : blocking_.form == Form::swapped ? "n"
                                                         : "k";
-  return concat("cpu tiled, ", tiles_.isa, " along ", along, ", blocks of ", blocking_.rows, " x ",
-                blocking_.columns, " x ", blocking_.depth, ", A", operand(blocking_.a_in_place),
-                ", B", operand(blocking_.b_in_place),
-                blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
-                ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
-                reason_.empty() ? "" : "; ", reason_);
+  std::string configuration =
+      concat("cpu tiled, ", tiles_.isa, " along ", along, ", blocks of ", blocking_.rows, " x ",
+             blocking_.columns, " x ", blocking_.depth, ", A", operand(blocking_.a_in_place), ", B",
+             operand(blocking_.b_in_place),
+             blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
+             ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
+             reason_.empty() ? "" : "; ", reason_);
+  return {{.kernel = "cpu tiled", .configuration = std::move(configuration)}};
 }
 
 template <class T, class TOut>

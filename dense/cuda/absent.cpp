@@ -3,6 +3,7 @@
 
 #include "core/plan_types.hpp"
 #include "dense/backend.hpp"
+#include "dense/cuda/panel/policy.hpp"
 
 namespace lanky::dense::cuda {
 
@@ -12,8 +13,9 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem&
   throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
 }
 
-std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*problem*/,
-                                           DType /*in*/, DType /*out*/, int /*most*/) {
+std::vector<GemmChoice> choices(Device /*device*/, const Problem& /*problem*/,
+                                GemmFamily /*family*/, DType /*in*/, DType /*out*/,
+                                RunKinds /*kinds*/, int /*most*/) {
   return {};
 }
 
@@ -24,3 +26,11 @@ LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda
+
+namespace lanky::dense {
+
+std::vector<PanelKernel> panel_kernels(DType /*in*/) {
+  return {};
+}
+
+}  // namespace lanky::dense

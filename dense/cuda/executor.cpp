@@ -1,154 +1,161 @@
-// Which cuda executor computes a product.
+// Runs a plan's launches: a table tells which of them a run takes.
 #include <algorithm>
 #include <lanky/tuning.hpp>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
-#include "dense/cuda/gram/executor.hpp"
-#include "dense/cuda/panel/executor.hpp"
-#include "dense/cuda/tiled/executor.hpp"
-#include "dense/cuda/update/executor.hpp"
+#include "dense/cuda/routes.hpp"
+#include "dense/cuda/run.hpp"
 #include "dense/cuda/vendor/cublaslt.hpp"
 
 namespace lanky::dense::cuda {
 
 namespace {
 
-/// Grams that another executor computes where A and B are the same memory, which only a run knows.
+bool is_off(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
+}
+
 template <class T, class TOut>
-class SymmetricExecutor final : public Executor<T, TOut> {
+Request request_of(Device device, const Problem& problem, GemmFamily family) {
+  return {problem, family, {kDType<T>, kDType<TOut>}, machine_of(device)};
+}
+
+template <class T, class TOut>
+class RoutedExecutor final : public Executor<T, TOut> {
  public:
-  /// `needs_alignment`: of `same`, whose line of explain() `explanation` is.
-  SymmetricExecutor(std::unique_ptr<Executor<T, TOut>> same, std::string explanation,
-                    bool needs_alignment, std::unique_ptr<Executor<T, TOut>> general)
-      : same_(std::move(same)),
-        explanation_(std::move(explanation)),
-        needs_alignment_(needs_alignment),
-        general_(std::move(general)) {}
+  RoutedExecutor(const Stream& stream, const Request& request, Routes routes)
+      : problem_(request.problem),
+        types_(request.types),
+        can_be_same_(request.can_be_same()),
+        routes_(std::move(routes)) {
+    for (const Launch& launch : routes_.launches) {
+      std::visit([&](const auto& each) { prepare_any(stream, each); }, launch);
+      const auto* const vendor = std::get_if<VendorLaunch>(&launch);
+      matmuls_.push_back(
+          vendor == nullptr ? nullptr
+                            : std::make_unique<CublasltMatmul>(stream.device(), problem_, types_.in,
+                                                               types_.out, vendor->algorithm));
+    }
+  }
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(operands.a) % 16 == 0;
-    const bool same = operands.a == operands.b && (aligned || !needs_alignment_);
-    (same ? same_ : general_)->run(stream, operands);
+    const Routes::Route& route = routes_.of[kind_of(operands).index()];
+    const CublasltMatmul* const matmul = matmuls_[route.launch].get();
+    if (matmul != nullptr && vendor_takes(*matmul, operands))
+      return run_vendor(stream, *matmul, operands);
+    std::visit([&](const auto& launch) { run_own(stream, launch, operands); },
+               routes_.launches[route.own]);
   }
+
   std::int64_t workspace_bytes() const noexcept override {
-    return std::max(same_->workspace_bytes(), general_->workspace_bytes());
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < matmuls_.size(); ++i) {
+      const std::int64_t each = matmuls_[i] != nullptr
+                                    ? matmuls_[i]->workspace_bytes()
+                                    : dense::workspace_bytes(routes_.launches[i], problem_, types_);
+      bytes = std::max(bytes, each);
+    }
+    return bytes;
   }
-  std::string explain() const override {
-    return concat(general_->explain(), "; where A is B ", explanation_);
+
+  bool counts() const noexcept override {
+    return std::any_of(routes_.launches.begin(), routes_.launches.end(), [](const Launch& launch) {
+      const auto* const gram = std::get_if<GramLaunch>(&launch);
+      return gram != nullptr && gram->one_launch;
+    });
+  }
+
+  std::vector<GemmRoute> routes() const override {
+    std::vector<GemmRoute> all;
+    for (std::size_t i = 0; i < matmuls_.size(); ++i) {
+      const Launch& launch = routes_.launches[i];
+      all.push_back({.when = describe_kinds(routes_, i),
+                     .kernel = kernel_name(launch),
+                     .algorithm = algorithm_name(launch),
+                     .configuration = matmuls_[i] != nullptr ? matmuls_[i]->describe()
+                                                             : describe(launch, types_),
+                     .vendor = matmuls_[i] != nullptr});
+    }
+    return all;
   }
 
  private:
-  std::unique_ptr<Executor<T, TOut>> same_;
-  std::string explanation_;
-  bool needs_alignment_;
-  std::unique_ptr<Executor<T, TOut>> general_;
+  RunKind kind_of(const Operands<T, TOut>& operands) const {
+    return {.same = can_be_same_ && operands.a == operands.b,
+            .adds = operands.may_add(),
+            .a_off = is_off(operands.a),
+            .b_off = is_off(operands.b),
+            .c_off = is_off(operands.c)};
+  }
+
+  /// cuBLASLt has both scalars on one side, and does not promise to leave A and B alone where alpha
+  /// is known to be 0.
+  static bool vendor_takes(const CublasltMatmul& matmul, const Operands<T, TOut>& operands) {
+    const bool on_device = operands.alpha.pointer() != nullptr;
+    const bool known_zero = !on_device && operands.alpha.value() == Accumulator<T>(0);
+    const bool one_side = on_device == (operands.beta.pointer() != nullptr);
+    return one_side && !known_zero && matmul.available(on_device);
+  }
+  static void run_vendor(const Stream& stream, const CublasltMatmul& matmul,
+                         const Operands<T, TOut>& g) {
+    const bool on_device = g.alpha.pointer() != nullptr;
+    const Accumulator<T> values[] = {g.alpha.value(), g.beta.value()};
+    const void* const alpha = on_device ? g.alpha.pointer() : &values[0];
+    const void* const beta = on_device ? g.beta.pointer() : &values[1];
+    matmul.run(stream, on_device, alpha, g.a, g.b, beta, g.c, g.workspace);
+  }
+
+  template <class OwnLaunch>
+  void prepare_any(const Stream& stream, const OwnLaunch& launch) const {
+    prepare<T, TOut>(stream, problem_, launch);
+  }
+  void prepare_any(const Stream& /*stream*/, const VendorLaunch& /*launch*/) const {}
+  template <class OwnLaunch>
+  void run_own(const Stream& stream, const OwnLaunch& launch,
+               const Operands<T, TOut>& operands) const {
+    dense::cuda::run<T, TOut>(stream, problem_, launch, operands);
+  }
+  void run_own(const Stream& /*stream*/, const VendorLaunch& /*launch*/,
+               const Operands<T, TOut>& /*operands*/) const {}
+
+  Problem problem_;
+  Types types_;
+  bool can_be_same_;
+  Routes routes_;
+  std::vector<std::unique_ptr<CublasltMatmul>> matmuls_;  // of each launch; null for lanky's own
 };
-
-/// Products that another executor computes where beta may be other than 0.
-template <class T, class TOut>
-class AddingExecutor final : public Executor<T, TOut> {
- public:
-  AddingExecutor(std::unique_ptr<Executor<T, TOut>> plain,
-                 std::unique_ptr<Executor<T, TOut>> adding)
-      : plain_(std::move(plain)), adding_(std::move(adding)) {}
-
-  void run(const Stream& stream, const Operands<T, TOut>& operands) const override {
-    (operands.may_add() ? adding_ : plain_)->run(stream, operands);
-  }
-  std::int64_t workspace_bytes() const noexcept override {
-    return std::max(plain_->workspace_bytes(), adding_->workspace_bytes());
-  }
-  std::string explain() const override {
-    return concat(plain_->explain(), "; where beta is not 0 ", adding_->explain());
-  }
-
- private:
-  std::unique_ptr<Executor<T, TOut>> plain_;
-  std::unique_ptr<Executor<T, TOut>> adding_;
-};
-
-/// `general`, and lanky's kernel for A = B where there is one.
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> with_symmetric(const Stream& stream, const Problem& problem,
-                                                  GemmFamily family,
-                                                  std::unique_ptr<Executor<T, TOut>> general) {
-  if (!has_symmetric_kernel(problem, family, kDType<T>, machine_of(stream.device())))
-    return general;
-  auto same = std::make_unique<GramExecutor<T, TOut>>(stream, problem);
-  std::string explanation = same->explain_same();
-  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(same), std::move(explanation), true,
-                                                      std::move(general));
-}
-
-/// The kernels of a family where it serves the problem, the tile kernel otherwise. `symmetric`:
-/// with the kernel for A = B where there is one.
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> own(const Stream& stream, const Problem& problem,
-                                       GemmFamily family, std::string reason,
-                                       bool symmetric = true) {
-  if (family == GemmFamily::update)
-    return std::make_unique<UpdateExecutor<T, TOut>>(stream, problem);
-  if (family == GemmFamily::panel && panel_serves<T>(stream, problem))
-    return std::make_unique<PanelExecutor<T, TOut>>(stream, problem);
-  if (family == GemmFamily::gram && GramExecutor<T, TOut>::serves(stream.device(), problem))
-    return std::make_unique<GramExecutor<T, TOut>>(stream, problem, symmetric);
-  auto tiled = std::make_unique<TiledExecutor<T, TOut>>(stream, problem, std::move(reason));
-  if (!symmetric) return tiled;
-  return with_symmetric<T, TOut>(stream, problem, family, std::move(tiled));
-}
-
-/// cuBLASLt's, which exists (cublaslt_absence).
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> by_vendor(const Stream& stream, const Problem& problem,
-                                             GemmFamily family, const GemmChoice* choice) {
-  return std::make_unique<CublasltExecutor<T, TOut>>(
-      stream, problem,
-      own<T, TOut>(stream, problem, family, "used where cuBLASLt has no algorithm"),
-      choice != nullptr ? choice->algorithm : "");
-}
-
-/// All runs by what `choice` asks for, or by the rules. `symmetric`: with lanky's kernel for A = B.
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> general(const Stream& stream, const Problem& problem,
-                                           GemmFamily family, const GemmChoice* choice,
-                                           bool symmetric) {
-  if (choice != nullptr ? !choice->vendor
-                        : !prefers_vendor(problem, family, kDType<T>, machine_of(stream.device())))
-    return own<T, TOut>(stream, problem, family, "", symmetric);
-  std::string reason = cublaslt_absence(problem, kDType<T>);
-  if (!reason.empty()) return own<T, TOut>(stream, problem, family, std::move(reason), symmetric);
-  auto executor = by_vendor<T, TOut>(stream, problem, family, choice);
-  if (!symmetric) return executor;
-  return with_symmetric<T, TOut>(stream, problem, family, std::move(executor));
-}
-
-/// As general(), but for runs whose B is A where the vendor was measured to be fastest at them.
-template <class T, class TOut>
-std::unique_ptr<Executor<T, TOut>> chosen(const Stream& stream, const Problem& problem,
-                                          GemmFamily family, const GemmChoice* choice,
-                                          const GemmChoice* same) {
-  const bool can_be_same = problem.a == problem.b.transposed();
-  const bool same_by_vendor = same != nullptr && same->vendor && can_be_same &&
-                              cublaslt_absence(problem, kDType<T>).empty();
-  auto executor = general<T, TOut>(stream, problem, family, choice, !same_by_vendor);
-  if (!same_by_vendor) return executor;
-  auto symmetric = by_vendor<T, TOut>(stream, problem, family, same);
-  std::string explanation = symmetric->explain();
-  return std::make_unique<SymmetricExecutor<T, TOut>>(std::move(symmetric), std::move(explanation),
-                                                      false, std::move(executor));
-}
 
 }  // namespace
 
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured) {
-  auto executor = chosen<T, TOut>(stream, problem, family, measured.general, measured.same);
-  if (measured.adds == measured.general) return executor;
-  auto adding = chosen<T, TOut>(stream, problem, family, measured.adds, measured.same);
-  if (adding->explain() == executor->explain()) return executor;
-  return std::make_unique<AddingExecutor<T, TOut>>(std::move(executor), std::move(adding));
+  const Request request = request_of<T, TOut>(stream.device(), problem, family);
+  const bool vendor = cublaslt_absence(problem, kDType<T>).empty();
+  return std::make_unique<RoutedExecutor<T, TOut>>(stream, request,
+                                                   choose_routes(request, measured, vendor));
+}
+
+std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,
+                                DType out, RunKinds kinds, int most) {
+  const Request request{problem, family, {in, out}, machine_of(device)};
+  const RunKind kind{.same = kinds.same && request.can_be_same(), .adds = kinds.adds};
+  const std::vector<std::string> algorithms = vendor_algorithms(device, problem, in, out, most);
+  std::vector<GemmChoice> all = {{}};
+  for (const Launch& launch : own_candidates(request, kind))
+    all.push_back({false, algorithm_name(launch)});
+  for (const std::string& algorithm : algorithms)
+    all.push_back({true, algorithm});
+  const Routes routes = choose_routes(request, {}, !algorithms.empty());
+  if (is_vendor(routes.launch(kind)))
+    std::rotate(all.begin(), all.end() - static_cast<std::ptrdiff_t>(algorithms.size()), all.end());
+  return all;
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace lanky {
 
@@ -49,6 +50,26 @@ struct GemmOptions {
 
 /// The family that computes m x n x k.
 GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
+
+/// A way that a plan computes by, and the runs that take it.
+struct GemmRoute {
+  std::string when{};           // "where A is B", "where C is off 16 bytes"; "" for plain runs
+  std::string kernel{};         // "gram_direct_kernel", "cuBLASLt", "OpenBLAS"
+  std::string algorithm{};      // as GemmChoice (lanky/tuning.hpp) names it
+  std::string configuration{};  // kernel, tiles, split: one line
+  bool vendor = false;
+};
+
+/// What a plan has decided, and what that is to cost; explain() is its text.
+struct GemmInfo {
+  std::vector<GemmRoute> routes{};  // that of plain runs first; none where C is empty
+  std::string tuning{};             // what was measured of such products: lines, or ""
+  double bytes = 0;                 // A, B and C once each
+  double flops = 0;
+  double bound_us = 0;  // at nominal bandwidth and peak
+  bool memory_bound = true;
+  double predicted_us = 0;  // of plain runs; 0 where nothing is known of the kernel
+};
 
 /// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
 /// bfloat16, complex<float>, complex<double>); TOut that of C (T, or float for the half types).
@@ -90,9 +111,11 @@ class GemmPlan {
   Device device() const noexcept;
   /// Device memory that one run of the plan works in.
   std::int64_t workspace_bytes() const noexcept;
-  /// Family, kernel (the vendor's where it computes), tiles, split, bytes and bound. Two plans that
-  /// explain themselves alike give equal bits for equal input at equal alignment of the pointers to
-  /// 16 bytes, and if A and B are the same memory in both or in neither.
+  GemmInfo info() const;
+  /// info() as text: family, kernel (the vendor's where it computes), tiles, split, bytes and
+  /// bound. Two plans that explain themselves alike give equal bits for equal input at equal
+  /// alignment of the pointers to 16 bytes, and if A and B are the same memory in both or in
+  /// neither.
   std::string explain() const;
 
  private:

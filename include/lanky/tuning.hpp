@@ -14,8 +14,10 @@ namespace lanky {
 
 /// A way to compute a dense product.
 struct GemmChoice {
-  bool vendor = false;      // cuBLASLt or OpenBLAS; lanky's kernels otherwise
-  std::string algorithm{};  // of the vendor, as explain() names it; "" for its heuristic's
+  bool vendor = false;  // cuBLASLt or OpenBLAS; lanky's kernels otherwise
+  // One of lanky's kernels, or of the vendor's algorithms; "" for what lanky's rules or the
+  // vendor's heuristic choose. What is not offered for a product gives way to these.
+  std::string algorithm{};
 
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
 };
@@ -24,7 +26,6 @@ struct GemmChoice {
 /// are one; that of a C much smaller than A does not count), arithmetic, orientation (of a B much
 /// smaller than A it does not count) and alignment, short sides that are equal (above 16: that
 /// round up to the same multiple of 8), and long sides (above 128) of the same half power of two.
-/// An algorithm that the installed library does not offer for a product gives way to the rules.
 struct GemmQuery {
   Device device;
   GemmShape shape;
@@ -39,8 +40,9 @@ struct GemmQuery {
 std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is
-/// measured: lanky's own kernels, and the vendor's algorithms in the order of its heuristic, at
-/// most `most_algorithms` of them. Throws Error as a plan does.
+/// measured: lanky's own by its rules, on a GPU each of its kernels that can, and the vendor's
+/// algorithms in the order of its heuristic, at most `most_algorithms` of them. Throws Error as a
+/// plan does.
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
 
 /// Choices by class of product.

@@ -1,8 +1,8 @@
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<bfloat16, bfloat16>;
-template class GramExecutor<bfloat16, float>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, bfloat16, bfloat16)
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, bfloat16, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,9 +1,9 @@
 #include <complex>
 
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<std::complex<double>, std::complex<double>>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, std::complex<double>, std::complex<double>)
 
 }  // namespace lanky::dense::cuda

@@ -1,9 +1,9 @@
 #include <complex>
 
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<std::complex<float>, std::complex<float>>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, std::complex<float>, std::complex<float>)
 
 }  // namespace lanky::dense::cuda

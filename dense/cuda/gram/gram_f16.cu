@@ -1,8 +1,8 @@
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<half, half>;
-template class GramExecutor<half, float>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, half, half)
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, half, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,7 +1,7 @@
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<float, float>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, float, float)
 
 }  // namespace lanky::dense::cuda

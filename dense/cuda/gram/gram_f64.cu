@@ -1,7 +1,7 @@
-#include "dense/cuda/gram/executor.cuh"
+#include "dense/cuda/gram/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class GramExecutor<double, double>;
+LANKY_INSTANTIATE_LAUNCH(GramLaunch, double, double)
 
 }  // namespace lanky::dense::cuda

@@ -57,7 +57,7 @@ std::span<const FmaShape> fma_shapes(DType type) {
 }
 
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
-GramConfiguration choose_fma(const Problem& p, DType type, const Machine& machine) {
+GramLaunch choose_fma(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.col != 1;
   const std::span<const FmaShape> shapes = fma_shapes(type);
   const FmaShape* chosen = nullptr;
@@ -68,7 +68,7 @@ GramConfiguration choose_fma(const Problem& p, DType type, const Machine& machin
   }
   if (chosen == nullptr) return {};
   const FmaShape& tile = *chosen;
-  GramConfiguration c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
+  GramLaunch c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
   c.tile = static_cast<int>(chosen - shapes.data());
   if (!c.row_major) c.run_log2 = 1;
   c.strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
@@ -82,10 +82,10 @@ GramConfiguration choose_fma(const Problem& p, DType type, const Machine& machin
   return c;
 }
 
-GramConfiguration vector_configuration(const Problem& p, DType type, const Machine& machine) {
+GramLaunch vector_configuration(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const int widest = gram_widest(type);
-  GramConfiguration c{.kernel = GramKernel::vector};
+  GramLaunch c{.kernel = GramKernel::vector};
   c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
               (p.n == 1 || p.b.col * bytes % 16 == 0);
   c.tile = p.m == 1                  ? 0
@@ -103,19 +103,72 @@ GramConfiguration vector_configuration(const Problem& p, DType type, const Machi
   return c;
 }
 
+/// gram_row_vector_kernel, where rows are tight, and as wide as there are kernels.
+GramLaunch row_vector(const Problem& p, DType type, const Machine& machine) {
+  const auto vector = static_cast<std::int64_t>(16 / size_of(type));
+  const bool tight = p.a.row == 1 && p.b.col == 1 && p.a.col == p.m && p.b.row == p.n;
+  const bool compiled =
+      p.m > 1 && (p.m <= gram_row_vector_widest(type) || (p.m == 8 && size_of(type) == 2));
+  if (!tight || p.m != p.n || !compiled) return {};
+  GramLaunch c{.kernel = GramKernel::row_vector, .row_major = true, .vectors = true};
+  c.tile = static_cast<int>(p.m);
+  c.blocks =
+      blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * machine.multiprocessors);
+  // Blocks of the next run, launched early, gather on multiprocessors that have room for more
+  // than their share (H200, k = 1e7: .74 of the floor, so .91 to .97).
+  c.resident = p.m <= 4 && is_long(p, type, c.blocks) ? 2 : 0;
+  return c;
+}
+
+/// gram_row_strip_kernel, for one column of B or, of those that tensor cores do not serve, eight.
+GramLaunch row_strip(const Problem& p, DType type, const Machine& machine) {
+  const auto vector = static_cast<std::int64_t>(16 / size_of(type));
+  const std::int64_t most = type == DType::f32 || is_complex(type) ? 8 : 1;
+  const bool in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
+  if (p.a.row != 1 || !in_units || p.n > most) return {};
+  GramLaunch c{.kernel = GramKernel::row_strip, .row_major = true, .vectors = true};
+  c.tile = p.n == 1 ? 0 : 1;
+  c.resident = p.n == 1 ? 4 : 0;
+  c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)),
+                        (p.n == 1 ? c.resident : 2) * machine.multiprocessors);
+  return c;
+}
+
 /// Elements that gram_rows_kernel loads at once.
 std::int64_t rows_unit(DType type) {
   return size_of(type) == 2 ? 4 : 2;
 }
 
 /// Wide rows of `packed` rows each.
-GramConfiguration rows_configuration(const Problem& p, DType type, const Machine& machine,
-                                     int packed) {
+GramLaunch rows_configuration(const Problem& p, DType type, const Machine& machine, int packed) {
   const std::int64_t unit = rows_unit(type);
-  GramConfiguration c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
+  GramLaunch c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
   c.tile = packed * p.m <= 8 * unit ? 0 : 1;
   const std::int64_t step = 8 * 4 * unit * packed;
   c.blocks = blocks_for(p.k, step, machine.multiprocessors * (c.tile == 0 ? 2 : 1));
+  return c;
+}
+
+/// The same of any strides, a row each; not for floats and complex ones, nor beyond 32 columns.
+GramLaunch rows_of_any_strides(const Problem& p, DType type, const Machine& machine) {
+  const std::int64_t unit = rows_unit(type);
+  GramLaunch c = rows_configuration(p, type, machine, 1);
+  c.any = true;
+  c.a_turned = p.a.row != 1;
+  c.b_turned = p.b.col != 1;
+  const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
+    return stride % unit == 0 && (turned || width % unit == 0);
+  };
+  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
+              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
+  return c;
+}
+
+/// The same, whose wide rows consist of aligned units.
+GramLaunch packed_rows_configuration(const Problem& p, DType type, const Machine& machine,
+                                     int packed) {
+  GramLaunch c = rows_configuration(p, type, machine, packed);
+  c.vectors = true;
   return c;
 }
 
@@ -133,7 +186,7 @@ bool packs_float_rows(const Problem& p) {
 }
 
 /// Rows of floats by tensor copies.
-GramConfiguration staged_rows(const Problem& p, const Machine& machine) {
+GramLaunch staged_rows(const Problem& p, const Machine& machine) {
   return {.kernel = GramKernel::staged,
           .row_major = true,
           .vectors = true,
@@ -141,62 +194,68 @@ GramConfiguration staged_rows(const Problem& p, const Machine& machine) {
 }
 
 /// A's rows are adjacent; B's where `b_row_major`.
-GramConfiguration choose_row_major(const Problem& p, DType type, const Machine& machine) {
+GramLaunch choose_row_major(const Problem& p, DType type, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const bool b_row_major = p.b.col == 1;
-  const bool tight = b_row_major && p.a.col == p.m && p.b.row == p.n;
   const bool real = !is_complex(type);
   const bool f32 = type == DType::f32;
-  GramConfiguration c{.row_major = true};
-  const std::int64_t narrow = gram_row_vector_widest(type);
-  if (tight && p.m == p.n && p.m > 1 && (p.m <= narrow || (p.m == 8 && size_of(type) == 2))) {
-    c.kernel = GramKernel::row_vector;
-    c.tile = static_cast<int>(p.m);
-    c.vectors = true;
-    c.blocks =
-        blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * machine.multiprocessors);
-    // Blocks of the next run, launched early, gather on multiprocessors that have room for more
-    // than their share (H200, k = 1e7: .74 of the floor, so .91 to .97).
-    c.resident = p.m <= 4 && is_long(p, type, c.blocks) ? 2 : 0;
-    return c;
-  }
-  const bool a_in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
-  if (a_in_units &&
-      (p.n == 1 || (p.n <= 8 && (!real || (f32 && (!b_row_major || p.m >= 2 * p.n)))))) {
-    c.kernel = GramKernel::row_strip;
-    c.tile = p.n == 1 ? 0 : 1;
-    c.vectors = true;
-    c.resident = p.n == 1 ? 4 : 0;
-    c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)),
-                          (p.n == 1 ? c.resident : 2) * machine.multiprocessors);
-    return c;
-  }
+  const GramLaunch vectors = row_vector(p, type, machine);
+  if (vectors.kernel != GramKernel::none) return vectors;
+  const GramLaunch strip = row_strip(p, type, machine);
+  if (strip.kernel != GramKernel::none && (p.n == 1 || !f32 || !b_row_major || p.m >= 2 * p.n))
+    return strip;
   if (!b_row_major) return {};
   if (f32 || !real) {
     if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
-    if (f32 && packs_float_rows(p)) {
-      c = rows_configuration(p, type, machine, packed_float_rows(p));
-      c.vectors = true;
-      return c;
-    }
+    if (f32 && packs_float_rows(p))
+      return packed_rows_configuration(p, type, machine, packed_float_rows(p));
     if (!real || p.m > 16) return choose_fma(p, type, machine);
     return staged_rows(p, machine);
   }
   for (const std::int64_t units : {8, 16}) {
     const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
-    if (packed == 0) continue;
-    c = rows_configuration(p, type, machine, packed);
-    c.vectors = true;
-    return c;
+    if (packed > 0) return packed_rows_configuration(p, type, machine, packed);
   }
   return {};
 }
 
-GramConfiguration choose_column_major(const Problem& p, DType type, const Machine& machine) {
+/// gram_direct_kernel: columns of both, 16 at most. Floats have it for aligned ones alone.
+GramLaunch direct(const Problem& p, DType type, bool vectors, bool stacked,
+                  const Machine& machine) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const bool f32 = type == DType::f32;
+  if (p.m > 16 || is_complex(type) || (f32 && !vectors)) return {};
+  GramLaunch c{.kernel = GramKernel::direct, .vectors = vectors, .stacked = stacked};
+  c.tile = p.m <= 8 ? 0 : 1;
+  // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
+  // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
+  const std::int64_t step = 8 * 128 / bytes;
+  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (f32 ? 1 : 2));
+  if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
+    c.resident = 1;
+    c.blocks = machine.multiprocessors;
+  }
+  c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
+  return c;
+}
+
+/// gram_staged_kernel: columns of both, 64 at most; floats in tf32 or tf32x3.
+GramLaunch staged_columns(const Problem& p, DType type, bool vectors, const Machine& machine) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  if (!vectors || p.m > 64 || is_complex(type)) return {};
+  GramLaunch c{.kernel = GramKernel::staged, .vectors = true, .math = p.math};
+  c.tile = p.m <= 32 ? 1 : 2;
+  const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
+  c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
+  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors);
+  return c;
+}
+
+GramLaunch choose_column_major(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const bool f32 = type == DType::f32;
   const bool complex = is_complex(type);
-  GramConfiguration c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
+  GramLaunch c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
   // f64 beyond four columns is faster on tensor cores, complex too (H200, 8 columns, k = 1e6: c64
   // 35.6 instead of 41.0 us, c128 63.3 instead of 68.9); IEEE float goes there not at all.
   const std::int64_t widest = complex && c.vectors ? 4 : gram_widest(type);
@@ -211,38 +270,18 @@ GramConfiguration choose_column_major(const Problem& p, DType type, const Machin
   const bool ieee_f32 = f32 && (p.math == Math::ieee || p.m <= 16 || p.n <= widest ||
                                 (p.math == Math::tf32x3 && p.m > 64));
   if (complex || (ieee_f32 && p.m > 16)) {
-    return c.vectors ? choose_fma(p, type, machine) : GramConfiguration{};
+    return c.vectors ? choose_fma(p, type, machine) : GramLaunch{};
   }
-  if (p.m <= 16 && (!f32 || c.vectors)) {
-    c.kernel = GramKernel::direct;
-    c.tile = p.m <= 8 ? 0 : 1;
-    // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
-    // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
-    const std::int64_t step = 8 * 128 / bytes;
-    c.blocks = blocks_for(p.k, step, machine.multiprocessors * (f32 ? 1 : 2));
-    if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
-      c.resident = 1;
-      c.blocks = machine.multiprocessors;
-    }
-    c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
-    return c;
-  }
-  if (!c.vectors || p.m > 64) return {};
-  c.kernel = GramKernel::staged;
-  c.math = p.math;
-  c.tile = p.m <= 32 ? 1 : 2;
-  const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
-  c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
-  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors);
-  return c;
+  if (p.m <= 16 && (!f32 || c.vectors)) return direct(p, type, c.vectors, c.stacked, machine);
+  return staged_columns(p, type, c.vectors, machine);
 }
 
 /// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
-GramConfiguration choose_mixed(const Problem& p, DType type, const Machine& machine) {
+GramLaunch choose_mixed(const Problem& p, DType type, const Machine& machine) {
   const Problem turned = p.a.col == 1 ? p : exchanged(p);
   const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
   if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
-  GramConfiguration c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
+  GramLaunch c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
   c.tile = p.m <= 16 ? 0 : 1;
   c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, machine.multiprocessors);
   return c;
@@ -254,7 +293,7 @@ GramConfiguration choose_mixed(const Problem& p, DType type, const Machine& mach
 /// of 32 11.7, 11.5, 12.0). A second launch costs the host 2.5 us (H200). The last block has 9
 /// loads a thread in flight at once, a round; where it must not have more than three, or two where
 /// it is not for few bytes, there may be fewer blocks for it.
-GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
+GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
   constexpr std::int64_t kThreads = 256;
   constexpr std::int64_t kRound = 9;
   const auto bytes = static_cast<double>(size_of(type)) * static_cast<double>(p.k) *
@@ -283,34 +322,6 @@ GramConfiguration ended(GramConfiguration c, const Problem& p, DType type) {
   return c;
 }
 
-std::string_view name(GramKernel kernel) {
-  switch (kernel) {
-    case GramKernel::none:
-      return "none";
-    case GramKernel::vector:
-      return "gram_vector_kernel";
-    case GramKernel::direct:
-      return "gram_direct_kernel";
-    case GramKernel::staged:
-      return "gram_staged_kernel";
-    case GramKernel::fma:
-      return "gram_fma_kernel";
-    case GramKernel::rows:
-      return "gram_rows_kernel";
-    case GramKernel::row_vector:
-      return "gram_row_vector_kernel";
-    case GramKernel::row_strip:
-      return "gram_row_strip_kernel";
-    case GramKernel::wgmma:
-      return "gram_wgmma_kernel";
-    case GramKernel::triangle:
-      return "gram_triangle_kernel";
-    case GramKernel::words:
-      return "gram_words_kernel";
-  }
-  return "unknown";
-}
-
 /// Groups of 8 columns that gram_triangle_kernel has sums for; 0 where others are faster: f32 of 8
 /// columns below k = 2e6, tf32 of 32, f64 by columns up to 32.
 int triangle_groups(const Problem& p, DType type) {
@@ -325,7 +336,7 @@ int triangle_groups(const Problem& p, DType type) {
 }
 
 /// `c` with the tiles and blocks of gram_wgmma_kernel.
-GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, const Machine& machine) {
+GramLaunch by_wgmma(GramLaunch c, const Problem& p, const Machine& machine) {
   c.kernel = GramKernel::wgmma;
   c.tile = p.m <= 64 ? 1 : 2;
   c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, machine.multiprocessors);
@@ -334,11 +345,11 @@ GramConfiguration by_wgmma(GramConfiguration c, const Problem& p, const Machine&
 
 /// Rows of 16-bit types that make wide rows of 48 to 64 elements, without padding (H200, k = 1e6:
 /// 20 columns, 40 in a wide row, .54 of the floor, gram_rows_kernel .74; 24 columns .81 and .74).
-GramConfiguration choose_packed_wgmma(const Problem& p, const Machine& machine) {
+GramLaunch choose_packed_wgmma(const Problem& p, const Machine& machine) {
   if (p.m <= 8 || p.n * (64 / p.m) < 48 || p.a.col != p.m || p.b.row != p.n) return {};
   for (std::int64_t rows = 64 / p.m; rows > 1 && rows * p.m >= 48; --rows) {
     if (p.k % rows != 0 || rows * p.m % 8 != 0 || rows * p.n % 8 != 0) continue;
-    GramConfiguration c{.row_major = true, .vectors = true};
+    GramLaunch c{.row_major = true, .vectors = true};
     c.packed = static_cast<int>(rows);
     return by_wgmma(c, p, machine);
   }
@@ -346,11 +357,10 @@ GramConfiguration choose_packed_wgmma(const Problem& p, const Machine& machine) 
 }
 
 /// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
-GramConfiguration choose_wgmma(const Problem& p, const Machine& machine) {
+GramLaunch choose_wgmma(const Problem& p, const Machine& machine) {
   const bool row_major = p.a.col != 1;
   const std::int64_t strides[] = {row_major ? p.a.col : p.a.row, row_major ? p.b.row : p.b.col};
-  GramConfiguration c{.row_major = row_major,
-                      .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
+  GramLaunch c{.row_major = row_major, .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
   // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
   // (.94), 24 x 9 .76 (.95).
   if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, machine);
@@ -397,32 +407,43 @@ bool prefers_words(const Problem& p, DType type) {
   }
 }
 
-GramConfiguration choose_words(const Problem& p, DType type, const Machine& machine) {
+/// Whether gram_words_kernel has warps, and a block shared memory, for such operands.
+bool fits_words(const Problem& p, DType type, const Machine& machine) {
+  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
+  return lines && type != DType::c128 && gram_words_depth(p, type, 0) > 0 &&
+         gram_words_bytes(p, type, 0) <= machine.shared_bytes_per_block;
+}
+
+GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
   const std::int64_t most =
       machine.shared_bytes_per_multiprocessor / 2 - (6 << 10);  // of two blocks
-  GramConfiguration c{.kernel = GramKernel::words, .run_log2 = 4};
+  GramLaunch c{.kernel = GramKernel::words, .run_log2 = 4};
   while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > most)
     --c.run_log2;
   c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * machine.multiprocessors);
   return c;
 }
 
-}  // namespace
-
-int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
-  constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
-  const int depth = gram_words_depth(p, type, run_log2);
-  const Strides a{p.a.col, p.a.row};
-  const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
-                   WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
-  return std::max(kGramWordsSlots * slot, kSums);
+/// Whether gram's kernels know such extents, and the machine has what they are built on.
+bool is_served(const Problem& p, const Machine& machine) {
+  return machine.has_bulk_copies() && p.n > 0 && p.k > 128 && p.k < std::int64_t{1} << 31;
 }
 
-GramConfiguration choose_gram(const Problem& problem, DType type, const Machine& machine) {
-  const bool served = machine.has_bulk_copies() && problem.n > 0 && problem.k > 128 &&
-                      problem.k < std::int64_t{1} << 31;
-  if (!served) return {};
-  GramConfiguration c;
+/// gram_triangle_kernel, for B = A.
+GramLaunch triangle(const Problem& p, DType type, int groups, const Machine& machine) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const bool row_major = p.a.col != 1;
+  GramLaunch c{.kernel = GramKernel::triangle, .row_major = row_major, .vectors = true};
+  c.run_log2 = row_major ? 0 : 1;
+  c.tile = groups;
+  if (type == DType::f32 && p.m > 16) c.math = p.math;
+  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors);
+  return c;
+}
+
+GramLaunch of_two_operands(const Problem& problem, DType type, const Machine& machine) {
+  if (!is_served(problem, machine)) return {};
+  GramLaunch c;
   const bool alike =
       (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
   if (alike && machine.has_warp_groups() && is_half(type)) {
@@ -434,26 +455,28 @@ GramConfiguration choose_gram(const Problem& problem, DType type, const Machine&
   } else if (problem.a.row == 1) {
     c = choose_row_major(problem, type, machine);
   }
-  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1))
+  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1)) {
     c = choose_mixed(problem, type, machine);
+    c.exchanged = c.kernel != GramKernel::none && problem.a.col != 1;
+  }
   if (c.kernel != GramKernel::none) return ended(c, problem, type);
   return choose_gram_of_any_strides(problem, type, machine);
 }
 
-GramConfiguration choose_symmetric_gram(const Problem& p, DType type, const Machine& machine) {
+GramLaunch of_one_operand(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.row == 1 && p.b.col == 1;
   const bool column_major = p.a.col == 1 && p.b.row == 1;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const std::int64_t stride = row_major ? p.a.col : p.a.row;
-  if (!machine.has_warp_groups() || p.m != p.n || p.a != p.b.transposed() ||
-      !(row_major || column_major) || stride * bytes % 16 != 0 || p.k <= 128 ||
-      p.k >= std::int64_t{1} << 31)
+  const bool same = p.m == p.n && p.a == p.b.transposed();
+  if (!machine.has_warp_groups() || !is_served(p, machine) || !same ||
+      !(row_major || column_major) || stride * bytes % 16 != 0)
     return {};
   const bool half = bytes == 2;
   if ((half || type == DType::f64) && column_major && p.m > 8 && p.m <= 16) {
     // Half as many loads of a block: two blocks again (H200, k = 1e7: f16 .835 to .928, f64 .85 to
     // .95 of the floor).
-    GramConfiguration c = choose_column_major(p, type, machine);
+    GramLaunch c = choose_column_major(p, type, machine);
     c.resident = 0;
     c.blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
     return ended(c, p, type);
@@ -466,56 +489,174 @@ GramConfiguration choose_symmetric_gram(const Problem& p, DType type, const Mach
   if (type == DType::f32 && row_major && packs_float_rows(p)) {
     return ended(p.m > 16 ? choose_fma(p, type, machine) : staged_rows(p, machine), p, type);
   }
-  GramConfiguration c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
+  GramLaunch c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
   if (half && p.m > 32) return ended(by_wgmma(c, p, machine), p, type);
   const int groups = triangle_groups(p, type);
   if (groups == 0) return {};
-  c.kernel = GramKernel::triangle;
-  c.tile = groups;
-  if (type == DType::f32 && p.m > 16) c.math = p.math;
-  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors);
-  return ended(c, p, type);
+  return ended(triangle(p, type, groups, machine), p, type);
 }
 
-GramConfiguration choose_gram_of_any_strides(const Problem& p, DType type, const Machine& machine) {
+/// No more blocks than c.resident have room for their shared memory.
+GramLaunch limited(GramLaunch c, const Machine& machine) {
+  const std::int64_t parts = c.resident + 1;
+  c.shared_least =
+      c.resident == 0 ? 0
+                      : machine.shared_bytes_per_multiprocessor / parts - kSharedBytesOfSystem + 16;
+  return c;
+}
+
+/// Every kernel that can multiply a problem.
+class Candidates {
+ public:
+  Candidates(const Problem& problem, DType type, const Machine& machine)
+      : p_(problem), type_(type), machine_(machine) {}
+
+  void add_of_any_strides() {
+    constexpr std::int64_t kMostStrips = 16;
+    GramLaunch vector = vector_configuration(p_, type_, machine_);
+    vector.vectors = false;
+    if (vector.strips <= kMostStrips) add(vector);
+    if (!no_mma() && p_.m <= 32) {
+      GramLaunch rows = rows_of_any_strides(p_, type_, machine_);
+      rows.vectors = false;
+      add(rows);
+    }
+    if (fits_words(p_, type_, machine_)) all_.push_back(choose_words(p_, type_, machine_));
+  }
+
+  void add_column_major() {
+    const auto bytes = static_cast<std::int64_t>(size_of(type_));
+    const bool vectors = p_.a.row * bytes % 16 == 0 && p_.b.col * bytes % 16 == 0;
+    if (!vectors) return;
+    if (p_.m <= 16) add(vector_configuration(p_, type_, machine_));
+    add(direct(p_, type_, true, false, machine_));
+    if (bytes == 2 && p_.m <= 4 && p_.n > 1) add(direct(p_, type_, true, true, machine_));
+    if (type_ != DType::f32 || p_.math != Math::ieee)
+      add(staged_columns(p_, type_, true, machine_));
+    if (no_mma()) add(choose_fma(p_, type_, machine_));
+    add_wgmma();
+  }
+
+  void add_row_major() {
+    const auto vector = static_cast<std::int64_t>(16 / size_of(type_));
+    add(row_vector(p_, type_, machine_));
+    add(row_strip(p_, type_, machine_));
+    if (p_.b.col != 1) return;
+    const bool whole = p_.a.col % vector == 0 && p_.b.row % vector == 0;
+    if (no_mma() && whole) add(choose_fma(p_, type_, machine_));
+    if (type_ == DType::f32 && whole && p_.m <= 16) add(staged_rows(p_, machine_));
+    if (!is_complex(type_)) {
+      for (const std::int64_t units : {8, 16}) {
+        const int packed = packed_rows(p_, rows_unit(type_), units * rows_unit(type_));
+        if (packed > 0) add(packed_rows_configuration(p_, type_, machine_, packed));
+      }
+    }
+    add_wgmma();
+  }
+
+  void add_mixed() {
+    GramLaunch mixed = choose_mixed(p_, type_, machine_);
+    mixed.exchanged = p_.a.col != 1;
+    add(mixed);
+  }
+
+  void add_symmetric() { add(of_one_operand(p_, type_, machine_)); }
+
+  std::vector<GramLaunch> take() { return std::move(all_); }
+
+ private:
+  bool no_mma() const { return type_ == DType::f32 || is_complex(type_); }
+
+  void add_wgmma() {
+    if (!machine_.has_warp_groups() || !is_half(type_) || p_.n <= 1) return;
+    const bool row_major = p_.a.col != 1;
+    if (row_major) add(choose_packed_wgmma(p_, machine_));
+    const std::int64_t a = row_major ? p_.a.col : p_.a.row;
+    const std::int64_t b = row_major ? p_.b.row : p_.b.col;
+    if (a % 8 == 0 && b % 8 == 0)
+      add(by_wgmma({.row_major = row_major, .vectors = true}, p_, machine_));
+  }
+
+  void add(const GramLaunch& launch) {
+    if (launch.kernel != GramKernel::none)
+      all_.push_back(limited(ended(launch, p_, type_), machine_));
+  }
+
+  const Problem& p_;
+  DType type_;
+  const Machine& machine_;
+  std::vector<GramLaunch> all_;
+};
+
+}  // namespace
+
+int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
+  constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
+  const int depth = gram_words_depth(p, type, run_log2);
+  const Strides a{p.a.col, p.a.row};
+  const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
+                   WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
+  return std::max(kGramWordsSlots * slot, kSums);
+}
+
+GramLaunch choose_gram(const Problem& problem, DType type, const Machine& machine) {
+  return limited(of_two_operands(problem, type, machine), machine);
+}
+
+GramLaunch choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine) {
+  return limited(of_one_operand(problem, type, machine), machine);
+}
+
+GramLaunch choose_gram_of_any_strides(const Problem& p, DType type, const Machine& machine) {
   const bool no_mma = type == DType::f32 || is_complex(type);
   if (prefers_words(p, type)) return choose_words(p, type, machine);
   const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
   if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
     return ended(vector_configuration(p, type, machine), p, type);
-  const std::int64_t unit = rows_unit(type);
   if (no_mma || p.m > 32) return {};
-  GramConfiguration c = rows_configuration(p, type, machine, 1);
-  c.any = true;
-  c.a_turned = p.a.row != 1;
-  c.b_turned = p.b.col != 1;
-  const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
-    return stride % unit == 0 && (turned || width % unit == 0);
-  };
-  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
-              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
-  return ended(c, p, type);
+  return ended(rows_of_any_strides(p, type, machine), p, type);
 }
 
-GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
-                                 DType type, const Machine& machine) {
-  GramConfiguration c = aligned;
+GramLaunch unaligned_gram(const GramLaunch& aligned, const Problem& problem, DType type,
+                          const Machine& machine) {
+  GramLaunch c = aligned;
   // On tensor cores, floats have no kernel for these.
   const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
   const bool aligned_alone = aligned.stacked || (type == DType::f32 && by_mma);
-  if (needs_alignment(aligned.kernel) || aligned_alone)
-    c = choose_gram_of_any_strides(problem, type, machine);
+  if (needs_alignment(aligned.kernel) || aligned_alone) {
+    const Problem turned = aligned.exchanged ? exchanged(problem) : problem;
+    c = choose_gram_of_any_strides(turned, type, machine);
+    c.exchanged = aligned.exchanged;
+  }
   c.vectors = false;
   c.prefetch = false;
   if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
     c.resident = 0;
     c.blocks *= 2;
   }
-  return c;
+  return limited(c, machine);
+}
+
+std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Machine& machine,
+                                        bool off, bool same) {
+  Candidates all(p, type, machine);
+  if (!is_served(p, machine)) return all.take();
+  all.add_of_any_strides();
+  if (off) return all.take();
+  if (p.a.col == 1 && p.b.row == 1) all.add_column_major();
+  if (p.a.row == 1) all.add_row_major();
+  if ((p.a.col == 1) != (p.b.row == 1)) all.add_mixed();
+  if (same) all.add_symmetric();
+  return all.take();
+}
+
+std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
+                             std::int64_t sum_bytes) noexcept {
+  return std::max(launch.blocks, launch.below_blocks) * problem.m * problem.n * sum_bytes;
 }
 
 bool vendor_beats_gram(const Problem& p, DType type, const Machine& machine) {
-  const GramConfiguration c = choose_gram(p, type, machine);
+  const GramLaunch c = choose_gram(p, type, machine);
   if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
   const bool a_by_columns = p.a.col == 1;
   const bool b_by_columns = p.b.row == 1;
@@ -559,22 +700,53 @@ bool vendor_beats_gram(const Problem& p, DType type, const Machine& machine) {
   return a_by_columns != b_by_columns && aligned && (p.m > 16 || long_k);
 }
 
-std::string describe(const GramConfiguration& c) {
-  return concat(name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
+std::string kernel_name(GramKernel kernel) {
+  switch (kernel) {
+    case GramKernel::none:
+      return "none";
+    case GramKernel::vector:
+      return "gram_vector_kernel";
+    case GramKernel::direct:
+      return "gram_direct_kernel";
+    case GramKernel::staged:
+      return "gram_staged_kernel";
+    case GramKernel::fma:
+      return "gram_fma_kernel";
+    case GramKernel::rows:
+      return "gram_rows_kernel";
+    case GramKernel::row_vector:
+      return "gram_row_vector_kernel";
+    case GramKernel::row_strip:
+      return "gram_row_strip_kernel";
+    case GramKernel::wgmma:
+      return "gram_wgmma_kernel";
+    case GramKernel::triangle:
+      return "gram_triangle_kernel";
+    case GramKernel::words:
+      return "gram_words_kernel";
+  }
+  return "unknown";
+}
+
+std::string algorithm_name(const GramLaunch& c) {
+  return concat(kernel_name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
                 c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
-                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "", ", k in ",
-                c.blocks, " chunks of every ", c.blocks, "th step", c.strips > 1 ? ", " : "",
-                c.strips > 1
-                    ? concat(c.strips, c.kernel == GramKernel::fma ? " tiles of C" : " strips of m")
-                    : "",
-                c.below_blocks > 0 ? concat(", where A is B ", c.below_blocks, " below and ",
-                                            c.diagonal_blocks, " on the diagonal")
-                                   : "",
+                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "",
                 c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
                 c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
                 c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
-                c.stacked ? ", A and B as one" : "", c.spread ? ", loads spread" : "",
-                c.prefetch ? ", prefetched" : "",
+                c.stacked ? ", A and B as one" : "");
+}
+
+std::string describe(const GramLaunch& c) {
+  return concat(algorithm_name(c), ", k in ", c.blocks, " chunks of every ", c.blocks, "th step",
+                c.strips > 1 ? concat(", ", c.strips,
+                                      c.kernel == GramKernel::fma ? " tiles of C" : " strips of m")
+                             : "",
+                c.below_blocks > 0 ? concat(", where A is B ", c.below_blocks, " below and ",
+                                            c.diagonal_blocks, " on the diagonal")
+                                   : "",
+                c.spread ? ", loads spread" : "", c.prefetch ? ", prefetched" : "",
                 c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <string>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
@@ -26,7 +27,7 @@ enum class GramKernel : std::uint8_t {
   words
 };
 
-struct GramConfiguration {
+struct GramLaunch {
   GramKernel kernel = GramKernel::none;
   int tile = 0;            // index into the kernel's tiles; row_vector: m = n; wgmma: of 64 rows;
                            // triangle: of 8 rows
@@ -49,7 +50,11 @@ struct GramConfiguration {
   int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block;
                              // words: so many products deep is a warp's part of a slot
   int packed = 1;            // rows, wgmma: rows that make a wide row
+  bool exchanged = false;    // C^T = B^T A^T is computed: A and B change places
   int resident = 0;          // blocks of a multiprocessor at once; 0: as many as registers allow
+  std::int64_t shared_least = 0;  // bytes of a block, so that no more are resident
+
+  friend bool operator==(const GramLaunch&, const GramLaunch&) = default;
 };
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
@@ -62,18 +67,17 @@ constexpr int gram_row_vector_widest(DType type) noexcept {
 }
 
 /// Of a `problem` whose C has elements.
-GramConfiguration choose_gram(const Problem& problem, DType type, const Machine& machine);
+GramLaunch choose_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// Where A and B are the same memory (A^T = B), if it is another kernel than that of two operands.
-GramConfiguration choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine);
+GramLaunch choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// For strides and pointers of any alignment; not as fast.
-GramConfiguration choose_gram_of_any_strides(const Problem& problem, DType type,
-                                             const Machine& machine);
+GramLaunch choose_gram_of_any_strides(const Problem& problem, DType type, const Machine& machine);
 
 /// For pointers off 16 bytes, where `aligned` is for those on it; none where the tile kernel is.
-GramConfiguration unaligned_gram(const GramConfiguration& aligned, const Problem& problem,
-                                 DType type, const Machine& machine);
+GramLaunch unaligned_gram(const GramLaunch& aligned, const Problem& problem, DType type,
+                          const Machine& machine);
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
@@ -99,7 +103,18 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
 /// 16 columns 1.1 to 2.4).
 bool vendor_beats_gram(const Problem& problem, DType type, const Machine& machine);
 
-/// One line of explain().
-std::string describe(const GramConfiguration& configuration);
+/// Every kernel that serves a `problem` whose pointers may be off 16 bytes (`off`) or are not; with
+/// `same`, those for B = A too.
+std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, const Machine& machine,
+                                        bool off, bool same);
+
+/// Of the partial sums.
+std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
+                             std::int64_t sum_bytes) noexcept;
+
+std::string kernel_name(GramKernel kernel);
+/// What tells it from other candidates, whatever the extents.
+std::string algorithm_name(const GramLaunch& launch);
+std::string describe(const GramLaunch& launch);
 
 }  // namespace lanky::dense

@@ -1,4 +1,4 @@
-#include "dense/cuda/panel/executor.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -13,8 +13,7 @@ std::span<const PanelVariant<bfloat16>> panel_variants<bfloat16>() {
   return kVariants;
 }
 
-template bool panel_serves<bfloat16>(const Stream&, const Problem&);
-template class PanelExecutor<bfloat16, bfloat16>;
-template class PanelExecutor<bfloat16, float>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, bfloat16, bfloat16)
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, bfloat16, float)
 
 }  // namespace lanky::dense::cuda

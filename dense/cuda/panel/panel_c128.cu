@@ -1,7 +1,7 @@
 #include <complex>
 
-#include "dense/cuda/panel/executor.cuh"
 #include "dense/cuda/panel/fma.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -24,7 +24,6 @@ std::span<const PanelVariant<std::complex<double>>> panel_variants<std::complex<
   return kVariants;
 }
 
-template bool panel_serves<std::complex<double>>(const Stream&, const Problem&);
-template class PanelExecutor<std::complex<double>, std::complex<double>>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, std::complex<double>, std::complex<double>)
 
 }  // namespace lanky::dense::cuda

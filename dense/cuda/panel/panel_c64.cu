@@ -1,7 +1,7 @@
 #include <complex>
 
-#include "dense/cuda/panel/executor.cuh"
 #include "dense/cuda/panel/fma.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -29,7 +29,6 @@ std::span<const PanelVariant<std::complex<float>>> panel_variants<std::complex<f
   return kVariants;
 }
 
-template bool panel_serves<std::complex<float>>(const Stream&, const Problem&);
-template class PanelExecutor<std::complex<float>, std::complex<float>>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, std::complex<float>, std::complex<float>)
 
 }  // namespace lanky::dense::cuda

@@ -1,4 +1,4 @@
-#include "dense/cuda/panel/executor.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -13,8 +13,7 @@ std::span<const PanelVariant<half>> panel_variants<half>() {
   return kVariants;
 }
 
-template bool panel_serves<half>(const Stream&, const Problem&);
-template class PanelExecutor<half, half>;
-template class PanelExecutor<half, float>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, half, half)
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, half, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,5 +1,5 @@
-#include "dense/cuda/panel/executor.cuh"
 #include "dense/cuda/panel/fma.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -36,7 +36,6 @@ std::span<const PanelVariant<float>> panel_variants<float>() {
   return kVariants;
 }
 
-template bool panel_serves<float>(const Stream&, const Problem&);
-template class PanelExecutor<float, float>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, float, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,5 +1,5 @@
-#include "dense/cuda/panel/executor.cuh"
 #include "dense/cuda/panel/fma.cuh"
+#include "dense/cuda/panel/launch.cuh"
 #include "dense/cuda/panel/mma.cuh"
 
 namespace lanky::dense::cuda {
@@ -20,7 +20,6 @@ std::span<const PanelVariant<double>> panel_variants<double>() {
   return kVariants;
 }
 
-template bool panel_serves<double>(const Stream&, const Problem&);
-template class PanelExecutor<double, double>;
+LANKY_INSTANTIATE_LAUNCH(PanelLaunch, double, double)
 
 }  // namespace lanky::dense::cuda

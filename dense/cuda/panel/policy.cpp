@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/ceil_div.hpp"
+#include "core/text.hpp"
 
 namespace lanky::dense {
 
@@ -156,19 +157,28 @@ PanelClasses panel_classes(const Problem& problem, int bytes) noexcept {
   return classes;
 }
 
-PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
-                     PanelClasses classes) noexcept {
+std::vector<PanelPlan> panel_plans(const Problem& problem, const PanelChunk& chunk,
+                                   const Machine& machine, PanelClasses classes) {
   constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;  // tensor maps count in 32 bits
+  std::vector<PanelPlan> plans;
   const int groups = panel_column_groups(problem.n, chunk);
-  if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return {};
+  if (groups == 0 || problem.m > kMostExtent || problem.k > kMostExtent) return plans;
   // Each class has a B of its own, where it does not have a part of it.
-  if (classes.log2 > 0 && !classes.of_k && problem.n << classes.log2 > problem.m) return {};
+  if (classes.log2 > 0 && !classes.of_k && problem.n << classes.log2 > problem.m) return plans;
+  const Problem one = of_class(problem, classes);
+  for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
+    const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, machine);
+    if (plan.blocks > 0) plans.push_back(plan);
+  }
+  return plans;
+}
+
+PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
+                     PanelClasses classes) {
   const Problem one = of_class(problem, classes);
   PanelPlan best;
   double best_bytes = std::numeric_limits<double>::infinity();
-  for (int warps_m = kPanelConsumerWarps / groups; warps_m >= chunk.together; warps_m /= 2) {
-    const PanelPlan plan = plan_with(one, chunk, warps_m, groups, classes, machine);
-    if (plan.blocks == 0) continue;
+  for (const PanelPlan& plan : panel_plans(problem, chunk, machine, classes)) {
     if (classes.room == 0 && suits_halves(problem, chunk, plan)) return plan;
     const double bytes = extra_bytes(one, chunk, plan);
     if (bytes < best_bytes) {
@@ -177,6 +187,131 @@ PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Mach
     }
   }
   return best;
+}
+
+namespace {
+
+/// The classes of A's lines for an A at a multiple of 16 bytes or elsewhere. Nothing where lines
+/// are off wherever A begins, and A is asked to begin at a multiple.
+PanelClasses classes_of(const Problem& problem, int bytes, bool a_off) {
+  const PanelClasses classes = panel_classes(problem, bytes);
+  return classes.log2 == 0 && !a_off ? PanelClasses() : classes;
+}
+
+/// The producers copy few columns of B themselves, which saves a launch: for 8 columns of a large A
+/// that is level, for 16 row-major ones .74 of the floor against .85 (H200, float, 20480 squared).
+/// B of 16-bit elements comes by boxes where its strides and its pointer allow a tensor map: f16,
+/// n = 32 of 4096 and 10240 columns 24.4 to 20.0 and 78.9 to 70.2 us.
+bool must_pack(const Problem& problem, const PanelKernel& kernel, const PanelPlan& plan, int bytes,
+               bool b_off) {
+  constexpr std::int64_t kFewColumns = 8;
+  if (plan.classes.room > 0) return true;
+  if (!kernel.maps_b) return kernel.always_packed || problem.n > kFewColumns;
+  const bool one_line = problem.n == 1 && problem.b.row == 1;
+  return b_off || (!one_line && !has_aligned_lines(problem.b, static_cast<std::size_t>(bytes)));
+}
+
+/// A kernel with a plan for its chunks.
+PanelLaunch launch_of(const Problem& problem, const PanelKernel& kernel, int variant,
+                      const PanelPlan& plan, int bytes, bool b_off) {
+  const bool packs = must_pack(problem, kernel, plan, bytes, b_off);
+  return {.name = kernel.name,
+          .variant = variant,
+          .plan = plan,
+          .packs = packs,
+          .maps_b = kernel.maps_b && !packs && problem.k > 0};
+}
+
+/// Calls f(kernel, variant) for the kernels of A's layout and of the arithmetic that cover n.
+template <class F>
+void for_each_kernel(const Problem& problem, DType in, F&& f) {
+  const bool along_k = problem.a.col == 1 && problem.a.row != 1;
+  if (!along_k && problem.a.row != 1) return;
+  const std::vector<PanelKernel> kernels = panel_kernels(in);
+  for (std::size_t variant = 0; variant < kernels.size(); ++variant) {
+    const PanelKernel& kernel = kernels[variant];
+    if (kernel.along_k != along_k || kernel.math != problem.math) continue;
+    if (panel_column_groups(problem.n, kernel.chunk) > 0) f(kernel, static_cast<int>(variant));
+  }
+}
+
+}  // namespace
+
+std::optional<PanelLaunch> choose_panel(const Problem& problem, DType in, const Machine& machine,
+                                        bool a_off, bool b_off) {
+  if (!machine.has_warp_groups()) return std::nullopt;
+  const auto bytes = static_cast<int>(size_of(in));
+  std::optional<PanelKernel> chosen;
+  int variant = 0;
+  int fewest = std::numeric_limits<int>::max();  // groups
+  for_each_kernel(problem, in, [&](const PanelKernel& kernel, int index) {
+    const int groups = panel_column_groups(problem.n, kernel.chunk);
+    if (groups >= fewest) return;
+    chosen = kernel;
+    variant = index;
+    fewest = groups;
+  });
+  if (!chosen) return std::nullopt;
+  // An A off 16 bytes must be served too: a plan has both ways, or none.
+  const bool always_off = bytes < 16;
+  const PanelPlan off = plan_panel(problem, chosen->chunk, machine,
+                                   always_off ? panel_classes(problem, bytes) : PanelClasses());
+  if (off.blocks == 0) return std::nullopt;
+  const PanelClasses classes = classes_of(problem, bytes, a_off);
+  const PanelPlan plan = plan_panel(problem, chosen->chunk, machine, classes);
+  return launch_of(problem, *chosen, variant, plan.blocks > 0 ? plan : off, bytes, b_off);
+}
+
+std::vector<PanelLaunch> panel_candidates(const Problem& problem, DType in, const Machine& machine,
+                                          bool a_off, bool b_off) {
+  std::vector<PanelLaunch> all;
+  if (!machine.has_warp_groups()) return all;
+  const auto bytes = static_cast<int>(size_of(in));
+  const PanelClasses classes = classes_of(problem, bytes, a_off);
+  for_each_kernel(problem, in, [&](const PanelKernel& kernel, int variant) {
+    for (const PanelPlan& plan : panel_plans(problem, kernel.chunk, machine, classes))
+      all.push_back(launch_of(problem, kernel, variant, plan, bytes, b_off));
+  });
+  return all;
+}
+
+std::int64_t packed_at(const PanelLaunch& launch, const Problem& problem,
+                       std::int64_t sum_bytes) noexcept {
+  constexpr std::int64_t kPackedAlignment = 256;
+  const PanelPlan& plan = launch.plan;
+  if (!plan.shared_tiles() && plan.classes.room == 0) return 0;
+  const std::int64_t sums = std::int64_t{plan.kept} * plan.blocks * problem.n * plan.tile_rows;
+  return ceil_div(sums * sum_bytes, kPackedAlignment) * kPackedAlignment;
+}
+
+std::int64_t workspace_bytes(const PanelLaunch& launch, const Problem& problem,
+                             std::int64_t sum_bytes) noexcept {
+  const std::int64_t steps = std::int64_t{launch.plan.steps} << launch.plan.classes.log2;
+  return packed_at(launch, problem, sum_bytes) +
+         (launch.packs ? steps * launch.plan.small_bytes : 0);
+}
+
+std::string kernel_name(const PanelLaunch& launch) {
+  return concat("panel_ring_kernel<", launch.name.substr(0, launch.name.find(',')));
+}
+
+std::string algorithm_name(const PanelLaunch& launch) {
+  const PanelPlan& plan = launch.plan;
+  return concat("panel_ring_kernel<", launch.name, ">, warps ", plan.warps_m, " x ", plan.warps_k,
+                " x ", plan.warps_n);
+}
+
+std::string describe(const PanelLaunch& launch) {
+  const PanelPlan& plan = launch.plan;
+  return concat(algorithm_name(launch), ", ", plan.blocks, " blocks, tiles of ", plan.tile_rows,
+                " rows, slots of ", plan.step, " k, ", plan.stages, " stages",
+                plan.classes.log2 > 0 ? concat(", ", 1 << plan.classes.log2,
+                                               plan.classes.of_k ? " classes of k" : " of rows")
+                                      : "",
+                launch.packs ? "; panel_pack_kernel" : "",
+                plan.classes.room > 0 ? "; panel_class_sum_kernel"
+                : plan.shared_tiles() ? "; panel_sum_kernel"
+                                      : "");
 }
 
 bool vendor_beats_panel(const Problem& problem, DType in) noexcept {

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
@@ -48,7 +52,26 @@ struct PanelClasses {
   int log2 = 0;       // of count, a power of two
   bool of_k = false;  // of columns: the products of all classes are added up
   int room = 0;       // 0: all lines begin at multiples of 16 bytes
+
+  friend bool operator==(const PanelClasses&, const PanelClasses&) = default;
 };
+
+/// What the host must know of a kernel.
+struct PanelKernel {
+  std::string_view name;
+  Math math;
+  bool along_k;  // A has adjacent k, else adjacent rows
+  PanelChunk chunk;
+  int line_bytes;
+  int boxes;  // of a chunk
+  bool swizzled;
+  bool always_packed;
+  bool maps_b;
+};
+
+/// All kernels for elements of a type, narrow groups of columns before wide ones. None in a build
+/// without CUDA.
+std::vector<PanelKernel> panel_kernels(DType in);
 
 struct PanelPlan {
   int warps_m = 0;        // chunks of a slot along the rows
@@ -89,7 +112,40 @@ struct PanelPlan {
   LANKY_PANEL_CALL constexpr int block_of(std::int64_t unit) const noexcept {
     return static_cast<int>(((unit + 1) * blocks - 1) / (tiles * steps));
   }
+
+  friend bool operator==(const PanelPlan&, const PanelPlan&) = default;
 };
+
+struct PanelLaunch {
+  std::string_view name{};  // of the kernel
+  int variant = 0;          // its index in panel_kernels()
+  PanelPlan plan{};
+  bool packs = false;   // panel_pack_kernel puts B in order, ahead of the kernel
+  bool maps_b = false;  // B comes by boxes of a tensor map
+
+  friend bool operator==(const PanelLaunch&, const PanelLaunch&) = default;
+};
+
+/// The kernel for the layout of A and the arithmetic: the narrowest whose columns cover n, or else
+/// the narrowest of which two groups do, cut as plan_panel() tells. Nothing where there is none.
+/// `a_off`, `b_off`: A or B does not begin at a multiple of 16 bytes.
+std::optional<PanelLaunch> choose_panel(const Problem& problem, DType in, const Machine& machine,
+                                        bool a_off, bool b_off);
+
+/// Every kernel that covers n, in every cut.
+std::vector<PanelLaunch> panel_candidates(const Problem& problem, DType in, const Machine& machine,
+                                          bool a_off, bool b_off);
+
+/// Where in the workspace B lies as slots take it, behind the partial sums.
+std::int64_t packed_at(const PanelLaunch& launch, const Problem& problem,
+                       std::int64_t sum_bytes) noexcept;
+std::int64_t workspace_bytes(const PanelLaunch& launch, const Problem& problem,
+                             std::int64_t sum_bytes) noexcept;
+
+std::string kernel_name(const PanelLaunch& launch);
+/// What tells it from other candidates, whatever the extents.
+std::string algorithm_name(const PanelLaunch& launch);
+std::string describe(const PanelLaunch& launch);
 
 /// Groups of columns that cover n, each a warp's; 0 where there are not warps enough.
 int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
@@ -97,9 +153,13 @@ int panel_column_groups(std::int64_t n, const PanelChunk& chunk) noexcept;
 /// The classes of A's lines where its address is any multiple of an element's `bytes`.
 PanelClasses panel_classes(const Problem& problem, int bytes) noexcept;
 
-/// The plan for chunks of one kind; none (0 blocks) where the problem is beyond the kernel.
+/// Every plan for chunks of one kind; none where the problem is beyond the kernel.
+std::vector<PanelPlan> panel_plans(const Problem& problem, const PanelChunk& chunk,
+                                   const Machine& machine, PanelClasses classes = {});
+
+/// Of these, the one that moves the fewest bytes beside A; none (0 blocks) where there are none.
 PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
-                     PanelClasses classes = {}) noexcept;
+                     PanelClasses classes = {});
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
 /// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05

@@ -7,7 +7,7 @@
 
 #include <lanky/dtype.hpp>
 
-#include "dense/policy.hpp"
+#include "dense/cuda/tiled/policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
 

@@ -1,14 +1,14 @@
-#include "dense/cuda/tiled/executor.cuh"
+#include "dense/cuda/tiled/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class TiledExecutor<double, double>;
-template class TiledExecutor<float, float>;
-template class TiledExecutor<half, half>;
-template class TiledExecutor<half, float>;
-template class TiledExecutor<bfloat16, bfloat16>;
-template class TiledExecutor<bfloat16, float>;
-template class TiledExecutor<std::complex<float>, std::complex<float>>;
-template class TiledExecutor<std::complex<double>, std::complex<double>>;
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, double, double)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, float, float)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, half, half)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, half, float)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, bfloat16, bfloat16)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, bfloat16, float)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, std::complex<float>, std::complex<float>)
+LANKY_INSTANTIATE_LAUNCH(TiledLaunch, std::complex<double>, std::complex<double>)
 
 }  // namespace lanky::dense::cuda

@@ -12,6 +12,13 @@ namespace lanky::dense {
 
 namespace {
 
+using Launches = std::vector<UpdateLaunch>;
+
+/// The first that serves: tables go from the smallest variant to the largest.
+std::optional<UpdateLaunch> first(const Launches& launches) {
+  return launches.empty() ? std::nullopt : std::optional(launches.front());
+}
+
 /// A problem in the terms of the conditions below.
 class Chooser {
  public:
@@ -24,32 +31,32 @@ class Chooser {
         machine_(machine),
         shared_(static_cast<int>(machine.shared_bytes_per_block)) {}
 
-  std::optional<UpdateConfig> choose() const {
+  std::optional<UpdateLaunch> choose() const {
     if (prefers_ring_mma()) {
       if (const auto config = ring_mma()) return config;
     }
     if (p_.n <= 32) {
-      if (const auto config = mma_mixed()) return config;
+      if (const auto config = first(mma_mixed())) return config;
     }
     const bool by_words = !(maps_a() && writes_wide()) && prefers_words();
     if (prefers_ring() && !by_words) {
       if (const auto config = ring(true)) return config;
     }
     if (columns_are_wide()) {
-      if (p_.n <= 8 && type_ == DType::f32) return direct();
-      if (p_.n <= 8 && kComplexes.has(type_)) return direct();
-      if (p_.n <= 32 && type_ == DType::f32) return tile(true);
+      if (p_.n <= 8 && type_ == DType::f32) return first(direct());
+      if (p_.n <= 8 && kComplexes.has(type_)) return first(direct());
+      if (p_.n <= 32 && type_ == DType::f32) return first(tile(true));
       // A long reduction pays for padding n to 8; four columns of floats of half types want their
       // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
       const bool few = p_.k <= 8 && p_.n <= (out_ > in_ ? 3 : 6);
-      const auto fragments = few ? std::nullopt : mma_columns();
-      if (fragments || few || p_.n <= 4) return fragments ? fragments : direct();
+      const auto fragments = few ? std::nullopt : first(mma_columns());
+      if (fragments || few || p_.n <= 4) return fragments ? fragments : first(direct());
     } else if (p_.a.col == 1 && p_.c.col == 1) {
       if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
-        if (const auto config = mma_rows()) return config;
+        if (const auto config = first(mma_rows())) return config;
       }
-      for (const auto& choice : {packed(), lanes(), tile(false), mma_rows()})
-        if (choice) return choice;
+      for (const auto& choices : {packed(), lanes(), tile(false), mma_rows()})
+        if (!choices.empty()) return choices.front();
     }
     if (by_words) return words();
     return prefers_staged() ? std::nullopt : ring(true);
@@ -135,49 +142,51 @@ class Chooser {
         blocks / (kBlocksPerMultiprocessor * machine_.multiprocessors), 1, most));
   }
 
-  std::optional<UpdateConfig> direct() const {
+  Launches direct() const {
+    Launches all;
     for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
       const UpdateDirect& shape = kUpdateDirect[v];
       if (!shape.types.has(type_) || p_.n > shape.columns) continue;
       constexpr int kThreads = 128;
       // nvcc merges the loads of rows of B that may or may not be needed into one.
       const int rows_of_b = static_cast<int>(ceil_div(p_.k, shape.depth)) * shape.depth;
-      return UpdateConfig{.kernel = UpdateKernel::direct,
-                          .variant = v,
-                          .threads = kThreads,
-                          .rows = kThreads * (16 / in_),
-                          .shared_bytes = rows_of_b * shape.pitch() * sum_};
+      all.push_back({.kernel = UpdateKernel::direct,
+                     .variant = v,
+                     .threads = kThreads,
+                     .rows = kThreads * (16 / in_),
+                     .shared_bytes = rows_of_b * shape.pitch() * sum_});
     }
-    return std::nullopt;
+    return all;
   }
 
-  std::optional<UpdateConfig> packed() const {
+  Launches packed() const {
     const int rows = 16 / in_;
     if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return {};
     for (int v = 0; v < std::ssize(kUpdatePacked); ++v) {
       if (!kUpdatePacked[v].types.has(type_) || p_.k != kUpdatePacked[v].side) continue;
-      return UpdateConfig{
-          .kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows};
+      return {{.kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows}};
     }
-    return std::nullopt;
+    return {};
   }
 
-  std::optional<UpdateConfig> lanes() const {
+  Launches lanes() const {
+    Launches all;
     for (int v = 0; v < std::ssize(kUpdateLanes); ++v) {
       const UpdateLanes& shape = kUpdateLanes[v];
       if (!shape.types.has(type_) || p_.k > shape.lanes * shape.span ||
           p_.n > shape.lanes * shape.columns || !rows_divide(shape.span, shape.columns)) {
         continue;
       }
-      return UpdateConfig{.kernel = UpdateKernel::lanes,
-                          .variant = v,
-                          .threads = 128,
-                          .rows = 128 / shape.lanes * shape.unroll};
+      all.push_back({.kernel = UpdateKernel::lanes,
+                     .variant = v,
+                     .threads = 128,
+                     .rows = 128 / shape.lanes * shape.unroll});
     }
-    return std::nullopt;
+    return all;
   }
 
-  std::optional<UpdateConfig> tile(bool by_columns) const {
+  Launches tile(bool by_columns) const {
+    Launches all;
     for (int v = 0; v < std::ssize(kUpdateTile); ++v) {
       const UpdateTile& shape = kUpdateTile[v];
       const int word = 16 / in_;
@@ -189,19 +198,18 @@ class Chooser {
       constexpr int kThreads = 128;
       const int deep = word * shape.words;  // k of a tile
       const int tile_words = by_columns ? 8 * deep : 32 * (shape.words | 1);
-      return UpdateConfig{
-          .kernel = UpdateKernel::tile,
-          .variant = v,
-          .threads = kThreads,
-          .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
-          .rows = kThreads,
-          .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
-                          kThreads / 32 * tile_words * 16};
+      all.push_back({.kernel = UpdateKernel::tile,
+                     .variant = v,
+                     .threads = kThreads,
+                     .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
+                     .rows = kThreads,
+                     .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
+                                     kThreads / 32 * tile_words * 16});
     }
-    return std::nullopt;
+    return all;
   }
 
-  UpdateConfig mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
+  UpdateLaunch mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
     const int rows = shape.warps * group * shape.groups;
     const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
     // A fragment of B takes 4 * span elements of each lane's 8 columns.
@@ -214,34 +222,37 @@ class Chooser {
             .shared_bytes = tiles * shape.steps * 32 * fragment};
   }
 
-  std::optional<UpdateConfig> mma_columns() const {
+  Launches mma_columns() const {
+    Launches all;
     for (int v = 0; v < std::ssize(kUpdateMmaColumns); ++v) {
       const UpdateMma& shape = kUpdateMmaColumns[v];
       if (shape.types.has(type_) && p_.k <= shape.depth())
-        return mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_));
+        all.push_back(mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_)));
     }
-    return std::nullopt;
+    return all;
   }
 
-  std::optional<UpdateConfig> mma_rows() const {
+  Launches mma_rows() const {
+    Launches all;
     for (int v = 0; v < std::ssize(kUpdateMmaRows); ++v) {
       const UpdateMma& shape = kUpdateMmaRows[v];
       const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
       if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
-        return mma(UpdateKernel::mma_rows, v, shape, 16);
+        all.push_back(mma(UpdateKernel::mma_rows, v, shape, 16));
     }
-    return std::nullopt;
+    return all;
   }
 
   /// A by rows and C by columns, or the other way round.
-  std::optional<UpdateConfig> mma_mixed() const {
+  Launches mma_mixed() const {
+    Launches all;
     const int rows = 16 / in_;
-    if (p_.m % rows != 0 || (type_ == DType::f64 && p_.k <= 2)) return std::nullopt;
+    if (p_.m % rows != 0 || (type_ == DType::f64 && p_.k <= 2)) return all;
     if (p_.a.col == 1 && p_.c.row == 1 && p_.a.row != 1 && p_.c.col * out_ % 16 == 0) {
       for (int v = 0; v < std::ssize(kUpdateMmaToColumns); ++v) {
         const UpdateMma& shape = kUpdateMmaToColumns[v];
         if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, 1))
-          return mma(UpdateKernel::mma_to_columns, v, shape, 8 * rows);
+          all.push_back(mma(UpdateKernel::mma_to_columns, v, shape, 8 * rows));
       }
     }
     if (p_.a.row == 1 && p_.c.col == 1 && p_.c.row != 1 && p_.a.col % rows == 0) {
@@ -250,10 +261,10 @@ class Chooser {
         const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
         if (shape.tiles > 2 && p_.n <= 16) continue;              // products of nothing
         if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(1, columns))
-          return mma(UpdateKernel::mma_to_rows, v, shape, 8 * rows);
+          all.push_back(mma(UpdateKernel::mma_to_rows, v, shape, 8 * rows));
       }
     }
-    return std::nullopt;
+    return all;
   }
 
   /// Whether a tensor map can describe A.
@@ -279,7 +290,7 @@ class Chooser {
     return type_ == DType::f64 && !by_columns && p_.n > 4 && p_.n <= 24;
   }
   /// Not for complex elements; none where A's, B's and C's parts are too large.
-  std::optional<UpdateConfig> words() const {
+  std::optional<UpdateLaunch> words() const {
     const int step = in_ == 2 ? 16 : 8;
     const auto b_bytes =
         static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
@@ -301,45 +312,93 @@ class Chooser {
            (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
       passes /= 2;
     if (bytes(passes) > shared_) return std::nullopt;
-    return UpdateConfig{.kernel = UpdateKernel::words,
+    return UpdateLaunch{.kernel = UpdateKernel::words,
                         .threads = kUpdateWordsThreads,
                         .passes = passes,
                         .rows = kUpdateWordsThreads,
                         .shared_bytes = bytes(passes)};
   }
 
-  /// `aligned`: the pointers to A and C are multiples of 16 bytes.
-  std::optional<UpdateConfig> ring(bool aligned) const {
-    const bool by_columns = p_.a.row == 1;
-    if (!machine_.has_bulk_copies() || (!by_columns && p_.a.col != 1)) return std::nullopt;
-    const bool wide = aligned && maps_a() && writes_wide();
-    if (kHalves.has(type_) && !wide) return std::nullopt;
-    constexpr int kColumnsOfBlock = 64;
-    const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
-    const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
-    int best = -1;
-    double best_cost = 0;
-    for (int v = 0; v < std::ssize(kUpdateRing); ++v) {
-      const UpdateRing& shape = kUpdateRing[v];
-      const auto warps = static_cast<int>(ceil_div(columns, 4 * shape.columns));
-      if (!shape.types.has(type_) || shape.by_columns != by_columns || warps > kUpdateRingWarps)
-        continue;
-      // Small squares read more of shared memory for a product, large ones take longer over it.
-      const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * machine_.multiprocessors;
-      const double cost =
-          warps * shape.columns *
-          (few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_));
-      if (best >= 0 && cost >= best_cost) continue;
-      best = v;
-      best_cost = cost;
+  /// The ring whose squares suit the shape best. `aligned`: the pointers to A and C are multiples
+  /// of 16 bytes.
+  std::optional<UpdateLaunch> ring(bool aligned) const {
+    const Launches all = rings(aligned);
+    const auto best = std::min_element(
+        all.begin(), all.end(),
+        [this](const auto& a, const auto& b) { return ring_cost(a) < ring_cost(b); });
+    return best == all.end() ? std::nullopt : std::optional(*best);
+  }
+
+  /// Every launch that can compute the product; `off` as update_candidates() has it.
+  Launches all(bool off) const {
+    Launches all;
+    const auto add = [&all](const Launches& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    if (!off) {
+      if (columns_are_wide()) {
+        for (const auto& launches : {direct(), tile(true), mma_columns()})
+          add(launches);
+      } else if (p_.a.col == 1 && p_.c.col == 1) {
+        for (const auto& launches : {packed(), lanes(), tile(false), mma_rows()})
+          add(launches);
+      }
+      add(mma_mixed());
+      for (UpdateLaunch& launch : all)
+        launch.alignment = 16;
+      add(rings(true));
+      if (const auto launch = ring_mma()) all.push_back(*launch);
     }
-    if (best < 0) return std::nullopt;
-    return ring_of(best, aligned, column_blocks, columns);
+    add(rings(false));
+    if (!kComplexes.has(type_)) {
+      if (const auto launch = words()) all.push_back(*launch);
+    }
+    all.push_back(staged());
+    const auto too_large = [this](const UpdateLaunch& launch) {
+      return launch.shared_bytes > shared_ || launch.ring.stages < 0;
+    };
+    std::erase_if(all, too_large);
+    return all;
+  }
+
+  UpdateLaunch staged() const {
+    return {.kernel = UpdateKernel::staged,
+            .rows = kStagedBlockRows,
+            .column_blocks = static_cast<int>(ceil_div(p_.n, kStagedColumns)),
+            .shared_bytes = static_cast<int>(p_.k) * kStagedColumns * sum_};
   }
 
  private:
+  /// Every ring of the table for the layout; of halves none without wide accesses.
+  Launches rings(bool aligned) const {
+    const bool by_columns = p_.a.row == 1;
+    const bool lines = by_columns || p_.a.col == 1;
+    const bool wide = aligned && maps_a() && writes_wide();
+    if (!machine_.has_bulk_copies() || !lines || (kHalves.has(type_) && !wide)) return {};
+    constexpr int kColumnsOfBlock = 64;
+    const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
+    const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
+    Launches all;
+    for (int v = 0; v < std::ssize(kUpdateRing); ++v) {
+      const UpdateRing& shape = kUpdateRing[v];
+      const auto warps = static_cast<int>(ceil_div(columns, 4 * shape.columns));
+      if (shape.types.has(type_) && shape.by_columns == by_columns && warps <= kUpdateRingWarps)
+        all.push_back(ring_of(v, aligned, column_blocks, columns));
+    }
+    return all;
+  }
+
+  /// Small squares read more of shared memory for a product, large ones take longer over it.
+  double ring_cost(const UpdateLaunch& launch) const {
+    const UpdateRing& shape = kUpdateRing[launch.variant];
+    const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * machine_.multiprocessors;
+    const double a_product =
+        few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_);
+    return launch.ring.warps_n * shape.columns * a_product;
+  }
+
   /// RingChunk; floats where A and C are of one layout, both wide.
-  std::optional<UpdateConfig> ring_mma() const {
+  std::optional<UpdateLaunch> ring_mma() const {
     const bool by_columns = p_.a.row == 1;
     const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
     if ((!by_columns && p_.a.col != 1) || !machine_.has_bulk_copies() || kHalves.has(type_) ||
@@ -385,7 +444,7 @@ class Chooser {
         plan.warps_n * b_bytes <= most_b)
       blocks *= kWaves;
     plan.row_tiles = static_cast<int>(std::min(tiles, blocks));
-    return UpdateConfig{
+    return UpdateLaunch{
         .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
         .threads = 32 * (plan.warps_m * plan.warps_n + 1),
         .rows = rows,
@@ -395,7 +454,7 @@ class Chooser {
         .ring = plan};
   }
 
-  UpdateConfig ring_of(int variant, bool aligned, int column_blocks, int columns) const {
+  UpdateLaunch ring_of(int variant, bool aligned, int column_blocks, int columns) const {
     constexpr int kSlotBytes = 16 << 10;
     constexpr int kSlack = 2 << 10;  // of a block: that KiB, alignment and barriers
     const UpdateRing& shape = kUpdateRing[variant];
@@ -460,7 +519,9 @@ class Chooser {
   int shared_;  // bytes that the blocks of a multiprocessor have, but for the system's
 };
 
-const char* name(UpdateKernel kernel) {
+}  // namespace
+
+std::string kernel_name(UpdateKernel kernel) {
   switch (kernel) {
     case UpdateKernel::direct:
       return "update_direct_kernel";
@@ -494,10 +555,8 @@ const char* name(UpdateKernel kernel) {
   return "unknown";
 }
 
-}  // namespace
-
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Machine& machine) {
-  std::optional<UpdateConfig> config = Chooser(problem, in, out, machine).choose();
+UpdateLaunch choose_update(const Problem& problem, DType in, DType out, const Machine& machine) {
+  std::optional<UpdateLaunch> config = Chooser(problem, in, out, machine).choose();
   if (!config) return unaligned_update(problem, in, out, machine);
   if (config->ring.stages > 0 || config->kernel == UpdateKernel::words) return *config;
   if (config->shared_bytes > machine.shared_bytes_per_block)
@@ -506,18 +565,18 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Ma
   return *config;
 }
 
-UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine) {
+UpdateLaunch unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine) {
   const Chooser chooser(problem, in, out, machine);
   if (chooser.prefers_words()) {
     if (const auto words = chooser.words()) return *words;
   }
   auto ring = chooser.prefers_staged() ? std::nullopt : chooser.ring(false);
-  if (ring) return *ring;
-  const int sum = std::max(4, static_cast<int>(size_of(in)));  // bytes
-  return {.kernel = UpdateKernel::staged,
-          .rows = kStagedBlockRows,
-          .column_blocks = static_cast<int>(ceil_div(problem.n, kStagedColumns)),
-          .shared_bytes = static_cast<int>(problem.k) * kStagedColumns * sum};
+  return ring ? *ring : chooser.staged();
+}
+
+std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
+                                            const Machine& machine, bool off) {
+  return Chooser(problem, in, out, machine).all(off);
 }
 
 bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine) {
@@ -530,7 +589,7 @@ bool vendor_beats_update(const Problem& problem, DType in, const Machine& machin
   const bool half = kHalves.has(in);
   const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
   // The type of C does not decide about wide accesses to A.
-  const UpdateConfig config = choose_update(problem, in, in, machine);
+  const UpdateLaunch config = choose_update(problem, in, in, machine);
   const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
   const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
   const bool ring_mma = config.kernel == UpdateKernel::ring_mma_columns ||
@@ -566,17 +625,22 @@ bool vendor_beats_update(const Problem& problem, DType in, const Machine& machin
   }
 }
 
-std::string describe(const UpdateConfig& config) {
-  if (const UpdateRingPlan& ring = config.ring; ring.stages > 0) {
-    return concat(name(config.kernel), ", variant ", config.variant, ", ",
-                  ring.row_tiles * config.column_blocks, " blocks of ", ring.warps_m, " x ",
-                  ring.warps_n, " x ", ring.warps_k, " warps, tiles of ", config.rows, " rows, ",
-                  ring.stages, " slots of ", ring.depth, " k", ring.mapped ? "" : ", A by elements",
-                  ring.wide_c ? "" : ", C by elements");
+std::string algorithm_name(const UpdateLaunch& launch) {
+  const bool ring = launch.ring.stages > 0;
+  return concat(kernel_name(launch.kernel), ", variant ", launch.variant,
+                ring && !launch.ring.mapped ? ", A by elements" : "",
+                ring && !launch.ring.wide_c ? ", C by elements" : "");
+}
+
+std::string describe(const UpdateLaunch& launch) {
+  if (const UpdateRingPlan& ring = launch.ring; ring.stages > 0) {
+    return concat(algorithm_name(launch), ", ", ring.row_tiles * launch.column_blocks,
+                  " blocks of ", ring.warps_m, " x ", ring.warps_n, " x ", ring.warps_k,
+                  " warps, tiles of ", launch.rows, " rows, ", ring.stages, " slots of ",
+                  ring.depth, " k");
   }
-  return concat(name(config.kernel), ", variant ", config.variant, ", ", config.threads,
-                " threads for ", config.rows, " rows, ", config.passes,
-                config.passes == 1 ? " pass" : " passes");
+  return concat(algorithm_name(launch), ", ", launch.threads, " threads for ", launch.rows,
+                " rows, ", launch.passes, launch.passes == 1 ? " pass" : " passes");
 }
 
 }  // namespace lanky::dense

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <string>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
@@ -227,7 +228,7 @@ inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
 
 /// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads.
-struct UpdateConfig {
+struct UpdateLaunch {
   UpdateKernel kernel = UpdateKernel::staged;
   int variant = 0;  // index into the kernel's table
   int threads = 128;
@@ -238,11 +239,11 @@ struct UpdateConfig {
   int alignment = 1;  // bytes, of the pointers to A and C
   UpdateRingPlan ring{};
 
-  friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
+  friend bool operator==(const UpdateLaunch&, const UpdateLaunch&) = default;
 };
 
-/// The fastest kernel that serves `problem` with pointers aligned as UpdateConfig says.
-UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Machine& machine);
+/// The fastest kernel that serves `problem` with pointers aligned as UpdateLaunch says.
+UpdateLaunch choose_update(const Problem& problem, DType in, DType out, const Machine& machine);
 
 /// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-21; lanky's
 /// speed as a multiple): f64 n = 128 .96, by rows n = 32 .96, n = 64 .97; f16 n = 64 .92, k = 128
@@ -254,8 +255,16 @@ UpdateConfig choose_update(const Problem& problem, DType in, DType out, const Ma
 bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine);
 
 /// The kernel for operands that allow no wide accesses.
-UpdateConfig unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine);
+UpdateLaunch unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine);
 
-std::string describe(const UpdateConfig& config);
+/// Every kernel that serves `problem`, in every variant: with pointers to A and C that may be off
+/// 16 bytes (`off`), or that are not.
+std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
+                                            const Machine& machine, bool off);
+
+std::string kernel_name(UpdateKernel kernel);
+/// What tells it from other candidates, whatever the extents.
+std::string algorithm_name(const UpdateLaunch& launch);
+std::string describe(const UpdateLaunch& launch);
 
 }  // namespace lanky::dense

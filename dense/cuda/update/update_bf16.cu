@@ -1,8 +1,8 @@
-#include "dense/cuda/update/executor.cuh"
+#include "dense/cuda/update/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class UpdateExecutor<bfloat16, bfloat16>;
-template class UpdateExecutor<bfloat16, float>;
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, bfloat16, bfloat16)
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, bfloat16, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,7 +1,7 @@
-#include "dense/cuda/update/executor.cuh"
+#include "dense/cuda/update/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class UpdateExecutor<std::complex<float>, std::complex<float>>;
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, std::complex<float>, std::complex<float>)
 
 }  // namespace lanky::dense::cuda

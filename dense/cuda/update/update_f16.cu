@@ -1,8 +1,8 @@
-#include "dense/cuda/update/executor.cuh"
+#include "dense/cuda/update/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class UpdateExecutor<half, half>;
-template class UpdateExecutor<half, float>;
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, half, half)
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, half, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,7 +1,7 @@
-#include "dense/cuda/update/executor.cuh"
+#include "dense/cuda/update/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class UpdateExecutor<float, float>;
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, float, float)
 
 }  // namespace lanky::dense::cuda

@@ -1,7 +1,7 @@
-#include "dense/cuda/update/executor.cuh"
+#include "dense/cuda/update/launch.cuh"
 
 namespace lanky::dense::cuda {
 
-template class UpdateExecutor<double, double>;
+LANKY_INSTANTIATE_LAUNCH(UpdateLaunch, double, double)
 
 }  // namespace lanky::dense::cuda

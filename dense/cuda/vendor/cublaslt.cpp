@@ -10,7 +10,6 @@
 
 #include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
-#include "core/plan_types.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 
@@ -213,14 +212,14 @@ struct Algorithm {
   std::int64_t workspace_bytes;
 };
 
-std::string describe(const Algorithm& algorithm) {
-  return algorithm_name(algorithm.code, api().cublasLtMatmulAlgoConfigGetAttribute);
+std::string name_of(const Algorithm& algorithm) {
+  return lanky::algorithm_name(algorithm.code, api().cublasLtMatmulAlgoConfigGetAttribute);
 }
 
 using Choice = std::optional<Algorithm>;
 
-std::string describe(const Choice& choice) {
-  return choice ? describe(*choice) : "none";
+std::string name_of(const Choice& choice) {
+  return choice ? name_of(*choice) : "none";
 }
 
 /// Operands and arithmetic of a product.
@@ -276,7 +275,7 @@ std::vector<std::string> vendor_algorithms(Device device, const Problem& problem
   const DeviceGuard guard(device.index());
   for (const Algorithm& algorithm :
        matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most))
-    names.push_back(describe(algorithm));
+    names.push_back(name_of(algorithm));
   return names;
 }
 
@@ -302,7 +301,7 @@ struct CublasltMatmul::State {
         matmul.offered(handle, on_device, preference, named.empty() ? 1 : kVendorAlgorithms);
     if (offered.empty()) return std::nullopt;
     const auto found = std::find_if(offered.begin(), offered.end(), [&](const auto& algorithm) {
-      return describe(algorithm) == named;
+      return name_of(algorithm) == named;
     });
     return found == offered.end() ? offered.front() : *found;
   }
@@ -346,41 +345,11 @@ void CublasltMatmul::run(const Stream& stream, bool scalars_on_device, const voi
         "cublasLtMatmul");
 }
 
-std::string CublasltMatmul::explain() const {
+std::string CublasltMatmul::describe() const {
   const auto& algorithms = state_->algorithms;
-  return concat("cuBLASLt ", api().cublasLtGetVersion(), ", algorithm ", describe(algorithms[0][1]),
-                ", unaligned ", describe(algorithms[0][0]), "; scalars in device memory ",
-                describe(algorithms[1][1]), ", unaligned ", describe(algorithms[1][0]));
+  return concat("cuBLASLt ", api().cublasLtGetVersion(), ", algorithm ", name_of(algorithms[0][1]),
+                ", unaligned ", name_of(algorithms[0][0]), "; scalars in device memory ",
+                name_of(algorithms[1][1]), ", unaligned ", name_of(algorithms[1][0]));
 }
-
-template <class T, class TOut>
-void CublasltExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& g) const {
-  using Acc = Accumulator<T>;
-  const bool alpha_on_device = g.alpha.pointer() != nullptr;
-  const bool beta_on_device = g.beta.pointer() != nullptr;
-  const bool known_zero = !alpha_on_device && g.alpha.value() == Acc(0);
-  if (alpha_on_device != beta_on_device || known_zero || !matmul_.available(alpha_on_device)) {
-    fallback_->run(stream, g);
-    return;
-  }
-  const Acc values[] = {g.alpha.value(), g.beta.value()};
-  const void* alpha = alpha_on_device ? g.alpha.pointer() : &values[0];
-  const void* beta = beta_on_device ? g.beta.pointer() : &values[1];
-  matmul_.run(stream, alpha_on_device, alpha, g.a, g.b, beta, g.c, g.workspace);
-}
-
-template <class T, class TOut>
-std::int64_t CublasltExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return std::max(fallback_->workspace_bytes(), matmul_.workspace_bytes());
-}
-
-template <class T, class TOut>
-std::string CublasltExecutor<T, TOut>::explain() const {
-  return concat(matmul_.explain(), "\n  or ", fallback_->explain());
-}
-
-#define LANKY_INSTANTIATE(T, TOut) template class CublasltExecutor<T, TOut>;
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
-#undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

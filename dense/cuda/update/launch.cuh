@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "dense/cuda/run.hpp"
 #include "dense/cuda/update/direct.cuh"
-#include "dense/cuda/update/executor.hpp"
 #include "dense/cuda/update/lanes.cuh"
 #include "dense/cuda/update/mma.cuh"
 #include "dense/cuda/update/packed.cuh"
@@ -57,13 +57,13 @@ UpdateFunction<T, TOut> update_variant_of(int index,
 
 /// `adds`: beta may be other than 0. Kernels that read C have more registers.
 template <class T, class TOut>
-UpdateFunction<T, TOut> update_kernel(const UpdateConfig& config, bool adds) {
+UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, bool adds) {
   const auto pick = [&]<UpdateKernel kKernel, int kCount>() {
     const auto all = std::make_integer_sequence<int, kCount>();
-    return adds ? update_variant_of<kKernel, true, T, TOut>(config.variant, all)
-                : update_variant_of<kKernel, false, T, TOut>(config.variant, all);
+    return adds ? update_variant_of<kKernel, true, T, TOut>(launch.variant, all)
+                : update_variant_of<kKernel, false, T, TOut>(launch.variant, all);
   };
-  switch (config.kernel) {
+  switch (launch.kernel) {
     case UpdateKernel::direct:
       return pick.template operator()<UpdateKernel::direct, std::size(kUpdateDirect)>();
     case UpdateKernel::lanes:
@@ -101,21 +101,21 @@ constexpr UpdateRingFunction<T, TOut> update_ring_variant() {
 }
 
 template <class T, class TOut>
-UpdateRingFunction<T, TOut> update_ring(const UpdateConfig& config) {
+UpdateRingFunction<T, TOut> update_ring(const UpdateLaunch& launch) {
   if constexpr (!kHalves.has(kDType<T>)) {
-    if (config.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<T, true>;
-    if (config.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<T, false>;
+    if (launch.kernel == UpdateKernel::ring_mma_columns) return &update_ring_mma_kernel<T, true>;
+    if (launch.kernel == UpdateKernel::ring_mma_rows) return &update_ring_mma_kernel<T, false>;
   }
   return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
     const UpdateRingFunction<T, TOut> kernels[] = {update_ring_variant<kIndices, T, TOut>()...};
-    return kernels[config.variant];
+    return kernels[launch.variant];
   }
   (std::make_integer_sequence<int, std::size(kUpdateRing)>());
 }
 
 /// The map of A, [k][m] by columns and [m][k] by rows, complex<double> as pairs of doubles.
 template <class T>
-CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, const T* a) {
+CUtensorMap make_update_map(const Problem& problem, const UpdateLaunch& launch, const T* a) {
   constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
   const bool by_columns = problem.a.row == 1;
   const std::int64_t stride = by_columns ? problem.a.col : problem.a.row;
@@ -126,72 +126,49 @@ CUtensorMap make_update_map(const Problem& problem, const UpdateConfig& config, 
                                   (by_columns ? problem.m : problem.k) * kPerElement,
                                   by_columns ? problem.k : problem.m,
                                   stride * static_cast<std::int64_t>(sizeof(T))};
-  if (config.kernel == UpdateKernel::ring_mma_columns ||
-      config.kernel == UpdateKernel::ring_mma_rows) {
+  if (launch.kernel == UpdateKernel::ring_mma_columns ||
+      launch.kernel == UpdateKernel::ring_mma_rows) {
     return device::make_line_map(
         lines, {.line_elements = 128 / std::min(sizeof(T), sizeof(double)),
                 .lines = by_columns ? static_cast<unsigned>(
-                                          std::min<std::int64_t>(config.ring.depth, problem.k))
+                                          std::min<std::int64_t>(launch.ring.depth, problem.k))
                                     : 32,
                 .swizzled = true});
   }
-  const int line = by_columns ? config.rows : config.ring.depth;
-  const int count = by_columns ? config.ring.depth : config.rows;
+  const int line = by_columns ? launch.rows : launch.ring.depth;
+  const int count = by_columns ? launch.ring.depth : launch.rows;
   return device::make_line_map(lines, {.line_elements = static_cast<unsigned>(line * kPerElement),
                                        .lines = static_cast<unsigned>(count),
                                        .swizzled = !by_columns});
 }
 
 template <class T, class TOut>
-UpdateExecutor<T, TOut>::UpdateExecutor(const Stream& stream, const Problem& problem)
-    : problem_(problem) {
-  const Machine& machine = machine_of(stream.device());
-  config_ = choose_update(problem, kDType<T>, kDType<TOut>, machine);
-  unaligned_ = unaligned_update(problem, kDType<T>, kDType<TOut>, machine);
-  for (const UpdateConfig& config : {config_, unaligned_}) {
-    const auto prepare = [&](auto kernel) {
-      device::load_kernels(stream, kernel);
-      device::allow_shared_memory(stream, kernel, config.shared_bytes);
-    };
-    if (config.ring.stages > 0) {
-      prepare(update_ring<T, TOut>(config));
-    } else {
-      prepare(update_kernel<T, TOut>(config, false));
-      prepare(update_kernel<T, TOut>(config, true));
-    }
+void prepare(const Stream& stream, const Problem& /*problem*/, const UpdateLaunch& launch) {
+  const auto load = [&](auto kernel) {
+    device::load_kernels(stream, kernel);
+    device::allow_shared_memory(stream, kernel, launch.shared_bytes);
+  };
+  if (launch.ring.stages > 0) {
+    load(update_ring<T, TOut>(launch));
+  } else {
+    load(update_kernel<T, TOut>(launch, false));
+    load(update_kernel<T, TOut>(launch, true));
   }
 }
 
 template <class T, class TOut>
-std::int64_t UpdateExecutor<T, TOut>::workspace_bytes() const noexcept {
-  return 0;
-}
-
-template <class T, class TOut>
-std::string UpdateExecutor<T, TOut>::explain() const {
-  if (config_ == unaligned_) return describe(config_);
-  return concat(describe(config_), "; for pointers not aligned to ", config_.alignment, " bytes ",
-                describe(unaligned_));
-}
-
-template <class T, class TOut>
-void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& operands) const {
-  const auto address = [](const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-  };
-  const bool aligned =
-      (address(operands.a) | address(operands.c)) % static_cast<unsigned>(config_.alignment) == 0;
-  const UpdateConfig& config = aligned ? config_ : unaligned_;
+void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launch,
+         const Operands<T, TOut>& operands) {
   const UpdateArguments<T, TOut> arguments{
-      .m = problem_.m,
-      .n = static_cast<int>(problem_.n),
-      .k = static_cast<int>(problem_.k),
-      .passes = config.passes,
-      .a_strides = problem_.a,
-      .b_strides = problem_.b,
-      .c_strides = problem_.c,
-      .conj_a = problem_.conj_a,
-      .conj_b = problem_.conj_b,
+      .m = problem.m,
+      .n = static_cast<int>(problem.n),
+      .k = static_cast<int>(problem.k),
+      .passes = launch.passes,
+      .a_strides = problem.a,
+      .b_strides = problem.b,
+      .c_strides = problem.c,
+      .conj_a = problem.conj_a,
+      .conj_b = problem.conj_b,
       .a = device::device_pointer(operands.a),
       .b = device::device_pointer(operands.b),
       .c = device::device_pointer(operands.c),
@@ -199,21 +176,21 @@ void UpdateExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>&
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   const device::LaunchScope scope(stream);
   device::LaunchSize size{
-      .blocks = dim3(static_cast<unsigned>(config.ring.row_tiles) * config.column_blocks),
-      .threads = dim3(config.threads),
-      .shared_bytes = static_cast<std::size_t>(config.shared_bytes)};
-  if (config.ring.stages > 0) {
-    const CUtensorMap map = config.ring.mapped && problem_.k > 0
-                                ? make_update_map(problem_, config, operands.a)
+      .blocks = dim3(static_cast<unsigned>(launch.ring.row_tiles) * launch.column_blocks),
+      .threads = dim3(launch.threads),
+      .shared_bytes = static_cast<std::size_t>(launch.shared_bytes)};
+  if (launch.ring.stages > 0) {
+    const CUtensorMap map = launch.ring.mapped && problem.k > 0
+                                ? make_update_map(problem, launch, operands.a)
                                 : CUtensorMap{};
-    device::launch_dependent(stream, update_ring<T, TOut>(config), size, map, arguments,
-                             config.ring);
+    device::launch_dependent(stream, update_ring<T, TOut>(launch), size, map, arguments,
+                             launch.ring);
     return;
   }
-  size.blocks = dim3(static_cast<unsigned>(
-      device::ceil_div(problem_.m, std::int64_t{config.rows} * config.passes) *
-      config.column_blocks));
-  device::launch_dependent(stream, update_kernel<T, TOut>(config, operands.may_add()), size,
+  size.blocks = dim3(
+      static_cast<unsigned>(device::ceil_div(problem.m, std::int64_t{launch.rows} * launch.passes) *
+                            launch.column_blocks));
+  device::launch_dependent(stream, update_kernel<T, TOut>(launch, operands.may_add()), size,
                            arguments);
 }
 

@@ -7,7 +7,6 @@
 
 #include "core/text.hpp"
 #include "dense/cuda/gram/direct.cuh"
-#include "dense/cuda/gram/executor.hpp"
 #include "dense/cuda/gram/fma.cuh"
 #include "dense/cuda/gram/row_strip.cuh"
 #include "dense/cuda/gram/row_vector.cuh"
@@ -17,6 +16,7 @@
 #include "dense/cuda/gram/vector.cuh"
 #include "dense/cuda/gram/wgmma.cuh"
 #include "dense/cuda/gram/words.cuh"
+#include "dense/cuda/run.hpp"
 
 namespace lanky::dense::cuda {
 
@@ -34,7 +34,7 @@ using MapElement = device::RealPart<device::DeviceElement<T>>;
 
 /// A kernel and what its launch takes beside the grid.
 template <class T>
-struct GramLaunch {
+struct GramCall {
   GramKernelPointer<T> plain;  // one of the two
   GramStagedPointer<T> staged;
   unsigned threads;
@@ -53,7 +53,7 @@ struct GramLaunch {
 /// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column,
 /// 5 of 3 rows and columns.
 template <class T, bool kAny>
-GramLaunch<T> vector_launch_of(int tile) {
+GramCall<T> vector_launch_of(int tile) {
   constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
@@ -63,13 +63,13 @@ GramLaunch<T> vector_launch_of(int tile) {
 }
 
 template <class T>
-GramLaunch<T> vector_launch(const GramConfiguration& c) {
+GramCall<T> vector_launch(const GramLaunch& c) {
   return c.vectors ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
 }
 
 /// m = n = `columns`, from 2 on.
 template <class T, int... kMore>
-GramLaunch<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> /*all*/) {
+GramCall<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> /*all*/) {
   static constexpr GramKernelPointer<T> kKernels[] = {&gram_row_vector_kernel<T, kMore + 2>...};
   if constexpr (sizeof(T) == 2) {
     if (columns == 8) return {&gram_row_vector_kernel<T, 8>, nullptr, kGramVectorWarps * 32, 0, 0};
@@ -79,7 +79,7 @@ GramLaunch<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...
 
 /// Tile 0 for one column of B, 1 for up to 8 (those that tensor cores do not serve).
 template <class T>
-GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
+GramCall<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
   constexpr std::int64_t kVector = 16 / sizeof(T);
   const std::int64_t parts = kGramVectorWarps * (32 / (m / kVector));
   const auto sums = static_cast<std::size_t>(parts * m * n);
@@ -90,7 +90,7 @@ GramLaunch<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
 
 /// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned.
 template <class T>
-GramLaunch<T> direct_launch(int tile, bool aligned) {
+GramCall<T> direct_launch(int tile, bool aligned) {
   if constexpr (std::is_same_v<T, float>) {
     return {&gram_direct_kernel<T, 16, 4, true>, nullptr, kGramDirectWarps * 32, 0, 0};
   } else {
@@ -103,7 +103,7 @@ GramLaunch<T> direct_launch(int tile, bool aligned) {
 
 /// Tile 0 for wide rows of 8 units, 1 for 16. Floats have no kernel for any strides.
 template <class T>
-GramLaunch<T> rows_launch(int tile, bool any) {
+GramCall<T> rows_launch(int tile, bool any) {
   using Fragment = RowFragment<device::DeviceElement<T>>;
   constexpr bool kHalf = sizeof(T) == 2;
   constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
@@ -123,7 +123,7 @@ GramLaunch<T> rows_launch(int tile, bool any) {
 }
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
-GramLaunch<T> staged_launch_of() {
+GramCall<T> staged_launch_of() {
   constexpr GramTile kTile = kGramTile<T, kMath, kIndex>;
   constexpr std::size_t kSums =
       static_cast<std::size_t>(kTile.groups * kTile.m * kTile.n) * sizeof(Accumulator<T>);
@@ -136,13 +136,13 @@ GramLaunch<T> staged_launch_of() {
 
 /// Tile 1 for sides up to 32, 2 for 64.
 template <class T, Math kMath>
-GramLaunch<T> staged_launch_of_large(int tile) {
+GramCall<T> staged_launch_of_large(int tile) {
   return tile == 1 ? staged_launch_of<T, kMath, 1, GramLayout::columns>()
                    : staged_launch_of<T, kMath, 2, GramLayout::columns>();
 }
 
 template <class T>
-GramLaunch<T> staged_launch(const GramConfiguration& c) {
+GramCall<T> staged_launch(const GramLaunch& c) {
   constexpr Math kIeee = Math::ieee;
   if constexpr (std::is_same_v<T, float>) {
     if (c.row_major) return staged_launch_of<T, kIeee, 0, GramLayout::rows>();
@@ -162,7 +162,7 @@ template <class T>
 inline constexpr bool kHasFma = std::is_same_v<T, float> || kIsComplex<T>;
 
 template <class T, int kIndex, bool kRowMajor>
-GramLaunch<T> fma_launch_of() {
+GramCall<T> fma_launch_of() {
   constexpr FmaTile kTile = kFmaTile<T, kIndex>;
   if constexpr (kTile.wide == kRowMajor) {  // wide tiles are for columns alone, others for rows
     return {};
@@ -186,13 +186,13 @@ GramLaunch<T> fma_launch_of() {
 }
 
 template <class T, bool kRowMajor, int... kIndices>
-GramLaunch<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/) {
-  static constexpr GramLaunch<T> (*kLaunches[])() = {&fma_launch_of<T, kIndices, kRowMajor>...};
+GramCall<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/) {
+  static constexpr GramCall<T> (*kLaunches[])() = {&fma_launch_of<T, kIndices, kRowMajor>...};
   return kLaunches[tile]();
 }
 
 template <class T, int kTiles, bool kRowMajor>
-GramLaunch<T> wgmma_launch_of() {
+GramCall<T> wgmma_launch_of() {
   using Tile = WgmmaTile<kTiles>;
   constexpr std::size_t kAlignment = 1024;
   return {nullptr,         &gram_wgmma_kernel<T, kTiles, kRowMajor>,
@@ -202,14 +202,14 @@ GramLaunch<T> wgmma_launch_of() {
 }
 
 template <class T>
-GramLaunch<T> wgmma_launch(const GramConfiguration& c) {
+GramCall<T> wgmma_launch(const GramLaunch& c) {
   if (c.row_major)
     return c.tile == 1 ? wgmma_launch_of<T, 1, true>() : wgmma_launch_of<T, 2, true>();
   return c.tile == 1 ? wgmma_launch_of<T, 1, false>() : wgmma_launch_of<T, 2, false>();
 }
 
 template <class T, Math kMath, int kGroups, bool kRowMajor = false>
-GramLaunch<T> triangle_launch_of() {
+GramCall<T> triangle_launch_of() {
   using Tile = TriangleTile<kGroups>;
   using Acc = typename TriangleProduct<device::DeviceElement<T>, kMath, kGroups, kRowMajor>::Acc;
   constexpr std::size_t kSums = Tile::kWarps * Tile::kTiles * 128 * sizeof(Acc);
@@ -222,7 +222,7 @@ GramLaunch<T> triangle_launch_of() {
 }
 
 template <class T>
-GramLaunch<T> triangle_launch(const GramConfiguration& c) {
+GramCall<T> triangle_launch(const GramLaunch& c) {
   if constexpr (std::is_same_v<T, double>) {
     if (!c.row_major) return triangle_launch_of<T, Math::ieee, 8>();
     return c.tile == 4 ? triangle_launch_of<T, Math::ieee, 4, true>()
@@ -237,46 +237,42 @@ GramLaunch<T> triangle_launch(const GramConfiguration& c) {
 }
 
 template <class T>
-GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const Problem& problem) {
-  switch (configuration.kernel) {
+GramCall<T> unlimited_call_of(const GramLaunch& launch, const Problem& problem) {
+  switch (launch.kernel) {
     case GramKernel::vector:
-      return vector_launch<T>(configuration);
+      return vector_launch<T>(launch);
     case GramKernel::row_vector:
       return row_vector_launch<T>(
-          configuration.tile,
-          std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
+          launch.tile, std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
     case GramKernel::row_strip:
-      return row_strip_launch<T>(configuration.tile, problem.m, problem.n);
+      return row_strip_launch<T>(launch.tile, problem.m, problem.n);
     case GramKernel::staged:
-      if constexpr (!kIsComplex<T>) return staged_launch<T>(configuration);
+      if constexpr (!kIsComplex<T>) return staged_launch<T>(launch);
       break;
     case GramKernel::fma:
       if constexpr (kHasFma<T>) {
         constexpr int kTiles = static_cast<int>(std::size(FmaTiles<T>::kTiles));
         const std::make_integer_sequence<int, kTiles> all;
-        return configuration.row_major ? fma_launch<T, true>(configuration.tile, all)
-                                       : fma_launch<T, false>(configuration.tile, all);
+        return launch.row_major ? fma_launch<T, true>(launch.tile, all)
+                                : fma_launch<T, false>(launch.tile, all);
       }
       break;
     case GramKernel::direct:
-      if constexpr (!kIsComplex<T>)
-        return direct_launch<T>(configuration.tile, configuration.vectors);
+      if constexpr (!kIsComplex<T>) return direct_launch<T>(launch.tile, launch.vectors);
       break;
     case GramKernel::rows:
-      if constexpr (!kIsComplex<T>) return rows_launch<T>(configuration.tile, configuration.any);
+      if constexpr (!kIsComplex<T>) return rows_launch<T>(launch.tile, launch.any);
       break;
     case GramKernel::wgmma:
-      if constexpr (sizeof(T) == 2) return wgmma_launch<T>(configuration);
+      if constexpr (sizeof(T) == 2) return wgmma_launch<T>(launch);
       break;
     case GramKernel::triangle:
-      if constexpr (sizeof(T) > 2 && !kIsComplex<T>) return triangle_launch<T>(configuration);
+      if constexpr (sizeof(T) > 2 && !kIsComplex<T>) return triangle_launch<T>(launch);
       break;
     case GramKernel::words:
       if constexpr (kDType<T> != DType::c128) {
-        return {
-            &gram_words_kernel<T>, nullptr, kGramWordsThreads,
-            static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, configuration.run_log2)),
-            0};
+        return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
+                static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, launch.run_log2)), 0};
       }
       break;
     case GramKernel::none:
@@ -285,17 +281,12 @@ GramLaunch<T> unlimited_launch_of(const GramConfiguration& configuration, const 
   return {};
 }
 
-/// No more blocks than configuration.resident have room for their shared memory.
+/// The kernel of a launch.
 template <class T>
-GramLaunch<T> launch_of(const GramConfiguration& configuration, const Problem& problem) {
-  GramLaunch<T> launch = unlimited_launch_of<T>(configuration, problem);
-  constexpr std::size_t kOfMultiprocessor = 228U << 10;
-  constexpr std::size_t kOfSystem = 1U << 10;  // in every block
-  if (configuration.resident > 0) {
-    launch.shared_bytes = std::max(
-        launch.shared_bytes, kOfMultiprocessor / (configuration.resident + 1) - kOfSystem + 16);
-  }
-  return launch;
+GramCall<T> call_of(const GramLaunch& launch, const Problem& problem) {
+  GramCall<T> call = unlimited_call_of<T>(launch, problem);
+  call.shared_bytes = std::max(call.shared_bytes, static_cast<std::size_t>(launch.shared_least));
+  return call;
 }
 
 template <class T>
@@ -345,7 +336,7 @@ CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, st
 
 template <class T>
 GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major, bool mixed,
-                 const GramLaunch<T>& launch) {
+                 const GramCall<T>& launch) {
   const auto segments = static_cast<unsigned>(launch.segments);
   const auto pitch = [&](int columns) {
     return launch.panels ? kSegmentBytes : row_pitch(columns);
@@ -373,31 +364,13 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
           column_map(b, g.n, g.b_stride, g.k, segments, launch.tile_n, true)};
 }
 
-template <class T>
-void load_gram_kernel(const Stream& stream, const GramConfiguration& configuration,
-                      const Problem& problem) {
-  const GramLaunch<T> launch = launch_of<T>(configuration, problem);
-  device::load_kernels(stream, launch.kernel());
-  // Beyond what every kernel may have, a kernel has one size in all plans.
-  device::allow_shared_memory(stream, launch.kernel(), static_cast<int>(launch.shared_bytes));
-}
-
 template <class T, class TOut>
-GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem, bool symmetric)
-    : configuration_(configuration(stream.device(), problem)),
-      exchanged_(configuration_.mixed && problem.a.col != 1),
-      problem_(exchanged_ ? exchanged(problem) : problem),
-      symmetric_(symmetric ? symmetric_configuration(stream.device(), problem)
-                           : GramConfiguration{}),
-      unaligned_(unaligned_gram(configuration_, problem_, kDType<T>, machine_of(stream.device()))),
-      arrivals_(stream, configuration_.one_launch || symmetric_.one_launch || unaligned_.one_launch
-                            ? 1
-                            : 0),
-      misaligned_(stream, problem_, "") {
-  arrivals_.fill_zero();
-  device::load_kernels(stream, &gram_sum_kernel<T>);
-  for (const GramConfiguration& c : {configuration_, symmetric_, unaligned_})
-    if (c.kernel != GramKernel::none) load_gram_kernel<T>(stream, c, problem_);
+void prepare(const Stream& stream, const Problem& given, const GramLaunch& launch) {
+  const Problem problem = launch.exchanged ? exchanged(given) : given;
+  const GramCall<T> call = call_of<T>(launch, problem);
+  device::load_kernels(stream, call.kernel(), &gram_sum_kernel<T>);
+  // Beyond what every kernel may have, a kernel has one size in all plans.
+  device::allow_shared_memory(stream, call.kernel(), static_cast<int>(call.shared_bytes));
   const DeviceGuard guard(stream.device().index());
   // As much of the first cache as there is: where the kernel ahead fills the shared memory, the sum
   // ends .7 to 1.1 us earlier than as the driver chooses (H200, 16 and 32 columns, k = 1e5).
@@ -407,126 +380,75 @@ GramExecutor<T, TOut>::GramExecutor(const Stream& stream, const Problem& problem
       "cudaFuncSetAttribute");
 }
 
-/// The counter of arriving blocks belongs to the first workspace that the plan sees, which serves
-/// one run at a time; runs in other workspaces may overlap with it and leave the sum to
-/// gram_sum_kernel.
+/// The operands of C^T = B^T A^T.
 template <class T, class TOut>
-unsigned* GramExecutor<T, TOut>::arrivals_of(void* workspace) const noexcept {
-  if (arrivals_.size() == 0) return nullptr;
-  void* owner = nullptr;
-  if (owner_.compare_exchange_strong(owner, workspace)) owner = workspace;
-  return owner == workspace ? arrivals_.data() : nullptr;
+Operands<T, TOut> exchanged(Operands<T, TOut> operands) {
+  std::swap(operands.a, operands.b);
+  return operands;
 }
 
 template <class T, class TOut>
-std::int64_t GramExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const int blocks = std::max(
-      {configuration_.blocks, configuration_.below_blocks, symmetric_.blocks, unaligned_.blocks});
-  const std::int64_t partials =
-      blocks * problem_.m * problem_.n * static_cast<std::int64_t>(sizeof(Accumulator<T>));
-  return unaligned_.kernel != GramKernel::none ? partials
-                                               : std::max(partials, misaligned_.workspace_bytes());
-}
-
-template <class T, class TOut>
-std::string GramExecutor<T, TOut>::explain_same() const {
-  return describe(symmetric_);
-}
-
-template <class T, class TOut>
-std::string GramExecutor<T, TOut>::explain() const {
-  std::string text = describe(configuration_);
-  if (symmetric_.kernel != GramKernel::none) text += concat("; where A is B ", explain_same());
-  if (needs_alignment(configuration_.kernel)) {
-    text += concat("; for pointers off 16 bytes: ", unaligned_.kernel != GramKernel::none
-                                                        ? describe(unaligned_)
-                                                        : misaligned_.explain());
-  }
-  return text;
-}
-
-template <class T, class TOut>
-bool GramExecutor<T, TOut>::same(const Operands<T, TOut>& operands) const noexcept {
-  return operands.a == operands.b && problem_.m == problem_.n &&
-         problem_.a == problem_.b.transposed();
-}
-
-template <class T>
-bool is_off(const T* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
-}
-
-template <class T, class TOut>
-bool GramExecutor<T, TOut>::runs_as_same(const Operands<T, TOut>& operands) const noexcept {
-  return symmetric_.kernel != GramKernel::none && same(operands) && !is_off(operands.a);
-}
-
-template <class T, class TOut>
-void GramExecutor<T, TOut>::run(const Stream& stream, const Operands<T, TOut>& given) const {
-  Operands<T, TOut> operands = given;
-  if (exchanged_) std::swap(operands.a, operands.b);
-  if (runs_as_same(operands)) return launch(stream, operands, symmetric_);
-  const bool fits = !is_off(operands.a) && !is_off(operands.b);
-  if (fits && configuration_.kernel != GramKernel::none)
-    return launch(stream, operands, configuration_);
-  if (unaligned_.kernel != GramKernel::none) return launch(stream, operands, unaligned_);
-  misaligned_.run(stream, operands);
-}
-
-template <class T, class TOut>
-void GramExecutor<T, TOut>::launch(const Stream& stream, const Operands<T, TOut>& operands,
-                                   const GramConfiguration& configuration) const {
+GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
+                              const Operands<T, TOut>& operands) {
   using Acc = Accumulator<T>;
-  const bool row_major = configuration.row_major;
-  GramArguments<T> arguments{
-      .m = static_cast<int>(problem_.m),
-      .n = static_cast<int>(problem_.n),
-      .k = problem_.k,
-      .a = device::device_pointer(operands.a),
-      .b = device::device_pointer(operands.b),
-      .a_stride = row_major ? problem_.a.col : problem_.a.row,
-      .b_stride = row_major ? problem_.b.row : problem_.b.col,
-      .a_strides = problem_.a,
-      .b_strides = problem_.b,
-      .symmetric = same(operands),
-      .conj_a = problem_.conj_a,
-      .conj_b = problem_.conj_b,
-      .vectors = configuration.vectors,
-      .a_turned = configuration.a_turned,
-      .b_turned = configuration.b_turned,
-      .strips = configuration.strips,
-      .stacked = configuration.stacked,
-      .spread = configuration.spread,
-      .packed = configuration.packed,
-      .walkers = configuration.blocks,
-      .diagonal_walkers = 0,
-      .run_log2 = configuration.run_log2,
-      .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
-      .sum_columns_log2 = configuration.sum_columns_log2,
-      // Not where A and B must not be touched.
-      .prefetch = configuration.prefetch && operands.alpha.pointer() == nullptr &&
-                  operands.alpha.value() != Acc(0),
-      .arrivals = configuration.one_launch ? arrivals_of(operands.workspace) : nullptr,
-      .c = operands.c,
-      .c_strides = problem_.c,
-      .c_is_wide = std::is_same_v<TOut, Acc>,
-      .alpha = device::DeviceScalar<Acc>(operands.alpha),
-      .beta = device::DeviceScalar<Acc>(operands.beta)};
-  const GramLaunch<T> kernel = launch_of<T>(configuration, problem_);
-  int blocks = configuration.blocks * configuration.strips;
-  if (arguments.symmetric && configuration.below_blocks > 0) {
-    arguments.walkers = configuration.below_blocks;
-    arguments.diagonal_walkers = configuration.diagonal_blocks;
+  const bool row_major = launch.row_major;
+  return {.m = static_cast<int>(problem.m),
+          .n = static_cast<int>(problem.n),
+          .k = problem.k,
+          .a = device::device_pointer(operands.a),
+          .b = device::device_pointer(operands.b),
+          .a_stride = row_major ? problem.a.col : problem.a.row,
+          .b_stride = row_major ? problem.b.row : problem.b.col,
+          .a_strides = problem.a,
+          .b_strides = problem.b,
+          .symmetric = operands.a == operands.b && problem.m == problem.n &&
+                       problem.a == problem.b.transposed(),
+          .conj_a = problem.conj_a,
+          .conj_b = problem.conj_b,
+          .vectors = launch.vectors,
+          .a_turned = launch.a_turned,
+          .b_turned = launch.b_turned,
+          .strips = launch.strips,
+          .stacked = launch.stacked,
+          .spread = launch.spread,
+          .packed = launch.packed,
+          .walkers = launch.blocks,
+          .diagonal_walkers = 0,
+          .run_log2 = launch.run_log2,
+          .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
+          .sum_columns_log2 = launch.sum_columns_log2,
+          // Not where A and B must not be touched.
+          .prefetch = launch.prefetch && operands.alpha.pointer() == nullptr &&
+                      operands.alpha.value() != Acc(0),
+          .arrivals = launch.one_launch ? operands.counters : nullptr,
+          .c = operands.c,
+          .c_strides = problem.c,
+          .c_is_wide = std::is_same_v<TOut, Acc>,
+          .alpha = device::DeviceScalar<Acc>(operands.alpha),
+          .beta = device::DeviceScalar<Acc>(operands.beta)};
+}
+
+template <class T, class TOut>
+void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
+         const Operands<T, TOut>& given_operands) {
+  const Problem problem = launch.exchanged ? exchanged(given) : given;
+  const Operands<T, TOut> operands = launch.exchanged ? exchanged(given_operands) : given_operands;
+  GramArguments<T> arguments = arguments_of(problem, launch, operands);
+  const GramCall<T> call = call_of<T>(launch, problem);
+  int blocks = launch.blocks * launch.strips;
+  if (arguments.symmetric && launch.below_blocks > 0) {
+    arguments.walkers = launch.below_blocks;
+    arguments.diagonal_walkers = launch.diagonal_blocks;
     blocks = arguments.walkers + 2 * arguments.diagonal_walkers;
   }
   const device::LaunchScope scope(stream);
-  const device::LaunchSize size{static_cast<unsigned>(blocks), kernel.threads, kernel.shared_bytes};
-  if (kernel.plain != nullptr) {
-    device::launch_dependent(stream, kernel.plain, size, arguments);
+  const device::LaunchSize size{static_cast<unsigned>(blocks), call.threads, call.shared_bytes};
+  if (call.plain != nullptr) {
+    device::launch_dependent(stream, call.plain, size, arguments);
   } else {
     device::launch_dependent(
-        stream, kernel.staged, size,
-        maps_of(arguments, operands.a, operands.b, row_major, configuration.mixed, kernel),
+        stream, call.staged, size,
+        maps_of(arguments, operands.a, operands.b, launch.row_major, launch.mixed, call),
         arguments);
   }
   if (arguments.arrivals != nullptr) return;

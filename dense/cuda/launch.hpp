@@ -1,0 +1,53 @@
+// How a product runs on a GPU: all that a launch needs besides its operands, frozen when the plan
+// is made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <string>
+#include <variant>
+
+#include "dense/cuda/gram/policy.hpp"
+#include "dense/cuda/panel/policy.hpp"
+#include "dense/cuda/tiled/policy.hpp"
+#include "dense/cuda/update/policy.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky::dense {
+
+/// An algorithm of cuBLASLt by the name that it gives itself; "" for its heuristic's first.
+struct VendorLaunch {
+  std::string algorithm{};
+
+  friend bool operator==(const VendorLaunch&, const VendorLaunch&) = default;
+};
+
+using Launch = std::variant<TiledLaunch, PanelLaunch, UpdateLaunch, GramLaunch, VendorLaunch>;
+
+/// The types of a product: of A and B, of C, and the bytes of a sum.
+struct Types {
+  DType in;
+  DType out;
+
+  constexpr std::size_t sum_bytes() const noexcept { return is_half(in) ? 4 : size_of(in); }
+};
+
+inline bool is_vendor(const Launch& launch) noexcept {
+  return std::holds_alternative<VendorLaunch>(launch);
+}
+
+/// The kernel's name, as dense/model_table.hpp and files of results have it.
+std::string kernel_name(const Launch& launch);
+
+/// The name that tells a launch from the other candidates of a product and of similar ones:
+/// GemmChoice::algorithm.
+std::string algorithm_name(const Launch& launch);
+
+/// One line: kernel, tiles, split; it begins with the algorithm's name.
+std::string describe(const Launch& launch, Types types);
+
+/// What a run works in, but for the counter of GramLaunch::one_launch.
+std::int64_t workspace_bytes(const Launch& launch, const Problem& problem, Types types);
+
+}  // namespace lanky::dense

@@ -1,0 +1,41 @@
+#include "dense/cuda/tiled/policy.hpp"
+
+#include "core/ceil_div.hpp"
+#include "core/text.hpp"
+
+namespace lanky::dense {
+
+TiledLaunch tiled_launch(const Problem& problem, int index, std::size_t bytes_per_sum,
+                         const Machine& machine) noexcept {
+  constexpr std::int64_t kBlocksPerMultiprocessor = 4;
+  constexpr std::int64_t kMinSteps = 4;  // of a chunk, so that partial sums stay far smaller than A
+  const Tile tile = tile_for(index, bytes_per_sum);
+  const std::int64_t tiles =
+      ceil_div(problem.m, std::int64_t{tile.m}) * ceil_div(problem.n, std::int64_t{tile.n});
+  return {index, choose_split(tiles, problem.k, kBlocksPerMultiprocessor * machine.multiprocessors,
+                              tile.k, kMinSteps * tile.k)};
+}
+
+TiledLaunch choose_tiled(const Problem& problem, std::size_t bytes_per_sum,
+                         const Machine& machine) noexcept {
+  return tiled_launch(problem, choose_tile(problem.m, problem.n), bytes_per_sum, machine);
+}
+
+std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,
+                             std::size_t bytes_per_sum) noexcept {
+  return partial_bytes(problem, launch.split, static_cast<std::int64_t>(bytes_per_sum));
+}
+
+std::string algorithm_name(const TiledLaunch& launch) {
+  return concat("gemm_tile_kernel, tile ", launch.tile);
+}
+
+std::string describe(const TiledLaunch& launch, std::size_t bytes_per_sum) {
+  const Tile tile = tile_for(launch.tile, bytes_per_sum);
+  return concat(algorithm_name(launch), ", ", tile.m, " x ", tile.n, " x ", tile.k, ", ",
+                tile.threads(), " threads of ", tile.micro_m, " x ", tile.micro_n, " in ",
+                tile.groups, " groups, k in ", launch.split.count, " chunks of ",
+                launch.split.length);
+}
+
+}  // namespace lanky::dense
