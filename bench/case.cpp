@@ -173,6 +173,7 @@ Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& v
           .plan_bytes = contestant.plan_bytes,
           .setup_bytes = contestant.setup_bytes,
           .explanation = contestant.explanation,
+          .decision = contestant.decision,
           .verdict = verdict,
           .timing = std::nullopt};
 }

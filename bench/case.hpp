@@ -78,6 +78,7 @@ struct Outcome {
   std::int64_t plan_bytes = 0;
   std::optional<std::int64_t> setup_bytes{};
   std::string explanation;
+  Decision decision{};
   std::optional<Verdict> verdict;  // on random data
   std::optional<Timing> timing;
 

@@ -20,6 +20,14 @@ std::string_view name(Status status) noexcept;
 /// Starts one product on the stream, with the operands of set `slot`.
 using Product = std::function<void(const Stream& stream, int slot)>;
 
+/// What a contestant has decided to run, as records have it.
+struct Decision {
+  std::string kernel{};     // kernel, tiles, split: one line; of a vendor its algorithm
+  std::string algorithm{};  // the name that tells it from the other ways to compute the product
+  double predicted_us = 0;  // 0 where it does not say
+  bool chosen = false;      // a plan takes it where nothing was measured
+};
+
 struct Contestant {
   std::string name;     // "lanky", "cusparse", "cublas", ...
   std::string variant;  // "auto", "alg1", ...
@@ -31,7 +39,8 @@ struct Contestant {
   /// Gives the stream of the session what takes the values that the matrix has now; empty where
   /// that is not offered.
   std::function<void()> update{};
-  std::string explanation;     // a plan's own account of itself, the algorithm of a vendor
+  std::string explanation{};  // a plan's own account of itself
+  Decision decision{};
   std::optional<Math> math{};  // of a dense product, where it is not the case's
   bool triangle = false;       // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;

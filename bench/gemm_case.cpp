@@ -129,6 +129,16 @@ Label label(VendorRoutine routine) {
   return {"cublas", "unknown"};
 }
 
+/// Of runs where B is A or not, and beta is 0 or not.
+Decision decision_of(const GemmInfo& info, bool same, bool adds) {
+  if (info.routes.empty()) return {};
+  const int taken = info.of_aligned[same][adds];
+  const GemmRoute& route = info.routes[static_cast<std::size_t>(taken)];
+  return {.kernel = route.configuration,
+          .algorithm = route.algorithm,
+          .predicted_us = taken == 0 ? info.predicted_us : 0};
+}
+
 class GemmWorkload final : public Workload {
  public:
   GemmWorkload(Session& session, const GemmCase& gemm, GemmSelection selection)
@@ -340,8 +350,11 @@ class GemmWorkload final : public Workload {
   Contestant chosen(std::size_t index) {
     GemmTuning only;
     only.set(query_of(session_, gemm_), choices_[index]);
-    return choices_[index].vendor ? plan("vendor", std::to_string(index), &only)
-                                  : plan("lanky", "own", &only);
+    const auto& [vendor, algorithm] = choices_[index];
+    Contestant made =
+        plan(vendor ? "vendor" : "lanky", algorithm.empty() ? "auto" : algorithm, &only);
+    made.decision.chosen = index == 0;
+    return made;
   }
 
   Contestant plan(const char* name, const std::string& variant, const GemmTuning* tuning) {
@@ -349,6 +362,7 @@ class GemmWorkload final : public Workload {
       LankyGemm gemm = make_lanky_gemm(session_.stream, call(), tuning);
       contestant.plan_bytes = gemm.workspace_bytes;
       contestant.explanation = std::move(gemm.explanation);
+      contestant.decision = decision_of(gemm.info, gemm_.symmetric, gemm_.beta != 0);
       contestant.run = [this, run = std::move(gemm.run)](const Stream& stream, int slot) {
         run(stream, sets_[static_cast<std::size_t>(slot)]);
       };
@@ -358,7 +372,7 @@ class GemmWorkload final : public Workload {
   void bind(Contestant& contestant, std::shared_ptr<VendorGemmProduct> product) {
     contestant.plan_bytes = product->workspace_bytes();
     if (const std::string algorithm = product->algorithm(); !algorithm.empty())
-      contestant.explanation = "kernel: algorithm " + algorithm;
+      contestant.decision.kernel = "algorithm " + algorithm;
     contestant.run = [this, product = std::move(product)](const Stream& stream, int slot) {
       product->run(stream.native(), sets_[static_cast<std::size_t>(slot)]);
     };

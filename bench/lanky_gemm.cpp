@@ -29,7 +29,7 @@ LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tun
     using Scale = Accumulator<T>;
     plan->run(on, static_cast<Scale>(gemm.alpha), a, b, static_cast<Scale>(gemm.beta), c);
   };
-  return {run, plan->workspace_bytes(), plan->explain()};
+  return {run, plan->workspace_bytes(), plan->explain(), plan->info()};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct LankyGemm {
   std::function<void(const Stream&, const GemmOperands&)> run;
   std::int64_t workspace_bytes = 0;
   std::string explanation;
+  GemmInfo info;
 };
 
 /// A plan for that product, which may follow measured choices. Throws Error: what GemmPlan does,

@@ -107,8 +107,11 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   if (std::holds_alternative<SpmvCase>(report.subject) && outcome.contestant == "lanky")
     add_plan(line, report, outcome);
   if (timing) add_quality(line, *timing);
-  const std::string kernel = rest_of_line(outcome.explanation, "kernel: ");
+  const auto& [kernel, algorithm, predicted_us, chosen] = outcome.decision;
   if (!kernel.empty()) line["kernel"] = kernel;
+  if (!algorithm.empty()) line["algorithm"] = algorithm;
+  if (predicted_us > 0) line["predicted_us"] = number(predicted_us);
+  if (chosen) line["chosen"] = true;
   if (!outcome.message.empty()) line["message"] = outcome.message;
   return line;
 }

@@ -39,8 +39,8 @@ class Executor {
   virtual std::int64_t workspace_bytes() const noexcept = 0;
   /// Whether runs are faster with Operands::counters.
   virtual bool counts() const noexcept { return false; }
-  /// The ways that it computes by, that of plain runs first.
-  virtual std::vector<GemmRoute> routes() const = 0;
+  /// Fills in GemmInfo::routes and of_aligned.
+  virtual void describe(GemmInfo& info) const = 0;
 };
 
 /// Algorithms that the vendor's heuristic is asked for, to find one by its name; cuBLASLt 13.1

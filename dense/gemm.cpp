@@ -303,7 +303,7 @@ GemmInfo GemmPlan<T, TOut>::info() const {
                 .bound_us = bound.seconds() * 1e6,
                 .memory_bound = bound.memory_bound()};
   if (impl_->empty()) return info;
-  info.routes = impl_->executor->routes();
+  impl_->executor->describe(info);
   if (!impl_->device.is_cuda()) return info;
   const dense::KernelModel* const model =
       dense::find_model(info.routes.front().kernel, impl_->family, kDType<T>, p.math);

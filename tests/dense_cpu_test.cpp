@@ -53,7 +53,9 @@ HostMatrix<T> multiply_with(const RegisterTiles<Real<T>>& tiles, const DenseCase
   executor.run(Stream(Device::cpu()),
                {static_cast<T>(dense.alpha), problem.swapped ? b : a, problem.swapped ? a : b,
                 static_cast<T>(dense.beta), c.data.data() + c.offset, workspace, nullptr});
-  EXPECT_EQ(workspace[bytes], 0xa5) << executor.routes().front().configuration;
+  GemmInfo info;
+  executor.describe(info);
+  EXPECT_EQ(workspace[bytes], 0xa5) << info.routes.front().configuration;
   return c;
 }
 

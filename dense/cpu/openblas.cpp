@@ -98,11 +98,11 @@ void OpenblasExecutor<T>::run(const Stream& /*stream*/, const Operands<T, T>& g)
 }
 
 template <class T>
-std::vector<GemmRoute> OpenblasExecutor<T>::routes() const {
+void OpenblasExecutor<T>::describe(GemmInfo& info) const {
   std::string configuration =
       concat("OpenBLAS cblas_", std::is_same_v<T, double> ? "d" : "s", "gemm, ",
              call_.trans_a ? "T" : "N", call_.trans_b ? "T" : "N");
-  return {{.kernel = "OpenBLAS", .configuration = std::move(configuration), .vendor = true}};
+  info.routes = {{.kernel = "OpenBLAS", .configuration = std::move(configuration), .vendor = true}};
 }
 
 template class OpenblasExecutor<double>;

@@ -20,7 +20,7 @@ class OpenblasExecutor final : public Executor<T, T> {
 
   void run(const Stream& stream, const Operands<T, T>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override { return 0; }
-  std::vector<GemmRoute> routes() const override;
+  void describe(GemmInfo& info) const override;
 
  private:
   BlasCall call_;

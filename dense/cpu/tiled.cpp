@@ -542,7 +542,7 @@ std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
 }
 
 template <class T, class TOut>
-std::vector<GemmRoute> TiledExecutor<T, TOut>::routes() const {
+void TiledExecutor<T, TOut>::describe(GemmInfo& info) const {
   const auto operand = [](bool in_place) { return in_place ? " in place" : " packed"; };
   const char* along = blocking_.form == Form::outer     ? "m"
                       : blocking_.form == Form::swapped ? "n"
@@ -554,7 +554,7 @@ std::vector<GemmRoute> TiledExecutor<T, TOut>::routes() const {
              blocking_.fold > 1 ? concat(", ", blocking_.fold, " rows side by side") : "",
              ", k in ", blocking_.split.count, " chunks of ", blocking_.split.length,
              reason_.empty() ? "" : "; ", reason_);
-  return {{.kernel = "cpu tiled", .configuration = std::move(configuration)}};
+  info.routes = {{.kernel = "cpu tiled", .configuration = std::move(configuration)}};
 }
 
 template <class T, class TOut>

@@ -21,7 +21,7 @@ class TiledExecutor final : public Executor<T, TOut> {
 
   void run(const Stream& stream, const Operands<T, TOut>& operands) const override;
   std::int64_t workspace_bytes() const noexcept override;
-  std::vector<GemmRoute> routes() const override;
+  void describe(GemmInfo& info) const override;
 
  private:
   Problem problem_;

@@ -71,18 +71,23 @@ class RoutedExecutor final : public Executor<T, TOut> {
     });
   }
 
-  std::vector<GemmRoute> routes() const override {
-    std::vector<GemmRoute> all;
+  void describe(GemmInfo& info) const override {
     for (std::size_t i = 0; i < matmuls_.size(); ++i) {
       const Launch& launch = routes_.launches[i];
-      all.push_back({.when = describe_kinds(routes_, i),
-                     .kernel = kernel_name(launch),
-                     .algorithm = algorithm_name(launch),
-                     .configuration = matmuls_[i] != nullptr ? matmuls_[i]->describe()
-                                                             : describe(launch, types_),
-                     .vendor = matmuls_[i] != nullptr});
+      const bool vendor = matmuls_[i] != nullptr;
+      info.routes.push_back(
+          {.when = describe_kinds(routes_, i),
+           .kernel = kernel_name(launch),
+           .algorithm = algorithm_name(launch),
+           .configuration = vendor ? matmuls_[i]->describe() : dense::describe(launch, types_),
+           .vendor = vendor});
     }
-    return all;
+    for (const bool same : {false, true}) {
+      for (const bool adds : {false, true}) {
+        const RunKind kind{.same = same, .adds = adds};
+        info.of_aligned[same][adds] = routes_.of[kind.index()].launch;
+      }
+    }
   }
 
  private:

@@ -4,6 +4,7 @@
 // skinny side go to the vendor's library, as do skinny ones that it computes faster.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/dtype.hpp>
@@ -63,8 +64,11 @@ struct GemmRoute {
 /// What a plan has decided, and what that is to cost; explain() is its text.
 struct GemmInfo {
   std::vector<GemmRoute> routes{};  // that of plain runs first; none where C is empty
-  std::string tuning{};             // what was measured of such products: lines, or ""
-  double bytes = 0;                 // A, B and C once each
+  // Which of them takes runs on operands that begin at multiples of 16 bytes: where B is A or not,
+  // and where beta is other than 0 or not: [same][adds].
+  std::array<std::array<int, 2>, 2> of_aligned{};
+  std::string tuning{};  // what was measured of such products: lines, or ""
+  double bytes = 0;      // A, B and C once each
   double flops = 0;
   double bound_us = 0;  // at nominal bandwidth and peak
   bool memory_bound = true;
