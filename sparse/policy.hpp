@@ -89,7 +89,7 @@ struct PathChoice {
 
 /// Which kernels run a matrix of `dtype` on `device`. Throws Error(unsupported) where tensor cores
 /// are asked for that have no such product.
-PathChoice choose_path(SpmvPath requested, DType dtype, Device device);
+PathChoice choose_path(SpmvPath requested, DType dtype, DeviceKind device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads
 // takes 10 us to several milliseconds, as busy as the machine is.

@@ -68,7 +68,7 @@ struct SpmvPlan<T, TOut>::Impl {
 
   Impl(const Stream& s, const CsrView<T>& a, const PlanOptions& options)
       : stream(s),
-        choice(sparse::choose_path(options.path, kDType<T>, s.device())),
+        choice(sparse::choose_path(options.path, kDType<T>, s.device().kind())),
         matrix(s, a, options,
                [&](const sparse::Csr<T>& csr, const sparse::RowFacts& facts) {
                  return packed(csr, facts, options);

@@ -149,8 +149,8 @@ int hot_bytes(const PackedHeader& a) {
 
 /// Teams of a block where columns are hot: as many as there is shared memory for.
 template <class T>
-int teams_of(const Stream& stream, const PackedHeader& a) {
-  const auto most = static_cast<int>(stream.device().properties().shared_bytes_per_block);
+int teams_of(const DeviceProperties& device, const PackedHeader& a) {
+  const auto most = static_cast<int>(device.shared_bytes_per_block);
   const int left = most - static_cast<int>(kHotOther) - hot_bytes<T>(a);
   return std::clamp(left / std::max(team_bytes<T>(a), 1), 1, kHotTeams);
 }
@@ -171,7 +171,7 @@ int warps_of(SpmvPath path, Slices slices, const PackedHeader& a, int shared) {
 
 /// A block for each window or, where columns are hot, as many as are resident at once.
 template <class T>
-device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, Slices slices,
+device::LaunchSize size_of_launch(const DeviceProperties& device, SpmvPath path, Slices slices,
                                   const PackedHeader& a) {
   if (a.hot == 0) {
     const int cells = slices == Slices::straight ? 0 : cell_bytes<T>(a);
@@ -179,8 +179,8 @@ device::LaunchSize size_of_launch(const Stream& stream, SpmvPath path, Slices sl
     return {grid_of(a.windows), dim3(warps_of<T>(path, slices, a, shared) * kLanes),
             static_cast<std::size_t>(shared)};
   }
-  const int teams = teams_of<T>(stream, a);
-  const std::int64_t resident = stream.device().properties().multiprocessors;
+  const int teams = teams_of<T>(device, a);
+  const std::int64_t resident = device.multiprocessors;
   const int shared = teams * team_bytes<T>(a) + hot_bytes<T>(a);
   return {grid_of(std::min(resident, device::ceil_div<std::int64_t>(a.windows, teams))),
           dim3(teams * HotTeam::kThreads), static_cast<std::size_t>(shared)};
@@ -191,7 +191,7 @@ void load(const Stream& stream, SpmvPath path, const PackedHeader& a) {
   const auto load_kernel_of = [&](Slices slices) {
     const auto kernel = product_kernel<T, TOut>(path, slices, a);
     device::load_kernels(stream, kernel);
-    const auto size = size_of_launch<T>(stream, path, slices, a);
+    const auto size = size_of_launch<T>(stream.device().properties(), path, slices, a);
     device::allow_shared_memory(stream, kernel, static_cast<int>(size.shared_bytes));
   };
   const Slices adding = slices_of<T>(path, a, false);
@@ -242,8 +242,8 @@ void run(const Stream& stream, SpmvPath path, const PackedView<T>& packed,
   const Slices slices = slices_of<T>(path, header, overwrites);
   const device::LaunchScope scope(stream);
   device::launch_dependent(stream, product_kernel<T, TOut>(path, slices, header),
-                           size_of_launch<T>(stream, path, slices, header), arguments,
-                           device_matrix(packed), workspace);
+                           size_of_launch<T>(stream.device().properties(), path, slices, header),
+                           arguments, device_matrix(packed), workspace);
 }
 
 }  // namespace lanky::sparse::cuda
