@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 
+#include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
 
@@ -25,6 +26,11 @@ struct Product {
   Scalar<Accumulator<T>> beta;
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
   unsigned* arrivals;        // [counters(header)] workspace: zeros, before and after a product
+
+  /// False where beta is known to be 0.
+  bool may_add() const noexcept {
+    return beta.pointer() != nullptr || beta.value() != Accumulator<T>{0};
+  }
 };
 
 /// A CSR matrix in the executor's memory, checked, its offsets 64 bits wide and zero-based.
@@ -228,13 +234,13 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
 template <class T>
 void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots);
 
-/// Loads the kernels that multiply `a` by `path`, so that run need not.
+/// Chooses how `path` multiplies `a`, and loads the kernels, so that run need not.
 template <class T, class TOut>
-void load(const Stream& stream, SpmvPath path, const PackedHeader& a);
+Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a);
 
-/// Launches on the stream and returns; `path` is mma or cuda.
+/// Launches on the stream and returns; `launches` are those of `a`.
 template <class T, class TOut>
-void run(const Stream& stream, SpmvPath path, const PackedView<T>& a,
+void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
          const Product<T, TOut>& product);
 }  // namespace cuda
 

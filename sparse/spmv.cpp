@@ -76,7 +76,7 @@ struct SpmvPlan<T, TOut>::Impl {
         workspace(s, workspace_bytes(), options.allocator) {
     workspace.fill_zero();
     if (stream.device().is_cuda())
-      sparse::cuda::load<T, TOut>(stream, choice.path, matrix.header());
+      launches = sparse::cuda::prepare<T, TOut>(stream, choice.path, matrix.header());
     stream.synchronize();  // memory is ready for every stream, not only for this one
   }
 
@@ -135,7 +135,7 @@ struct SpmvPlan<T, TOut>::Impl {
     const sparse::Product<T, TOut> product{
         x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters};
     if (stream.device().is_cuda()) {
-      sparse::cuda::run(s, choice.path, matrix.view(), product);
+      sparse::cuda::run(s, launches, matrix.view(), product);
     } else {
       sparse::cpu::run(matrix.view(), product);
     }
@@ -145,6 +145,7 @@ struct SpmvPlan<T, TOut>::Impl {
   sparse::PathChoice choice;
   std::optional<sparse::Tuning> tuning;  // before the matrix, whose packing sets both
   sparse::PlanMatrix<T> matrix;
+  sparse::Launches launches;    // of a GPU
   Buffer<std::byte> workspace;  // partial sums, then arrivals
 };
 

@@ -111,12 +111,12 @@ class Trial {
       : track_(track),
         partials_(track.stream, packed.header.partials),
         arrivals_(track.stream, counters(packed.header)) {
+    const Launches launches = cuda::prepare<T, TOut>(track.stream, path, packed.header);
     arrivals_.fill_zero();
-    cuda::load<T, TOut>(track.stream, path, packed.header);
     const auto products = [&](int count) {
       for (int i = 0; i < count; ++i) {
         cuda::run<T, TOut>(
-            track.stream, path, packed.view(),
+            track.stream, launches, packed.view(),
             {track.x.data(), track.y.data(), Sum{1}, Sum{0}, partials_.data(), arrivals_.data()});
       }
     };

@@ -58,12 +58,12 @@ void update_values(const Stream& /*stream*/, const PackedView<T>& /*a*/, const T
 }
 
 template <class T, class TOut>
-void load(const Stream& /*stream*/, SpmvPath /*path*/, const PackedHeader& /*a*/) {
+Launches prepare(const Stream& /*stream*/, SpmvPath /*path*/, const PackedHeader& /*a*/) {
   absent();
 }
 
 template <class T, class TOut>
-void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/,
+void run(const Stream& /*stream*/, const Launches& /*launches*/, const PackedView<T>& /*a*/,
          const Product<T, TOut>& /*product*/) {
   absent();
 }
@@ -75,9 +75,9 @@ void run(const Stream& /*stream*/, SpmvPath /*path*/, const PackedView<T>& /*a*/
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-#define LANKY_INSTANTIATE(T, TOut)                                           \
-  template void load<T, TOut>(const Stream&, SpmvPath, const PackedHeader&); \
-  template void run(const Stream&, SpmvPath, const PackedView<T>&, const Product<T, TOut>&);
+#define LANKY_INSTANTIATE(T, TOut)                                                  \
+  template Launches prepare<T, TOut>(const Stream&, SpmvPath, const PackedHeader&); \
+  template void run(const Stream&, const Launches&, const PackedView<T>&, const Product<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -12,7 +12,7 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "golden/draw_sparse.hpp"
-#include "sparse/cuda/multiply/launch_spmv.cuh"
+#include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/host_csr.hpp"
 #include "sparse/plan_matrix.hpp"
 #include "sparse/policy.hpp"
@@ -69,18 +69,11 @@ std::string text_of(const RowFacts& f) {
                 f.repeated, " hot ", f.hot_least, " ", f.hot_entries);
 }
 
-/// The launch of a product by `path` where beta is known to be 0, or is not.
-template <class T>
-std::string launch_text(SpmvPath path, const PackedHeader& a, bool overwrites) {
-  const DeviceProperties device = h200();
-  const cuda::Slices slices = cuda::slices_of<T>(path, a, overwrites);
-  const auto size = cuda::size_of_launch<T>(device, path, slices, a);
-  const cuda::Shares shares = cuda::shares_of<T>(a);
-  return concat("slices=", static_cast<int>(slices), " wide=", a.shape.lane_pieces > 1,
-                " hot=", a.hot > 0, " grid=", size.blocks.x, " threads=", size.threads.x,
-                " shared=", size.shared_bytes,
-                " teams=", a.hot > 0 ? cuda::teams_of<T>(device, a) : 1, " shares=", shares.values,
-                ",", shares.indices, ",", shares.x, " ahead=", cuda::fetches_ahead<T>(a));
+std::string text_of(const Launch& l) {
+  return concat("slices=", static_cast<int>(l.slices), " wide=", l.wide, " hot=", l.hot,
+                " grid=", l.blocks, " threads=", l.threads, " shared=", l.shared_bytes,
+                " teams=", l.teams, " shares=", l.shares.values, ",", l.shares.indices, ",",
+                l.shares.x, " ahead=", l.fetch_ahead);
 }
 
 /// By every path that multiplies T, both launches of each.
@@ -91,8 +84,9 @@ void print_launches(const std::string& input, const PackedHeader& a) {
     const bool known = path == SpmvPath::cuda ||
                        (a.hot == 0 && (tf32 ? kDType<T> == DType::f32 : has_mma(kDType<T>)));
     if (!known) continue;
-    print(concat(input, " by ", name(path)), concat("any beta: ", launch_text<T>(path, a, false),
-                                                    "; beta 0: ", launch_text<T>(path, a, true)));
+    const Launches launches = cuda::choose_launches(a, kDType<T>, path, h200());
+    print(concat(input, " by ", name(path)),
+          concat("any beta: ", text_of(launches.adds), "; beta 0: ", text_of(launches.overwrites)));
   }
 }
 
