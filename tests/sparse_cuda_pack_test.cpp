@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "sparse/device_csr.hpp"
+#include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "sparse/device_csr.hpp"
+#include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 

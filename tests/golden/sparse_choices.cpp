@@ -12,9 +12,10 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "golden/draw_sparse.hpp"
+#include "sparse/cpu/host_csr.hpp"
+#include "sparse/cpu/steps.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
-#include "sparse/host_csr.hpp"
-#include "sparse/plan_matrix.hpp"
+#include "sparse/plan.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/tune.hpp"
 
@@ -144,8 +145,9 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
   const std::vector<T> values(a.values.size(), T(1.0F));
-  const CheckedCsr<T> checked(stream, {a.rows, a.cols, a.nnz(), a.row_offsets.data(),
-                                       a.col_indices.data(), values.data(), 0});
+  const CsrView<T> view{a.rows,        a.cols, a.nnz(), a.row_offsets.data(), a.col_indices.data(),
+                        values.data(), 0};
+  const CheckedCsr<T> checked(stream, view);
   RowFacts facts = checked.facts();
   const ReachFacts reach = cpu::reach_facts(checked.csr().pattern());
   const HotFacts hot = cpu::hot_facts(checked.csr().pattern(), 200);
@@ -157,8 +159,7 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
   const auto print_shape = [&](std::string_view what, const Shape& shape) {
     print_header(what, cpu::pack(stream, checked.csr(), shape, nullptr).header);
   };
-  print_header("as chosen",
-               pack_by_model(stream, checked.csr(), facts, SpmvPath::cuda, nullptr).header);
+  print_header("as chosen", build_plan<T, T>(stream, view, {}).header());
   facts.reach = reach.mean;
   facts.repeated = reach.repeated;
   print_shape("wide", choose_shape(facts, kType, true));

@@ -7,6 +7,7 @@
 #include "device/launch.cuh"
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/cuda/multiply/spmv_window.cuh"
+#include "sparse/cuda/steps.hpp"
 #include "sparse/launch.hpp"
 
 namespace lanky::sparse::cuda {

@@ -11,10 +11,10 @@
 #include "device/guarded_load.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/memory.cuh"
-#include "sparse/backend.hpp"
 #include "sparse/cuda/multiply/block.hpp"
 #include "sparse/cuda/multiply/slice_mma.cuh"
 #include "sparse/cuda/multiply/slice_walk.cuh"
+#include "sparse/product.hpp"
 
 namespace lanky::sparse::cuda {
 
