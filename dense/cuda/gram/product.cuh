@@ -9,6 +9,7 @@
 
 #include "device/element.cuh"
 #include "device/mma.cuh"
+#include "device/tf32.cuh"
 #include "device/warp_sum.cuh"
 
 namespace lanky::dense::cuda {
@@ -113,29 +114,18 @@ class WarpProduct {
   Acc sums_[kWarpM / 16][kWarpN / 8][4] = {};
 };
 
-/// To the nearest tf32, halves away from zero: an mma does not look at the low 13 bits. What is
-/// within 2^115 of 2^128 becomes Inf, a NaN remains one.
-__device__ inline std::uint32_t round_to_tf32(std::uint32_t bits) {
-  const float value = __uint_as_float(bits);
-  return value == value ? bits + 0x1000U : bits;
-}
-
-/// Floats as sums of two tf32, the four of a unit at once; both are what an mma makes of them.
-/// Of an Inf, high is Inf and low NaN; of a NaN, one is NaN at least.
+/// The four floats of a unit, split.
 struct SplitUnit {
   uint4 high;
   uint4 low;
 
-  __device__ explicit SplitUnit(const uint4& unit)
-      : high(make_uint4(round(unit.x), round(unit.y), round(unit.z), round(unit.w))),
-        low(make_uint4(rest(unit.x, high.x), rest(unit.y, high.y), rest(unit.z, high.z),
-                       rest(unit.w, high.w))) {}
-
-  __device__ static std::uint32_t round(std::uint32_t bits) {
-    return (bits + 0x1000U) & 0xffffe000U;
-  }
-  __device__ static std::uint32_t rest(std::uint32_t bits, std::uint32_t high) {
-    return __float_as_uint(__uint_as_float(bits) - __uint_as_float(high));
+  __device__ explicit SplitUnit(const uint4& unit) {
+    const device::SplitFloat x(__uint_as_float(unit.x));
+    const device::SplitFloat y(__uint_as_float(unit.y));
+    const device::SplitFloat z(__uint_as_float(unit.z));
+    const device::SplitFloat w(__uint_as_float(unit.w));
+    high = make_uint4(x.high, y.high, z.high, w.high);
+    low = make_uint4(x.low, y.low, z.low, w.low);
   }
 };
 
@@ -189,9 +179,7 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
     return *reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place);
   }
   __device__ static uint4 load_rounded(const unsigned char* rows, int group, int s) {
-    const uint4 unit = load(rows, group, s);
-    return make_uint4(round_to_tf32(unit.x), round_to_tf32(unit.y), round_to_tf32(unit.z),
-                      round_to_tf32(unit.w));
+    return device::round_to_tf32(load(rows, group, s));
   }
 
   __device__ void add_rounded(const unsigned char* a, const unsigned char* b) {

@@ -65,10 +65,7 @@ struct TriangleFactors<float, Math::tf32, kGroups> {
   using Acc = float;
   uint4 units[kGroups];
 
-  __device__ void take(int group, uint4 unit) {
-    units[group] = make_uint4(round_to_tf32(unit.x), round_to_tf32(unit.y), round_to_tf32(unit.z),
-                              round_to_tf32(unit.w));
-  }
+  __device__ void take(int group, uint4 unit) { units[group] = device::round_to_tf32(unit); }
   __device__ void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], int i, int j) const {
     multiply_tf32(sums, units[2 * i], units[2 * i + 1], units[j]);
   }

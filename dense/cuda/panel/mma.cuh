@@ -10,6 +10,7 @@
 #include "device/element.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/mma.cuh"
+#include "device/tf32.cuh"
 #include "device/wgmma.cuh"
 
 namespace lanky::dense::cuda {
@@ -72,32 +73,19 @@ struct MmaFragments {
   Word units[kUnits][kVector];
 };
 
-/// a = high + low + an error of 2^-23 |a|; the tensor core does not look at the 13 low bits of
-/// either. A NaN or Inf, and what rounds to Inf, leaves a NaN in low.
-struct SplitFloat {
-  std::uint32_t high;
-  std::uint32_t low;
-
-  SplitFloat() = default;
-  __device__ explicit SplitFloat(float a) {
-    high = __float_as_uint(a) + 0x1000U;
-    low = __float_as_uint(a - __uint_as_float(high & 0xffffe000U));
-  }
-};
-
 /// float by three tf32 products; the smallest of them are added first.
 struct Tf32x3 {
   using Element = float;
   using Word = float;
   using Acc = float;
   using Sum = float;
-  using Factor = SplitFloat;
+  using Factor = device::SplitFloat;
   static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 3;
 
-  static __device__ void multiply(float (&c)[4], const SplitFloat (&a)[4], const SplitFloat (&b)[2],
-                                  int pass) {
-    const auto part = [](SplitFloat x, bool low) { return low ? x.low : x.high; };
+  static __device__ void multiply(float (&c)[4], const device::SplitFloat (&a)[4],
+                                  const device::SplitFloat (&b)[2], int pass) {
+    const auto part = [](device::SplitFloat x, bool low) { return low ? x.low : x.high; };
     const bool low_a = pass == 0;
     const bool low_b = pass == 1;
     device::mma_m16n8k8_tf32(c, part(a[0], low_a), part(a[1], low_a), part(a[2], low_a),
@@ -547,9 +535,8 @@ struct WgmmaProduct {
     if constexpr (kPasses == 1) {
       planes[place] = device::round_to_tf32(value);
     } else {
-      const float cut = __uint_as_float(__float_as_uint(value) & 0xffffe000U);
       planes[place] = __float_as_uint(value);
-      planes[place + kPlane] = __float_as_uint(value - cut) + 0x1000U;  // rounded where it is cut
+      planes[place + kPlane] = device::round_to_tf32(value - device::cut_to_tf32(value));
     }
   }
 
@@ -571,7 +558,7 @@ struct WgmmaProduct {
           if constexpr (kPasses == 1) {
             high[i][e] = device::round_to_tf32(fragments.get(i, e, s));
           } else {
-            const SplitFloat split(fragments.get(i, e, s));
+            const device::SplitFloat split(fragments.get(i, e, s));
             high[i][e] = split.high;
             low[i][e] = split.low;
           }
