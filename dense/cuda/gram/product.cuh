@@ -81,7 +81,7 @@ class WarpProduct {
   using Acc = decltype(device::widen(E()));
 
   /// Adds the product of one segment.
-  __device__ void add(const unsigned char* a, const unsigned char* b) {
+  __device__ void add(const char* a, const char* b) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
 #pragma unroll
@@ -146,7 +146,7 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
  public:
   using Acc = float;
 
-  __device__ void add(const unsigned char* a, const unsigned char* b) {
+  __device__ void add(const char* a, const char* b) {
     if constexpr (kMath == Math::tf32) {
       add_rounded(a, b);
     } else {
@@ -172,17 +172,17 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 
  private:
   /// Unit 4 s + lane % 4 of this lane's row of a group of 8.
-  __device__ static uint4 load(const unsigned char* rows, int group, int s) {
+  __device__ static uint4 load(const char* rows, int group, int s) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
     const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
     return *reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place);
   }
-  __device__ static uint4 load_rounded(const unsigned char* rows, int group, int s) {
+  __device__ static uint4 load_rounded(const char* rows, int group, int s) {
     return device::round_to_tf32(load(rows, group, s));
   }
 
-  __device__ void add_rounded(const unsigned char* a, const unsigned char* b) {
+  __device__ void add_rounded(const char* a, const char* b) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       uint4 left[kWarpM / 8];
@@ -199,7 +199,7 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
     }
   }
 
-  __device__ void add_split(const unsigned char* a, const unsigned char* b) {
+  __device__ void add_split(const char* a, const char* b) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       uint4 high[kWarpM / 8];
@@ -240,15 +240,18 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 /// The part of a row-major operand that a warp multiplies: from row `row` and column `column` of
 /// [k][pitch bytes] on, pitch 32, 64 or 128, swizzled by as many bytes: of a row's 16-byte units,
 /// as many low bits change as count them. 8 neighbouring k at one column meet 8 different units.
+/// The swizzle of a row is that of the row modulo 8; `row` is a multiple of 8.
 struct RowSegment {
-  const unsigned char* data;
+  const char* data;
   int pitch;
   int row;
   int column;
 
-  __device__ float4 unit(int k, int first_column) const {
-    const int place = (row + k) * pitch + (column + first_column) * static_cast<int>(sizeof(float));
-    return *reinterpret_cast<const float4*>(data + (place ^ (place >> 3 & (pitch - 16))));
+  /// Of k = eight + within, `eight` a multiple of 8 and within < 8.
+  __device__ float4 unit(int eight, int within, int first_column) const {
+    const int place = within * pitch + (column + first_column) * static_cast<int>(sizeof(float));
+    return *reinterpret_cast<const float4*>(data + (row + eight) * pitch +
+                                            (place ^ (place >> 3 & (pitch - 16))));
   }
 };
 
@@ -267,8 +270,8 @@ class WarpProduct<float, Math::ieee, 16, 16> {
     constexpr int kSteps = 4;
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
-      const int k = s * 8 + lane % 8;
-      const float4 units[] = {a.unit(k, i0), a.unit(k, i0 + 4), b.unit(k, j0), b.unit(k, j0 + 4)};
+      const float4 units[] = {a.unit(s * 8, lane % 8, i0), a.unit(s * 8, lane % 8, i0 + 4),
+                              b.unit(s * 8, lane % 8, j0), b.unit(s * 8, lane % 8, j0 + 4)};
       const float left[] = {units[0].x, units[0].y, units[0].z, units[0].w,
                             units[1].x, units[1].y, units[1].z, units[1].w};
       const float right[] = {units[2].x, units[2].y, units[2].z, units[2].w,
@@ -285,7 +288,7 @@ class WarpProduct<float, Math::ieee, 16, 16> {
 
   /// A's k adjacent, B row-major. Lane: k = 4 unit + (q + unit / 2) % 4 in step q, so that the rows
   /// of B that 8 lanes read have all 8 remainders by 8, and meet all banks.
-  __device__ void add_mixed(const unsigned char* a, const RowSegment& b) {
+  __device__ void add_mixed(const char* a, const RowSegment& b) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int unit = lane % 8;
     const int turn = unit / 2;
@@ -303,8 +306,8 @@ class WarpProduct<float, Math::ieee, 16, 16> {
     }
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
-      const int k = unit * 4 + (q + turn) % 4;
-      const float4 units[] = {b.unit(k, j0), b.unit(k, j0 + 4)};
+      const int within = unit % 2 * 4 + (q + turn) % 4;
+      const float4 units[] = {b.unit(turn * 8, within, j0), b.unit(turn * 8, within, j0 + 4)};
       const float right[] = {units[0].x, units[0].y, units[0].z, units[0].w,
                              units[1].x, units[1].y, units[1].z, units[1].w};
 #pragma unroll

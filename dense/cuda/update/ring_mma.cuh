@@ -400,11 +400,8 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   constexpr int kPartsAlong = Chunk::kPartsAlong;
   extern __shared__ __align__(16) char staged[];
   const int steps = (g.k * kPartsAlong + 15) / 16;
-  char* const slots = staged + (-device::shared_address(staged) & 1023);
-  auto* const b = reinterpret_cast<double2*>(slots + plan.ring_bytes);
-  auto* const full =
-      reinterpret_cast<device::Mbarrier*>(b + plan.warps_n * steps * Chunk::kWords * 32);
-  auto* const empty = full + plan.stages;
+  const auto ring = update_slots<double2>(staged + device::bytes_to_box(staged), plan,
+                                          plan.warps_n * steps * Chunk::kWords * 32);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int consumers = plan.warps_m * plan.warps_n;
@@ -417,13 +414,11 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   // Lines that no copy touches stay zero.
   const int lines = kByColumns ? min(plan.depth, g.k) : Chunk::kRows;
   device::let_next_kernel_start();
-  if (threadIdx.x == 0) {
-    device::init_ring(full, empty, plan.stages, 1, consumers);
-  }
+  if (threadIdx.x == 0) ring.init(1, consumers);
   if (kByColumns && lines < plan.depth) {
     for (int place = static_cast<int>(threadIdx.x) * 16; place < plan.ring_bytes;
          place += static_cast<int>(blockDim.x) * 16)
-      *reinterpret_cast<uint4*>(slots + place) = uint4{};
+      *reinterpret_cast<uint4*>(ring.slots + place) = uint4{};
   }
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();
@@ -435,43 +430,40 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   if (warp == consumers) {
     for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
       for (int k0 = 0; k0 < k; k0 += plan.depth) {
-        char* const slot = slots + turn.slot * plan.slot_bytes;
-        device::mbarrier_wait(empty + turn.slot, turn.parity ^ 1);
+        device::Mbarrier* const filled = ring.wait_until_read(turn);
         if (lane == 0) {
-          device::mbarrier_arrive_expecting(full + turn.slot,
-                                            static_cast<unsigned>(boxes * lines * 128));
+          device::mbarrier_arrive_expecting(filled, static_cast<unsigned>(boxes * lines * 128));
           // Units of the map are parts of complex<double>, else elements.
           const int p = k0 / kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
           const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
           for (int w = 0; w < boxes; ++w) {
             const int row = i + w * (kByColumns ? Chunk::kLineUnits : Chunk::kRows);
-            device::copy_box(slot + w * box_bytes, &map, kByColumns ? row : p, kByColumns ? p : row,
-                             full + turn.slot);
+            device::copy_box(ring.slot(turn) + w * box_bytes, &map, kByColumns ? row : p,
+                             kByColumns ? p : row, filled);
           }
         }
-        turn.advance(1, plan.stages);
+        ring.advance(turn, 1);
       }
     }
     return;
   }
-  stage_fragments<Chunk>(b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
+  stage_fragments<Chunk>(ring.b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
   device::warps_barrier(1, 32 * consumers);  // B is whole before it is read
   const int warp_m = warp % plan.warps_m;
   const int warp_n = warp / plan.warps_m;
   const int warp_j0 = j0 + warp_n * Chunk::kColumns;
   const bool narrow = Chunk::is_narrow(warp_j0, g.n);
   constexpr bool kMayBeShallow = kByColumns || Chunk::kDouble;
-  const double2* const b_warp = b + warp_n * steps * Chunk::kWords * 32 + lane;
+  const double2* const b_warp = ring.b + warp_n * steps * Chunk::kWords * 32 + lane;
   for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
     const std::int64_t warp_i0 = i0 + warp_m * Chunk::kRows;
     prefetch_c(g, factors, warp_i0, Chunk::kRows, warp_j0, Chunk::kColumns);
     typename Chunk::Sums sums = {};
     for (int k0 = 0; k0 < k; k0 += plan.depth) {
-      const char* const chunk =
-          slots + turn.slot * plan.slot_bytes + warp_m * Chunk::kBoxes * box_bytes;
+      const char* const chunk = ring.slot(turn) + warp_m * Chunk::kBoxes * box_bytes;
       const int slot_steps = (min(plan.depth, k - k0) + 15) / 16;
       const double2* const b_slot = b_warp + k0 / 16 * Chunk::kWords * 32;
-      device::mbarrier_wait(full + turn.slot, turn.parity);
+      ring.wait_until_filled(turn);
       const auto multiply = [&]<int kHalves>() {
         if constexpr (kMayBeShallow) {
           if (k <= 8)
@@ -484,9 +476,8 @@ __global__ void __launch_bounds__(kRingThreads, 3)
       } else {
         multiply.template operator()<2>();
       }
-      __syncwarp();  // all lanes have read the slot
-      if (lane == 0) device::mbarrier_arrive(empty + turn.slot);
-      turn.advance(1, plan.stages);
+      ring.give_back(turn.slot, lane);
+      ring.advance(turn, 1);
     }
     leave_fragments<T, kByColumns>(sums, g, plan.wide_c, factors, warp_i0, warp_j0);
   }
