@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "dense/cuda/epilogue.cuh"
 #include "dense/cuda/panel/policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
@@ -257,31 +258,22 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
   device::wait_for_copies();  // a warp does not end before what it has started
 }
 
-/// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.
+/// How a panel's sums become C.
 template <class T>
 struct PanelFinish {
   using Element = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   const PanelArguments<T>& g;
-  Acc alpha;
-  Acc beta;
+  Epilogue<Acc> epilogue;
 
   __device__ explicit PanelFinish(const PanelArguments<T>& arguments)
-      : g(arguments), alpha(arguments.alpha.load()), beta(arguments.beta.load()) {}
+      : g(arguments), epilogue(g.problem.k, g.alpha, g.beta) {}
 
-  __device__ bool skips_product() const { return alpha == Acc(0) || g.problem.k == 0; }
+  __device__ bool skips_product() const { return !epilogue.multiplies(); }
 
   __device__ void store(std::int64_t i, int j, Acc sum) const {
-    if (skips_product()) {
-      sum = Acc(0);
-    } else {
-      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
-    }
-    if (sizeof(Acc) != sizeof(Element) && g.wide_c) {
-      store_as<Acc>(i, j, sum);
-    } else {
-      store_as<Element>(i, j, sum);
-    }
+    if (!skips_product()) sum = device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
+    epilogue.template store<Element>(g.c, g.wide_c, i * g.problem.c.row + j * g.problem.c.col, sum);
   }
 
  private:
@@ -297,13 +289,6 @@ struct PanelFinish {
                   g.b[p * problem.b.row + j * problem.b.col], sum);
     }
     return sum;
-  }
-
-  template <class Result>
-  __device__ void store_as(std::int64_t i, int j, Acc value) const {
-    Result& c = static_cast<Result*>(g.c)[i * g.problem.c.row + j * g.problem.c.col];
-    if (beta != Acc(0)) value += beta * device::widen(c);
-    c = device::narrow<Result>(value);
   }
 };
 

@@ -234,18 +234,6 @@ __device__ void stage_ring_b(typename Ring::Acc* b, const UpdateArguments<T, TOu
   }
 }
 
-/// leave_words(), a few of them at a time.
-template <int kWords, int kWord, class Acc, class There, class Place, class Sum>
-__device__ void leave_all_words(const Factors<Acc>& factors, There there, Place place, Sum sum) {
-  constexpr int kBatch = kLinesAtOnce<true, kWords>;
-#pragma unroll
-  for (int w0 = 0; w0 < kWords; w0 += kBatch) {
-    leave_words<true, kBatch, kWord>(
-        factors, [&](int w) { return there(w0 + w); }, [&](int w) { return place(w0 + w); },
-        [&](int w, int e) { return sum(w0 + w, e); });
-  }
-}
-
 /// C(i, j) = alpha sum + beta C(i, j) for the sums of a lane, the first row and column being those
 /// of its warp. In words of 16 bytes where all of the warp's rows exist.
 template <class Ring, class T, class TOut>

@@ -240,102 +240,41 @@ struct RingPlaces {
   bool whole;
 };
 
-/// C = alpha sum + beta C for kLines lines of kAcross words of kReals reals, fill(reals, l, x)
-/// being the sums of word x of line l. C is read in batches: no load overtakes a store.
-template <int kLines, int kAcross, int kOffset, int kReals, class T, class Fill>
+/// kLines lines of kAcross words of C, real(l, x, r) being real r of kReals in the sums of word x
+/// of line l.
+template <int kLines, int kAcross, int kOffset, int kReals, class T, class RealOf>
 __device__ void leave(const UpdateArguments<T, T>& g,
-                      const Factors<device::DeviceAccumulator<T>>& factors,
-                      const RingPlaces<device::DeviceElement<T>>& places, Fill fill) {
+                      const Epilogue<device::DeviceAccumulator<T>>& epilogue,
+                      const RingPlaces<device::DeviceElement<T>>& places, RealOf real) {
   using Element = device::DeviceElement<T>;
   using Real = device::RealPart<Element>;
   constexpr int kParts = static_cast<int>(sizeof(Element) / sizeof(Real));
   constexpr int kCount = kReals / kParts;
-  const auto product = [&](Element(&word)[kCount], int l, int x) {
-    double reals[kReals];
-    fill(reals, l, x);
-#pragma unroll
-    for (int e = 0; e < kCount; ++e) {
-      if constexpr (kParts == 1) {
-        word[e] = factors.alpha * static_cast<Real>(reals[e]);
-      } else {
-        word[e] = factors.alpha *
-                  device::conjugate_if(g.conj_a, Element(static_cast<Real>(reals[2 * e]),
-                                                         static_cast<Real>(reals[2 * e + 1])));
-      }
+  const auto sum = [&](int l, int x, int e) -> Element {
+    if constexpr (kParts == 1) {
+      return static_cast<Real>(real(l, x, e));
+    } else {
+      return device::conjugate_if(g.conj_a, Element(static_cast<Real>(real(l, x, 2 * e)),
+                                                    static_cast<Real>(real(l, x, 2 * e + 1))));
     }
   };
   const std::int64_t line_step = device::opaque(places.line_step);
+  if (kCount > 1 && !places.whole) {
+    constexpr int kOfLine = kAcross * kCount;  // elements
+    const auto near = [](int w) { return w % kOfLine / kCount * kOffset + w % kCount; };
+    leave_all_words<kLines * kOfLine, 1>(
+        epilogue, [&](int w) { return w / kOfLine < places.lines && near(w) < places.near; },
+        [&](int w) { return places.first + w / kOfLine * line_step + near(w) * places.near_step; },
+        [&](int w, int /*e*/) { return sum(w / kOfLine, w % kOfLine / kCount, w % kCount); });
+    return;
+  }
   // From one word of a line to the next: 1 where a word is several elements.
   const std::int64_t near_step = kCount == 1 ? places.near_step : 1;
-  Element* line = places.first;
-  if (kCount > 1 && !places.whole) {
-#pragma unroll
-    for (int l = 0; l < kLines; ++l, line += line_step) {
-      if (l >= places.lines) break;
-      Element old[kAcross][kCount] = {};
-      const auto there = [&](int x, int e) { return x * kOffset + e < places.near; };
-      const auto place = [&](int x, int e) { return line + (x * kOffset + e) * places.near_step; };
-      if (factors.beta != Element(0)) {
-#pragma unroll
-        for (int w = 0; w < kAcross * kCount; ++w) {
-          const int x = w / kCount;
-          if (there(x, w % kCount)) old[x][w % kCount] = *place(x, w % kCount);
-        }
-      }
-#pragma unroll
-      for (int x = 0; x < kAcross; ++x) {
-        Element word[kCount];
-        product(word, l, x);
-#pragma unroll
-        for (int e = 0; e < kCount; ++e) {
-          Element single[1] = {word[e]};
-          if (factors.beta != Element(0)) single[0] = word[e] + factors.beta * old[x][e];
-          if (there(x, e)) device::store_streaming(place(x, e), single);
-        }
-      }
-    }
-  } else if (factors.beta == Element(0)) {
-#pragma unroll
-    for (int l = 0; l < kLines; ++l, line += line_step) {
-      if (l >= places.lines) break;
-#pragma unroll
-      for (int x = 0; x < kAcross; ++x) {
-        Element word[kCount];
-        product(word, l, x);
-        if (x * kOffset < places.near)
-          device::store_streaming(line + x * kOffset * near_step, word);
-      }
-    }
-  } else {
-    constexpr int kBatch = 4 / kAcross;  // lines
-#pragma unroll
-    for (int l0 = 0; l0 < kLines; l0 += kBatch) {
-      if (l0 >= places.lines) break;
-      Element old[kBatch][kAcross][kCount] = {};
-      const Element* from = line;
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s, from += line_step) {
-#pragma unroll
-        for (int x = 0; x < kAcross; ++x) {
-          if (l0 + s < places.lines && x * kOffset < places.near)
-            device::load_wide(old[s][x], from + x * kOffset * near_step);
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s, line += line_step) {
-#pragma unroll
-        for (int x = 0; x < kAcross; ++x) {
-          Element word[kCount];
-          product(word, l0 + s, x);
-#pragma unroll
-          for (int e = 0; e < kCount; ++e)
-            word[e] = word[e] + factors.beta * old[s][x][e];
-          if (l0 + s < places.lines && x * kOffset < places.near)
-            device::store_streaming(line + x * kOffset * near_step, word);
-        }
-      }
-    }
-  }
+  const auto near = [](int w) { return w % kAcross * kOffset; };
+  leave_all_words<kLines * kAcross, kCount>(
+      epilogue, [&](int w) { return w / kAcross < places.lines && near(w) < places.near; },
+      [&](int w) { return places.first + w / kAcross * line_step + near(w) * near_step; },
+      [&](int w, int e) { return sum(w / kAcross, w % kAcross, e); });
 }
 
 /// C = alpha sums + beta C for a warp's rows from i0 on and its columns from j0 on. `wide`: columns
@@ -361,18 +300,13 @@ __device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& s
         g, factors,
         RingPlaces<Element>{c + row * strides.row + t * strides.col, 4 * strides.col, strides.row,
                             (columns - t + 3) / 4, rows - row, whole},
-        [&](double(&reals)[kUnit], int l, int x) {
+        [&](int l, int x, int r) {
           const int j = l / 2 * kParts;  // n-tile
           const int b = l % 2;
-#pragma unroll
-          for (int e = 0; e < kUnit; e += 2) {
-            reals[e] = sums[x + e / 2][j][b];
-            reals[e + 1] = sums[x + e / 2][j][2 + b];
-            if constexpr (kParts == 2) {
-              reals[e] -= sums[x + e / 2][j + 1][2 + b];
-              reals[e + 1] += sums[x + e / 2][j + 1][b];
-            }
-          }
+          const double(&tile)[Chunk::kNarrowTiles][4] = sums[x + r / 2];
+          if constexpr (kParts == 1) return tile[j][r % 2 * 2 + b];
+          return r % 2 == 0 ? tile[j][b] - tile[(j + 1) % Chunk::kNarrowTiles][2 + b]
+                            : tile[j][2 + b] + tile[(j + 1) % Chunk::kNarrowTiles][b];
         });
   } else {
     const int column = static_cast<int>(threadIdx.x) % 32 / 4 * 2 / kParts;
@@ -380,10 +314,7 @@ __device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& s
         g, factors,
         RingPlaces<Element>{c + t * strides.row + column * strides.col, 4 * strides.row,
                             strides.col, (rows - t + 3) / 4, columns - column, whole},
-        [&](double(&reals)[2], int l, int x) {
-          reals[0] = sums[x][l / 2][l % 2];
-          reals[1] = sums[x][l / 2][2 + l % 2];
-        });
+        [&](int l, int x, int r) { return sums[x][l / 2][2 * r + l % 2]; });
   }
 }
 
