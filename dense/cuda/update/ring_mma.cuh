@@ -1,7 +1,7 @@
 // C[m, n] = alpha A[m, k] B[k, n] + beta C on the f64 tensor cores, long m: of doubles, of floats,
 // whose products are exact in double and faster there than on CUDA cores (H200, 1e7 x 64 x 64: 46
 // TFLOP/s against 40), and of complex elements, as the reals that lie side by side in memory. A
-// passes through a ring of slots as in update_ring.cuh.
+// passes through a ring of slots as in ring.cuh.
 #pragma once
 
 #include "dense/cuda/update/ring.cuh"
