@@ -119,6 +119,7 @@ struct SplitUnit {
   uint4 high;
   uint4 low;
 
+  SplitUnit() = default;
   __device__ explicit SplitUnit(const uint4& unit) {
     const device::SplitFloat x(__uint_as_float(unit.x));
     const device::SplitFloat y(__uint_as_float(unit.y));
@@ -134,6 +135,26 @@ __device__ inline void multiply_tf32(float (&c)[4], const uint4& a_low, const ui
                                      const uint4& b) {
   device::mma_m16n8k8_tf32(c, a_low.x, a_high.x, a_low.y, a_high.y, b.x, b.y);
   device::mma_m16n8k8_tf32(c, a_low.z, a_high.z, a_low.w, a_high.w, b.z, b.w);
+}
+
+/// sums += a b of the high parts, each mma from zero on, and small += a b with a low part.
+__device__ inline void multiply_split(float (&sums)[4], float (&small)[4], const SplitUnit& upper,
+                                      const SplitUnit& lower, const SplitUnit& b) {
+  multiply_tf32(small, upper.low, lower.low, b.high);
+  multiply_tf32(small, upper.high, lower.high, b.low);
+  float large[2][4] = {};
+  device::mma_m16n8k8_tf32(large[0], upper.high.x, lower.high.x, upper.high.y, lower.high.y,
+                           b.high.x, b.high.y);
+  device::mma_m16n8k8_tf32(large[1], upper.high.z, lower.high.z, upper.high.w, lower.high.w,
+                           b.high.z, b.high.w);
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+    sums[e] += large[0][e] + large[1][e];
+}
+
+/// What multiply_split() has left: where a factor is Inf, the large products know all.
+__device__ inline float split_sum(float sum, float small) {
+  return sum + (isfinite(sum) ? small : 0.0F);
 }
 
 /// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
@@ -162,8 +183,8 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 #pragma unroll
         for (int j = 0; j < kWarpN / 8; ++j) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e)  // where a factor is Inf, the large products know all
-            sums_[i][j][e] += isfinite(sums_[i][j][e]) ? small_[i][j][e] : 0.0F;
+          for (int e = 0; e < 4; ++e)
+            sums_[i][j][e] = split_sum(sums_[i][j][e], small_[i][j][e]);
         }
       }
     }
@@ -202,32 +223,16 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
   __device__ void add_split(const char* a, const char* b) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      uint4 high[kWarpM / 8];
-      uint4 low[kWarpM / 8];
+      SplitUnit left[kWarpM / 8];
 #pragma unroll
-      for (int r = 0; r < kWarpM / 8; ++r) {
-        const SplitUnit left(load(a, r, s));
-        high[r] = left.high;
-        low[r] = left.low;
-      }
+      for (int r = 0; r < kWarpM / 8; ++r)
+        left[r] = SplitUnit(load(a, r, s));
 #pragma unroll
       for (int j = 0; j < kWarpN / 8; ++j) {
         const SplitUnit right(load(b, j, s));
 #pragma unroll
-        for (int i = 0; i < kWarpM / 16; ++i) {
-          multiply_tf32(small_[i][j], low[2 * i], low[2 * i + 1], right.high);
-          multiply_tf32(small_[i][j], high[2 * i], high[2 * i + 1], right.low);
-          float large[2][4] = {};
-          const uint4& upper = high[2 * i];
-          const uint4& lower = high[2 * i + 1];
-          device::mma_m16n8k8_tf32(large[0], upper.x, lower.x, upper.y, lower.y, right.high.x,
-                                   right.high.y);
-          device::mma_m16n8k8_tf32(large[1], upper.z, lower.z, upper.w, lower.w, right.high.z,
-                                   right.high.w);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            sums_[i][j][e] += large[0][e] + large[1][e];
-        }
+        for (int i = 0; i < kWarpM / 16; ++i)
+          multiply_split(sums_[i][j], small_[i][j], left[2 * i], left[2 * i + 1], right);
       }
     }
   }

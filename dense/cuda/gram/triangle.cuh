@@ -71,25 +71,11 @@ struct TriangleFactors<float, Math::tf32, kGroups> {
 template <int kGroups>
 struct TriangleFactors<float, Math::tf32x3, kGroups> {
   using Acc = float;
-  uint4 high[kGroups];
-  uint4 low[kGroups];
+  SplitUnit units[kGroups];
 
-  __device__ void take(int group, uint4 unit) {
-    const SplitUnit split(unit);
-    high[group] = split.high;
-    low[group] = split.low;
-  }
+  __device__ void take(int group, uint4 unit) { units[group] = SplitUnit(unit); }
   __device__ void multiply(Acc (&sums)[4], Acc (&small)[4], int i, int j) const {
-    multiply_tf32(small, low[2 * i], low[2 * i + 1], high[j]);
-    multiply_tf32(small, high[2 * i], high[2 * i + 1], low[j]);
-    float large[2][4] = {};
-    const uint4& upper = high[2 * i];
-    const uint4& lower = high[2 * i + 1];
-    device::mma_m16n8k8_tf32(large[0], upper.x, lower.x, upper.y, lower.y, high[j].x, high[j].y);
-    device::mma_m16n8k8_tf32(large[1], upper.z, lower.z, upper.w, lower.w, high[j].z, high[j].w);
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      sums[e] += large[0][e] + large[1][e];
+    multiply_split(sums, small, units[2 * i], units[2 * i + 1], units[j]);
   }
 };
 
@@ -218,8 +204,7 @@ class TriangleProduct {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         Acc sum = sums_[t][e];
-        if constexpr (kSplit)  // where a factor is Inf, the large products know all
-          sum += isfinite(sum) ? small_[t][e] : 0.0F;
+        if constexpr (kSplit) sum = split_sum(sum, small_[t][e]);
         target[(t * 4 + e) * 32 + lane] = sum;
       }
     }
