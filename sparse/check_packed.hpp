@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "sparse/backend.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/packed.hpp"
 
 namespace lanky::sparse {
 

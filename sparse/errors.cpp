@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/text.hpp"
-#include "sparse/backend.hpp"
+#include "sparse/arrangement.hpp"
 
 namespace lanky::sparse {
 

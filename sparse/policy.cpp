@@ -600,7 +600,7 @@ bool has_mma(DType dtype) {
   return dtype == DType::f64 || is_half(dtype);
 }
 
-PathChoice choose_path(SpmvPath requested, DType dtype, Device device) {
+PathChoice choose_path(SpmvPath requested, DType dtype, DeviceKind device) {
   const bool tf32 = requested == SpmvPath::tf32 || requested == SpmvPath::tf32x3;
   if (requested == SpmvPath::mma && !has_mma(dtype)) {
     throw Error(ErrorCode::unsupported,
@@ -612,7 +612,8 @@ PathChoice choose_path(SpmvPath requested, DType dtype, Device device) {
     throw Error(ErrorCode::unsupported,
                 concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", name(dtype)));
   }
-  if (!device.is_cuda()) return {SpmvPath::cuda, "the cpu replays the slices, on every path alike"};
+  if (device == DeviceKind::cpu)
+    return {SpmvPath::cuda, "the cpu replays the slices, on every path alike"};
   if (requested != SpmvPath::automatic) return {requested, "asked for"};
   return {SpmvPath::cuda, "one vector is bound by memory, and tensor cores win no class"};
 }

@@ -8,39 +8,13 @@
 #include <lanky/sparse.hpp>
 #include <string_view>
 
+#include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse {
 
 inline constexpr std::int64_t kSharedBytes = 227 << 10;  // that a block of an H200 can have
 inline constexpr std::int64_t kHotOther = 2 << 10;       // besides hot columns, cells and slices
-
-/// What the choice of a shape knows of a matrix: counts over its rows, and how far these reach.
-struct RowFacts {
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  std::int64_t nnz = 0;
-  std::int64_t longest = 0;   // entries of the longest row
-  std::int64_t empty = 0;     // rows without entries
-  std::int64_t pieces8 = 0;   // that rows are cut into, of up to 8 entries
-  std::int64_t pieces16 = 0;  // likewise
-  // Columns from the first of the entries of a row, and the first one of the next row, to the last
-  // of them; on average; 0: unknown
-  std::int64_t reach = 0;
-  int repeated = 0;  // percent of these rows, which the next one repeats, a column further; or 0
-  // Shape::hot_least for hot_columns_most() hot columns, and the entries of these, about; 0:
-  // unknown
-  std::int32_t hot_least = 0;
-  std::int64_t hot_entries = 0;
-
-  /// Takes a row of `length` entries into the counts.
-  constexpr void count_row(std::int64_t length) {
-    longest = length > longest ? length : longest;
-    empty += length == 0 ? 1 : 0;
-    pieces8 += pieces_of(length, 8);
-    pieces16 += pieces_of(length, 16);
-  }
-};
 
 /// Whether choose_shape() reads `reach` and `repeated` of such a matrix.
 bool reads_reach(const RowFacts& facts);
@@ -89,7 +63,7 @@ struct PathChoice {
 
 /// Which kernels run a matrix of `dtype` on `device`. Throws Error(unsupported) where tensor cores
 /// are asked for that have no such product.
-PathChoice choose_path(SpmvPath requested, DType dtype, Device device);
+PathChoice choose_path(SpmvPath requested, DType dtype, DeviceKind device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads
 // takes 10 us to several milliseconds, as busy as the machine is.

@@ -5,20 +5,13 @@
 #include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
 #include <new>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
-#include "core/runtime.hpp"
 #include "core/text.hpp"
-#include "sparse/backend.hpp"
-#include "sparse/explain.hpp"
-#include "sparse/packed.hpp"
-#include "sparse/plan_matrix.hpp"
-#include "sparse/policy.hpp"
-#include "sparse/tune.hpp"
+#include "sparse/plan.hpp"
 
 namespace lanky {
 
@@ -66,92 +59,45 @@ template <class T, class TOut>
 struct SpmvPlan<T, TOut>::Impl {
   using Sum = Accumulator<T>;
 
-  Impl(const Stream& s, const CsrView<T>& a, const PlanOptions& options)
-      : stream(s),
-        choice(sparse::choose_path(options.path, kDType<T>, s.device())),
-        matrix(s, a, options,
-               [&](const sparse::Csr<T>& csr, const sparse::RowFacts& facts) {
-                 return packed(csr, facts, options);
-               }),
-        workspace(s, workspace_bytes(), options.allocator) {
-    workspace.fill_zero();
-    if (stream.device().is_cuda())
-      sparse::cuda::load<T, TOut>(stream, choice.path, matrix.header());
-    stream.synchronize();  // memory is ready for every stream, not only for this one
-  }
-
-  /// In the shape that the model chooses or, where that is asked for, the fastest measured.
-  sparse::PackedMatrix<T> packed(const sparse::Csr<T>& a, const sparse::RowFacts& facts,
-                                 const PlanOptions& options) {
-    sparse::PackedMatrix<T> model =
-        sparse::pack_by_model(stream, a, facts, choice.path, options.allocator);
-    if (!options.tune) return model;
-    tuning.emplace();
-    if (!stream.device().is_cuda()) return model;
-    auto tuned = sparse::tuned<T, TOut>(a, facts, std::move(model), choice, options);
-    choice = tuned.choice;
-    *tuning = std::move(tuned.tuning);
-    return std::move(tuned.packed);
-  }
-
-  std::int64_t arrivals_bytes() const {
-    return counters(matrix.header()) * static_cast<std::int64_t>(sizeof(unsigned));
-  }
-
-  std::int64_t partials_bytes() const {
-    return matrix.header().partials * static_cast<std::int64_t>(sizeof(Sum));
-  }
-
-  std::int64_t workspace_bytes() const { return partials_bytes() + arrivals_bytes(); }
-
-  std::int64_t device_bytes() const { return matrix.bytes() + workspace_bytes(); }
-
-  std::string_view name() const { return matrix.op() == Op::none ? "A" : "op(A)"; }
+  std::string_view name() const { return plan.op == Op::none ? "A" : "op(A)"; }
 
   void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
              VectorView<TOut> y) const {
-    check_same_device(stream.device(), s.device());
-    if (x.size != matrix.header().cols) {
+    check_same_device(plan.stream.device(), s.device());
+    if (x.size != plan.header().cols) {
       throw Error(ErrorCode::size_mismatch, concat("x has ", x.size, " entries, ", name(), " has ",
-                                                   matrix.header().cols, " columns"));
+                                                   plan.header().cols, " columns"));
     }
-    if (y.size != matrix.header().rows) {
+    if (y.size != plan.header().rows) {
       throw Error(ErrorCode::size_mismatch, concat("y has ", y.size, " entries, ", name(), " has ",
-                                                   matrix.header().rows, " rows"));
+                                                   plan.header().rows, " rows"));
     }
-    check_on_device(x.data, x.size, stream.device(), "x");
-    check_on_device(y.data, y.size, stream.device(), "y");
+    check_on_device(x.data, x.size, plan.stream.device(), "x");
+    check_on_device(y.data, y.size, plan.stream.device(), "y");
     check_apart(x, y);
-    check_scalar(alpha, stream.device(), "alpha");
-    check_scalar(beta, stream.device(), "beta");
+    check_scalar(alpha, plan.stream.device(), "alpha");
+    check_scalar(beta, plan.stream.device(), "beta");
   }
 
   void run(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
            VectorView<TOut> y, std::byte* memory, Arrivals arrivals) const {
     check(s, alpha, x, beta, y);
-    auto* const counters = reinterpret_cast<unsigned*>(memory + partials_bytes());
-    if (arrivals == Arrivals::unknown && stream.device().is_cuda() && arrivals_bytes() > 0)
-      runtime::zero(counters, arrivals_bytes(), s.native(), s.device().index());
-    const sparse::Product<T, TOut> product{
-        x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters};
-    if (stream.device().is_cuda()) {
-      sparse::cuda::run(s, choice.path, matrix.view(), product);
-    } else {
-      sparse::cpu::run(matrix.view(), product);
-    }
+    auto* const counters =
+        reinterpret_cast<unsigned*>(memory + sparse::partials_bytes<T>(plan.header()));
+    if (arrivals == Arrivals::unknown)
+      plan.executor->clear_arrivals(s, counters, sparse::counters(plan.header()));
+    plan.executor->run(s, plan.launches, plan.packed.view(),
+                       {x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters});
   }
 
-  Stream stream;
-  sparse::PathChoice choice;
-  std::optional<sparse::Tuning> tuning;  // before the matrix, whose packing sets both
-  sparse::PlanMatrix<T> matrix;
-  Buffer<std::byte> workspace;  // partial sums, then arrivals
+  sparse::Plan<T, TOut> plan;
 };
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
-    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"),
-                               [&] { return std::make_unique<Impl>(stream, a, options); })) {}
+    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
+        return std::make_unique<Impl>(Impl{sparse::build_plan<T, TOut>(stream, a, options)});
+      })) {}
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
@@ -168,7 +114,7 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorV
 template <class T, class TOut>
 void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y) const {
-  impl_->run(stream, alpha, x, beta, y, impl_->workspace.data(), Arrivals::zero);
+  impl_->run(stream, alpha, x, beta, y, impl_->plan.workspace.data(), Arrivals::zero);
 }
 
 template <class T, class TOut>
@@ -185,51 +131,47 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const
 
 template <class T, class TOut>
 void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
-  Impl& plan = *impl_;
   if (values.size != nnz()) {
     throw Error(ErrorCode::size_mismatch,
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
   within_host_memory(concat("pack ", nnz(), " new values"),
-                     [&] { plan.matrix.update_values(values); });
+                     [&] { sparse::update_values(impl_->plan, values); });
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
-  return impl_->matrix.header().rows;
+  return impl_->plan.header().rows;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
-  return impl_->matrix.header().cols;
+  return impl_->plan.header().cols;
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
-  return impl_->matrix.given_entries();
+  return impl_->plan.given_entries;
 }
 
 template <class T, class TOut>
 Device SpmvPlan<T, TOut>::device() const noexcept {
-  return impl_->stream.device();
+  return impl_->plan.stream.device();
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::workspace_bytes() const noexcept {
-  return impl_->workspace_bytes();
+  return sparse::workspace_bytes<T>(impl_->plan.header());
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
-  return impl_->device_bytes();
+  return sparse::device_bytes(impl_->plan);
 }
 
 template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
-  return sparse::explain(
-      {device(), kDType<T>, kDType<TOut>, impl_->matrix.symmetry(), nnz(), impl_->matrix.op(),
-       impl_->choice, workspace_bytes(), device_bytes(), impl_->tuning ? &*impl_->tuning : nullptr},
-      impl_->matrix.header());
+  return sparse::explain(sparse::info_of(impl_->plan));
 }
 
 template <class T, class TOut>

@@ -107,16 +107,17 @@ struct Track {
 template <class T, class TOut>
 class Trial {
  public:
-  Trial(Track<T, TOut>& track, const PackedMatrix<T>& packed, SpmvPath path)
+  Trial(const Executor<T, TOut>& executor, Track<T, TOut>& track, const PackedMatrix<T>& packed,
+        SpmvPath path)
       : track_(track),
         partials_(track.stream, packed.header.partials),
         arrivals_(track.stream, counters(packed.header)) {
+    const Launches launches = executor.prepare(path, packed.header);
     arrivals_.fill_zero();
-    cuda::load<T, TOut>(track.stream, path, packed.header);
     const auto products = [&](int count) {
       for (int i = 0; i < count; ++i) {
-        cuda::run<T, TOut>(
-            track.stream, path, packed.view(),
+        executor.run(
+            track.stream, launches, packed.view(),
             {track.x.data(), track.y.data(), Sum{1}, Sum{0}, partials_.data(), arrivals_.data()});
       }
     };
@@ -175,10 +176,11 @@ bool within_memory(F&& f) {
 template <class T, class TOut>
 class Contest {
  public:
-  Contest(PackedMatrix<T>& model, SpmvPath path)
-      : model_(model),
+  Contest(const Executor<T, TOut>& executor, PackedMatrix<T>& model, SpmvPath path)
+      : executor_(executor),
+        model_(model),
         track_(model.values.stream().device(), model.header),
-        trial_(track_, model, path),
+        trial_(executor, track_, model, path),
         tuning_{{{model.header.shape, path}}, 0} {}
 
   void enter(const Csr<T>& a, const Shape& shape, const std::vector<SpmvPath>& paths,
@@ -190,7 +192,7 @@ class Contest {
       }
       return;
     }
-    PackedMatrix<T> packed = cuda::pack(model_.values.stream(), a, shape, allocator);
+    PackedMatrix<T> packed = executor_.pack(a, shape, allocator);
     bool fastest = false;
     for (const SpmvPath path : paths)
       fastest = (multiplies(path, shape) && measure(packed, path)) || fastest;
@@ -203,7 +205,7 @@ class Contest {
     const std::size_t best = std::exchange(tuning_.kept, 0);
     if (best == 0) return;
     Measured& measured = tuning_.measured[best];
-    Trial<T, TOut> trial(track_, fastest_ ? *fastest_ : model_, measured.path);
+    Trial<T, TOut> trial(executor_, track_, fastest_ ? *fastest_ : model_, measured.path);
     measured.ratio = ratio_of(trial, trial_, 3 * kRounds);
     if (measured.ratio < kWorthwhile) tuning_.kept = best;
   }
@@ -224,7 +226,7 @@ class Contest {
   bool measure(const PackedMatrix<T>& packed, SpmvPath path) {
     double ratio = 0;
     const bool ran = within_memory([&] {
-      Trial<T, TOut> trial(track_, packed, path);
+      Trial<T, TOut> trial(executor_, track_, packed, path);
       ratio = ratio_of(trial, trial_, kRounds);
     });
     if (!ran) return false;
@@ -234,6 +236,7 @@ class Contest {
     return fastest;
   }
 
+  const Executor<T, TOut>& executor_;
   PackedMatrix<T>& model_;
   Track<T, TOut> track_;
   Trial<T, TOut> trial_;
@@ -272,35 +275,32 @@ std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType 
 }
 
 template <class T, class TOut>
-Tuned<T> tuned(const Csr<T>& a, const RowFacts& facts, PackedMatrix<T> model,
-               const PathChoice& choice, const PlanOptions& options) {
-  Tuned<T> result{std::move(model), choice, {}};
-  if (result.packed.header.windows == 0) return result;
+Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const RowFacts& facts,
+            const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
+  if (!executor.measures() || packed.header.windows == 0) return {};
   std::vector<SpmvPath> paths = {choice.path};
   if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
     paths = {SpmvPath::cuda, SpmvPath::mma};
-  const std::size_t shared =
-      result.packed.values.stream().device().properties().shared_bytes_per_block;
   const std::vector<Shape> shapes =
-      candidates(result.packed.header.shape, facts, kDType<T>, static_cast<std::int64_t>(shared));
+      candidates(packed.header.shape, facts, kDType<T>, executor.shared_bytes());
   std::optional<Contest<T, TOut>> contest;
   within_memory([&] {
-    contest.emplace(result.packed, choice.path);
+    contest.emplace(executor, packed, choice.path);
     for (const Shape& shape : shapes)
       within_memory([&] { contest->enter(a, shape, paths, options.allocator); });
     contest->decide();
   });
-  if (!contest) return result;
-  result.tuning = contest->tuning();
-  if (result.tuning.kept == 0) return result;
-  result.choice = {result.tuning.measured[result.tuning.kept].path, "the fastest measured"};
-  if (contest->fastest()) result.packed = std::move(*contest->fastest());
-  return result;
+  if (!contest) return {};
+  Tuning tuning = contest->tuning();
+  if (tuning.kept == 0) return tuning;
+  choice = {tuning.measured[tuning.kept].path, "the fastest measured"};
+  if (contest->fastest()) packed = std::move(*contest->fastest());
+  return tuning;
 }
 
-#define LANKY_INSTANTIATE(T, TOut)                                                  \
-  template Tuned<T> tuned<T, TOut>(const Csr<T>&, const RowFacts&, PackedMatrix<T>, \
-                                   const PathChoice&, const PlanOptions&);
+#define LANKY_INSTANTIATE(T, TOut)                                                        \
+  template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&, const RowFacts&, \
+                                const PlanOptions&, PackedMatrix<T>&, PathChoice&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -34,19 +34,12 @@ struct Tuning {
   std::size_t kept = 0;            // of these
 };
 
-template <class T>
-struct Tuned {
-  PackedMatrix<T> packed;
-  PathChoice choice;
-  Tuning tuning;
-};
-
-/// `a` packed in the fastest of its candidates, on a GPU: that of the model, `model`, unless
-/// another one takes less than kWorthwhile of its time. Of the paths, those that the options allow.
-/// At most three packed matrices are in memory at once; candidates that memory has no room for are
-/// left out. Waits.
+/// Replaces `packed` and `choice`, which are those of the model, by the fastest of the candidates
+/// of `a`, if that takes less than kWorthwhile of the model's time: on an executor that measures.
+/// The paths are those that the options allow. At most three packed matrices are in memory at once;
+/// candidates that memory has no room for are left out. Waits.
 template <class T, class TOut>
-Tuned<T> tuned(const Csr<T>& a, const RowFacts& facts, PackedMatrix<T> model,
-               const PathChoice& choice, const PlanOptions& options);
+Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const RowFacts& facts,
+            const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice);
 
 }  // namespace lanky::sparse

@@ -2,6 +2,7 @@
 // against pairwise summation, and the arithmetic of Math::tf32 and tf32x3.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <lanky/lanky.hpp>
 #include <numeric>
 
@@ -284,6 +285,29 @@ TEST_P(FloatAccuracy, NanAndInfInTf32AreThoseOfIeee) {
             ASSERT_EQ(got.at(i, j), expected.at(i, j)) << i << ", " << j;
           }
         }
+      }
+    }
+  }
+}
+
+/// NaN of which all bits are set (CUDA's own has no sign): rounded like a number, it would become
+/// 0.
+TEST_P(FloatAccuracy, NanOfAllOnesStaysNanInItsRow) {
+  LANKY_DEVICE_OR_SKIP(device, GetParam());
+  const Stream stream(device);
+  for (const GemmShape& shape : kTensorShapes) {
+    DenseCase<float, float> dense(shape, Data::integers, 47);
+    const auto a = [&](std::int64_t i, std::int64_t p) -> float& {
+      return shape.op_a == Op::none ? dense.a.at(i, p) : dense.a.at(p, i);
+    };
+    a(0, shape.k / 2) = std::bit_cast<float>(0x7fffffffU);
+    a(shape.m - 1, 0) = std::bit_cast<float>(0xffffffffU);
+    for (const Math math : {Math::tf32, Math::tf32x3}) {
+      SCOPED_TRACE(concat(text(shape), math == Math::tf32 ? " tf32" : " tf32x3"));
+      const HostMatrix<float> got = multiply_in(math, stream, dense);
+      for (std::int64_t i = 0; i < shape.m; ++i) {
+        for (std::int64_t j = 0; j < shape.n; ++j)
+          ASSERT_EQ(std::isnan(got.at(i, j)), i == 0 || i == shape.m - 1) << i << ", " << j;
       }
     }
   }

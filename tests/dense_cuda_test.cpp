@@ -73,6 +73,7 @@ void run_every_choice(const GemmShape& given) {
   const Stream stream(device);
   const DenseCase<T, T> dense(given, Data::integers, 1);
   const GemmQuery query{device, dense.shape, kDType<T>, kDType<T>};
+  const auto expected = dense.expected();
   const std::vector<GemmChoice> choices = gemm_choices(query, 8);
   std::set<std::string> names;
   for (const GemmChoice& choice : choices) {
@@ -91,7 +92,7 @@ void run_every_choice(const GemmShape& given) {
     DeviceMatrix<T> b(stream, dense.b);
     DeviceMatrix<T> c(stream, dense.c);
     plan.run(stream, a.view(), b.view(), c.view());
-    dense.expect_exact(c.download());
+    dense.expect_equal(c.download(), expected);
   }
 }
 
@@ -111,22 +112,22 @@ using ChoiceTypes = ::testing::Types<double, float, half, bfloat16>;  // complex
 TYPED_TEST_SUITE(EveryChoice, ChoiceTypes);
 
 TYPED_TEST(EveryChoice, OfPanelsIsRight) {
-  for (const std::int64_t n : {1, 3, 8, 16, 33})
-    run_every_choice_of_both<TypeParam>({.m = 2000, .n = n, .k = 640});
+  for (const std::int64_t n : {1, 3, 8, 33})
+    run_every_choice_of_both<TypeParam>({.m = 600, .n = n, .k = 640});
   run_every_choice_of_both<TypeParam>({.m = 1001, .n = 8, .k = 333});
 }
 
 TYPED_TEST(EveryChoice, OfUpdatesIsRight) {
   for (const std::int64_t n : {2, 4, 8, 16, 33})
-    run_every_choice_of_both<TypeParam>({.m = 20'000, .n = n, .k = n});
-  run_every_choice_of_both<TypeParam>({.m = 10'001, .n = 7, .k = 21});
-  run_every_choice_of_both<TypeParam>({.m = 10'000, .n = 8, .k = 16, .op_a = Op::trans});
+    run_every_choice_of_both<TypeParam>({.m = 5000, .n = n, .k = n});
+  run_every_choice_of_both<TypeParam>({.m = 5001, .n = 7, .k = 21});
+  run_every_choice_of_both<TypeParam>({.m = 5000, .n = 8, .k = 16, .op_a = Op::trans});
 }
 
 TYPED_TEST(EveryChoice, OfGramsIsRight) {
-  for (const std::int64_t n : {1, 2, 4, 8, 16, 24, 32, 64})
-    run_every_choice_of_both<TypeParam>({.m = n, .n = n, .k = 20'000, .op_a = Op::trans});
-  run_every_choice_of_both<TypeParam>({.m = 40, .n = 8, .k = 10'000, .op_a = Op::trans});
+  for (const std::int64_t n : {1, 2, 4, 8, 16, 24, 64})
+    run_every_choice_of_both<TypeParam>({.m = n, .n = n, .k = 5000, .op_a = Op::trans});
+  run_every_choice_of_both<TypeParam>({.m = 40, .n = 8, .k = 5000, .op_a = Op::trans});
   run_every_choice_of_both<TypeParam>({.m = 13, .n = 13, .k = 10'001, .op_a = Op::trans});
   run_every_choice_of_both<TypeParam>(
       {.m = 16, .n = 16, .k = 9000, .op_a = Op::trans, .op_b = Op::trans});

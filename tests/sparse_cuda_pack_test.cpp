@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "sparse/device_csr.hpp"
+#include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"
@@ -449,19 +449,21 @@ TEST(SparseCudaKernel, KeepsTheSharedMemoryOfAnEarlierMatrix) {
     lengths[row] = 0;  // each row of a window has a cell
   const auto a = matrix_of<double>(lengths, 1000, random, small_integer<double>);
   const sparse::DeviceCsr<double> csr(stream, a.view());
+  sparse::Launches launches;
   const auto packed = [&](std::int32_t window_cost) {
     auto matrix = sparse::cuda::pack(stream, csr.csr(), {.window_cost = window_cost}, nullptr);
-    sparse::cuda::load<double, double>(stream, SpmvPath::cuda, matrix.header);
+    launches = sparse::cuda::prepare<double, double>(stream, SpmvPath::cuda, matrix.header);
     return matrix;
   };
   const sparse::PackedMatrix<double> more = packed(212 * 255);
+  const sparse::Launches of_more = launches;
   const sparse::PackedMatrix<double> less = packed(124 * 255);
   ASSERT_GT(less.header.cells_most * sizeof(double), 48U << 10);
   ASSERT_GT(more.header.cells_most, less.header.cells_most);
 
   const auto x = Buffer<double>::from(stream, std::vector<double>(1000, 1.0));
   Buffer<double> y(stream, a.rows);
-  sparse::cuda::run<double, double>(stream, SpmvPath::cuda, more.view(),
+  sparse::cuda::run<double, double>(stream, of_more, more.view(),
                                     {x.data(), y.data(), 1.0, 0.0, nullptr, nullptr});
   const std::vector<double> sums = y.to_host();
   for (std::int64_t row = 0; row < a.rows; ++row)

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "sparse/device_csr.hpp"
+#include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
 
@@ -52,9 +52,7 @@ template <class T>
 sparse::PackedMatrix<T> packed_in(const Stream& stream, const CsrMatrix<T>& a,
                                   const sparse::Shape& shape) {
   const sparse::DeviceCsr<T> csr(stream, a.view());
-  sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
-  sparse::cuda::load<T, T>(stream, SpmvPath::cuda, packed.header);
-  return packed;
+  return sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
 }
 
 /// y of one product.
@@ -67,7 +65,7 @@ std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& pac
   Buffer<unsigned> counters(stream, sparse::counters(packed.header));
   counters.fill_zero();
   sparse::cuda::run<T, T>(
-      stream, SpmvPath::cuda, packed.view(),
+      stream, sparse::cuda::prepare<T, T>(stream, SpmvPath::cuda, packed.header), packed.view(),
       {x.data(), y.data(), operands.alpha, beta, partials.data(), counters.data()});
   return y.to_host();
 }
@@ -403,10 +401,11 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
       Buffer<Sum> partials(stream, packed.header.partials);
       Buffer<unsigned> counters(stream, sparse::counters(packed.header));
       counters.fill_zero();
+      const auto launches = sparse::cuda::prepare<T, T>(stream, SpmvPath::cuda, packed.header);
       for (int round = 0; round < 3; ++round) {
         auto y = Buffer<T>::from(stream, operands.y);
         sparse::cuda::run<T, T>(
-            stream, SpmvPath::cuda, packed.view(),
+            stream, launches, packed.view(),
             {x.data(), y.data(), Sum{1}, Sum{0}, partials.data(), counters.data()});
         expect_exact(a, operands, y.to_host());
         EXPECT_EQ(counters.to_host(), std::vector<unsigned>(counters.size()));

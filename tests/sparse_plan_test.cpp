@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "sparse/explain.hpp"
+#include "sparse/plan_info.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"
@@ -62,8 +62,8 @@ TEST(SparseExplain, TellsHotColumns) {
                             Op::none,
                             {SpmvPath::cuda, "asked for"},
                             0,
-                            packed.packed.bytes()},
-                           packed.packed.header);
+                            packed.packed.bytes(),
+                            packed.packed.header});
   };
   const std::string line =
       "  hot       2 columns, with 60 of the sampled entries or more each, about 60.0% of all\n";
@@ -87,8 +87,8 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
                                             Op::trans,
                                             {SpmvPath::cuda, "asked for"},
                                             12,
-                                            packed.packed.bytes() + 12},
-                                           packed.packed.header);
+                                            packed.packed.bytes() + 12,
+                                            packed.packed.header});
   const auto& kinds = packed.packed.header.kind_entries;
   for (const int kind : {2, 3, 4})
     ASSERT_GT(kinds[kind], 0);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sparse/explain.hpp"
+#include "sparse/plan_info.hpp"
 #include "sparse/tune.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"
@@ -208,8 +208,9 @@ TEST(SparseExplain, TellsWhatWasMeasured) {
                             {SpmvPath::mma, "the fastest measured"},
                             0,
                             1,
-                            &tuning},
-                           packed.packed.header);
+                            packed.packed.header,
+                            {},
+                            tuning});
   };
   const std::string head =
       "            time   window  from row  piece  staged    hot  lane  kernels\n";

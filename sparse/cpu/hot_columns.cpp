@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sparse/cpu/steps.hpp"
+#include "sparse/policy.hpp"
+
 namespace lanky::sparse::cpu {
 
 namespace {

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sparse/backend.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/packed.hpp"
 
 namespace lanky::sparse::cpu {
 

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "core/plan_types.hpp"
-#include "sparse/backend.hpp"
 #include "sparse/cpu/hot_columns.hpp"
 #include "sparse/cpu/placement.hpp"
+#include "sparse/cpu/steps.hpp"
 
 namespace lanky::sparse::cpu {
 

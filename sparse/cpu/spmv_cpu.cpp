@@ -5,8 +5,8 @@
 #include <complex>
 
 #include "core/plan_types.hpp"
-#include "sparse/backend.hpp"
 #include "sparse/cpu/placement.hpp"
+#include "sparse/cpu/steps.hpp"
 
 namespace lanky::sparse::cpu {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan_types.hpp"
-#include "sparse/backend.hpp"
+#include "sparse/cpu/steps.hpp"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cpu {

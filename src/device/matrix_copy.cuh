@@ -24,6 +24,11 @@ struct MatrixBox {
                   // u ^ (l / 2 % 4) of lines of 64; shorter ones as they are
 };
 
+/// The byte of a swizzled box at which unit u (16 bytes) of a line of 128 bytes stands.
+__device__ inline int place_of_unit(int line, int unit) {
+  return line * 128 + (unit ^ line % 8) * 16;
+}
+
 inline unsigned element_bytes(CUtensorMapDataType type) {
   if (type == CU_TENSOR_MAP_DATA_TYPE_UINT16) return 2;
   return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 8;

@@ -1,6 +1,6 @@
-// Barriers in shared memory for producers and consumers of a ring of slots (PTX ISA, mbarrier;
-// sm_90). A barrier completes a phase when all its arrivals, and all bytes that were announced to
-// it, have come; phases alternate in parity, the first is 0.
+// Barriers in shared memory for producers and consumers (PTX ISA, mbarrier; sm_90). A barrier
+// completes a phase when all its arrivals, and all bytes that were announced to it, have come;
+// phases alternate in parity, the first is 0.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,6 @@
 namespace lanky::device {
 
 using Mbarrier = std::uint64_t;
-
-/// Where in a ring of slots a thread is: the slot, and the parity of the phase that it waits for.
-struct RingPlace {
-  int slot = 0;
-  unsigned parity = 0;
-
-  /// by <= slots.
-  __device__ void advance(int by, int slots) {
-    slot += by;
-    if (slot < slots) return;
-    slot -= slots;
-    parity ^= 1U;
-  }
-};
 
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -37,17 +23,6 @@ __device__ inline void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
 /// block-wide barrier must follow.
 __device__ inline void publish_mbarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-/// The barriers of a ring, by one thread, published: so many arrivals fill a slot, so many empty
-/// it.
-__device__ inline void init_ring(Mbarrier* full, Mbarrier* empty, int slots, int fills,
-                                 int empties) {
-  for (int s = 0; s < slots; ++s) {
-    mbarrier_init(full + s, static_cast<unsigned>(fills));
-    mbarrier_init(empty + s, static_cast<unsigned>(empties));
-  }
-  publish_mbarriers();
 }
 
 __device__ inline void mbarrier_arrive(Mbarrier* barrier) {
@@ -74,21 +49,6 @@ __device__ inline void mbarrier_wait(Mbarrier* barrier, unsigned parity) {
       "}\n" ::"r"(shared_address(barrier)),
       "r"(parity)
       : "memory");
-}
-
-/// True where the phase of this parity is complete; does not wait.
-__device__ inline bool mbarrier_is_complete(Mbarrier* barrier, unsigned parity) {
-  unsigned complete;
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, done;\n"
-      "}\n"
-      : "=r"(complete)
-      : "r"(shared_address(barrier)), "r"(parity)
-      : "memory");
-  return complete != 0;
 }
 
 }  // namespace lanky::device

@@ -175,11 +175,4 @@ __device__ void mma_m8n8k16(float (&c)[4], std::uint32_t a_low, std::uint32_t a_
   mma_m16n8k16<E>(c, a_low, 0, a_high, 0, b_low, b_high);
 }
 
-/// The bits of `value` rounded to 11 significand bits, halves away from zero; NaN stays NaN.
-__device__ inline std::uint32_t round_to_tf32(float value) {
-  std::uint32_t bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return bits;
-}
-
 }  // namespace lanky::device

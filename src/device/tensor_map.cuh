@@ -48,9 +48,11 @@ struct TensorMapBox {
   unsigned segments;
 };
 
-/// The first multiple of 1024 bytes in shared memory from `shared` on.
-__device__ inline unsigned char* swizzle_aligned(unsigned char* shared) {
-  return shared + (1024 - shared_address(shared) % 1024) % 1024;
+/// Bytes from `shared` to the first multiple of 1024 in shared memory. (Returned as a pointer, a
+/// kernel's memory would be one of unknown kind to nvcc 13.0: a product of doubles then spilled 112
+/// bytes in place of 32.)
+__device__ inline unsigned bytes_to_box(const void* shared) {
+  return -shared_address(shared) & 1023U;
 }
 
 inline CUtensorMap make_tensor_map(const TensorMapSegments& source, TensorMapBox shape) {

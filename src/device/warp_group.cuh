@@ -5,14 +5,19 @@
 namespace lanky::device {
 
 /// A warp group (four warps, the first a multiple of four) keeps this many registers a thread.
+/// Other architectures do without.
 template <int kRegisters>
 __device__ void keep_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+#endif
 }
 /// A warp group waits until it has this many registers a thread.
 template <int kRegisters>
 __device__ void take_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+#endif
 }
 
 /// Barrier `number` (1 to 15) of `threads` threads, whole warps.

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "sparse/backend.hpp"
 #include "sparse/check_packed.hpp"
-#include "sparse/host_csr.hpp"
+#include "sparse/cpu/host_csr.hpp"
+#include "sparse/cpu/steps.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
 #include "support/executor.hpp"

@@ -1,6 +1,6 @@
 // Gram products on CUDA cores, where arithmetic binds: IEEE float beyond 16 columns, complex ones.
-// All rows of A and columns of B that a block computes with pass in segments of k (128 bytes of
-// each) through a ring in shared memory, filled by tensor copies; a lane holds a square of sums.
+// All rows of A and columns of B that a block computes with pass through a ring; a lane holds a
+// square of sums.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,6 @@
 #include "dense/cuda/gram/fma_tile.cuh"
 #include "dense/cuda/gram/wide.cuh"
 #include "device/memory.cuh"
-#include "device/warp_group.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -233,34 +232,11 @@ class FmaSquare {
   int segments_ = 0;
 };
 
-/// The part of C that a block computes, and of the slots' worth of k which: runs of 2^run_log2
-/// neighbours, interleaved over the walkers; the last of all is what remains of k beyond whole
-/// segments.
-struct FmaShare {
-  int i0;
-  int j0;
-  int walker;
-  int walkers;
-  int run_log2;
-  int whole;  // slots' worth of whole segments
-  int count;  // of all
-
-  __device__ int at(int index) const {
-    const int run = index >> run_log2;
-    const int within = index & ((1 << run_log2) - 1);
-    return ((run * walkers + walker) << run_log2) + within;
-  }
-  __device__ bool has(int index) const { return at(index) < count; }
-};
-
-template <FmaTile kTile, bool kRowMajor, class T>
-__device__ FmaShare fma_share(const GramArguments<T>& g) {
-  constexpr int kSegmentK = kSegmentBytes / sizeof(T);
-  const std::int64_t k = g.alpha.load() == device::DeviceElement<Accumulator<T>>(0) ? 0 : g.k;
-  const std::int64_t segments = kRowMajor ? (k + kSegmentK - 1) / kSegmentK : k / kSegmentK;
-  const int whole = static_cast<int>((segments + kTile.segments - 1) / kTile.segments);
-  const bool has_rest = !kRowMajor && k % kSegmentK != 0;
-  FmaShare share{.run_log2 = g.run_log2, .whole = whole, .count = whole + (has_rest ? 1 : 0)};
+/// The block's tile of C, and its turns of k among the blocks of that tile.
+template <class Product, class T>
+__device__ GramShare fma_share(const GramArguments<T>& g) {
+  constexpr FmaTile kTile = Product::kTile;
+  GramShare share = gram_share<Product>(g, g.k);
   const int block = static_cast<int>(blockIdx.x);
   if (g.diagonal_walkers == 0) {
     const int strips_m = (g.m + kTile.m - 1) / kTile.m;
@@ -280,170 +256,128 @@ __device__ FmaShare fma_share(const GramArguments<T>& g) {
   return share;
 }
 
-/// What the copying warp brings of one operand: rows of C from `first` on, at `place` in a slot.
-struct FmaOperand {
-  const CUtensorMap* map;
-  const CUtensorMap* rest;
-  int first;
-  int rows;
-  int place;
+/// Group g multiplies segments g, g + groups, ... of the block's. Behind the ring stand totals [sum
+/// of a lane][thread] of squares, [groups][n][m] of wide ones.
+template <class T, int kIndex, bool kRowMajor>
+class FmaProduct {
+ public:
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
+  using Square = std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex>>;
+  using Sum = typename Square::Sum;
+  static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
+  static constexpr GramOrder kOrderB = kOrderA;
+  static constexpr int kM = kTile.m;
+  static constexpr int kN = kTile.n;
+  static constexpr int kSegments = kTile.segments;
+  static constexpr int kGroups = kTile.groups;
+  static constexpr int kWorkers = kTile.workers();
+  static constexpr int kReaders = kSegments * kTile.group_warps();
+  static constexpr int kMostSlots = kTile.slots;
+  static constexpr bool kHandsOn = kTile.wide;
+  struct Slots {
+    static constexpr int stages = kTile.slots;
+    static constexpr int slot_bytes = kTile.slot_bytes<E>(kRowMajor);
+    static constexpr int b_place = kM * kSegments * kSegmentBytes;
+  };
+
+  __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
+  __device__ static GramShare share(const GramArguments<T>& g) { return fma_share<FmaProduct>(g); }
+  /// On the diagonal.
+  __device__ static bool is_one_operand(const GramArguments<T>& g, const GramShare& share) {
+    return g.symmetric && share.i0 == share.j0;
+  }
+
+  __device__ FmaProduct(const GramArguments<T>& g, const GramShare& share, char* ring)
+      : g_(g),
+        ring_(ring),
+        diagonal_(is_one_operand(g, share)),
+        own_(own_part(g, share, diagonal_)),
+        square_(totals(), own_, g.conj_a != g.conj_b) {  // C of conj(A): conj of A conj(B)
+    constexpr int kLine = static_cast<int>(
+        kRowMajor ? sizeof(E) * kSegmentBytes / sizeof(E) * kSegments : kSegmentBytes);
+    a_ = device::shared_address(ring) + own_.i0 * kLine;
+    b_ = device::shared_address(ring) + (diagonal_ ? 0 : Slots::b_place) + own_.j0 * kLine;
+  }
+
+  __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
+    read_segments(*this, share, ring, own_.group);
+    square_.finish();
+  }
+
+  __device__ void add(int slot, int within) {
+    const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
+    if (!useful) return;
+    constexpr int kSegmentK = kSegmentBytes / sizeof(E);
+    const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, kM)));
+    const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, kN)));
+    square_.add(a_ + slot + within * a_segment, b_ + slot + within * b_segment);
+  }
+
+  __device__ void leave(const GramShare& share) {
+    device::warps_barrier(1, kWorkers);  // all totals are written before they are added
+    for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kWorkers) {
+      const int i = share.i0 + s % kM;
+      const int j = share.j0 + s / kM;
+      if (i < g_.m && j < g_.n) leave_element(share, s, i, j);
+    }
+    sum_in_last_block(g_, *reinterpret_cast<GramWarpTotals<T>*>(ring_));
+  }
+
+ private:
+  /// The later groups exchange the roles of warps that share a scheduler: on the diagonal some of
+  /// them have less to do.
+  __device__ static FmaWarp own_part(const GramArguments<T>& g, const GramShare& share,
+                                     bool diagonal) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int group = warp / kTile.group_warps();
+    const int nth = warp % kTile.group_warps();
+    const int in_group = group < kGroups / 2 ? nth : kTile.group_warps() - 1 - nth;
+    const int i0 = in_group % kTile.warps_m() * kTile.warp_m();
+    const int j0 = in_group / kTile.warps_m() * kTile.warp_n();
+    return {.group = group,
+            .i0 = i0,
+            .j0 = j0,
+            .rows = g.m - share.i0 - i0,
+            .columns = g.n - share.j0 - j0,
+            .ahead = diagonal ? i0 - j0 : kN};
+  }
+  __device__ Sum* totals() const {
+    return reinterpret_cast<Sum*>(ring_ + Slots::stages * Slots::slot_bytes);
+  }
+  /// Element s of the tile, (i, j) of C. On the other side of the diagonal stands the same, or the
+  /// conjugate.
+  __device__ void leave_element(const GramShare& share, int s, int i, int j) const {
+    const bool above = diagonal_ && i < j;
+    const Acc sum =
+        above ? Square::total(totals(), s / kM, s % kM) : Square::total(totals(), s % kM, s / kM);
+    const bool hermitian = g_.conj_a != g_.conj_b;
+    Acc* const partials = g_.partials + std::int64_t{share.walker} * g_.n * g_.m;
+    partials[j * g_.m + i] = device::conjugate_if(g_.conj_a != (above && hermitian), sum);
+    if (g_.diagonal_walkers == 0) return;
+    if (!diagonal_) {
+      partials[i * g_.m + j] = device::conjugate_if(g_.conj_a != hermitian, sum);
+    } else if (share.walker + g_.diagonal_walkers < g_.walkers) {
+      partials[(g_.diagonal_walkers * g_.n + j) * g_.m + i] = Acc(0);
+    }
+  }
+
+  const GramArguments<T>& g_;
+  char* ring_;
+  bool diagonal_;
+  FmaWarp own_;
+  Square square_;
+  std::uint32_t a_;  // where the rows and columns of the warp begin
+  std::uint32_t b_;
 };
 
-/// One lane: bytes of an operand in a slot.
-template <FmaTile kTile, bool kRowMajor, class E>
-__device__ int fma_operand_bytes(const FmaOperand& operand, bool rest) {
-  constexpr int kPanel = kSegmentBytes / sizeof(E);
-  if constexpr (kRowMajor) {
-    return (operand.rows + kPanel - 1) / kPanel * kPanel * kTile.segments * kSegmentBytes;
-  } else {
-    return box_rows(operand.rows) * kSegmentBytes * (rest ? 1 : kTile.segments);
-  }
-}
-
-/// One lane: starts the copies of an operand's part of slot `s` of k. Row-major, a panel each.
-template <FmaTile kTile, bool kRowMajor, class E>
-__device__ void copy_operand(const FmaOperand& operand, unsigned char* slot, int s, bool rest,
-                             device::Mbarrier* arrived) {
-  unsigned char* const target = slot + operand.place;
-  if constexpr (kRowMajor) {
-    constexpr int kPanel = kSegmentBytes / sizeof(E);
-    constexpr int kSlotK = kTile.segments * kPanel;
-    constexpr int kReals = sizeof(E) / sizeof(device::RealPart<E>);
-    for (int i = 0; i < operand.rows; i += kPanel) {
-      device::copy_box(target + i * static_cast<int>(sizeof(E)) * kSlotK, operand.map,
-                       {(operand.first + i) * kReals, s * kSlotK, 0}, arrived);
-    }
-  } else {
-    device::copy_box(target, rest ? operand.rest : operand.map,
-                     {0, operand.first, rest ? 0 : s * kTile.segments}, arrived);
-  }
-}
-
-/// Of each thread of a wide tile, after those of the four warps that copy were handed on.
-inline constexpr int kWideCopyRegisters = 40;
-inline constexpr int kWideRegisters = 232;
-
-/// Block: writes [n][m] sums of its tile of C. One lane copies; group g multiplies segments g,
-/// g + groups, ... of the block's. Shared memory: ring of slots [A, B][segment][row][128 bytes] or,
-/// row-major, [A, B][panel][k][128 bytes], swizzled (device/tensor_map.cuh); totals [sum of a
-/// lane][thread].
 template <class T, int kIndex, bool kRowMajor>
 __global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
                              1) void gram_fma_kernel(const __grid_constant__ GramMaps maps,
                                                      GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  constexpr FmaTile kTile = kFmaTile<T, kIndex>;
-  // A group that skipped a phase of a barrier would take the one before for the one after.
-  static_assert(kTile.slots * kTile.segments % kTile.groups == 0);
-  using E = device::DeviceElement<T>;
-  using Acc = device::DeviceAccumulator<T>;
-  using Square = std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex>>;
-  using Sum = typename Square::Sum;
-  constexpr int kOperandB = kTile.m * kTile.segments * kSegmentBytes;  // its place in a slot
-  constexpr int kSlotBytes = kTile.slot_bytes<E>(kRowMajor);
-  constexpr int kSegmentK = kSegmentBytes / sizeof(E);
-  extern __shared__ unsigned char dynamic_shared[];
-  __shared__ device::Mbarrier full[kTile.slots];
-  __shared__ device::Mbarrier empty[kTile.slots];
-  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
-  Sum* const totals = reinterpret_cast<Sum*>(ring + kTile.slots * kSlotBytes);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-
-  device::let_next_kernel_start();
-  if (threadIdx.x == 0) {
-    device::init_ring(full, empty, kTile.slots, 1, kTile.segments * kTile.group_warps());
-    device::prefetch_tensor_map(&maps.a);
-    device::prefetch_tensor_map(&maps.b);
-  }
-  __syncthreads();  // barriers are initialized before anyone waits at them
-  device::wait_for_kernel_ahead();
-  const FmaShare share = fma_share<kTile, kRowMajor>(g);
-  const bool diagonal = g.symmetric && share.i0 == share.j0;  // one operand serves as both
-  const int group = warp / kTile.group_warps();
-
-  if (group >= kTile.groups) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // setmaxnreg exists on no other architecture
-    if constexpr (kTile.wide) device::keep_registers<kWideCopyRegisters>();
-#endif
-    if (warp * 32 != kTile.workers()) return;
-    // Column-major boxes are equally large in every strip, row-major panels end with the matrix.
-    const FmaOperand a{&maps.a, &maps.a_rest, share.i0,
-                       min(kRowMajor ? g.m - share.i0 : g.m, kTile.m), 0};
-    const FmaOperand b{&maps.b, &maps.b_rest, share.j0,
-                       min(kRowMajor ? g.n - share.j0 : g.n, kTile.n), kOperandB};
-    device::RingPlace place{0, 1};  // the first wait at each slot finds it empty
-    for (int index = 0; threadIdx.x % 32 == 0 && share.has(index); ++index) {
-      const int s = share.at(index);
-      const bool rest = s == share.whole;
-      unsigned char* const slot = ring + place.slot * kSlotBytes;
-      device::Mbarrier* const arrived = &full[place.slot];
-      device::mbarrier_wait(&empty[place.slot], place.parity);  // what it held is multiplied
-      const int bytes = fma_operand_bytes<kTile, kRowMajor, E>(a, rest) +
-                        (diagonal ? 0 : fma_operand_bytes<kTile, kRowMajor, E>(b, rest));
-      device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
-      copy_operand<kTile, kRowMajor, E>(a, slot, s, rest, arrived);
-      if (!diagonal) copy_operand<kTile, kRowMajor, E>(b, slot, s, rest, arrived);
-      place.advance(1, kTile.slots);
-    }
-    return;
-  }
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  if constexpr (kTile.wide) device::take_registers<kWideRegisters>();
-#endif
-  // The later groups exchange the roles of warps that share a scheduler: on the diagonal some of
-  // them have less to do.
-  const int nth = warp % kTile.group_warps();
-  const int in_group = group < kTile.groups / 2 ? nth : kTile.group_warps() - 1 - nth;
-  const int i0 = in_group % kTile.warps_m() * kTile.warp_m();
-  const int j0 = in_group / kTile.warps_m() * kTile.warp_n();
-  const FmaWarp own{.group = group,
-                    .i0 = i0,
-                    .j0 = j0,
-                    .rows = g.m - share.i0 - i0,
-                    .columns = g.n - share.j0 - j0,
-                    .ahead = diagonal ? i0 - j0 : kTile.n};
-  Square square(totals, own, g.conj_a != g.conj_b);  // C of conj(A): the conjugate of A conj(B)
-  const bool useful = own.rows > 0 && own.columns > 0 && own.ahead + kTile.warp_m() > 0;
-  const std::uint32_t a = device::shared_address(ring) +
-                          i0 * (kRowMajor ? sizeof(E) * kSegmentK * kTile.segments : kSegmentBytes);
-  const std::uint32_t b = device::shared_address(ring) + (diagonal ? 0 : kOperandB) +
-                          j0 * (kRowMajor ? sizeof(E) * kSegmentK * kTile.segments : kSegmentBytes);
-  const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g.m, kTile.m)));
-  const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g.n, kTile.n)));
-  device::RingPlace place{group / kTile.segments, 0};
-  for (int segment = group;; segment += kTile.groups) {
-    const int index = segment / kTile.segments;
-    if (!share.has(index)) break;
-    const int within = segment % kTile.segments;
-    const int slot = place.slot * kSlotBytes;
-    device::mbarrier_wait(&full[place.slot], place.parity);  // the slot is filled
-    if (useful && (share.at(index) < share.whole || within == 0))
-      square.add(a + slot + within * a_segment, b + slot + within * b_segment);
-    __syncwarp();  // every lane has read the segment before the slot is given back
-    if (threadIdx.x % 32 == 0) device::mbarrier_arrive(&empty[place.slot]);
-    place.advance((segment + kTile.groups) / kTile.segments - index, kTile.slots);
-  }
-  square.finish();
-  device::warps_barrier(1, kTile.workers());  // all totals are written before they are added
-  for (int s = static_cast<int>(threadIdx.x); s < kTile.m * kTile.n; s += kTile.workers()) {
-    const int i = share.i0 + s % kTile.m;
-    const int j = share.j0 + s / kTile.m;
-    if (i >= g.m || j >= g.n) continue;
-    const bool above = diagonal && i < j;
-    const Acc sum = above ? Square::total(totals, s / kTile.m, s % kTile.m)
-                          : Square::total(totals, s % kTile.m, s / kTile.m);
-    // On the other side of the diagonal stands the same, or the conjugate.
-    const bool hermitian = g.conj_a != g.conj_b;
-    Acc* const partials = g.partials + std::int64_t{share.walker} * g.n * g.m;
-    partials[j * g.m + i] = device::conjugate_if(g.conj_a != (above && hermitian), sum);
-    if (g.diagonal_walkers == 0) continue;
-    if (!diagonal) {
-      partials[i * g.m + j] = device::conjugate_if(g.conj_a != hermitian, sum);
-    } else if (share.walker + g.diagonal_walkers < g.walkers) {
-      partials[(g.diagonal_walkers * g.n + j) * g.m + i] = Acc(0);
-    }
-  }
-  sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(ring));
+  gram_ring<FmaProduct<T, kIndex, kRowMajor>>(maps, g);
 #endif
 }
 

@@ -1,7 +1,7 @@
 // Tiles of C that a block of gram_fma_kernel computes.
 #pragma once
 
-#include "dense/cuda/gram/staged.cuh"
+#include "dense/cuda/gram/ring.cuh"
 
 namespace lanky::dense::cuda {
 

@@ -9,6 +9,7 @@
 
 #include "device/element.cuh"
 #include "device/mma.cuh"
+#include "device/tf32.cuh"
 #include "device/warp_sum.cuh"
 
 namespace lanky::dense::cuda {
@@ -80,7 +81,7 @@ class WarpProduct {
   using Acc = decltype(device::widen(E()));
 
   /// Adds the product of one segment.
-  __device__ void add(const unsigned char* a, const unsigned char* b) {
+  __device__ void add(const char* a, const char* b) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
 #pragma unroll
@@ -113,29 +114,19 @@ class WarpProduct {
   Acc sums_[kWarpM / 16][kWarpN / 8][4] = {};
 };
 
-/// To the nearest tf32, halves away from zero: an mma does not look at the low 13 bits. What is
-/// within 2^115 of 2^128 becomes Inf, a NaN remains one.
-__device__ inline std::uint32_t round_to_tf32(std::uint32_t bits) {
-  const float value = __uint_as_float(bits);
-  return value == value ? bits + 0x1000U : bits;
-}
-
-/// Floats as sums of two tf32, the four of a unit at once; both are what an mma makes of them.
-/// Of an Inf, high is Inf and low NaN; of a NaN, one is NaN at least.
+/// The four floats of a unit, split.
 struct SplitUnit {
   uint4 high;
   uint4 low;
 
-  __device__ explicit SplitUnit(const uint4& unit)
-      : high(make_uint4(round(unit.x), round(unit.y), round(unit.z), round(unit.w))),
-        low(make_uint4(rest(unit.x, high.x), rest(unit.y, high.y), rest(unit.z, high.z),
-                       rest(unit.w, high.w))) {}
-
-  __device__ static std::uint32_t round(std::uint32_t bits) {
-    return (bits + 0x1000U) & 0xffffe000U;
-  }
-  __device__ static std::uint32_t rest(std::uint32_t bits, std::uint32_t high) {
-    return __float_as_uint(__uint_as_float(bits) - __uint_as_float(high));
+  SplitUnit() = default;
+  __device__ explicit SplitUnit(const uint4& unit) {
+    const device::SplitFloat x(__uint_as_float(unit.x));
+    const device::SplitFloat y(__uint_as_float(unit.y));
+    const device::SplitFloat z(__uint_as_float(unit.z));
+    const device::SplitFloat w(__uint_as_float(unit.w));
+    high = make_uint4(x.high, y.high, z.high, w.high);
+    low = make_uint4(x.low, y.low, z.low, w.low);
   }
 };
 
@@ -144,6 +135,26 @@ __device__ inline void multiply_tf32(float (&c)[4], const uint4& a_low, const ui
                                      const uint4& b) {
   device::mma_m16n8k8_tf32(c, a_low.x, a_high.x, a_low.y, a_high.y, b.x, b.y);
   device::mma_m16n8k8_tf32(c, a_low.z, a_high.z, a_low.w, a_high.w, b.z, b.w);
+}
+
+/// sums += a b of the high parts, each mma from zero on, and small += a b with a low part.
+__device__ inline void multiply_split(float (&sums)[4], float (&small)[4], const SplitUnit& upper,
+                                      const SplitUnit& lower, const SplitUnit& b) {
+  multiply_tf32(small, upper.low, lower.low, b.high);
+  multiply_tf32(small, upper.high, lower.high, b.low);
+  float large[2][4] = {};
+  device::mma_m16n8k8_tf32(large[0], upper.high.x, lower.high.x, upper.high.y, lower.high.y,
+                           b.high.x, b.high.y);
+  device::mma_m16n8k8_tf32(large[1], upper.high.z, lower.high.z, upper.high.w, lower.high.w,
+                           b.high.z, b.high.w);
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+    sums[e] += large[0][e] + large[1][e];
+}
+
+/// What multiply_split() has left: where a factor is Inf, the large products know all.
+__device__ inline float split_sum(float sum, float small) {
+  return sum + (isfinite(sum) ? small : 0.0F);
 }
 
 /// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
@@ -156,7 +167,7 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
  public:
   using Acc = float;
 
-  __device__ void add(const unsigned char* a, const unsigned char* b) {
+  __device__ void add(const char* a, const char* b) {
     if constexpr (kMath == Math::tf32) {
       add_rounded(a, b);
     } else {
@@ -172,8 +183,8 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 #pragma unroll
         for (int j = 0; j < kWarpN / 8; ++j) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e)  // where a factor is Inf, the large products know all
-            sums_[i][j][e] += isfinite(sums_[i][j][e]) ? small_[i][j][e] : 0.0F;
+          for (int e = 0; e < 4; ++e)
+            sums_[i][j][e] = split_sum(sums_[i][j][e], small_[i][j][e]);
         }
       }
     }
@@ -182,19 +193,17 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 
  private:
   /// Unit 4 s + lane % 4 of this lane's row of a group of 8.
-  __device__ static uint4 load(const unsigned char* rows, int group, int s) {
+  __device__ static uint4 load(const char* rows, int group, int s) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
     const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
     return *reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place);
   }
-  __device__ static uint4 load_rounded(const unsigned char* rows, int group, int s) {
-    const uint4 unit = load(rows, group, s);
-    return make_uint4(round_to_tf32(unit.x), round_to_tf32(unit.y), round_to_tf32(unit.z),
-                      round_to_tf32(unit.w));
+  __device__ static uint4 load_rounded(const char* rows, int group, int s) {
+    return device::round_to_tf32(load(rows, group, s));
   }
 
-  __device__ void add_rounded(const unsigned char* a, const unsigned char* b) {
+  __device__ void add_rounded(const char* a, const char* b) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       uint4 left[kWarpM / 8];
@@ -211,35 +220,19 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
     }
   }
 
-  __device__ void add_split(const unsigned char* a, const unsigned char* b) {
+  __device__ void add_split(const char* a, const char* b) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      uint4 high[kWarpM / 8];
-      uint4 low[kWarpM / 8];
+      SplitUnit left[kWarpM / 8];
 #pragma unroll
-      for (int r = 0; r < kWarpM / 8; ++r) {
-        const SplitUnit left(load(a, r, s));
-        high[r] = left.high;
-        low[r] = left.low;
-      }
+      for (int r = 0; r < kWarpM / 8; ++r)
+        left[r] = SplitUnit(load(a, r, s));
 #pragma unroll
       for (int j = 0; j < kWarpN / 8; ++j) {
         const SplitUnit right(load(b, j, s));
 #pragma unroll
-        for (int i = 0; i < kWarpM / 16; ++i) {
-          multiply_tf32(small_[i][j], low[2 * i], low[2 * i + 1], right.high);
-          multiply_tf32(small_[i][j], high[2 * i], high[2 * i + 1], right.low);
-          float large[2][4] = {};
-          const uint4& upper = high[2 * i];
-          const uint4& lower = high[2 * i + 1];
-          device::mma_m16n8k8_tf32(large[0], upper.x, lower.x, upper.y, lower.y, right.high.x,
-                                   right.high.y);
-          device::mma_m16n8k8_tf32(large[1], upper.z, lower.z, upper.w, lower.w, right.high.z,
-                                   right.high.w);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            sums_[i][j][e] += large[0][e] + large[1][e];
-        }
+        for (int i = 0; i < kWarpM / 16; ++i)
+          multiply_split(sums_[i][j], small_[i][j], left[2 * i], left[2 * i + 1], right);
       }
     }
   }
@@ -252,15 +245,18 @@ class WarpProduct<float, kMath, kWarpM, kWarpN> {
 /// The part of a row-major operand that a warp multiplies: from row `row` and column `column` of
 /// [k][pitch bytes] on, pitch 32, 64 or 128, swizzled by as many bytes: of a row's 16-byte units,
 /// as many low bits change as count them. 8 neighbouring k at one column meet 8 different units.
+/// The swizzle of a row is that of the row modulo 8; `row` is a multiple of 8.
 struct RowSegment {
-  const unsigned char* data;
+  const char* data;
   int pitch;
   int row;
   int column;
 
-  __device__ float4 unit(int k, int first_column) const {
-    const int place = (row + k) * pitch + (column + first_column) * static_cast<int>(sizeof(float));
-    return *reinterpret_cast<const float4*>(data + (place ^ (place >> 3 & (pitch - 16))));
+  /// Of k = eight + within, `eight` a multiple of 8 and within < 8.
+  __device__ float4 unit(int eight, int within, int first_column) const {
+    const int place = within * pitch + (column + first_column) * static_cast<int>(sizeof(float));
+    return *reinterpret_cast<const float4*>(data + (row + eight) * pitch +
+                                            (place ^ (place >> 3 & (pitch - 16))));
   }
 };
 
@@ -279,8 +275,8 @@ class WarpProduct<float, Math::ieee, 16, 16> {
     constexpr int kSteps = 4;
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
-      const int k = s * 8 + lane % 8;
-      const float4 units[] = {a.unit(k, i0), a.unit(k, i0 + 4), b.unit(k, j0), b.unit(k, j0 + 4)};
+      const float4 units[] = {a.unit(s * 8, lane % 8, i0), a.unit(s * 8, lane % 8, i0 + 4),
+                              b.unit(s * 8, lane % 8, j0), b.unit(s * 8, lane % 8, j0 + 4)};
       const float left[] = {units[0].x, units[0].y, units[0].z, units[0].w,
                             units[1].x, units[1].y, units[1].z, units[1].w};
       const float right[] = {units[2].x, units[2].y, units[2].z, units[2].w,
@@ -297,7 +293,7 @@ class WarpProduct<float, Math::ieee, 16, 16> {
 
   /// A's k adjacent, B row-major. Lane: k = 4 unit + (q + unit / 2) % 4 in step q, so that the rows
   /// of B that 8 lanes read have all 8 remainders by 8, and meet all banks.
-  __device__ void add_mixed(const unsigned char* a, const RowSegment& b) {
+  __device__ void add_mixed(const char* a, const RowSegment& b) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int unit = lane % 8;
     const int turn = unit / 2;
@@ -315,8 +311,8 @@ class WarpProduct<float, Math::ieee, 16, 16> {
     }
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
-      const int k = unit * 4 + (q + turn) % 4;
-      const float4 units[] = {b.unit(k, j0), b.unit(k, j0 + 4)};
+      const int within = unit % 2 * 4 + (q + turn) % 4;
+      const float4 units[] = {b.unit(turn * 8, within, j0), b.unit(turn * 8, within, j0 + 4)};
       const float right[] = {units[0].x, units[0].y, units[0].z, units[0].w,
                              units[1].x, units[1].y, units[1].z, units[1].w};
 #pragma unroll

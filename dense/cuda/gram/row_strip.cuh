@@ -17,7 +17,7 @@ __global__ __launch_bounds__(kGramVectorWarps * 32) void gram_row_strip_kernel(G
   using Acc = device::DeviceAccumulator<T>;
   constexpr int kVector = 16 / sizeof(E);
   constexpr int kUnroll = kN == 1 ? 8 : 4;
-  extern __shared__ unsigned char dynamic_shared[];
+  extern __shared__ __align__(16) char dynamic_shared[];
   Acc* const shared_sums = reinterpret_cast<Acc*>(dynamic_shared);
 
   device::let_next_kernel_start();

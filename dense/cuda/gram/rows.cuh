@@ -215,7 +215,7 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   constexpr int kEntries = Fragment::kEntries * kUnits;
   constexpr int kWide = kUnits * 8 * kRows;
   constexpr int kStep = 4 * kRows;  // wide rows that a warp takes at once
-  extern __shared__ unsigned char dynamic_shared[];
+  extern __shared__ __align__(16) char dynamic_shared[];
 
   device::let_next_kernel_start();
   if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * kStep * g.packed);

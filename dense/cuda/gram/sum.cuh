@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "dense/cuda/epilogue.cuh"
 #include "dense/cuda/gram/arguments.cuh"
 #include "device/arrival.cuh"
 #include "device/grid_dependency.cuh"
@@ -49,26 +50,6 @@ __device__ Acc rounded_total(Total total) {
     return {static_cast<float>(total.re), static_cast<float>(total.im)};
   } else {
     return static_cast<Acc>(total);
-  }
-}
-
-/// C(i, j), which stands at `at`, = alpha sum + beta C(i, j); what has the factor zero is not
-/// looked at.
-template <class T>
-__device__ void store_element(const GramArguments<T>& g, std::int64_t at,
-                              device::DeviceAccumulator<T> sum) {
-  using Acc = device::DeviceAccumulator<T>;
-  using E = device::DeviceElement<T>;
-  const Acc alpha = g.alpha.load();
-  const Acc beta = g.beta.load();
-  Acc* const wide = static_cast<Acc*>(g.c) + at;
-  E* const narrow = static_cast<E*>(g.c) + at;
-  Acc value = alpha == Acc(0) ? Acc(0) : alpha * sum;
-  if (beta != Acc(0)) value += beta * (g.c_is_wide ? *wide : device::widen(*narrow));
-  if (g.c_is_wide) {
-    *wide = value;
-  } else {
-    *narrow = device::narrow<E>(value);
   }
 }
 
@@ -136,7 +117,9 @@ class PartialSums {
 #pragma unroll 1
     for (int warp = thread / 32; warp < kGramSumThreads / 32; warp += (columns_ + 31) / 32)
       sum += shared[warp][thread % 32];
-    store_element(g, at_, rounded_total<Acc>(sum));
+    const Epilogue<Acc> epilogue(1, g.alpha, g.beta);  // the sums are 0 where k is
+    epilogue.template store<device::DeviceElement<T>>(g.c, g.c_is_wide, at_,
+                                                      rounded_total<Acc>(sum));
   }
 
  private:

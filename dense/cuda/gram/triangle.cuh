@@ -1,10 +1,8 @@
-// Gram products C = A^T A: A's columns pass once through a ring in shared memory, filled by tensor
-// copies. Every warp takes segments of k of its own, reads each element once, as both factors, and
-// multiplies what lies below the diagonal.
+// Gram products C = A^T A: A's columns pass once through a ring. Every warp takes segments of k of
+// its own, reads each element once, as both factors, and multiplies what lies below the diagonal.
 #pragma once
 
-#include "dense/cuda/gram/staged.cuh"
-#include "device/warp_group.cuh"
+#include "dense/cuda/gram/ring.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -65,10 +63,7 @@ struct TriangleFactors<float, Math::tf32, kGroups> {
   using Acc = float;
   uint4 units[kGroups];
 
-  __device__ void take(int group, uint4 unit) {
-    units[group] = make_uint4(round_to_tf32(unit.x), round_to_tf32(unit.y), round_to_tf32(unit.z),
-                              round_to_tf32(unit.w));
-  }
+  __device__ void take(int group, uint4 unit) { units[group] = device::round_to_tf32(unit); }
   __device__ void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], int i, int j) const {
     multiply_tf32(sums, units[2 * i], units[2 * i + 1], units[j]);
   }
@@ -76,40 +71,94 @@ struct TriangleFactors<float, Math::tf32, kGroups> {
 template <int kGroups>
 struct TriangleFactors<float, Math::tf32x3, kGroups> {
   using Acc = float;
-  uint4 high[kGroups];
-  uint4 low[kGroups];
+  SplitUnit units[kGroups];
 
-  __device__ void take(int group, uint4 unit) {
-    const SplitUnit split(unit);
-    high[group] = split.high;
-    low[group] = split.low;
-  }
+  __device__ void take(int group, uint4 unit) { units[group] = SplitUnit(unit); }
   __device__ void multiply(Acc (&sums)[4], Acc (&small)[4], int i, int j) const {
-    multiply_tf32(small, low[2 * i], low[2 * i + 1], high[j]);
-    multiply_tf32(small, high[2 * i], high[2 * i + 1], low[j]);
-    float large[2][4] = {};
-    const uint4& upper = high[2 * i];
-    const uint4& lower = high[2 * i + 1];
-    device::mma_m16n8k8_tf32(large[0], upper.x, lower.x, upper.y, lower.y, high[j].x, high[j].y);
-    device::mma_m16n8k8_tf32(large[1], upper.z, lower.z, upper.w, lower.w, high[j].z, high[j].w);
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      sums[e] += large[0][e] + large[1][e];
+    multiply_split(sums, small, units[2 * i], units[2 * i + 1], units[j]);
   }
 };
 
-/// The sums of a warp: tiles of 16 rows and 8 columns, (i, j) with j < 2 i + 2 in this order.
-template <class T, Math kMath, int kGroups, bool kRowMajor>
+/// Warp w multiplies segments w, w + 8, ... of the block's, into tiles of 16 rows and 8 columns,
+/// (i, j) with j < 2 i + 2 in this order. At the end the sums of the warps take the place of the
+/// ring.
+template <class T, Math kMath, int kGroups_, bool kRowMajor>
 class TriangleProduct {
  public:
-  using Tile = TriangleTile<kGroups>;
+  using Tile = TriangleTile<kGroups_>;
   using E = device::DeviceElement<T>;
-  using Factors = TriangleFactors<E, kMath, kGroups>;
+  using Factors = TriangleFactors<E, kMath, kGroups_>;
   using Acc = typename Factors::Acc;
+  static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
+  static constexpr GramOrder kOrderB = kOrderA;
+  static constexpr int kM = Tile::kSide;
+  static constexpr int kN = Tile::kSide;
+  static constexpr int kSegments = Tile::kSegments;
+  static constexpr int kGroups = Tile::kWarps;
+  static constexpr int kWorkers = Tile::kWorkers;
+  static constexpr int kReaders = kSegments;
+  static constexpr int kMostSlots = kTriangleSlots;
+  static constexpr bool kHandsOn = Tile::kManySums;
+  struct Slots {
+    static constexpr int stages = kTriangleSlots;
+    static constexpr int slot_bytes = Tile::kSlotBytes;
+    static constexpr int b_place = 0;
+  };
+
+  __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
+  __device__ static GramShare share(const GramArguments<T>& g) {
+    return gram_share<TriangleProduct>(g, g.k);
+  }
+  __device__ static bool is_one_operand(const GramArguments<T>& /*g*/, const GramShare& /*share*/) {
+    return true;
+  }
+
+  __device__ TriangleProduct(const GramArguments<T>& g, const GramShare& /*share*/, char* ring)
+      : g_(g), ring_(ring) {}
+
+  __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
+    read_segments(*this, share, ring, static_cast<int>(threadIdx.x) / 32);
+  }
+
+  __device__ void add(int slot, int within) {
+    constexpr int kSegmentK = kSegmentBytes / sizeof(E);
+    if constexpr (kRowMajor) {
+      add(ring_ + slot + within * kSegmentK * kSegmentBytes, kSegmentK * kSegments * kSegmentBytes);
+    } else {
+      add(ring_ + slot + within * box_rows(g_.m) * kSegmentBytes, 0);
+    }
+  }
+
+  __device__ void leave(const GramShare& share) {
+    constexpr int kSums = Tile::kTiles * 128;
+    device::warps_barrier(1, kWorkers);  // all segments are read before sums overwrite the ring
+    Acc* const sums = reinterpret_cast<Acc*>(ring_);  // [warps][tile][e][lane]
+    store(sums + static_cast<int>(threadIdx.x) / 32 * kSums);
+    device::warps_barrier(1, kWorkers);  // the warps' sums are written before they are added
+    auto* const partials = g_.partials + std::int64_t{share.walker} * g_.n * g_.m;
+    for (int s = static_cast<int>(threadIdx.x); s < kSums; s += kWorkers) {
+      const int tile = s / 128;
+      int row_tile = 0;
+      while ((row_tile + 1) * (row_tile + 2) <= tile)
+        ++row_tile;
+      const int i = row(row_tile, s / 32 % 4, s % 32);
+      const int j = column(tile - row_tile * (row_tile + 1), s / 32 % 4, s % 32);
+      if (i < j || i >= g_.m) continue;
+      Acc sum = 0;
+#pragma unroll
+      for (int w = 0; w < Tile::kWarps; ++w)
+        sum += sums[w * kSums + s];
+      partials[j * g_.m + i] = partials[i * g_.m + j] =
+          static_cast<device::DeviceAccumulator<T>>(sum);
+    }
+  }
+
+ private:
+  static constexpr bool kSplit = kMath == Math::tf32x3;
 
   /// Adds the product of the segment at `data`: [row][128 bytes] or, row-major, [16 columns][k][128
   /// bytes] with `panel` bytes from one 16 columns to the next.
-  __device__ void add(const unsigned char* data, int panel) {
+  __device__ void add(const char* data, int panel) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
@@ -118,7 +167,7 @@ class TriangleProduct {
         // Columns 16 p + 2 (lane / 4) + {0, 1} of k = 8 s + 2 (lane % 4) + {0, 1}: lanes that one
         // cycle serves have rows of all even (odd) remainders by 8, and meet all banks.
 #pragma unroll
-        for (int p = 0; p < kGroups / 2; ++p) {
+        for (int p = 0; p < kGroups_ / 2; ++p) {
           double2 pair[2];
 #pragma unroll
           for (int odd = 0; odd < 2; ++odd) {
@@ -133,13 +182,13 @@ class TriangleProduct {
         const int row = mixed_row(lane / 4);
         const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
 #pragma unroll
-        for (int r = 0; r < kGroups; ++r)
+        for (int r = 0; r < kGroups_; ++r)
           factors.take(r, *reinterpret_cast<const uint4*>(data + r * 8 * kSegmentBytes + place));
       }
 #pragma unroll
       for (int i = 0; i < Tile::kRowTiles; ++i) {
 #pragma unroll
-        for (int j = 0; j < (kGroups == 1 ? 1 : 2 * i + 2); ++j) {
+        for (int j = 0; j < (kGroups_ == 1 ? 1 : 2 * i + 2); ++j) {
           const int tile = i * (i + 1) + j;
           factors.multiply(sums_[tile], small_[kSplit ? tile : 0], i, j);
         }
@@ -155,8 +204,7 @@ class TriangleProduct {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         Acc sum = sums_[t][e];
-        if constexpr (kSplit)  // where a factor is Inf, the large products know all
-          sum += isfinite(sum) ? small_[t][e] : 0.0F;
+        if constexpr (kSplit) sum = split_sum(sum, small_[t][e]);
         target[(t * 4 + e) * 32 + lane] = sum;
       }
     }
@@ -171,9 +219,6 @@ class TriangleProduct {
     return kRowMajor ? j / 2 * 16 + in_tile * 2 + j % 2 : j * 8 + mixed_row(in_tile);
   }
 
- private:
-  static constexpr bool kSplit = kMath == Math::tf32x3;
-
   __device__ static uint4 bits_of(double low, double high) {
     const double pair[2] = {low, high};
     uint4 unit;
@@ -181,116 +226,18 @@ class TriangleProduct {
     return unit;
   }
 
+  const GramArguments<T>& g_;
+  char* ring_;
   Acc sums_[Tile::kTiles][4] = {};
   Acc small_[kSplit ? Tile::kTiles : 1][4] = {};
 };
 
-/// Of each thread, after those of the four warps that copy were handed on.
-inline constexpr int kTriangleCopyRegisters = 40;
-inline constexpr int kTriangleRegisters = 232;
-
-/// Block: writes [n][m] sums of slots' worth of k, as gram_staged_kernel takes them; warp w
-/// multiplies segments w, w + 8, ... of the block's. Shared memory: ring of slots, [segment][row]
-/// [128 bytes] or, row-major, [16 columns][k][128 bytes], swizzled; at the end the sums of the
-/// warps.
 template <class T, Math kMath, int kGroups, bool kRowMajor>
 __global__ __launch_bounds__(TriangleTile<kGroups>::kThreads,
                              1) void gram_triangle_kernel(const __grid_constant__ GramMaps maps,
                                                           GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  using Tile = TriangleTile<kGroups>;
-  using E = device::DeviceElement<T>;
-  using Product = TriangleProduct<T, kMath, kGroups, kRowMajor>;
-  constexpr int kSegmentK = kSegmentBytes / sizeof(E);
-  constexpr int kSlotK = kSegmentK * Tile::kSegments;
-  extern __shared__ unsigned char dynamic_shared[];
-  __shared__ device::Mbarrier full[kTriangleSlots];
-  __shared__ device::Mbarrier empty[kTriangleSlots];
-  unsigned char* const ring = device::swizzle_aligned(dynamic_shared);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-
-  device::let_next_kernel_start();
-  if (threadIdx.x == 0) {
-    device::init_ring(full, empty, kTriangleSlots, 1, Tile::kSegments);
-    device::prefetch_tensor_map(&maps.a);
-  }
-  __syncthreads();  // barriers are initialized before anyone waits at them
-  device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == device::DeviceAccumulator<T>(0) ? 0 : g.k;
-  const auto sequence = slots_of<kRowMajor>(g.run_log2, k, kSegmentK, Tile::kSegments);
-
-  if (warp >= Tile::kWarps) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // setmaxnreg exists on no other architecture
-    if constexpr (Tile::kManySums) device::keep_registers<kTriangleCopyRegisters>();
-#endif
-    if (threadIdx.x != Tile::kWorkers) return;
-    device::RingPlace place{0, 1};  // the first wait at each slot finds it empty
-    for (int index = 0; sequence.has(index); ++index) {
-      const int s = sequence.at(index);
-      const bool rest = s == sequence.whole;
-      unsigned char* const slot = ring + place.slot * Tile::kSlotBytes;
-      device::Mbarrier* const arrived = &full[place.slot];
-      device::mbarrier_wait(&empty[place.slot], place.parity);  // what it held is multiplied
-      if constexpr (kRowMajor) {
-        constexpr int kPanel = kSlotK * kSegmentBytes;
-        constexpr int kColumns = kSegmentBytes / sizeof(E);
-        const int panels = (g.m + kColumns - 1) / kColumns;
-        device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(panels * kPanel));
-        for (int p = 0; p < panels; ++p)
-          device::copy_box(slot + p * kPanel, &maps.a, {p * kColumns, s * kSlotK, 0}, arrived);
-      } else {
-        const int bytes = box_rows(g.m) * kSegmentBytes * (rest ? 1 : Tile::kSegments);
-        device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
-        device::copy_box(slot, rest ? &maps.a_rest : &maps.a,
-                         {0, 0, rest ? 0 : s * Tile::kSegments}, arrived);
-      }
-      place.advance(1, kTriangleSlots);
-    }
-    return;
-  }
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  if constexpr (Tile::kManySums) device::take_registers<kTriangleRegisters>();
-#endif
-  Product product;
-  device::RingPlace place{warp / Tile::kSegments, 0};
-  for (int segment = warp;; segment += Tile::kWarps) {
-    const int index = segment / Tile::kSegments;
-    if (!sequence.has(index)) break;
-    const int within = segment % Tile::kSegments;
-    const unsigned char* const slot = ring + place.slot * Tile::kSlotBytes;
-    device::mbarrier_wait(&full[place.slot], place.parity);  // the slot is filled
-    if constexpr (kRowMajor) {
-      product.add(slot + within * kSegmentK * kSegmentBytes, kSlotK * kSegmentBytes);
-    } else if (sequence.at(index) < sequence.whole || within == 0) {
-      product.add(slot + within * box_rows(g.m) * kSegmentBytes, 0);
-    }
-    __syncwarp();  // every lane has read the segment before the slot is given back
-    if (lane == 0) device::mbarrier_arrive(&empty[place.slot]);
-    place.advance((segment + Tile::kWarps) / Tile::kSegments - index, kTriangleSlots);
-  }
-
-  device::warps_barrier(1, Tile::kWorkers);  // all segments are read before sums overwrite the ring
-  using Acc = typename Product::Acc;
-  constexpr int kSums = Tile::kTiles * 128;
-  Acc* const warp_sums = reinterpret_cast<Acc*>(ring);  // [warps][tile][e][lane]
-  product.store(warp_sums + warp * kSums);
-  device::warps_barrier(1, Tile::kWorkers);  // the warps' sums are written before they are added
-  auto* const partials = g.partials + std::int64_t{blockIdx.x} * g.n * g.m;
-  for (int s = static_cast<int>(threadIdx.x); s < kSums; s += Tile::kWorkers) {
-    const int tile = s / 128;
-    int row_tile = 0;
-    while ((row_tile + 1) * (row_tile + 2) <= tile)
-      ++row_tile;
-    const int i = Product::row(row_tile, s / 32 % 4, s % 32);
-    const int j = Product::column(tile - row_tile * (row_tile + 1), s / 32 % 4, s % 32);
-    if (i < j || i >= g.m) continue;
-    Acc sum = 0;
-#pragma unroll
-    for (int w = 0; w < Tile::kWarps; ++w)
-      sum += warp_sums[w * kSums + s];
-    partials[j * g.m + i] = partials[i * g.m + j] = static_cast<device::DeviceAccumulator<T>>(sum);
-  }
+  gram_ring<TriangleProduct<T, kMath, kGroups, kRowMajor>>(maps, g);
 #endif
 }
 

@@ -120,8 +120,8 @@ __global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramAr
   constexpr int kDepth = Shape::kDepth;
   constexpr int kSide = kGramWordsSide;
   constexpr int kWarps = kGramWordsThreads / 32;
-  extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  char* const slots = reinterpret_cast<char*>(dynamic_shared);
+  extern __shared__ __align__(16) char dynamic_shared[];
+  char* const slots = dynamic_shared;
   device::let_next_kernel_start();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;

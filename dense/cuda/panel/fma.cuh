@@ -80,7 +80,6 @@ struct FmaColumns : FmaSums<E, 2 * (16 / sizeof(E)), kColumnCount> {
   static constexpr int kLineBytes = 1024;
   static constexpr int kBytesB = kDepth * (kColumns * sizeof(E) + 15) / 16 * 16;
 
-  static __device__ int place_a(int line, int byte) { return line * kLineBytes + byte; }
   static __device__ int place_k(int p) { return p * kColumns; }
   static __device__ void pack(char* small, int p, int j, E value) {
     reinterpret_cast<E*>(small)[place_k(p) + j] = value;
@@ -140,9 +139,6 @@ struct FmaRows : FmaSums<E, 8, kColumnCount> {
       kVector;  // after the k of a unit, so that eight units lie in all banks
   static constexpr int kBytesB = (kDepth * kColumns + 8 * kPad) * static_cast<int>(sizeof(E));
 
-  static __device__ int place_a(int line, int byte) {
-    return line * kLineBytes + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
-  }
   static __device__ int place_k(int p) { return p * kColumns + p / kVector * kPad; }
   static __device__ void pack(char* small, int p, int j, E value) {
     reinterpret_cast<E*>(small)[place_k(p) + j] = value;
@@ -154,7 +150,7 @@ struct FmaRows : FmaSums<E, 8, kColumnCount> {
     E rows[8][kVector];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const uint4 word = *reinterpret_cast<const uint4*>(a + place_a(r + 4 * i, kl * 16));
+      const uint4 word = *reinterpret_cast<const uint4*>(a + device::place_of_unit(r + 4 * i, kl));
       memcpy(rows[i], &word, sizeof(word));
     }
     const E* const first = reinterpret_cast<const E*>(b) + place_k(kl * kVector);

@@ -10,6 +10,7 @@
 #include "device/element.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/mma.cuh"
+#include "device/tf32.cuh"
 #include "device/wgmma.cuh"
 
 namespace lanky::dense::cuda {
@@ -30,10 +31,6 @@ struct MmaFragments {
   static constexpr int kDepth = kLongK ? 8 * kVector : 32 / kBoxes;
   static constexpr int kSteps = kDepth / 8;
 
-  static __device__ int place_a(int line, int byte) {
-    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
-  }
-
   /// Where B(p, 0) lies in [s][.][lane][2]: for s, and for the lane's part.
   static __device__ int step_of(int p) { return kLongK ? p % kVector : p / 8; }
   static __device__ int place_in_step(int p) {
@@ -51,8 +48,8 @@ struct MmaFragments {
       const int line = kLongK ? g + x % 4 * 8 : 8 * s + 2 * t + x % 2;
       const int unit = kLongK ? 2 * t + x / 4 : g;
       const int box = kLongK ? 0 : x / 2;
-      const uint4 word =
-          *reinterpret_cast<const uint4*>(a + box * (4096 / kBoxes) + place_a(line, unit * 16));
+      const uint4 word = *reinterpret_cast<const uint4*>(a + box * (4096 / kBoxes) +
+                                                         device::place_of_unit(line, unit));
       memcpy(units[x], &word, sizeof(word));
     }
   }
@@ -72,32 +69,19 @@ struct MmaFragments {
   Word units[kUnits][kVector];
 };
 
-/// a = high + low + an error of 2^-23 |a|; the tensor core does not look at the 13 low bits of
-/// either. A NaN or Inf, and what rounds to Inf, leaves a NaN in low.
-struct SplitFloat {
-  std::uint32_t high;
-  std::uint32_t low;
-
-  SplitFloat() = default;
-  __device__ explicit SplitFloat(float a) {
-    high = __float_as_uint(a) + 0x1000U;
-    low = __float_as_uint(a - __uint_as_float(high & 0xffffe000U));
-  }
-};
-
 /// float by three tf32 products; the smallest of them are added first.
 struct Tf32x3 {
   using Element = float;
   using Word = float;
   using Acc = float;
   using Sum = float;
-  using Factor = SplitFloat;
+  using Factor = device::SplitFloat;
   static constexpr int kInFlight = 8;  // products
   static constexpr int kPasses = 3;
 
-  static __device__ void multiply(float (&c)[4], const SplitFloat (&a)[4], const SplitFloat (&b)[2],
-                                  int pass) {
-    const auto part = [](SplitFloat x, bool low) { return low ? x.low : x.high; };
+  static __device__ void multiply(float (&c)[4], const device::SplitFloat (&a)[4],
+                                  const device::SplitFloat (&b)[2], int pass) {
+    const auto part = [](device::SplitFloat x, bool low) { return low ? x.low : x.high; };
     const bool low_a = pass == 0;
     const bool low_b = pass == 1;
     device::mma_m16n8k8_tf32(c, part(a[0], low_a), part(a[1], low_a), part(a[2], low_a),
@@ -229,7 +213,6 @@ struct MmaProduct {
   Sums sums;
   int tiles;  // of 8 columns that exist
 
-  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ int place_k(int p) {
     return Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
   }
@@ -342,14 +325,15 @@ struct HalfProduct {
   static constexpr int kTiles = kColumns / 8;
   static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kBytesB = kDepth * kColumns * 2;
+  struct Rows {
+    static constexpr int kProducts = kRows / 16;
+    static __device__ int row(int i, int slot, int g) { return 16 * i + g + 8 * slot; }
+  };
 
   float sums[kProducts][kTiles][4];
   int tiles;  // of 8 columns that exist
   bool b_by_rows;
 
-  static __device__ int place_a(int line, int byte) {
-    return line * 128 + ((byte / 16) ^ (line % 8)) * 16 + byte % 16;
-  }
   /// Where unit u of a line of kUnits 16-byte units lies.
   template <int kUnits>
   static __device__ int place_b(int line, int unit) {
@@ -378,16 +362,7 @@ struct HalfProduct {
 
   /// target[j][row]: the columns from `slice` on.
   __device__ void store(int slice, float* target, int pitch, int lane) const {
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int j = 0; j < kSlice / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + 16 * i + lane / 4 + e / 2 * 8] =
-              sums[i][slice / 8 + j][e];
-      }
-    }
+    store_fragments<Rows, kSlice>(sums, slice, target, pitch, lane);
   }
 
  private:
@@ -404,11 +379,11 @@ struct HalfProduct {
   /// a[16,16] of product i and step s.
   static __device__ void load_a(std::uint32_t (&words)[4], const char* a, int i, int s, int lane) {
     if constexpr (kLongK) {
-      device::load_matrices<false>(words,
-                                   a + place_a(16 * i + lane % 16, (2 * s + lane / 16) * 16));
+      device::load_matrices<false>(
+          words, a + device::place_of_unit(16 * i + lane % 16, 2 * s + lane / 16));
     } else {
       const int line = 16 * s + lane / 16 * 8 + lane % 8;
-      device::load_matrices<true>(words, a + place_a(line, (2 * i + lane / 8 % 2) * 16));
+      device::load_matrices<true>(words, a + device::place_of_unit(line, 2 * i + lane / 8 % 2));
     }
   }
 
@@ -471,7 +446,6 @@ struct ComplexMmaProduct {
 
   Parts parts;
 
-  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ void pack(char* small, int p, int j, Element value) {
     if constexpr (kLongK) {
       Parts::pack(small, 2 * p, 2 * j, value.re);
@@ -536,7 +510,6 @@ struct WgmmaProduct {
 
   float sums[kProducts][kTiles][4];
 
-  static __device__ int place_a(int line, int byte) { return Fragments::place_a(line, byte); }
   static __device__ int place_k(int p) {
     const int in_step = Fragments::place_in_step(p);  // 2 t + second
     return (Fragments::step_of(p) * 2 + in_step % 2) * kColumns * 4 + in_step / 2;
@@ -547,9 +520,8 @@ struct WgmmaProduct {
     if constexpr (kPasses == 1) {
       planes[place] = device::round_to_tf32(value);
     } else {
-      const float cut = __uint_as_float(__float_as_uint(value) & 0xffffe000U);
       planes[place] = __float_as_uint(value);
-      planes[place + kPlane] = __float_as_uint(value - cut) + 0x1000U;  // rounded where it is cut
+      planes[place + kPlane] = device::round_to_tf32(value - device::cut_to_tf32(value));
     }
   }
 
@@ -571,7 +543,7 @@ struct WgmmaProduct {
           if constexpr (kPasses == 1) {
             high[i][e] = device::round_to_tf32(fragments.get(i, e, s));
           } else {
-            const SplitFloat split(fragments.get(i, e, s));
+            const device::SplitFloat split(fragments.get(i, e, s));
             high[i][e] = split.high;
             low[i][e] = split.low;
           }

@@ -9,11 +9,13 @@
 
 #include <type_traits>
 
+#include "dense/cuda/epilogue.cuh"
 #include "dense/cuda/panel/policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/matrix_copy.cuh"
+#include "device/ring.cuh"
 #include "device/warp_group.cuh"
 #include "device/wgmma.cuh"
 
@@ -66,24 +68,27 @@ struct PanelMaps {
 ///   sums    [kg][columns of a slice][tile rows, and 16 bytes more]
 ///   full, empty [stages]
 template <class Product>
-struct PanelRing {
+struct PanelRing : device::Ring<PanelPlan> {
   using Acc = typename Product::Acc;
 
-  char* slots;
   char* small;
   Acc* sums;
-  device::Mbarrier* full;   // a slot has been copied
-  device::Mbarrier* empty;  // and read
 
-  __device__ PanelRing(char* memory, const PanelPlan& plan) {
-    slots = memory;
-    small = slots + plan.stages * plan.slot_bytes;
-    sums = reinterpret_cast<Acc*>(small + plan.stages * plan.small_bytes);
-    full = reinterpret_cast<device::Mbarrier*>(small + plan.stages * plan.small_bytes +
-                                               plan.sum_bytes);
-    empty = full + plan.stages;
+  /// B's part of a slot.
+  __device__ char* small_of(const device::RingPlace& place) const {
+    return small + place.slot * plan.small_bytes;
   }
 };
+
+template <class Product>
+__device__ PanelRing<Product> panel_ring(char* memory, const PanelPlan& plan) {
+  char* const small = memory + plan.stages * plan.slot_bytes;
+  char* const sums = small + plan.stages * plan.small_bytes;
+  auto* const full = reinterpret_cast<device::Mbarrier*>(sums + plan.sum_bytes);
+  return {{plan, memory, full, full + plan.stages},
+          small,
+          reinterpret_cast<typename Product::Acc*>(sums)};
+}
 
 /// The pieces of work of a block: units from `first` on, unit = tile * steps + step. Units of block
 /// b begin at b * units / blocks.
@@ -193,12 +198,50 @@ __device__ void prefetch_slot(const PanelMaps<T>& maps, const PanelArguments<T>&
   }
 }
 
+/// A warp starts the copies of unit (tile, step of k) to a slot of A and its part of B.
+template <class Product, class T>
+__device__ void copy_unit(const PanelMaps<T>& maps, const PanelArguments<T>& g,
+                          const PanelPiece& piece, char* slot, char* small, device::Mbarrier* full,
+                          int lane) {
+  const PanelPlan& plan = g.plan;
+  const std::int64_t i0 = plan.first_row(piece.tile);
+  const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
+  const int of_class = plan.class_of(piece.tile);
+  const bool b_counts = g.packed != nullptr || g.b_mapped;
+  const int bytes = plan.slot_bytes + (b_counts ? plan.small_bytes : 0);
+  if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
+  __syncwarp();  // announced before the first byte comes
+  if (lane < plan.warps_m * plan.warps_k * Product::kBoxes) {
+    constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
+    const PanelBox box = box_of_a<Product>(plan, i0, k0, lane);
+    if (plan.classes.log2 == 0) {  // an address that is the same for all needs no instructions
+      device::copy_box(slot + lane * kBoxBytes, maps.a, box.element, box.line, full);
+    } else {
+      device::copy_box(slot + lane * kBoxBytes, maps.a + of_class, box.element, box.line, full);
+    }
+  }
+  if (g.packed != nullptr) {
+    device::wait_for_kernel_ahead();  // B is packed
+    if (lane == 0) {
+      const std::int64_t step = std::int64_t{of_class} * plan.steps + piece.step;
+      device::copy_bytes(small, g.packed + step * plan.small_bytes, plan.small_bytes, full);
+    }
+  } else if constexpr (Product::kMapsB) {
+    if (lane < plan.warps_k * plan.warps_n) {
+      const PanelBox box = box_of_b<Product>(g, k0, lane);
+      device::copy_box(small + lane * Product::kBytesB, &maps.b, box.element, box.line, full);
+    }
+  } else if constexpr (!Product::kAlwaysPacked) {
+    copy_small<Product>(g, small, k0, lane);
+  }
+  device::mbarrier_arrive_after_copies(full);
+}
+
 /// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
 template <class Product, class T>
 __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
   const PanelPlan& plan = g.plan;
-  const int chunks = plan.warps_m * plan.warps_k;
   device::RingPlace place;
   place.advance(producer, plan.stages);
   piece.step += producer;
@@ -207,72 +250,30 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
       piece.step -= plan.steps;
       ++piece.tile;
     }
-    device::Mbarrier* const full = ring.full + place.slot;
-    device::mbarrier_wait(ring.empty + place.slot, place.parity ^ 1);
-    char* const slot = ring.slots + place.slot * plan.slot_bytes;
-    const std::int64_t i0 = plan.first_row(piece.tile);
-    const std::int64_t k0 = std::int64_t{piece.step} * plan.step;
-    const int of_class = plan.class_of(piece.tile);
-    const bool b_counts = g.packed != nullptr || g.b_mapped;
-    const int bytes = plan.slot_bytes + (b_counts ? plan.small_bytes : 0);
-    if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
-    __syncwarp();  // announced before the first byte comes
-    if (lane < chunks * Product::kBoxes) {
-      constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
-      const PanelBox box = box_of_a<Product>(plan, i0, k0, lane);
-      if (plan.classes.log2 == 0) {  // an address that is the same for all needs no instructions
-        device::copy_box(slot + lane * kBoxBytes, maps.a, box.element, box.line, full);
-      } else {
-        device::copy_box(slot + lane * kBoxBytes, maps.a + of_class, box.element, box.line, full);
-      }
-    }
-    char* const small = ring.small + place.slot * plan.small_bytes;
-    if (g.packed != nullptr) {
-      device::wait_for_kernel_ahead();  // B is packed
-      if (lane == 0) {
-        const std::int64_t step = std::int64_t{of_class} * plan.steps + piece.step;
-        device::copy_bytes(small, g.packed + step * plan.small_bytes, plan.small_bytes, full);
-      }
-    } else if constexpr (Product::kMapsB) {
-      if (lane < plan.warps_k * plan.warps_n) {
-        const PanelBox box = box_of_b<Product>(g, k0, lane);
-        device::copy_box(small + lane * Product::kBytesB, &maps.b, box.element, box.line, full);
-      }
-    } else if constexpr (!Product::kAlwaysPacked) {
-      copy_small<Product>(g, small, k0, lane);
-    }
-    device::mbarrier_arrive_after_copies(full);
-    place.advance(kPanelProducers, plan.stages);
+    device::Mbarrier* const full = ring.wait_until_read(place);
+    copy_unit<Product>(maps, g, piece, ring.slot(place), ring.small_of(place), full, lane);
+    ring.advance(place, kPanelProducers);
     piece.step += kPanelProducers;
   }
   device::wait_for_copies();  // a warp does not end before what it has started
 }
 
-/// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.
+/// How a panel's sums become C.
 template <class T>
 struct PanelFinish {
   using Element = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   const PanelArguments<T>& g;
-  Acc alpha;
-  Acc beta;
+  Epilogue<Acc> epilogue;
 
   __device__ explicit PanelFinish(const PanelArguments<T>& arguments)
-      : g(arguments), alpha(arguments.alpha.load()), beta(arguments.beta.load()) {}
+      : g(arguments), epilogue(g.problem.k, g.alpha, g.beta) {}
 
-  __device__ bool skips_product() const { return alpha == Acc(0) || g.problem.k == 0; }
+  __device__ bool skips_product() const { return !epilogue.multiplies(); }
 
   __device__ void store(std::int64_t i, int j, Acc sum) const {
-    if (skips_product()) {
-      sum = Acc(0);
-    } else {
-      sum = alpha * device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
-    }
-    if (sizeof(Acc) != sizeof(Element) && g.wide_c) {
-      store_as<Acc>(i, j, sum);
-    } else {
-      store_as<Element>(i, j, sum);
-    }
+    if (!skips_product()) sum = device::conjugate_if(g.problem.conj_a, repaired(i, j, sum));
+    epilogue.template store<Element>(g.c, g.wide_c, i * g.problem.c.row + j * g.problem.c.col, sum);
   }
 
  private:
@@ -288,13 +289,6 @@ struct PanelFinish {
                   g.b[p * problem.b.row + j * problem.b.col], sum);
     }
     return sum;
-  }
-
-  template <class Result>
-  __device__ void store_as(std::int64_t i, int j, Acc value) const {
-    Result& c = static_cast<Result*>(g.c)[i * g.problem.c.row + j * g.problem.c.col];
-    if (beta != Acc(0)) value += beta * device::widen(c);
-    c = device::narrow<Result>(value);
   }
 };
 
@@ -401,17 +395,14 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma and setmaxnreg exist on no other architecture
   extern __shared__ char memory[];
   const PanelPlan& plan = g.plan;
-  const PanelRing<Product> ring(memory + (-device::shared_address(memory) & 1023), plan);
+  const auto ring = panel_ring<Product>(memory + device::bytes_to_box(memory), plan);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (g.ahead && warp >= kPanelConsumerWarps)
     prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps, lane);
   const int working = plan.warps_m * plan.warps_k * plan.warps_n;
-  if (threadIdx.x == 0) {
-    // A slot is filled by 32 lanes' elements, and the boxes.
-    device::init_ring(ring.full, ring.empty, plan.stages, 33, working);
-  }
-  __syncthreads();  // barriers are initialized
+  if (threadIdx.x == 0) ring.init(33, working);  // filled by 32 lanes' elements, and the boxes
+  __syncthreads();                               // barriers are initialized
   device::let_next_kernel_start();
   if (g.packed == nullptr) device::wait_for_kernel_ahead();
   const PanelFinish<T> finish(g);
@@ -437,12 +428,11 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
     if constexpr (Product::kMapsB) product.b_by_rows = g.b_mapped && g.problem.b.row != 1;
     if (warp < working) {
       for (int step = 0; step < steps; ++step) {
-        device::mbarrier_wait(ring.full + place.slot, place.parity);
-        product.multiply(ring.slots + place.slot * plan.slot_bytes + chunk * kPanelChunkBytes,
-                         ring.small + place.slot * plan.small_bytes + small, lane);
-        __syncwarp();  // all lanes have read the slot
-        if (lane == 0) device::mbarrier_arrive(ring.empty + place.slot);
-        place.advance(1, plan.stages);
+        ring.wait_until_filled(place);
+        product.multiply(ring.slot(place) + chunk * kPanelChunkBytes, ring.small_of(place) + small,
+                         lane);
+        ring.give_back(place.slot, lane);
+        ring.advance(place, 1);
       }
     }
     leave_tile(product, finish, ring, piece.tile, steps == plan.steps && plan.classes.room == 0,

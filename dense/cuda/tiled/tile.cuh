@@ -7,6 +7,7 @@
 
 #include <lanky/dtype.hpp>
 
+#include "dense/cuda/epilogue.cuh"
 #include "dense/cuda/tiled/policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
@@ -38,18 +39,11 @@ struct TileArguments {
   device::DeviceScalar<Accumulator<T>> beta;
 };
 
-/// C(i, j) = alpha sum + beta C(i, j); what has the factor zero is not looked at.
 template <class T, class TOut>
 __device__ void finish(const TileArguments<T, TOut>& g, std::int64_t i, std::int64_t j,
                        device::DeviceAccumulator<T> sum) {
-  using Acc = device::DeviceAccumulator<T>;
-  using Result = device::DeviceElement<TOut>;
-  const Acc alpha = g.alpha.load();
-  const Acc beta = g.beta.load();
-  Result& c = g.c[i * g.problem.c.row + j * g.problem.c.col];
-  Acc value = alpha == Acc(0) || g.problem.k == 0 ? Acc(0) : alpha * sum;
-  if (beta != Acc(0)) value += beta * device::widen(c);
-  c = device::narrow<Result>(value);
+  const Epilogue<device::DeviceAccumulator<T>> epilogue(g.problem.k, g.alpha, g.beta);
+  epilogue.store(g.c[i * g.problem.c.row + j * g.problem.c.col], sum);
 }
 
 /// tile[p][r] = source(r, p) for p < depth, and 0 for rows beyond `rows`, whose sums are never

@@ -1,11 +1,11 @@
-// What every update kernel is given, C[m, n] = alpha A[m, k] B[k, n] + beta C with a long m, and
-// how it leaves its sums in C.
+// What every update kernel is given, C[m, n] = alpha A[m, k] B[k, n] + beta C with a long m.
 #pragma once
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <type_traits>
 
+#include "dense/cuda/epilogue.cuh"
 #include "dense/cuda/update/policy.hpp"
 #include "dense/problem.hpp"
 #include "device/element.cuh"
@@ -40,18 +40,15 @@ struct UpdateArguments {
 template <class E>
 inline constexpr int kWide = 16 / static_cast<int>(sizeof(E));
 
-/// alpha, beta and the part of k that counts: with alpha = 0, as with k = 0, A and B are not read.
+/// The epilogue, and the part of k that counts: with alpha = 0, as with k = 0, A and B are not
+/// read.
 template <class Acc>
-struct Factors {
-  Acc alpha;
-  Acc beta;
+struct Factors : Epilogue<Acc> {
   int k;
 
   template <class T, class TOut>
   __device__ explicit Factors(const UpdateArguments<T, TOut>& g)
-      : alpha(g.k == 0 ? Acc(0) : g.alpha.load()),
-        beta(g.beta.load()),
-        k(alpha == Acc(0) ? 0 : g.k) {}
+      : Epilogue<Acc>(g.k, g.alpha, g.beta), k(this->multiplies() ? g.k : 0) {}
 };
 
 /// Has the L2 fetch what will be read of so many rows and columns of C, from (i0, j0) on: nothing
@@ -81,40 +78,6 @@ __device__ void prefetch_c(const UpdateArguments<T, TOut>& g,
   for (int l = first_line; l < lines; l += line_step, line += line_step * stride)
     for (int s = first_sector; s < sectors; s += 1 << width_bits)
       device::prefetch(line + s * kSector);
-}
-
-/// Words of C that a lane has in flight before it stores the first: no load overtakes a store. More
-/// cost registers.
-inline constexpr int kWordsInFlight = 4;
-/// Of kLines lines of kWords words each, those that a lane leaves at once: one where C is not read.
-template <bool kAdds, int kLines, int kWords = 1>
-inline constexpr int kLinesAtOnce = !kAdds || kWords >= kWordsInFlight ? 1
-                                    : kLines * kWords < kWordsInFlight ? kLines
-                                                                       : kWordsInFlight / kWords;
-
-/// C = alpha sum + beta C for kWords words of kWord adjacent elements, word w at place(w), where
-/// there(w), of sums sum(w, e). Without kAdds beta is 0.
-template <bool kAdds, int kWords, int kWord, class Acc, class There, class Place, class Sum>
-__device__ void leave_words(const Factors<Acc>& factors, There there, Place place, Sum sum) {
-  using Result = std::remove_pointer_t<decltype(place(0))>;
-  const bool adds = kAdds && factors.beta != Acc(0);
-  Result old[kWords][kWord] = {};
-  if (adds) {
-#pragma unroll
-    for (int w = 0; w < kWords; ++w)
-      if (there(w)) device::load_words(old[w], place(w));
-  }
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    if (!there(w)) continue;
-#pragma unroll
-    for (int e = 0; e < kWord; ++e) {
-      Acc value = factors.alpha * sum(w, e);
-      if (adds) value = value + factors.beta * device::widen(old[w][e]);
-      old[w][e] = device::narrow<Result>(value);
-    }
-    device::store_words(place(w), old[w]);
-  }
 }
 
 /// store(slot, load(slot)) for slots by the threads of a row of the block; kBatch loads of a thread

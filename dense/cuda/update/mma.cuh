@@ -303,7 +303,7 @@ struct UpdateColumnsOfC {
     const int j0 = n0 + Shape::column_of_lane(lane) * 2;
     const std::int64_t ld = device::opaque(g.c_strides.col);
     auto* const c = g.c + i0 + j0 * ld;
-    const bool adds = Shape::kAdds && factors.beta != Acc(0);
+    const bool adds = Shape::kAdds && factors.adds();
 #pragma unroll
     for (int s = 0; s < kShape.groups; ++s) {
 #pragma unroll
@@ -333,9 +333,7 @@ struct UpdateColumnsOfC {
 #pragma unroll
           for (int r = 0; r < kRows; ++r) {
             Result& element = column[r / kWord][r % kWord];
-            Acc value = factors.alpha * Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]);
-            if (adds) value += factors.beta * device::widen(element);
-            element = device::narrow<Result>(value);
+            element = factors.of(Acc(sums[q / 2][s][r / 2][r % 2 * 2 + q % 2]), element, adds);
           }
           exchange(column, lane, false);
 #pragma unroll

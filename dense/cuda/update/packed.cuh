@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
   }
   uint4 out_words[kWordsC];
   Result out[kRows * kSide];
-  if (factors.beta != Acc(0)) {
+  if (factors.adds()) {
 #pragma unroll
     for (int v = 0; v < kWordsC; ++v)
       if (first_c + v * 32 < threads * kWordsC) out_words[v] = c[first_c + v * 32];
@@ -107,12 +107,11 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
     memcpy(out, out_words, sizeof(out));
 #pragma unroll
     for (int x = 0; x < kRows * kSide; ++x)
-      out[x] = device::narrow<Result>(factors.alpha * sums[x / kSide][x % kSide] +
-                                      factors.beta * device::widen(out[x]));
+      out[x] = factors.of(sums[x / kSide][x % kSide], out[x], true);
   } else {
 #pragma unroll
     for (int x = 0; x < kRows * kSide; ++x)
-      out[x] = device::narrow<Result>(factors.alpha * sums[x / kSide][x % kSide]);
+      out[x] = factors.of(sums[x / kSide][x % kSide], Result{}, false);
   }
   memcpy(out_words, out, sizeof(out));
   to_flat(tile, out_words);

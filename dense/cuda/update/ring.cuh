@@ -5,6 +5,7 @@
 
 #include "dense/cuda/update/arguments.cuh"
 #include "device/matrix_copy.cuh"
+#include "device/ring.cuh"
 #include "device/warp_group.cuh"
 
 namespace lanky::dense::cuda {
@@ -85,20 +86,19 @@ struct RingShape {
   }
 };
 
-/// The ring in shared memory: [slots][B][barriers].
-template <class Acc>
-struct UpdateRingMemory {
-  char* slots;
-  Acc* b;  // [k rounded up][b_pitch]
-  device::Mbarrier* full;
-  device::Mbarrier* empty;
-
-  __device__ UpdateRingMemory(char* memory, const UpdateRingPlan& plan, int b_rows)
-      : slots(memory),
-        b(reinterpret_cast<Acc*>(memory + plan.ring_bytes)),
-        full(reinterpret_cast<device::Mbarrier*>(b + b_rows * plan.b_pitch)),
-        empty(full + plan.stages) {}
+/// The ring of an update kernel in shared memory: [slots][B, b_count of BWord][barriers].
+template <class BWord>
+struct UpdateSlots : device::Ring<UpdateRingPlan> {
+  BWord* b;
 };
+
+/// From a multiple of 1024 bytes on.
+template <class BWord>
+__device__ UpdateSlots<BWord> update_slots(char* memory, const UpdateRingPlan& plan, int b_count) {
+  auto* const b = reinterpret_cast<BWord*>(memory + plan.ring_bytes);
+  auto* const full = reinterpret_cast<device::Mbarrier*>(b + b_count);
+  return {{plan, memory, full, full + plan.stages}, b};
+}
 
 /// Copies columns k0 ... of the tile's rows from i0 on, element by element. Warp.
 template <class Ring, class T, class TOut>
@@ -153,8 +153,7 @@ __device__ void copy_slot(char* slot, const UpdateArguments<T, TOut>& g, const U
 /// registers: c128 1e6 x 16 x 16 without beta 148 to 166 us).
 template <class Ring, class T, class TOut>
 __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>& g,
-                          const UpdateRingPlan& plan,
-                          const UpdateRingMemory<typename Ring::Acc>& ring,
+                          const UpdateRingPlan& plan, const UpdateSlots<typename Ring::Acc>& ring,
                           const Factors<typename Ring::Acc>& factors, std::int64_t tile, int j0) {
   constexpr int kPerElement = sizeof(typename Ring::Element) > 8 ? 2 : 1;  // of the map
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -167,10 +166,9 @@ __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>
   for (std::int64_t i0 = tile * tile_rows; i0 < g.m + lag; i0 += stride) {
     prefetch_c(g, factors, i0 - lag, tile_rows, j0, plan.warps_n * Ring::kWarpColumns);
     for (int k0 = 0; k0 < factors.k; k0 += plan.depth) {
-      device::Mbarrier* const full = ring.full + turn.slot;
-      char* const slot = ring.slots + turn.slot * plan.slot_bytes;
-      device::mbarrier_wait(ring.empty + turn.slot, turn.parity ^ 1);
-      turn.advance(1, plan.stages);
+      device::Mbarrier* const full = ring.wait_until_read(turn);
+      char* const slot = ring.slot(turn);
+      ring.advance(turn, 1);
       if (i0 >= g.m) continue;  // waits for the multiplication alone
       if (!plan.mapped) {
         // Elements of 16 bits always have a map: they are too small to be copied one by one.
@@ -233,18 +231,6 @@ __device__ void stage_ring_b(typename Ring::Acc* b, const UpdateArguments<T, TOu
         value = device::conjugate_if(true, value);
       }
     }
-  }
-}
-
-/// leave_words(), a few of them at a time.
-template <int kWords, int kWord, class Acc, class There, class Place, class Sum>
-__device__ void leave_all_words(const Factors<Acc>& factors, There there, Place place, Sum sum) {
-  constexpr int kBatch = kLinesAtOnce<true, kWords>;
-#pragma unroll
-  for (int w0 = 0; w0 < kWords; w0 += kBatch) {
-    leave_words<true, kBatch, kWord>(
-        factors, [&](int w) { return there(w0 + w); }, [&](int w) { return place(w0 + w); },
-        [&](int w, int e) { return sum(w0 + w, e); });
   }
 }
 
@@ -357,11 +343,10 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
 #if __CUDA_ARCH__ >= 900  // bulk copies
   using Ring = RingShape<kVariant, T>;
   using Acc = typename Ring::Acc;
-  using Element = typename Ring::Element;
   constexpr int V = Ring::V;
   extern __shared__ __align__(16) char staged[];
-  const UpdateRingMemory<Acc> ring(staged + (-device::shared_address(staged) & 1023), plan,
-                                   (g.k + V - 1) / V * V);
+  const auto ring = update_slots<Acc>(staged + device::bytes_to_box(staged), plan,
+                                      (g.k + V - 1) / V * V * plan.b_pitch);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int consumers = plan.warps_m * plan.warps_n * plan.warps_k;
@@ -370,10 +355,7 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
   const int block_j0 =
       static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Ring::kWarpColumns;
   device::let_next_kernel_start();
-  if (threadIdx.x == 0) {
-    device::init_ring(ring.full, ring.empty, plan.stages, plan.mapped ? 1 : 32,
-                      plan.warps_m * plan.warps_n);
-  }
+  if (threadIdx.x == 0) ring.init(plan.mapped ? 1 : 32, plan.warps_m * plan.warps_n);
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
@@ -396,13 +378,12 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
        i0 += std::int64_t{plan.row_tiles} * tile_rows) {
     Acc sums[Ring::kRows][Ring::kColumns] = {};
     for (int k0 = warp_k * plan.depth; k0 < k; k0 += plan.warps_k * plan.depth) {
-      device::mbarrier_wait(ring.full + turn.slot, turn.parity);
-      multiply_slot<Ring>(
-          sums, ring.slots + turn.slot * plan.slot_bytes + warp_m * Ring::kWarpBytes,
-          b_lane + k0 * plan.b_pitch, min(plan.depth, k - k0), plan.b_pitch, tile_rows);
-      __syncwarp();  // all lanes have read the slot
-      if (lane == 0) device::mbarrier_arrive(ring.empty + turn.slot);
-      turn.advance(plan.warps_k, plan.stages);
+      ring.wait_until_filled(turn);
+      multiply_slot<Ring>(sums, ring.slot(turn) + warp_m * Ring::kWarpBytes,
+                          b_lane + k0 * plan.b_pitch, min(plan.depth, k - k0), plan.b_pitch,
+                          tile_rows);
+      ring.give_back(turn.slot, lane);
+      ring.advance(turn, plan.warps_k);
     }
     if (plan.warps_k > 1) add_sums<Ring>(sums, reinterpret_cast<Acc*>(ring.slots), plan, warp);
     if (warp_k == 0) {

@@ -1,7 +1,7 @@
 // C[m, n] = alpha A[m, k] B[k, n] + beta C on the f64 tensor cores, long m: of doubles, of floats,
 // whose products are exact in double and faster there than on CUDA cores (H200, 1e7 x 64 x 64: 46
 // TFLOP/s against 40), and of complex elements, as the reals that lie side by side in memory. A
-// passes through a ring of slots as in update_ring.cuh.
+// passes through a ring of slots as in ring.cuh.
 #pragma once
 
 #include "dense/cuda/update/ring.cuh"
@@ -240,102 +240,41 @@ struct RingPlaces {
   bool whole;
 };
 
-/// C = alpha sum + beta C for kLines lines of kAcross words of kReals reals, fill(reals, l, x)
-/// being the sums of word x of line l. C is read in batches: no load overtakes a store.
-template <int kLines, int kAcross, int kOffset, int kReals, class T, class Fill>
+/// kLines lines of kAcross words of C, real(l, x, r) being real r of kReals in the sums of word x
+/// of line l.
+template <int kLines, int kAcross, int kOffset, int kReals, class T, class RealOf>
 __device__ void leave(const UpdateArguments<T, T>& g,
-                      const Factors<device::DeviceAccumulator<T>>& factors,
-                      const RingPlaces<device::DeviceElement<T>>& places, Fill fill) {
+                      const Epilogue<device::DeviceAccumulator<T>>& epilogue,
+                      const RingPlaces<device::DeviceElement<T>>& places, RealOf real) {
   using Element = device::DeviceElement<T>;
   using Real = device::RealPart<Element>;
   constexpr int kParts = static_cast<int>(sizeof(Element) / sizeof(Real));
   constexpr int kCount = kReals / kParts;
-  const auto product = [&](Element(&word)[kCount], int l, int x) {
-    double reals[kReals];
-    fill(reals, l, x);
-#pragma unroll
-    for (int e = 0; e < kCount; ++e) {
-      if constexpr (kParts == 1) {
-        word[e] = factors.alpha * static_cast<Real>(reals[e]);
-      } else {
-        word[e] = factors.alpha *
-                  device::conjugate_if(g.conj_a, Element(static_cast<Real>(reals[2 * e]),
-                                                         static_cast<Real>(reals[2 * e + 1])));
-      }
+  const auto sum = [&](int l, int x, int e) -> Element {
+    if constexpr (kParts == 1) {
+      return static_cast<Real>(real(l, x, e));
+    } else {
+      return device::conjugate_if(g.conj_a, Element(static_cast<Real>(real(l, x, 2 * e)),
+                                                    static_cast<Real>(real(l, x, 2 * e + 1))));
     }
   };
   const std::int64_t line_step = device::opaque(places.line_step);
+  if (kCount > 1 && !places.whole) {
+    constexpr int kOfLine = kAcross * kCount;  // elements
+    const auto near = [](int w) { return w % kOfLine / kCount * kOffset + w % kCount; };
+    leave_all_words<kLines * kOfLine, 1>(
+        epilogue, [&](int w) { return w / kOfLine < places.lines && near(w) < places.near; },
+        [&](int w) { return places.first + w / kOfLine * line_step + near(w) * places.near_step; },
+        [&](int w, int /*e*/) { return sum(w / kOfLine, w % kOfLine / kCount, w % kCount); });
+    return;
+  }
   // From one word of a line to the next: 1 where a word is several elements.
   const std::int64_t near_step = kCount == 1 ? places.near_step : 1;
-  Element* line = places.first;
-  if (kCount > 1 && !places.whole) {
-#pragma unroll
-    for (int l = 0; l < kLines; ++l, line += line_step) {
-      if (l >= places.lines) break;
-      Element old[kAcross][kCount] = {};
-      const auto there = [&](int x, int e) { return x * kOffset + e < places.near; };
-      const auto place = [&](int x, int e) { return line + (x * kOffset + e) * places.near_step; };
-      if (factors.beta != Element(0)) {
-#pragma unroll
-        for (int w = 0; w < kAcross * kCount; ++w) {
-          const int x = w / kCount;
-          if (there(x, w % kCount)) old[x][w % kCount] = *place(x, w % kCount);
-        }
-      }
-#pragma unroll
-      for (int x = 0; x < kAcross; ++x) {
-        Element word[kCount];
-        product(word, l, x);
-#pragma unroll
-        for (int e = 0; e < kCount; ++e) {
-          Element single[1] = {word[e]};
-          if (factors.beta != Element(0)) single[0] = word[e] + factors.beta * old[x][e];
-          if (there(x, e)) device::store_streaming(place(x, e), single);
-        }
-      }
-    }
-  } else if (factors.beta == Element(0)) {
-#pragma unroll
-    for (int l = 0; l < kLines; ++l, line += line_step) {
-      if (l >= places.lines) break;
-#pragma unroll
-      for (int x = 0; x < kAcross; ++x) {
-        Element word[kCount];
-        product(word, l, x);
-        if (x * kOffset < places.near)
-          device::store_streaming(line + x * kOffset * near_step, word);
-      }
-    }
-  } else {
-    constexpr int kBatch = 4 / kAcross;  // lines
-#pragma unroll
-    for (int l0 = 0; l0 < kLines; l0 += kBatch) {
-      if (l0 >= places.lines) break;
-      Element old[kBatch][kAcross][kCount] = {};
-      const Element* from = line;
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s, from += line_step) {
-#pragma unroll
-        for (int x = 0; x < kAcross; ++x) {
-          if (l0 + s < places.lines && x * kOffset < places.near)
-            device::load_wide(old[s][x], from + x * kOffset * near_step);
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s, line += line_step) {
-#pragma unroll
-        for (int x = 0; x < kAcross; ++x) {
-          Element word[kCount];
-          product(word, l0 + s, x);
-#pragma unroll
-          for (int e = 0; e < kCount; ++e)
-            word[e] = word[e] + factors.beta * old[s][x][e];
-          if (l0 + s < places.lines && x * kOffset < places.near)
-            device::store_streaming(line + x * kOffset * near_step, word);
-        }
-      }
-    }
-  }
+  const auto near = [](int w) { return w % kAcross * kOffset; };
+  leave_all_words<kLines * kAcross, kCount>(
+      epilogue, [&](int w) { return w / kAcross < places.lines && near(w) < places.near; },
+      [&](int w) { return places.first + w / kAcross * line_step + near(w) * near_step; },
+      [&](int w, int e) { return sum(w / kAcross, w % kAcross, e); });
 }
 
 /// C = alpha sums + beta C for a warp's rows from i0 on and its columns from j0 on. `wide`: columns
@@ -361,18 +300,13 @@ __device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& s
         g, factors,
         RingPlaces<Element>{c + row * strides.row + t * strides.col, 4 * strides.col, strides.row,
                             (columns - t + 3) / 4, rows - row, whole},
-        [&](double(&reals)[kUnit], int l, int x) {
+        [&](int l, int x, int r) {
           const int j = l / 2 * kParts;  // n-tile
           const int b = l % 2;
-#pragma unroll
-          for (int e = 0; e < kUnit; e += 2) {
-            reals[e] = sums[x + e / 2][j][b];
-            reals[e + 1] = sums[x + e / 2][j][2 + b];
-            if constexpr (kParts == 2) {
-              reals[e] -= sums[x + e / 2][j + 1][2 + b];
-              reals[e + 1] += sums[x + e / 2][j + 1][b];
-            }
-          }
+          const double(&tile)[Chunk::kNarrowTiles][4] = sums[x + r / 2];
+          if constexpr (kParts == 1) return tile[j][r % 2 * 2 + b];
+          return r % 2 == 0 ? tile[j][b] - tile[(j + 1) % Chunk::kNarrowTiles][2 + b]
+                            : tile[j][2 + b] + tile[(j + 1) % Chunk::kNarrowTiles][b];
         });
   } else {
     const int column = static_cast<int>(threadIdx.x) % 32 / 4 * 2 / kParts;
@@ -380,10 +314,7 @@ __device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& s
         g, factors,
         RingPlaces<Element>{c + t * strides.row + column * strides.col, 4 * strides.row,
                             strides.col, (rows - t + 3) / 4, columns - column, whole},
-        [&](double(&reals)[2], int l, int x) {
-          reals[0] = sums[x][l / 2][l % 2];
-          reals[1] = sums[x][l / 2][2 + l % 2];
-        });
+        [&](int l, int x, int r) { return sums[x][l / 2][2 * r + l % 2]; });
   }
 }
 
@@ -400,11 +331,8 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   constexpr int kPartsAlong = Chunk::kPartsAlong;
   extern __shared__ __align__(16) char staged[];
   const int steps = (g.k * kPartsAlong + 15) / 16;
-  char* const slots = staged + (-device::shared_address(staged) & 1023);
-  auto* const b = reinterpret_cast<double2*>(slots + plan.ring_bytes);
-  auto* const full =
-      reinterpret_cast<device::Mbarrier*>(b + plan.warps_n * steps * Chunk::kWords * 32);
-  auto* const empty = full + plan.stages;
+  const auto ring = update_slots<double2>(staged + device::bytes_to_box(staged), plan,
+                                          plan.warps_n * steps * Chunk::kWords * 32);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int consumers = plan.warps_m * plan.warps_n;
@@ -417,13 +345,11 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   // Lines that no copy touches stay zero.
   const int lines = kByColumns ? min(plan.depth, g.k) : Chunk::kRows;
   device::let_next_kernel_start();
-  if (threadIdx.x == 0) {
-    device::init_ring(full, empty, plan.stages, 1, consumers);
-  }
+  if (threadIdx.x == 0) ring.init(1, consumers);
   if (kByColumns && lines < plan.depth) {
     for (int place = static_cast<int>(threadIdx.x) * 16; place < plan.ring_bytes;
          place += static_cast<int>(blockDim.x) * 16)
-      *reinterpret_cast<uint4*>(slots + place) = uint4{};
+      *reinterpret_cast<uint4*>(ring.slots + place) = uint4{};
   }
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();
@@ -435,43 +361,40 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   if (warp == consumers) {
     for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
       for (int k0 = 0; k0 < k; k0 += plan.depth) {
-        char* const slot = slots + turn.slot * plan.slot_bytes;
-        device::mbarrier_wait(empty + turn.slot, turn.parity ^ 1);
+        device::Mbarrier* const filled = ring.wait_until_read(turn);
         if (lane == 0) {
-          device::mbarrier_arrive_expecting(full + turn.slot,
-                                            static_cast<unsigned>(boxes * lines * 128));
+          device::mbarrier_arrive_expecting(filled, static_cast<unsigned>(boxes * lines * 128));
           // Units of the map are parts of complex<double>, else elements.
           const int p = k0 / kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
           const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
           for (int w = 0; w < boxes; ++w) {
             const int row = i + w * (kByColumns ? Chunk::kLineUnits : Chunk::kRows);
-            device::copy_box(slot + w * box_bytes, &map, kByColumns ? row : p, kByColumns ? p : row,
-                             full + turn.slot);
+            device::copy_box(ring.slot(turn) + w * box_bytes, &map, kByColumns ? row : p,
+                             kByColumns ? p : row, filled);
           }
         }
-        turn.advance(1, plan.stages);
+        ring.advance(turn, 1);
       }
     }
     return;
   }
-  stage_fragments<Chunk>(b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
+  stage_fragments<Chunk>(ring.b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
   device::warps_barrier(1, 32 * consumers);  // B is whole before it is read
   const int warp_m = warp % plan.warps_m;
   const int warp_n = warp / plan.warps_m;
   const int warp_j0 = j0 + warp_n * Chunk::kColumns;
   const bool narrow = Chunk::is_narrow(warp_j0, g.n);
   constexpr bool kMayBeShallow = kByColumns || Chunk::kDouble;
-  const double2* const b_warp = b + warp_n * steps * Chunk::kWords * 32 + lane;
+  const double2* const b_warp = ring.b + warp_n * steps * Chunk::kWords * 32 + lane;
   for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
     const std::int64_t warp_i0 = i0 + warp_m * Chunk::kRows;
     prefetch_c(g, factors, warp_i0, Chunk::kRows, warp_j0, Chunk::kColumns);
     typename Chunk::Sums sums = {};
     for (int k0 = 0; k0 < k; k0 += plan.depth) {
-      const char* const chunk =
-          slots + turn.slot * plan.slot_bytes + warp_m * Chunk::kBoxes * box_bytes;
+      const char* const chunk = ring.slot(turn) + warp_m * Chunk::kBoxes * box_bytes;
       const int slot_steps = (min(plan.depth, k - k0) + 15) / 16;
       const double2* const b_slot = b_warp + k0 / 16 * Chunk::kWords * 32;
-      device::mbarrier_wait(full + turn.slot, turn.parity);
+      ring.wait_until_filled(turn);
       const auto multiply = [&]<int kHalves>() {
         if constexpr (kMayBeShallow) {
           if (k <= 8)
@@ -484,9 +407,8 @@ __global__ void __launch_bounds__(kRingThreads, 3)
       } else {
         multiply.template operator()<2>();
       }
-      __syncwarp();  // all lanes have read the slot
-      if (lane == 0) device::mbarrier_arrive(empty + turn.slot);
-      turn.advance(1, plan.stages);
+      ring.give_back(turn.slot, lane);
+      ring.advance(turn, 1);
     }
     leave_fragments<T, kByColumns>(sums, g, plan.wide_c, factors, warp_i0, warp_j0);
   }

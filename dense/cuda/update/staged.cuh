@@ -117,21 +117,19 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j)
-      c_tile[(lane + 32 * r) * kPitchC + j] = factors.alpha * sums[r][j];
+      c_tile[(lane + 32 * r) * kPitchC + j] = sums[r][j];
   }
   __syncwarp();  // C's tile is whole before it leaves
   Result* const c = g.c + first * g.c_strides.row + j0 * g.c_strides.col;
-  for_each_element<4, Acc>(
+  const auto place = [&](int r, int j) { return c + r * g.c_strides.row + j * g.c_strides.col; };
+  for_each_element<4, Result>(
       g.c_strides.col == 1, rows, columns,
       [&](int r, int j) {
-        Acc value = c_tile[r * kPitchC + j];
-        if (factors.beta != Acc(0))
-          value += factors.beta * device::widen(c[r * g.c_strides.row + j * g.c_strides.col]);
-        return value;
+        Result old{};
+        if (factors.adds()) old = *place(r, j);
+        return factors.of(c_tile[r * kPitchC + j], old, factors.adds());
       },
-      [&](int r, int j, Acc value) {
-        c[r * g.c_strides.row + j * g.c_strides.col] = device::narrow<Result>(value);
-      });
+      [&](int r, int j, Result value) { *place(r, j) = value; });
 }
 
 }  // namespace lanky::dense::cuda

@@ -44,8 +44,7 @@ __global__ void __launch_bounds__(kUpdateWordsThreads)
   const WordLines<Result> c(g.c + first * g.c_strides.row, g.c_strides, c_plan, rows, g.n,
                             a_place + a_plan.bytes);
   a.template fetch<kUpdateWordsThreads>(end_of(g.a, g.a_strides, g.m, g.k));
-  if (factors.beta != Acc(0))
-    c.template fetch<kUpdateWordsThreads>(end_of(g.c, g.c_strides, g.m, g.n));
+  if (factors.adds()) c.template fetch<kUpdateWordsThreads>(end_of(g.c, g.c_strides, g.m, g.n));
   for (int f = warp; f < tiles * steps; f += kWarps) {
     const int p = f % steps * kDepth + lane % 4;
     const int j = f / steps * 8 + lane / 4;
@@ -111,9 +110,7 @@ __global__ void __launch_bounds__(kUpdateWordsThreads)
 #pragma unroll
           for (int r = 0; r < 4; ++r) {
             Result& result = *reinterpret_cast<Result*>(target + r * 8 * c_plan.row);
-            Acc value = factors.alpha * Acc(sums[r / 2][tile][r % 2 * 2 + odd]);
-            if (factors.beta != Acc(0)) value += factors.beta * device::widen(result);
-            result = device::narrow<Result>(value);
+            result = factors.of(Acc(sums[r / 2][tile][r % 2 * 2 + odd]), result, factors.adds());
           }
         }
       }

@@ -9,11 +9,11 @@
 //  piece 7  | lane 28| ...                      elements off the diagonal are thrown away.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "device/guarded_load.cuh"
 #include "device/mma.cuh"
+#include "device/tf32.cuh"
 #include "sparse/cuda/multiply/slice_walk.cuh"
 
 namespace lanky::sparse::cuda {
@@ -84,13 +84,15 @@ class DiagonalBlock<float, SpmvPath::tf32x3> {
   }
 
  private:
+  /// NaN in both parts: where one row has NaN and Inf, the sum of the high parts tells.
   struct Split {
     std::uint32_t high;
     std::uint32_t low;
 
-    __device__ explicit Split(float value)
-        : high(device::round_to_tf32(value)),
-          low(std::bit_cast<std::uint32_t>(value - std::bit_cast<float>(high))) {}
+    __device__ explicit Split(float value) {
+      high = device::round_to_tf32(value);
+      low = __float_as_uint(value - device::cut_to_tf32(__uint_as_float(high)));
+    }
   };
 
   float large_[2] = {};

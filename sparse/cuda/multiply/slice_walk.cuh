@@ -9,6 +9,7 @@
 #include "device/element.cuh"
 #include "device/guarded_load.cuh"
 #include "device/mbarrier.cuh"
+#include "sparse/cuda/multiply/block.hpp"
 #include "sparse/cuda/warp.cuh"
 #include "sparse/packed.hpp"
 
@@ -74,12 +75,6 @@ struct HotFactors {
     factor = exists ? source[column & ~kHotBit] : E{};
   }
 };
-
-/// Steps of a slice that is not wide in flight: as many as there are registers for.
-template <class E, bool kShort>
-inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
-                                    : sizeof(E) == 8 && !kShort ? 6
-                                                                : 8;
 
 /// A slice of up to kLanes pieces. Kind: IndexKind, for short code, or a constant, for fewer
 /// registers and steps that all pieces have without conditions. kStay: of what the plan holds.

@@ -3,9 +3,9 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<std::complex<double>, std::complex<double>>(const Stream&, SpmvPath,
-                                                               const PackedHeader&);
-template void run(const Stream&, SpmvPath, const PackedView<std::complex<double>>&,
+template Launches prepare<std::complex<double>, std::complex<double>>(const Stream&, SpmvPath,
+                                                                      const PackedHeader&);
+template void run(const Stream&, const Launches&, const PackedView<std::complex<double>>&,
                   const Product<std::complex<double>, std::complex<double>>&);
 
 }  // namespace lanky::sparse::cuda

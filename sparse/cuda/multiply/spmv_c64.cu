@@ -3,9 +3,9 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<std::complex<float>, std::complex<float>>(const Stream&, SpmvPath,
-                                                             const PackedHeader&);
-template void run(const Stream&, SpmvPath, const PackedView<std::complex<float>>&,
+template Launches prepare<std::complex<float>, std::complex<float>>(const Stream&, SpmvPath,
+                                                                    const PackedHeader&);
+template void run(const Stream&, const Launches&, const PackedView<std::complex<float>>&,
                   const Product<std::complex<float>, std::complex<float>>&);
 
 }  // namespace lanky::sparse::cuda

@@ -3,9 +3,11 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<half, half>(const Stream&, SpmvPath, const PackedHeader&);
-template void load<half, float>(const Stream&, SpmvPath, const PackedHeader&);
-template void run(const Stream&, SpmvPath, const PackedView<half>&, const Product<half, half>&);
-template void run(const Stream&, SpmvPath, const PackedView<half>&, const Product<half, float>&);
+template Launches prepare<half, half>(const Stream&, SpmvPath, const PackedHeader&);
+template Launches prepare<half, float>(const Stream&, SpmvPath, const PackedHeader&);
+template void run(const Stream&, const Launches&, const PackedView<half>&,
+                  const Product<half, half>&);
+template void run(const Stream&, const Launches&, const PackedView<half>&,
+                  const Product<half, float>&);
 
 }  // namespace lanky::sparse::cuda

@@ -3,7 +3,8 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<float, float>(const Stream&, SpmvPath, const PackedHeader&);
-template void run(const Stream&, SpmvPath, const PackedView<float>&, const Product<float, float>&);
+template Launches prepare<float, float>(const Stream&, SpmvPath, const PackedHeader&);
+template void run(const Stream&, const Launches&, const PackedView<float>&,
+                  const Product<float, float>&);
 
 }  // namespace lanky::sparse::cuda

@@ -3,8 +3,8 @@
 
 namespace lanky::sparse::cuda {
 
-template void load<double, double>(const Stream&, SpmvPath, const PackedHeader&);
-template void run(const Stream&, SpmvPath, const PackedView<double>&,
+template Launches prepare<double, double>(const Stream&, SpmvPath, const PackedHeader&);
+template void run(const Stream&, const Launches&, const PackedView<double>&,
                   const Product<double, double>&);
 
 }  // namespace lanky::sparse::cuda

@@ -11,32 +11,13 @@
 #include "device/guarded_load.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/memory.cuh"
-#include "sparse/backend.hpp"
+#include "sparse/cuda/multiply/block.hpp"
 #include "sparse/cuda/multiply/slice_mma.cuh"
 #include "sparse/cuda/multiply/slice_walk.cuh"
+#include "sparse/product.hpp"
 
 namespace lanky::sparse::cuda {
 
-/// The slices of a window that a kernel is for.
-enum class Slices : std::uint8_t {
-  single,   // one for each warp of the block at most, none wide, of few steps: of small matrices
-  few,      // the same with more registers: are_few()
-  deep,     // of more steps
-  shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
-  any,
-  straight  // any, whose sums go to y as they are: few rows have entries, none is cut, and beta is
-            // 0
-};
-
-// Warps of a block: those that share what a window stages, or have a slice each; otherwise 4, which
-// wait for each other less. 32 warps of a multiprocessor are resident; 24 where no slice is wide
-// but many or deep, as small matrices need registers more.
-inline constexpr int kWarpsMost = 32;
-inline constexpr int kSharingWarps = 8;  // at least
-inline constexpr int kOtherWarps = 4;
-constexpr bool one_a_warp(Slices slices) {
-  return slices == Slices::single || slices == Slices::few || slices == Slices::deep;
-}
 template <int kWide, Slices kSlices>
 inline constexpr int kThreadsMost = kLanes*(kWide > 1             ? kWarpsMost
                                             : one_a_warp(kSlices) ? kSingleWarps
@@ -58,16 +39,6 @@ template <int kWide>
 inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
 inline constexpr int kGroup = 4;           // shallow slices that a warp multiplies at once
 inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
-inline constexpr int kWordBytes = 16;
-inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that are fetched ahead
-
-/// What each block of a small product has the L2 fetch at once, before it knows of its window: as
-/// many bytes, a multiple of kWordBytes, of all values, indices and x.
-struct Shares {
-  std::int32_t values;
-  std::int32_t indices;
-  std::int32_t x;
-};
 
 /// The packed matrix as a kernel argument: what kernels read of it, that of all of them first. Each
 /// line of the arguments that a small product touches takes it a latency.
@@ -178,34 +149,6 @@ class RowWriter {
   Sum alpha_;
   Sum beta_;
 };
-
-// Shared memory: the window's slices, where warps have several (of elements of 8 bytes and more,
-// which need fewer registers and more of the first cache, the next one is read ahead instead); a
-// sum for each cell, from an address on that is to 16 bytes what that of the window's first row is,
-// so that words of both match; then the columns that the window stages, placed by x in the same
-// way.
-template <class T>
-inline constexpr bool kKeepsSlices = sizeof(T) < 8;
-template <class T, class Matrix>
-__host__ __device__ int cell_bytes(const Matrix& a) {
-  const auto bytes = a.cells_most * static_cast<std::int64_t>(sizeof(Accumulator<T>));
-  return bytes == 0 ? 0 : static_cast<int>(round_up(bytes, kWordBytes)) + kWordBytes;
-}
-template <class T, class Matrix>
-__host__ __device__ int staged_bytes(const Matrix& a) {
-  return a.columns_most == 0 ? 0 : a.columns_most * static_cast<int>(sizeof(T)) + kWordBytes;
-}
-
-template <class T, class Matrix>
-__host__ __device__ int slice_bytes(const Matrix& a) {
-  return kKeepsSlices<T> ? a.slices_most * static_cast<int>(sizeof(Slice)) : 0;
-}
-
-/// What each team has of a block's shared memory where a matrix has hot columns.
-template <class T, class Matrix>
-__host__ __device__ int team_bytes(const Matrix& a) {
-  return slice_bytes<T>(a) + cell_bytes<T>(a);
-}
 
 /// Elements from the word of kCount of them that `place` is in to `place` itself.
 template <int kCount, class E>
@@ -342,7 +285,7 @@ struct HotTeam {
   template <class E>
   using SliceFactors = HotFactors<E>;
   static constexpr int kTeams = kHotTeams;
-  static constexpr unsigned kThreads = 4 * kLanes;
+  static constexpr unsigned kThreads = kHotTeamWarps * kLanes;
 
   static __device__ unsigned team() { return threadIdx.x / kThreads; }
   static __device__ unsigned thread() { return threadIdx.x % kThreads; }

@@ -7,8 +7,8 @@
 #include "core/runtime.hpp"
 #include "device/block_scan.cuh"
 #include "device/launch.cuh"
-#include "sparse/backend.hpp"
 #include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/steps.hpp"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cuda {

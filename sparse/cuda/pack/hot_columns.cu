@@ -8,6 +8,7 @@
 #include "device/block_scan.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
 

@@ -1,7 +1,8 @@
 // The columns of which a packed matrix has a list of its own, for many of its entries are in them.
 #pragma once
 
-#include "sparse/backend.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/packed.hpp"
 
 namespace lanky::sparse::cuda {
 

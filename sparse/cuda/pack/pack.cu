@@ -8,9 +8,10 @@
 
 #include "device/arrival.cuh"
 #include "device/launch.cuh"
-#include "sparse/cuda/multiply/slice_steps.cuh"
 #include "sparse/cuda/pack/hot_columns.cuh"
 #include "sparse/cuda/pack/pieces.cuh"
+#include "sparse/cuda/pack/slice_steps.cuh"
+#include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
 

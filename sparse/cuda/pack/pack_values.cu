@@ -8,9 +8,10 @@
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "device/matrix_copy.cuh"
-#include "sparse/cuda/multiply/slice_steps.cuh"
 #include "sparse/cuda/pack/pack.cuh"
 #include "sparse/cuda/pack/pieces.cuh"
+#include "sparse/cuda/pack/slice_steps.cuh"
+#include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
 

@@ -10,8 +10,8 @@
 #include "core/plan_types.hpp"
 #include "device/element.cuh"
 #include "device/launch.cuh"
-#include "sparse/backend.hpp"
 #include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/steps.hpp"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cuda {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 
-#include "sparse/backend.hpp"
+#include "sparse/csr.hpp"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse::cuda {

@@ -1,4 +1,4 @@
-// The text of SpmvPlan::explain(): what a packed matrix is made of, and which kernels run it.
+// What a plan tells of itself: what its packed matrix is made of, and which kernels run it.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,17 @@
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/symmetry.hpp>
+#include <optional>
 #include <string>
 
+#include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/tune.hpp"
 
 namespace lanky::sparse {
 
-struct PlanFacts {
+struct PlanInfo {
   Device device;
   DType dtype;      // of A and x
   DType out_dtype;  // of y
@@ -24,9 +26,12 @@ struct PlanFacts {
   PathChoice choice;
   std::int64_t workspace_bytes;
   std::int64_t device_bytes;
-  const Tuning* tuning = nullptr;  // where the plan was asked for it
+  PackedHeader header;
+  Launches launches = {};             // of a GPU
+  std::optional<Tuning> tuning = {};  // where the plan was asked for it
 };
 
-std::string explain(const PlanFacts& facts, const PackedHeader& header);
+/// The text of SpmvPlan::explain().
+std::string explain(const PlanInfo& info);
 
 }  // namespace lanky::sparse

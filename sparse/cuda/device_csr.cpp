@@ -1,4 +1,4 @@
-#include "sparse/device_csr.hpp"
+#include "sparse/cuda/device_csr.hpp"
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"

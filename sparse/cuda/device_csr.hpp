@@ -6,7 +6,7 @@
 #include <lanky/view.hpp>
 #include <string_view>
 
-#include "sparse/backend.hpp"
+#include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse {
 

@@ -1,4 +1,4 @@
-#include "sparse/host_csr.hpp"
+#include "sparse/cpu/host_csr.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sparse/backend.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/facts.hpp"
 
 namespace lanky::sparse {
 

@@ -1,4 +1,4 @@
-#include "sparse/explain.hpp"
+#include "sparse/plan_info.hpp"
 
 #include <array>
 #include <iomanip>
@@ -113,32 +113,33 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
 
 }  // namespace
 
-std::string explain(const PlanFacts& facts, const PackedHeader& header) {
-  const auto entry_bytes = static_cast<std::int64_t>(size_of(facts.dtype) + sizeof(std::int32_t));
+std::string explain(const PlanInfo& info) {
+  const PackedHeader& header = info.header;
+  const auto entry_bytes = static_cast<std::int64_t>(size_of(info.dtype) + sizeof(std::int32_t));
   const std::int64_t offset_bytes = header.nnz > std::int64_t{0x7fffffff} ? 8 : 4;
   const std::int64_t csr_bytes = header.nnz * entry_bytes + (header.rows + 1) * offset_bytes;
-  const std::int64_t packed_bytes = facts.device_bytes - facts.workspace_bytes;
+  const std::int64_t packed_bytes = info.device_bytes - info.workspace_bytes;
   std::ostringstream out;
   out.imbue(std::locale::classic());
   out << std::fixed << std::setprecision(1);
   out << "spmv " << header.rows << " x " << header.cols << ", " << header.nnz << " entries, "
-      << name(facts.dtype);
-  if (facts.out_dtype != facts.dtype) out << " -> " << name(facts.out_dtype);
-  if (facts.symmetry != Symmetry::general)
-    out << ", " << name(facts.symmetry) << " from a triangle of " << facts.given_entries;
-  if (facts.op != Op::none)
-    out << (facts.op == Op::trans ? ", transposed" : ", transposed and conjugated");
-  out << ", on " << facts.device.name() << " (" << facts.device.properties().name << ")\n";
+      << name(info.dtype);
+  if (info.out_dtype != info.dtype) out << " -> " << name(info.out_dtype);
+  if (info.symmetry != Symmetry::general)
+    out << ", " << name(info.symmetry) << " from a triangle of " << info.given_entries;
+  if (info.op != Op::none)
+    out << (info.op == Op::trans ? ", transposed" : ", transposed and conjugated");
+  out << ", on " << info.device.name() << " (" << info.device.properties().name << ")\n";
   write_classes(out, header);
   write_kinds(out, header);
   write_hot_columns(out, header);
   write_shape(out, header);
   out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
-  out << "  kernels   " << (facts.device.is_cuda() ? name(facts.choice.path) : "cpu") << ": "
-      << facts.choice.reason << "\n";
-  if (facts.tuning != nullptr) write_tuning(out, *facts.tuning);
-  out << "  memory    " << facts.device_bytes << " bytes, of them workspace "
-      << facts.workspace_bytes << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "
+  out << "  kernels   " << (info.device.is_cuda() ? name(info.choice.path) : "cpu") << ": "
+      << info.choice.reason << "\n";
+  if (info.tuning) write_tuning(out, *info.tuning);
+  out << "  memory    " << info.device_bytes << " bytes, of them workspace " << info.workspace_bytes
+      << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "
       << ratio(csr_bytes, header.nnz) << "; CSR takes " << csr_bytes << " (packed is "
       << 100.0 * ratio(packed_bytes, csr_bytes) << "% of it)\n";
   return out.str();

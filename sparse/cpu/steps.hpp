@@ -1,0 +1,45 @@
+// The steps of making a plan, and the product, on the CPU.
+#pragma once
+
+#include <lanky/buffer.hpp>
+#include <lanky/stream.hpp>
+
+#include "sparse/arrangement.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/facts.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/product.hpp"
+
+namespace lanky::sparse::cpu {
+
+/// The transpose of at most kTransposedEntriesMost entries; those of a row stand in the order of
+/// A's rows. Memory of `entries` comes from `allocator`.
+Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator);
+
+/// The matrix of which A, of at most kTriangleEntriesMost entries, is one triangle, marked for op.
+/// The given part of a row stands as in A, its part of the transpose (and the diagonal) as there:
+/// left of the diagonal, on it, right of it. Throws Error where A has entries on both sides.
+Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
+                   Allocator* allocator);
+
+template <class T>
+void gather_values(const ValueMap& map, const T* source, T* target);
+
+/// Over rows that have entries.
+ReachFacts reach_facts(const CsrPattern& a);
+
+/// For at most `most` hot columns.
+HotFacts hot_facts(const CsrPattern& a, std::int64_t most);
+
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator);
+
+/// Values in CSR order to the slots that pack() gave them.
+template <class T>
+void update_values(const PackedView<T>& a, const T* values, T* slots);
+
+template <class T, class TOut>
+void run(const PackedView<T>& a, const Product<T, TOut>& product);
+
+}  // namespace lanky::sparse::cpu

@@ -1,0 +1,85 @@
+// A GPU behind sparse::Executor.
+#include "core/plan_types.hpp"
+#include "core/runtime.hpp"
+#include "sparse/backend.hpp"
+#include "sparse/cuda/device_csr.hpp"
+#include "sparse/cuda/steps.hpp"
+
+namespace lanky::sparse::cuda {
+
+namespace {
+
+template <class T, class TOut>
+class CudaExecutor final : public Executor<T, TOut> {
+ public:
+  explicit CudaExecutor(const Stream& stream) : stream_(stream) {}
+
+  LoadedCsr<T> load(const CsrView<T>& a) const override {
+    auto checked = std::make_shared<const DeviceCsr<T>>(stream_, a);
+    return {checked->csr(), checked->facts(), checked};
+  }
+  LoadedValues<T> load_values(VectorView<const T> values, std::string_view what) const override {
+    auto array = std::make_shared<const DeviceArray<T>>(stream_, values.data, values.size, what);
+    return {array->data(), array};
+  }
+
+  Arrangement transpose(const CsrPattern& a, Allocator* allocator) const override {
+    return cuda::transpose(stream_, a, allocator);
+  }
+  Arrangement expand(const CsrPattern& a, const TriangleMarks& marks,
+                     Allocator* allocator) const override {
+    return cuda::expand(stream_, a, marks, allocator);
+  }
+  void gather_values(const ValueMap& map, const T* source, T* target) const override {
+    cuda::gather_values(stream_, map, source, target);
+  }
+
+  ReachFacts reach_facts(const CsrPattern& a) const override {
+    return cuda::reach_facts(stream_, a);
+  }
+  HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const override {
+    return cuda::hot_facts(stream_, a, most);
+  }
+  std::int64_t shared_bytes() const override {
+    return static_cast<std::int64_t>(stream_.device().properties().shared_bytes_per_block);
+  }
+
+  PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
+    return cuda::pack(stream_, a, shape, allocator);
+  }
+  void update_values(const PackedView<T>& a, const T* values, T* slots) const override {
+    cuda::update_values(stream_, a, values, slots);
+  }
+
+  bool measures() const noexcept override { return true; }
+
+  Launches prepare(SpmvPath path, const PackedHeader& a) const override {
+    return cuda::prepare<T, TOut>(stream_, path, a);
+  }
+  void clear_arrivals(const Stream& stream, unsigned* arrivals, std::int64_t count) const override {
+    if (count == 0) return;
+    const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(unsigned));
+    runtime::zero(arrivals, bytes, stream.native(), stream.device().index());
+  }
+  void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+           const Product<T, TOut>& product) const override {
+    cuda::run(stream, launches, a, product);
+  }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace
+
+template <class T, class TOut>
+std::unique_ptr<const Executor<T, TOut>> make(const Stream& stream) {
+  return std::make_unique<const CudaExecutor<T, TOut>>(stream);
+}
+
+#define LANKY_INSTANTIATE(T, TOut) \
+  template std::unique_ptr<const Executor<T, TOut>> make(const Stream&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,60 @@
+// The steps of making a plan, and the product, on a GPU.
+#pragma once
+
+#include <lanky/buffer.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+
+#include "sparse/arrangement.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/facts.hpp"
+#include "sparse/launch.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/product.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// What a pass over row offsets in device memory finds.
+struct ExaminedRows {
+  Buffer<std::int64_t> offsets;  // [rows + 1], zero-based
+  RowFacts facts;
+};
+
+/// Checks a caller's row offsets as CheckedCsr does; of `a` only extents and index_base are read.
+ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const CsrPattern& a);
+
+/// Checks that all columns are in range; throws as CheckedCsr does.
+void check_columns(const Stream& stream, const CsrPattern& a);
+
+Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator);
+
+Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
+                   Allocator* allocator);
+
+template <class T>
+void gather_values(const Stream& stream, const ValueMap& map, const T* source, T* target);
+
+/// As cpu::reach_facts. Waits for the stream.
+ReachFacts reach_facts(const Stream& stream, const CsrPattern& a);
+
+/// As cpu::hot_facts. Waits for the stream.
+HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most);
+
+/// As cpu::pack, bit by bit. Waits for the stream.
+template <class T>
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator);
+
+template <class T>
+void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots);
+
+/// Chooses how `path` multiplies `a`, and loads the kernels, so that run need not.
+template <class T, class TOut>
+Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a);
+
+/// Launches on the stream and returns; `launches` are those of `a`.
+template <class T, class TOut>
+void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+         const Product<T, TOut>& product);
+
+}  // namespace lanky::sparse::cuda

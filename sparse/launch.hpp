@@ -1,0 +1,56 @@
+// A product's launch on a GPU, with everything that a kernel needs besides operands: decided once,
+// when the plan is made (sparse/cuda/multiply/policy.hpp).
+#pragma once
+
+#include <cstdint>
+#include <lanky/sparse.hpp>
+
+namespace lanky::sparse {
+
+/// The slices of a window that a kernel is for.
+enum class Slices : std::uint8_t {
+  single,   // one for each warp of the block at most, none wide, of few steps: of small matrices
+  few,      // the same with more registers a thread, where slices are few
+  deep,     // of more steps
+  shallow,  // most of them wide, of a step or two, which a warp multiplies several of at once
+  any,
+  straight  // any, whose sums go to y as they are: few rows have entries, none is cut, and beta is
+            // 0
+};
+
+/// What each block of a small product has the L2 fetch at once, before it knows of its window: as
+/// many bytes, a multiple of kWordBytes, of all values, indices and x.
+struct Shares {
+  std::int32_t values = 0;
+  std::int32_t indices = 0;
+  std::int32_t x = 0;
+  friend bool operator==(const Shares&, const Shares&) = default;
+};
+
+struct Launch {
+  // The kernel:
+  SpmvPath path = SpmvPath::cuda;  // not automatic
+  Slices slices = Slices::any;
+  bool wide = false;  // slices of more than kLanes pieces may occur
+  bool hot = false;   // x of hot columns is in shared memory, and blocks take windows in turn
+  // Its blocks:
+  std::int64_t blocks = 0;  // 0: there is nothing to launch
+  std::int32_t threads = 0;
+  std::int32_t shared_bytes = 0;
+  std::int32_t teams = 1;  // of a block, each with a window of its own
+  // What it has fetched before it is used:
+  Shares shares;
+  bool fetch_ahead = false;  // windows have their beginning fetched at once
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
+/// The launches of one plan, by what is known of beta when a product is run.
+struct Launches {
+  Launch adds;        // any beta
+  Launch overwrites;  // beta is 0, and not in device memory
+
+  const Launch& of(bool overwriting) const noexcept { return overwriting ? overwrites : adds; }
+  friend bool operator==(const Launches&, const Launches&) = default;
+};
+
+}  // namespace lanky::sparse

@@ -1,0 +1,25 @@
+// The operands of one product.
+#pragma once
+
+#include <lanky/dtype.hpp>
+#include <lanky/sparse.hpp>
+
+namespace lanky::sparse {
+
+/// The operands of y = alpha A x + beta y, all on the executor's device.
+template <class T, class TOut>
+struct Product {
+  const T* x;  // [cols]
+  TOut* y;     // [rows]
+  Scalar<Accumulator<T>> alpha;
+  Scalar<Accumulator<T>> beta;
+  Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
+  unsigned* arrivals;        // [counters(header)] workspace: zeros, before and after a product
+
+  /// False where beta is known to be 0.
+  bool may_add() const noexcept {
+    return beta.pointer() != nullptr || beta.value() != Accumulator<T>{0};
+  }
+};
+
+}  // namespace lanky::sparse
