@@ -91,7 +91,7 @@ def self_test() -> None:
             sys.exit(f"check_kernels: a planted fault was not found: {path}: {text}")
     sound = [
         ("src/device/a.cuh", 'asm volatile("bar.sync 0;");'),
-        ("bench/a.cpp", 'asm volatile("");'),
+        ("bench/harness/a.cpp", 'asm volatile("");'),
         ("dense/cuda/a.cuh", "// no asm here\ntemplate <class A, class B = P<A, A>, int c = f(1, 2), bool d = 1>\n"
                              "__global__ void k(A a, int b, int c, int d, int e) {}"),
         ("dense/cuda/a.cuh", "template <class A, class B, class C, class D, class E>\n__device__ void f(A, B, C, D, E);"),
