@@ -12,7 +12,7 @@ namespace lanky::sparse {
 
 namespace {
 
-// What follows was measured on an H200 (docs/performance.md tells the alternatives).
+// The constants below were measured on an H200; docs/lab/ tells the alternatives that lost.
 
 // Small matrices, a warp a slice: windows of 4 slices or of 8, the most that are multiplied in one
 // go. Products are fastest where all windows are resident at once: a second round takes as long.
