@@ -15,7 +15,7 @@ namespace lanky::dense {
 inline constexpr std::int64_t kSkinny = 128;
 
 /// True where cuBLASLt is known to be faster on a GPU than lanky's kernels for the family: from the
-/// measurements that docs/performance.md names, by classes of shapes.
+/// measurements that docs/lab/vendor.md names, by classes of shapes.
 bool prefers_vendor(const Problem& problem, GemmFamily family, DType in, const Machine& machine);
 
 /// What the product must move and compute, and how long that takes at best.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/machine.hpp"
 #include "sparse/arrangement.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
@@ -57,8 +58,8 @@ class Executor {
   virtual ReachFacts reach_facts(const CsrPattern& a) const = 0;
   /// For at most `most` hot columns.
   virtual HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const = 0;
-  /// Shared memory of a block that hot columns are chosen for, in bytes.
-  virtual std::int64_t shared_bytes() const = 0;
+  /// The machine that shapes are chosen for.
+  virtual const Machine& machine() const = 0;
 
   virtual PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const = 0;
   /// Values in CSR order to the slots that pack() gave them.

@@ -76,14 +76,14 @@ Arranged<T> arrange(const Executor<T, TOut>& executor, const Stream& stream,
 template <class T, class TOut>
 RowFacts with_columns(const Executor<T, TOut>& executor, const LoadedCsr<T>& a, SpmvPath path) {
   RowFacts facts = a.facts;
-  const bool hot = path == SpmvPath::cuda && reads_hot_columns(facts);
-  if (hot || reads_reach(facts)) {
+  const bool hot = path == SpmvPath::cuda && reads_hot_columns(facts, executor.machine());
+  if (hot || reads_reach(facts, executor.machine())) {
     const ReachFacts found = executor.reach_facts(a.csr.pattern());
     facts.reach = found.mean;
     facts.repeated = found.repeated;
   }
   if (hot) {
-    const std::int64_t most = hot_columns_most(kDType<T>, executor.shared_bytes());
+    const std::int64_t most = hot_columns_most(kDType<T>, executor.machine());
     const HotFacts found = executor.hot_facts(a.csr.pattern(), most);
     facts.hot_least = found.least;
     facts.hot_entries = found.entries;
@@ -107,7 +107,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOp
   LoadedCsr<T> given = executor->load(a);
   Arranged<T> arranged = arrange(*executor, stream, given, options);
   const RowFacts facts = with_columns(*executor, arranged.a, choice.path);
-  const Shape shape = choose_shape(facts, kDType<T>);
+  const Shape shape = choose_shape(facts, kDType<T>, executor->machine());
   PackedMatrix<T> packed = executor->pack(arranged.a.csr, shape, options.allocator);
   std::optional<Tuning> tuning;
   if (options.tune)

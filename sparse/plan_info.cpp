@@ -113,6 +113,21 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
 
 }  // namespace
 
+SpmvInfo summary(const PlanInfo& info) {
+  SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
+                 .padding = padding(info.header)};
+  if (!info.tuning) return found;
+  found.kept = info.tuning->kept;
+  for (const auto& [shape, path, ratio] : info.tuning->measured) {
+    found.trials.push_back(
+        {concat("lane ", shape.lane_pieces, " fill ", shape.wide_fill, " piece ", shape.piece_most,
+                " window ", shape.window_cost, " rows ", shape.granule, " staged ",
+                shape.stage_most, " hot ", shape.hot_least, " warps ", shape.warps),
+         path, ratio});
+  }
+  return found;
+}
+
 std::string explain(const PlanInfo& info) {
   const PackedHeader& header = info.header;
   const auto entry_bytes = static_cast<std::int64_t>(size_of(info.dtype) + sizeof(std::int32_t));

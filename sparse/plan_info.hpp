@@ -34,4 +34,7 @@ struct PlanInfo {
 /// The text of SpmvPlan::explain().
 std::string explain(const PlanInfo& info);
 
+/// What SpmvPlan::info() gives of it.
+SpmvInfo summary(const PlanInfo& info);
+
 }  // namespace lanky::sparse

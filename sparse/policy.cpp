@@ -12,7 +12,7 @@ namespace lanky::sparse {
 
 namespace {
 
-// What follows was measured on an H200 (docs/performance.md tells the alternatives).
+// The constants below were measured on an H200; docs/lab/ tells the alternatives that lost.
 
 // Small matrices, a warp a slice: windows of 4 slices or of 8, the most that are multiplied in one
 // go. Products are fastest where all windows are resident at once: a second round takes as long.
@@ -40,7 +40,6 @@ constexpr double kEnoughLarge = 0.66;
 // Rounds of short pieces that pay where gathers count: columns are far from each other, and x is
 // more than the first cache holds.
 constexpr double kFarRounds = 1.3;
-constexpr std::int64_t kFirstCache = 256 << 10;
 // Entries from which on a matrix has wide slices, and rows, where these are short; less where their
 // lengths differ.
 constexpr std::int64_t kWideLeast = 2'500'000;
@@ -62,10 +61,11 @@ constexpr std::int64_t kRegularMost = 256;
 // Pieces of longer ones, at most; of those whose lengths differ.
 constexpr std::int32_t kRegularPiece = 27;
 constexpr std::int32_t kUnevenPiece = 12;
-// Windows at work at once, four warps each; nearly all of those of eight, which stage columns.
-constexpr std::int64_t kWindowsAtOnce = kMultiprocessors * 8;
-constexpr std::int64_t kStagingInRound = 520;
-constexpr std::int64_t kLongInRound = 2 * kStagingInRound;
+// Windows of a multiprocessor at work at once, four warps each; nearly all of those of eight, which
+// stage columns. Such counts are shares of all that an H200 has: 520 of windows that stage, 1048 of
+// about equal work, 960 beside hubs, 1060 of scattered rows, 1000 where most rows are empty.
+constexpr double kWindowsAtOnce = 8;
+constexpr double kStagingInRound = 3.94;
 // Warps of two windows that are made one.
 constexpr std::int32_t kJoinedWarps = 8;
 // Rows of 3 or 4 entries of 8 bytes in columns far from each other: their gathers end at different
@@ -74,28 +74,28 @@ constexpr std::int64_t kFarRows = 960;
 // Columns of 8 bytes that windows stage, for each of their rows: more are staged again too often.
 constexpr double kRestagedMost = 4;
 // Of about equal work, nearly all that fit: one to three rounds of windows of at most so much work.
-constexpr std::int64_t kWindowsInRound = 1048;
+constexpr double kWindowsInRound = 7.94;
 constexpr std::int64_t kRoundWork = 5500;
 // Where rows are split, and the number of windows is not known exactly; and work that fills a
 // round.
-constexpr std::int64_t kHubsAtOnce = 960;
-constexpr std::int64_t kScatteredAtOnce = 1060;
+constexpr double kHubsAtOnce = 7.273;
+constexpr double kScatteredAtOnce = 8.031;
 constexpr int kHubsRowCost = 8;
-constexpr std::int64_t kWholeMost = 1536;     // entries of rows that are not split
-constexpr std::int64_t kSparseAtOnce = 1000;  // where most rows are empty
-constexpr std::int64_t kRoundMost = kHubsAtOnce * 9216;
+constexpr std::int64_t kWholeMost = 1536;  // entries of rows that are not split
+constexpr double kSparseAtOnce = 7.576;    // where most rows are empty
+constexpr std::int64_t kHubsWork = 9216;
 // Windows that are made larger to stage the columns that their rows reach: such rows have so many
-// entries at least, and there are so many windows.
+// entries at least, and there are so many windows for a multiprocessor.
 constexpr std::int64_t kReachingMean = 16;
 constexpr int kReachedMost = 16'384;   // columns
 constexpr int kPairMost = 13'312;      // of 8 bytes, for two blocks of a multiprocessor
 constexpr double kStagedSpread = 1.1;  // what any rows reach, over what most do
 constexpr int kSector = 32;            // bytes
 constexpr double kReachSpread = 1.15;  // what most rows reach, over the mean
-constexpr std::int64_t kWindowsLeast = 500;
+constexpr double kWindowsLeast = 3.788;
 // Windows of split rows are multiplied beside those of other rows that read the same part of x,
-// where x is more than stays in the L2 beside all that passes through.
-constexpr std::int64_t kNearBytes = 24 << 20;
+// where x is more than the share of the L2 that stays there beside all that passes through.
+constexpr double kNearShare = 0.4;
 constexpr std::int32_t kBands = 1024;
 // Slots of a wide slice that are entries for sure, in percent: of pieces of any lengths, or of
 // nearly one where rows are alike (others take their common offsets from them) and for elements of
@@ -104,6 +104,7 @@ constexpr int kFillAny = 30;
 constexpr int kFillAlike = 75;
 // x that a window stages: three blocks of a multiprocessor share 227 KB.
 constexpr int kStagedBytes = 64 << 10;
+constexpr int kBesidesStaged = 8 << 10;  // of a block's shared memory, for sums and slices
 
 // Columns are far from each other where rows reach over an eighth of them, and `reach` is known.
 constexpr std::int64_t kReachLeast = 180'000;  // entries
@@ -115,9 +116,10 @@ constexpr std::int64_t kFarReach = 8;
 constexpr std::int64_t kHotLeast = 6'000'000;
 constexpr std::int64_t kHotVectorBytes = 512 << 10;
 constexpr std::int64_t kHotPercent = 30;
-// All of a block's shared memory: the most that leaves the first cache 60 KB, whose lines are what
-// limits the gathers in flight. More columns are staged for longer than they save.
-constexpr std::int64_t kHotBytes = 194 << 10;
+// What a block that holds hot columns leaves the first cache, whose lines are what limits the
+// gathers in flight (H200: 194 KB of shared memory are the most that is of use). More columns are
+// staged for longer than they save.
+constexpr std::int64_t kHotLeaves = 62 << 10;
 constexpr std::int64_t kHotMost = 65'536;
 constexpr int kHotPiece = 16;
 constexpr int kHotRowCost = 8;
@@ -132,6 +134,7 @@ std::int64_t floor_power(std::int64_t value) {
 /// What a choice depends on.
 struct Kind {
   RowFacts facts;
+  const Machine& machine;
   int bytes;          // of an element
   std::int64_t mean;  // entries of a row that has any, rounded up
   std::int64_t work;  // entries, and as many as rows cost
@@ -147,6 +150,13 @@ struct Kind {
   bool far = kFarReach * facts.reach >= facts.cols;  // columns
   bool sparse = 2 * facts.empty > facts.rows;
   bool repeated = facts.repeated >= 75;  // rows, by the next ones: stencils
+
+  /// What all multiprocessors have where each has so much.
+  std::int64_t of_all(double of_multiprocessor) const {
+    return static_cast<std::int64_t>(of_multiprocessor * machine.multiprocessors);
+  }
+  /// Work that fills a round of windows beside hubs.
+  std::int64_t round_most() const { return of_all(kHubsAtOnce) * kHubsWork; }
 };
 
 /// Slices of small matrices that a multiprocessor has at once: the kernel for pieces of up to 8
@@ -167,11 +177,12 @@ void shape_single_aligned(Shape& shape, const Kind& kind) {
     shape.row_cost = piece_most / 2;
     align_windows(shape, facts, rows < kLanes ? rows : rows / kLanes * kLanes);
     const std::int64_t full = ceil_div(std::int64_t{shape.granule} * pieces, kLanes);
-    const std::int64_t blocks = kMultiprocessors * (slices_at_once(piece_most, kind.bytes) / full);
+    const std::int64_t blocks =
+        kind.machine.multiprocessors * (slices_at_once(piece_most, kind.bytes) / full);
     const std::int64_t windows = ceil_div(facts.rows, shape.granule);
     return static_cast<double>(windows) / static_cast<double>(blocks);
   };
-  const bool gathers = kind.far && facts.cols * kind.bytes > kFirstCache;
+  const bool gathers = kind.far && facts.cols * kind.bytes > kind.machine.first_cache_bytes;
   for (const int piece_most : kPiecesOfSingle) {
     const bool cut = facts.longest > piece_most;
     const bool shared = cut && kind.regular && kind.bytes < 8 && piece_most <= kShortRow;
@@ -200,7 +211,7 @@ void shape_single_irregular(Shape& shape, const Kind& kind) {
     const double at_once = split8 && kind.bytes >= 8
                                ? kSplitSlices
                                : kIrregularShare * slices_at_once(piece_most, kind.bytes);
-    return slices <= kMultiprocessors * at_once;
+    return slices <= kind.machine.multiprocessors * at_once;
   };
   const bool shortest = fits(slices8, 8) || slices16 > kFewerPieces * slices8;
   shape.piece_most = shortest ? 8 : facts.nnz < kLongestLeast || fits(slices16, 16) ? 16 : 32;
@@ -245,12 +256,13 @@ void shape_single(Shape& shape, const Kind& kind) {
 /// whether these stage columns or not.
 std::int64_t long_rows_window(const Kind& kind) {
   const bool small = kind.bytes < 8;  // elements
-  if (small && kind.work <= kStagingInRound * 16'384)
-    return std::max<std::int64_t>(ceil_div(kind.work, kStagingInRound), 4096);
+  const std::int64_t in_round = kind.of_all(kStagingInRound);
+  if (small && kind.work <= in_round * 16'384)
+    return std::max<std::int64_t>(ceil_div(kind.work, in_round), 4096);
   if (!small && kind.facts.nnz < kLargeLeast)
     return std::clamp<std::int64_t>(floor_power(kind.work / 420), 4096, 8192);
-  const std::int64_t rounds = ceil_div(kind.work, kLongInRound * (small ? 24'576 : 13'000));
-  return ceil_div(kind.work, kLongInRound * rounds);
+  const std::int64_t rounds = ceil_div(kind.work, 2 * in_round * (small ? 24'576 : 13'000));
+  return ceil_div(kind.work, 2 * in_round * rounds);
 }
 
 /// Columns that a row begins further on than the one before, where all of a matrix are reached.
@@ -268,9 +280,17 @@ double columns_reached(const RowFacts& facts, double rows) {
   return kReachSpread * static_cast<double>(facts.reach) + rows * advance_of(facts);
 }
 
+/// Columns that a window of any size stages at most.
+int reached_most(const Kind& kind) {
+  const std::int64_t room = kind.machine.shared_bytes_per_block - kBesidesStaged;
+  return static_cast<int>(std::min<std::int64_t>(kReachedMost, room / kind.bytes));
+}
+
 /// Columns that windows stage where all of these do: two blocks of a multiprocessor or more.
-int staged_most(int bytes) {
-  return bytes == 8 ? kPairMost : kReachedMost;
+int staged_most(const Kind& kind) {
+  if (kind.bytes != 8) return reached_most(kind);
+  const std::int64_t room = kind.machine.shared_bytes_per_block - kBesidesStaged;
+  return static_cast<int>(std::min<std::int64_t>(kPairMost, room / 2 / kind.bytes));
 }
 
 /// Whether so many rows after another reach no more columns than can be staged, and read most of
@@ -279,8 +299,7 @@ bool reads_reached(const Kind& kind, double rows) {
   const double columns = columns_reached(kind.facts, rows);
   const double entries =
       rows * static_cast<double>(kind.facts.nnz) / static_cast<double>(kind.facts.rows);
-  return kStagedSpread * columns <= staged_most(kind.bytes) &&
-         kSector * entries >= kind.bytes * columns;
+  return kStagedSpread * columns <= staged_most(kind) && kSector * entries >= kind.bytes * columns;
 }
 
 /// Rows that a window of those of about equal length has at most. Larger ones pay where rows repeat
@@ -309,12 +328,12 @@ void shape_regular(Shape& shape, const Kind& kind) {
     shape.piece_most = kPieceMostLimit;
     const bool small = kind.bytes < 8;  // elements
     const std::int64_t most = std::min((small ? 56'000 : 28'000) / kind.mean, rows_most(kind));
-    const std::int64_t rounds = ceil_div(kind.facts.rows, kWindowsAtOnce * most);
+    const std::int64_t rounds = ceil_div(kind.facts.rows, kind.of_all(kWindowsAtOnce) * most);
     // Of short rows, eight slices for each warp, if the last round is nearly full.
-    const bool full = 4 * kind.facts.rows >= 3 * rounds * kWindowsAtOnce * most;
+    const bool full = 4 * kind.facts.rows >= 3 * rounds * kind.of_all(kWindowsAtOnce) * most;
     if (kind.mean <= 4 && rounds > 1 && full) return align_windows(shape, kind.facts, most);
     // As many rows in each round of windows; wide slices, if these are not many more.
-    const std::int64_t rows = ceil_div(kind.facts.rows, kWindowsAtOnce * rounds);
+    const std::int64_t rows = ceil_div(kind.facts.rows, kind.of_all(kWindowsAtOnce) * rounds);
     const std::int64_t whole = round_up(rows, 4 * kLanes);
     const bool brief = kind.mean <= 4 && !large;
     const bool few_more = rounds > 1 || brief || (small && 100 * whole <= 115 * rows);
@@ -347,7 +366,7 @@ void stage_columns(Shape& shape, const Kind& kind) {
   const bool aligned = shape.granule > 1;
   if (aligned && !large && kind.mean <= 4) return;
   if (aligned && large && kind.mean < kReachingMean && kind.bytes <= 8) {
-    if (reads_reached(kind, shape.granule)) shape.stage_most = staged_most(kind.bytes);
+    if (reads_reached(kind, shape.granule)) shape.stage_most = staged_most(kind);
     return;
   }
   const std::int64_t of_rows = shape.granule * kind.mean;
@@ -355,9 +374,11 @@ void stage_columns(Shape& shape, const Kind& kind) {
       aligned && !large ? of_rows : std::max<std::int64_t>(shape.window_cost, of_rows);
   // Small matrices have half of x in the first cache anyway.
   const int reads = large || aligned ? 1 : kind.regular ? 2 : 3;
+  const std::int64_t staged_bytes =
+      std::min<std::int64_t>(kStagedBytes, kind.machine.shared_bytes_per_block * 2 / 7);
   const std::int64_t reread = kind.bytes < 8 ? entries / reads : entries * 2 / 5;
   shape.stage_most =
-      static_cast<std::int32_t>(std::min<std::int64_t>({kStagedBytes / kind.bytes, 8192, reread}));
+      static_cast<std::int32_t>(std::min<std::int64_t>({staged_bytes / kind.bytes, 8192, reread}));
 }
 
 /// Rows of a window.
@@ -380,9 +401,11 @@ bool widen_windows(Shape& shape, const Kind& kind) {
   if (mean <= reads * advance) return false;
   const double rows =
       std::max(2 * own, reads * columns_reached(facts, 0) / (mean - reads * advance));
-  const bool enough = rows * kWindowsLeast <= static_cast<double>(facts.rows);
-  if (columns_reached(facts, rows) > kReachedMost || !enough) return false;
-  shape.stage_most = kReachedMost;
+  const bool enough =
+      rows * static_cast<double>(kind.of_all(kWindowsLeast)) <= static_cast<double>(facts.rows);
+  const int most = reached_most(kind);
+  if (columns_reached(facts, rows) > most || !enough) return false;
+  shape.stage_most = most;
   // So large windows have pieces enough without cutting rows.
   const bool small = kind.bytes < 8;
   if (!kind.regular && facts.longest <= (small ? 64 : 48)) {
@@ -435,7 +458,8 @@ std::int64_t staging_window(const Kind& kind) {
   if (!few_filled(facts.rows, facts.empty, kind.bytes)) {
     if (kind.bytes == 8) return 0;
     const std::int64_t work = kind.bytes == 2 ? 36'864 : 28'672;
-    return columns_reached(facts, static_cast<double>(work) / of_row) <= kReachedMost ? work : 0;
+    return columns_reached(facts, static_cast<double>(work) / of_row) <= reached_most(kind) ? work
+                                                                                            : 0;
   }
   // Without cells: two blocks of a multiprocessor or, where rows reach less far, more.
   const double shared = columns_reached(facts, 0);  // with the next window
@@ -453,24 +477,26 @@ std::int64_t irregular_window(const Kind& kind, int row_cost) {
                             : kind.heavy_halves                 ? 32'768
                             : kind.mean >= 16 || kind.bytes < 8 ? 16'384
                                                                 : 8192;
-  if (kind.hubs && work <= kRoundMost) {
-    const std::int64_t windows = kind.scattered && kind.far   ? kScatteredAtOnce
-                                 : facts.longest > kWholeMost ? kHubsAtOnce
-                                                              : kWindowsInRound;
-    return std::clamp<std::int64_t>(work / windows, kWholeMost, kind.far ? most : kRoundMost);
+  if (kind.hubs && work <= kind.round_most()) {
+    const std::int64_t windows = kind.of_all(kind.scattered && kind.far   ? kScatteredAtOnce
+                                             : facts.longest > kWholeMost ? kHubsAtOnce
+                                                                          : kWindowsInRound);
+    return std::clamp<std::int64_t>(work / windows, kWholeMost,
+                                    kind.far ? most : kind.round_most());
   }
   const bool large = facts.nnz >= kLargeLeast;
+  const std::int64_t in_round = kind.of_all(kWindowsInRound);
+  const std::int64_t staging = kind.of_all(kStagingInRound);
   if (kind.sparse && large && !kind.hubs)
     return std::max<std::int64_t>(staging_window(kind), kind.bytes < 8 ? 21'504 : 10'752);
   if (kind.sparse || kind.hubs) {
-    const std::int64_t windows = kind.sparse ? kSparseAtOnce : 3 * kWindowsInRound;
+    const std::int64_t windows = kind.sparse ? kind.of_all(kSparseAtOnce) : 3 * in_round;
     return std::clamp<std::int64_t>(work / windows, 3072, most);
   }
   if (large && kind.mean >= kReachingMean && kind.bytes < 8)
-    return ceil_div(work, kStagingInRound * ceil_div(work, kStagingInRound * 28'672));
-  const std::int64_t rounds =
-      std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * kRoundWork), 1, 3);
-  return std::clamp<std::int64_t>(ceil_div(work, kWindowsInRound * rounds), 1536, most);
+    return ceil_div(work, staging * ceil_div(work, staging * 28'672));
+  const std::int64_t rounds = std::clamp<std::int64_t>(ceil_div(work, in_round * kRoundWork), 1, 3);
+  return std::clamp<std::int64_t>(ceil_div(work, in_round * rounds), 1536, most);
 }
 
 /// All others, by the thousand rows: windows of about equal work.
@@ -481,9 +507,10 @@ void shape_irregular(Shape& shape, const Kind& kind) {
   const bool dear = kind.scattered || kind.bytes < 8;
   if (kind.hubs && facts.nnz < kLargeLeast && !kind.parted && dear) shape.row_cost = kHubsRowCost;
   shape.window_cost = static_cast<std::int32_t>(irregular_window(kind, shape.row_cost));
-  const bool near = facts.cols * kind.bytes <= kNearBytes;
+  const auto kept = kNearShare * static_cast<double>(kind.machine.second_cache_bytes);
+  const bool near = static_cast<double>(facts.cols * kind.bytes) <= kept;
   if (kind.hubs && !kind.scattered && !near) shape.bands = kBands;
-  if (staging_window(kind) > 0) shape.stage_most = staged_most(kind.bytes);
+  if (staging_window(kind) > 0) shape.stage_most = staged_most(kind);
 }
 
 /// Has the columns that many entries are in listed, and their x held in shared memory.
@@ -500,9 +527,9 @@ void hold_hot_columns(Shape& shape, const Kind& kind) {
 }
 
 /// The rows and entries of a matrix as a choice sees them.
-Kind kind_of(const RowFacts& facts, DType dtype) {
+Kind kind_of(const RowFacts& facts, DType dtype, const Machine& machine) {
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-  return {facts, static_cast<int>(size_of(dtype)),
+  return {facts, machine, static_cast<int>(size_of(dtype)),
           std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
           facts.nnz + Shape{}.row_cost * facts.rows};
 }
@@ -551,33 +578,35 @@ void limit_windows(Shape& shape, const RowFacts& facts) {
   shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));
 }
 
-bool reads_reach(const RowFacts& facts) {
-  const Kind kind = kind_of(facts, DType::f64);
+bool reads_reach(const RowFacts& facts, const Machine& machine) {
+  const Kind kind = kind_of(facts, DType::f64, machine);
   return facts.nnz >= kLargeLeast ||
          (facts.nnz >= kReachLeast && (kind.regular || kind.brief || kind.hubs));
 }
 
-bool reads_hot_columns(const RowFacts& facts) {
-  return facts.nnz >= kHotLeast && !kind_of(facts, DType::f64).even;
+bool reads_hot_columns(const RowFacts& facts, const Machine& machine) {
+  return facts.nnz >= kHotLeast && !kind_of(facts, DType::f64, machine).even;
 }
 
-std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes) {
+std::int64_t hot_columns_most(DType dtype, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
   // Of each window that a block has at once: a sum for each cell, and a slice for each 32 of them.
   const std::int64_t cells = kHotTeams * std::int64_t{kHotWindowCost / kHotRowCost};
   const std::int64_t of_windows = cells * sum_bytes + cells / kLanes * std::int64_t{sizeof(Slice)};
-  const std::int64_t left = std::min(kHotBytes, shared_bytes - kHotOther) - of_windows;
+  const std::int64_t held =
+      std::min(machine.first_cache_bytes - kHotLeaves, machine.shared_bytes_per_block - kHotOther);
+  const std::int64_t left = held - of_windows;
   return std::clamp<std::int64_t>(left / bytes, 0, kHotMost);
 }
 
-Shape choose_shape(const RowFacts& facts, DType dtype) {
-  return choose_shape(facts, dtype, prefers_wide(kind_of(facts, dtype)));
+Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine) {
+  return choose_shape(facts, dtype, machine, prefers_wide(kind_of(facts, dtype, machine)));
 }
 
-Shape choose_shape(const RowFacts& facts, DType dtype, bool wide) {
+Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine, bool wide) {
   Shape shape;
-  const Kind kind = kind_of(facts, dtype);
+  const Kind kind = kind_of(facts, dtype, machine);
   if (!wide) {
     shape_single(shape, kind);
   } else {

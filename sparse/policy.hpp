@@ -8,25 +8,22 @@
 #include <lanky/sparse.hpp>
 #include <string_view>
 
+#include "core/machine.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse {
 
-inline constexpr std::int64_t kSharedBytes = 227 << 10;  // that a block of an H200 can have
-inline constexpr std::int64_t kHotOther = 2 << 10;       // besides hot columns, cells and slices
+inline constexpr std::int64_t kHotOther = 2 << 10;  // besides hot columns, cells and slices
 
 /// Whether choose_shape() reads `reach` and `repeated` of such a matrix.
-bool reads_reach(const RowFacts& facts);
+bool reads_reach(const RowFacts& facts, const Machine& machine);
 
 /// Whether it reads `hot_least` and `hot_entries`.
-bool reads_hot_columns(const RowFacts& facts);
+bool reads_hot_columns(const RowFacts& facts, const Machine& machine);
 
-/// Of the GPU that shapes and kernels are chosen for, an H200.
-inline constexpr std::int64_t kMultiprocessors = 132;
-
-/// Hot columns that a matrix may have, whose x a block holds in `shared_bytes` of shared memory.
-std::int64_t hot_columns_most(DType dtype, std::int64_t shared_bytes = kSharedBytes);
+/// Hot columns that a matrix may have, whose x a block holds in shared memory.
+std::int64_t hot_columns_most(DType dtype, const Machine& machine);
 
 /// Whether so few rows have entries, of `element_bytes`, that windows that stage columns have no
 /// cells in a product with beta = 0: zeros go to all rows, then the sums to these. It has y written
@@ -37,11 +34,11 @@ constexpr bool few_filled(std::int64_t rows, std::int64_t empty, int element_byt
 
 /// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how
 /// finely a small matrix is cut; kCellsLimit is kept for any matrix.
-Shape choose_shape(const RowFacts& facts, DType dtype);
+Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
 /// That of small matrices, whose slices are not wide, or that of large ones: choose_shape() has one
 /// of them.
-Shape choose_shape(const RowFacts& facts, DType dtype, bool wide);
+Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine, bool wide);
 
 /// Has every `rows` rows begin a window, of which each has `row_cost` of work at least.
 void align_windows(Shape& shape, const RowFacts& facts, std::int64_t rows);

@@ -170,6 +170,11 @@ std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
 }
 
 template <class T, class TOut>
+SpmvInfo SpmvPlan<T, TOut>::info() const {
+  return sparse::summary(sparse::info_of(impl_->plan));
+}
+
+template <class T, class TOut>
 std::string SpmvPlan<T, TOut>::explain() const {
   return sparse::explain(sparse::info_of(impl_->plan));
 }

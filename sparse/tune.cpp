@@ -17,8 +17,11 @@ namespace {
 /// The shapes to measure, made from the model's.
 class Candidates {
  public:
-  Candidates(const Shape& chosen, const RowFacts& facts, DType dtype, std::int64_t shared_bytes)
-      : facts_(facts), dtype_(dtype), shared_bytes_(shared_bytes), shapes_{chosen} {}
+  Candidates(const Shape& chosen, const RowFacts& facts, DType dtype, const Machine& machine)
+      : facts_(facts),
+        dtype_(dtype),
+        shared_bytes_(machine.shared_bytes_per_block),
+        shapes_{chosen} {}
 
   /// Adds a shape that no other equals and every matrix of the facts can be packed in.
   void add(Shape shape) {
@@ -247,9 +250,9 @@ class Contest {
 }  // namespace
 
 std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
-                              std::int64_t shared_bytes) {
+                              const Machine& machine) {
   constexpr std::int32_t kStaged = 8192;
-  Candidates all(chosen, facts, dtype, shared_bytes);
+  Candidates all(chosen, facts, dtype, machine);
   const auto staging = [](Shape shape, std::int32_t columns) {
     shape.stage_most = columns;
     shape.hot_least = 0;
@@ -269,8 +272,8 @@ std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType 
   all.add(all.with_pieces(chosen, chosen.piece_most / 2));
   all.add(all.with_pieces(chosen, chosen.piece_most * 2));
   all.add(other_lanes);
-  all.add(choose_shape(facts, dtype, false));
-  all.add(choose_shape(facts, dtype, true));
+  all.add(choose_shape(facts, dtype, machine, false));
+  all.add(choose_shape(facts, dtype, machine, true));
   return all.take();
 }
 
@@ -282,7 +285,7 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const RowFacts& 
   if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
     paths = {SpmvPath::cuda, SpmvPath::mma};
   const std::vector<Shape> shapes =
-      candidates(packed.header.shape, facts, kDType<T>, executor.shared_bytes());
+      candidates(packed.header.shape, facts, kDType<T>, executor.machine());
   std::optional<Contest<T, TOut>> contest;
   within_memory([&] {
     contest.emplace(executor, packed, choice.path);

@@ -17,9 +17,9 @@ namespace lanky::sparse {
 inline constexpr double kWorthwhile = 0.98;
 
 /// Shapes to measure, each once: `chosen`, the model's, then others that hold any matrix of these
-/// facts, as choose_shape() does, and whose cells and staged columns fit `shared_bytes` of a block.
+/// facts, as choose_shape() does, and whose cells and staged columns fit a block of the machine.
 std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
-                              std::int64_t shared_bytes);
+                              const Machine& machine);
 
 /// A shape multiplied by some kernels, and its time over that of the model's choice.
 struct Measured {

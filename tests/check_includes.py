@@ -97,7 +97,7 @@ def self_test() -> None:
         ("collection/fetch.cpp", '#include "bench/cases/grid.hpp"'),
         ("bench/harness/measure.cpp", '#include "dense/policy.hpp"'),
         ("bench/records/record.cpp", '#include "bench/report/markup.hpp"'),
-        ("bench/measure.cpp", ""),
+        ("bench/a.cpp", ""),
         ("bench/cuda/peak.cu", '#include "dense/policy.hpp"'),
         ("examples/cholqr/cholqr.cpp", '#include "core/text.hpp"'),
         ("dense/gemm.cpp", "#if LANKY_CUDA"),

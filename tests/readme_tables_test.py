@@ -269,6 +269,16 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("2.01", checked.stderr)
         self.assertIn("2.01", self.page())  # changed nothing
 
+    def test_pages_in_folders_of_docs_are_checked(self):
+        self.write([ENV, spmv("a", "lanky", "auto", 5.0), spmv("a", "cusparse", "alg1", 10.0)], ["spmv"])
+        page = self.root / "docs" / "lab" / "page.md"
+        page.parent.mkdir()
+        shutil.move(self.root / "README.md", page)
+        self.assertEqual(self.run_script("--check").returncode, 1)
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| 2.00 (80%) |", page.read_text())
+        self.assertEqual(self.run_script("--check").returncode, 0)
+
     def test_what_cannot_be_a_table_is_an_error(self):
         good = spmv("a", "lanky", "auto", 5.0)
         for lines, kind, message in (([{**ENV, "void": True}, good], "spmv", "void"),

@@ -6,6 +6,7 @@
 
 #include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
+#include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"
 
@@ -287,7 +288,7 @@ TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
     auto a = matrix_of<T>(lengths, 2 * kRows, random, uniform<T>);
     draw_columns(a, random);
     const Shape chosen = sparse::choose_shape(
-        sparse::CheckedCsr<T>(Stream(Device::cpu()), a.view()).facts(), kDType<T>);
+        sparse::CheckedCsr<T>(Stream(Device::cpu()), a.view()).facts(), kDType<T>, testing::h200());
     expect_packed_alike(stream, a, chosen, random);
     const Shape small{.lane_pieces = sparse::kLanePiecesMost<T>,
                       .wide_fill = 60,

@@ -8,6 +8,7 @@
 
 #include "sparse/cuda/device_csr.hpp"
 #include "support/expect_error.hpp"
+#include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
 
 namespace lanky::testing {
@@ -656,7 +657,7 @@ TEST(SparseCudaTf32, WideSlicesAreExact) {
   lengths[1000] = 70;
   const auto a = matrix_of<float>(lengths, 1 << 20, random, small_integer<float>);
   const sparse::CheckedCsr<float> checked(Stream(Device::cpu()), a.view());
-  ASSERT_GT(sparse::choose_shape(checked.facts(), DType::f32).lane_pieces, 1);
+  ASSERT_GT(sparse::choose_shape(checked.facts(), DType::f32, testing::h200()).lane_pieces, 1);
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Operands<float, float> operands{2, 1,
                                         vector_of<float>(a.cols, random, small_integer<float>),

@@ -4,6 +4,7 @@
 
 #include "sparse/cuda/multiply/policy.hpp"
 #include "support/expect_error.hpp"
+#include "support/h200.hpp"
 
 namespace lanky::testing {
 namespace {
@@ -13,15 +14,13 @@ using sparse::Launches;
 using sparse::PackedHeader;
 using sparse::Slices;
 
-DeviceProperties gpu_with(int multiprocessors, std::size_t shared_bytes) {
-  DeviceProperties gpu;
+using testing::h200;
+
+Machine gpu_with(int multiprocessors, std::int64_t shared_bytes) {
+  Machine gpu = h200();
   gpu.multiprocessors = multiprocessors;
   gpu.shared_bytes_per_block = shared_bytes;
   return gpu;
-}
-
-DeviceProperties h200() {
-  return gpu_with(132, 227 << 10);
 }
 
 /// Of 1000 windows of wide slices, of which most rows are empty, that stage columns.
@@ -73,17 +72,17 @@ TEST(SparseLaunch, OfHotColumnsFollowsTheDevice) {
   PackedHeader header = few_filled_header();
   header.columns_most = 0;
   header.hot = 10'000;
-  const auto launch = [&](int multiprocessors, std::size_t shared_bytes) {
+  const auto launch = [&](int multiprocessors, std::int64_t shared_bytes) {
     return sparse::cuda::choose_launches(header, DType::f64, SpmvPath::cuda,
                                          gpu_with(multiprocessors, shared_bytes))
         .adds;
   };
-  const Launch large = launch(132, 227 << 10);
+  const Launch large = launch(h200().multiprocessors, h200().shared_bytes_per_block);
   EXPECT_TRUE(large.hot);
   EXPECT_EQ(large.teams, sparse::kHotTeams);
   EXPECT_EQ(large.blocks, 1000 / sparse::kHotTeams);
-  EXPECT_EQ(launch(24, 227 << 10).blocks, 24);
-  const Launch small = launch(132, 100 << 10);
+  EXPECT_EQ(launch(24, h200().shared_bytes_per_block).blocks, 24);
+  const Launch small = launch(h200().multiprocessors, 100 << 10);
   EXPECT_EQ(small.teams, 2);
   EXPECT_EQ(small.threads, 2 * 128);
   EXPECT_LE(small.shared_bytes, 100 << 10);

@@ -6,6 +6,7 @@
 
 #include "sparse/plan_info.hpp"
 #include "sparse/tune.hpp"
+#include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 using sparse::RowFacts;
 using sparse::Shape;
 
-constexpr std::int64_t kShared = 227 << 10;  // bytes that a block of an H100 may have
+const std::int64_t kShared = testing::h200().shared_bytes_per_block;
 
 /// Row lengths of each class of matrices.
 std::vector<std::vector<std::int64_t>> lengths_of_classes() {
@@ -51,8 +52,9 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
                                   std::vector<T>(a.rows)};
     const RowFacts facts = PackedOnHost<T>(a.view()).checked.facts();
     for (const bool wide : {false, true}) {
-      const Shape chosen = sparse::choose_shape(facts, kDType<T>, wide);
-      const std::vector<Shape> shapes = sparse::candidates(chosen, facts, kDType<T>, kShared);
+      const Shape chosen = sparse::choose_shape(facts, kDType<T>, testing::h200(), wide);
+      const std::vector<Shape> shapes =
+          sparse::candidates(chosen, facts, kDType<T>, testing::h200());
       EXPECT_EQ(shapes.front(), chosen);
       EXPECT_GE(shapes.size(), 4U);
       EXPECT_LE(shapes.size(), 12U);
@@ -90,8 +92,8 @@ TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
     const RowFacts facts = random_facts(random);
     const DType dtype = std::array{DType::f64, DType::f16, DType::c128}[random() % 3];
     const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-    const Shape chosen = sparse::choose_shape(facts, dtype);
-    const std::vector<Shape> shapes = sparse::candidates(chosen, facts, dtype, kShared);
+    const Shape chosen = sparse::choose_shape(facts, dtype, testing::h200());
+    const std::vector<Shape> shapes = sparse::candidates(chosen, facts, dtype, testing::h200());
     for (auto shape = shapes.begin() + 1; shape != shapes.end(); ++shape) {
       ASSERT_EQ(std::count(shapes.begin(), shapes.end(), *shape), 1);
       ASSERT_GE(shape->piece_most, 4);
@@ -114,10 +116,12 @@ TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
 
 TEST(SparseTune, StagesLessWhereSharedMemoryIsSmall) {
   const RowFacts facts{.rows = 1'000'000, .cols = 1'000'000, .nnz = 30'000'000, .longest = 60};
-  const Shape chosen = sparse::choose_shape(facts, DType::f64);
+  const Shape chosen = sparse::choose_shape(facts, DType::f64, testing::h200());
   const auto most_staged = [&](std::int64_t shared_bytes) {
+    Machine machine = testing::h200();
+    machine.shared_bytes_per_block = shared_bytes;
     std::int32_t most = 0;
-    for (const Shape& shape : sparse::candidates(chosen, facts, DType::f64, shared_bytes)) {
+    for (const Shape& shape : sparse::candidates(chosen, facts, DType::f64, machine)) {
       if (shape != chosen) most = std::max(most, shape.stage_most);
     }
     return most;

@@ -120,6 +120,7 @@ class SpmvWorkload final : public Workload {
           auto plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
           contestant.plan_bytes = plan->device_bytes();
           contestant.explanation = plan->explain();
+          contestant.decision.sparse = plan->info();
           contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
             plan->run(stream, x, y);
           };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <lanky/operation.hpp>
+#include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct Decision {
   std::string algorithm{};  // the name that tells it from the other ways to compute the product
   double predicted_us = 0;  // 0 where it does not say
   bool chosen = false;      // a plan takes it where nothing was measured
+  std::optional<SpmvInfo> sparse{};
 };
 
 struct Contestant {

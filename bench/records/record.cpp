@@ -36,15 +36,6 @@ void add_quality(Json& line, const Timing& timing) {
   if (!timing.graph_failure.empty()) line["graph_failure"] = timing.graph_failure;
 }
 
-/// The rest of the line of `text` that begins with `head`; "" where there is none.
-std::string rest_of_line(const std::string& text, const std::string& head) {
-  const std::string lines = "\n" + text;
-  const std::size_t start = lines.find("\n" + head);
-  if (start == std::string::npos) return "";
-  const std::size_t first = start + 1 + head.size();
-  return lines.substr(first, lines.find('\n', first) - first);
-}
-
 /// The products after which a plan has paid for what its setup takes longer than the best rival's:
 /// 0 where it takes no longer; null where the rival multiplies as fast, or is not known.
 Json pays_off_after(const CaseReport& report, const Outcome& outcome) {
@@ -71,10 +62,15 @@ void add_rates(Json& line, const CaseReport& report, const Outcome& outcome) {
 
 /// What a sparse plan says of itself.
 void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
-  const std::string path = rest_of_line(outcome.explanation, "  kernels   ");
-  const std::string padding = rest_of_line(outcome.explanation, "  padding   ");
-  if (!path.empty()) line["path"] = path.substr(0, path.find(':'));
-  if (!padding.empty()) line["padding"] = std::stod(padding) / 100;
+  if (const std::optional<SpmvInfo>& info = outcome.decision.sparse) {
+    line["path"] = info->path == SpmvPath::automatic ? "cpu" : lanky::name(info->path);
+    line["padding"] = number(info->padding);
+    for (const SpmvTrial& trial : info->trials) {
+      line["trials"].push_back({{"shape", trial.shape},
+                                {"path", lanky::name(trial.path)},
+                                {"ratio", number(trial.ratio)}});
+    }
+  }
   line["pays_off_after"] = pays_off_after(report, outcome);
   const std::int64_t nnz = std::get<SpmvCase>(report.subject).nnz;
   const auto plan_bytes = static_cast<double>(outcome.plan_bytes);
@@ -107,11 +103,11 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   if (std::holds_alternative<SpmvCase>(report.subject) && outcome.contestant == "lanky")
     add_plan(line, report, outcome);
   if (timing) add_quality(line, *timing);
-  const auto& [kernel, algorithm, predicted_us, chosen] = outcome.decision;
-  if (!kernel.empty()) line["kernel"] = kernel;
-  if (!algorithm.empty()) line["algorithm"] = algorithm;
-  if (predicted_us > 0) line["predicted_us"] = number(predicted_us);
-  if (chosen) line["chosen"] = true;
+  const Decision& decision = outcome.decision;
+  if (!decision.kernel.empty()) line["kernel"] = decision.kernel;
+  if (!decision.algorithm.empty()) line["algorithm"] = decision.algorithm;
+  if (decision.predicted_us > 0) line["predicted_us"] = number(decision.predicted_us);
+  if (decision.chosen) line["chosen"] = true;
   if (!outcome.message.empty()) line["message"] = outcome.message;
   return line;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md and docs/*.md, and the plots under docs/plots/, from JSON lines.
+"""Writes the tables of README.md and the pages under docs/, and the plots under docs/plots/, from JSON lines.
 
 A table stands between two markers and is replaced as a whole:
 
@@ -248,6 +248,8 @@ def source(environments, name, kind, meaning):
     env = environments[-1]
     machine = env["gpu"] or env.get("cpu", "cpu")
     versions = f", CUDA {env['cuda']}" if env["cuda"] else ""
+    if env.get("openblas"):
+        versions = f", {env['threads']} threads, {' '.join(env['openblas'].split()[:2])}"
     library = "cusparse" if kind == "spmv" else "cublas"
     if env.get(library):
         versions += f", {'cuSPARSE' if kind == 'spmv' else 'cuBLAS'} {env[library]}"
@@ -314,7 +316,7 @@ def rewritten(text):
 
 def pages():
     """(path, what it should hold) of every page and plot."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         if path.is_file():
             try:
                 yield path, rewritten(path.read_text(encoding="utf-8"))

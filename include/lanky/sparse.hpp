@@ -46,6 +46,21 @@ struct PlanOptions {
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
+/// A shape of the packed matrix that PlanOptions::tune measured, multiplied by some kernels.
+struct SpmvTrial {
+  std::string shape{};  // what tells it from the others
+  SpmvPath path = SpmvPath::automatic;
+  double ratio = 1;  // its time over that of the plan's own choice
+};
+
+/// What a plan has decided; explain() tells that, and what the packed matrix is made of.
+struct SpmvInfo {
+  SpmvPath path = SpmvPath::automatic;  // of the kernels; automatic: the CPU's, which have no path
+  double padding = 0;                   // share of the slots that hold no entry
+  std::vector<SpmvTrial> trials{};      // the plan's own choice first; none where it was not tuned
+  std::size_t kept = 0;                 // of these
+};
+
 /// A matrix packed for repeated products on one device. T is the type of A and x (double, float,
 /// half, bfloat16, complex<float>, complex<double>); TOut that of y (T, or float for the half
 /// types). Complex products are the plain formula, in which Inf + 0i times Inf is NaN in its
@@ -104,6 +119,7 @@ class SpmvPlan {
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
+  SpmvInfo info() const;
   /// Rows and entries of each class, how columns are stored, windows and slices, kernels and why,
   /// memory. Two plans of a matrix that explain themselves alike give equal bits for equal input.
   std::string explain() const;

@@ -40,9 +40,7 @@ class CudaExecutor final : public Executor<T, TOut> {
   HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const override {
     return cuda::hot_facts(stream_, a, most);
   }
-  std::int64_t shared_bytes() const override {
-    return static_cast<std::int64_t>(stream_.device().properties().shared_bytes_per_block);
-  }
+  const Machine& machine() const override { return machine_of(stream_.device()); }
 
   PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
     return cuda::pack(stream_, a, shape, allocator);

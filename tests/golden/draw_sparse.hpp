@@ -104,8 +104,9 @@ inline sparse::PackedHeader draw_header(const sparse::RowFacts& facts, const spa
   if (facts.longest > shape.window_cost) header.partials = header.split_rows = 2;
   header.row_cells = facts.longest > shape.piece_most ? facts.rows : 0;
   if (shape.hot_least > 0)
-    header.hot = std::min(
-        1 + draw.below(std::max<std::int64_t>(sparse::hot_columns_most(dtype), 1)), facts.cols);
+    header.hot = std::min(1 + draw.below(std::max<std::int64_t>(
+                                  sparse::hot_columns_most(dtype, known_machine("H200")), 1)),
+                          facts.cols);
   const std::int64_t filled = facts.rows - facts.empty;
   const std::int64_t brief =
       facts.longest <= sparse::kShortMost ? filled : filled * draw.below(101) / 100;

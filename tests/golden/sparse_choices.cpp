@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "golden/draw_sparse.hpp"
@@ -25,14 +26,7 @@ namespace {
 constexpr int kDrawn = 2000;
 constexpr int kTuned = 200;  // of these
 
-DeviceProperties h200() {
-  return {.name = "NVIDIA H200",
-          .multiprocessors = 132,
-          .compute_capability = 90,
-          .memory_bytes = 150'121'545'728,
-          .l2_bytes = 62'914'560,
-          .shared_bytes_per_block = 227 << 10};
-}
+const Machine kMachine = known_machine("H200");
 
 void print(const std::string& input, const std::string& choice) {
   std::printf("%s | %s\n", input.c_str(), choice.c_str());
@@ -85,7 +79,7 @@ void print_launches(const std::string& input, const PackedHeader& a) {
     const bool known = path == SpmvPath::cuda ||
                        (a.hot == 0 && (tf32 ? kDType<T> == DType::f32 : has_mma(kDType<T>)));
     if (!known) continue;
-    const Launches launches = cuda::choose_launches(a, kDType<T>, path, h200());
+    const Launches launches = cuda::choose_launches(a, kDType<T>, path, kMachine);
     print(concat(input, " by ", name(path)),
           concat("any beta: ", text_of(launches.adds), "; beta 0: ", text_of(launches.overwrites)));
   }
@@ -114,16 +108,17 @@ template <class T>
 void print_drawn(const RowFacts& facts, int number, golden::Draw& draw) {
   constexpr DType kType = kDType<T>;
   const std::string input = concat(number, ": ", text_of(facts), " ", name(kType));
-  const Shape chosen = choose_shape(facts, kType);
-  print(input, concat(text_of(chosen), " reads_reach=", reads_reach(facts),
-                      " reads_hot=", reads_hot_columns(facts)));
+  const Shape chosen = choose_shape(facts, kType, kMachine);
+  print(input, concat(text_of(chosen), " reads_reach=", reads_reach(facts, kMachine),
+                      " reads_hot=", reads_hot_columns(facts, kMachine)));
   const bool wide = number % 2 == 0;
   print_launches<T>(
       concat(number, " launch ", name(kType)),
-      golden::draw_header(facts, wide ? choose_shape(facts, kType, true) : chosen, kType, draw));
+      golden::draw_header(facts, wide ? choose_shape(facts, kType, kMachine, true) : chosen, kType,
+                          draw));
   if (number >= kTuned) return;
   std::string shapes;
-  for (const Shape& shape : candidates(chosen, facts, kType, kSharedBytes))
+  for (const Shape& shape : candidates(chosen, facts, kType, kMachine))
     shapes += (shapes.empty() ? "" : "; ") + text_of(shape);
   print(concat(number, " candidates ", name(kType)), shapes);
 }
@@ -162,7 +157,7 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
   print_header("as chosen", build_plan<T, T>(stream, view, {}).header());
   facts.reach = reach.mean;
   facts.repeated = reach.repeated;
-  print_shape("wide", choose_shape(facts, kType, true));
+  print_shape("wide", choose_shape(facts, kType, kMachine, true));
   if (hot.least > 0) {
     print_shape("hot", {.lane_pieces = kLanePiecesMost<T>,
                         .piece_most = 16,

@@ -22,6 +22,7 @@
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
 #include "support/executor.hpp"
+#include "support/h200.hpp"
 
 namespace lanky::testing {
 
@@ -162,7 +163,8 @@ struct Operands {
 template <class T>
 struct PackedOnHost {
   explicit PackedOnHost(const CsrView<T>& view)
-      : checked(stream(), view), packed(pack(sparse::choose_shape(checked.facts(), kDType<T>))) {}
+      : checked(stream(), view),
+        packed(pack(sparse::choose_shape(checked.facts(), kDType<T>, testing::h200()))) {}
   PackedOnHost(const CsrView<T>& view, const sparse::Shape& shape)
       : checked(stream(), view), packed(pack(shape)) {}
 

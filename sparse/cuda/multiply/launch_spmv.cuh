@@ -61,7 +61,7 @@ ProductKernel<T, TOut> product_kernel(const Launch& launch) {
 
 template <class T, class TOut>
 Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a) {
-  const Launches launches = choose_launches(a, kDType<T>, path, stream.device().properties());
+  const Launches launches = choose_launches(a, kDType<T>, path, machine_of(stream.device()));
   const auto load_kernel_of = [&](const Launch& launch) {
     const auto kernel = product_kernel<T, TOut>(launch);
     device::load_kernels(stream, kernel);

@@ -16,23 +16,22 @@ namespace {
 
 // From so many rows on a warp has several slices.
 constexpr std::int64_t kShallowLeast = 2'000'000;
-// Slices that are not half of what is resident, so that the next product's are, too.
-constexpr std::int64_t kFewMost = 1900;
+// Slices of a multiprocessor that are not half of what is resident, so that the next product's are,
+// too.
+constexpr double kFewMost = 14.4;
 // Warps of a multiprocessor that are resident of elements of 8 bytes, by kernel.
 constexpr std::int64_t kFewResident = 25;
 constexpr std::int64_t kSingleResident = 32;
-// Bytes of plan and vectors that are likely in the L2 of an H200 from product to product.
-constexpr std::int64_t kKeptBytes = 50 << 20;
+// The share of the L2 that plan and vectors may take to be there from product to product.
+constexpr double kKeptShare = 5.0 / 6;
 // Slots of the largest matrix whose blocks have shares of it fetched.
 constexpr std::int64_t kSharedSlotsMost = 150'000;
-// Shared memory of a multiprocessor that each block takes besides its own.
-constexpr int kOfEachBlock = 1 << 10;
 
 /// A matrix, and the GPU that multiplies it.
 struct Setting {
   const PackedHeader& a;
   SpmvPath path;
-  std::int64_t multiprocessors;
+  const Machine& machine;
   int shared_bytes;  // of a block, at most
   // By the type of elements:
   int bytes;         // of an element
@@ -52,10 +51,12 @@ struct Setting {
 /// for this product and the next one.
 bool are_few(const Setting& s) {
   if (s.bytes > 8) return false;
-  if (s.bytes < 8) return s.a.windows * s.a.slices_most <= kFewMost;
+  if (s.bytes < 8)
+    return s.a.windows * s.a.slices_most <=
+           static_cast<std::int64_t>(kFewMost * s.machine.multiprocessors);
   if (s.a.slices_most == 0) return true;
   const auto rank = [&](std::int64_t warps) {
-    const std::int64_t resident = kMultiprocessors * (warps / s.a.slices_most);
+    const std::int64_t resident = s.machine.multiprocessors * (warps / s.a.slices_most);
     return s.a.windows > resident ? -ceil_div(s.a.windows, resident)
                                   : std::min<std::int64_t>(resident / s.a.windows, 2);
   };
@@ -93,7 +94,8 @@ Slices slices_of(const Setting& s, bool overwrites) {
 /// far from each multiprocessor. What comes from memory only gets in its own way.
 bool fetches_ahead(const Setting& s) {
   const std::int64_t elements = s.a.slots + s.a.rows + s.a.cols;
-  return elements * s.bytes + s.a.index_units * kIndexUnit <= kKeptBytes;
+  const auto bytes = static_cast<double>(elements * s.bytes + s.a.index_units * kIndexUnit);
+  return bytes <= kKeptShare * static_cast<double>(s.machine.second_cache_bytes);
 }
 
 /// Of a small matrix whose blocks multiply a slice a warp. From 150,000 slots on it gained cold
@@ -120,7 +122,7 @@ int warps_of(const Setting& s, Slices slices, int shared) {
   if (s.by_tensor_cores())
     return s.a.columns_most > 0 ? kSharingWarps : std::min(s.a.shape.warps, kSharingWarps);
   if (s.a.columns_most == 0) return s.a.shape.warps;
-  const auto blocks = static_cast<int>(kSharedBytes) / (shared + kOfEachBlock);
+  const auto blocks = s.shared_bytes / (shared + static_cast<int>(kSharedBytesOfSystem));
   return std::max(kWarpsMost / std::max(blocks, 1), kSharingWarps);
 }
 
@@ -141,7 +143,8 @@ void size_hot(const Setting& s, Launch& launch) {
   launch.teams = std::clamp(left / std::max(team_bytes, 1), 1, kHotTeams);
   launch.shared_bytes = launch.teams * team_bytes + hot_bytes;
   launch.threads = launch.teams * kHotTeamWarps * kLanes;
-  launch.blocks = std::min(s.multiprocessors, ceil_div(s.a.windows, launch.teams));
+  launch.blocks =
+      std::min<std::int64_t>(s.machine.multiprocessors, ceil_div(s.a.windows, launch.teams));
 }
 
 /// Rows and columns are 32-bit, so that memory ends before a grid does.
@@ -168,11 +171,11 @@ Launch choose_launch(const Setting& s, bool overwrites) {
 }
 
 template <class T>
-Setting setting_of(const PackedHeader& a, SpmvPath path, const DeviceProperties& device) {
+Setting setting_of(const PackedHeader& a, SpmvPath path, const Machine& machine) {
   return {.a = a,
           .path = path,
-          .multiprocessors = device.multiprocessors,
-          .shared_bytes = static_cast<int>(device.shared_bytes_per_block),
+          .machine = machine,
+          .shared_bytes = static_cast<int>(machine.shared_bytes_per_block),
           .bytes = sizeof(T),
           .few_steps = kStepsAtOnce<T, true>,
           .slice_bytes = slice_bytes<T>(a),
@@ -183,9 +186,9 @@ Setting setting_of(const PackedHeader& a, SpmvPath path, const DeviceProperties&
 }  // namespace
 
 Launches choose_launches(const PackedHeader& a, DType dtype, SpmvPath path,
-                         const DeviceProperties& device) {
+                         const Machine& machine) {
   const Setting setting = dispatch(dtype, [&](auto element) {
-    return setting_of<typename decltype(element)::type>(a, path, device);
+    return setting_of<typename decltype(element)::type>(a, path, machine);
   });
   return {.adds = choose_launch(setting, false), .overwrites = choose_launch(setting, true)};
 }
