@@ -18,15 +18,15 @@ std::int64_t aligned(std::int64_t bytes) {
 
 /// Reads all words and writes all bytes, each thread a part.
 void stream_on_cpu(const char* source, std::int64_t read, char* target, std::int64_t write) {
-  constexpr std::int64_t kChunk = 1 << 16;         // bytes that a thread takes at a time
-  constexpr std::int64_t kWorthThreads = 1 << 18;  // bytes
+  constexpr std::int64_t kChunk = 1 << 16;  // bytes that a thread takes at a time
+  constexpr std::int64_t kBytesWorthThreads = 1 << 18;
   const auto* words = reinterpret_cast<const std::uint64_t*>(source);
   const std::int64_t word_count = (read + 7) / 8;
   std::uint64_t fold = 0;
-#pragma omp parallel for reduction(^ : fold) schedule(static) if (read > kWorthThreads)
+#pragma omp parallel for reduction(^ : fold) schedule(static) if (read > kBytesWorthThreads)
   for (std::int64_t i = 0; i < word_count; ++i)
     fold ^= words[i];
-#pragma omp parallel for schedule(static) if (write > kWorthThreads)
+#pragma omp parallel for schedule(static) if (write > kBytesWorthThreads)
   for (std::int64_t i = 0; i < write; i += kChunk)
     std::memset(target + i, static_cast<int>(fold & 1), std::min(kChunk, write - i));
   asm volatile("" : : "r"(fold));  // keeps the loads where nothing is written
