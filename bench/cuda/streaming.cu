@@ -87,7 +87,7 @@ __global__ void clock_kernel(std::int64_t* elapsed) {
   constexpr std::int64_t kIntervalNs = 100'000;
   const std::int64_t start_ns = next_tick_ns();
   const std::int64_t start = clock64();
-  while (wall_clock_ns() - start_ns < kIntervalNs) {
+  while (device::wall_clock_ns() - start_ns < kIntervalNs) {
   }
   const std::int64_t end_ns = next_tick_ns();
   elapsed[0] = clock64() - start;
