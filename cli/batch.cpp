@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "bench/content_hash.hpp"
-#include "bench/full_grid.hpp"
-#include "bench/gemm_case.hpp"
-#include "bench/grid.hpp"
-#include "bench/journal.hpp"
-#include "bench/record.hpp"
+#include "bench/cases/full_grid.hpp"
+#include "bench/cases/gemm_case.hpp"
+#include "bench/cases/grid.hpp"
+#include "bench/records/content_hash.hpp"
+#include "bench/records/journal.hpp"
+#include "bench/records/record.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measurement.hpp"
 #include "cli/reporter.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "bench/table.hpp"
+#include "bench/records/table.hpp"
 
 namespace lanky::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/case.hpp"
-#include "bench/record.hpp"
+#include "bench/cases/case.hpp"
+#include "bench/records/record.hpp"
 
 namespace lanky::cli {
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/environment.hpp"
-#include "bench/gpu.hpp"
-#include "bench/journal.hpp"
-#include "bench/record.hpp"
-#include "bench/vendor.hpp"
+#include "bench/harness/gpu.hpp"
+#include "bench/records/environment.hpp"
+#include "bench/records/journal.hpp"
+#include "bench/records/record.hpp"
+#include "bench/rivals/vendor.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 

@@ -7,14 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/environment.hpp"
-#include "bench/journal.hpp"
-#include "bench/json_line.hpp"
+#include "bench/cases/spmv_matrix.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/ladder/profile.hpp"
-#include "bench/record.hpp"
+#include "bench/records/environment.hpp"
+#include "bench/records/journal.hpp"
+#include "bench/records/json_line.hpp"
+#include "bench/records/record.hpp"
 #include "bench/report/output_file.hpp"
-#include "bench/spmv_matrix.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"

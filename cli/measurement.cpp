@@ -5,7 +5,7 @@
 #include <lanky/lanky.hpp>
 #include <utility>
 
-#include "bench/measure.hpp"
+#include "bench/harness/measure.hpp"
 
 namespace lanky::cli {
 

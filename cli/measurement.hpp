@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/gemm_case.hpp"
-#include "bench/matrix_record.hpp"
-#include "bench/session.hpp"
-#include "bench/spmv_case.hpp"
+#include "bench/cases/gemm_case.hpp"
+#include "bench/cases/spmv_case.hpp"
+#include "bench/harness/session.hpp"
+#include "bench/records/matrix_record.hpp"
 #include "cli/case_result.hpp"
 #include "cli/options.hpp"
 #include "cli/sources.hpp"

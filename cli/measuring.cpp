@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "bench/grid.hpp"
+#include "bench/cases/grid.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/worker.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/json_line.hpp"
+#include "bench/records/json_line.hpp"
 #include "bench/report/output_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/case.hpp"
-#include "bench/grid.hpp"
-#include "bench/spmv_case.hpp"
-#include "bench/spmv_set.hpp"
+#include "bench/cases/case.hpp"
+#include "bench/cases/grid.hpp"
+#include "bench/cases/spmv_case.hpp"
+#include "bench/cases/spmv_set.hpp"
 
 namespace lanky::cli {
 

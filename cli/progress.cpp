@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "bench/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "cli/quantity_text.hpp"
 
 namespace lanky::cli {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bench/statistics.hpp"
-#include "bench/table.hpp"
+#include "bench/harness/statistics.hpp"
+#include "bench/records/table.hpp"
 
 namespace lanky::cli {
 

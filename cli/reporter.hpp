@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/journal.hpp"
-#include "bench/matrix_record.hpp"
+#include "bench/records/journal.hpp"
+#include "bench/records/matrix_record.hpp"
 #include "cli/case_result.hpp"
 #include "cli/progress.hpp"
 

@@ -2,8 +2,8 @@
 #include <lanky/lanky.hpp>
 #include <nlohmann/json.hpp>
 
-#include "bench/environment.hpp"
-#include "bench/record.hpp"
+#include "bench/records/environment.hpp"
+#include "bench/records/record.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measurement.hpp"
 #include "cli/reporter.hpp"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "bench/cases/spmv_set.hpp"
 #include "bench/report/matrix_identity.hpp"
-#include "bench/spmv_set.hpp"
 #include "cli/where.hpp"
 #include "collection/cache.hpp"
 #include "collection/index.hpp"

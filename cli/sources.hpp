@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/matrix_record.hpp"
+#include "bench/records/matrix_record.hpp"
 #include "cli/options.hpp"
 
 namespace lanky::cli {
@@ -15,7 +15,7 @@ namespace lanky::cli {
 /// A sparse matrix that is still to be read or generated.
 struct Source {
   std::string name;          // "cant" of "path/cant.mtx.gz"; the spec of a generated one
-  std::string matrix_class;  // see bench/spmv_set.hpp
+  std::string matrix_class;  // see bench/cases/spmv_set.hpp
   std::string place;         // path or spec
   bool generated = false;
   std::string collection{};  // "GROUP/NAME" of what the SuiteSparse index names

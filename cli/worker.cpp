@@ -13,9 +13,9 @@
 #include <optional>
 #include <utility>
 
-#include "bench/environment.hpp"
-#include "bench/grid.hpp"
-#include "bench/record.hpp"
+#include "bench/cases/grid.hpp"
+#include "bench/records/environment.hpp"
+#include "bench/records/record.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measurement.hpp"
 #include "cli/signals.hpp"

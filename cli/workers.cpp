@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/json_line.hpp"
-#include "bench/measure.hpp"
+#include "bench/harness/measure.hpp"
+#include "bench/records/json_line.hpp"
 #include "cli/case_result.hpp"
 #include "cli/quantity_text.hpp"
 #include "cli/signals.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/matrix_record.hpp"
+#include "bench/records/matrix_record.hpp"
 #include "cli/options.hpp"
 #include "cli/reporter.hpp"
 #include "cli/worker_process.hpp"

@@ -10,7 +10,7 @@
 
 namespace lanky::dense {
 
-/// A row of dense/model_table.hpp, fitted to measured times by bench/fit_model.py.
+/// A row of dense/model_table.hpp, fitted to measured times by bench/scripts/fit_model.py.
 struct KernelModel {
   std::string_view kernel;      // GemmRoute::kernel; "" for kernels that were not measured
   GemmFamily family;            // the plan's

@@ -1,4 +1,4 @@
-// Written by bench/fit_model.py from bench/results/h200/gemm_*.jsonl:
+// Written by bench/scripts/fit_model.py from bench/results/h200/gemm_*.jsonl:
 // NVIDIA H200, CUDA 13.0, commit a4fdc5e533f1.
 // Not edited by hand: run the script again after a new run.
 #pragma once

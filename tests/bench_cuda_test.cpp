@@ -11,16 +11,16 @@
 #include <memory>
 #include <vector>
 
-#include "bench/case.hpp"
-#include "bench/environment.hpp"
-#include "bench/floor.hpp"
-#include "bench/gemm_case.hpp"
-#include "bench/gpu.hpp"
-#include "bench/operand.hpp"
-#include "bench/oracle.hpp"
-#include "bench/spmv_case.hpp"
-#include "bench/spmv_oracle.hpp"
-#include "bench/stopwatch.hpp"
+#include "bench/cases/case.hpp"
+#include "bench/cases/gemm_case.hpp"
+#include "bench/cases/operand.hpp"
+#include "bench/cases/spmv_case.hpp"
+#include "bench/harness/floor.hpp"
+#include "bench/harness/gpu.hpp"
+#include "bench/harness/oracle.hpp"
+#include "bench/harness/spmv_oracle.hpp"
+#include "bench/harness/stopwatch.hpp"
+#include "bench/records/environment.hpp"
 #include "support/executor.hpp"
 
 namespace lanky::bench {

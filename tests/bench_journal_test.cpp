@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bench/gemm_case.hpp"
-#include "bench/grid.hpp"
-#include "bench/journal.hpp"
-#include "bench/matrix_record.hpp"
-#include "bench/record.hpp"
+#include "bench/cases/gemm_case.hpp"
+#include "bench/cases/grid.hpp"
+#include "bench/records/journal.hpp"
+#include "bench/records/matrix_record.hpp"
+#include "bench/records/record.hpp"
 #include "support/expect_error.hpp"
 
 namespace lanky::bench {

@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
-#include "bench/padded_formats.hpp"
-#include "bench/spmv_case.hpp"
-#include "bench/spmv_oracle.hpp"
-#include "bench/spmv_set.hpp"
+#include "bench/cases/spmv_case.hpp"
+#include "bench/cases/spmv_set.hpp"
+#include "bench/harness/spmv_oracle.hpp"
+#include "bench/rivals/padded_formats.hpp"
 #include "support/expect_error.hpp"
 
 namespace lanky::bench {

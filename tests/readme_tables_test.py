@@ -1,4 +1,4 @@
-"""bench/readme_tables.py, plots.py and targets.py in a tree of their own: what they write, and that
+"""bench/scripts/readme_tables.py, plots.py and targets.py in a tree of their own: what they write, and that
 each check can fail."""
 
 import json
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-BENCH = pathlib.Path(__file__).resolve().parent.parent / "bench"
+SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "bench" / "scripts"
 ENV = {"kind": "env", "schema": 1, "gpu": "NVIDIA H200", "cuda": "13.0", "cusparse": "12.6",
        "cublas": "13.1", "commit": "0123456789abcdef", "utc": "2026-01-02T03:04:05Z"}
 
@@ -35,10 +35,8 @@ class ReadmeTables(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="lanky_tables_"))
         self.addCleanup(shutil.rmtree, self.root)
-        (self.root / "bench").mkdir()
         (self.root / "docs").mkdir()
-        for script in BENCH.glob("*.py"):
-            shutil.copy(script, self.root / "bench")
+        shutil.copytree(SCRIPTS, self.root / "bench" / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
 
     def write(self, lines, kinds):
         (self.root / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -46,7 +44,7 @@ class ReadmeTables(unittest.TestCase):
         (self.root / "README.md").write_text("# head\n" + text)
 
     def run_script(self, *arguments, script="readme_tables.py"):
-        return subprocess.run([sys.executable, self.root / "bench" / script, *arguments],
+        return subprocess.run([sys.executable, self.root / "bench" / "scripts" / script, *arguments],
                               capture_output=True, text=True, check=False)
 
     def page(self):

@@ -1,7 +1,7 @@
 // A build without CUDA: no device is ever found, so that none of this is reached.
 #include <lanky/error.hpp>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 
 namespace lanky::bench::gpu {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {

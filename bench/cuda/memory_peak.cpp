@@ -1,7 +1,7 @@
 // The peak of a GPU's memory, from what its driver says of it.
-#include "bench/memory_peak.hpp"
+#include "bench/harness/memory_peak.hpp"
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {

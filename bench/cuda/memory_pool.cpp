@@ -1,4 +1,4 @@
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {

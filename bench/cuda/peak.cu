@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <lanky/buffer.hpp>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
 #include "device/mma.cuh"
 

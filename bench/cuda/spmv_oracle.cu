@@ -9,8 +9,8 @@
 #include <lanky/buffer.hpp>
 #include <type_traits>
 
-#include "bench/gpu.hpp"
-#include "bench/judgement.hpp"
+#include "bench/harness/gpu.hpp"
+#include "bench/harness/judgement.hpp"
 #include "core/cuda_check.hpp"
 #include "device/element.cuh"
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <lanky/buffer.hpp>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
+#include "device/wall_clock.cuh"
 
 namespace lanky::bench::gpu {
 
@@ -72,18 +73,12 @@ void launch(const Stream& stream, Vectors vectors) {
   streaming_kernel<kUnroll><<<blocks, kThreads, 0, stream.native()>>>(vectors);
 }
 
-__device__ std::int64_t wall_clock_ns() {
-  std::int64_t time;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-  return time;
-}
-
 /// Waits until the wall clock ticks, so that both ends of the interval stand on a tick.
 __device__ std::int64_t next_tick_ns() {
-  const std::int64_t before = wall_clock_ns();
+  const std::int64_t before = device::wall_clock_ns();
   std::int64_t now = before;
   while (now == before)
-    now = wall_clock_ns();
+    now = device::wall_clock_ns();
   return now;
 }
 

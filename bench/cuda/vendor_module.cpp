@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/vendor.hpp"
+#include "bench/rivals/vendor.hpp"
 #include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
 

@@ -1,6 +1,6 @@
 #include <fstream>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "core/cuda_check.hpp"
 
 namespace lanky::bench::gpu {

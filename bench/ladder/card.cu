@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/draw.hpp"
-#include "bench/floor.hpp"
-#include "bench/gpu.hpp"
+#include "bench/cases/draw.hpp"
+#include "bench/harness/floor.hpp"
+#include "bench/harness/gpu.hpp"
 #include "bench/ladder/ladder.hpp"
 #include "core/cuda_check.hpp"
 #include "device/launch.cuh"

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/gemm_case.hpp"
-#include "bench/gpu.hpp"
+#include "bench/cases/gemm_case.hpp"
+#include "bench/harness/gpu.hpp"
 #include "bench/ladder/cpu_peak.hpp"
 #include "bench/ladder/record.hpp"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/case.hpp"
+#include "bench/cases/case.hpp"
+#include "bench/cases/spmv_matrix.hpp"
+#include "bench/harness/session.hpp"
 #include "bench/ladder/ladder.hpp"
-#include "bench/session.hpp"
-#include "bench/spmv_matrix.hpp"
 
 namespace lanky::ladder {
 

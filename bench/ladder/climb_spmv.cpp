@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "bench/cases/spmv_case.hpp"
+#include "bench/harness/stopwatch.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/ladder/record.hpp"
 #include "bench/ladder/spmv.hpp"
-#include "bench/spmv_case.hpp"
-#include "bench/stopwatch.hpp"
 
 namespace lanky::ladder {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/measure.hpp"
+#include "bench/harness/measure.hpp"
 
 namespace lanky::ladder {
 

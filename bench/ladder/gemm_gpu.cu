@@ -9,7 +9,7 @@
 
 #include "bench/ladder/ladder.hpp"
 #include "bench/ladder/launch.cuh"
-#include "bench/vendor.hpp"
+#include "bench/rivals/vendor.hpp"
 
 namespace lanky::ladder {
 

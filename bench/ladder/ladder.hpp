@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/gemm_case.hpp"
+#include "bench/cases/gemm_case.hpp"
 #include "bench/ladder/tsm2_model.hpp"
 
 namespace lanky::ladder {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bench/json_line.hpp"
 #include "bench/ladder/climb.hpp"
+#include "bench/records/json_line.hpp"
 #include "bench/report/markup.hpp"
 #include "bench/report/number_text.hpp"
 #include "core/text.hpp"

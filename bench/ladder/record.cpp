@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bench/record.hpp"
-#include "bench/statistics.hpp"
+#include "bench/harness/statistics.hpp"
+#include "bench/records/record.hpp"
 #include "core/runtime.hpp"
 
 namespace lanky::ladder {

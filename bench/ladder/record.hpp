@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/case.hpp"
+#include "bench/cases/case.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/ladder/ladder.hpp"
 #include "core/text.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "bench/gpu.hpp"
+#include "bench/harness/gpu.hpp"
 #include "bench/ladder/spmv.hpp"
 #include "core/text.hpp"
 #include "device/element.cuh"

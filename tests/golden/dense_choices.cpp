@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "bench/full_grid.hpp"
+#include "bench/cases/full_grid.hpp"
 #include "core/machine.hpp"
 #include "core/text.hpp"
 #include "dense/cuda/routes.hpp"

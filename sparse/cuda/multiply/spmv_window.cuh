@@ -11,6 +11,7 @@
 #include "device/guarded_load.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/memory.cuh"
+#include "device/warp_group.cuh"
 #include "sparse/cuda/multiply/block.hpp"
 #include "sparse/cuda/multiply/slice_mma.cuh"
 #include "sparse/cuda/multiply/slice_walk.cuh"
@@ -290,9 +291,7 @@ struct HotTeam {
   static __device__ unsigned team() { return threadIdx.x / kThreads; }
   static __device__ unsigned thread() { return threadIdx.x % kThreads; }
   static __device__ unsigned threads() { return kThreads; }
-  static __device__ void sync() {
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + team()), "n"(kThreads) : "memory");
-  }
+  static __device__ void sync() { device::warps_barrier(static_cast<int>(1 + team()), kThreads); }
 };
 
 /// One window, by one team. kWide: pieces of a lane in wide slices.

@@ -1,0 +1,100 @@
+// The vendors' products as baselines. NVIDIA's stand in a module of their own, liblanky_vendor.so,
+// that is opened when first asked for: the lanky program starts on machines without cuBLAS and
+// cuSPARSE. Everything here may throw Error; `unsupported` where the vendor has no such product.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <lanky/stream.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/rivals/gemm_call.hpp"
+
+namespace lanky::bench {
+
+/// Where a vendor's product runs. (Not a lanky::Stream: the module links nothing of lanky.)
+struct VendorStream {
+  CUstream_st* native = nullptr;
+  int device = 0;
+};
+
+/// A product bound to its operands, ready to run any number of times.
+class VendorProduct {
+ public:
+  virtual ~VendorProduct() = default;
+  virtual void run(CUstream_st* stream) = 0;
+  virtual std::int64_t workspace_bytes() const = 0;
+};
+
+/// cuSPARSE's ways to compute y = A x: two of CSR, one of sliced ELL, one of square blocks.
+enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2, sell, bsr };
+
+/// y = A x in device memory, zero-based, all of one type, A in the algorithm's format:
+/// padded_formats.hpp says what stands where in sliced ELL and in blocks.
+struct VendorSpmvCall {
+  VendorSpmvAlgorithm algorithm = VendorSpmvAlgorithm::alg1;
+  DType dtype = DType::f64;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  const void* offsets = nullptr;  // [rows + 1]; [slices + 1]; [rows of blocks + 1]
+  bool wide_offsets = false;
+  const std::int32_t* col_indices = nullptr;  // [nnz]; [slots]; [blocks]
+  const void* values = nullptr;               // [slots]
+  std::int64_t slots = 0;                     // nnz and the padding
+  int unit = 1;                               // rows of a slice, or side of a block
+  const void* x = nullptr;                    // [cols], of blocks rounded up to whole ones
+  void* y = nullptr;                          // [rows], likewise
+};
+
+/// A dense product of fixed shape, on any operands of that shape.
+class VendorGemmProduct {
+ public:
+  virtual ~VendorGemmProduct() = default;
+  virtual void run(CUstream_st* stream, const GemmOperands& operands) = 0;
+  virtual std::int64_t workspace_bytes() const = 0;
+  /// Of the library, where the routine chose one.
+  virtual std::string algorithm() const { return ""; }
+};
+
+/// Ways to compute a dense product with NVIDIA's libraries.
+///   gemmex   cublasGemmEx: IEEE arithmetic, or TF32 where that is asked for
+///   lt_best  cublasLtMatmul, the fastest of its heuristic's algorithms on these operands
+///   gemv     cublas<t>gemv, where C is one column or row
+///   syrk     cublas<t>syrk or herk: one triangle of C = A^T A
+/// CUBLAS_COMPUTE_32F_EMULATED_16BFX9 is none of its own: on an H200 cuBLAS 13.1 runs the IEEE
+/// kernels for it (equal times within noise).
+enum class VendorRoutine : std::uint8_t { gemmex, lt_best, gemv, syrk };
+
+/// The routines that exist for a product, gemmex first.
+std::vector<VendorRoutine> vendor_routines(const GemmCall& gemm);
+
+class Vendor {
+ public:
+  virtual ~Vendor() = default;
+  virtual std::string cublas_version() = 0;
+  virtual std::string cusparse_version() = 0;
+  /// Creates what is made once per process and device, so that it is in no product's setup time.
+  virtual void prepare(int device) = 0;
+  virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) = 0;
+  /// `sets`: operands to try algorithms on, where the routine has a choice. Their C is overwritten.
+  virtual std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
+                                                  VendorRoutine routine,
+                                                  std::span<const GemmOperands> sets) = 0;
+};
+
+/// The module's one function.
+extern "C" lanky::bench::Vendor* lanky_vendor();
+
+/// cuBLAS and cuSPARSE; Error(unsupported) with the loader's reason where they cannot be opened.
+Vendor& gpu_vendor();
+
+/// OpenBLAS's product on the CPU: f64, f32, c128, c64.
+std::unique_ptr<VendorGemmProduct> openblas_gemm(const GemmCall& gemm);
+/// Its version and build; "" where libopenblas.so.0 cannot be opened.
+std::string openblas_version();
+
+}  // namespace lanky::bench
