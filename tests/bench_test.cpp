@@ -862,6 +862,19 @@ TEST(Record, LinesHoldTheFixedNames) {
   EXPECT_EQ(lines[2]["message"], "it broke");
 }
 
+TEST(Record, SparseLinesHoldWhatThePlanDecided) {
+  CaseReport report{
+      SpmvCase{"fake", 4, 4, 4, DType::f64}, {}, std::nullopt, 12.5, {Outcome{}, Outcome{}}};
+  for (Outcome& outcome : report.outcomes)
+    outcome.contestant = "lanky";
+  report.outcomes[0].decision.sparse = SpmvInfo{.path = SpmvPath::mma, .padding = 0.125};
+  const nlohmann::ordered_json lines = to_json(report);
+  EXPECT_EQ(lines[0]["path"], "mma");
+  EXPECT_EQ(lines[0]["padding"], 0.125);
+  EXPECT_FALSE(lines[1].contains("path"));  // no plan was made
+  EXPECT_FALSE(lines[1].contains("padding"));
+}
+
 TEST(Record, DenseLinesHoldTheFixedNames) {
   CaseReport report{GemmCase{.name = "update-100x4",
                              .m = 100,
@@ -876,7 +889,7 @@ TEST(Record, DenseLinesHoldTheFixedNames) {
                     std::nullopt,
                     12.5,
                     {Outcome{}, Outcome{}}};
-  report.outcomes[0].explanation = "family: update\nkernel: direct, 4 rows a lane\nbound: 3 us\n";
+  report.outcomes[0].decision.kernel = "direct, 4 rows a lane";
   const nlohmann::ordered_json line = to_json(report)[0];
   EXPECT_EQ(line["kind"], "gemm");
   EXPECT_EQ(line["op_a"], "n");

@@ -136,7 +136,7 @@ def dump(option: str, file: pathlib.Path) -> list[str]:
     return run.stdout.splitlines()
 
 
-def read(file: pathlib.Path) -> dict[str, Kernel]:
+def read(file: pathlib.Path, code: bool) -> dict[str, Kernel]:
     kernels: dict[str, Kernel] = {}
     kernel = Kernel()
     for line in dump("-res-usage", file):
@@ -148,7 +148,7 @@ def read(file: pathlib.Path) -> dict[str, Kernel]:
             kernel.registers = found["REG"]
             kernel.local = found["STACK"] + found["LOCAL"]
             kernel.shared = found["SHARED"]
-    for line in dump("-sass", file):
+    for line in dump("-sass", file) if code else []:
         if line.strip().startswith("Function :"):
             kernel = kernels[UNNAMED.sub("unnamed", line.split(":", 1)[1].strip())]
         elif found := INSTRUCTION.match(line):
@@ -159,13 +159,14 @@ def read(file: pathlib.Path) -> dict[str, Kernel]:
     return kernels
 
 
-def read_all(place: pathlib.Path) -> dict[str, Kernel]:
+def read_all(place: pathlib.Path, code: bool = True) -> dict[str, Kernel]:
+    """The kernels of a file or folder by their mangled names, with their machine code if `code`."""
     files = [place]
     if place.is_dir():
         files = sorted([*place.rglob("*.cu.o"), *place.rglob("*.cubin")])
     kernels: dict[str, Kernel] = {}
     for file in files:
-        kernels.update(read(file))
+        kernels.update(read(file, code))
     if not kernels:
         sys.exit(f"{place}: no kernels")
     return kernels

@@ -1,7 +1,8 @@
 """How good a plan's choices are: regret.py RAW.jsonl... --set NAME -o FILE, then regret.py --table FILE...
 
-`lanky tune --json RAW` times every way to compute a product. Of each case this script keeps one line of kind
-"regret": what a plan chooses where nothing was measured, the fastest of all ways, and
+`lanky tune --json RAW` times every way to compute a dense product, and `lanky spmv --tune --json RAW` the shapes that
+a sparse plan could take, beside cuSPARSE. This script keeps one line of kind "regret" a case: what a plan chooses
+where nothing was measured, the fastest of all ways, and
 
   regret       time of the choice / time of the fastest
   noise        time of the choice / time of the same kernel asked for by name: what of the regret is chance
@@ -24,18 +25,43 @@ EQUAL = 1.02  # a regret up to here is no loss: times differ by as much from run
 
 
 def cases_of(path):
-    """Lines of each product, those of one after the other, by what tells it from others."""
+    """Lines of each product: what names it, and its lines."""
     cases = {}
     for text in path.read_text().splitlines():
         line = json.loads(text)
-        if line["kind"] == "gemm" and "contestant" in line and line["contestant"] in ("lanky", "vendor"):
-            key = (line["case"], line["family"], line["dtype"], *(line[way] for way in WAYS))
-            cases.setdefault(key, []).append(line)
+        if line["kind"] == "gemm" and line.get("contestant") in ("lanky", "vendor"):
+            head = {name: line[name] for name in ("case", "family", "dtype", *WAYS)}
+        elif line["kind"] == "spmv" and "contestant" in line:
+            head = {"case": line["case"], "family": f"spmv {line['class']}", "dtype": line["dtype"], "m": line["m"],
+                    "n": line["n"], "nnz": line["nnz"]}
+        else:
+            continue
+        cases.setdefault(tuple(head.items()), []).append(line)
     return cases
 
 
 def regret_of(lines):
     """What a case says of the choice; None where the choice was not timed."""
+    return dense_regret(lines) if lines[0]["kind"] == "gemm" else sparse_regret(lines)
+
+
+def sparse_regret(lines):
+    """The trials of a tuned plan are ratios of the time of the plan's own choice."""
+    timed = [line for line in lines if line["status"] == "ok" and line["graph_us"]]
+    auto = next((line for line in timed if (line["contestant"], line["variant"]) == ("lanky", "auto")), None)
+    trials = next((line["trials"] for line in timed if line.get("trials")), None)
+    if auto is None or trials is None:
+        return None
+    ways = [(f"lanky: {trial['path']} {trial['shape']}", trial["ratio"] * auto["graph_us"]) for trial in trials]
+    ways += [(f"{line['contestant']}: {line['variant']}", line["graph_us"]) for line in timed
+             if line["contestant"] != "lanky"]
+    best, best_us = min(ways, key=lambda way: way[1])
+    return {"chosen": ways[0][0], "chosen_us": auto["graph_us"], "best": best, "best_us": round(best_us, 3),
+            "regret": round(auto["graph_us"] / best_us, 4), "candidates": len(ways),
+            "wrong": sum(line["status"] == "wrong" for line in lines)}
+
+
+def dense_regret(lines):
     timed = [line for line in lines if line["status"] == "ok" and line["warm_us"]]
     chosen = next((line for line in timed if line.get("chosen")), None)
     if chosen is None:
@@ -88,12 +114,10 @@ def convert(paths, name, out):
     written = ["{}\n".format(json.dumps(env)) for env in environments(paths)]
     gpu = json.loads(written[0])["gpu"] if written else ""
     for path in paths:
-        for key, lines in cases_of(path).items():
+        for head, lines in cases_of(path).items():
             found = regret_of(lines)
-            if found is None:
-                continue
-            head = dict(zip(("case", "family", "dtype", *WAYS), key))
-            written.append(json.dumps({"kind": "regret", "gpu": gpu, "set": name, **head, **found}) + "\n")
+            if found is not None:
+                written.append(json.dumps({"kind": "regret", "gpu": gpu, "set": name, **dict(head), **found}) + "\n")
     out.write_text("".join(written))
     return len(written)
 

@@ -86,12 +86,12 @@ __device__ void leave_words(const Epilogue<Acc>& epilogue, There there, Place pl
 }
 
 /// leave_words(), a few of them at a time.
-template <int kWords, int kWord, class Acc, class There, class Place, class Sum>
+template <bool kAdds, int kWords, int kWord, class Acc, class There, class Place, class Sum>
 __device__ void leave_all_words(const Epilogue<Acc>& epilogue, There there, Place place, Sum sum) {
-  constexpr int kBatch = kLinesAtOnce<true, kWords>;
+  constexpr int kBatch = kLinesAtOnce<kAdds, kWords>;
 #pragma unroll
   for (int w0 = 0; w0 < kWords; w0 += kBatch) {
-    leave_words<true, kBatch, kWord>(
+    leave_words<kAdds, kBatch, kWord>(
         epilogue, [&](int w) { return there(w0 + w); }, [&](int w) { return place(w0 + w); },
         [&](int w, int e) { return sum(w0 + w, e); });
   }

@@ -12,9 +12,9 @@ namespace lanky::dense {
 namespace {
 
 /// The launch of one kind of run.
-class Chooser {
+class RouteChooser {
  public:
-  Chooser(const Request& request, RunKind kind)
+  RouteChooser(const Request& request, RunKind kind)
       : request_(request), problem_(request.problem), kind_(kind) {}
 
   /// By what was measured or by the rules, among the vendor's and lanky's own.
@@ -121,7 +121,7 @@ Routes choose_routes(const Request& request, const MeasuredChoices& measured, bo
   Routes routes;
   for (unsigned index = 0; index < RunKind::kCount; ++index) {
     const RunKind kind = RunKind::of(index);
-    const Chooser chooser(request, kind);
+    const RouteChooser chooser(request, kind);
     const std::uint8_t chosen = index_of(routes.launches, chooser.any(measured, vendor));
     const bool by_vendor = is_vendor(routes.launches[chosen]);
     routes.of[index] = {chosen,
@@ -139,8 +139,8 @@ std::vector<Launch> own_candidates(const Request& request, RunKind kind) {
     if (!known) all.push_back(std::move(launch));
   };
   const auto [in, out] = request.types;
-  add(Chooser(request, kind).own(nullptr, true));
-  add(Chooser(request, kind).by_rules());
+  add(RouteChooser(request, kind).own(nullptr, true));
+  add(RouteChooser(request, kind).by_rules());
   switch (request.family) {
     case GemmFamily::update:
       for (auto& launch :

@@ -254,14 +254,14 @@ __device__ void leave_sums(const typename Ring::Acc (&sums)[Ring::kRows][Ring::k
   if (Ring::kByColumns && whole && row_stride == 1) {
     constexpr int kDown = kRows / V;  // words of a column
     const auto column = [&](int w) { return Ring::column(w / kDown, true); };
-    leave_all_words<kColumns * kDown, V>(
+    leave_all_words<true, kColumns * kDown, V>(
         factors, [&](int w) { return column(w) < columns; },
         [&](int w) { return c + Ring::row(w % kDown * V, true) + column(w) * column_stride; },
         [&](int w, int e) { return sum(w % kDown * V + e, w / kDown); });
   } else if (whole && column_stride == 1) {
     constexpr int kAcross = kColumns / kWord;  // words of a row
     const auto column = [&](int w) { return Ring::column(w % kAcross * kWord, true); };
-    leave_all_words<kRows * kAcross, kWord>(
+    leave_all_words<true, kRows * kAcross, kWord>(
         factors, [&](int w) { return column(w) < columns; },
         [&](int w) { return c + Ring::row(w / kAcross, plan.mapped) * row_stride + column(w); },
         [&](int w, int e) { return sum(w / kAcross, w % kAcross * kWord + e); });
@@ -269,7 +269,7 @@ __device__ void leave_sums(const typename Ring::Acc (&sums)[Ring::kRows][Ring::k
     const int rows = static_cast<int>(min(std::int64_t{Ring::kWarpRows}, g.m - i0));
     const auto row = [&](int w) { return Ring::row(w % kRows, plan.mapped); };
     const auto column = [&](int w) { return Ring::column(w / kRows, plan.wide_c); };
-    leave_all_words<kRows * kColumns, 1>(
+    leave_all_words<true, kRows * kColumns, 1>(
         factors, [&](int w) { return column(w) < columns && row(w) < rows; },
         [&](int w) { return c + row(w) * row_stride + column(w) * column_stride; },
         [&](int w, int /*e*/) { return sum(w % kRows, w / kRows); });

@@ -262,7 +262,7 @@ __device__ void leave(const UpdateArguments<T, T>& g,
   if (kCount > 1 && !places.whole) {
     constexpr int kOfLine = kAcross * kCount;  // elements
     const auto near = [](int w) { return w % kOfLine / kCount * kOffset + w % kCount; };
-    leave_all_words<kLines * kOfLine, 1>(
+    leave_all_words<true, kLines * kOfLine, 1>(
         epilogue, [&](int w) { return w / kOfLine < places.lines && near(w) < places.near; },
         [&](int w) { return places.first + w / kOfLine * line_step + near(w) * places.near_step; },
         [&](int w, int /*e*/) { return sum(w / kOfLine, w % kOfLine / kCount, w % kCount); });
@@ -271,10 +271,18 @@ __device__ void leave(const UpdateArguments<T, T>& g,
   // From one word of a line to the next: 1 where a word is several elements.
   const std::int64_t near_step = kCount == 1 ? places.near_step : 1;
   const auto near = [](int w) { return w % kAcross * kOffset; };
-  leave_all_words<kLines * kAcross, kCount>(
-      epilogue, [&](int w) { return w / kAcross < places.lines && near(w) < places.near; },
-      [&](int w) { return places.first + w / kAcross * line_step + near(w) * near_step; },
-      [&](int w, int e) { return sum(w / kAcross, w % kAcross, e); });
+  const auto leave_whole = [&]<bool kAdds>() {
+    leave_all_words<kAdds, kLines * kAcross, kCount>(
+        epilogue, [&](int w) { return w / kAcross < places.lines && near(w) < places.near; },
+        [&](int w) { return places.first + w / kAcross * line_step + near(w) * near_step; },
+        [&](int w, int e) { return sum(w / kAcross, w % kAcross, e); });
+  };
+  // Where C is read, alpha sum and beta C meet in one block of code: nvcc rounds beta C first then.
+  if (epilogue.adds()) {
+    leave_whole.template operator()<true>();
+  } else {
+    leave_whole.template operator()<false>();
+  }
 }
 
 /// C = alpha sums + beta C for a warp's rows from i0 on and its columns from j0 on. `wide`: columns
