@@ -155,11 +155,14 @@ std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamil
   std::vector<GemmChoice> all = {{}};
   for (const Launch& launch : own_candidates(request, kind))
     all.push_back({false, algorithm_name(launch)});
-  for (const std::string& algorithm : algorithms)
-    all.push_back({true, algorithm});
+  for (const std::string& algorithm : algorithms) {
+    // The heuristic offers some twice, with attributes that their names do not tell.
+    const GemmChoice choice{true, algorithm};
+    if (std::find(all.begin(), all.end(), choice) == all.end()) all.push_back(choice);
+  }
   const Routes routes = choose_routes(request, {}, !algorithms.empty());
   if (is_vendor(routes.launch(kind)))
-    std::rotate(all.begin(), all.end() - static_cast<std::ptrdiff_t>(algorithms.size()), all.end());
+    std::stable_partition(all.begin(), all.end(), [](const GemmChoice& c) { return c.vendor; });
   return all;
 }
 
