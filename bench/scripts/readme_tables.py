@@ -20,6 +20,7 @@ import sys
 import ladder_plots
 import ladder_tables
 import plots
+import regret
 import spmv_plots
 import spmv_targets
 import targets
@@ -258,6 +259,9 @@ def source(environments, name, kind, meaning):
             f"{env['utc'][:10]}; {timing}; {meaning}.\n")
 
 
+REGRET = ("regret: time of a plan's choice over that of the fastest candidate; no loss: up to 1.02; model error: "
+          "predicted time over measured time of the choice, less 1")
+
 MEANING = {
     "spmv": "the best vendor's time over lanky's (lanky's share of the floor)",
     "spmv-summary": "speed-up: geometric mean of the best vendor's time over lanky's; of floor: median",
@@ -281,13 +285,16 @@ def make_table(kind, name):
     if kind == "read":
         environments, lines = read_lines(name)
         return "\n" + read_table(lines) + read_source(environments, name) + "\n"
+    if kind == "regret":
+        environments, lines = read_lines(name)
+        return "\n" + regret.table(lines, regret.by_family) + ladder_source(environments, name, REGRET) + "\n"
     if kind in ladder_tables.TABLES:
         make, meaning = ladder_tables.TABLES[kind]
         environments, lines = read_lines(name)
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
                            f"gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

@@ -92,11 +92,22 @@ def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def table(lines):
+def by_type(line):
+    return line["gpu"], line["set"], line["family"], line["dtype"]
+
+
+def by_family(line):
+    """All sparse classes are one family."""
+    return line["set"], line["family"].split()[0]
+
+
+def table(lines, key_of=by_type):
     groups = {}
     for line in lines:
-        groups.setdefault((line["gpu"], line["set"], line["family"], line["dtype"]), []).append(line)
-    text = markdown.heading(["card, set, family, type", "cases", "regret, mean", "90th percentile", "worst",
+        if line["kind"] == "regret":
+            groups.setdefault(key_of(line), []).append(line)
+    names = {by_type: "card, set, family, type", by_family: "set, family"}
+    text = markdown.heading([names[key_of], "cases", "regret, mean", "90th percentile", "worst",
                              "no loss", "model error, median"])
     for key, group in sorted(groups.items()):
         regrets = [line["regret"] for line in group]
@@ -140,7 +151,7 @@ def main():
     options = parser.parse_args()
     if options.table:
         lines = [json.loads(text) for path in options.files for text in path.read_text().splitlines()]
-        print(table([line for line in lines if line["kind"] == "regret"]), end="")
+        print(table(lines), end="")
         return
     if not options.set or not options.out:
         parser.error("raw files need --set NAME and -o FILE")
