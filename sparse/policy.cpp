@@ -151,7 +151,7 @@ struct Kind {
   bool sparse = 2 * facts.empty > facts.rows;
   bool repeated = facts.repeated >= 75;  // rows, by the next ones: stencils
 
-  /// What all multiprocessors have where each has so much.
+  /// The sum over all multiprocessors of what each has.
   std::int64_t of_all(double of_multiprocessor) const {
     return static_cast<std::int64_t>(of_multiprocessor * machine.multiprocessors);
   }

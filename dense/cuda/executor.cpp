@@ -160,8 +160,7 @@ std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamil
     const GemmChoice choice{true, algorithm};
     if (std::find(all.begin(), all.end(), choice) == all.end()) all.push_back(choice);
   }
-  const Routes routes = choose_routes(request, {}, !algorithms.empty());
-  if (is_vendor(routes.launch(kind)))
+  if (is_vendor(choose_launch(request, kind, {}, !algorithms.empty())))
     std::stable_partition(all.begin(), all.end(), [](const GemmChoice& c) { return c.vendor; });
   return all;
 }

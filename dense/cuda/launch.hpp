@@ -47,7 +47,7 @@ std::string algorithm_name(const Launch& launch);
 /// One line: kernel, tiles, split; it begins with the algorithm's name.
 std::string describe(const Launch& launch, Types types);
 
-/// What a run works in, but for the counter of GramLaunch::one_launch.
+/// The memory that a run works in, but for the counter of GramLaunch::one_launch.
 std::int64_t workspace_bytes(const Launch& launch, const Problem& problem, Types types);
 
 }  // namespace lanky::dense

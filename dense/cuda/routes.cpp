@@ -30,7 +30,7 @@ class RouteChooser {
     return own(choice, !same_by_vendor);
   }
 
-  /// Of lanky's own; `with_symmetric`: the kernel for B = A may take it.
+  /// One of lanky's own; `with_symmetric`: the kernel for B = A may take it.
   Launch own(const GemmChoice* choice, bool with_symmetric) const {
     if (with_symmetric && takes_symmetric()) return symmetric();
     if (choice != nullptr && !choice->vendor && !choice->algorithm.empty()) {
@@ -117,15 +117,30 @@ std::string conditions(RunKind kind) {
 
 }  // namespace
 
+Launch choose_launch(const Request& request, RunKind kind, const MeasuredChoices& measured,
+                     bool vendor) {
+  return RouteChooser(request, kind).any(measured, vendor);
+}
+
 Routes choose_routes(const Request& request, const MeasuredChoices& measured, bool vendor) {
+  const bool adding_differs = measured.adds != measured.general;
   Routes routes;
   for (unsigned index = 0; index < RunKind::kCount; ++index) {
     const RunKind kind = RunKind::of(index);
-    const RouteChooser chooser(request, kind);
-    const std::uint8_t chosen = index_of(routes.launches, chooser.any(measured, vendor));
+    // A kind that cannot be, or is chosen for alike, has the route of one that came before.
+    RunKind like = kind;
+    like.same = kind.same && request.can_be_same();
+    like.adds = kind.adds && adding_differs;
+    if (like.index() != index) {
+      routes.of[index] = routes.of[like.index()];
+      continue;
+    }
+    const std::uint8_t chosen =
+        index_of(routes.launches, choose_launch(request, kind, measured, vendor));
     const bool by_vendor = is_vendor(routes.launches[chosen]);
-    routes.of[index] = {chosen,
-                        by_vendor ? index_of(routes.launches, chooser.own(nullptr, true)) : chosen};
+    routes.of[index] = {chosen, by_vendor ? index_of(routes.launches,
+                                                     RouteChooser(request, kind).own(nullptr, true))
+                                          : chosen};
   }
   return routes;
 }

@@ -16,7 +16,7 @@
 
 namespace lanky::dense {
 
-/// What a run brings.
+/// The facts that a run brings.
 struct RunKind {
   static constexpr unsigned kCount = 32;
 
@@ -44,8 +44,6 @@ struct Routes {
   };
   std::vector<Launch> launches{};  // each once
   std::array<Route, RunKind::kCount> of{};
-
-  const Launch& launch(RunKind kind) const { return launches[of[kind.index()].launch]; }
 };
 
 /// A product that launches are chosen for.
@@ -63,11 +61,15 @@ struct Request {
 /// `vendor`: cuBLASLt is there and has words for the product.
 Routes choose_routes(const Request& request, const MeasuredChoices& measured, bool vendor);
 
+/// The launch that choose_routes() has for one kind of run.
+Launch choose_launch(const Request& request, RunKind kind, const MeasuredChoices& measured,
+                     bool vendor);
+
 /// The launches of lanky's own kernels that are legal in runs of a kind, by the kernels' tables;
 /// among them the one that choose_routes() takes.
 std::vector<Launch> own_candidates(const Request& request, RunKind kind);
 
-/// What kinds of runs take a launch of the routes, in words ("where A is B"); "" for the launch
+/// The kinds of runs that take a launch of the routes, in words ("where A is B"); "" for the launch
 /// that plain runs take.
 std::string describe_kinds(const Routes& routes, std::size_t launch);
 

@@ -211,7 +211,7 @@ int vector_bits() {
   return 128;
 }
 
-/// Of a CPU nothing but the caches is told: a core is taken to read 10 GB/s, and to do two vectors
+/// A CPU tells nothing but its caches: a core is taken to read 10 GB/s, and to do two vectors
 /// of fused multiply-adds a cycle at 2 GHz.
 Machine machine_of_cpu() {
   const DeviceProperties properties = Device::cpu().properties();
