@@ -301,11 +301,14 @@ class FmaProduct {
     b_ = device::shared_address(ring) + (diagonal_ ? 0 : Slots::b_place) + own_.j0 * kLine;
   }
 
-  __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
-    read_segments(*this, share, ring, own_.group);
+  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) {
+    read_segments<FmaProduct>(share, ring, own_.group,
+                              [this](int slot, int within) { add(slot, within); });
     square_.finish();
+    leave(share);
   }
 
+ private:
   __device__ void add(int slot, int within) {
     const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
     if (!useful) return;
@@ -325,7 +328,6 @@ class FmaProduct {
     sum_in_last_block(g_, *reinterpret_cast<GramWarpTotals<T>*>(ring_));
   }
 
- private:
   /// The later groups exchange the roles of warps that share a scheduler: on the diagonal some of
   /// them have less to do.
   __device__ static FmaWarp own_part(const GramArguments<T>& g, const GramShare& share,

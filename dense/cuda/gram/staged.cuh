@@ -80,6 +80,7 @@ class StagedProduct {
   static constexpr int kReaders = kSegments * kTile.group_warps();
   static constexpr int kMostSlots = kGramSlots;
   static constexpr bool kHandsOn = false;
+  using Sums = WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n>;
   struct Slots {
     static constexpr int stages = kGramSlots;
     static constexpr int slot_bytes = kTile.slot_bytes();
@@ -95,7 +96,7 @@ class StagedProduct {
   }
 
   __device__ StagedProduct(const GramArguments<T>& g, const GramShare& /*share*/, char* ring)
-      : g_(g), ring_(ring) {
+      : g_(g), ring_(ring), b_place_(g.symmetric ? 0 : Slots::b_place) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int in_group = warp % kTile.group_warps();
     group_ = warp / kTile.group_warps();
@@ -103,33 +104,37 @@ class StagedProduct {
     j0_ = in_group / kTile.warps_m() * kTile.warp_n;
   }
 
-  __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
-    read_segments(*this, share, ring, group_);
+  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) const {
+    Sums sums;
+    read_segments<StagedProduct>(share, ring, group_,
+                                 [&](int slot, int within) { add(sums, slot, within); });
+    leave(sums, share);
   }
 
-  __device__ void add(int slot, int within) {
+ private:
+  __device__ void add(Sums& sums, int slot, int within) const {
     constexpr int kSegmentK = kSegmentBytes / sizeof(E);
     const char* const a = ring_ + slot;
-    const char* const b = a + (g_.symmetric ? 0 : Slots::b_place);
+    const char* const b = a + b_place_;
     const int row = within * kSegmentK;
     if constexpr (kLayout == GramLayout::rows) {
-      product_.add_rows({a, row_pitch(g_.m), row, i0_}, {b, row_pitch(g_.n), row, j0_});
+      sums.add_rows({a, row_pitch(g_.m), row, i0_}, {b, row_pitch(g_.n), row, j0_});
     } else {
       if (i0_ >= g_.m || j0_ >= g_.n) return;
       const char* const columns = a + (within * box_rows(g_.m) + i0_) * kSegmentBytes;
       if constexpr (kLayout == GramLayout::mixed) {
-        product_.add_mixed(columns, {b, row_pitch(g_.n), row, j0_});
+        sums.add_mixed(columns, {b, row_pitch(g_.n), row, j0_});
       } else {
-        product_.add(columns, b + (within * box_rows(g_.n) + j0_) * kSegmentBytes);
+        sums.add(columns, b + (within * box_rows(g_.n) + j0_) * kSegmentBytes);
       }
     }
   }
 
-  __device__ void leave(const GramShare& share) {
+  __device__ void leave(Sums& sums, const GramShare& share) const {
     device::warps_barrier(1, kWorkers);  // all segments are read before sums overwrite the ring
-    Acc* const sums = reinterpret_cast<Acc*>(ring_);  // [groups][n][m]
-    product_.finish(
-        [&](int i, int j, Acc sum) { sums[(group_ * kN + j0_ + j) * kM + i0_ + i] = sum; });
+    Acc* const group_sums = reinterpret_cast<Acc*>(ring_);  // [groups][n][m]
+    sums.finish(
+        [&](int i, int j, Acc sum) { group_sums[(group_ * kN + j0_ + j) * kM + i0_ + i] = sum; });
     device::warps_barrier(1, kWorkers);  // the groups' sums are written before they are added
     for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kWorkers) {
       const int i = s % kM;
@@ -138,19 +143,18 @@ class StagedProduct {
       Acc sum = 0;
 #pragma unroll
       for (int other = 0; other < kGroups; ++other)
-        sum += sums[other * kM * kN + s];
+        sum += group_sums[other * kM * kN + s];
       g_.partials[(std::int64_t{share.walker} * g_.n + j) * g_.m + i] = sum;
     }
     sum_in_last_block(g_, *reinterpret_cast<GramWarpTotals<T>*>(ring_));
   }
 
- private:
   const GramArguments<T>& g_;
   char* ring_;
+  int b_place_;  // of B, in a slot; chosen anew for every segment, tf32x3 spilled 24 bytes
   int group_;
   int i0_;  // of the warp, in the tile
   int j0_;
-  WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n> product_;
 };
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>

@@ -116,9 +116,14 @@ class TriangleProduct {
   __device__ TriangleProduct(const GramArguments<T>& g, const GramShare& /*share*/, char* ring)
       : g_(g), ring_(ring) {}
 
-  __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
-    read_segments(*this, share, ring, static_cast<int>(threadIdx.x) / 32);
+  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) {
+    read_segments<TriangleProduct>(share, ring, static_cast<int>(threadIdx.x) / 32,
+                                   [this](int slot, int within) { add(slot, within); });
+    leave(share);
   }
+
+ private:
+  static constexpr bool kSplit = kMath == Math::tf32x3;
 
   __device__ void add(int slot, int within) {
     constexpr int kSegmentK = kSegmentBytes / sizeof(E);
@@ -152,9 +157,6 @@ class TriangleProduct {
           static_cast<device::DeviceAccumulator<T>>(sum);
     }
   }
-
- private:
-  static constexpr bool kSplit = kMath == Math::tf32x3;
 
   /// Adds the product of the segment at `data`: [row][128 bytes] or, row-major, [16 columns][k][128
   /// bytes] with `panel` bytes from one 16 columns to the next.

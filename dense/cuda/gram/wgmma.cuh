@@ -70,6 +70,12 @@ class WgmmaProduct {
   __device__ WgmmaProduct(const GramArguments<T>& g, const GramShare& /*share*/, char* ring)
       : g_(g), ring_(ring) {}
 
+  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) {
+    read(share, ring);
+    leave(share);
+  }
+
+ private:
   /// A slot is given back when its products have ended, one slot later.
   __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -106,7 +112,6 @@ class WgmmaProduct {
     });
   }
 
- private:
   /// Starts the products of the first segments of a slot: a, of this group's rows, and b.
   template <int kCount>
   __device__ void start(std::uint32_t a, std::uint32_t b) {
