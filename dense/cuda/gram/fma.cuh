@@ -352,8 +352,9 @@ class FmaProduct {
   /// conjugate.
   __device__ void leave_element(const GramShare& share, int s, int i, int j) const {
     const bool above = diagonal_ && i < j;
-    const Acc sum =
-        above ? Square::total(totals(), s / kM, s % kM) : Square::total(totals(), s % kM, s / kM);
+    const int row = s % kM;
+    const int column = s / kM;
+    const Acc sum = Square::total(totals(), above ? column : row, above ? row : column);
     const bool hermitian = g_.conj_a != g_.conj_b;
     Acc* const partials = g_.partials + std::int64_t{share.walker} * g_.n * g_.m;
     partials[j * g_.m + i] = device::conjugate_if(g_.conj_a != (above && hermitian), sum);
