@@ -79,10 +79,13 @@ class FmaSquare {
   static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
   static constexpr int kRun = 16 / sizeof(E);
 
-  /// `totals`: this thread's first, of one for each sum, kTile.workers() apart. `columns`: of C,
-  /// from the first of the warp on.
   using Sum = Acc;
+  struct Sums {
+    Acc of[kTile.thread_m][kTile.thread_n] = {};
+    int segments = 0;  // in them
+  };
 
+  /// `totals`: this thread's first, of one for each sum, kTile.workers() apart.
   __device__ FmaSquare(Acc* totals, FmaWarp warp, bool conjugate_b)
       : totals_(totals + threadIdx.x), warp_(warp), conjugate_b_(conjugate_b) {
     const LanePlace place = lane_place<kTile>(static_cast<int>(threadIdx.x) % 32);
@@ -94,33 +97,33 @@ class FmaSquare {
   }
 
   /// Adds the product of one segment: `a` and `b` are where the rows and columns of the warp begin,
-  /// multiples of 1024 bytes. Where A and B are the same, what lies above the diagonal is left out;
-  __device__ void add(std::uint32_t a, std::uint32_t b) {
+  /// multiples of 1024 bytes. Where A and B are the same, what lies above the diagonal is left out.
+  __device__ void add(Sums& sums, std::uint32_t a, std::uint32_t b) const {
     a += a_place_;
     b += b_place_;
     if (warp_.ahead >= kTile.warp_n()) {
-      add_ahead<kTile.warp_n()>(a, b);
+      add_ahead<kTile.warp_n()>(sums, a, b);
     } else if constexpr (kTile.m == kTile.n) {
       if (warp_.ahead == 0) {
-        add_ahead<0>(a, b);
+        add_ahead<0>(sums, a, b);
       } else if constexpr (kTile.warp_m() < kTile.warp_n()) {
-        add_ahead<kTile.warp_m()>(a, b);
+        add_ahead<kTile.warp_m()>(sums, a, b);
       }
     }
-    if (kShortChains && ++segments_ == kSegmentsPerFlush) finish();
+    if (kShortChains && ++sums.segments == kSegmentsPerFlush) finish(sums);
   }
 
   /// Adds the sums to the totals: at the end, and before chains of floats get long.
-  __device__ void finish() {
+  __device__ void finish(Sums& sums) const {
 #pragma unroll
     for (int i = 0; i < kTile.thread_m; ++i) {
 #pragma unroll
       for (int j = 0; j < kTile.thread_n; ++j) {
-        totals_[(j * kTile.thread_m + i) * kTile.workers()] += sums_[i][j];
-        sums_[i][j] = Acc(0);
+        totals_[(j * kTile.thread_m + i) * kTile.workers()] += sums.of[i][j];
+        sums.of[i][j] = Acc(0);
       }
     }
-    segments_ = 0;
+    sums.segments = 0;
   }
 
   /// Of the block: what its threads added to element (i, j) of the tile.
@@ -160,7 +163,7 @@ class FmaSquare {
 
   /// Eight rows of k, which the swizzle tells apart, at a time.
   template <int kAhead>
-  __device__ void add_ahead(std::uint32_t a, std::uint32_t b) {
+  __device__ void add_ahead(Sums& sums, std::uint32_t a, std::uint32_t b) const {
     constexpr int kSteps = kSegmentBytes / sizeof(E) / kTile.lanes_k();
     constexpr int kOctet = 8 / kTile.lanes_k();  // steps of 8 rows
 #pragma unroll 1
@@ -178,7 +181,7 @@ class FmaSquare {
 #pragma unroll
           for (int j = 0; j < kRun; ++j) {
             add_column<kAhead>(
-                unit * kRun + j, [&](int i) { return left[i / kRun][i % kRun]; },
+                sums, unit * kRun + j, [&](int i) { return left[i / kRun][i % kRun]; },
                 device::conjugate_if(conjugate_b_, right[j]), j % 2 != 0);
           }
         }
@@ -191,12 +194,12 @@ class FmaSquare {
   /// sums(i, j) += left(i) right. Neighbours in the order of the products share a factor: reading
   /// three registers, of two banks, for one FMA takes two cycles.
   template <int kAhead, class Left>
-  __device__ void add_column(int j, Left left, E right, bool backwards) {
+  __device__ static void add_column(Sums& sums, int j, Left left, E right, bool backwards) {
     const auto run = [&](bool back, auto add) {
 #pragma unroll
       for (int s = 0; s < kTile.thread_m; ++s) {
         const int i = back ? kTile.thread_m - 1 - s : s;
-        if (needed<kAhead>(i, j)) add(sums_[i][j], left(i));
+        if (needed<kAhead>(i, j)) add(sums.of[i][j], left(i));
       }
     };
     if constexpr (kIsComplexElement<E>) {
@@ -223,13 +226,11 @@ class FmaSquare {
     memcpy(elements, &word, sizeof(word));
   }
 
-  Acc sums_[kTile.thread_m][kTile.thread_n] = {};
   Acc* totals_;
   FmaWarp warp_;
   bool conjugate_b_;
   int a_place_;
   int b_place_;
-  int segments_ = 0;
 };
 
 /// The block's tile of C, and its turns of k among the blocks of that tile.
@@ -266,6 +267,7 @@ class FmaProduct {
   static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
   using Square = std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex>>;
   using Sum = typename Square::Sum;
+  using Sums = typename Square::Sums;
   static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
   static constexpr GramOrder kOrderB = kOrderA;
   static constexpr int kM = kTile.m;
@@ -301,24 +303,25 @@ class FmaProduct {
     b_ = device::shared_address(ring) + (diagonal_ ? 0 : Slots::b_place) + own_.j0 * kLine;
   }
 
-  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) {
+  __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) const {
+    Sums sums;
     read_segments<FmaProduct>(share, ring, own_.group,
-                              [this](int slot, int within) { add(slot, within); });
-    square_.finish();
+                              [&](int slot, int within) { add(sums, slot, within); });
+    square_.finish(sums);
     leave(share);
   }
 
  private:
-  __device__ void add(int slot, int within) {
+  __device__ void add(Sums& sums, int slot, int within) const {
     const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
     if (!useful) return;
     constexpr int kSegmentK = kSegmentBytes / sizeof(E);
     const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, kM)));
     const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, kN)));
-    square_.add(a_ + slot + within * a_segment, b_ + slot + within * b_segment);
+    square_.add(sums, a_ + slot + within * a_segment, b_ + slot + within * b_segment);
   }
 
-  __device__ void leave(const GramShare& share) {
+  __device__ void leave(const GramShare& share) const {
     device::warps_barrier(1, kWorkers);  // all totals are written before they are added
     for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kWorkers) {
       const int i = share.i0 + s % kM;

@@ -21,7 +21,14 @@ class WideSquare {
   using Acc = device::DeviceAccumulator<T>;
   static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
   static constexpr bool kComplex = sizeof(E) != sizeof(Real);
+  static constexpr int kRows = kComplex ? 8 : 16;  // of a fragment
+  static constexpr int kParts = kComplex ? 2 : 1;
+  static constexpr int kTilesM = kTile.warp_m() / kRows;
+  static constexpr int kTilesN = kTile.warp_n() / 8;
   using Sum = std::conditional_t<kComplex, device::Complex<double>, double>;
+  struct Sums {
+    double of[kTilesM][kTilesN][kParts][4] = {};
+  };
 
   /// `totals`: of the block, [groups][n][m].
   __device__ WideSquare(Sum* totals, FmaWarp warp, bool conjugate_b)
@@ -32,7 +39,7 @@ class WideSquare {
   }
 
   /// Adds the product of one segment: `a` and `b` are where the rows and columns of the warp begin.
-  __device__ void add(std::uint32_t a, std::uint32_t b) {
+  __device__ void add(Sums& sums, std::uint32_t a, std::uint32_t b) const {
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
       double left[kTilesM][2 * kDepth];
@@ -49,14 +56,14 @@ class WideSquare {
           if (i * kRows >= warp_.rows || (i + 1) * kRows - 1 + warp_.ahead < j * 8) continue;
 #pragma unroll
           for (int part = 0; part < kParts; ++part)
-            multiply(sums_[i][j][part], left[i], right[part]);
+            multiply(sums.of[i][j][part], left[i], right[part]);
         }
       }
     }
   }
 
   /// Leaves the sums of the warp.
-  __device__ void finish() {
+  __device__ void finish(const Sums& sums) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < kTilesM; ++i) {
@@ -67,7 +74,7 @@ class WideSquare {
           const int row = warp_.i0 + i * kRows + e / 2 * 8 + mixed_row(lane / 4);
           const int column = warp_.j0 + j * 8 + mixed_row(lane % 4 * 2 + e % 2);
           Sum& total = totals_[(warp_.group * kTile.n + column) * kTile.m + row];
-          const double(&c)[kParts][4] = sums_[i][j];
+          const double(&c)[kParts][4] = sums.of[i][j];
           if constexpr (kComplex) {
             total = {c[0][e] - sign_ * c[1][2 + e], c[0][2 + e] + sign_ * c[1][e]};
           } else {
@@ -96,10 +103,6 @@ class WideSquare {
   static constexpr int kDepth = sizeof(Real) == 4 ? 4 : 2;  // k of a lane in a fragment
   static constexpr int kSteps = 2 * kVector / kDepth;       // of 4 kDepth k each
   static constexpr int kWords = kDepth / kVector;           // of a lane in a line
-  static constexpr int kRows = kComplex ? 8 : 16;           // of a fragment
-  static constexpr int kParts = kComplex ? 2 : 1;
-  static constexpr int kTilesM = kTile.warp_m() / kRows;
-  static constexpr int kTilesN = kTile.warp_n() / 8;
 
   /// Reals of the lane's units of a line, widened.
   __device__ void load_line(double (&reals)[kDepth * kParts], std::uint32_t first, int s) const {
@@ -143,7 +146,6 @@ class WideSquare {
     device::mma_m16n8k8(c, a[0], a[1], a[2], a[3], b[0], b[1]);
   }
 
-  double sums_[kTilesM][kTilesN][kParts][4] = {};
   Sum* totals_;
   FmaWarp warp_;
   double sign_;  // of products of two imaginary parts, negated
