@@ -18,7 +18,7 @@ static_assert(kStagedBlockRows == 32 * kStagedRows * kStagedWarps);
 
 /// visit(row, column) for all of a warp's rows x columns; neighbouring lanes are neighbours along
 /// the columns (by_rows) or the rows. kBatch visits of a lane are loaded before the first is
-/// stored.
+/// stored; what waits for a load is left to `store`, so that they are in flight together.
 template <int kBatch, class E, class Load, class Store>
 __device__ void for_each_element(bool by_rows, int rows, int columns, Load load, Store store) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -31,7 +31,7 @@ __device__ void for_each_element(bool by_rows, int rows, int columns, Load load,
       const int slot = first + s * 32;
       const int q = division.quotient(slot);
       const int rest = division.remainder(slot);
-      if (slot < count) values[s] = by_rows ? load(q, rest) : load(rest, q);
+      if (slot < count) values[s] = load(by_rows ? q : rest, by_rows ? rest : q);
     }
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
@@ -39,11 +39,7 @@ __device__ void for_each_element(bool by_rows, int rows, int columns, Load load,
       const int q = division.quotient(slot);
       const int rest = division.remainder(slot);
       if (slot >= count) break;
-      if (by_rows) {
-        store(q, rest, values[s]);
-      } else {
-        store(rest, q, values[s]);
-      }
+      store(by_rows ? q : rest, by_rows ? rest : q, values[s]);
     }
   }
 }
@@ -120,16 +116,19 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
       c_tile[(lane + 32 * r) * kPitchC + j] = sums[r][j];
   }
   __syncwarp();  // C's tile is whole before it leaves
-  Result* const c = g.c + first * g.c_strides.row + j0 * g.c_strides.col;
-  const auto place = [&](int r, int j) { return c + r * g.c_strides.row + j * g.c_strides.col; };
+  const auto place = [&](int r, int j) {
+    return g.c + (first + r) * g.c_strides.row + (j0 + j) * g.c_strides.col;
+  };
   for_each_element<4, Result>(
       g.c_strides.col == 1, rows, columns,
       [&](int r, int j) {
         Result old{};
         if (factors.adds()) old = *place(r, j);
-        return factors.of(c_tile[r * kPitchC + j], old, factors.adds());
+        return old;
       },
-      [&](int r, int j, Result value) { *place(r, j) = value; });
+      [&](int r, int j, Result old) {
+        *place(r, j) = factors.of(c_tile[r * kPitchC + j], old, factors.adds());
+      });
 }
 
 }  // namespace lanky::dense::cuda
