@@ -47,7 +47,7 @@ class Executor {
 /// offers up to 8.
 inline constexpr int kVendorAlgorithms = 16;
 
-/// What was measured to be fastest; null where the rules decide.
+/// What was measured to be fastest; null where costs decide.
 struct MeasuredChoices {
   const GemmChoice* general = nullptr;
   const GemmChoice* adds = nullptr;  // for runs whose beta is not 0
@@ -80,7 +80,7 @@ struct RunKinds {
   bool adds = false;  // beta is not 0
 };
 
-/// All ways to compute a product, first the one that a plan takes: "" for lanky's own by its rules,
+/// All ways to compute a product, first the one that a plan takes: "" for the cheapest of lanky's own,
 /// its kernels by their descriptions, and up to `most` of cuBLASLt's algorithms by their names in
 /// the order of its heuristic.
 std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,

@@ -11,7 +11,6 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
-#include "dense/model.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 
@@ -153,15 +152,11 @@ struct GemmPlan<T, TOut>::Impl {
     std::vector<GemmChoice> offered;  // for plain runs, which have all of the vendor's
     const auto choice_of = [&](const GemmTuning& from,
                                const GemmQuery& query) -> const GemmChoice* {
-      const GemmChoice* known = from.find(query);
-      if (known == nullptr || known->algorithm.empty() || !device.is_cuda()) return known;
-      if (known->vendor && offered.empty()) {
+      const GemmChoice* const known = from.find(query);
+      if (known == nullptr || !known->vendor || !device.is_cuda()) return known;
+      if (offered.empty())
         offered = gemm_choices({device, shape, kDType<T>, kDType<TOut>}, dense::kVendorAlgorithms);
-      }
-      const auto& all = known->vendor ? offered : gemm_choices(query, 0);
-      if (std::find(all.begin(), all.end(), *known) != all.end()) return known;
-      static const GemmChoice own_by_rules;
-      return known->vendor ? nullptr : &own_by_rules;
+      return std::find(offered.begin(), offered.end(), *known) != offered.end() ? known : nullptr;
     };
     const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
     GemmQuery adding = query;
@@ -304,10 +299,6 @@ GemmInfo GemmPlan<T, TOut>::info() const {
                 .memory_bound = bound.memory_bound()};
   if (impl_->empty()) return info;
   impl_->executor->describe(info);
-  if (!impl_->device.is_cuda()) return info;
-  const dense::KernelModel* const model =
-      dense::find_model(info.routes.front().kernel, impl_->family, kDType<T>, p.math);
-  if (model != nullptr) info.predicted_us = model->predict(p, bound);
   return info;
 }
 

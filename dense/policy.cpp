@@ -1,9 +1,6 @@
 #include "dense/policy.hpp"
 
 #include "core/text.hpp"
-#include "dense/cuda/gram/policy.hpp"
-#include "dense/cuda/panel/policy.hpp"
-#include "dense/cuda/update/policy.hpp"
 
 namespace lanky {
 
@@ -29,20 +26,6 @@ std::string_view name(GemmFamily family) noexcept {
 }
 
 namespace dense {
-
-bool prefers_vendor(const Problem& problem, GemmFamily family, DType in, const Machine& machine) {
-  switch (family) {
-    case GemmFamily::panel:
-      return vendor_beats_panel(problem, in);
-    case GemmFamily::update:
-      return vendor_beats_update(problem, in, machine);
-    case GemmFamily::gram:
-      return vendor_beats_gram(problem, in, machine);
-    case GemmFamily::regular:
-      break;
-  }
-  return true;
-}
 
 Bound predict(const Problem& problem, DType in, DType out, const Machine& machine) {
   const auto m = static_cast<double>(problem.m);

@@ -1,5 +1,5 @@
-// The family of a product, whether the vendor's library is faster, and the bound
-// max(bytes / bandwidth, flops / peak): functions of the shape and the machine alone.
+// The family of a product, and the bound max(bytes / bandwidth, flops / peak): functions of the
+// shape and the machine alone.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,6 @@ namespace lanky::dense {
 
 /// Sides up to this length count as skinny.
 inline constexpr std::int64_t kSkinny = 128;
-
-/// True where cuBLASLt is known to be faster on a GPU than lanky's kernels for the family: from the
-/// measurements that docs/lab/vendor.md names, by classes of shapes.
-bool prefers_vendor(const Problem& problem, GemmFamily family, DType in, const Machine& machine);
 
 /// What the product must move and compute, and how long that takes at best.
 struct Bound {

@@ -3,6 +3,7 @@
 // chosen.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <lanky/lanky.hpp>
 
 #include "core/text.hpp"
@@ -269,127 +270,118 @@ EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
   }
 }
 
-dense::GramLaunch chosen(const GemmShape& shape, DType type) {
-  GemmShape s = shape;
-  const bool col = s.layout == Layout::col;
-  if (s.lda == 0) s.lda = col ? s.k : s.m;
-  if (s.ldb == 0) s.ldb = col ? s.k : s.n;
-  s.ldc = col ? s.m : s.n;
-  return dense::choose_gram(dense::canonical(s), type, known_machine("H200"));
+/// The launches of a kernel among all candidates.
+std::vector<dense::GramLaunch> launches_of(dense::GramKernel kernel, const GemmShape& shape,
+                                           DType type, bool off = false, bool same = false) {
+  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
+  auto all = dense::gram_candidates(problem, type, known_machine("H200"), off, same);
+  std::erase_if(all, [kernel](const auto& launch) { return launch.kernel != kernel; });
+  return all;
+}
+bool serves(dense::GramKernel kernel, const GemmShape& shape, DType type, bool off = false) {
+  return !launches_of(kernel, shape, type, off).empty();
 }
 
-TEST(GramPolicy, KernelsByShapeAndType) {
-  using dense::GramKernel;
-  const auto kernel = [](std::int64_t m, std::int64_t n, Layout layout, DType type) {
-    return chosen(gram(m, n, 1'000'000, layout), type).kernel;
-  };
+constexpr std::int64_t kLong = 1'000'000;
+
+TEST(GramPolicy, KernelsServeTheShapesAndTypesThatTheyAreMadeFor) {
+  using enum dense::GramKernel;
   for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64}) {
-    EXPECT_EQ(kernel(1, 1, Layout::col, type), GramKernel::vector);
-    EXPECT_EQ(kernel(4, 4, Layout::col, type),
-              size_of(type) == 2 ? GramKernel::direct : GramKernel::vector);
-    EXPECT_EQ(kernel(1, 64, Layout::col, type), GramKernel::vector);
-    EXPECT_EQ(kernel(2, 2, Layout::row, type), GramKernel::row_vector);
-    EXPECT_EQ(kernel(64, 1, Layout::row, type), GramKernel::row_strip);
+    EXPECT_TRUE(serves(vector, gram(1, 64, kLong, Layout::col), type));
+    EXPECT_TRUE(serves(vector, gram(1, 64, kLong, Layout::col), type, true)) << "off 16 bytes";
+    EXPECT_TRUE(serves(row_vector, gram(2, 2, kLong, Layout::row), type));
+    EXPECT_TRUE(serves(row_strip, gram(64, 1, kLong, Layout::row), type));
+    EXPECT_EQ(serves(direct, gram(16, 16, kLong, Layout::col), type), !is_complex(type));
+    EXPECT_FALSE(serves(direct, gram(17, 17, kLong, Layout::col), type));
+    EXPECT_EQ(serves(fma, gram(64, 64, kLong, Layout::col), type),
+              type == DType::f32 || is_complex(type));
+    EXPECT_EQ(serves(wgmma, gram(64, 64, kLong, Layout::row), type), is_half(type));
+    EXPECT_TRUE(serves(words, gram(32, 32, kLong + 1, Layout::col), type));
   }
-  EXPECT_EQ(kernel(16, 16, Layout::col, DType::f64), GramKernel::direct);
-  EXPECT_EQ(kernel(8, 8, Layout::col, DType::c64), GramKernel::fma);
-  EXPECT_EQ(kernel(8, 8, Layout::col, DType::c128), GramKernel::fma);
-  EXPECT_EQ(kernel(16, 16, Layout::col, DType::f32), GramKernel::direct);
-  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f16), GramKernel::wgmma);
-  EXPECT_EQ(kernel(64, 64, Layout::row, DType::f16), GramKernel::wgmma);
-  EXPECT_EQ(kernel(128, 16, Layout::row, DType::bf16), GramKernel::wgmma);
-  EXPECT_EQ(kernel(128, 128, Layout::row, DType::bf16), GramKernel::none);
-  EXPECT_EQ(kernel(32, 5, Layout::col, DType::f32), GramKernel::fma);
-  EXPECT_EQ(kernel(32, 32, Layout::col, DType::f64), GramKernel::staged);
-  EXPECT_EQ(kernel(8, 8, Layout::row, DType::f16), GramKernel::row_vector);
-  EXPECT_EQ(kernel(16, 16, Layout::row, DType::f16), GramKernel::wgmma);
-  EXPECT_EQ(kernel(20, 20, Layout::row, DType::f16), GramKernel::rows);
-  EXPECT_EQ(kernel(16, 16, Layout::row, DType::f32), GramKernel::rows);
-  EXPECT_EQ(chosen(gram(16, 16, 100'000, Layout::row), DType::f32).kernel, GramKernel::staged);
-  EXPECT_EQ(kernel(128, 128, Layout::col, DType::f64), GramKernel::none);
-  EXPECT_EQ(kernel(0, 0, Layout::row, DType::f64), GramKernel::none);
+  EXPECT_TRUE(serves(staged, gram(32, 32, kLong, Layout::col), DType::f64));
+  EXPECT_FALSE(serves(staged, gram(32, 32, kLong, Layout::col), DType::f64, true));
+  EXPECT_FALSE(serves(staged, gram(32, 32, kLong + 1, Layout::col), DType::f64));
+  EXPECT_TRUE(serves(wgmma, gram(128, 128, kLong, Layout::row), DType::bf16));
+  EXPECT_TRUE(serves(rows, gram(20, 20, kLong, Layout::row), DType::f16));
+  EXPECT_FALSE(serves(words, gram(32, 32, kLong + 1, Layout::col), DType::c128));
+  for (int kernel = 0; kernel <= static_cast<int>(words); ++kernel)
+    EXPECT_FALSE(
+        serves(static_cast<dense::GramKernel>(kernel), gram(0, 0, kLong, Layout::row), DType::f64));
 }
 
-TEST(GramPolicy, KernelsWhereAIsB) {
-  using dense::GramKernel;
-  const auto kernel = [](const GemmShape& shape, DType type) {
-    const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
-    return dense::choose_symmetric_gram(problem, type, known_machine("H200")).kernel;
+TEST(GramPolicy, TrianglesAreForAThatIsB) {
+  const auto triangle = [](const GemmShape& shape, DType type, bool same) {
+    return !launches_of(dense::GramKernel::triangle, shape, type, false, same).empty();
   };
-  constexpr std::int64_t kLong = 1'000'000;
   for (const Layout layout : {Layout::col, Layout::row}) {
-    EXPECT_EQ(kernel(gram(64, 64, kLong, layout), DType::f16), GramKernel::wgmma);
-    EXPECT_EQ(kernel(gram(128, 128, kLong, layout), DType::bf16), GramKernel::wgmma);
-    EXPECT_EQ(kernel(gram(64, 64, kLong, layout), DType::f64), GramKernel::triangle);
-    EXPECT_EQ(kernel(gram(64, 48, kLong, layout), DType::f64), GramKernel::none);
-    EXPECT_EQ(kernel(gram(128, 128, kLong, layout), DType::c64), GramKernel::none);
+    EXPECT_TRUE(triangle(gram(64, 64, kLong, layout), DType::f64, true));
+    EXPECT_FALSE(triangle(gram(64, 64, kLong, layout), DType::f64, false));
+    EXPECT_FALSE(triangle(gram(128, 128, kLong, layout), DType::f64, true));
+    EXPECT_FALSE(triangle(gram(64, 64, kLong, layout), DType::f16, true));
+    EXPECT_FALSE(triangle(gram(32, 32, kLong, layout), DType::c64, true));
+    EXPECT_EQ(triangle(gram(16, 16, kLong, layout), DType::f32, true), layout == Layout::col);
   }
-  EXPECT_EQ(kernel(gram(16, 16, kLong, Layout::col), DType::f32), GramKernel::triangle);
-  EXPECT_EQ(kernel(gram(16, 16, kLong, Layout::col), DType::f64), GramKernel::direct);
-  EXPECT_EQ(kernel(gram(32, 32, kLong, Layout::col), DType::f16), GramKernel::staged);
-  EXPECT_EQ(kernel(gram(16, 16, kLong + 1, Layout::col), DType::f32), GramKernel::none);
-  GemmShape padded = gram(64, 64, kLong, Layout::row);
-  padded.lda = 72;
-  padded.ldb = 80;
-  EXPECT_EQ(kernel(padded, DType::f16), GramKernel::none) << "the strides differ";
+  EXPECT_FALSE(triangle(gram(16, 16, kLong + 1, Layout::col), DType::f32, true));
 }
 
 TEST(GramPolicy, WideRowsBeginAtUnits) {
-  // 7 halves: four rows are seven units of 4; padded to 8 a row holds no whole number of them.
-  EXPECT_EQ(chosen(gram(7, 7, 100'000, Layout::row), DType::f16).packed, 4);
+  const auto packed = [](const GemmShape& shape, DType type) {
+    std::vector<int> rows;
+    for (const auto& launch : launches_of(dense::GramKernel::rows, shape, type))
+      rows.push_back(launch.packed);
+    return *std::max_element(rows.begin(), rows.end());
+  };
+  // 7 halves: eight rows are 14 units of 4; padded to 8 a row holds no whole number of them.
+  EXPECT_EQ(packed(gram(7, 7, 100'000, Layout::row), DType::f16), 8);
   GemmShape padded = gram(7, 7, 100'000, Layout::row);
   padded.lda = padded.ldb = 8;
-  EXPECT_EQ(chosen(padded, DType::f16).packed, 1);
-  EXPECT_FALSE(chosen(padded, DType::f16).vectors);
-  EXPECT_EQ(chosen(gram(8, 8, 100'000, Layout::row), DType::f64).packed, 2);
+  EXPECT_EQ(packed(padded, DType::f16), 1);
+  EXPECT_EQ(packed(gram(8, 8, 100'000, Layout::row), DType::f64), 4);
+}
+
+/// The launch by the kernel that has one for columns of such a side.
+dense::GramLaunch of_columns(dense::GramKernel kernel, std::int64_t side, std::int64_t k,
+                             DType type) {
+  return launches_of(kernel, gram(side, side, k, Layout::col), type).back();
 }
 
 TEST(GramPolicy, TheLastBlockAddsFewPartialSums) {
-  const auto col = [](std::int64_t side, std::int64_t k, DType type) {
-    return chosen(gram(side, side, k, Layout::col), type);
-  };
-  EXPECT_TRUE(col(1, 10'000'000, DType::f64).one_launch);
-  EXPECT_TRUE(col(4, 100'000, DType::f64).one_launch);
-  EXPECT_TRUE(col(8, 10'000, DType::f64).one_launch);
-  EXPECT_TRUE(col(8, 100'000, DType::f16).one_launch);
-  EXPECT_LT(col(8, 100'000, DType::f16).blocks, known_machine("H200").multiprocessors);
-  EXPECT_FALSE(col(8, 100'000, DType::f64).one_launch);
-  EXPECT_TRUE(col(16, 10'000, DType::f16).one_launch);
-  EXPECT_FALSE(col(16, 100'000, DType::f64).one_launch);
-  EXPECT_FALSE(col(32, 10'000, DType::f16).one_launch);
+  using enum dense::GramKernel;
+  EXPECT_TRUE(of_columns(vector, 1, 10'000'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns(vector, 4, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns(direct, 8, 10'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns(direct, 8, 100'000, DType::f16).one_launch);
+  EXPECT_LT(of_columns(direct, 8, 100'000, DType::f16).blocks,
+            known_machine("H200").multiprocessors);
+  EXPECT_FALSE(of_columns(direct, 8, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns(direct, 16, 10'000, DType::f16).one_launch);
+  EXPECT_FALSE(of_columns(direct, 16, 100'000, DType::f64).one_launch);
+  EXPECT_FALSE(of_columns(staged, 32, 10'000, DType::f16).one_launch);
 }
 
 TEST(GramPolicy, OnlyWhatIsReadAtOnceIsPrefetched) {
-  EXPECT_TRUE(chosen(gram(8, 8, 100'000, Layout::col), DType::f64).prefetch);
-  EXPECT_FALSE(chosen(gram(8, 8, 1'000'000, Layout::col), DType::f64).prefetch);
-  EXPECT_FALSE(chosen(gram(8, 8, 99'999, Layout::col), DType::f32).prefetch);  // off 16 bytes
-  EXPECT_FALSE(chosen(gram(32, 32, 100'000, Layout::col), DType::f64).prefetch);
+  using enum dense::GramKernel;
+  EXPECT_TRUE(of_columns(direct, 8, 100'000, DType::f64).prefetch);
+  EXPECT_FALSE(of_columns(direct, 8, 1'000'000, DType::f64).prefetch);
+  EXPECT_FALSE(of_columns(vector, 8, 99'999, DType::f32).prefetch);  // off 16 bytes
+  EXPECT_FALSE(of_columns(staged, 32, 100'000, DType::f64).prefetch);
 }
 
 TEST(GramPolicy, AnyStridesAreServed) {
-  using dense::GramKernel;
+  using enum dense::GramKernel;
   GemmShape strided = gram(1, 1, 100'000, Layout::row);
   strided.lda = strided.ldb = 3;
-  EXPECT_EQ(chosen(strided, DType::f32).kernel, GramKernel::vector);
-  EXPECT_FALSE(chosen(strided, DType::f32).vectors);
+  EXPECT_FALSE(launches_of(vector, strided, DType::f32).back().vectors);
 
   GemmShape mixed = gram(16, 16, 100'000, Layout::row);
   mixed.op_b = Op::trans;
   mixed.ldb = mixed.k;
-  EXPECT_EQ(chosen(mixed, DType::f16).kernel, GramKernel::rows);
-  EXPECT_TRUE(chosen(mixed, DType::f16).vectors);
-  EXPECT_TRUE(chosen(mixed, DType::f16).b_turned);
-  EXPECT_FALSE(chosen(mixed, DType::f16).a_turned);
-  EXPECT_EQ(chosen(mixed, DType::f32).kernel, GramKernel::staged);
-  EXPECT_TRUE(chosen(mixed, DType::f32).mixed);
-
-  GemmShape odd = gram(32, 32, 100'001, Layout::col);
-  EXPECT_EQ(chosen(odd, DType::f64).kernel, GramKernel::words);
-  EXPECT_EQ(chosen(gram(32, 32, 3'000'001, Layout::col), DType::f64).kernel, GramKernel::rows);
-  EXPECT_EQ(chosen(odd, DType::f32).kernel, GramKernel::words);
-  EXPECT_EQ(chosen(odd, DType::c64).kernel, GramKernel::words);
-  EXPECT_EQ(chosen(odd, DType::f16).kernel, GramKernel::words);
-  EXPECT_EQ(chosen(gram(32, 8, 100'001, Layout::col), DType::f32).kernel, GramKernel::vector);
+  const auto halves = launches_of(rows, mixed, DType::f16);
+  EXPECT_TRUE(std::any_of(halves.begin(), halves.end(),
+                          [](const auto& c) { return c.vectors && c.b_turned && !c.a_turned; }));
+  EXPECT_TRUE(launches_of(staged, mixed, DType::f32).back().mixed);
+  EXPECT_TRUE(serves(rows, gram(32, 32, 3'000'001, Layout::col), DType::f64));
+  EXPECT_TRUE(serves(vector, gram(32, 8, 100'001, Layout::col), DType::f32));
 }
 
 // All slots fit beside those of another block, but for the shortest slots of many columns.
@@ -399,52 +391,22 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
       const GemmShape shape = gram(side, side, 200'001, layout);
       const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
       for (const DType type : {DType::f32, DType::f64, DType::f16, DType::c64}) {
-        const dense::GramLaunch c = chosen(shape, type);
-        if (c.kernel != dense::GramKernel::words) continue;
-        EXPECT_LE(dense::gram_words_bytes(problem, type, c.run_log2), (c.run_log2 > 0 ? 113 : 227)
-                                                                          << 10)
-            << side;
-        EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
+        for (const auto& c : launches_of(dense::GramKernel::words, shape, type)) {
+          EXPECT_LE(dense::gram_words_bytes(problem, type, c.run_log2), (c.run_log2 > 0 ? 113 : 227)
+                                                                            << 10)
+              << side;
+          EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
+        }
       }
     }
   }
 }
 
-TEST(GramPolicy, TheVendorComputesWhatItIsFasterAt) {
-  const auto vendor = [](GemmShape shape, DType type) {
-    return dense::vendor_beats_gram(dense::canonical(dense::with_leading_dimensions(shape)), type,
-                                    known_machine("H200"));
-  };
-  GemmShape mixed = gram(16, 16, 100'000, Layout::row);
-  mixed.op_b = Op::trans;
-  EXPECT_FALSE(vendor(mixed, DType::f16));
-  EXPECT_FALSE(vendor(mixed, DType::f32));
-  mixed.m = mixed.n = 32;
-  EXPECT_TRUE(vendor(mixed, DType::f16));
-  EXPECT_FALSE(vendor(mixed, DType::f32));
-  EXPECT_FALSE(vendor(mixed, DType::f64));
-  mixed.math = Math::tf32;
-  EXPECT_TRUE(vendor(mixed, DType::f32));
-
-  EXPECT_FALSE(vendor(gram(16, 16, 3'000'001, Layout::col), DType::f64));
-  EXPECT_TRUE(vendor(gram(32, 32, 3'000'001, Layout::col), DType::f64));
-  EXPECT_FALSE(vendor(gram(32, 32, 3'000'001, Layout::col), DType::f32));
-  EXPECT_TRUE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f64));
-  EXPECT_FALSE(vendor(gram(32, 5, 1'000'000, Layout::row), DType::f16));
-  EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f64));
-  EXPECT_FALSE(vendor(gram(13, 13, 3'000'000, Layout::row), DType::f32));
-  EXPECT_TRUE(vendor(gram(63, 63, 3'000'000, Layout::row), DType::f32));
-
-  GemmShape one = gram(64, 1, 100'000, Layout::row);
-  EXPECT_TRUE(vendor(one, DType::c128));
-  one.op_a = Op::conj_trans;
-  EXPECT_FALSE(vendor(one, DType::c128)) << "cuBLASLt takes 170 times as long";
-}
-
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {
-  EXPECT_EQ(chosen(gram(2, 2, 200, Layout::col), DType::f64).blocks, 1);
-  EXPECT_EQ(chosen(gram(32, 32, 320, Layout::col), DType::f64).blocks, 10);
-  EXPECT_EQ(chosen(gram(32, 32, 1'000'000, Layout::col), DType::f64).blocks,
+  using enum dense::GramKernel;
+  EXPECT_EQ(of_columns(vector, 2, 200, DType::f64).blocks, 1);
+  EXPECT_EQ(of_columns(staged, 32, 320, DType::f64).blocks, 10);
+  EXPECT_EQ(of_columns(staged, 32, kLong, DType::f64).blocks,
             known_machine("H200").multiprocessors);
 }
 

@@ -40,71 +40,45 @@ constexpr dense::PanelChunk kChunk{.rows = 256,
 TEST(DensePanelPlan, BlocksShareOutAllUnits) {
   for (const std::int64_t m : {129, 256, 1000, 10240, 30720, 1000000}) {
     for (const std::int64_t k : {129, 1000, 10240, 30721}) {
-      SCOPED_TRACE(concat("m ", m, ", k ", k));
-      const dense::PanelPlan plan = dense::plan_panel(column_major(m, 16, k), kChunk, h200());
-      ASSERT_GT(plan.blocks, 0);
-      EXPECT_LE(plan.blocks, h200().multiprocessors);
-      EXPECT_LE(plan.shared_bytes, h200().shared_bytes_per_block);
-      EXPECT_GE(plan.stages, dense::kPanelProducers);
-      EXPECT_GE(plan.tiles * plan.tile_rows, m);
-      EXPECT_GE(std::int64_t{plan.steps} * plan.step, k);
-      EXPECT_EQ(plan.warps_m * plan.warps_k * plan.warps_n, dense::kPanelConsumerWarps);
-      EXPECT_EQ(plan.first_unit(0), 0);
-      EXPECT_EQ(plan.first_unit(plan.blocks), plan.tiles * plan.steps);
-      for (int block = 0; block < plan.blocks; ++block) {
-        ASSERT_LT(plan.first_unit(block), plan.first_unit(block + 1));
-        ASSERT_EQ(plan.block_of(plan.first_unit(block)), block);
-        ASSERT_EQ(plan.block_of(plan.first_unit(block + 1) - 1), block);
+      const auto plans = dense::panel_plans(column_major(m, 16, k), kChunk, h200());
+      ASSERT_FALSE(plans.empty());
+      for (const dense::PanelPlan& plan : plans) {
+        SCOPED_TRACE(concat("m ", m, ", k ", k, ", ", plan.warps_m, " warps along m"));
+        EXPECT_LE(plan.blocks, h200().multiprocessors);
+        EXPECT_LE(plan.shared_bytes, h200().shared_bytes_per_block);
+        EXPECT_GE(plan.stages, dense::kPanelProducers);
+        EXPECT_GE(plan.tiles * plan.tile_rows, m);
+        EXPECT_GE(std::int64_t{plan.steps} * plan.step, k);
+        EXPECT_EQ(plan.warps_m * plan.warps_k * plan.warps_n, dense::kPanelConsumerWarps);
+        EXPECT_EQ(plan.first_unit(0), 0);
+        EXPECT_EQ(plan.first_unit(plan.blocks), plan.tiles * plan.steps);
+        for (int block = 0; block < plan.blocks; ++block) {
+          ASSERT_LT(plan.first_unit(block), plan.first_unit(block + 1));
+          ASSERT_EQ(plan.block_of(plan.first_unit(block)), block);
+          ASSERT_EQ(plan.block_of(plan.first_unit(block + 1) - 1), block);
+        }
       }
     }
   }
 }
 
-TEST(DensePanelPlan, TilesGrowWithTheMatrix) {
-  const auto rows = [](std::int64_t m) {
-    return dense::plan_panel(column_major(m, 8, m), kChunk, h200()).tile_rows;
-  };
-  EXPECT_EQ(rows(4096), 256);
-  EXPECT_LT(rows(4096), rows(20480));
-}
-
-// 16-bit elements: 64 rows x 32 k are a chunk.
-TEST(DensePanelPlan, HalvesHaveTilesOf128Rows) {
-  dense::PanelChunk chunk = kChunk;
-  chunk.rows = 64;
-  chunk.depth = 32;
-  chunk.bytes_b = 512;
-  for (const std::int64_t m : {4096, 10240, 20480})
-    EXPECT_EQ(dense::plan_panel(column_major(m, 8, m), chunk, h200()).tile_rows, 128);
-  EXPECT_EQ(dense::plan_panel(column_major(30720, 8, 30720), chunk, h200()).tile_rows, 512);
-}
-
-TEST(DensePanelPlan, OneConjugatedColumnIsLankys) {
-  GemmShape shape{.m = 1'000'000, .n = 1, .k = 1024, .op_a = Op::conj_trans, .layout = Layout::row};
-  const auto vendor = [&] {
-    return dense::vendor_beats_panel(dense::canonical(dense::with_leading_dimensions(shape)),
-                                     DType::c128);
-  };
-  EXPECT_FALSE(vendor());
-  shape.op_a = Op::trans;
-  EXPECT_TRUE(vendor());
-}
-
 TEST(DensePanelPlan, TooManyColumnsHaveNoPlan) {
-  EXPECT_GT(dense::plan_panel(column_major(4096, 32, 4096), kChunk, h200()).blocks, 0);
-  EXPECT_EQ(dense::plan_panel(column_major(4096, 33, 4096), kChunk, h200()).blocks, 0);
+  EXPECT_FALSE(dense::panel_plans(column_major(4096, 32, 4096), kChunk, h200()).empty());
+  EXPECT_TRUE(dense::panel_plans(column_major(4096, 33, 4096), kChunk, h200()).empty());
 }
 
 // Much of B in a slot leaves no room for as many slots as there are producers.
 TEST(DensePanelPlan, SlotsFitOrThereIsNoPlan) {
   dense::PanelChunk chunk = kChunk;
   chunk.bytes_b = 16 << 10;
-  const dense::PanelPlan plan = dense::plan_panel(column_major(4096, 8, 4096), chunk, h200());
-  EXPECT_GT(plan.blocks, 0);
-  EXPECT_LT(plan.warps_k, 8);
-  EXPECT_GE(plan.stages, dense::kPanelProducers);
+  const auto plans = dense::panel_plans(column_major(4096, 8, 4096), chunk, h200());
+  ASSERT_FALSE(plans.empty());
+  for (const dense::PanelPlan& plan : plans) {
+    EXPECT_LT(plan.warps_k, 8);
+    EXPECT_GE(plan.stages, dense::kPanelProducers);
+  }
   chunk.bytes_b = 64 << 10;
-  EXPECT_EQ(dense::plan_panel(column_major(4096, 8, 4096), chunk, h200()).blocks, 0);
+  EXPECT_TRUE(dense::panel_plans(column_major(4096, 8, 4096), chunk, h200()).empty());
 }
 
 // Lines of A off 16 bytes: of each class, all rows (of_k: columns) that exist, on either side of
@@ -125,15 +99,18 @@ TEST(DensePanelPlan, ClassesHoldAllLines) {
       EXPECT_EQ(classes.room, 7);
       EXPECT_EQ((lda << classes.log2) % 8, 0);
       EXPECT_TRUE(classes.log2 == 0 || (lda << (classes.log2 - 1)) % 8 != 0);
-      const dense::PanelPlan plan = dense::plan_panel(problem, kChunk, h200(), classes);
-      ASSERT_GT(plan.blocks, 0);
-      const std::int64_t tiles = plan.tiles >> classes.log2;
-      EXPECT_GE((tiles * plan.tile_rows) << (along_k ? classes.log2 : 0),
-                problem.m + (along_k ? 0 : 7));
-      EXPECT_GE((std::int64_t{plan.steps} * plan.step) << (along_k ? 0 : classes.log2), problem.k);
-      for (int block = 0; block < plan.blocks && !along_k; ++block) {
-        const std::int64_t first = plan.first_unit(block) / plan.steps;
-        EXPECT_LE((plan.first_unit(block + 1) - 1) / plan.steps - first + 1, plan.kept);
+      const auto plans = dense::panel_plans(problem, kChunk, h200(), classes);
+      ASSERT_FALSE(plans.empty());
+      for (const dense::PanelPlan& plan : plans) {
+        const std::int64_t tiles = plan.tiles >> classes.log2;
+        EXPECT_GE((tiles * plan.tile_rows) << (along_k ? classes.log2 : 0),
+                  problem.m + (along_k ? 0 : 7));
+        EXPECT_GE((std::int64_t{plan.steps} * plan.step) << (along_k ? 0 : classes.log2),
+                  problem.k);
+        for (int block = 0; block < plan.blocks && !along_k; ++block) {
+          const std::int64_t first = plan.first_unit(block) / plan.steps;
+          EXPECT_LE((plan.first_unit(block + 1) - 1) / plan.steps - first + 1, plan.kept);
+        }
       }
     }
   }

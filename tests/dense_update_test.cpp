@@ -167,91 +167,74 @@ dense::Problem problem(std::int64_t m, std::int64_t k, std::int64_t n, Layout la
                            .ldc = (col ? m : n) + padding});
 }
 
-TEST(UpdatePolicy, ChoosesByShapeAndStrides) {
-  using dense::UpdateKernel;
-  const Machine& h200 = known_machine("H200");
-  const auto kernel = [&](const dense::Problem& p, DType in) {
-    return static_cast<int>(dense::choose_update(p, in, in, h200).kernel);
-  };
-  const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
+/// The launches of a kernel among all candidates.
+std::vector<dense::UpdateLaunch> launches_of(dense::UpdateKernel kernel,
+                                             const dense::Problem& problem, DType type,
+                                             bool off = false, const char* chip = "H200") {
+  auto all = dense::update_candidates(problem, type, type, known_machine(chip), off);
+  std::erase_if(all, [kernel](const auto& launch) { return launch.kernel != kernel; });
+  return all;
+}
+
+TEST(UpdatePolicy, KernelsServeTheShapesAndStridesThatTheyAreMadeFor) {
+  using enum dense::UpdateKernel;
   constexpr std::int64_t kLong = 1'000'000;
-  EXPECT_EQ(kernel(problem(kLong, 2, 2, Layout::col), DType::f64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 6, 6, Layout::col), DType::f64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::f32), is(UpdateKernel::tile));
-  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::col), DType::f32),
-            is(UpdateKernel::ring_mma_columns));
-  EXPECT_EQ(kernel(problem(10'000, 32, 32, Layout::col), DType::f32), is(UpdateKernel::tile));
-  EXPECT_EQ(kernel(problem(10 * kLong, 32, 32, Layout::col), DType::f32),
-            is(UpdateKernel::ring_columns));
-  EXPECT_EQ(kernel(problem(kLong, 64, 64, Layout::col), DType::f32),
-            is(UpdateKernel::ring_mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 64, 128, Layout::row), DType::f32),
-            is(UpdateKernel::ring_mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 5, 5, Layout::row), DType::f16), is(UpdateKernel::packed));
-  EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::row, 8), DType::f64), is(UpdateKernel::lanes));
-  EXPECT_EQ(kernel(problem(kLong, 32, 32, Layout::row), DType::f32), is(UpdateKernel::mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 16, 32, Layout::row), DType::f32), is(UpdateKernel::tile));
-  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::row), DType::bf16), is(UpdateKernel::mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 4, 4, Layout::col), DType::c64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::col), DType::c64), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(kLong, 8, 32, Layout::col), DType::c64), is(UpdateKernel::ring_columns));
-  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col), DType::c64),
-            is(UpdateKernel::ring_mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 8, 8, Layout::row), DType::c64), is(UpdateKernel::ring_rows));
-  EXPECT_EQ(kernel(problem(10'000, 16, 16, Layout::row), DType::c128),
-            is(UpdateKernel::ring_mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 16, 16, Layout::col, 0, Op::trans), DType::c128),
-            is(UpdateKernel::ring_mma_rows));
-  EXPECT_EQ(kernel(problem(kLong, 48, 48, Layout::col), DType::f64),
-            is(UpdateKernel::ring_mma_columns));
-  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f64),
-            is(UpdateKernel::ring_columns));
-  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::f64), is(UpdateKernel::words));
-  EXPECT_EQ(kernel(problem(kLong, 13, 7, Layout::row), DType::c64), is(UpdateKernel::ring_rows));
-  EXPECT_EQ(kernel(problem(kLong + 1, 8, 8, Layout::col), DType::f16), is(UpdateKernel::words));
-  EXPECT_EQ(kernel(problem(kLong + 1, 2, 2, Layout::col), DType::f16), is(UpdateKernel::staged));
-  EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f64), is(UpdateKernel::mma_columns));
-  EXPECT_EQ(kernel(problem(kLong, 64, 4, Layout::col), DType::f32), is(UpdateKernel::direct));
-  EXPECT_EQ(kernel(problem(10'000, 64, 4, Layout::col), DType::f32),
-            is(UpdateKernel::ring_columns));
-  EXPECT_EQ(kernel(problem(kLong, 128, 4, Layout::col), DType::f64), is(UpdateKernel::direct));
-  EXPECT_EQ(is(dense::choose_update(problem(kLong, 8, 9, Layout::col), DType::c64, DType::c64,
-                                    known_machine("A100"))
-                   .kernel),
-            is(UpdateKernel::staged));
+  const auto serves = [](dense::UpdateKernel kernel, const dense::Problem& p, DType type,
+                         bool off = false) { return !launches_of(kernel, p, type, off).empty(); };
+  const dense::Problem columns = problem(kLong, 8, 8, Layout::col);
+  const dense::Problem odd = problem(kLong + 1, 8, 8, Layout::col);
+  const dense::Problem rows = problem(kLong, 16, 16, Layout::row);
+  EXPECT_TRUE(serves(direct, columns, DType::f32));
+  EXPECT_FALSE(serves(direct, columns, DType::f32, true)) << "off 16 bytes";
+  EXPECT_FALSE(serves(direct, odd, DType::f32));
+  EXPECT_FALSE(serves(direct, problem(kLong, 8, 9, Layout::col), DType::f32));
+  EXPECT_TRUE(serves(mma_columns, columns, DType::f64));
+  EXPECT_FALSE(serves(mma_columns, columns, DType::f32)) << "IEEE float";
+  EXPECT_FALSE(serves(mma_columns, problem(kLong, 128, 8, Layout::col), DType::f64));
+  EXPECT_TRUE(serves(tile, rows, DType::f32));
+  EXPECT_TRUE(serves(mma_rows, rows, DType::bf16));
+  EXPECT_TRUE(serves(packed, problem(kLong, 5, 5, Layout::row), DType::f16));
+  EXPECT_FALSE(serves(packed, problem(kLong, 5, 5, Layout::row, 3), DType::f16));
+  EXPECT_TRUE(serves(lanes, problem(kLong, 4, 4, Layout::row, 8), DType::f64));
+  EXPECT_TRUE(serves(ring_columns, odd, DType::f64));
+  EXPECT_FALSE(serves(ring_columns, odd, DType::f16));
+  EXPECT_TRUE(serves(ring_mma_columns, columns, DType::c64));
+  EXPECT_FALSE(serves(ring_mma_columns, columns, DType::f16));
+  EXPECT_TRUE(serves(words, odd, DType::f16, true));
+  EXPECT_FALSE(serves(words, odd, DType::c64));
+  for (const DType type : {DType::f64, DType::f16, DType::c128})
+    EXPECT_TRUE(serves(staged, odd, type, true));
+}
+
+TEST(UpdatePolicy, AGpuWithoutBulkCopiesHasNoRing) {
+  using enum dense::UpdateKernel;
+  const dense::Problem p = problem(1'000'000, 8, 9, Layout::col);
+  EXPECT_TRUE(launches_of(ring_columns, p, DType::c64, false, "A100").empty());
+  EXPECT_TRUE(launches_of(ring_mma_columns, p, DType::c64, false, "A100").empty());
+  EXPECT_FALSE(launches_of(staged, p, DType::c64, false, "A100").empty());
 }
 
 /// A by rows and C by columns, or the other way round.
 TEST(UpdatePolicy, MixedLayouts) {
-  using dense::UpdateKernel;
-  const auto kernel = [](std::int64_t m, std::int64_t k, std::int64_t n, Layout layout, DType in) {
-    return static_cast<int>(
-        dense::choose_update(problem(m, k, n, layout, 0, Op::trans), in, in, known_machine("H200"))
-            .kernel);
-  };
-  const auto is = [](UpdateKernel k) { return static_cast<int>(k); };
+  using enum dense::UpdateKernel;
   constexpr std::int64_t kLong = 1'000'000;
+  const auto mixed = [](std::int64_t m, std::int64_t k, Layout layout) {
+    return problem(m, k, 8, layout, 0, Op::trans);
+  };
   for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    EXPECT_EQ(kernel(kLong, 32, 8, Layout::col, type), is(UpdateKernel::mma_to_columns));
-    EXPECT_EQ(kernel(kLong, 32, 8, Layout::row, type), is(UpdateKernel::mma_to_rows));
-    EXPECT_NE(kernel(kLong, 33, 8, Layout::col, type), is(UpdateKernel::mma_to_columns));
-    EXPECT_NE(kernel(kLong + 1, 32, 8, Layout::row, type), is(UpdateKernel::mma_to_rows));
-    const auto vendor = [&](std::int64_t n, Layout layout) {
-      return dense::vendor_beats_update(problem(kLong, n, n, layout, 0, Op::trans), type,
-                                        known_machine("H200"));
-    };
-    EXPECT_FALSE(vendor(16, Layout::col));
-    EXPECT_FALSE(vendor(32, Layout::row));
-    EXPECT_EQ(vendor(32, Layout::col), type == DType::f64);
+    EXPECT_FALSE(launches_of(mma_to_columns, mixed(kLong, 32, Layout::col), type).empty());
+    EXPECT_FALSE(launches_of(mma_to_rows, mixed(kLong, 32, Layout::row), type).empty());
+    EXPECT_TRUE(launches_of(mma_to_columns, mixed(kLong, 33, Layout::col), type).empty());
+    EXPECT_TRUE(launches_of(mma_to_rows, mixed(kLong + 1, 32, Layout::row), type).empty());
   }
 }
 
 /// Where rows are few, warps of the ring share out k; a block has one tile then.
 TEST(UpdatePolicy, WarpsShareOutALongReductionOfFewRows) {
   const auto ring = [](std::int64_t m) {
-    return dense::choose_update(problem(m, 64, 4, Layout::col), DType::c64, DType::c64,
-                                known_machine("H200"))
+    return launches_of(dense::UpdateKernel::ring_columns, problem(m, 64, 4, Layout::col),
+                       DType::c64)
+        .front()
         .ring;
   };
   EXPECT_EQ(ring(10'000).warps_k, 4);
@@ -259,45 +242,10 @@ TEST(UpdatePolicy, WarpsShareOutALongReductionOfFewRows) {
   EXPECT_EQ(ring(100'000).warps_k, 1);
 }
 
-TEST(UpdatePolicy, LeavesToTheVendorWhatItDoesFaster) {
-  constexpr std::int64_t kLong = 1'000'000;
-  const auto vendor = [&](std::int64_t m, std::int64_t n, DType in, Math math = Math::ieee) {
-    dense::Problem p = problem(m, n, n, Layout::col);
-    p.math = math;
-    return dense::vendor_beats_update(p, in, known_machine("H200"));
-  };
-  EXPECT_FALSE(vendor(kLong, 32, DType::f64));
-  EXPECT_FALSE(vendor(kLong, 64, DType::f64));
-  EXPECT_TRUE(vendor(kLong, 80, DType::f64));
-  EXPECT_FALSE(vendor(kLong + 1, 16, DType::f32));
-  EXPECT_TRUE(vendor(kLong + 1, 32, DType::f32));
-  EXPECT_FALSE(vendor(kLong + 1, 8, DType::f16));
-  EXPECT_FALSE(vendor(kLong + 1, 48, DType::f16));
-  EXPECT_TRUE(vendor(kLong + 1, 64, DType::f16));
-  EXPECT_FALSE(vendor(kLong, 63, DType::f16)) << "B is off 16 bytes, A and C are not";
-  EXPECT_TRUE(vendor(kLong, 72, DType::f16));
-  EXPECT_FALSE(vendor(200'000, 39, DType::f32)) << "likewise";
-  EXPECT_FALSE(vendor(200'000, 40, DType::f32));
-  EXPECT_FALSE(vendor(kLong, 8, DType::f16));
-  EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32x3));
-  EXPECT_FALSE(vendor(kLong, 32, DType::f32, Math::tf32));
-  EXPECT_TRUE(vendor(kLong, 40, DType::f32, Math::tf32));
-  EXPECT_FALSE(vendor(kLong, 16, DType::f32, Math::tf32));
-  EXPECT_FALSE(vendor(kLong, 64, DType::f32));
-  EXPECT_FALSE(vendor(kLong, 128, DType::f32));
-  EXPECT_TRUE(vendor(10'000, 64, DType::f32));
-  EXPECT_FALSE(vendor(kLong, 16, DType::c128));
-  EXPECT_FALSE(vendor(kLong, 64, DType::c128));
-  EXPECT_TRUE(vendor(kLong, 80, DType::c128));
-  EXPECT_TRUE(vendor(10'000, 64, DType::c128));
-  EXPECT_FALSE(vendor(kLong, 32, DType::c64));
-  EXPECT_TRUE(vendor(kLong, 64, DType::c64));
-}
-
 TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
-  const auto passes = [&](std::int64_t m) {
-    return dense::choose_update(problem(m, 16, 32, Layout::row), DType::f32, DType::f32,
-                                known_machine("H200"))
+  const auto passes = [](std::int64_t m) {
+    return launches_of(dense::UpdateKernel::tile, problem(m, 16, 32, Layout::row), DType::f32)
+        .back()
         .passes;
   };
   EXPECT_EQ(passes(10'000), 1);
@@ -306,27 +254,29 @@ TEST(UpdatePolicy, SeveralPassesWhereBlocksAbound) {
 }
 
 /// No block reads or writes beyond the rows that the configuration gives it, whatever the shape.
-TEST(UpdatePolicy, EveryConfigurationFitsTheDevice) {
+TEST(UpdatePolicy, EveryLaunchFitsTheDevice) {
+  const Machine& h200 = known_machine("H200");
   for (const DType type :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
-      for (std::int64_t k = 0; k <= 128; ++k) {
-        for (std::int64_t n = 1; n <= 128; ++n) {
+      for (std::int64_t k = 0; k <= 128; k += 1 + k / 16) {
+        for (std::int64_t n = 1; n <= 128; n += 1 + n / 16) {
           for (const std::int64_t m : {10'000, 1'000'001}) {
-            const auto config =
-                dense::choose_update(problem(m, k, n, layout), type, type, known_machine("H200"));
-            EXPECT_LE(config.threads, 256);
-            EXPECT_EQ(config.threads % 32, 0);
-            EXPECT_GT(config.rows, 0);
-            EXPECT_LE(config.shared_bytes, known_machine("H200").shared_bytes_per_block)
-                << m << " " << n << " " << k;
-            if (config.kernel == dense::UpdateKernel::words) {
-              EXPECT_EQ(config.alignment, 1);
+            SCOPED_TRACE(concat(m, " x ", n, " x ", k));
+            for (const auto& launch :
+                 dense::update_candidates(problem(m, k, n, layout), type, type, h200, false)) {
+              EXPECT_LE(launch.threads, 256);
+              EXPECT_EQ(launch.threads % 32, 0);
+              EXPECT_GT(launch.rows, 0);
+              EXPECT_LE(launch.shared_bytes, h200.shared_bytes_per_block);
+              if (launch.kernel == dense::UpdateKernel::words) {
+                EXPECT_EQ(launch.alignment, 1);
+              }
+              if (launch.ring.row_tiles == 0) continue;
+              EXPECT_GE(launch.ring.stages, launch.ring.warps_k);
+              EXPECT_LE(launch.ring.warps_k > 1 ? m : 0,
+                        std::int64_t{launch.ring.row_tiles} * launch.rows);
             }
-            if (config.ring.row_tiles == 0) continue;
-            EXPECT_GE(config.ring.stages, config.ring.warps_k) << m << " " << n << " " << k;
-            EXPECT_LE(config.ring.warps_k > 1 ? m : 0,
-                      std::int64_t{config.ring.row_tiles} * config.rows);
           }
         }
       }

@@ -9,6 +9,7 @@
 #include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
+#include "dense/cuda/cost.hpp"
 #include "dense/cuda/routes.hpp"
 #include "dense/cuda/run.hpp"
 #include "dense/cuda/vendor/cublaslt.hpp"
@@ -30,17 +31,14 @@ template <class T, class TOut>
 class RoutedExecutor final : public Executor<T, TOut> {
  public:
   RoutedExecutor(const Stream& stream, const Request& request, Routes routes)
-      : problem_(request.problem),
-        types_(request.types),
-        can_be_same_(request.can_be_same()),
-        routes_(std::move(routes)) {
+      : request_(request), routes_(std::move(routes)) {
     for (const Launch& launch : routes_.launches) {
       std::visit([&](const auto& each) { prepare_any(stream, each); }, launch);
       const auto* const vendor = std::get_if<VendorLaunch>(&launch);
       matmuls_.push_back(
           vendor == nullptr ? nullptr
-                            : std::make_unique<CublasltMatmul>(stream.device(), problem_, types_.in,
-                                                               types_.out, vendor->algorithm));
+                            : std::make_unique<CublasltMatmul>(stream.device(), request_.problem, request_.types.in,
+                                                               request_.types.out, vendor->algorithm));
     }
   }
 
@@ -58,7 +56,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
     for (std::size_t i = 0; i < matmuls_.size(); ++i) {
       const std::int64_t each = matmuls_[i] != nullptr
                                     ? matmuls_[i]->workspace_bytes()
-                                    : dense::workspace_bytes(routes_.launches[i], problem_, types_);
+                                    : dense::workspace_bytes(routes_.launches[i], request_.problem, request_.types);
       bytes = std::max(bytes, each);
     }
     return bytes;
@@ -79,9 +77,11 @@ class RoutedExecutor final : public Executor<T, TOut> {
           {.when = describe_kinds(routes_, i),
            .kernel = kernel_name(launch),
            .algorithm = algorithm_name(launch),
-           .configuration = vendor ? matmuls_[i]->describe() : dense::describe(launch, types_),
+           .configuration = vendor ? matmuls_[i]->describe() : dense::describe(launch, request_.types),
            .vendor = vendor});
     }
+    info.predicted_us =
+        predict_us(routes_.launches[routes_.of[RunKind().index()].launch], request_, RunKind());
     for (const bool same : {false, true}) {
       for (const bool adds : {false, true}) {
         const RunKind kind{.same = same, .adds = adds};
@@ -92,7 +92,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
 
  private:
   RunKind kind_of(const Operands<T, TOut>& operands) const {
-    return {.same = can_be_same_ && operands.a == operands.b,
+    return {.same = request_.can_be_same() && operands.a == operands.b,
             .adds = operands.may_add(),
             .a_off = is_off(operands.a),
             .b_off = is_off(operands.b),
@@ -118,20 +118,18 @@ class RoutedExecutor final : public Executor<T, TOut> {
 
   template <class OwnLaunch>
   void prepare_any(const Stream& stream, const OwnLaunch& launch) const {
-    prepare<T, TOut>(stream, problem_, launch);
+    prepare<T, TOut>(stream, request_.problem, launch);
   }
   void prepare_any(const Stream& /*stream*/, const VendorLaunch& /*launch*/) const {}
   template <class OwnLaunch>
   void run_own(const Stream& stream, const OwnLaunch& launch,
                const Operands<T, TOut>& operands) const {
-    dense::cuda::run<T, TOut>(stream, problem_, launch, operands);
+    dense::cuda::run<T, TOut>(stream, request_.problem, launch, operands);
   }
   void run_own(const Stream& /*stream*/, const VendorLaunch& /*launch*/,
                const Operands<T, TOut>& /*operands*/) const {}
 
-  Problem problem_;
-  Types types_;
-  bool can_be_same_;
+  Request request_;
   Routes routes_;
   std::vector<std::unique_ptr<CublasltMatmul>> matmuls_;  // of each launch; null for lanky's own
 };

@@ -37,7 +37,7 @@ inline bool is_vendor(const Launch& launch) noexcept {
   return std::holds_alternative<VendorLaunch>(launch);
 }
 
-/// The kernel's name, as dense/model_table.hpp and files of results have it.
+/// The kernel's name, as dense/cuda/cost_table.hpp and files of results have it.
 std::string kernel_name(const Launch& launch);
 
 /// The name that tells a launch from the other candidates of a product and of similar ones:

@@ -1,97 +1,82 @@
 #include "dense/cuda/routes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <lanky/tuning.hpp>
 #include <utility>
 
 #include "core/text.hpp"
-#include "dense/policy.hpp"
+#include "dense/cuda/cost.hpp"
 
 namespace lanky::dense {
 
 namespace {
 
-/// The launch of one kind of run.
-class RouteChooser {
+/// What candidates and their costs depend on of a kind: kinds that have it in common are one.
+RunKind relevant(const Request& request, RunKind kind) {
+  RunKind like = kind;
+  like.same = kind.same && request.can_be_same();
+  switch (request.family) {
+    case GemmFamily::gram:
+      like.a_off = like.b_off = kind.a_off || kind.b_off;
+      like.c_off = false;
+      break;
+    case GemmFamily::update:
+      like.a_off = like.c_off = kind.a_off || kind.c_off;
+      like.b_off = false;
+      break;
+    case GemmFamily::panel:
+      like.c_off = false;
+      break;
+    case GemmFamily::regular:
+      like.a_off = like.b_off = like.c_off = false;
+      break;
+  }
+  return like;
+}
+
+/// The candidates of one kind of run with their costs.
+class Candidates {
  public:
-  RouteChooser(const Request& request, RunKind kind)
-      : request_(request), problem_(request.problem), kind_(kind) {}
-
-  /// By what was measured or by the rules, among the vendor's and lanky's own.
-  Launch any(const MeasuredChoices& measured, bool vendor) const {
-    const bool same_by_vendor =
-        measured.same != nullptr && measured.same->vendor && vendor && request_.can_be_same();
-    if (same_by_vendor && kind_.same) return VendorLaunch{measured.same->algorithm};
-    const GemmChoice* const choice = kind_.adds ? measured.adds : measured.general;
-    if (vendor && takes_vendor(choice)) {
-      if (!same_by_vendor && takes_symmetric()) return symmetric();
-      return VendorLaunch{choice != nullptr ? choice->algorithm : ""};
-    }
-    return own(choice, !same_by_vendor);
+  Candidates(const Request& request, RunKind kind) : request_(request), kind_(kind) {
+    for (Launch& launch : own_candidates(request, kind))
+      own_.push_back({cost(launch), std::move(launch)});
   }
 
-  /// One of lanky's own; `with_symmetric`: the kernel for B = A may take it.
-  Launch own(const GemmChoice* choice, bool with_symmetric) const {
-    if (with_symmetric && takes_symmetric()) return symmetric();
-    if (choice != nullptr && !choice->vendor && !choice->algorithm.empty()) {
-      for (Launch& candidate : own_candidates(request_, kind_))
-        if (algorithm_name(candidate) == choice->algorithm) return candidate;
-    }
-    return by_rules();
+  const Launch& cheapest_own() const {
+    return std::min_element(own_.begin(), own_.end(), cheaper)->launch;
   }
 
-  Launch by_rules() const {
-    switch (request_.family) {
-      case GemmFamily::update:
-        return update();
-      case GemmFamily::panel:
-        if (auto launch = choose_panel(problem_, request_.types.in, request_.machine, kind_.a_off,
-                                       kind_.b_off))
-          return *launch;
-        break;
-      case GemmFamily::gram:
-        return gram();
-      case GemmFamily::regular:
-        break;
+  /// By what was measured, or else the cheapest.
+  Launch choose(const GemmChoice* measured, bool vendor) const {
+    if (measured != nullptr && measured->vendor && vendor) return VendorLaunch{measured->algorithm};
+    if (measured != nullptr && !measured->vendor) {
+      for (const Candidate& candidate : own_)
+        if (algorithm_name(candidate.launch) == measured->algorithm) return candidate.launch;
+      return cheapest_own();
     }
-    return tiled();
+    const Launch& own = cheapest_own();
+    const Launch heuristic = VendorLaunch{};
+    return vendor && cost(heuristic) < cost(own) ? heuristic : own;
   }
 
  private:
-  bool takes_vendor(const GemmChoice* choice) const {
-    return choice != nullptr
-               ? choice->vendor
-               : prefers_vendor(problem_, request_.family, request_.types.in, request_.machine);
-  }
-  GramLaunch symmetric() const {
-    return choose_symmetric_gram(problem_, request_.types.in, request_.machine);
-  }
-  bool takes_symmetric() const {
-    return kind_.same && !kind_.a_off && request_.family == GemmFamily::gram &&
-           symmetric().kernel != GramKernel::none;
-  }
-  Launch tiled() const {
-    return choose_tiled(problem_, request_.types.sum_bytes(), request_.machine);
-  }
-  Launch update() const {
-    const auto [in, out] = request_.types;
-    UpdateLaunch launch = choose_update(problem_, in, out, request_.machine);
-    const bool off = kind_.a_off || kind_.c_off;
-    if (off && launch.alignment > 1) launch = unaligned_update(problem_, in, out, request_.machine);
-    return launch;
-  }
-  Launch gram() const {
-    GramLaunch launch = choose_gram(problem_, request_.types.in, request_.machine);
-    if (launch.kernel != GramKernel::none && (kind_.a_off || kind_.b_off))
-      launch = unaligned_gram(launch, problem_, request_.types.in, request_.machine);
-    if (launch.kernel == GramKernel::none) return tiled();
-    return launch;
-  }
+  struct Candidate {
+    double us;
+    Launch launch;
+  };
+  static bool cheaper(const Candidate& a, const Candidate& b) { return a.us < b.us; }
+  double cost(const Launch& launch) const { return predict_us(launch, request_, kind_); }
 
   const Request& request_;
-  const Problem& problem_;
   RunKind kind_;
+  std::vector<Candidate> own_;
 };
+
+const GemmChoice* measured_for(RunKind kind, const MeasuredChoices& measured) {
+  if (kind.same) return measured.same;
+  return kind.adds ? measured.adds : measured.general;
+}
 
 /// Index of a launch among those that are there, added where it is not.
 std::uint8_t index_of(std::vector<Launch>& launches, Launch launch) {
@@ -119,64 +104,51 @@ std::string conditions(RunKind kind) {
 
 Launch choose_launch(const Request& request, RunKind kind, const MeasuredChoices& measured,
                      bool vendor) {
-  return RouteChooser(request, kind).any(measured, vendor);
+  return Candidates(request, kind).choose(measured_for(kind, measured), vendor);
 }
 
 Routes choose_routes(const Request& request, const MeasuredChoices& measured, bool vendor) {
-  const bool adding_differs = measured.adds != measured.general;
   Routes routes;
+  std::array<bool, RunKind::kCount> known{};
   for (unsigned index = 0; index < RunKind::kCount; ++index) {
-    const RunKind kind = RunKind::of(index);
-    // A kind that cannot be, or is chosen for alike, has the route of one that came before.
-    RunKind like = kind;
-    like.same = kind.same && request.can_be_same();
-    like.adds = kind.adds && adding_differs;
-    if (like.index() != index) {
-      routes.of[index] = routes.of[like.index()];
-      continue;
+    const RunKind kind = relevant(request, RunKind::of(index));
+    Routes::Route& route = routes.of[kind.index()];
+    if (!std::exchange(known[kind.index()], true)) {
+      const Candidates candidates(request, kind);
+      Launch chosen = candidates.choose(measured_for(kind, measured), vendor);
+      route.own = index_of(routes.launches, is_vendor(chosen) ? candidates.cheapest_own() : chosen);
+      route.launch = index_of(routes.launches, std::move(chosen));
     }
-    const std::uint8_t chosen =
-        index_of(routes.launches, choose_launch(request, kind, measured, vendor));
-    const bool by_vendor = is_vendor(routes.launches[chosen]);
-    routes.of[index] = {chosen, by_vendor ? index_of(routes.launches,
-                                                     RouteChooser(request, kind).own(nullptr, true))
-                                          : chosen};
+    routes.of[index] = route;
   }
   return routes;
 }
 
 std::vector<Launch> own_candidates(const Request& request, RunKind kind) {
-  std::vector<Launch> all;
-  const auto add = [&all](Launch launch) {
-    const bool known = std::any_of(all.begin(), all.end(), [&](const Launch& other) {
-      return algorithm_name(other) == algorithm_name(launch);
-    });
-    if (!known) all.push_back(std::move(launch));
-  };
+  const Problem& problem = request.problem;
+  const Machine& machine = request.machine;
   const auto [in, out] = request.types;
-  add(RouteChooser(request, kind).own(nullptr, true));
-  add(RouteChooser(request, kind).by_rules());
+  std::vector<Launch> all;
+  const auto add = [&all](auto&& launches) {
+    for (auto& launch : launches) {
+      if (std::find(all.begin(), all.end(), Launch(launch)) == all.end())
+        all.push_back(std::move(launch));
+    }
+  };
   switch (request.family) {
     case GemmFamily::update:
-      for (auto& launch :
-           update_candidates(request.problem, in, out, request.machine, kind.a_off || kind.c_off))
-        add(launch);
+      add(update_candidates(problem, in, out, machine, kind.a_off || kind.c_off));
       break;
     case GemmFamily::panel:
-      for (auto& launch :
-           panel_candidates(request.problem, in, request.machine, kind.a_off, kind.b_off))
-        add(launch);
+      add(panel_candidates(problem, in, machine, kind.a_off, kind.b_off));
       break;
     case GemmFamily::gram:
-      for (auto& launch : gram_candidates(request.problem, in, request.machine,
-                                          kind.a_off || kind.b_off, kind.same))
-        add(launch);
+      add(gram_candidates(problem, in, machine, kind.a_off || kind.b_off, kind.same));
       break;
     case GemmFamily::regular:
       break;
   }
-  for (int tile = 0; tile < kTileCount; ++tile)
-    add(tiled_launch(request.problem, tile, request.types.sum_bytes(), request.machine));
+  add(tiled_candidates(problem, request.types.sum_bytes(), machine));
   return all;
 }
 

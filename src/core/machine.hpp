@@ -30,6 +30,8 @@ struct Machine {
   double tensor_tf32 = 0;
   double tensor_half = 0;  // f16 and bf16 with sums in float
 
+  /// From a GPU's L2, bytes per second: 32 a cycle of each multiprocessor.
+  constexpr double l2_bandwidth() const noexcept { return 32 * clock * multiprocessors; }
   /// Copies by tensor maps into shared memory, with barriers that count bytes.
   constexpr bool has_bulk_copies() const noexcept { return capability >= 90; }
   /// Products of warp groups (wgmma) and registers that warps hand to each other (setmaxnreg):

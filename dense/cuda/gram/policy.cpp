@@ -35,39 +35,18 @@ bool is_long(const Problem& p, DType type, std::int64_t blocks) {
   return (p.m + p.n) * p.k * bytes > blocks * (72 << 10);
 }
 
-/// As kFmaTile in dense/cuda/gram/fma_tile.cuh.
-struct FmaShape {
-  std::int64_t m;
-  std::int64_t n;
-  int segments;
-  bool wide = false;  // column-major; others row-major
-};
-constexpr FmaShape kFmaFloat[] = {{32, 32, 2},       {128, 16, 1},      {64, 64, 1},
-                                  {64, 64, 1, true}, {32, 32, 2, true}, {128, 16, 1, true}};
-constexpr FmaShape kFmaComplexFloat[] = {{16, 16, 4},       {32, 32, 2},       {128, 16, 1},
-                                         {64, 64, 1},       {32, 32, 2, true}, {128, 16, 1, true},
-                                         {64, 64, 1, true}, {16, 16, 4, true}};
-constexpr FmaShape kFmaComplexDouble[] = {
-    {8, 8, 8}, {16, 16, 4}, {32, 32, 2, true}, {64, 64, 1, true}, {16, 16, 4, true}};
-
-std::span<const FmaShape> fma_shapes(DType type) {
-  if (type == DType::f32) return kFmaFloat;
-  if (type == DType::c64) return kFmaComplexFloat;
-  return kFmaComplexDouble;
-}
-
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
 GramLaunch choose_fma(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.col != 1;
-  const std::span<const FmaShape> shapes = fma_shapes(type);
-  const FmaShape* chosen = nullptr;
-  for (const FmaShape& shape : shapes) {
+  const std::span<const GramFmaShape> shapes = gram_fma_shapes(type);
+  const GramFmaShape* chosen = nullptr;
+  for (const GramFmaShape& shape : shapes) {
     if (shape.wide == row_major) continue;
     const bool holds = (p.m <= shape.m && p.n <= shape.n) || shape.n == 64;
     if (holds && (chosen == nullptr || shape.m * shape.n < chosen->m * chosen->n)) chosen = &shape;
   }
   if (chosen == nullptr) return {};
-  const FmaShape& tile = *chosen;
+  const GramFmaShape& tile = *chosen;
   GramLaunch c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
   c.tile = static_cast<int>(chosen - shapes.data());
   if (!c.row_major) c.run_log2 = 1;
@@ -172,51 +151,12 @@ GramLaunch packed_rows_configuration(const Problem& p, DType type, const Machine
   return c;
 }
 
-/// Rows of floats for gram_rows_kernel; 0 where there are none.
-int packed_float_rows(const Problem& p) {
-  return packed_rows(p, rows_unit(DType::f32), p.m <= 16 ? 16 : 32);
-}
-
-/// Long products of rows of floats, widened (H200: 16 columns at 1e7 .965 of the floor,
-/// gram_staged_kernel .946, but 1e5 8.9 us instead of 7.3; at 1e6 12 columns 31 us instead of 46,
-/// 24 62.4 instead of 64.6 (gram_fma_kernel), 32 76.5 instead of 68.8). Not where A is B: 25.3 us
-/// instead of 24.4.
-bool packs_float_rows(const Problem& p) {
-  return p.m > 8 && p.m <= 24 && p.k >= 800'000 && packed_float_rows(p) > 0;
-}
-
 /// Rows of floats by tensor copies.
 GramLaunch staged_rows(const Problem& p, const Machine& machine) {
   return {.kernel = GramKernel::staged,
           .row_major = true,
           .vectors = true,
           .blocks = blocks_for(p.k, 128, machine.multiprocessors)};
-}
-
-/// A's rows are adjacent; B's where `b_row_major`.
-GramLaunch choose_row_major(const Problem& p, DType type, const Machine& machine) {
-  const auto vector = static_cast<std::int64_t>(16 / size_of(type));
-  const bool b_row_major = p.b.col == 1;
-  const bool real = !is_complex(type);
-  const bool f32 = type == DType::f32;
-  const GramLaunch vectors = row_vector(p, type, machine);
-  if (vectors.kernel != GramKernel::none) return vectors;
-  const GramLaunch strip = row_strip(p, type, machine);
-  if (strip.kernel != GramKernel::none && (p.n == 1 || !f32 || !b_row_major || p.m >= 2 * p.n))
-    return strip;
-  if (!b_row_major) return {};
-  if (f32 || !real) {
-    if (p.a.col % vector != 0 || p.b.row % vector != 0) return {};
-    if (f32 && packs_float_rows(p))
-      return packed_rows_configuration(p, type, machine, packed_float_rows(p));
-    if (!real || p.m > 16) return choose_fma(p, type, machine);
-    return staged_rows(p, machine);
-  }
-  for (const std::int64_t units : {8, 16}) {
-    const int packed = packed_rows(p, rows_unit(type), units * rows_unit(type));
-    if (packed > 0) return packed_rows_configuration(p, type, machine, packed);
-  }
-  return {};
 }
 
 /// gram_direct_kernel: columns of both, 16 at most. Floats have it for aligned ones alone.
@@ -239,6 +179,17 @@ GramLaunch direct(const Problem& p, DType type, bool vectors, bool stacked,
   return c;
 }
 
+/// The same for B = A. Half as many loads of a block: two blocks again (H200, k = 1e7, 16 columns:
+/// f16 .835 to .928, f64 .85 to .95 of the floor).
+GramLaunch direct_of_one(const Problem& p, DType type, const Machine& machine) {
+  GramLaunch c = direct(p, type, true, false, machine);
+  if (c.kernel == GramKernel::none || type == DType::f32 || c.tile == 0) return c;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  c.resident = 0;
+  c.blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
+  return c;
+}
+
 /// gram_staged_kernel: columns of both, 64 at most; floats in tf32 or tf32x3.
 GramLaunch staged_columns(const Problem& p, DType type, bool vectors, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
@@ -249,31 +200,6 @@ GramLaunch staged_columns(const Problem& p, DType type, bool vectors, const Mach
   c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
   c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors);
   return c;
-}
-
-GramLaunch choose_column_major(const Problem& p, DType type, const Machine& machine) {
-  const auto bytes = static_cast<std::int64_t>(size_of(type));
-  const bool f32 = type == DType::f32;
-  const bool complex = is_complex(type);
-  GramLaunch c{.vectors = p.a.row * bytes % 16 == 0 && p.b.col * bytes % 16 == 0};
-  // f64 beyond four columns is faster on tensor cores, complex too (H200, 8 columns, k = 1e6: c64
-  // 35.6 instead of 41.0 us, c128 63.3 instead of 68.9); IEEE float goes there not at all.
-  const std::int64_t widest = complex && c.vectors ? 4 : gram_widest(type);
-  const bool no_mma = f32 || complex;
-  // H200, f16 of 4 columns: 1e6 7.9 us (gram_vector_kernel 8.5), 1e7 40.6 (41.2).
-  c.stacked = bytes == 2 && c.vectors && p.m > 2 && p.m <= 4 && p.n > 1;
-  if (p.n == 1 || (p.m <= widest && !c.stacked) ||
-      (no_mma && p.n <= widest && (complex || (p.m > 16 && !c.vectors)) &&
-       (p.m <= 64 || type == DType::c128)))
-    return vector_configuration(p, type, machine);
-  // tf32x3 of more columns than staged has: IEEE arithmetic is more exact.
-  const bool ieee_f32 = f32 && (p.math == Math::ieee || p.m <= 16 || p.n <= widest ||
-                                (p.math == Math::tf32x3 && p.m > 64));
-  if (complex || (ieee_f32 && p.m > 16)) {
-    return c.vectors ? choose_fma(p, type, machine) : GramLaunch{};
-  }
-  if (p.m <= 16 && (!f32 || c.vectors)) return direct(p, type, c.vectors, c.stacked, machine);
-  return staged_columns(p, type, c.vectors, machine);
 }
 
 /// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
@@ -322,17 +248,20 @@ GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
   return c;
 }
 
-/// Groups of 8 columns that gram_triangle_kernel has sums for; 0 where others are faster: f32 of 8
-/// columns below k = 2e6, tf32 of 32, f64 by columns up to 32.
+/// Groups of 8 columns of the smallest gram_triangle_kernel that is compiled; 0 where there is
+/// none.
 int triangle_groups(const Problem& p, DType type) {
   const bool row_major = p.a.col != 1;
-  const int groups = p.m <= 8 ? 1 : p.m <= 16 ? 2 : p.m <= 32 ? 4 : p.m <= 64 ? 8 : 0;
-  if (type == DType::f64) return groups == 8 || (groups == 4 && row_major) ? groups : 0;
-  if (type != DType::f32 || row_major || p.m <= 4) return 0;
-  if (groups == 1) return p.k >= 2'000'000 ? groups : 0;
-  if (groups == 2 && p.k * p.m < 500'000) return 0;  // the last block adds where staged computes
-  if (groups == 4) return p.math != Math::tf32 ? groups : 0;
-  return groups == 2 || p.math == Math::tf32 ? groups : 0;
+  int groups = 0;
+  if (type == DType::f64) groups = row_major && p.m <= 32 ? 4 : 8;
+  if (type == DType::f32 && !row_major) {
+    if (p.m <= 16) {
+      groups = p.m <= 8 ? 1 : 2;
+    } else {
+      groups = p.math == Math::tf32 ? 8 : 4;
+    }
+  }
+  return p.m <= 8 * groups ? groups : 0;
 }
 
 /// `c` with the tiles and blocks of gram_wgmma_kernel.
@@ -356,19 +285,6 @@ GramLaunch choose_packed_wgmma(const Problem& p, const Machine& machine) {
   return {};
 }
 
-/// 16-bit types of more columns: rows or columns of both operands adjacent, in whole 16 bytes.
-GramLaunch choose_wgmma(const Problem& p, const Machine& machine) {
-  const bool row_major = p.a.col != 1;
-  const std::int64_t strides[] = {row_major ? p.a.col : p.a.row, row_major ? p.b.row : p.b.col};
-  GramLaunch c{.row_major = row_major, .vectors = strides[0] % 8 == 0 && strides[1] % 8 == 0};
-  // H200, by columns, k = 1e7: 32 x 32 .974 of the floor (gram_staged_kernel .945), 20 x 20 .90
-  // (.94), 24 x 9 .76 (.95).
-  if (row_major && p.m <= 32 && p.n > 1) return choose_packed_wgmma(p, machine);
-  const bool wide_enough = (row_major ? p.m > 32 : p.m + p.n >= 56) && p.n > 1;
-  if (!c.vectors || !wide_enough || (p.m > 64 && p.n > 32)) return {};
-  return by_wgmma(c, p, machine);
-}
-
 /// k of a slot of gram_words_kernel.
 int gram_words_depth(const Problem& p, DType type, int run_log2) {
   constexpr std::int64_t kSide = kGramWordsSide;
@@ -376,35 +292,6 @@ int gram_words_depth(const Problem& p, DType type, int run_log2) {
   const int parts = is_complex(type) ? 2 : 1;
   const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
   return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
-}
-
-/// Whether gram_words_kernel is the fastest, cuBLASLt's included, where lines are off 16 bytes.
-/// H200, k = 3e6 (1e5), against the best of the others: f32 n = 13 1.20 (.87), 16 .99, 24 1.6,
-/// 32 1.8 (1.5), 64 1.8 (1.7), by rows 13 2.2, 25 2.7, 41 1.06; c64 n = 13 2.5, 16 2.0, 25 .97, 32
-/// .82 (1.6); halves n = 24 1.17, 32 .96 (1.3), 40 1.04, 64 .88 (1.14), by rows 25 1.0; f64 n = 24
-/// .82, 32 .61 (1.3), 64 (.82).
-bool prefers_words(const Problem& p, DType type) {
-  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
-  const bool aligned =
-      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
-  if (!lines || aligned || p.n <= 8) return false;
-  const bool by_columns = p.a.col == 1 && p.b.row == 1;
-  const bool short_k = p.k <= 300'000;
-  switch (type) {
-    case DType::f32:
-      if (p.math == Math::tf32 && p.m > 24) return false;
-      return p.m <= (by_columns ? 64 : 44) && (p.m > 16 || p.k > 1'000'000);
-    case DType::c64:
-      return p.m <= (short_k ? 32 : 16);
-    case DType::f64:
-      return by_columns && p.n > 16 && p.m <= 32 && short_k;
-    case DType::f16:
-    case DType::bf16:
-      if (p.n <= 16) return false;
-      return p.m <= 25 || (by_columns && (short_k ? p.m <= 64 : p.m > 32 && p.m <= 40));
-    default:
-      return false;
-  }
 }
 
 /// Whether gram_words_kernel has warps, and a block shared memory, for such operands.
@@ -441,61 +328,6 @@ GramLaunch triangle(const Problem& p, DType type, int groups, const Machine& mac
   return c;
 }
 
-GramLaunch of_two_operands(const Problem& problem, DType type, const Machine& machine) {
-  if (!is_served(problem, machine)) return {};
-  GramLaunch c;
-  const bool alike =
-      (problem.a.col == 1 && problem.b.row == 1) || (problem.a.row == 1 && problem.b.col == 1);
-  if (alike && machine.has_warp_groups() && is_half(type)) {
-    c = choose_wgmma(problem, machine);
-    if (c.kernel != GramKernel::none) return ended(c, problem, type);
-  }
-  if (problem.a.col == 1 && problem.b.row == 1) {
-    c = choose_column_major(problem, type, machine);
-  } else if (problem.a.row == 1) {
-    c = choose_row_major(problem, type, machine);
-  }
-  if (c.kernel == GramKernel::none && (problem.a.col == 1) != (problem.b.row == 1)) {
-    c = choose_mixed(problem, type, machine);
-    c.exchanged = c.kernel != GramKernel::none && problem.a.col != 1;
-  }
-  if (c.kernel != GramKernel::none) return ended(c, problem, type);
-  return choose_gram_of_any_strides(problem, type, machine);
-}
-
-GramLaunch of_one_operand(const Problem& p, DType type, const Machine& machine) {
-  const bool row_major = p.a.row == 1 && p.b.col == 1;
-  const bool column_major = p.a.col == 1 && p.b.row == 1;
-  const auto bytes = static_cast<std::int64_t>(size_of(type));
-  const std::int64_t stride = row_major ? p.a.col : p.a.row;
-  const bool same = p.m == p.n && p.a == p.b.transposed();
-  if (!machine.has_warp_groups() || !is_served(p, machine) || !same ||
-      !(row_major || column_major) || stride * bytes % 16 != 0)
-    return {};
-  const bool half = bytes == 2;
-  if ((half || type == DType::f64) && column_major && p.m > 8 && p.m <= 16) {
-    // Half as many loads of a block: two blocks again (H200, k = 1e7: f16 .835 to .928, f64 .85 to
-    // .95 of the floor).
-    GramLaunch c = choose_column_major(p, type, machine);
-    c.resident = 0;
-    c.blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
-    return ended(c, p, type);
-  }
-  if (half && column_major && p.m > 2 && p.m <= 4)  // half of each fragment would be repeated
-    return ended(vector_configuration(p, type, machine), p, type);
-  // gram_wgmma_kernel would waste three quarters of its products (f16 n = 32: .76, staged .94).
-  if (half && column_major && p.m > 16 && p.m <= 32)
-    return ended(choose_column_major(p, type, machine), p, type);
-  if (type == DType::f32 && row_major && packs_float_rows(p)) {
-    return ended(p.m > 16 ? choose_fma(p, type, machine) : staged_rows(p, machine), p, type);
-  }
-  GramLaunch c{.row_major = row_major, .vectors = true, .run_log2 = row_major ? 0 : 1};
-  if (half && p.m > 32) return ended(by_wgmma(c, p, machine), p, type);
-  const int groups = triangle_groups(p, type);
-  if (groups == 0) return {};
-  return ended(triangle(p, type, groups, machine), p, type);
-}
-
 /// No more blocks than c.resident have room for their shared memory.
 GramLaunch limited(GramLaunch c, const Machine& machine) {
   const std::int64_t parts = c.resident + 1;
@@ -506,86 +338,124 @@ GramLaunch limited(GramLaunch c, const Machine& machine) {
 }
 
 /// Every kernel that can multiply a problem.
-class Candidates {
+class GramCandidates {
  public:
-  Candidates(const Problem& problem, DType type, const Machine& machine)
+  GramCandidates(const Problem& problem, DType type, const Machine& machine)
       : p_(problem), type_(type), machine_(machine) {}
 
   void add_of_any_strides() {
-    constexpr std::int64_t kMostStrips = 16;
+    constexpr std::int64_t kMostStrips = 64;
     GramLaunch vector = vector_configuration(p_, type_, machine_);
     vector.vectors = false;
     if (vector.strips <= kMostStrips) add(vector);
     if (!no_mma() && p_.m <= 32) {
       GramLaunch rows = rows_of_any_strides(p_, type_, machine_);
+      if (rows.vectors) add_aligned(rows);
       rows.vectors = false;
       add(rows);
     }
-    if (fits_words(p_, type_, machine_)) all_.push_back(choose_words(p_, type_, machine_));
+    if (fits_words(p_, type_, machine_)) {
+      all_.push_back(choose_words(p_, type_, machine_));
+      unaligned_.push_back(all_.back());
+    }
   }
 
-  void add_column_major() {
+  void add_column_major(bool same) {
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
+    add(direct(p_, type_, false, false, machine_));
     const bool vectors = p_.a.row * bytes % 16 == 0 && p_.b.col * bytes % 16 == 0;
     if (!vectors) return;
-    if (p_.m <= 16) add(vector_configuration(p_, type_, machine_));
-    add(direct(p_, type_, true, false, machine_));
-    if (bytes == 2 && p_.m <= 4 && p_.n > 1) add(direct(p_, type_, true, true, machine_));
+    if (p_.m <= 16) add_aligned(vector_configuration(p_, type_, machine_));
+    add_aligned(same ? direct_of_one(p_, type_, machine_)
+                     : direct(p_, type_, true, false, machine_));
+    if (bytes == 2 && p_.m <= 4 && p_.n > 1) add_aligned(direct(p_, type_, true, true, machine_));
     if (type_ != DType::f32 || p_.math != Math::ieee)
-      add(staged_columns(p_, type_, true, machine_));
-    if (no_mma()) add(choose_fma(p_, type_, machine_));
-    add_wgmma();
+      add_aligned(staged_columns(p_, type_, true, machine_));
+    if (no_mma()) add_aligned(choose_fma(p_, type_, machine_));
+    add_wgmma(same);
   }
 
-  void add_row_major() {
+  void add_row_major(bool same) {
     const auto vector = static_cast<std::int64_t>(16 / size_of(type_));
-    add(row_vector(p_, type_, machine_));
-    add(row_strip(p_, type_, machine_));
+    add_aligned(row_vector(p_, type_, machine_));
+    add_aligned(row_strip(p_, type_, machine_));
     if (p_.b.col != 1) return;
     const bool whole = p_.a.col % vector == 0 && p_.b.row % vector == 0;
-    if (no_mma() && whole) add(choose_fma(p_, type_, machine_));
-    if (type_ == DType::f32 && whole && p_.m <= 16) add(staged_rows(p_, machine_));
+    if (no_mma() && whole) add_aligned(choose_fma(p_, type_, machine_));
+    if (type_ == DType::f32 && whole && p_.m <= 16) add_aligned(staged_rows(p_, machine_));
     if (!is_complex(type_)) {
       for (const std::int64_t units : {8, 16}) {
         const int packed = packed_rows(p_, rows_unit(type_), units * rows_unit(type_));
-        if (packed > 0) add(packed_rows_configuration(p_, type_, machine_, packed));
+        if (packed > 0) add_aligned(packed_rows_configuration(p_, type_, machine_, packed));
       }
     }
-    add_wgmma();
+    add_wgmma(same);
   }
 
   void add_mixed() {
     GramLaunch mixed = choose_mixed(p_, type_, machine_);
     mixed.exchanged = p_.a.col != 1;
-    add(mixed);
+    add_aligned(mixed);
   }
 
-  void add_symmetric() { add(of_one_operand(p_, type_, machine_)); }
+  void add_triangle() {
+    const bool row_major = p_.a.row == 1 && p_.b.col == 1;
+    const bool column_major = p_.a.col == 1 && p_.b.row == 1;
+    const std::int64_t stride = row_major ? p_.a.col : p_.a.row;
+    const bool whole = stride * static_cast<std::int64_t>(size_of(type_)) % 16 == 0;
+    const int groups = triangle_groups(p_, type_);
+    if (machine_.has_warp_groups() && (row_major || column_major) && whole && groups > 0)
+      add_aligned(triangle(p_, type_, groups, machine_));
+  }
 
-  std::vector<GramLaunch> take() { return std::move(all_); }
+  /// Those for pointers that may be off 16 bytes (`off`), or that are not.
+  std::vector<GramLaunch> take(bool off) { return std::move(off ? unaligned_ : all_); }
 
  private:
   bool no_mma() const { return type_ == DType::f32 || is_complex(type_); }
 
-  void add_wgmma() {
+  void add_wgmma(bool same) {
     if (!machine_.has_warp_groups() || !is_half(type_) || p_.n <= 1) return;
     const bool row_major = p_.a.col != 1;
-    if (row_major) add(choose_packed_wgmma(p_, machine_));
+    if (row_major) add_aligned(choose_packed_wgmma(p_, machine_));
     const std::int64_t a = row_major ? p_.a.col : p_.a.row;
     const std::int64_t b = row_major ? p_.b.row : p_.b.col;
-    if (a % 8 == 0 && b % 8 == 0)
-      add(by_wgmma({.row_major = row_major, .vectors = true}, p_, machine_));
+    if (a % 8 != 0 || b % 8 != 0) return;
+    const int run_log2 = same && !row_major ? 1 : 0;
+    add_aligned(
+        by_wgmma({.row_major = row_major, .vectors = true, .run_log2 = run_log2}, p_, machine_));
   }
 
-  void add(const GramLaunch& launch) {
-    if (launch.kernel != GramKernel::none)
-      all_.push_back(limited(ended(launch, p_, type_), machine_));
+  /// A launch for pointers at multiples of 16 bytes; and, where its kernel serves others too, one
+  /// for these.
+  void add_aligned(GramLaunch launch) {
+    if (launch.kernel == GramKernel::none) return;
+    launch = ended(launch, p_, type_);
+    all_.push_back(limited(launch, machine_));
+    // On tensor cores, floats have no kernel for other pointers.
+    const bool by_mma = launch.kernel == GramKernel::direct || launch.kernel == GramKernel::rows;
+    if (needs_alignment(launch.kernel) || launch.stacked || launch.any ||
+        (type_ == DType::f32 && by_mma) || launch.kernel == GramKernel::vector ||
+        launch.kernel == GramKernel::direct)
+      return;
+    launch.vectors = false;
+    launch.prefetch = false;
+    unaligned_.push_back(limited(launch, machine_));
+  }
+
+  /// A launch for any pointers.
+  void add(GramLaunch launch) {
+    if (launch.kernel == GramKernel::none) return;
+    launch = limited(ended(launch, p_, type_), machine_);
+    all_.push_back(launch);
+    unaligned_.push_back(launch);
   }
 
   const Problem& p_;
   DType type_;
   const Machine& machine_;
   std::vector<GramLaunch> all_;
+  std::vector<GramLaunch> unaligned_;
 };
 
 }  // namespace
@@ -599,105 +469,21 @@ int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
   return std::max(kGramWordsSlots * slot, kSums);
 }
 
-GramLaunch choose_gram(const Problem& problem, DType type, const Machine& machine) {
-  return limited(of_two_operands(problem, type, machine), machine);
-}
-
-GramLaunch choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine) {
-  return limited(of_one_operand(problem, type, machine), machine);
-}
-
-GramLaunch choose_gram_of_any_strides(const Problem& p, DType type, const Machine& machine) {
-  const bool no_mma = type == DType::f32 || is_complex(type);
-  if (prefers_words(p, type)) return choose_words(p, type, machine);
-  const std::int64_t vector_most = type == DType::f32 ? 32 : gram_widest(type);
-  if (p.n == 1 || p.m <= 4 || (no_mma && p.n <= vector_most))
-    return ended(vector_configuration(p, type, machine), p, type);
-  if (no_mma || p.m > 32) return {};
-  return ended(rows_of_any_strides(p, type, machine), p, type);
-}
-
-GramLaunch unaligned_gram(const GramLaunch& aligned, const Problem& problem, DType type,
-                          const Machine& machine) {
-  GramLaunch c = aligned;
-  // On tensor cores, floats have no kernel for these.
-  const bool by_mma = aligned.kernel == GramKernel::direct || aligned.kernel == GramKernel::rows;
-  const bool aligned_alone = aligned.stacked || (type == DType::f32 && by_mma);
-  if (needs_alignment(aligned.kernel) || aligned_alone) {
-    const Problem turned = aligned.exchanged ? exchanged(problem) : problem;
-    c = choose_gram_of_any_strides(turned, type, machine);
-    c.exchanged = aligned.exchanged;
-  }
-  c.vectors = false;
-  c.prefetch = false;
-  if (c.kernel == GramKernel::direct && c.resident == 1) {  // half as many loads in flight
-    c.resident = 0;
-    c.blocks *= 2;
-  }
-  return limited(c, machine);
-}
-
 std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Machine& machine,
                                         bool off, bool same) {
-  Candidates all(p, type, machine);
-  if (!is_served(p, machine)) return all.take();
+  GramCandidates all(p, type, machine);
+  if (!is_served(p, machine)) return {};
   all.add_of_any_strides();
-  if (off) return all.take();
-  if (p.a.col == 1 && p.b.row == 1) all.add_column_major();
-  if (p.a.row == 1) all.add_row_major();
+  if (p.a.col == 1 && p.b.row == 1) all.add_column_major(same);
+  if (p.a.row == 1) all.add_row_major(same);
   if ((p.a.col == 1) != (p.b.row == 1)) all.add_mixed();
-  if (same) all.add_symmetric();
-  return all.take();
+  if (same) all.add_triangle();
+  return all.take(off);
 }
 
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept {
   return std::max(launch.blocks, launch.below_blocks) * problem.m * problem.n * sum_bytes;
-}
-
-bool vendor_beats_gram(const Problem& p, DType type, const Machine& machine) {
-  const GramLaunch c = choose_gram(p, type, machine);
-  if (p.k < std::int64_t{1} << 31 && c.kernel == GramKernel::none) return true;
-  const bool a_by_columns = p.a.col == 1;
-  const bool b_by_columns = p.b.row == 1;
-  if (c.kernel == GramKernel::fma) {
-    if (type == DType::c128) return p.m > 32;
-    if (!c.row_major || p.m <= 32) return false;
-    // Whole tiles of 64 x 64: 1.0, and 1.3 where A is B.
-    const bool own_tile = type == DType::f32 && p.m > 56 && p.m <= 64 && p.k > 50'000;
-    return p.math == Math::tf32 || (p.n > 16 && !own_tile);
-  }
-  if (c.kernel == GramKernel::words) return false;
-  if (c.packed > 1 && c.kernel == GramKernel::wgmma) return false;
-  if (c.kernel == GramKernel::wgmma)  // H200, 64 x 8 by rows: 1.09 at 1e6, .94 at 1e7
-    return c.row_major && p.k > 3'000'000 && p.n <= 32 && (p.m <= 64 || p.n > 16);
-  if (p.m > 64) return true;
-  // H200, f32 by rows: 64 x 3 5.4, 64 x 8 2.9.
-  if (c.kernel == GramKernel::row_strip && p.n > 1 && type == DType::f32) return false;
-  // H200, c128 1e5 x 64 x 1, A by rows: cuBLASLt needs 35 us, 6000 with a conjugated operand.
-  if (p.m > 32 && p.n == 1) {
-    const std::int64_t shortest = is_complex(type)      ? 50'000
-                                  : type == DType::f64  ? 300'000
-                                  : size_of(type) == 2u ? 3'000'000
-                                                        : p.k;
-    return (!a_by_columns || !b_by_columns) && p.k > shortest && !p.conj_a && !p.conj_b;
-  }
-  if (is_complex(type)) return p.n > gram_widest(type);
-  const bool f32 = type == DType::f32;
-  if (p.m > 32) return !a_by_columns || (f32 && p.math == Math::ieee && p.n > 8);
-  if (p.m <= 8 || p.n == 1) return false;
-  const bool long_k = p.k > 2'000'000;
-  if (type == DType::f64)
-    return !c.vectors && p.m > 16 && (a_by_columns || b_by_columns || p.n <= 8);
-  if (f32) {
-    // H200, tf32 off 16 bytes, n = 32: .54.
-    if (a_by_columns && b_by_columns) return !c.vectors && p.math == Math::tf32 && p.m > 24;
-    if (!c.vectors) return p.n > 8 && (p.m > 16 || long_k);
-    return a_by_columns != b_by_columns && p.math == Math::tf32 && p.m > 16;
-  }
-  const bool aligned =
-      has_aligned_lines(p.a, size_of(type)) && has_aligned_lines(p.b, size_of(type));
-  return a_by_columns != b_by_columns && aligned && (p.m > 16 || long_k);
 }
 
 std::string kernel_name(GramKernel kernel) {

@@ -1,8 +1,9 @@
-// Which kernel computes a gram product, and how: a function of shape, type and machine alone.
+// The kernels of gram products, and every launch of them that can compute one.
 #pragma once
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,28 @@ struct GramLaunch {
   friend bool operator==(const GramLaunch&, const GramLaunch&) = default;
 };
 
+/// As kFmaTile in dense/cuda/gram/fma_tile.cuh.
+struct GramFmaShape {
+  std::int64_t m;
+  std::int64_t n;
+  int segments;
+  bool wide = false;  // column-major; others row-major
+};
+inline constexpr GramFmaShape kGramFmaFloat[] = {{32, 32, 2},       {128, 16, 1},
+                                                 {64, 64, 1},       {64, 64, 1, true},
+                                                 {32, 32, 2, true}, {128, 16, 1, true}};
+inline constexpr GramFmaShape kGramFmaComplexFloat[] = {
+    {16, 16, 4},       {32, 32, 2},        {128, 16, 1},      {64, 64, 1},
+    {32, 32, 2, true}, {128, 16, 1, true}, {64, 64, 1, true}, {16, 16, 4, true}};
+inline constexpr GramFmaShape kGramFmaComplexDouble[] = {
+    {8, 8, 8}, {16, 16, 4}, {32, 32, 2, true}, {64, 64, 1, true}, {16, 16, 4, true}};
+
+inline std::span<const GramFmaShape> gram_fma_shapes(DType type) {
+  if (type == DType::f32) return kGramFmaFloat;
+  if (type == DType::c64) return kGramFmaComplexFloat;
+  return kGramFmaComplexDouble;
+}
+
 /// Columns whose sums a lane of gram_vector_kernel can hold.
 constexpr int gram_widest(DType type) noexcept {
   return type == DType::f32 || type == DType::c64 ? 8 : 4;
@@ -65,19 +88,6 @@ constexpr int gram_widest(DType type) noexcept {
 constexpr int gram_row_vector_widest(DType type) noexcept {
   return type == DType::f32 ? 8 : 4;
 }
-
-/// Of a `problem` whose C has elements.
-GramLaunch choose_gram(const Problem& problem, DType type, const Machine& machine);
-
-/// Where A and B are the same memory (A^T = B), if it is another kernel than that of two operands.
-GramLaunch choose_symmetric_gram(const Problem& problem, DType type, const Machine& machine);
-
-/// For strides and pointers of any alignment; not as fast.
-GramLaunch choose_gram_of_any_strides(const Problem& problem, DType type, const Machine& machine);
-
-/// For pointers off 16 bytes, where `aligned` is for those on it; none where the tile kernel is.
-GramLaunch unaligned_gram(const GramLaunch& aligned, const Problem& problem, DType type,
-                          const Machine& machine);
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
@@ -93,15 +103,6 @@ constexpr bool needs_alignment(GramKernel kernel) noexcept {
          kernel == GramKernel::row_strip || kernel == GramKernel::wgmma ||
          kernel == GramKernel::triangle;
 }
-
-/// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
-/// m = 128 without the fma kernel .03 to .99, row-major float with it .7; m = n = 64 row-major .2
-/// to .7, IEEE float .3 to .6; one row-major column against 64 .96 at k = 1e5, .8 to .9 from 1e6
-/// on. Mixed layouts: halves of 32 columns .8 to .9 (16 columns 1.02; off 16 bytes 1.4 to 2.3,
-/// since lanky's loads of 8 bytes lose little); 17 and more by tf32. Off 16 bytes, by rows: f64 32
-/// x 5 .64, float of 13 columns 1.2, of 31 .45; by columns: f64 of 32 .74 (float 1.3, halves 1.1;
-/// 16 columns 1.1 to 2.4).
-bool vendor_beats_gram(const Problem& problem, DType type, const Machine& machine);
 
 /// Every kernel that serves a `problem` whose pointers may be off 16 bytes (`off`) or are not; with
 /// `same`, those for B = A too.

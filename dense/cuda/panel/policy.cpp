@@ -64,46 +64,6 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   return plan;
 }
 
-/// Bytes of an element of A.
-int element_bytes(const PanelChunk& chunk) {
-  return kPanelChunkBytes / (chunk.rows * chunk.depth);
-}
-
-/// Tiles of 128 rows are best for halves, but of the largest A (H200, f16 by columns, 512, 256 and
-/// 128 rows: 10240 x 8 56.2, 55.8, 55.5 us, 10240 x 32 70.3, 65.4, 62.3, 20480 x 8 196.7, 196.5,
-/// 194.4; 30720 x 8 433 (512 rows), 443 (128); 64 rows 4096 x 8 15.2, 128 14.5;
-/// columns off 128 bytes, 20480 x 4 224 (512), 255 (128)).
-bool suits_halves(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
-  const bool medium = problem.k > 2048 && problem.m * problem.k < 500'000'000;
-  const bool whole_lines = problem.a.row != 1 || problem.a.col % 64 == 0;  // of the cache
-  return element_bytes(chunk) == 2 && medium && whole_lines && plan.tile_rows == 128;
-}
-
-/// Bytes that pass through the L2 cache beside A: each tile of rows reads all of B, and sums of
-/// shared tiles are written and read.
-double extra_bytes(const Problem& problem, const PanelChunk& chunk, const PanelPlan& plan) {
-  const auto n = static_cast<double>(problem.n);
-  const double element = element_bytes(chunk);
-  const double small =
-      static_cast<double>(plan.tiles) * static_cast<double>(problem.k) * n * element;
-  const double left = plan.classes.room > 0 ? static_cast<double>(plan.blocks + plan.tiles)
-                      : plan.shared_tiles() ? plan.blocks
-                                            : 0.0;
-  const double shared = 3.0 * left * plan.tile_rows * n * chunk.bytes_sum;
-  // Boxes side by side along k: at 128 bytes a row, an H200 lost .045 of its bandwidth.
-  const bool narrow = chunk.depth > chunk.rows / 8 && problem.a.col == 1 && plan.warps_k == 1;
-  const double a = static_cast<double>(problem.m) * static_cast<double>(problem.k) * element;
-  // Classes are short: rows beyond the last take their time.
-  const double rows = static_cast<double>(plan.tiles >> plan.classes.log2) * plan.tile_rows;
-  const double beyond =
-      plan.classes.room > 0 ? rows / static_cast<double>(problem.m) - 1 : 0;  // share of A
-  // Pieces of columns meet in sectors, of which each fetches its own.
-  const double met =
-      plan.classes.of_k && plan.classes.room > 0 ? 16 / (plan.tile_rows * element) : 0;
-  return small + shared + (narrow ? 0.045 * a : 0) +
-         (beyond + met) * (a * (1 << plan.classes.log2));
-}
-
 /// One class of A's lines as a product of its own, the longest of all.
 Problem of_class(const Problem& problem, PanelClasses classes) {
   Problem one = problem;
@@ -114,28 +74,6 @@ Problem of_class(const Problem& problem, PanelClasses classes) {
     one.m = ceil_div(one.m, std::int64_t{1} << classes.log2);
   }
   return one;
-}
-
-/// Where lines of A are off 16 bytes. H200, 10241 squared (n = 1, 2, 8, 32, 64), lanky's speed as a
-/// multiple of cuBLASLt's best: halves 1.3, 1.9, 1.8, 1.4, 1.07, by rows 1.0, 1.9, 2.0, 1.4, .9;
-/// f32 .92, 1.4, 1.4, 1.8, .99, by rows .87, 2.7, 2.5, 1.7, .98; tf32 n = 32 1.16; f64
-/// .9, 1.2, 1.05, 1.25, 1.18, by rows .87, 1.2, 1.3, 1.1; c64 .9, 2.2, 2.1, 1.2. 1e6 x 1023 by
-/// rows: halves n = 32 1.2, f32 n = 8 1.5, 32 .91, f64 n = 8 1.2.
-bool vendor_beats_classes(const Problem& problem, DType in) {
-  const std::int64_t n = problem.n;
-  const bool columns = problem.a.row == 1;  // A's
-  const bool deep = problem.k > 2048;
-  if (n == 1) return !(is_half(in) && columns && problem.m * problem.k > 50'000'000);
-  if (problem.m * problem.k <= 50'000'000) {
-    const bool ieee = in == DType::f32 && problem.math == Math::ieee;
-    return n > (ieee || (in == DType::c64 && columns) ? 8 : in == DType::f64 && columns ? 4 : 0);
-  }
-  // The sums of every class are left, and read again.
-  const PanelClasses classes = panel_classes(problem, static_cast<int>(size_of(in)));
-  if (columns && n << classes.log2 > problem.k / 8) return true;
-  if (is_half(in)) return n > (columns && deep ? 64 : 32);
-  if (in == DType::f64) return n > (!deep ? 8 : columns ? 64 : 32);
-  return n > (deep ? 32 : 16);
 }
 
 }  // namespace
@@ -171,22 +109,6 @@ std::vector<PanelPlan> panel_plans(const Problem& problem, const PanelChunk& chu
     if (plan.blocks > 0) plans.push_back(plan);
   }
   return plans;
-}
-
-PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
-                     PanelClasses classes) {
-  const Problem one = of_class(problem, classes);
-  PanelPlan best;
-  double best_bytes = std::numeric_limits<double>::infinity();
-  for (const PanelPlan& plan : panel_plans(problem, chunk, machine, classes)) {
-    if (classes.room == 0 && suits_halves(problem, chunk, plan)) return plan;
-    const double bytes = extra_bytes(one, chunk, plan);
-    if (bytes < best_bytes) {
-      best = plan;
-      best_bytes = bytes;
-    }
-  }
-  return best;
 }
 
 namespace {
@@ -236,31 +158,6 @@ void for_each_kernel(const Problem& problem, DType in, F&& f) {
 }
 
 }  // namespace
-
-std::optional<PanelLaunch> choose_panel(const Problem& problem, DType in, const Machine& machine,
-                                        bool a_off, bool b_off) {
-  if (!machine.has_warp_groups()) return std::nullopt;
-  const auto bytes = static_cast<int>(size_of(in));
-  std::optional<PanelKernel> chosen;
-  int variant = 0;
-  int fewest = std::numeric_limits<int>::max();  // groups
-  for_each_kernel(problem, in, [&](const PanelKernel& kernel, int index) {
-    const int groups = panel_column_groups(problem.n, kernel.chunk);
-    if (groups >= fewest) return;
-    chosen = kernel;
-    variant = index;
-    fewest = groups;
-  });
-  if (!chosen) return std::nullopt;
-  // An A off 16 bytes must be served too: a plan has both ways, or none.
-  const bool always_off = bytes < 16;
-  const PanelPlan off = plan_panel(problem, chosen->chunk, machine,
-                                   always_off ? panel_classes(problem, bytes) : PanelClasses());
-  if (off.blocks == 0) return std::nullopt;
-  const PanelClasses classes = classes_of(problem, bytes, a_off);
-  const PanelPlan plan = plan_panel(problem, chosen->chunk, machine, classes);
-  return launch_of(problem, *chosen, variant, plan.blocks > 0 ? plan : off, bytes, b_off);
-}
 
 std::vector<PanelLaunch> panel_candidates(const Problem& problem, DType in, const Machine& machine,
                                           bool a_off, bool b_off) {
@@ -312,37 +209,6 @@ std::string describe(const PanelLaunch& launch) {
                 plan.classes.room > 0 ? "; panel_class_sum_kernel"
                 : plan.shared_tiles() ? "; panel_sum_kernel"
                                       : "");
-}
-
-bool vendor_beats_panel(const Problem& problem, DType in) noexcept {
-  const std::int64_t n = problem.n;
-  const bool large = problem.m * problem.k > 50'000'000;
-  const bool deep = problem.k > 2048;
-  const bool columns = problem.a.row == 1;  // A's
-  const auto aligned = [in](Strides s) { return has_aligned_lines(s, size_of(in)); };
-  const auto within = [n](std::int64_t above, std::int64_t most) { return n > above && n <= most; };
-  if (n == 1 && is_complex(in) && (problem.conj_a || problem.conj_b)) return false;
-  if (!aligned(problem.a)) return vendor_beats_classes(problem, in);
-  if ((is_half(in) || n > 1) && !(aligned(problem.b) && aligned(problem.c)))
-    return n > (in == DType::f32 && problem.math == Math::ieee ? 128 : 64);
-  if (n == 1 && !large) return true;
-  switch (in) {
-    case DType::f32:
-      if (problem.math == Math::tf32x3) return n > 64;
-      if (problem.math == Math::tf32) return n > 64 || !deep || problem.m * problem.k < 300'000'000;
-      return (!deep && n > 96) || (!large && (within(48, 64) || n > 96));
-    case DType::f64:
-      if (n <= 8) return !deep;
-      return !large || !(within(32, 48) || within(64, columns ? 128 : 96));
-    case DType::c64:
-      return n > 64;
-    case DType::c128:
-      if (n <= 4) return !deep || !large;
-      return !large || !within(16, !columns || problem.conj_a ? 24 : 48);
-    default:  // the half types
-      if ((columns ? problem.a.col : problem.a.row) % 64 != 0 && (columns || n > 4)) return true;
-      return n > 8 || !deep || !large;
-  }
 }
 
 }  // namespace lanky::dense

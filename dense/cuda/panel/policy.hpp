@@ -126,12 +126,6 @@ struct PanelLaunch {
   friend bool operator==(const PanelLaunch&, const PanelLaunch&) = default;
 };
 
-/// The kernel for the layout of A and the arithmetic: the narrowest whose columns cover n, or else
-/// the narrowest of which two groups do, cut as plan_panel() tells. Nothing where there is none.
-/// `a_off`, `b_off`: A or B does not begin at a multiple of 16 bytes.
-std::optional<PanelLaunch> choose_panel(const Problem& problem, DType in, const Machine& machine,
-                                        bool a_off, bool b_off);
-
 /// Every kernel that covers n, in every cut.
 std::vector<PanelLaunch> panel_candidates(const Problem& problem, DType in, const Machine& machine,
                                           bool a_off, bool b_off);
@@ -156,20 +150,5 @@ PanelClasses panel_classes(const Problem& problem, int bytes) noexcept;
 /// Every plan for chunks of one kind; none where the problem is beyond the kernel.
 std::vector<PanelPlan> panel_plans(const Problem& problem, const PanelChunk& chunk,
                                    const Machine& machine, PanelClasses classes = {});
-
-/// Of these, the one that moves the fewest bytes beside A; none (0 blocks) where there are none.
-PanelPlan plan_panel(const Problem& problem, const PanelChunk& chunk, const Machine& machine,
-                     PanelClasses classes = {});
-
-/// Where cuBLASLt's best algorithm was faster on an H200 (2026-11-20; lanky's speed as a multiple):
-/// f64 n = 16 .96 to 1.0, n = 32 .90 to .96, n = 64 .90 to 1.0 (but n = 48 1.0 to 1.18, n = 96 1.05
-/// to 1.24); IEEE float beyond 96 columns of a small or flat A .92 to .98 (else 1.1 to 2); halves
-/// n = 16 .90 to .95, n = 32 .90 to .96 (n = 8 1.01 to 1.05), n <= 8 with lines
-/// off 128 bytes .82 to .94; c128 n = 8, 16 .97, n = 64 .94
-/// to 1.0, along k or conjugated n = 32, 48 .78 to .92 (else 1.0 to 1.1); small A (4096 squared) n
-/// = 1 .88 to .9, but for conjugates, which cuBLASLt's fast kernels do not know (c128 1e6 x 1024:
-/// twice the time). Where A allows 16-byte accesses and B or C do not, lanky was 1.3 (f64) to 3.5
-/// (halves) times as fast.
-bool vendor_beats_panel(const Problem& problem, DType in) noexcept;
 
 }  // namespace lanky::dense

@@ -5,20 +5,20 @@
 
 namespace lanky::dense {
 
-TiledLaunch tiled_launch(const Problem& problem, int index, std::size_t bytes_per_sum,
-                         const Machine& machine) noexcept {
+std::vector<TiledLaunch> tiled_candidates(const Problem& problem, std::size_t bytes_per_sum,
+                                          const Machine& machine) {
   constexpr std::int64_t kBlocksPerMultiprocessor = 4;
   constexpr std::int64_t kMinSteps = 4;  // of a chunk, so that partial sums stay far smaller than A
-  const Tile tile = tile_for(index, bytes_per_sum);
-  const std::int64_t tiles =
-      ceil_div(problem.m, std::int64_t{tile.m}) * ceil_div(problem.n, std::int64_t{tile.n});
-  return {index, choose_split(tiles, problem.k, kBlocksPerMultiprocessor * machine.multiprocessors,
-                              tile.k, kMinSteps * tile.k)};
-}
-
-TiledLaunch choose_tiled(const Problem& problem, std::size_t bytes_per_sum,
-                         const Machine& machine) noexcept {
-  return tiled_launch(problem, choose_tile(problem.m, problem.n), bytes_per_sum, machine);
+  std::vector<TiledLaunch> all;
+  for (int index = 0; index < kTileCount; ++index) {
+    const Tile tile = tile_for(index, bytes_per_sum);
+    const std::int64_t tiles =
+        ceil_div(problem.m, std::int64_t{tile.m}) * ceil_div(problem.n, std::int64_t{tile.n});
+    all.push_back(
+        {index, choose_split(tiles, problem.k, kBlocksPerMultiprocessor * machine.multiprocessors,
+                             tile.k, kMinSteps * tile.k)});
+  }
+  return all;
 }
 
 std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,

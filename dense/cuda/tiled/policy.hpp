@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
@@ -41,12 +42,6 @@ constexpr Tile tile_for(int index, std::size_t bytes_per_sum) noexcept {
   return tile;
 }
 
-/// Index into kTiles of the smallest tile that covers a skinny C, or the columns of a long one.
-constexpr int choose_tile(std::int64_t m, std::int64_t n) noexcept {
-  if (m <= 16) return 0;
-  return n <= 8 ? 1 : 2;
-}
-
 struct TiledLaunch {
   int tile = 0;  // index into kTiles
   Split split{};
@@ -54,13 +49,9 @@ struct TiledLaunch {
   friend bool operator==(const TiledLaunch&, const TiledLaunch&) = default;
 };
 
-/// The tile `index`, k split so that every multiprocessor has blocks.
-TiledLaunch tiled_launch(const Problem& problem, int index, std::size_t bytes_per_sum,
-                         const Machine& machine) noexcept;
-
-/// The tile that covers the product best.
-TiledLaunch choose_tiled(const Problem& problem, std::size_t bytes_per_sum,
-                         const Machine& machine) noexcept;
+/// Every tile, with k split so that all multiprocessors have blocks.
+std::vector<TiledLaunch> tiled_candidates(const Problem& problem, std::size_t bytes_per_sum,
+                                          const Machine& machine);
 
 /// Of the partial sums.
 std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,

@@ -14,15 +14,10 @@ namespace {
 
 using Launches = std::vector<UpdateLaunch>;
 
-/// The first that serves: tables go from the smallest variant to the largest.
-std::optional<UpdateLaunch> first(const Launches& launches) {
-  return launches.empty() ? std::nullopt : std::optional(launches.front());
-}
-
-/// A problem in the terms of the conditions below.
-class Chooser {
+/// Every launch that can compute a problem.
+class UpdateCandidates {
  public:
-  Chooser(const Problem& problem, DType in, DType out, const Machine& machine)
+  UpdateCandidates(const Problem& problem, DType in, DType out, const Machine& machine)
       : p_(problem),
         type_(in),
         in_(static_cast<int>(size_of(in))),
@@ -31,35 +26,36 @@ class Chooser {
         machine_(machine),
         shared_(static_cast<int>(machine.shared_bytes_per_block)) {}
 
-  std::optional<UpdateLaunch> choose() const {
-    if (prefers_ring_mma()) {
-      if (const auto config = ring_mma()) return config;
-    }
-    if (p_.n <= 32) {
-      if (const auto config = first(mma_mixed())) return config;
-    }
-    const bool by_words = !(maps_a() && writes_wide()) && prefers_words();
-    if (prefers_ring() && !by_words) {
-      if (const auto config = ring(true)) return config;
-    }
-    if (columns_are_wide()) {
-      if (p_.n <= 8 && type_ == DType::f32) return first(direct());
-      if (p_.n <= 8 && kComplexes.has(type_)) return first(direct());
-      if (p_.n <= 32 && type_ == DType::f32) return first(tile(true));
-      // A long reduction pays for padding n to 8; four columns of floats of half types want their
-      // words exchanged (H200, 1e6 rows, 10.6 us against 12.4; three 9.6 and 9.5).
-      const bool few = p_.k <= 8 && p_.n <= (out_ > in_ ? 3 : 6);
-      const auto fragments = few ? std::nullopt : first(mma_columns());
-      if (fragments || few || p_.n <= 4) return fragments ? fragments : first(direct());
-    } else if (p_.a.col == 1 && p_.c.col == 1) {
-      if (type_ == DType::f32 && p_.n > 16 && p_.k > 16) {
-        if (const auto config = first(mma_rows())) return config;
+  /// `off` as update_candidates() has it.
+  Launches all(bool off) const {
+    Launches all;
+    const auto add = [&all](const Launches& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    if (!off) {
+      if (columns_are_wide()) {
+        for (const auto& launches : {direct(), tile(true), mma_columns()})
+          add(launches);
+      } else if (p_.a.col == 1 && p_.c.col == 1) {
+        for (const auto& launches : {packed(), lanes(), tile(false), mma_rows()})
+          add(launches);
       }
-      for (const auto& choices : {packed(), lanes(), tile(false), mma_rows()})
-        if (!choices.empty()) return choices.front();
+      add(mma_mixed());
+      for (UpdateLaunch& launch : all)
+        launch.alignment = 16;
+      add(rings(true));
+      if (const auto launch = ring_mma()) all.push_back(*launch);
     }
-    if (by_words) return words();
-    return prefers_staged() ? std::nullopt : ring(true);
+    add(rings(false));
+    if (!kComplexes.has(type_)) {
+      if (const auto launch = words()) all.push_back(*launch);
+    }
+    all.push_back(staged());
+    const auto too_large = [this](const UpdateLaunch& launch) {
+      return launch.shared_bytes > shared_ || launch.ring.stages < 0;
+    };
+    std::erase_if(all, too_large);
+    return all;
   }
 
  private:
@@ -75,65 +71,6 @@ class Chooser {
     return p_.k % span == 0 && p_.n % columns == 0 && p_.a.row % span == 0 && p_.c.row % word == 0;
   }
 
-  /// Whether the ring is fastest with tensor cores. H200, 1e6 rows unless said, against lanky's
-  /// next best: by columns c64 n = 16 75.7 us (77.9), 24 172 (158), 32 196 (223), (8, 32) 101 (97);
-  /// c128 n = 8 72.2 (69.4), 16 140 (149), 32 277 (426); f64 n = 32 139 (138) and at 1e5 16.2
-  /// (18.6), 64 280 (298); f32 n = 32 at 1e5 10.8 (12.8), at 1e7 737 (704),
-  /// 48 123 (140). By rows c64 n = 8 45 (39),
-  /// 16 79 (90), 32 185 (247), (64, 4) 142 (276); c128 n = 8 71 (75), 32 291 (468); f64 n = 24 113
-  /// (109). Where C is read it gains more: c128 n = 32 388 (530).
-  bool prefers_ring_mma() const {
-    const bool by_columns = p_.a.row == 1;
-    const bool alike = by_columns == (p_.c.row == 1);
-    const bool few_rows = p_.m <= 30'000;
-    const std::int64_t n = p_.n;
-    const std::int64_t k = p_.k;
-    switch (type_) {
-      case DType::f32:
-        if (n > 32 && k > 32) return true;
-        return by_columns && n > 16 && k > 16 && !few_rows && p_.m <= 3'000'000;
-      case DType::f64:
-        if (!alike || few_rows || k <= 16) return false;
-        return n > (by_columns ? 16 : 24) || (n > 8 && k > 64);
-      case DType::c64:
-        if (few_rows || k <= 8) return !few_rows && !by_columns && n > 8;
-        if (!by_columns) return n > 8 ? k <= 64 : n <= 4 && k >= 32;
-        return n > 8 ? n <= 16 || n > 24 : alike && n > 4 && k > 16;
-      case DType::c128:
-        if (!alike) return n > 4;
-        if (by_columns) return n > 8 || (k > 16 && n > 2);
-        return n > (few_rows ? 4 : 2);
-      default:
-        return false;
-    }
-  }
-
-  /// Whether the ring is faster although other kernels serve. H200: f32 n = 32 76 us against 81 at
-  /// 1e6 rows, 13.2 as well as 13.0 at 1e5; (128, 16) 147 against 165; (64, 4) 5.8 against 12.8 at
-  /// 1e4, 74 against 67 at 1e6; by rows (32, 8) 49 against 53, n = 32 95 against 81; c64
-  /// 1e6 rows n = 8 39.5 against 36.4 (direct), n = 16 76 against 86, (32, 8) 85 against 90.
-  bool prefers_ring() const {
-    const bool by_columns = p_.a.row == 1;
-    const bool few_rows = p_.m <= 300'000;
-    if (kComplexes.has(type_) && columns_are_wide() && p_.n <= 8 && p_.k <= 16) return false;
-    if (kComplexes.has(type_)) return p_.n > 4 || (p_.k >= 32 && few_rows);
-    if (type_ != DType::f32) return false;
-    if (!by_columns) return p_.n <= 16 ? p_.k >= 128 || (p_.k > 16 && p_.m > 30'000) : p_.n > 32;
-    if (p_.n > 32) return true;
-    if (p_.n <= 8) return p_.k >= 32 && few_rows;
-    return p_.n <= 16 ? p_.k > 32 : !few_rows;
-  }
-
- public:
-  /// Whether the staged kernel is faster than the ring, where no other serves: H200, 1e6 rows, f32
-  /// mixed layouts n = 4 23.8 us against 60.7, odd leading dimensions n = 7 37.9 against 39.3, 13
-  /// 97.1 against 64.8.
-  bool prefers_staged() const {
-    if (p_.a.row == 1 && maps_a() && writes_wide()) return p_.n <= 2;
-    return p_.n <= (type_ == DType::f32 ? 8 : 4);
-  }
-
- private:
   /// Several passes over the rows of a block pay for B, as long as enough blocks are left.
   int passes(std::int64_t rows, int most) const {
     constexpr std::int64_t kBlocksPerMultiprocessor = 12;
@@ -278,17 +215,6 @@ class Chooser {
     return p_.c.col == 1 && p_.c.row * out_ % 16 == 0 && p_.n * out_ % 16 == 0;
   }
 
- public:
-  /// Whether the words kernel is faster than staged and ring, where no other serves. H200, 1e6
-  /// rows: halves n = 2 25 us (staged 17.5), 8 25 (39), 13 36 (96), 32 71 (358), by rows 9 26 (72);
-  /// f32 n = 8 33 (41), 16 60 (ring 78), by rows 13 47 (79), 25 90 (163); f64 n = 13 86 (ring 82),
-  /// by rows 76 (108).
-  bool prefers_words() const {
-    const bool by_columns = p_.a.row == 1 && p_.c.row == 1;
-    if (kHalves.has(type_)) return p_.n > 2;
-    if (type_ == DType::f32) return p_.n > 4 && p_.n <= (by_columns ? 16 : 25);
-    return type_ == DType::f64 && !by_columns && p_.n > 4 && p_.n <= 24;
-  }
   /// Not for complex elements; none where A's, B's and C's parts are too large.
   std::optional<UpdateLaunch> words() const {
     const int step = in_ == 2 ? 16 : 8;
@@ -319,48 +245,6 @@ class Chooser {
                         .shared_bytes = bytes(passes)};
   }
 
-  /// The ring whose squares suit the shape best. `aligned`: the pointers to A and C are multiples
-  /// of 16 bytes.
-  std::optional<UpdateLaunch> ring(bool aligned) const {
-    const Launches all = rings(aligned);
-    const auto best = std::min_element(
-        all.begin(), all.end(),
-        [this](const auto& a, const auto& b) { return ring_cost(a) < ring_cost(b); });
-    return best == all.end() ? std::nullopt : std::optional(*best);
-  }
-
-  /// Every launch that can compute the product; `off` as update_candidates() has it.
-  Launches all(bool off) const {
-    Launches all;
-    const auto add = [&all](const Launches& more) {
-      all.insert(all.end(), more.begin(), more.end());
-    };
-    if (!off) {
-      if (columns_are_wide()) {
-        for (const auto& launches : {direct(), tile(true), mma_columns()})
-          add(launches);
-      } else if (p_.a.col == 1 && p_.c.col == 1) {
-        for (const auto& launches : {packed(), lanes(), tile(false), mma_rows()})
-          add(launches);
-      }
-      add(mma_mixed());
-      for (UpdateLaunch& launch : all)
-        launch.alignment = 16;
-      add(rings(true));
-      if (const auto launch = ring_mma()) all.push_back(*launch);
-    }
-    add(rings(false));
-    if (!kComplexes.has(type_)) {
-      if (const auto launch = words()) all.push_back(*launch);
-    }
-    all.push_back(staged());
-    const auto too_large = [this](const UpdateLaunch& launch) {
-      return launch.shared_bytes > shared_ || launch.ring.stages < 0;
-    };
-    std::erase_if(all, too_large);
-    return all;
-  }
-
   UpdateLaunch staged() const {
     return {.kernel = UpdateKernel::staged,
             .rows = kStagedBlockRows,
@@ -368,7 +252,6 @@ class Chooser {
             .shared_bytes = static_cast<int>(p_.k) * kStagedColumns * sum_};
   }
 
- private:
   /// Every ring of the table for the layout; of halves none without wide accesses.
   Launches rings(bool aligned) const {
     const bool by_columns = p_.a.row == 1;
@@ -386,15 +269,6 @@ class Chooser {
         all.push_back(ring_of(v, aligned, column_blocks, columns));
     }
     return all;
-  }
-
-  /// Small squares read more of shared memory for a product, large ones take longer over it.
-  double ring_cost(const UpdateLaunch& launch) const {
-    const UpdateRing& shape = kUpdateRing[launch.variant];
-    const bool few_tiles = ceil_div(p_.m, 8 * shape.rows) < 4 * machine_.multiprocessors;
-    const double a_product =
-        few_tiles ? shape.columns * sum_ / 8.0 : 1 + 8.0 / (shape.columns * sum_);
-    return launch.ring.warps_n * shape.columns * a_product;
   }
 
   /// RingChunk; floats where A and C are of one layout, both wide.
@@ -555,74 +429,9 @@ std::string kernel_name(UpdateKernel kernel) {
   return "unknown";
 }
 
-UpdateLaunch choose_update(const Problem& problem, DType in, DType out, const Machine& machine) {
-  std::optional<UpdateLaunch> config = Chooser(problem, in, out, machine).choose();
-  if (!config) return unaligned_update(problem, in, out, machine);
-  if (config->ring.stages > 0 || config->kernel == UpdateKernel::words) return *config;
-  if (config->shared_bytes > machine.shared_bytes_per_block)
-    return unaligned_update(problem, in, out, machine);
-  config->alignment = 16;
-  return *config;
-}
-
-UpdateLaunch unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine) {
-  const Chooser chooser(problem, in, out, machine);
-  if (chooser.prefers_words()) {
-    if (const auto words = chooser.words()) return *words;
-  }
-  auto ring = chooser.prefers_staged() ? std::nullopt : chooser.ring(false);
-  return ring ? *ring : chooser.staged();
-}
-
 std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
                                             const Machine& machine, bool off) {
-  return Chooser(problem, in, out, machine).all(off);
-}
-
-bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine) {
-  const std::int64_t n = problem.n;
-  const std::int64_t k = problem.k;
-  const bool by_rows = problem.a.row != 1;
-  const bool few_rows = problem.m <= 30'000;
-  const bool many_rows = problem.m > 300'000;
-  const bool mixed = by_rows != (problem.c.row != 1);
-  const bool half = kHalves.has(in);
-  const bool odd_b = !has_aligned_lines(problem.b, size_of(in));
-  // The type of C does not decide about wide accesses to A.
-  const UpdateLaunch config = choose_update(problem, in, in, machine);
-  const bool to_columns = config.kernel == UpdateKernel::mma_to_columns;
-  const bool mixed_mma = to_columns || config.kernel == UpdateKernel::mma_to_rows;
-  const bool ring_mma = config.kernel == UpdateKernel::ring_mma_columns ||
-                        config.kernel == UpdateKernel::ring_mma_rows;
-  if (half && odd_b && config.kernel == UpdateKernel::mma_columns) return false;
-  if (half && (k > 64 || ((by_rows || mixed) && !mixed_mma && k > 32 && n < 8))) return true;
-  if (in == DType::f64 && to_columns && (n > 24 || k > 32)) return true;
-  if (few_rows && k > 32 && (in == DType::c128 || problem.math == Math::tf32)) return true;
-  if (n < 8 || (n == 8 && !half)) return false;
-  const bool ring = config.ring.stages > 0;
-  const bool narrow = ring && !ring_mma && (mixed || !config.ring.mapped || !config.ring.wide_c);
-  if (config.kernel == UpdateKernel::words) return half && n > 48;
-  if (config.kernel == UpdateKernel::staged) return by_rows || mixed || n > 32 || n * k > 200;
-  switch (in) {
-    case DType::c64:
-      return n > 48 || (n > 16 && k > 16 && (few_rows || narrow));
-    case DType::c128:
-      if (ring_mma) return n > 64 || k > (by_rows ? 64 : 128) || (few_rows && n * k > 1024);
-      return n > 32 || n * k > 256;
-    case DType::f64:
-      if ((by_rows && std::min(n, k) > 24 && many_rows) ||
-          (ring && k > 64 && (!ring_mma || by_rows)))
-        return true;
-      return n > (narrow ? 24 : ring_mma && !by_rows ? 64 : 32);
-    case DType::f32:
-      if (problem.math == Math::tf32 && k > 8 && n > (narrow ? 8 : 32)) return true;
-      if (narrow) return n > (mixed && !by_rows ? 32 : mixed || !by_rows ? 16 : 8);
-      if (n <= 32 || (odd_b && !by_rows && !few_rows && problem.math != Math::tf32)) return false;
-      if (ring_mma) return few_rows || (n > 64 && (n <= 112 || !many_rows));
-      return !many_rows || by_rows || n > 48;
-    default:
-      return narrow || n > 32;
-  }
+  return UpdateCandidates(problem, in, out, machine).all(off);
 }
 
 std::string algorithm_name(const UpdateLaunch& launch) {

@@ -1,5 +1,5 @@
-// Which kernel computes an update product, C[m, n] = A[m, k] B[k, n] with a long m and skinny n and
-// k, and how: tables of what is compiled, and the choice by shape, strides and machine alone.
+// The kernels of update products, C[m, n] = A[m, k] B[k, n] with a long m and skinny n and k:
+// tables of what is compiled, and every launch that can compute a product.
 #pragma once
 
 #include <cstdint>
@@ -241,21 +241,6 @@ struct UpdateLaunch {
 
   friend bool operator==(const UpdateLaunch&, const UpdateLaunch&) = default;
 };
-
-/// The fastest kernel that serves `problem` with pointers aligned as UpdateLaunch says.
-UpdateLaunch choose_update(const Problem& problem, DType in, DType out, const Machine& machine);
-
-/// Where cuBLASLt's best algorithm was faster on an H200 (m = 1e6 unless said, 2026-11-21; lanky's
-/// speed as a multiple): f64 n = 128 .96, by rows n = 32 .96, n = 64 .97; f16 n = 64 .92, k = 128
-/// .75, by rows (64, 4) .37; f32 n = 100 .93, 1e4 x 64 .65; c64 n = 64 .96, 1e4 x 32 .92; c128 n =
-/// 128 .98, (128, 16) by rows .86, 1e4 x 64 .59; strides that allow no wide accesses, n = 32: f32
-/// .60, f64 .77, c64 .78. Where only B's lines are off 16 bytes, by columns, lanky was 1.2 to 3.3
-/// (halves) and 1.02 to 1.4 (f32 beyond 32 columns) times as fast; halves whose A is, too, 1.1 to
-/// 2.6 times as fast as the heuristic's first algorithm up to n k = 182, and .17 to .5 beyond.
-bool vendor_beats_update(const Problem& problem, DType in, const Machine& machine);
-
-/// The kernel for operands that allow no wide accesses.
-UpdateLaunch unaligned_update(const Problem& problem, DType in, DType out, const Machine& machine);
 
 /// Every kernel that serves `problem`, in every variant: with pointers to A and C that may be off
 /// 16 bytes (`off`), or that are not.

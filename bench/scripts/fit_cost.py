@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
+
+FILE: lines of `lanky tune --gemm scattered --json`, plain or .xz; default: the fit set of both cards,
+bench/results/{h200,h100}/regret_gemm_fit.raw.jsonl.xz. The program (build/dev/bin/lanky_dense_terms) tells what each
+candidate asks of the machine. Writes dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an
+arithmetic, a layout or an algorithm of it whose points they fit much better.
+
+--report FILE...: writes nothing, but replays the choices on these lines (the validation set, say) by the table as
+the program has it, and prints regret and model error.
+
+Needs NumPy and SciPy (Debian: python3-scipy).
+"""
+
+import argparse
+import collections
+import hashlib
+import json
+import lzma
+import math
+import pathlib
+import subprocess
+import sys
+
+from jsonl import ROOT
+
+TABLE = ROOT / "dense/cuda/cost_table.hpp"
+CARDS = ("h200", "h100")
+FIT = [f"bench/results/{card}/regret_gemm_fit.raw.jsonl.xz" for card in CARDS]
+PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
+WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
+PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
+MATH = ("tf32", "tf32x3")
+# Nominal rates of src/core/machine.cpp: bytes and flops a microsecond, of memory, the L2, f64, f32.
+RATES = {"H200": (4.8e6, 8.364e6, 34e6, 67e6), "H100": (3.35e6, 8.364e6, 34e6, 67e6)}
+
+
+class Candidate:
+    """A way to compute a product: the words that its rates depend on, its terms in microseconds at nominal rates, and
+    the time that it took (None: not measured)."""
+
+    def __init__(self, chip, fields):
+        self.words = tuple(fields[:4])
+        self.predicted = float(fields[4])
+        size, l2_bytes, flops, steps, fill = map(float, fields[5:10])
+        bandwidth, l2, f64, f32 = RATES[chip]
+        peak = f64 if self.words[1] in ("f64", "c128") else f32
+        self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]))
+        self.measured = None
+
+    def levels(self):
+        """From the kernel's row to the algorithm's."""
+        return [self.words[:known] + ("",) * (4 - known) for known in range(1, 5)]
+
+
+class Case:
+    """A product: its candidates, the time of what the plan chose when it was measured, and the best time."""
+
+    def __init__(self, chip, lines):
+        self.chip, self.lines, self.candidates = chip, lines, []
+        chosen = [line for line in lines if line.get("chosen")]
+        self.chosen = min((line["warm_us"] for line in chosen), default=None)
+        self.best = min(line["warm_us"] for line in lines)
+
+    def query(self):
+        """As lanky_dense_terms reads it."""
+        line = self.lines[0]
+        dtype = "f32" if line["dtype"] in MATH else line["dtype"]
+        out = "f32" if line["out"] in MATH else line["out"]
+        return " ".join(str(word) for word in (
+            line["m"], line["n"], line["k"], line["op_a"], line["op_b"], line["layout"],
+            PADDING if line["ld"] == "padded" else 0, line["dtype"] if line["dtype"] in MATH else "ieee", dtype, out,
+            int(line["family"] == "syrk"), int(line["beta"] != 0), self.chip))
+
+    def take(self, fields):
+        candidate = Candidate(self.chip, fields)
+        own = [line["warm_us"] for line in self.lines
+               if line["contestant"] == "lanky" and line["variant"] == candidate.words[3]]
+        if candidate.words[0].startswith("cuBLASLt"):  # the heuristic's first comes first
+            own = [line["warm_us"] for line in self.lines if line["contestant"] == "vendor"][:1]
+        candidate.measured = min(own, default=None)
+        self.candidates.append(candidate)
+
+
+def text_of(path):
+    return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
+
+
+def cases_of(path, program):
+    """The cases of a file, in its order."""
+    found, chip = {}, ""
+    for text in text_of(path).splitlines():
+        line = json.loads(text)
+        if line["kind"] == "env":
+            chip = next(name for name in RATES if name in line["gpu"])
+        elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
+            found.setdefault(tuple(line[way] for way in WAYS), []).append(line)
+    cases = [Case(chip, lines) for lines in found.values()]
+    asked = "".join(case.query() + "\n" for case in cases)
+    for row in subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout.splitlines():
+        number, *fields = row.split("\t")
+        cases[int(number)].take(fields)
+    return cases
+
+
+class Fit:
+    """Rates of one row: start, launch, bandwidth, l2, peak, step (logarithms) and fill."""
+
+    NAMES = ("start", "launch", "bandwidth", "l2", "peak", "step", "fill")
+    PRIOR = (math.log(3.5), math.log(1.5), math.log(0.85), math.log(0.7), math.log(1.0), math.log(0.5), 0.5)
+    LEAST = (math.log(2), math.log(0.3), -4, -4, -7, math.log(0.05), 0)
+    MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1.3)
+    # How far a rate strays from the coarser row's for an error of one: a few points hardly move it.
+    WEIGHTS = (1.0, 1.0, 0.3, 0.3, 0.1, 0.3, 0.6)
+    CLOSER = (1, 1, 1.5, 2)  # these times more with each further word
+    OUTLIER = 0.15
+    FEWEST = 4  # points of a row but a kernel's
+    GAIN = 0.01  # of the loss, beyond which a finer row is kept
+
+    def __init__(self, numpy, least_squares):
+        self.np, self.least_squares = numpy, least_squares
+
+    def predict(self, rates, terms):
+        start, launch, bandwidth, l2, peak, step = self.np.exp(rates[:6])
+        memory, cache, flops, steps, fill, launches = terms.T
+        busy = ((memory / bandwidth) ** 4 + (cache / l2) ** 4 + (flops / peak) ** 4 + (steps * step) ** 4) ** 0.25
+        return start + (launches - 1) * launch + busy / fill ** rates[6]
+
+    def row(self, candidates, prior, level):
+        np = self.np
+        terms = np.array([c.terms for c in candidates])
+        measured = np.log(np.array([c.measured for c in candidates]))
+        weights = np.array(self.WEIGHTS) * self.CLOSER[level]
+        prior = np.clip(prior, np.array(self.LEAST) + 1e-6, np.array(self.MOST) - 1e-6)
+
+        def residuals(rates):
+            return np.concatenate([np.log(self.predict(rates, terms)) - measured, weights * (rates - prior)])
+
+        found = self.least_squares(residuals, prior, loss="soft_l1", f_scale=self.OUTLIER,
+                                   bounds=(self.LEAST, self.MOST))
+        first = 0.5 * np.sum(2 * self.OUTLIER ** 2 * (np.sqrt(1 + (residuals(prior) / self.OUTLIER) ** 2) - 1))
+        return found.x, first - found.cost
+
+    def rows(self, cases):
+        """{words: rates}"""
+        groups = collections.defaultdict(list)
+        for case in cases:
+            for candidate in case.candidates:
+                if candidate.measured is not None:
+                    for words in candidate.levels():
+                        groups[words].append(candidate)
+        found = {}
+        for level in range(4):
+            for words, candidates in sorted(groups.items()):
+                if sum(map(bool, words)) != level + 1 or (level > 0 and len(candidates) < self.FEWEST):
+                    continue
+                parents = [words[:known] + ("",) * (4 - known) for known in range(1, level + 1)]
+                prior = next((found[parent] for parent in reversed(parents) if parent in found), self.PRIOR)
+                rates, gain = self.row(candidates, prior, level)
+                if level == 0 or gain > self.GAIN:
+                    found[words] = rates
+        return found
+
+
+def table(rows, files):
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    names = ", ".join(str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name for file in files)
+    text = (f"// Written by bench/scripts/fit_cost.py from\n// {names}\n// (SHA-256 {digest}).\n"
+            "// Not edited by hand: run the script again after a new run.\n#pragma once\n\n"
+            '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
+            "inline constexpr CostRates kCostRates[] = {\n"
+            "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and peak;\n"
+            "    // step in us; exponent of fill\n")
+    for words, rates in sorted(rows.items()):
+        values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[6]):.2g}"]
+        text += "    {{" + ", ".join(f'"{word}"' for word in words) + "}, " + ", ".join(values) + "},\n"
+    return text + "};\n// clang-format on\n\n}  // namespace lanky::dense\n"
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def replay(cases):
+    """Regret of the cheapest candidate by the program's predictions, of those that were measured."""
+    regrets, before, errors = collections.defaultdict(list), collections.defaultdict(list), []
+    worst = []
+    for case in cases:
+        known = [c for c in case.candidates if c.measured is not None]
+        if not known or case.chosen is None:
+            continue
+        chosen = min(known, key=lambda c: c.predicted)
+        family = case.lines[0]["family"]
+        for group in (family, "all"):
+            regrets[group].append(chosen.measured / case.best)
+            before[group].append(case.chosen / case.best)
+        errors.append(abs(math.log(chosen.predicted / chosen.measured)))
+        best = min(known, key=lambda c: c.measured)
+        line = case.lines[0]
+        worst.append((chosen.measured / case.best, f"{case.chip} {line['case']} {line['dtype']} {line['op_a']}"
+                      f"{line['op_b']} {line['layout']} {line['ld']} beta {line['beta']}: {chosen.words[3] or 'vendor'} "
+                      f"({chosen.predicted:.1f}, {chosen.measured:.1f}), not {best.words[3] or 'vendor'} "
+                      f"({best.predicted:.1f}, {best.measured:.1f})"))
+    def mean(values):
+        return math.exp(sum(map(math.log, values)) / len(values))
+    for group, values in sorted(regrets.items()):
+        print(f"{group}: {len(values)} cases, regret {mean(values):.3f} (as measured then {mean(before[group]):.3f}), "
+              f"90th percentile {percentile(values, 0.9):.2f} ({percentile(before[group], 0.9):.2f}), "
+              f"worst {max(values):.2f} ({max(before[group]):.2f})")
+    print(f"model within 25 %: {sum(e <= math.log(1.25) for e in errors) / len(errors):.0%}")
+    return sorted(worst, reverse=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    parser.add_argument("--program", default=PROGRAM)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--worst", type=int, default=0, help="with --report: so many cases of the greatest regret")
+    arguments = parser.parse_args()
+    files = arguments.files or [ROOT / name for name in FIT]
+    cases = [case for file in files for case in cases_of(file, arguments.program)]
+    if arguments.report:
+        for regret, text in replay(cases)[:arguments.worst]:
+            print(f"  {regret:.2f} {text}")
+        return 0
+    import numpy
+    from scipy.optimize import least_squares
+    rows = Fit(numpy, least_squares).rows(cases)
+    TABLE.write_text(table(rows, files), encoding="utf-8")
+    print(f"{TABLE.relative_to(ROOT)}: {len(rows)} rows of {len(cases)} cases")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

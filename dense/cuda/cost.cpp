@@ -1,0 +1,338 @@
+#include "dense/cuda/cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <iterator>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "core/ceil_div.hpp"
+#include "core/text.hpp"
+#include "dense/cuda/cost_table.hpp"
+
+namespace lanky::dense {
+
+namespace {
+
+constexpr std::int64_t kSector = 32;  // bytes
+
+/// Bytes of the sectors that [rows, cols] elements of `bytes` lie in.
+double sector_bytes(std::int64_t rows, std::int64_t cols, Strides strides, std::size_t bytes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  const bool by_rows = strides.col == 1;
+  const std::int64_t lines = by_rows ? rows : cols;
+  const std::int64_t length = (by_rows ? cols : rows) * size;
+  const std::int64_t pitch = (by_rows ? strides.row : strides.col) * size;
+  if (!by_rows && strides.row != 1)
+    return static_cast<double>(rows * cols) * static_cast<double>(std::max(kSector, size));
+  if (lines <= 1 || pitch <= length) return static_cast<double>(lines * length);
+  // Lines begin at any multiple of what their pitch and a sector have in common.
+  const std::int64_t common = std::gcd(pitch, kSector);
+  const std::int64_t touched = std::min(pitch, length + kSector - common);
+  return static_cast<double>(lines * std::max(touched, ceil_div(length, common) * common));
+}
+
+double padded(std::int64_t side, std::int64_t granule) {
+  return static_cast<double>(ceil_div(side, granule) * granule);
+}
+
+/// Of each kind of launch. `Problem` is that of the launch, whose operands may be exchanged.
+class Terms {
+ public:
+  Terms(const Request& request, RunKind kind)
+      : p_(request.problem),
+        types_(request.types),
+        machine_(request.machine),
+        in_(static_cast<double>(size_of(types_.in))),
+        flops_(is_complex(types_.in) ? 8 : 2) {
+    const double a = sector_bytes(p_.m, p_.k, p_.a, size_of(types_.in));
+    const double b = sector_bytes(p_.k, p_.n, p_.b, size_of(types_.in));
+    const double c = (kind.adds ? 2 : 1) * sector_bytes(p_.m, p_.n, p_.c, size_of(types_.out));
+    c_ = c;
+    terms_.bytes = a + (kind.same ? 0 : b) + c;
+    terms_.l2_bytes = a + b + c;
+  }
+
+  CostTerms operator()(const VendorLaunch& /*launch*/) {
+    set_flops(1.0 * p_.m, 1.0 * p_.n, 1.0 * p_.k);
+    return terms_;
+  }
+
+  CostTerms operator()(const TiledLaunch& launch) {
+    const Tile tile = tile_for(launch.tile, types_.sum_bytes());
+    const double tiles =
+        1.0 * ceil_div(p_.m, std::int64_t{tile.m}) * ceil_div(p_.n, std::int64_t{tile.n});
+    set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), 1.0 * p_.k);
+    terms_.l2_bytes = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
+    if (launch.split.count > 1) add_sums(static_cast<double>(launch.split.count));
+    const double places = static_cast<double>(machine_.multiprocessors) * (2048 / tile.threads());
+    set_rounds(tiles * static_cast<double>(launch.split.count), places,
+               static_cast<double>(ceil_div(launch.split.length, std::int64_t{tile.k})));
+    return terms_;
+  }
+
+  CostTerms operator()(const PanelLaunch& launch) {
+    const PanelPlan& plan = launch.plan;
+    const double units = static_cast<double>(plan.tiles) * plan.steps;
+    set_flops(static_cast<double>(plan.tiles) * plan.tile_rows, plan.warps_n * plan.group_columns,
+              static_cast<double>(plan.steps) * plan.step);
+    terms_.l2_bytes = units * (plan.slot_bytes + plan.small_bytes) + c_;
+    if (plan.shared_tiles() || plan.classes.room > 0) {
+      terms_.l2_bytes +=
+          2.0 * plan.kept * plan.blocks * static_cast<double>(p_.n) * plan.tile_rows * sum_bytes();
+      ++terms_.launches;
+    }
+    if (launch.packs) {
+      terms_.l2_bytes += 2.0 * (plan.steps << plan.classes.log2) * plan.small_bytes;
+      ++terms_.launches;
+    }
+    if (plan.classes.room > 0) terms_.bytes += bytes_of_classes(plan);
+    set_rounds(plan.blocks, machine_.multiprocessors, units / plan.blocks);
+    return terms_;
+  }
+
+  CostTerms operator()(const UpdateLaunch& launch) {
+    const auto [columns, depth] = update_granules(launch);
+    const double n = padded(p_.n, columns);
+    set_flops(1.0 * p_.m, n, padded(p_.k, depth));
+    const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);
+    const bool ring = launch.ring.stages > 0;
+    const std::int64_t row_blocks = ring ? launch.ring.row_tiles : tiles;
+    const double blocks = static_cast<double>(row_blocks * launch.column_blocks);
+    // Blocks side by side read the same rows of A, and each all of its columns of B.
+    terms_.l2_bytes += static_cast<double>(p_.m * p_.k * (launch.column_blocks - 1)) * in_ +
+                       static_cast<double>(row_blocks * p_.k * p_.n) * in_;
+    const std::int64_t resident = std::clamp<std::int64_t>(
+        machine_.shared_bytes_per_multiprocessor / (launch.shared_bytes + kSharedBytesOfSystem), 1,
+        2048 / launch.threads);
+    const double steps = static_cast<double>(launch.passes * ceil_div(p_.k, update_step(launch)));
+    const double each = static_cast<double>(ceil_div(tiles, row_blocks));  // tiles of a block
+    set_rounds(blocks, static_cast<double>(machine_.multiprocessors * resident), each * steps);
+    if (ring) terms_.fill *= static_cast<double>(tiles) / (each * static_cast<double>(row_blocks));
+    return terms_;
+  }
+
+  CostTerms operator()(const GramLaunch& launch) {
+    if (launch.exchanged) p_ = exchanged(p_);
+    const auto [rows, columns] = gram_granules(launch);
+    const double m = padded(p_.m, rows);
+    const double n = padded(p_.n, columns);
+    set_flops(m, n, static_cast<double>(p_.k) * launch.packed);
+    if (launch.kernel == GramKernel::triangle) terms_.flops *= 0.5 * (n + 8) / n;
+    if (launch.kernel == GramKernel::vector || launch.kernel == GramKernel::fma) {
+      const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
+      terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
+    }
+    if (launch.one_launch) {
+      terms_.l2_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
+    } else {
+      add_sums(std::max(launch.blocks, launch.below_blocks));
+    }
+    terms_.fill = std::min(1.0, 1.0 * launch.blocks * launch.strips / machine_.multiprocessors);
+    return terms_;
+  }
+
+ private:
+  double sum_bytes() const { return static_cast<double>(types_.sum_bytes()); }
+  void set_flops(double m, double n, double k) { terms_.flops = flops_ * m * n * k; }
+  void add_sums(double count) {
+    terms_.l2_bytes += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
+    ++terms_.launches;
+  }
+  /// Of A, that classes read beside its own: rows beyond the last of each, and sectors where pieces
+  /// of columns meet.
+  double bytes_of_classes(const PanelPlan& plan) const {
+    const double a = static_cast<double>(p_.m * p_.k) * in_;
+    const double rows = static_cast<double>(plan.tiles >> plan.classes.log2) * plan.tile_rows;
+    const double of_class = plan.classes.of_k ? 1.0 : 1.0 / (1 << plan.classes.log2);
+    const double beyond = rows / (static_cast<double>(p_.m) * of_class) - 1;
+    const double met = plan.classes.of_k ? 16 / (plan.tile_rows * in_) : 0;
+    return a * (std::max(beyond, 0.0) + met);
+  }
+  /// `blocks` take turns at as many places, each so many steps.
+  void set_rounds(double blocks, double places, double steps) {
+    const double rounds = std::ceil(blocks / places);
+    terms_.fill = blocks / (rounds * places);
+    terms_.steps = rounds * steps;
+  }
+
+  /// k that a block's threads take in one step.
+  std::int64_t update_step(const UpdateLaunch& launch) const {
+    const auto word = static_cast<std::int64_t>(16 / size_of(types_.in));
+    const int v = launch.variant;
+    if (launch.ring.stages > 0) return launch.ring.depth * launch.ring.warps_k;
+    if (launch.kernel == UpdateKernel::direct) return kUpdateDirect[v].depth;
+    if (launch.kernel == UpdateKernel::tile) return kUpdateTile[v].words * word;
+    return std::max<std::int64_t>(p_.k, 1);  // all at once
+  }
+
+  struct Granules {
+    std::int64_t rows;
+    std::int64_t columns;
+  };
+
+  /// Columns of C, and k, that the kernel computes in wholes of.
+  Granules update_granules(const UpdateLaunch& launch) const {
+    const auto word = static_cast<std::int64_t>(16 / size_of(types_.in));
+    const int v = launch.variant;
+    switch (launch.kernel) {
+      case UpdateKernel::direct:
+        return {kUpdateDirect[v].columns, 1};
+      case UpdateKernel::lanes:
+        return {std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].columns,
+                std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].span};
+      case UpdateKernel::packed:
+        return {1, 1};
+      case UpdateKernel::tile:
+        return {4 * word * kUpdateTile[v].parts, kUpdateTile[v].words * word};
+      case UpdateKernel::mma_columns:
+      case UpdateKernel::mma_rows:
+      case UpdateKernel::mma_to_columns:
+      case UpdateKernel::mma_to_rows: {
+        const UpdateMma& shape = update_mma_table(launch.kernel)[v];
+        return {8 * shape.tiles, shape.depth()};
+      }
+      case UpdateKernel::ring_columns:
+      case UpdateKernel::ring_rows:
+        return {4 * kUpdateRing[v].columns * launch.ring.warps_n, word};
+      case UpdateKernel::ring_mma_columns:
+      case UpdateKernel::ring_mma_rows:
+        return {std::int64_t{32} * launch.ring.warps_n / (is_complex(types_.in) ? 2 : 1), 16};
+      case UpdateKernel::words:
+        return {8, size_of(types_.in) == 2 ? 16 : 8};
+      case UpdateKernel::staged:
+        return {kStagedColumns, 1};
+    }
+    return {1, 1};
+  }
+
+  /// Rows and columns of C that the kernel computes in wholes of.
+  Granules gram_granules(const GramLaunch& launch) const {
+    const auto bytes = size_of(types_.in);
+    const int v = launch.tile;
+    switch (launch.kernel) {
+      case GramKernel::vector: {
+        const int widest = gram_widest(types_.in);
+        const int rows[] = {1, 2, 4, widest, 8, 3};
+        const int columns[] = {1, 2, 4, widest, 1, 3};
+        return {rows[v], columns[v]};
+      }
+      case GramKernel::fma: {
+        const GramFmaShape& shape = gram_fma_shapes(types_.in)[v];
+        return {shape.m, shape.n};
+      }
+      case GramKernel::direct:
+        return {8 * (v + 1), 8 * (v + 1)};
+      case GramKernel::staged:
+        return {launch.row_major || launch.mixed ? 16 : 8, 8};
+      case GramKernel::rows:
+        return {(v == 0 ? 8 : 16) * (bytes == 2 ? 4 : 2), 8};
+      case GramKernel::wgmma:
+        return {64 * v, 8};
+      case GramKernel::words:
+        return {kGramWordsSide, kGramWordsSide};
+      case GramKernel::triangle:
+        return {8, 8};
+      default:
+        return {1, 1};
+    }
+  }
+
+  Problem p_;
+  Types types_;
+  const Machine& machine_;
+  double in_;
+  double flops_;  // of a product and a sum
+  double c_ = 0;  // bytes of C
+  CostTerms terms_;
+};
+
+std::string_view arithmetic_of(DType in, Math math) {
+  if (is_half(in)) return "half";
+  if (math == Math::tf32) return "tf32";
+  if (math == Math::tf32x3) return "tf32x3";
+  return name(in);
+}
+
+/// 'm' where columns of an operand with m rows are adjacent, 'n' where rows of one with n columns
+/// are; '1' for an operand of one element a line.
+char letter_of(Strides strides, const char* sides) {
+  if (strides.row == 1) return strides.col == 1 ? '1' : sides[0];
+  return strides.col == 1 ? sides[1] : 'x';
+}
+
+/// Operands whose layout a kernel is not made for, but takes as it comes.
+std::string layout_of(const Launch& launch, const Request& request, RunKind kind) {
+  const Problem& p = request.problem;
+  const auto [in, out] = request.types;
+  const bool a_off = kind.a_off || !has_aligned_lines(p.a, size_of(in));
+  const bool b_off = kind.b_off || !has_aligned_lines(p.b, size_of(in));
+  const bool c_off = kind.c_off || !has_aligned_lines(p.c, size_of(out));
+  const char a = letter_of(p.a, "mk");
+  const char b = letter_of(p.b, "kn");
+  const char c = letter_of(p.c, "mn");
+  const auto with = [](std::string letters, bool off) { return letters + (off ? " off" : ""); };
+  if (is_vendor(launch)) return with({a, b, c}, a_off || b_off || c_off);
+  if (std::holds_alternative<GramLaunch>(launch)) return with({a, b}, a_off || b_off);
+  if (std::holds_alternative<UpdateLaunch>(launch)) return with({a, c}, a_off || c_off);
+  if (std::holds_alternative<TiledLaunch>(launch)) return {a, b, c};
+  return a_off ? "off" : "";
+}
+
+/// The row of most words that all fit; there is one for each kernel.
+const CostRates& rates_of(const CostKey& key) {
+  using Words = std::array<std::string_view, 4>;
+  const auto find = [](const Words& words) {
+    return std::lower_bound(std::begin(kCostRates), std::end(kCostRates), words,
+                            [](const CostRates& row, const Words& w) { return row.words < w; });
+  };
+  Words words{key.kernel, key.arithmetic, key.layout, key.algorithm};
+  for (std::size_t known = words.size();; --known) {
+    const auto found = find(words);
+    if (found != std::end(kCostRates) && found->words == words) return *found;
+    if (known == 1) return kUnknownKernel;
+    words[known - 1] = "";
+  }
+}
+
+/// The greatest of them, rounded where several are near: memory and arithmetic overlap well, but
+/// not wholly.
+double together(std::initializer_list<double> times) {
+  double sum = 0;
+  for (const double time : times)
+    sum += time * time * time * time;
+  return std::sqrt(std::sqrt(sum));
+}
+
+}  // namespace
+
+CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind) {
+  return std::visit(Terms(request, kind), launch);
+}
+
+CostKey cost_key(const Launch& launch, const Request& request, RunKind kind) {
+  std::string kernel = kernel_name(launch);
+  if (is_vendor(launch)) kernel += concat(", ", name(request.family));
+  return {std::move(kernel), arithmetic_of(request.types.in, request.problem.math),
+          layout_of(launch, request, kind), algorithm_name(launch)};
+}
+
+double predict_us(const Launch& launch, const Request& request, RunKind kind) {
+  constexpr double kMicro = 1e6;
+  const CostTerms terms = cost_terms(launch, request, kind);
+  const CostRates& rates = rates_of(cost_key(launch, request, kind));
+  const Machine& machine = request.machine;
+  const DType in = request.types.in;
+  const double peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32;
+  const double busy =
+      together({kMicro * terms.bytes / (rates.bandwidth * machine.bandwidth),
+                kMicro * terms.l2_bytes / (rates.l2 * machine.l2_bandwidth()),
+                kMicro * terms.flops / (rates.peak * peak), terms.steps * rates.step});
+  return rates.start + (terms.launches - 1) * rates.launch +
+         busy / std::pow(terms.fill, rates.fill);
+}
+
+}  // namespace lanky::dense

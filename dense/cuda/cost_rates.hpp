@@ -1,0 +1,23 @@
+// The rates that a kernel reaches, as a row of dense/cuda/cost_table.hpp has them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace lanky::dense {
+
+struct CostRates {
+  std::array<std::string_view, 4> words;  // as CostKey; "" for all that have no row of their own
+  double start;                           // microseconds of an empty launch
+  double launch;                          // and of each further kernel
+  double bandwidth;                       // shares of Machine::bandwidth,
+  double l2;                              // of l2_bandwidth(),
+  double peak;                            // and of peak_f64 or peak_f32: more on tensor cores
+  double step;                            // microseconds
+  double fill;                            // exponent of CostTerms::fill
+};
+
+/// For a kernel that has no row.
+inline constexpr CostRates kUnknownKernel{{}, 5, 2, 0.8, 0.8, 0.5, 0.7, 0.5};
+
+}  // namespace lanky::dense
