@@ -3,14 +3,17 @@
 // its candidates, fields between tabs: the number of the product, its name, and its terms.
 #include <cstdio>
 #include <iostream>
+#include <lanky/tuning.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/machine.hpp"
+#include "core/text.hpp"
 #include "dense/cuda/cost.hpp"
 #include "dense/cuda/routes.hpp"
+#include "dense/measured_choices.hpp"
 #include "dense/policy.hpp"
 
 namespace lanky::dense {
@@ -46,15 +49,18 @@ void print(int number, const std::string& line) {
                         gemm_family(shape.m, shape.n, shape.k),
                         {dtype_of(in), dtype_of(out)},
                         known_machine(chip)};
+  const GemmQuery query{Device::cpu(),     shape,     request.types.in,
+                        request.types.out, kind.same, kind.adds};
+  std::printf("%d\tclass\t%s\n", number, gemm_class_on(concat("NVIDIA ", chip), query).c_str());
   std::vector<Launch> all = own_candidates(request, kind);
   all.push_back(VendorLaunch{});
   for (const Launch& launch : all) {
     const CostKey key = cost_key(launch, request, kind);
     const CostTerms t = cost_terms(launch, request, kind);
-    std::printf("%d\t%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%d\n", number,
+    std::printf("%d\t%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%d\t%.6g\n", number,
                 key.kernel.c_str(), std::string(key.arithmetic).c_str(), key.layout.c_str(),
                 key.algorithm.c_str(), predict_us(launch, request, kind), t.bytes, t.l2_bytes,
-                t.flops, t.steps, t.fill, t.launches);
+                t.flops, t.steps, t.fill, t.launches, t.side_bytes);
   }
 }
 

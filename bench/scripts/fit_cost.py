@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
-FILE: lines of `lanky tune --gemm scattered --json`, plain or .xz; default: the fit set of both cards,
-bench/results/{h200,h100}/regret_gemm_fit.raw.jsonl.xz. The program (build/dev/bin/lanky_dense_terms) tells what each
+FILE: lines of `lanky tune --gemm scattered --json`, plain or .xz, or of `lanky batch`; default: the fit set of both
+cards, bench/results/{h200,h100}/regret_gemm_fit.raw.jsonl.xz, and bench/results/h200/gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells what each
 candidate asks of the machine. Writes dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an
 arithmetic, a layout or an algorithm of it whose points they fit much better.
 
@@ -26,7 +26,8 @@ from jsonl import ROOT
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
-FIT = [f"bench/results/{card}/regret_gemm_fit.raw.jsonl.xz" for card in CARDS]
+FIT = [*(f"bench/results/{card}/regret_gemm_fit.raw.jsonl.xz" for card in CARDS),
+       *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample"))]
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
@@ -45,8 +46,12 @@ class Candidate:
         size, l2_bytes, flops, steps, fill = map(float, fields[5:10])
         bandwidth, l2, f64, f32 = RATES[chip]
         peak = f64 if self.words[1] in ("f64", "c128") else f32
-        self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]))
+        self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]),
+                      float(fields[11]) / l2)
         self.measured = None
+
+    def name(self):
+        return "vendor" if self.words[0].startswith("cuBLASLt") else self.words[3]
 
     def levels(self):
         """From the kernel's row to the algorithm's."""
@@ -57,10 +62,17 @@ class Case:
     """A product: its candidates, the time of what the plan chose when it was measured, and the best time."""
 
     def __init__(self, chip, lines):
-        self.chip, self.lines, self.candidates = chip, lines, []
+        self.chip, self.lines, self.candidates, self.product_class = chip, lines, [], ""
         chosen = [line for line in lines if line.get("chosen")]
         self.chosen = min((line["warm_us"] for line in chosen), default=None)
         self.best = min(line["warm_us"] for line in lines)
+
+    def timed(self):
+        return [candidate for candidate in self.candidates if candidate.measured is not None]
+
+    def cheapest(self):
+        """By prediction, of those that were measured; None where no plan's choice was."""
+        return min(self.timed(), key=lambda c: c.predicted, default=None) if self.chosen else None
 
     def query(self):
         """As lanky_dense_terms reads it."""
@@ -74,12 +86,23 @@ class Case:
 
     def take(self, fields):
         candidate = Candidate(self.chip, fields)
-        own = [line["warm_us"] for line in self.lines
-               if line["contestant"] == "lanky" and line["variant"] == candidate.words[3]]
-        if candidate.words[0].startswith("cuBLASLt"):  # the heuristic's first comes first
-            own = [line["warm_us"] for line in self.lines if line["contestant"] == "vendor"][:1]
+        if candidate.name() == "vendor":  # the heuristic's first comes first
+            own = [line["warm_us"] for line in self.lines
+                   if line["contestant"] == "vendor" or line["variant"] == "gemmex"][:1]
+        else:
+            own = [line["warm_us"] for line in self.lines if is_by(line, candidate.words[3])]
         candidate.measured = min(own, default=None)
         self.candidates.append(candidate)
+
+
+def is_by(line, algorithm):
+    """Whether a line is lanky's by this algorithm: asked for by name, or chosen by the plan."""
+    if line["contestant"] != "lanky":
+        return False
+    if line["variant"] != "auto":
+        return line["variant"] == algorithm
+    kernel = line.get("kernel") or ""
+    return "chosen" not in line and (kernel + ",").startswith(algorithm + ",")
 
 
 def text_of(path):
@@ -99,19 +122,21 @@ def cases_of(path, program):
     asked = "".join(case.query() + "\n" for case in cases)
     for row in subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout.splitlines():
         number, *fields = row.split("\t")
-        cases[int(number)].take(fields)
+        if fields[0] == "class":
+            cases[int(number)].product_class = fields[1]
+        else:
+            cases[int(number)].take(fields)
     return cases
 
 
 class Fit:
-    """Rates of one row: start, launch, bandwidth, l2, peak, step (logarithms) and fill."""
+    """Rates of one row: start, launch, bandwidth, l2, peak, step, side (logarithms) and fill."""
 
-    NAMES = ("start", "launch", "bandwidth", "l2", "peak", "step", "fill")
-    PRIOR = (math.log(3.5), math.log(1.5), math.log(0.85), math.log(0.7), math.log(1.0), math.log(0.5), 0.5)
-    LEAST = (math.log(2), math.log(0.3), -4, -4, -7, math.log(0.05), 0)
-    MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1.3)
+    PRIOR = (math.log(3.5), math.log(1.5), math.log(0.85), math.log(0.7), math.log(1.0), math.log(0.5), math.log(0.1), 0.5)
+    LEAST = (math.log(2), math.log(0.3), -4, -4, -7, math.log(0.05), -7, 0)
+    MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1, 1.3)
     # How far a rate strays from the coarser row's for an error of one: a few points hardly move it.
-    WEIGHTS = (1.0, 1.0, 0.3, 0.3, 0.1, 0.3, 0.6)
+    WEIGHTS = (1.0, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.6)
     CLOSER = (1, 1, 1.5, 2)  # these times more with each further word
     OUTLIER = 0.15
     FEWEST = 4  # points of a row but a kernel's
@@ -121,10 +146,10 @@ class Fit:
         self.np, self.least_squares = numpy, least_squares
 
     def predict(self, rates, terms):
-        start, launch, bandwidth, l2, peak, step = self.np.exp(rates[:6])
-        memory, cache, flops, steps, fill, launches = terms.T
+        start, launch, bandwidth, l2, peak, step, side = self.np.exp(rates[:7])
+        memory, cache, flops, steps, fill, launches, beside = terms.T
         busy = ((memory / bandwidth) ** 4 + (cache / l2) ** 4 + (flops / peak) ** 4 + (steps * step) ** 4) ** 0.25
-        return start + (launches - 1) * launch + busy / fill ** rates[6]
+        return start + (launches - 1) * launch + beside / side + busy / fill ** rates[7]
 
     def row(self, candidates, prior, level):
         np = self.np
@@ -170,9 +195,9 @@ def table(rows, files):
             '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
             "inline constexpr CostRates kCostRates[] = {\n"
             "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and peak;\n"
-            "    // step in us; exponent of fill\n")
+            "    // step in us; exponent of fill; share of L2 for side_bytes\n")
     for words, rates in sorted(rows.items()):
-        values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[6]):.2g}"]
+        values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[7]):.2g}", f"{math.exp(rates[6]):.3g}"]
         text += "    {{" + ", ".join(f'"{word}"' for word in words) + "}, " + ", ".join(values) + "},\n"
     return text + "};\n// clang-format on\n\n}  // namespace lanky::dense\n"
 
@@ -181,30 +206,31 @@ def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def replay(cases):
     """Regret of the cheapest candidate by the program's predictions, of those that were measured."""
-    regrets, before, errors = collections.defaultdict(list), collections.defaultdict(list), []
-    worst = []
+    regrets, before = collections.defaultdict(list), collections.defaultdict(list)
+    errors, worst = [], []
     for case in cases:
-        known = [c for c in case.candidates if c.measured is not None]
-        if not known or case.chosen is None:
+        chosen = case.cheapest()
+        if chosen is None:
             continue
-        chosen = min(known, key=lambda c: c.predicted)
         family = case.lines[0]["family"]
         for group in (family, "all"):
             regrets[group].append(chosen.measured / case.best)
             before[group].append(case.chosen / case.best)
         errors.append(abs(math.log(chosen.predicted / chosen.measured)))
-        best = min(known, key=lambda c: c.measured)
+        best = min(case.timed(), key=lambda c: c.measured)
         line = case.lines[0]
         worst.append((chosen.measured / case.best, f"{case.chip} {line['case']} {line['dtype']} {line['op_a']}"
-                      f"{line['op_b']} {line['layout']} {line['ld']} beta {line['beta']}: {chosen.words[3] or 'vendor'} "
-                      f"({chosen.predicted:.1f}, {chosen.measured:.1f}), not {best.words[3] or 'vendor'} "
+                      f"{line['op_b']} {line['layout']} {line['ld']} beta {line['beta']}: {chosen.name()} "
+                      f"({chosen.predicted:.1f}, {chosen.measured:.1f}), not {best.name()} "
                       f"({best.predicted:.1f}, {best.measured:.1f})"))
-    def mean(values):
-        return math.exp(sum(map(math.log, values)) / len(values))
     for group, values in sorted(regrets.items()):
-        print(f"{group}: {len(values)} cases, regret {mean(values):.3f} (as measured then {mean(before[group]):.3f}), "
+        print(f"{group}: {len(values)} cases, regret {geometric_mean(values):.3f} (as measured then {geometric_mean(before[group]):.3f}), "
               f"90th percentile {percentile(values, 0.9):.2f} ({percentile(before[group], 0.9):.2f}), "
               f"worst {max(values):.2f} ({max(before[group]):.2f})")
     print(f"model within 25 %: {sum(e <= math.log(1.25) for e in errors) / len(errors):.0%}")

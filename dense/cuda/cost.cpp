@@ -57,7 +57,8 @@ class Terms {
   }
 
   CostTerms operator()(const VendorLaunch& /*launch*/) {
-    set_flops(1.0 * p_.m, 1.0 * p_.n, 1.0 * p_.k);
+    constexpr int kTile = 32;  // of the smallest that its heuristic takes for such products
+    set_flops(padded(p_.m, kTile), padded(p_.n, kTile), padded(p_.k, kTile));
     return terms_;
   }
 
@@ -81,12 +82,12 @@ class Terms {
               static_cast<double>(plan.steps) * plan.step);
     terms_.l2_bytes = units * (plan.slot_bytes + plan.small_bytes) + c_;
     if (plan.shared_tiles() || plan.classes.room > 0) {
-      terms_.l2_bytes +=
+      terms_.side_bytes +=
           2.0 * plan.kept * plan.blocks * static_cast<double>(p_.n) * plan.tile_rows * sum_bytes();
       ++terms_.launches;
     }
     if (launch.packs) {
-      terms_.l2_bytes += 2.0 * (plan.steps << plan.classes.log2) * plan.small_bytes;
+      terms_.side_bytes += 2.0 * (plan.steps << plan.classes.log2) * plan.small_bytes;
       ++terms_.launches;
     }
     if (plan.classes.room > 0) terms_.bytes += bytes_of_classes(plan);
@@ -118,16 +119,16 @@ class Terms {
   CostTerms operator()(const GramLaunch& launch) {
     if (launch.exchanged) p_ = exchanged(p_);
     const auto [rows, columns] = gram_granules(launch);
-    const double m = padded(p_.m, rows);
-    const double n = padded(p_.n, columns);
-    set_flops(m, n, static_cast<double>(p_.k) * launch.packed);
+    const double m = padded(p_.m * launch.packed, rows);
+    const double n = padded(p_.n * launch.packed, columns);
+    set_flops(m, n, static_cast<double>(p_.k) / launch.packed);
     if (launch.kernel == GramKernel::triangle) terms_.flops *= 0.5 * (n + 8) / n;
     if (launch.kernel == GramKernel::vector || launch.kernel == GramKernel::fma) {
       const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
       terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
     }
     if (launch.one_launch) {
-      terms_.l2_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
+      terms_.side_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
     } else {
       add_sums(std::max(launch.blocks, launch.below_blocks));
     }
@@ -139,7 +140,7 @@ class Terms {
   double sum_bytes() const { return static_cast<double>(types_.sum_bytes()); }
   void set_flops(double m, double n, double k) { terms_.flops = flops_ * m * n * k; }
   void add_sums(double count) {
-    terms_.l2_bytes += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
+    terms_.side_bytes += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
     ++terms_.launches;
   }
   /// Of A, that classes read beside its own: rows beyond the last of each, and sectors where pieces
@@ -227,7 +228,7 @@ class Terms {
       case GramKernel::direct:
         return {8 * (v + 1), 8 * (v + 1)};
       case GramKernel::staged:
-        return {launch.row_major || launch.mixed ? 16 : 8, 8};
+        return {v == 0 ? 16 : 32 * v, v == 0 ? 16 : 32 * v};
       case GramKernel::rows:
         return {(v == 0 ? 8 : 16) * (bytes == 2 ? 4 : 2), 8};
       case GramKernel::wgmma:
@@ -235,7 +236,7 @@ class Terms {
       case GramKernel::words:
         return {kGramWordsSide, kGramWordsSide};
       case GramKernel::triangle:
-        return {8, 8};
+        return {8 * v, 8 * v};
       default:
         return {1, 1};
     }
@@ -264,22 +265,38 @@ char letter_of(Strides strides, const char* sides) {
   return strides.col == 1 ? sides[1] : 'x';
 }
 
-/// Operands whose layout a kernel is not made for, but takes as it comes.
-std::string layout_of(const Launch& launch, const Request& request, RunKind kind) {
+/// The greatest power of two, 16 at most, that lines of an operand begin at multiples of, in bytes.
+std::int64_t alignment_of(Strides strides, DType type, bool off) {
+  const std::int64_t pitch = strides.row == 1 ? strides.col : strides.row;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t of_lines = pitch == 1 ? 16 : std::gcd<std::int64_t>(pitch * bytes, 16);
+  return off ? std::min<std::int64_t>(of_lines, bytes) : of_lines;
+}
+
+/// The two last words of a key. cuBLASLt's kernels differ by alignment first.
+void set_layout(CostKey& key, const Launch& launch, const Request& request, RunKind kind) {
   const Problem& p = request.problem;
   const auto [in, out] = request.types;
-  const bool a_off = kind.a_off || !has_aligned_lines(p.a, size_of(in));
-  const bool b_off = kind.b_off || !has_aligned_lines(p.b, size_of(in));
-  const bool c_off = kind.c_off || !has_aligned_lines(p.c, size_of(out));
+  const std::int64_t a_bytes = alignment_of(p.a, in, kind.a_off);
+  const std::int64_t b_bytes = alignment_of(p.b, in, kind.b_off);
+  const std::int64_t c_bytes = alignment_of(p.c, out, kind.c_off);
   const char a = letter_of(p.a, "mk");
   const char b = letter_of(p.b, "kn");
   const char c = letter_of(p.c, "mn");
   const auto with = [](std::string letters, bool off) { return letters + (off ? " off" : ""); };
-  if (is_vendor(launch)) return with({a, b, c}, a_off || b_off || c_off);
-  if (std::holds_alternative<GramLaunch>(launch)) return with({a, b}, a_off || b_off);
-  if (std::holds_alternative<UpdateLaunch>(launch)) return with({a, c}, a_off || c_off);
-  if (std::holds_alternative<TiledLaunch>(launch)) return {a, b, c};
-  return a_off ? "off" : "";
+  key.algorithm = algorithm_name(launch);
+  if (is_vendor(launch)) {
+    key.layout = concat(std::min({a_bytes, b_bytes, c_bytes}), " bytes");
+    key.algorithm = {a, b, c};
+  } else if (std::holds_alternative<GramLaunch>(launch)) {
+    key.layout = with({a, b}, a_bytes < 16 || b_bytes < 16);
+  } else if (std::holds_alternative<UpdateLaunch>(launch)) {
+    key.layout = with({a, c}, a_bytes < 16 || c_bytes < 16);
+  } else if (std::holds_alternative<TiledLaunch>(launch)) {
+    key.layout = {a, b, c};
+  } else {
+    key.layout = a_bytes < 16 ? "off" : "aligned";
+  }
 }
 
 /// The row of most words that all fit; there is one for each kernel.
@@ -314,10 +331,11 @@ CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind)
 }
 
 CostKey cost_key(const Launch& launch, const Request& request, RunKind kind) {
-  std::string kernel = kernel_name(launch);
-  if (is_vendor(launch)) kernel += concat(", ", name(request.family));
-  return {std::move(kernel), arithmetic_of(request.types.in, request.problem.math),
-          layout_of(launch, request, kind), algorithm_name(launch)};
+  CostKey key{.kernel = kernel_name(launch),
+              .arithmetic = arithmetic_of(request.types.in, request.problem.math)};
+  if (is_vendor(launch)) key.kernel += concat(", ", name(request.family));
+  set_layout(key, launch, request, kind);
+  return key;
 }
 
 double predict_us(const Launch& launch, const Request& request, RunKind kind) {
@@ -332,6 +350,7 @@ double predict_us(const Launch& launch, const Request& request, RunKind kind) {
                 kMicro * terms.l2_bytes / (rates.l2 * machine.l2_bandwidth()),
                 kMicro * terms.flops / (rates.peak * peak), terms.steps * rates.step});
   return rates.start + (terms.launches - 1) * rates.launch +
+         kMicro * terms.side_bytes / (rates.side * machine.l2_bandwidth()) +
          busy / std::pow(terms.fill, rates.fill);
 }
 

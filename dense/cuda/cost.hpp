@@ -13,12 +13,13 @@ namespace lanky::dense {
 
 /// What a launch asks of a machine.
 struct CostTerms {
-  double bytes = 0;     // between memory and the chip, in sectors of 32 bytes
-  double l2_bytes = 0;  // between the L2 and multiprocessors: operands read again, partial sums
-  double flops = 0;     // that are executed, those of padding too
-  double steps = 0;     // that a block's place takes one after the other, each as long as a load
-  double fill = 1;      // share of the places that have a block, in the mean of all rounds
-  int launches = 1;     // kernels, one after the other
+  double bytes = 0;       // between memory and the chip, in sectors of 32 bytes
+  double l2_bytes = 0;    // between the L2 and multiprocessors: operands read again too
+  double flops = 0;       // that are executed, those of padding too
+  double steps = 0;       // that a block's place takes one after the other, each as long as a load
+  double fill = 1;        // share of the places that have a block, in the mean of all rounds
+  int launches = 1;       // kernels, one after the other
+  double side_bytes = 0;  // partial sums and packed operands: written, then read, beside the rest
 };
 
 CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind);
@@ -27,9 +28,9 @@ CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind)
 /// the algorithm, from the coarse to the fine.
 struct CostKey {
   std::string kernel;
-  std::string_view arithmetic;  // "f64", "f32", "tf32x3", "tf32", "half", "c64" or "c128"
-  std::string layout;           // a letter an operand, "m" where A's rows are adjacent; " off"
-  std::string algorithm;
+  std::string_view arithmetic{};  // "f64", "f32", "tf32x3", "tf32", "half", "c64" or "c128"
+  std::string layout{};           // which side of operands is adjacent, and whether off 16 bytes
+  std::string algorithm{};
 };
 
 CostKey cost_key(const Launch& launch, const Request& request, RunKind kind);

@@ -15,9 +15,10 @@ struct CostRates {
   double peak;                            // and of peak_f64 or peak_f32: more on tensor cores
   double step;                            // microseconds
   double fill;                            // exponent of CostTerms::fill
+  double side;                            // share of l2_bandwidth() for side_bytes
 };
 
 /// For a kernel that has no row.
-inline constexpr CostRates kUnknownKernel{{}, 5, 2, 0.8, 0.8, 0.5, 0.7, 0.5};
+inline constexpr CostRates kUnknownKernel{{}, 5, 2, 0.8, 0.8, 0.5, 0.7, 0.5, 0.1};
 
 }  // namespace lanky::dense
