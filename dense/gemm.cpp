@@ -136,7 +136,7 @@ struct GemmPlan<T, TOut>::Impl {
   /// caller's table, which a plan may outlive: none is kept.
   struct Measured {
     dense::MeasuredChoices choices;
-    std::string note;  // "" for a plan that follows its rules alone
+    std::string note;  // "" for a plan that follows costs alone
   };
 
   /// By what was measured, whose note is kept.

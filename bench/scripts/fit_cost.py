@@ -2,7 +2,7 @@
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
 FILE: lines of `lanky tune --gemm scattered --json`, plain or .xz, or of `lanky batch`; default: the fit set of both
-cards, bench/results/{h200,h100}/regret_gemm_fit.raw.jsonl.xz, and bench/results/h200/gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells what each
+cards, bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and bench/results/h200/gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells what each
 candidate asks of the machine. Writes dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an
 arithmetic, a layout or an algorithm of it whose points they fit much better.
 
@@ -26,8 +26,10 @@ from jsonl import ROOT
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
-FIT = [*(f"bench/results/{card}/regret_gemm_fit.raw.jsonl.xz" for card in CARDS),
+FIT = [*(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
        *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample"))]
+# Where B is A, plans of this commit took no kernel that they were asked for by its name.
+BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
@@ -111,11 +113,13 @@ def text_of(path):
 
 def cases_of(path, program):
     """The cases of a file, in its order."""
-    found, chip = {}, ""
+    found, chip, commit = {}, "", ""
     for text in text_of(path).splitlines():
         line = json.loads(text)
         if line["kind"] == "env":
-            chip = next(name for name in RATES if name in line["gpu"])
+            chip, commit = next(name for name in RATES if name in line["gpu"]), line["commit"]
+        elif line.get("family") == "syrk" and commit == BEFORE_SYRK:
+            continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
             found.setdefault(tuple(line[way] for way in WAYS), []).append(line)
     cases = [Case(chip, lines) for lines in found.values()]
@@ -189,13 +193,13 @@ class Fit:
 
 def table(rows, files):
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    names = ", ".join(str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name for file in files)
-    text = (f"// Written by bench/scripts/fit_cost.py from\n// {names}\n// (SHA-256 {digest}).\n"
+    names = "".join(f"//   {file.relative_to(ROOT) if file.is_relative_to(ROOT) else file.name}\n" for file in files)
+    text = (f"// Written by bench/scripts/fit_cost.py from these files (SHA-256 {digest}):\n{names}"
             "// Not edited by hand: run the script again after a new run.\n#pragma once\n\n"
             '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
             "inline constexpr CostRates kCostRates[] = {\n"
-            "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and peak;\n"
-            "    // step in us; exponent of fill; share of L2 for side_bytes\n")
+            "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and\n"
+            "    // peak; step in us; exponent of fill; share of the L2's for side_bytes\n")
     for words, rates in sorted(rows.items()):
         values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[7]):.2g}", f"{math.exp(rates[6]):.3g}"]
         text += "    {{" + ", ".join(f'"{word}"' for word in words) + "}, " + ", ".join(values) + "},\n"

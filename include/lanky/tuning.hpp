@@ -15,8 +15,9 @@ namespace lanky {
 /// A way to compute a dense product.
 struct GemmChoice {
   bool vendor = false;  // cuBLASLt or OpenBLAS; lanky's kernels otherwise
-  // One of lanky's kernels, or of the vendor's algorithms; "" for what lanky's rules or the
-  // vendor's heuristic choose. What is not offered for a product gives way to these.
+  // One of lanky's kernels, or of the vendor's algorithms; "" for lanky's cheapest by predicted
+  // cost, or the first of the vendor's heuristic. What is not offered for a product gives way to
+  // these.
   std::string algorithm{};
 
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
@@ -40,7 +41,7 @@ struct GemmQuery {
 std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is
-/// measured: lanky's own by its rules, on a GPU each of its kernels that can, and the vendor's
+/// measured: the cheapest of lanky's own, on a GPU each of its kernels that can, and the vendor's
 /// algorithms in the order of its heuristic, at most `most_algorithms` of them. Throws Error as a
 /// plan does.
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
