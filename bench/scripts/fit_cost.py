@@ -19,6 +19,7 @@ import json
 import lzma
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -50,6 +51,7 @@ class Candidate:
         peak = f64 if self.words[1] in ("f64", "c128") else f32
         self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]),
                       float(fields[11]) / l2)
+        self.configuration = configuration_of(fields[12])
         self.measured = None
 
     def name(self):
@@ -92,19 +94,33 @@ class Case:
             own = [line["warm_us"] for line in self.lines
                    if line["contestant"] == "vendor" or line["variant"] == "gemmex"][:1]
         else:
-            own = [line["warm_us"] for line in self.lines if is_by(line, candidate.words[3])]
+            own = [line["warm_us"] for line in self.lines if is_by(line, candidate)]
         candidate.measured = min(own, default=None)
         self.candidates.append(candidate)
 
 
-def is_by(line, algorithm):
-    """Whether a line is lanky's by this algorithm: asked for by name, or chosen by the plan."""
+def configuration_of(kernel):
+    """A kernel's description in parts, whose order has changed; without the warps of a panel, which are newer than
+    some files and follow from the tiles."""
+    return sorted(re.sub(", warps [^,]*", "", re.split("[;\n]", kernel)[0]).split(", "))
+
+
+def kernel_of(line):
+    """The kernel that a plan's own choice ran, from a description that may name others for other runs."""
+    kernel = line.get("kernel") or ""
+    for condition, holds in (("; where A is B ", line["family"] == "syrk"), ("; where beta is not 0 ", line["beta"] != 0)):
+        if holds and condition in kernel:
+            return kernel.split(condition, 1)[1]
+    return kernel
+
+
+def is_by(line, candidate):
+    """Whether a line is lanky's by this candidate: asked for by name, or chosen by the plan."""
     if line["contestant"] != "lanky":
         return False
     if line["variant"] != "auto":
-        return line["variant"] == algorithm
-    kernel = line.get("kernel") or ""
-    return "chosen" not in line and (kernel + ",").startswith(algorithm + ",")
+        return line["variant"] == candidate.name()
+    return "chosen" not in line and configuration_of(kernel_of(line)) == candidate.configuration
 
 
 def text_of(path):

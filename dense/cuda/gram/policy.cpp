@@ -1,6 +1,8 @@
 #include "dense/cuda/gram/policy.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -344,7 +346,6 @@ class GramCandidates {
       : p_(problem), type_(type), machine_(machine) {}
 
   void add_of_any_strides() {
-    constexpr std::int64_t kMostStrips = 64;
     GramLaunch vector = vector_configuration(p_, type_, machine_);
     vector.vectors = false;
     if (vector.strips <= kMostStrips) add(vector);
@@ -362,10 +363,10 @@ class GramCandidates {
 
   void add_column_major(bool same) {
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
+    const GramLaunch vector = vector_configuration(p_, type_, machine_);
+    if (vector.vectors && vector.strips <= kMostStrips) add_aligned(vector);
     add(direct(p_, type_, false, false, machine_));
-    const bool vectors = p_.a.row * bytes % 16 == 0 && p_.b.col * bytes % 16 == 0;
-    if (!vectors) return;
-    if (p_.m <= 16) add_aligned(vector_configuration(p_, type_, machine_));
+    if (p_.a.row * bytes % 16 != 0 || p_.b.col * bytes % 16 != 0) return;
     add_aligned(same ? direct_of_one(p_, type_, machine_)
                      : direct(p_, type_, true, false, machine_));
     if (bytes == 2 && p_.m <= 4 && p_.n > 1) add_aligned(direct(p_, type_, true, true, machine_));
@@ -408,10 +409,24 @@ class GramCandidates {
       add_aligned(triangle(p_, type_, groups, machine_));
   }
 
-  /// Those for pointers that may be off 16 bytes (`off`), or that are not.
-  std::vector<GramLaunch> take(bool off) { return std::move(off ? unaligned_ : all_); }
+  /// Those for pointers that may be off 16 bytes (`off`), or that are not: then no launch without
+  /// wide loads whose twin has them.
+  std::vector<GramLaunch> take(bool off) {
+    if (off) return std::move(unaligned_);
+    const auto slower = [this](const GramLaunch& c) {
+      return !c.vectors && std::any_of(all_.begin(), all_.end(), [&c](const GramLaunch& other) {
+        return other.vectors && other.kernel == c.kernel && other.tile == c.tile &&
+               other.any == c.any && other.packed == c.packed;
+      });
+    };
+    std::vector<GramLaunch> taken;
+    std::copy_if(all_.begin(), all_.end(), std::back_inserter(taken), std::not_fn(slower));
+    return taken;
+  }
 
  private:
+  static constexpr std::int64_t kMostStrips = 64;
+
   bool no_mma() const { return type_ == DType::f32 || is_complex(type_); }
 
   void add_wgmma(bool same) {

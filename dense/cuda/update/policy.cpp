@@ -43,10 +43,9 @@ class UpdateCandidates {
       add(mma_mixed());
       for (UpdateLaunch& launch : all)
         launch.alignment = 16;
-      add(rings(true));
       if (const auto launch = ring_mma()) all.push_back(*launch);
     }
-    add(rings(false));
+    add(rings(!off));
     if (!kComplexes.has(type_)) {
       if (const auto launch = words()) all.push_back(*launch);
     }
