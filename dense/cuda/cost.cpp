@@ -39,7 +39,7 @@ double padded(std::int64_t side, std::int64_t granule) {
   return static_cast<double>(ceil_div(side, granule) * granule);
 }
 
-/// Of each kind of launch. `Problem` is that of the launch, whose operands may be exchanged.
+/// The terms of each kind of launch.
 class Terms {
  public:
   Terms(const Request& request, RunKind kind)
@@ -96,9 +96,8 @@ class Terms {
   }
 
   CostTerms operator()(const UpdateLaunch& launch) {
-    const auto [columns, depth] = update_granules(launch);
-    const double n = padded(p_.n, columns);
-    set_flops(1.0 * p_.m, n, padded(p_.k, depth));
+    const UpdateGranules of = granules(launch, p_, types_.in);
+    set_flops(1.0 * p_.m, padded(p_.n, of.columns), padded(p_.k, of.depth));
     const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);
     const bool ring = launch.ring.stages > 0;
     const std::int64_t row_blocks = ring ? launch.ring.row_tiles : tiles;
@@ -109,7 +108,7 @@ class Terms {
     const std::int64_t resident = std::clamp<std::int64_t>(
         machine_.shared_bytes_per_multiprocessor / (launch.shared_bytes + kSharedBytesOfSystem), 1,
         2048 / launch.threads);
-    const double steps = static_cast<double>(launch.passes * ceil_div(p_.k, update_step(launch)));
+    const double steps = static_cast<double>(launch.passes * ceil_div(p_.k, of.step));
     const double each = static_cast<double>(ceil_div(tiles, row_blocks));  // tiles of a block
     set_rounds(blocks, static_cast<double>(machine_.multiprocessors * resident), each * steps);
     if (ring) terms_.fill *= static_cast<double>(tiles) / (each * static_cast<double>(row_blocks));
@@ -118,7 +117,7 @@ class Terms {
 
   CostTerms operator()(const GramLaunch& launch) {
     if (launch.exchanged) p_ = exchanged(p_);
-    const auto [rows, columns] = gram_granules(launch);
+    const auto [rows, columns] = granules(launch, types_.in);
     const double m = padded(p_.m * launch.packed, rows);
     const double n = padded(p_.n * launch.packed, columns);
     set_flops(m, n, static_cast<double>(p_.k) / launch.packed);
@@ -158,88 +157,6 @@ class Terms {
     const double rounds = std::ceil(blocks / places);
     terms_.fill = blocks / (rounds * places);
     terms_.steps = rounds * steps;
-  }
-
-  /// k that a block's threads take in one step.
-  std::int64_t update_step(const UpdateLaunch& launch) const {
-    const auto word = static_cast<std::int64_t>(16 / size_of(types_.in));
-    const int v = launch.variant;
-    if (launch.ring.stages > 0) return launch.ring.depth * launch.ring.warps_k;
-    if (launch.kernel == UpdateKernel::direct) return kUpdateDirect[v].depth;
-    if (launch.kernel == UpdateKernel::tile) return kUpdateTile[v].words * word;
-    return std::max<std::int64_t>(p_.k, 1);  // all at once
-  }
-
-  struct Granules {
-    std::int64_t rows;
-    std::int64_t columns;
-  };
-
-  /// Columns of C, and k, that the kernel computes in wholes of.
-  Granules update_granules(const UpdateLaunch& launch) const {
-    const auto word = static_cast<std::int64_t>(16 / size_of(types_.in));
-    const int v = launch.variant;
-    switch (launch.kernel) {
-      case UpdateKernel::direct:
-        return {kUpdateDirect[v].columns, 1};
-      case UpdateKernel::lanes:
-        return {std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].columns,
-                std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].span};
-      case UpdateKernel::packed:
-        return {1, 1};
-      case UpdateKernel::tile:
-        return {4 * word * kUpdateTile[v].parts, kUpdateTile[v].words * word};
-      case UpdateKernel::mma_columns:
-      case UpdateKernel::mma_rows:
-      case UpdateKernel::mma_to_columns:
-      case UpdateKernel::mma_to_rows: {
-        const UpdateMma& shape = update_mma_table(launch.kernel)[v];
-        return {8 * shape.tiles, shape.depth()};
-      }
-      case UpdateKernel::ring_columns:
-      case UpdateKernel::ring_rows:
-        return {4 * kUpdateRing[v].columns * launch.ring.warps_n, word};
-      case UpdateKernel::ring_mma_columns:
-      case UpdateKernel::ring_mma_rows:
-        return {std::int64_t{32} * launch.ring.warps_n / (is_complex(types_.in) ? 2 : 1), 16};
-      case UpdateKernel::words:
-        return {8, size_of(types_.in) == 2 ? 16 : 8};
-      case UpdateKernel::staged:
-        return {kStagedColumns, 1};
-    }
-    return {1, 1};
-  }
-
-  /// Rows and columns of C that the kernel computes in wholes of.
-  Granules gram_granules(const GramLaunch& launch) const {
-    const auto bytes = size_of(types_.in);
-    const int v = launch.tile;
-    switch (launch.kernel) {
-      case GramKernel::vector: {
-        const int widest = gram_widest(types_.in);
-        const int rows[] = {1, 2, 4, widest, 8, 3};
-        const int columns[] = {1, 2, 4, widest, 1, 3};
-        return {rows[v], columns[v]};
-      }
-      case GramKernel::fma: {
-        const GramFmaShape& shape = gram_fma_shapes(types_.in)[v];
-        return {shape.m, shape.n};
-      }
-      case GramKernel::direct:
-        return {8 * (v + 1), 8 * (v + 1)};
-      case GramKernel::staged:
-        return {v == 0 ? 16 : 32 * v, v == 0 ? 16 : 32 * v};
-      case GramKernel::rows:
-        return {(v == 0 ? 8 : 16) * (bytes == 2 ? 4 : 2), 8};
-      case GramKernel::wgmma:
-        return {64 * v, 8};
-      case GramKernel::words:
-        return {kGramWordsSide, kGramWordsSide};
-      case GramKernel::triangle:
-        return {8 * v, 8 * v};
-      default:
-        return {1, 1};
-    }
   }
 
   Problem p_;

@@ -75,9 +75,8 @@ GramLaunch vector_configuration(const Problem& p, DType type, const Machine& mac
            : p.m == 3                ? 5
            : p.m <= 4 || widest == 4 ? 2
                                      : 3;
-  const int rows[] = {1, 2, 4, widest, 8, 3};  // of a tile
-  const int columns[] = {1, 2, 4, widest, 1, 3};
-  c.strips = static_cast<int>(ceil_div(p.m, rows[c.tile]) * ceil_div(p.n, columns[c.tile]));
+  c.strips = static_cast<int>(ceil_div(p.m, gram_vector_rows(type, c.tile)) *
+                              ceil_div(p.n, gram_vector_columns(type, c.tile)));
   const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
   c.blocks = blocks_for(p.k, 8 * 32 * 16 / bytes,
                         std::max(1, machine.multiprocessors * resident / c.strips));
@@ -499,6 +498,35 @@ std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Mach
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept {
   return std::max(launch.blocks, launch.below_blocks) * problem.m * problem.n * sum_bytes;
+}
+
+GramGranules granules(const GramLaunch& launch, DType type) {
+  const std::int64_t tile = launch.tile;
+  switch (launch.kernel) {
+    case GramKernel::vector:
+      return {gram_vector_rows(type, launch.tile), gram_vector_columns(type, launch.tile)};
+    case GramKernel::fma:
+      return {gram_fma_shapes(type)[launch.tile].m, gram_fma_shapes(type)[launch.tile].n};
+    case GramKernel::direct:
+      return {8 * (tile + 1), 8 * (tile + 1)};
+    case GramKernel::staged: {
+      const std::int64_t side = tile == 0 ? 16 : 32 * tile;
+      return {side, side};
+    }
+    case GramKernel::rows:
+      return {(tile == 0 ? 8 : 16) * rows_unit(type), 8};
+    case GramKernel::wgmma:
+      return {64 * tile, 8};
+    case GramKernel::words:
+      return {kGramWordsSide, kGramWordsSide};
+    case GramKernel::triangle:
+      return {8 * tile, 8 * tile};
+    case GramKernel::row_vector:
+    case GramKernel::row_strip:
+    case GramKernel::none:
+      break;
+  }
+  return {};
 }
 
 std::string kernel_name(GramKernel kernel) {

@@ -84,6 +84,14 @@ inline std::span<const GramFmaShape> gram_fma_shapes(DType type) {
 constexpr int gram_widest(DType type) noexcept {
   return type == DType::f32 || type == DType::c64 ? 8 : 4;
 }
+/// Rows and columns of C of the tiles of gram_vector_kernel.
+constexpr int gram_vector_rows(DType type, int tile) noexcept {
+  const int rows[] = {1, 2, 4, gram_widest(type), 8, 3};
+  return rows[tile];
+}
+constexpr int gram_vector_columns(DType type, int tile) noexcept {
+  return tile == 4 ? 1 : gram_vector_rows(type, tile);
+}
 /// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
 constexpr int gram_row_vector_widest(DType type) noexcept {
   return type == DType::f32 ? 8 : 4;
@@ -112,6 +120,13 @@ std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, cons
 /// Of the partial sums.
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept;
+
+/// What a kernel computes in wholes of: rows and columns of C.
+struct GramGranules {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+};
+GramGranules granules(const GramLaunch& launch, DType type);
 
 std::string kernel_name(GramKernel kernel);
 /// What tells it from other candidates, whatever the extents.

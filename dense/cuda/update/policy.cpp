@@ -433,6 +433,44 @@ std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DT
   return UpdateCandidates(problem, in, out, machine).all(off);
 }
 
+UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DType in) {
+  const auto bytes = size_of(in);
+  const auto word = static_cast<std::int64_t>(16 / bytes);
+  const std::int64_t all = std::max<std::int64_t>(problem.k, 1);  // k, loaded at once
+  const std::int64_t ring_step = std::int64_t{launch.ring.depth} * launch.ring.warps_k;
+  const int v = launch.variant;
+  switch (launch.kernel) {
+    case UpdateKernel::direct:
+      return {kUpdateDirect[v].columns, 1, kUpdateDirect[v].depth};
+    case UpdateKernel::lanes:
+      return {std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].columns,
+              std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].span, all};
+    case UpdateKernel::packed:
+      return {1, 1, all};
+    case UpdateKernel::tile:
+      return {4 * word * kUpdateTile[v].parts, kUpdateTile[v].words * word,
+              kUpdateTile[v].words * word};
+    case UpdateKernel::mma_columns:
+    case UpdateKernel::mma_rows:
+    case UpdateKernel::mma_to_columns:
+    case UpdateKernel::mma_to_rows: {
+      const UpdateMma& shape = update_mma_table(launch.kernel)[v];
+      return {8 * shape.tiles, shape.depth(), all};
+    }
+    case UpdateKernel::ring_columns:
+    case UpdateKernel::ring_rows:
+      return {std::int64_t{4} * kUpdateRing[v].columns * launch.ring.warps_n, word, ring_step};
+    case UpdateKernel::ring_mma_columns:
+    case UpdateKernel::ring_mma_rows:
+      return {std::int64_t{32} * launch.ring.warps_n / (is_complex(in) ? 2 : 1), 16, ring_step};
+    case UpdateKernel::words:
+      return {8, bytes == 2 ? 16 : 8, all};
+    case UpdateKernel::staged:
+      return {kStagedColumns, 1, all};
+  }
+  return {};
+}
+
 std::string algorithm_name(const UpdateLaunch& launch) {
   const bool ring = launch.ring.stages > 0;
   return concat(kernel_name(launch.kernel), ", variant ", launch.variant,

@@ -247,6 +247,14 @@ struct UpdateLaunch {
 std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
                                             const Machine& machine, bool off);
 
+/// What a kernel computes in wholes of: columns of C, and k; and the k that it loads at once.
+struct UpdateGranules {
+  std::int64_t columns = 1;
+  std::int64_t depth = 1;
+  std::int64_t step = 1;
+};
+UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DType in);
+
 std::string kernel_name(UpdateKernel kernel);
 /// What tells it from other candidates, whatever the extents.
 std::string algorithm_name(const UpdateLaunch& launch);
