@@ -12,9 +12,11 @@
 #include "device/matrix_copy.cuh"
 #include "device/memory.cuh"
 #include "device/warp_group.cuh"
+#include "sparse/cuda/multiply/arguments.cuh"
 #include "sparse/cuda/multiply/block.hpp"
-#include "sparse/cuda/multiply/slice_mma.cuh"
-#include "sparse/cuda/multiply/slice_walk.cuh"
+#include "sparse/cuda/multiply/cells.cuh"
+#include "sparse/cuda/multiply/gather.cuh"
+#include "sparse/cuda/multiply/slice_product.cuh"
 #include "sparse/product.hpp"
 
 namespace lanky::sparse::cuda {
@@ -41,55 +43,12 @@ inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
 inline constexpr int kGroup = 4;           // shallow slices that a warp multiplies at once
 inline constexpr int kCellsOfThread = 16;  // that one thread adds up, for a row
 
-/// The packed matrix as a kernel argument: what kernels read of it, that of all of them first. Each
-/// line of the arguments that a small product touches takes it a latency.
-template <class E>
-struct DeviceMatrix {
-  const Window* windows;
-  const Slice* slices;
-  std::int32_t slices_most;
-  std::int32_t cells_most;
-  Shares shares;
-  const E* values;
-  const std::uint8_t* indices;
-  const std::uint32_t* bases;
-  const std::uint8_t* lengths;
-  const std::uint16_t* cells;
-  const std::uint16_t* row_cells;
-  std::int32_t columns_most;
-  std::uint32_t window_count;
-  const std::int64_t* split_starts;
-  const std::uint32_t* order;  // nullptr: windows are in order
-  const std::int32_t* hot_columns;
-  std::int32_t hot;
-  std::int32_t split_rows;
-  std::int64_t slots;
-  std::int64_t index_units;
-  bool fetch_ahead;  // windows have their beginning fetched at once
-};
-
-/// A Product as a kernel argument.
-template <class T, class TOut>
-struct DeviceProduct {
-  const device::DeviceElement<T>* x;  // [cols]
-  device::DeviceElement<TOut>* y;     // [rows]
-  device::DeviceScalar<Accumulator<T>> alpha;
-  device::DeviceScalar<Accumulator<T>> beta;
-  std::uint32_t special;  // 0: beta is 0, and neither it nor alpha is in device memory
-};
-
-/// What its windows share, as a kernel argument: the last one, as few of them read it.
-template <class T>
-struct DeviceWorkspace {
-  device::DeviceAccumulator<T>* partials;  // [header.partials]
-  unsigned* arrivals;                      // [counters(header)]
-};
-
 /// Writes rows of a window's with alpha and beta.
 template <class T, class TOut>
 class RowWriter {
  public:
   using Sum = device::DeviceAccumulator<T>;
+  using Cell = sparse::cuda::Cell<device::DeviceElement<T>>;
   using Out = device::DeviceElement<TOut>;
 
   RowWriter() = default;
@@ -101,9 +60,9 @@ class RowWriter {
   }
 
   /// y[row] = alpha sum + beta y[row]; with beta = 0, y is not read.
-  __device__ void write(int row, Sum sum) const { write(row, sum, read(row)); }
+  __device__ void write(int row, Cell sum) const { write(row, sum, read(row)); }
   /// The same where `held` is what read(row) returned.
-  __device__ void write(int row, Sum sum, Out held) const { y_[row] = row_of(sum, held); }
+  __device__ void write(int row, Cell sum, Out held) const { y_[row] = row_of(sum, held); }
   /// y[row], if it is wanted.
   __device__ Out read(int row) const {
     Out held{};
@@ -113,7 +72,7 @@ class RowWriter {
 
   /// The same for kCount rows, none of which is written before all of them are read.
   template <int kCount>
-  __device__ void write(const int (&rows)[kCount], const Sum (&sums)[kCount]) const {
+  __device__ void write(const int (&rows)[kCount], const Cell (&sums)[kCount]) const {
     Out held[kCount] = {};
     if (adds()) {
 #pragma unroll
@@ -127,7 +86,7 @@ class RowWriter {
 
   /// The same for kCount rows side by side, a word of y.
   template <int kCount>
-  __device__ void write_word(int first, const Sum (&sums)[kCount]) const {
+  __device__ void write_word(int first, const Cell (&sums)[kCount]) const {
     Out word[kCount] = {};
     if (adds()) device::load_wide(word, y_ + first);
 #pragma unroll
@@ -140,8 +99,8 @@ class RowWriter {
   __device__ bool adds() const {
     return !(beta_ == Sum{0});
   }
-  __device__ Out row_of(Sum sum, Out held) const {
-    const Sum scaled = alpha_ * sum;
+  __device__ Out row_of(Cell sum, Out held) const {
+    const Sum scaled = alpha_ * sum.sum;
     return device::narrow<Out>(adds() ? fma(beta_, static_cast<Sum>(device::widen(held)), scaled)
                                       : scaled);
   }
@@ -151,128 +110,9 @@ class RowWriter {
   Sum beta_;
 };
 
-/// Elements from the word of kCount of them that `place` is in to `place` itself.
-template <int kCount, class E>
-__device__ int place_in_word(const E* place) {
-  return static_cast<int>(reinterpret_cast<std::uintptr_t>(place) / sizeof(E) % kCount);
-}
-
-/// The sum of `value` over the lanes of groups of kCount neighbours, in a fixed order.
-template <int kCount, class Sum>
-__device__ Sum sum_of_neighbours(Sum value) {
-#pragma unroll
-  for (int mask = 1; mask < kCount; mask *= 2)
-    value = value + device::shuffle_xor(value, mask);
-  return value;
-}
-
-/// visit(kind) with `kind`, of a slice that is wide or not, as a constant.
-template <bool kWideSlice, class Visit>
-__device__ auto with_kind(IndexKind kind, Visit visit) {
-  switch (kind) {
-    case IndexKind::shared:
-      return visit(std::integral_constant<IndexKind, IndexKind::shared>());
-    case IndexKind::staged:
-      return visit(std::integral_constant<IndexKind, IndexKind::staged>());
-    case IndexKind::offset8:
-      return visit(std::integral_constant<IndexKind, IndexKind::offset8>());
-    case IndexKind::offset16:
-      return visit(std::integral_constant<IndexKind, IndexKind::offset16>());
-    case IndexKind::diagonal:
-      if constexpr (kWideSlice)
-        return visit(std::integral_constant<IndexKind, IndexKind::diagonal>());
-      break;
-    case IndexKind::absolute:
-      break;
-  }
-  return visit(std::integral_constant<IndexKind, IndexKind::absolute>());
-}
-
-/// Slices by SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
-struct ByCudaCores {
-  /// The sum of the lane's piece of a slice that is not wide.
-  template <class E, class SliceFactors>
-  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const SliceFactors& factors,
-                             int lane, int length) {
-    decltype(device::widen(E{})) sum{0};
-    with_kind<false>(kind, [&](auto constant) {
-      if constexpr (SliceFactors::has(constant.value))
-        NarrowWalk<E, decltype(constant), Stay::briefly>(slice, constant, lane, length)
-            .add_all(factors, sum);
-    });
-    return sum;
-  }
-
-  /// The same, its first steps by code that is fetched soon. ready() is as NarrowWalk calls
-  /// it, by all warps.
-  template <bool kDeep, class E, class Ready>
-  static __device__ auto sum_at_once(const SliceView<E>& slice, IndexKind kind,
-                                     const Factors<E>& factors, int lane, int length, Ready ready) {
-    decltype(device::widen(E{})) sum{0};
-    NarrowWalk<E, IndexKind, Stay::normally> first(slice, kind, lane, length);
-    first.add(factors, sum, ready);
-    if constexpr (kDeep) {
-      if (!first.goes_on()) return sum;
-      with_kind<false>(kind, [&](auto constant) {
-        NarrowWalk<E, decltype(constant), Stay::normally>(first, constant).add_all(factors, sum);
-      });
-    }
-    return sum;
-  }
-
-  /// Adds to sums[r] of the lane's piece r of a wide slice. lengths(): those of pieces 4 lane ..
-  /// 4 lane + 3, a byte each, where pieces differ in length.
-  template <int kPieces, class E, class SliceFactors, class Lengths, class Sum>
-  static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
-                                  const SliceFactors& factors, int lane, Lengths lengths,
-                                  Sum (&sums)[kPieces]) {
-    with_kind<true>(kind, [&](auto constant) {
-      if constexpr (SliceFactors::has(constant.value)) {
-        WideWalk<E, kPieces, constant.value>(slice, lane)
-            .add(
-                factors, slice.depth - slice.shortest,
-                [&] { return slice.depth * kEachByte - lengths(); }, sums);
-      }
-    });
-  }
-};
-
-/// The same by another path, on tensor cores.
-template <SpmvPath kPath>
-struct ByTensorCores {
-  template <class E>
-  static __device__ auto sum(const SliceView<E>& slice, IndexKind kind, const Factors<E>& factors,
-                             int lane, int length) {
-    decltype(device::widen(E{})) sums[1];
-    with_kind<false>(kind, [&](auto constant) {
-      SliceMma<E, kPath, 1, constant.value>(slice, factors, lane).walk(sums, {length});
-    });
-    return sums[0];
-  }
-
-  template <int kPieces, class E, class Lengths, class Sum>
-  static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind,
-                                  const Factors<E>& factors, int lane, Lengths lengths,
-                                  Sum (&sums)[kPieces]) {
-    const bool even = slice.shortest == slice.depth;
-    const std::uint32_t word = even ? slice.depth * kEachByte : lengths();
-    int own[kPieces];
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r) {
-      const unsigned four = __shfl_sync(kAllLanes, word, r * (kLanes / 4) + lane / 4);
-      own[r] =
-          r * kLanes + lane < slice.width ? static_cast<int>(four >> (lane % 4 * 8) & 255U) : 0;
-    }
-    with_kind<true>(kind, [&](auto constant) {
-      SliceMma<E, kPath, kPieces, constant.value>(slice, factors, lane).walk(sums, own);
-    });
-  }
-};
-
 /// The threads that share a window: those of a block.
 struct WholeBlock {
-  template <class E>
-  using SliceFactors = Factors<E>;
+  static constexpr Nearby kNearby = Nearby::staged;
   static constexpr int kTeams = 1;  // of a block
 
   static __device__ unsigned team() { return 0; }
@@ -283,8 +123,7 @@ struct WholeBlock {
 
 /// Or, where the matrix has hot columns, one of several teams of a block, which share these.
 struct HotTeam {
-  template <class E>
-  using SliceFactors = HotFactors<E>;
+  static constexpr Nearby kNearby = Nearby::hot;
   static constexpr int kTeams = kHotTeams;
   static constexpr unsigned kThreads = kHotTeamWarps * kLanes;
 
@@ -299,6 +138,7 @@ template <class Walk, class Team, int kWide, Slices kSlices, class T, class TOut
 class WindowProduct {
  public:
   using E = device::DeviceElement<T>;
+  using Cell = sparse::cuda::Cell<E>;
   using Sum = device::DeviceAccumulator<T>;
   using Out = device::DeviceElement<TOut>;
 
@@ -312,7 +152,7 @@ class WindowProduct {
         number_(number),
         window_(a.windows[number_]),
         slices_(reinterpret_cast<Slice*>(shared)),
-        cells_(reinterpret_cast<Sum*>(shared + slice_bytes<T>(a))),
+        cells_(reinterpret_cast<Cell*>(shared + slice_bytes<T>(a))),
         staged_(staged) {}
 
   /// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
@@ -337,7 +177,7 @@ class WindowProduct {
 
  private:
   // Rows whose sums are a word of shared memory, and whose y one of at most that.
-  static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Sum));
+  static constexpr int kRowWord = kWordBytes / static_cast<int>(sizeof(Cell));
   // Slices wait for staged columns when they have read all else: elsewhere that gained nothing.
   static constexpr bool kLate = kSlices == Slices::straight;
   static constexpr bool kKept = kKeepsSlices<T> && !one_a_warp(kSlices);  // slices
@@ -352,7 +192,7 @@ class WindowProduct {
 
   /// Where the window's first row stands in its word of y.
   __device__ int first_in_word() const {
-    return place_in_word<kRowWord>(product_.y + window_.first_row);
+    return device::place_in_word<kRowWord>(product_.y + window_.first_row);
   }
 
   /// Once slices are asked for, which wait for nothing of the window.
@@ -377,40 +217,20 @@ class WindowProduct {
   /// The same behind the wait.
   __device__ void prepare_shared() {
     const bool stages = window_.columns != 0;
-    if (stages) stage_columns(arrived());
+    if (stages)
+      staged_ = stage_columns<Team>(product_.x + window_.first_column, window_.columns, staged_);
     if (kSlices == Slices::straight && window_.gaps != 0) clear_rows();
     if (kKept || stages || window_.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
-    if (stages && !kLate) device::mbarrier_wait(arrived(), 0);
+    if (stages && !kLate) device::mbarrier_wait(staged_barrier(), 0);
   }
 
   /// Rows without entries have no piece that would write their cell.
   __device__ void clear_cells() {
-    const Sum zeros[kRowWord] = {};
+    const Cell zeros[kRowWord] = {};
     const int rows = window_.rows;
     for (int row = thread() * kRowWord - first_in_word(); row < rows; row += threads() * kRowWord)
       device::store_wide(cells_ + row, zeros);
-  }
-
-  /// Copies whole words of x at once, and the columns before and behind them one by one.
-  __device__ void stage_columns(device::Mbarrier* arrived) {
-    constexpr int kWord = kWordBytes / static_cast<int>(sizeof(E));
-    const E* const source = product_.x + window_.first_column;
-    const int columns = window_.columns;
-    const int place = place_in_word<kWord>(source);
-    const int before = min((kWord - place) % kWord, columns);
-    const int whole = (columns - before) / kWord * kWord;
-    const int behind = columns - before - whole;
-    staged_ += place;
-    if (thread() == 0) {
-      device::mbarrier_init(arrived, 1);
-      device::publish_mbarriers();
-      const int bytes = whole * static_cast<int>(sizeof(E));
-      device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
-      if (bytes > 0) device::copy_bytes(staged_ + before, source + before, bytes, arrived);
-    }
-    if (thread() < before) staged_[thread()] = source[thread()];
-    if (thread() < behind) staged_[before + whole + thread()] = source[before + whole + thread()];
   }
 
   __device__ SliceView<E> view_of(const Slice& slice) const {
@@ -422,25 +242,9 @@ class WindowProduct {
             slice.shortest};
   }
 
-  /// Where what is staged arrives. Some slice reads it, so that no block ends before.
-  static __device__ device::Mbarrier* arrived() {
-    __shared__ device::Mbarrier barrier;
-    return &barrier;
-  }
-
   __device__ auto factors() const {
-    if constexpr (kLate) {
-      return LateFactors<E>{{product_.x, staged_}, arrived()};
-    } else {
-      return typename Team::template SliceFactors<E>{product_.x, staged_};
-    }
+    return Gather < E, kLate ? Nearby::arriving : Team::kNearby > (product_.x, staged_);
   }
-
-  /// The cells of one row.
-  struct CellRange {
-    int begin;
-    int end;
-  };
 
   /// Has the L2 fetch the block's Shares; one thread.
   __device__ void fetch_shares() const {
@@ -470,12 +274,12 @@ class WindowProduct {
     // Of what follows, only the sum waits for x, and in most products there is nothing special.
     const std::uint32_t zero = slice.unused;
     device::AheadOfWait ahead(zero);
-    const Factors<E> factors{ahead.hold(product_.x), staged_};
+    const Gather<E, Nearby::staged> factors(ahead.hold(product_.x), staged_);
     writer_ = {product_.y + window_.first_row + zero, ahead.hold(product_.alpha.value), Sum{0}};
     const bool direct = piece.exists && has_no_cells();
     const std::uint32_t special = ahead.hold(window_.columns | window_.gaps | product_.special);
     Out row{};
-    const Sum sum = Walk::template sum_at_once<kSlices == Slices::deep>(
+    const Cell sum = Walk::template sum_at_once<kSlices == Slices::deep>(
         view_of(slice), slice.kind, factors, lane(), piece.length, [&](std::uint32_t columns) {
           ahead.hold(columns);
           ahead.wait();
@@ -612,7 +416,7 @@ class WindowProduct {
 #pragma unroll
     for (int j = 0; j < walk.kSlices; ++j)
       walk.load(j, view_of(of_lane(group, exists(j) ? first + j : first)), lane());
-    Sum sums[walk.kSlices][kWide];
+    Cell sums[walk.kSlices][kWide];
     walk.multiply(factors(), sums);
 #pragma unroll
     for (int j = 0; j < walk.kSlices; ++j) {
@@ -643,7 +447,7 @@ class WindowProduct {
     const std::int64_t told = window_.first_piece + slice.first_piece + lane();
     const LanePiece piece =
         piece_of_lane(slice, told, [&] { return static_cast<int>(a_.lengths[told]); });
-    const Sum sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
+    const Cell sum = Walk::sum(view_of(slice), slice.kind, factors(), lane(), piece.length);
     if (piece.exists) leave({piece.cell}, {sum});
   }
 
@@ -674,10 +478,10 @@ class WindowProduct {
   __device__ void run_wide(const Slice& slice) {
     int cells[kWide];
     cells_of_wide(slice, cells);
-    Sum sums[kWide];
+    Cell sums[kWide];
 #pragma unroll
     for (int r = 0; r < kWide; ++r)
-      sums[r] = Sum{0};
+      sums[r] = Cell{};
     Walk::add_wide(
         view_of(slice), slice.kind, factors(), lane(), [&] { return lengths_of_four(slice); },
         sums);
@@ -716,7 +520,7 @@ class WindowProduct {
 
   /// Sums of the lane's pieces to their cells or, where no row has another piece, to y.
   template <int kCount>
-  __device__ void leave(const int (&cells)[kCount], const Sum (&sums)[kCount]) {
+  __device__ void leave(const int (&cells)[kCount], const Cell (&sums)[kCount]) {
     if (has_no_cells()) {
       writer().write(cells, sums);
     } else {
@@ -734,7 +538,7 @@ class WindowProduct {
     for (int first = thread() * kRowWord - first_in_word(); first < rows;
          first += threads() * kRowWord) {
       if (first >= 0 && first + kRowWord <= rows) {
-        Sum sums[kRowWord];
+        Cell sums[kRowWord];
         device::load_wide(sums, cells_ + first);
         writer.write_word(first, sums);
       } else {
@@ -748,7 +552,7 @@ class WindowProduct {
   __device__ void clear_rows() const {
     const RowWriter<T, TOut> writer = this->writer();
     for (int row = thread(); row < window_.rows; row += threads())
-      writer.write(row, Sum{0});
+      writer.write(row, Cell{});
   }
 
   /// Which cells are whose, where rows are cut; of no rows where none is.
@@ -779,7 +583,7 @@ class WindowProduct {
     const CutRows cut = cut_rows();
     for (int row = first_row(); __any_sync(kAllLanes, row < cut.rows); row += threads()) {
       const bool many = range.end - range.begin > kCellsOfThread;
-      Sum sum{0};
+      Cell sum{};
       if (!many) {
         for (int cell = range.begin; cell < range.end; ++cell)
           sum = sum + cells_[cell];
@@ -787,11 +591,11 @@ class WindowProduct {
       for (unsigned left = __ballot_sync(kAllLanes, many); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
         const int end = __shfl_sync(kAllLanes, range.end, owner);
-        Sum part{0};
+        Cell part{};
         for (int cell = __shfl_sync(kAllLanes, range.begin, owner) + lane(); cell < end;
              cell += kLanes)
           part = part + cells_[cell];
-        part = sum_of_neighbours<kLanes>(part);
+        part = sum_of_warp(part);
         if (lane() == owner) sum = part;
       }
       if (row < cut.rows) writer.write(row, sum);
@@ -804,7 +608,7 @@ class WindowProduct {
   __device__ void write_partial() const {
     __shared__ bool last_of_teams[Team::kTeams];
     bool& last = last_of_teams[Team::team()];
-    Sum sum = sum_of_team(cells_, window_.pieces);
+    Cell sum = sum_of_team(cells_, window_.pieces);
     const std::int64_t first = a_.split_starts[window_.split];
     const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
     if (thread() == 0) {
@@ -818,13 +622,13 @@ class WindowProduct {
   }
 
   /// For thread 0: thread i adds sums i, i + threads(), ...; then lanes, then warps.
-  __device__ Sum sum_of_team(const Sum* sums, int count) const {
-    __shared__ Sum sums_of_teams[Team::kTeams][kTeamWarps];
-    Sum* const warp_sums = sums_of_teams[Team::team()];
-    Sum sum{0};
+  __device__ Cell sum_of_team(const Cell* sums, int count) const {
+    __shared__ Cell sums_of_teams[Team::kTeams][kTeamWarps];
+    Cell* const warp_sums = sums_of_teams[Team::team()];
+    Cell sum{};
     for (int i = thread(); i < count; i += threads())
       sum = sum + sums[i];
-    sum = sum_of_neighbours<kLanes>(sum);
+    sum = sum_of_warp(sum);
     if (lane() == 0) warp_sums[warp()] = sum;
     Team::sync();  // every warp's sum is stored before thread 0 reads it
     for (int w = 1; w < warps(); ++w)
@@ -842,7 +646,7 @@ class WindowProduct {
   RowWriter<T, TOut> writer_;  // of one_a_warp()
   // In shared memory:
   Slice* slices_;  // [slices_most], where they are kept
-  Sum* cells_;     // [cells_most]
+  Cell* cells_;    // [cells_most]
   E* staged_;      // [window.columns]
 };
 
@@ -888,12 +692,7 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
 
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
-#pragma unroll 8
-  for (unsigned i = threadIdx.x; i < a.hot; i += blockDim.x) {
-    E element[1];
-    device::load_constant(element, product.x + __ldg(a.hot_columns + i));
-    hot[i] = element[0];
-  }
+  copy_hot_columns(product.x, a.hot_columns, static_cast<unsigned>(a.hot), hot);
   __syncthreads();  // x of the hot columns is there
   unsigned turn = HotTeam::team() * gridDim.x + blockIdx.x;
   while (turn < a.window_count) {
