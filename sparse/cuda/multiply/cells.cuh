@@ -48,54 +48,55 @@ __device__ Cell<E> sum_of_team(const Cell<E>* cells, int count) {
   return sum;
 }
 
-/// Some of a window's cells.
+/// Cells of one row.
 struct CellRange {
   int begin;
   int end;
 };
 
-/// The cells of a window in shared memory.
+/// The sum of each lane's range, added up by itself or, where that is long, by the warp together.
+/// All lanes of the warp take part.
 template <class E>
-class WindowCells {
- public:
-  /// Cells of a word of shared memory, whose rows are a word of y or a part of one.
-  static constexpr int kWord = kWordBytes / static_cast<int>(sizeof(Cell<E>));
-
-  __device__ explicit WindowCells(unsigned char* shared)
-      : cells_(reinterpret_cast<Cell<E>*>(shared)) {}
-
-  /// Moves them to where cell 0 stands in its word as the window's first row does in its own.
-  __device__ void move_on(int cells) { cells_ += cells; }
-
-  __device__ const Cell<E>* data() const { return cells_; }
-  __device__ Cell<E>& operator[](int cell) const { return cells_[cell]; }
-
-  /// Cells `first` .. first + kWord - 1, a word.
-  __device__ void load_word(int first, Cell<E> (&word)[kWord]) const {
-    device::load_wide(word, cells_ + first);
-  }
-  __device__ void clear_word(int first) const {
-    const Cell<E> zeros[kWord] = {};
-    device::store_wide(cells_ + first, zeros);
-  }
-
-  /// The sum of a range, by one thread.
-  __device__ Cell<E> sum_of(CellRange range) const {
-    Cell<E> sum{};
+__device__ Cell<E> sum_of_range(const Cell<E>* cells, CellRange range) {
+  constexpr int kCellsOfThread = 16;
+  const bool is_long = range.end - range.begin > kCellsOfThread;
+  Cell<E> sum{};
+  if (!is_long) {
     for (int cell = range.begin; cell < range.end; ++cell)
-      sum = sum + cells_[cell];
-    return sum;
+      sum = sum + cells[cell];
   }
-  /// The sum of a range, by a warp, for each of its lanes.
-  __device__ Cell<E> sum_by_warp(CellRange range) const {
-    Cell<E> sum{};
-    for (int cell = range.begin + lane_of_warp(); cell < range.end; cell += kLanes)
-      sum = sum + cells_[cell];
-    return sum_of_warp(sum);
+  for (unsigned left = __ballot_sync(kAllLanes, is_long); left != 0; left &= left - 1) {
+    const int owner = __ffs(static_cast<int>(left)) - 1;
+    const int end = __shfl_sync(kAllLanes, range.end, owner);
+    Cell<E> part{};
+    for (int cell = __shfl_sync(kAllLanes, range.begin, owner) + lane_of_warp(); cell < end;
+         cell += kLanes)
+      part = part + cells[cell];
+    part = sum_of_warp(part);
+    if (lane_of_warp() == owner) sum = part;
   }
+  return sum;
+}
 
- private:
-  Cell<E>* cells_;  // [cells_most]
-};
+/// Cells of a word of shared memory.
+template <class E>
+inline constexpr int kCellWord = kWordBytes / static_cast<int>(sizeof(Cell<E>));
+
+/// visit(first) for each word of the cells 0 .. count - 1, which begins with cell `first`; cell 0
+/// is number `place` of its word, so that `first` may be negative.
+template <class Team, class E, class Visit>
+__device__ void for_each_word(int place, int count, Visit visit) {
+  constexpr int kWord = kCellWord<E>;
+  for (int first = Team::thread() * kWord - place; first < count; first += Team::threads() * kWord)
+    visit(first);
+}
+
+/// Zeros in the cells 0 .. count - 1 and in what else is in their words.
+template <class Team, class E>
+__device__ void clear_cells(Cell<E>* cells, int place, int count) {
+  const Cell<E> zeros[kCellWord<E>] = {};
+  for_each_word<Team, E>(place, count,
+                         [&](int first) { device::store_wide(cells + first, zeros); });
+}
 
 }  // namespace lanky::sparse::cuda
