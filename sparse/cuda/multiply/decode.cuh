@@ -171,38 +171,48 @@ struct StepCodes {
   }
 };
 
-/// Columns of a wide slice, of kPieces pieces a lane.
-template <int kPieces, IndexKind kKind>
-class WideColumns {
- public:
-  using Codes = StepCodes<kPieces, kKind>;
+/// kCount steps of a lane's pieces, as the plan holds them.
+template <class E, int kPieces, IndexKind kKind, int kCount>
+struct StepEntries {
+  StepCodes<kPieces, kKind> codes[kCount];
+  E values[kCount][kPieces];
+};
 
-  template <class E>
-  __device__ WideColumns(const SliceView<E>& slice, int lane)
-      : indices_(reinterpret_cast<const Index*>(slice.indices) + lane * kPieces),
+/// The entries of a wide slice, of kPieces pieces a lane, from some step on.
+template <class E, int kPieces, IndexKind kKind>
+class WideEntries {
+ public:
+  __device__ WideEntries(const SliceView<E>& slice, int lane)
+      : values_(slice.values + lane * kPieces),
+        indices_(reinterpret_cast<const Index*>(slice.indices) + lane * kPieces),
         bases_(slice.bases) {
     offsets_.load(reinterpret_cast<const Index*>(slice.indices), slice.width, lane);
   }
 
   /// The next kCount steps; exists(i): whether the slice has step i of these.
   template <int kCount, class Exists>
-  __device__ void load(Codes (&codes)[kCount], Exists exists) const {
-    if constexpr (has_bases(kKind)) load_bases(codes);
+  __device__ void load(StepEntries<E, kPieces, kKind, kCount>& steps, Exists exists) const {
+    if constexpr (has_bases(kKind)) load_bases(steps.codes);
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      codes[i].load_index(indices_ + i * kPieces * kLanes, offsets_, exists(i));
+      steps.codes[i].load_index(indices_ + i * kWidth, offsets_, exists(i));
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      device::load_if<Stay::briefly>(steps.values[i], values_ + i * kWidth, exists(i));
   }
 
   __device__ void advance(int steps) {
     bases_ += steps;
-    indices_ += steps * kPieces * kLanes;
+    indices_ += steps * kWidth;
+    values_ += steps * kWidth;
   }
 
  private:
-  using Index = typename Codes::Index;
+  using Index = IndexWord<kKind>;
+  static constexpr int kWidth = kPieces * kLanes;
 
   template <int kCount>
-  __device__ void load_bases(Codes (&codes)[kCount]) const {
+  __device__ void load_bases(StepCodes<kPieces, kKind> (&codes)[kCount]) const {
     constexpr int kUnit = kCount == 2 ? 2 : kBaseUnit;
 #pragma unroll
     for (int first = 0; first < kCount; first += kUnit) {
@@ -214,7 +224,8 @@ class WideColumns {
     }
   }
 
-  const Index* indices_;        // of the lane, in the next step
+  const E* values_;             // of the lane, in the next step
+  const Index* indices_;        // likewise
   const std::uint32_t* bases_;  // of the next step
   PieceOffsets<kPieces, kKind> offsets_;
 };

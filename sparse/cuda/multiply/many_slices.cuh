@@ -191,25 +191,27 @@ class ManySlices {
     return true;
   }
 
-  /// Those from slice `first` of the group on.
+  /// As many slices as have four steps, from slice `first` of the group on. In place of one that
+  /// does not exist, the first one is multiplied once more.
   template <IndexKind kKind, int kDepth>
   __device__ void run_joined(const Slice& group, int first) {
-    ShallowWalk<E, kWide, kKind, kDepth> walk;
+    constexpr int kSlices = kGroup / kDepth;
     const unsigned existing = __ballot_sync(kAllLanes, group.width > 0) >> first;
     if ((existing & 1U) == 0) return;
     const auto exists = [&](int j) { return (existing >> j & 1U) != 0; };
-    // In place of one that does not exist, the first one once more.
+    StepEntries<E, kWide, kKind, kDepth> entries[kSlices];
 #pragma unroll
-    for (int j = 0; j < walk.kSlices; ++j)
-      walk.load(j, w_.view_of(of_lane(group, exists(j) ? first + j : first)), lane_of_warp());
-    Cell<E> sums[walk.kSlices][kWide];
-    walk.multiply(gather(), sums);
+    for (int j = 0; j < kSlices; ++j)
+      WideEntries<E, kWide, kKind>(w_.view_of(of_lane(group, exists(j) ? first + j : first)),
+                                   lane_of_warp())
+          .load(entries[j], [](int /*step*/) { return true; });
+    Cell<E> sums[kSlices][kWide] = {};
+    multiply_shallow(entries, gather(), sums);
 #pragma unroll
-    for (int j = 0; j < walk.kSlices; ++j) {
+    for (int j = 0; j < kSlices; ++j) {
       if (!exists(j)) break;
-      const Slice slice = of_lane(group, first + j);
       int cells[kWide];
-      cells_of_wide(slice, cells);
+      cells_of_wide(of_lane(group, first + j), cells);
       leave(cells, sums[j], true);
     }
   }

@@ -19,65 +19,34 @@ __device__ inline int pieces_longer(std::uint32_t shorter, int left) {
   return static_cast<int>(__reduce_add_sync(kAllLanes, __popc(longer)) / 8);
 }
 
-/// kCount steps of a wide slice: what the plan holds of them, and how they are multiplied.
-template <class E, int kPieces, IndexKind kKind, int kCount>
-struct WideSteps {
-  StepCodes<kPieces, kKind> codes[kCount];
-  E value[kCount][kPieces];
-
-  /// factor = x of kAtOnce steps from `first` on, or of what is left of them; exists(i, r): whether
-  /// piece r has step i.
-  template <int kAtOnce, class Gather, class Exists>
-  __device__ void gather(const Gather& gather, int first, Exists exists,
-                         E (&factor)[kAtOnce][kPieces]) const {
-    gather.template wait<kKind>();
+/// factor = x of kAtOnce steps from `first` on, or of what is left of them; exists(i, r): whether
+/// piece r has step i.
+template <int kAtOnce, class E, int kPieces, IndexKind kKind, int kCount, class Gather,
+          class Exists>
+__device__ void gather_steps(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
+                             const Gather& gather, Exists exists, E (&factor)[kAtOnce][kPieces]) {
+  gather.template wait<kKind>();
 #pragma unroll
-    for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
+  for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
+    const auto& codes = steps.codes[i];
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        gather.template load<kKind>(factor[i - first][r], codes[i].column(r), codes[i].further(r),
-                                    exists(i, r));
-    }
+    for (int r = 0; r < kPieces; ++r)
+      gather.template load<kKind>(factor[i - first][r], codes.column(r), codes.further(r),
+                                  exists(i, r));
   }
+}
 
-  /// Adds these steps to the cells of the lane's pieces.
-  template <int kAtOnce>
-  __device__ void add(int first, const E (&factor)[kAtOnce][kPieces],
-                      Cell<E> (&cells)[kPieces]) const {
+/// Adds the same steps to the cells of the lane's pieces.
+template <int kAtOnce, class E, int kPieces, IndexKind kKind, int kCount>
+__device__ void add_steps(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
+                          const E (&factor)[kAtOnce][kPieces], Cell<E> (&cells)[kPieces]) {
 #pragma unroll
-    for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
+  for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        cells[r].add(value[i][r], factor[i - first][r]);
-    }
+    for (int r = 0; r < kPieces; ++r)
+      cells[r].add(steps.values[i][r], factor[i - first][r]);
   }
-};
-
-/// What the plan holds of a wide slice, from some step on.
-template <class E, int kPieces, IndexKind kKind>
-class WideEntries {
- public:
-  __device__ WideEntries(const SliceView<E>& slice, int lane)
-      : columns_(slice, lane), values_(slice.values + lane * kPieces) {}
-
-  /// exists(i): whether the slice has step i of these.
-  template <int kCount, class Exists>
-  __device__ void load(WideSteps<E, kPieces, kKind, kCount>& steps, Exists exists) const {
-    columns_.load(steps.codes, exists);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      device::load_if<Stay::briefly>(steps.value[i], values_ + i * kPieces * kLanes, exists(i));
-  }
-
-  __device__ void advance(int steps) {
-    columns_.advance(steps);
-    values_ += steps * kPieces * kLanes;
-  }
-
- private:
-  WideColumns<kPieces, kKind> columns_;
-  const E* values_;  // of the lane, in the next step
-};
+}
 
 /// A wide slice, of kPieces pieces a lane. What is read for a piece that does not exist, of the
 /// last slice of a window, leads to some column that does.
@@ -96,7 +65,7 @@ class WideWalk {
     if (kWholeFirst || ragged == 0) {
       const int rest = ragged == 0 ? kRest : kSteps - 1;
       for (; left_ - ragged > rest; left_ -= kSteps)
-        add_steps<kSteps>(gather, cells);
+        add_whole<kSteps>(gather, cells);
     }
     if constexpr (Gather::kRagged) {
       if (ragged != 0) return add_all_ragged(gather, shorter(), cells);
@@ -120,7 +89,7 @@ class WideWalk {
   template <int kMost, class Gather>
   __device__ void add_rest(const Gather& gather, Cell<E> (&cells)[kPieces]) {
     if constexpr (kMost > 0) {
-      if (left_ == kMost) return add_steps<kMost>(gather, cells);
+      if (left_ == kMost) return add_whole<kMost>(gather, cells);
       add_rest<kMost - 1>(gather, cells);
     }
   }
@@ -134,8 +103,8 @@ class WideWalk {
 
   /// The next kCount steps, which all pieces have.
   template <int kCount, class Gather>
-  __device__ void add_steps(const Gather& gather, Cell<E> (&cells)[kPieces]) {
-    WideSteps<E, kPieces, kKind, kCount> steps;
+  __device__ void add_whole(const Gather& gather, Cell<E> (&cells)[kPieces]) {
+    StepEntries<E, kPieces, kKind, kCount> steps;
     entries_.load(steps, [](int /*step*/) { return true; });
     __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
 #pragma unroll
@@ -149,7 +118,7 @@ class WideWalk {
   template <class Gather>
   __device__ void add_ragged(const Gather& gather, std::uint32_t shorter,
                              Cell<E> (&cells)[kPieces]) {
-    WideSteps<E, kPieces, kKind, kRaggedSteps> steps;
+    StepEntries<E, kPieces, kKind, kRaggedSteps> steps;
     entries_.load(steps, [&](int step) { return step < left_; });
     int end[kRaggedSteps];  // of the lane's pieces that have the step, from its first one
 #pragma unroll
@@ -163,49 +132,31 @@ class WideWalk {
 
   /// Adds kAtOnce steps. Where a piece has not all of them, zeros are multiplied.
   template <int kAtOnce, int kCount, class Gather, class Exists>
-  __device__ void multiply(const WideSteps<E, kPieces, kKind, kCount>& steps, int first,
+  __device__ void multiply(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
                            const Gather& gather, Exists exists, Cell<E> (&cells)[kPieces]) const {
     E factor[kAtOnce][kPieces];
-    steps.gather(gather, first, exists, factor);
-    steps.add(first, factor, cells);
+    gather_steps(steps, first, gather, exists, factor);
+    add_steps(steps, first, factor, cells);
   }
 
   WideEntries<E, kPieces, kKind> entries_;
   int left_;  // steps
 };
 
-/// Several wide slices of kDepth steps, which are all of theirs: as many loads in flight as of one
-/// that is deep.
-template <class E, int kPieces, IndexKind kKind, int kDepth>
-class ShallowWalk {
- public:
-  static constexpr int kSlices = 4 / kDepth;
-
-  /// Slice j of them.
-  __device__ void load(int j, const SliceView<E>& slice, int lane) {
-    WideEntries<E, kPieces, kKind>(slice, lane).load(steps_[j], [](int /*step*/) { return true; });
-  }
-
-  /// cells[j] = those of slice j's pieces.
-  template <class Gather>
-  __device__ void multiply(const Gather& gather, Cell<E> (&cells)[kSlices][kPieces]) const {
-    E factor[kSlices][kDepth][kPieces];
-    __syncwarp();  // as in WideWalk
+/// Several wide slices of kDepth steps, which are all of theirs: as many gathers in flight as of
+/// one that is deep. cells[j]: of slice j's pieces.
+template <class E, int kPieces, IndexKind kKind, int kDepth, int kSlices, class Gather>
+__device__ void multiply_shallow(const StepEntries<E, kPieces, kKind, kDepth> (&slices)[kSlices],
+                                 const Gather& gather, Cell<E> (&cells)[kSlices][kPieces]) {
+  E factor[kSlices][kDepth][kPieces];
+  __syncwarp();  // as in WideWalk
 #pragma unroll
-    for (int j = 0; j < kSlices; ++j)
-      steps_[j].gather(
-          gather, 0, [](int /*step*/, int /*r*/) { return true; }, factor[j]);
+  for (int j = 0; j < kSlices; ++j)
+    gather_steps(
+        slices[j], 0, gather, [](int /*step*/, int /*r*/) { return true; }, factor[j]);
 #pragma unroll
-    for (int j = 0; j < kSlices; ++j) {
-#pragma unroll
-      for (Cell<E>& cell : cells[j])
-        cell = {};
-      steps_[j].add(0, factor[j], cells[j]);
-    }
-  }
-
- private:
-  WideSteps<E, kPieces, kKind, kDepth> steps_[kSlices];
-};
+  for (int j = 0; j < kSlices; ++j)
+    add_steps(slices[j], 0, factor[j], cells[j]);
+}
 
 }  // namespace lanky::sparse::cuda
