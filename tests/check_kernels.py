@@ -15,8 +15,6 @@ MOST_CHARACTERS = 100
 MORE_PARAMETERS = {
     ("bench/cuda/peak.cu", "Tile"): "those of nvcuda::wmma::fragment, which it names once",
     ("dense/cuda/update/mma.cuh", "UpdateMmaShape"): "all that update_mma_kernel has: it is the kernel's one parameter",
-    ("sparse/cuda/multiply/spmv_window.cuh", "WindowProduct"):
-        "how columns are walked and who shares a window are choices beside types, width and slices",
 }
 
 ASSEMBLER = re.compile(r"\b(asm|__asm__|__asm)\b")

@@ -104,6 +104,12 @@ __device__ void exchange(E (&values)[kCount], int source) {
   memcpy(values, words, sizeof(values));
 }
 
+/// Elements from the word of kCount of them that `place` is in to `place` itself.
+template <int kCount, class E>
+__device__ int place_in_word(const E* place) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(place) / sizeof(E) % kCount);
+}
+
 /// Has the L2 fetch what stands at `place`.
 __device__ inline void prefetch(const void* place) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(place));

@@ -109,7 +109,9 @@ void run(const Stream& stream, const Launches& launches, const PackedView<T>& pa
       device::DeviceScalar<Accumulator<T>>(product.alpha),
       device::DeviceScalar<Accumulator<T>>(product.beta),
       overwrites && product.alpha.pointer() == nullptr ? 0U : 1U};
-  const DeviceWorkspace<T> workspace{device::device_pointer(product.partials), product.arrivals};
+  using Partial = Cell<device::DeviceElement<T>>;
+  const DeviceWorkspace<T> workspace{reinterpret_cast<Partial*>(product.partials),
+                                     product.arrivals};
   const device::LaunchSize size{dim3(static_cast<unsigned>(launch.blocks)),
                                 dim3(static_cast<unsigned>(launch.threads)),
                                 static_cast<std::size_t>(launch.shared_bytes)};

@@ -12,9 +12,11 @@
 #include <cstdint>
 
 #include "device/guarded_load.cuh"
+#include "device/memory.cuh"
 #include "device/mma.cuh"
 #include "device/tf32.cuh"
-#include "sparse/cuda/multiply/slice_walk.cuh"
+#include "sparse/cuda/multiply/cells.cuh"
+#include "sparse/cuda/multiply/decode.cuh"
 
 namespace lanky::sparse::cuda {
 
@@ -99,38 +101,31 @@ class DiagonalBlock<float, SpmvPath::tf32x3> {
   float small_[4] = {};
 };
 
-/// A slice on tensor cores: sums[r] of piece 32 r + lane. What a lane loads of a step are the
+/// A slice on tensor cores: cells[r] of piece 32 r + lane. What a lane loads of a step are the
 /// entries of its kPieces pieces, as on CUDA cores, but of steps and pieces that fragments have.
 template <class E, SpmvPath kPath, int kPieces, IndexKind kKind>
 class SliceMma {
  public:
-  using Sum = decltype(device::widen(E{}));
-
-  __device__ SliceMma(const SliceView<E>& slice, const Factors<E>& factors, int lane)
-      : slice_(slice),
-        x_(kKind == IndexKind::staged ? factors.staged : factors.x),
-        indices_(reinterpret_cast<const Index*>(slice.indices)),
-        lane_(lane) {}
+  __device__ SliceMma(const SliceView<E>& slice, int lane)
+      : slice_(slice), indices_(reinterpret_cast<const Index*>(slice.indices)), lane_(lane) {}
 
   /// `lengths`: of the lane's pieces.
-  __device__ void walk(Sum (&sums)[kPieces], const int (&lengths)[kPieces]) const {
+  template <class Gather>
+  __device__ void walk(const Gather& gather, const int (&lengths)[kPieces],
+                       Cell<E> (&cells)[kPieces]) const {
     for (int group = 0; group < kLanes / 8; ++group) {  // pieces 8 group .. 8 group + 7 of each r
-      const Place place = place_of(group * 8 + lane_ / 4);
-      int own[kPieces];
-#pragma unroll
-      for (int r = 0; r < kPieces; ++r)
-        own[r] = __shfl_sync(kAllLanes, lengths[r], place.lane);
+      const Place place = place_of(group * 8 + lane_ / 4, lengths);
       DiagonalBlock<E, kPath> block[kPieces];
       int ragged = slice_.shortest * slice_.width;  // slot of the first ragged step's piece 0
       for (int k = 0; k < slice_.depth; k += kFragments * kDepth) {
         Steps steps[kFragments];
 #pragma unroll
         for (int i = 0; i < kFragments; ++i)
-          load(k + i * kDepth, place, own[0], lengths[0], ragged, steps[i]);
+          load(k + i * kDepth, place, lengths[0], ragged, steps[i]);
         __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
 #pragma unroll
         for (int i = 0; i < kFragments; ++i)
-          gather(k + i * kDepth, own, steps[i]);
+          multiply_with(gather, k + i * kDepth, place, steps[i]);
 #pragma unroll
         for (int i = 0; i < kFragments; ++i) {
 #pragma unroll
@@ -140,14 +135,15 @@ class SliceMma {
       }
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        const Sum sum = block[r].of_lane(lane_);
-        if (lane_ / 8 == group) sums[r] = sum;
+        const Cell<E> cell{block[r].of_lane(lane_)};
+        if (lane_ / 8 == group) cells[r] = cell;
       }
     }
   }
 
  private:
-  using Index = typename IndexWordOf<kKind>::Type;
+  using Codes = StepCodes<kPieces, kKind>;
+  using Index = typename Codes::Index;
   static constexpr int kDepth = kFragmentSteps<E>;
   static constexpr int kOwn = kOwnSteps<E>;
   static constexpr int kFragments = sizeof(E) == 2 ? 1 : 2;  // in flight
@@ -155,18 +151,16 @@ class SliceMma {
   /// The lane whose pieces this one multiplies.
   struct Place {
     int lane;
-    Index offset[kPieces];  // of repeated kinds: of its pieces
+    int lengths[kPieces];
+    PieceOffsets<kPieces, kKind> offsets;
   };
-  __device__ Place place_of(int lane) const {
-    Place place{lane, {}};
-    if constexpr (is_repeated(kKind)) {
+  __device__ Place place_of(int lane, const int (&lengths)[kPieces]) const {
+    Place place;
+    place.lane = lane;
+    place.offsets.load(indices_, slice_.width, lane);
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r) {
-        const int piece = min(lane + r * kLanes, slice_.width - 1);
-        place.offset[r] =
-            kKind == IndexKind::diagonal ? static_cast<Index>(piece) : indices_[piece];
-      }
-    }
+    for (int r = 0; r < kPieces; ++r)
+      place.lengths[r] = __shfl_sync(kAllLanes, lengths[r], lane);
     return place;
   }
 
@@ -182,11 +176,9 @@ class SliceMma {
     return k + lane_ % 4 * kOwn + i;
   }
 
-  /// Values and columns of the fragment at step k; of pieces of `own` entries, if the slice is not
-  /// wide; `length`: of the lane's own piece.
-  __device__ void load(int k, const Place& place, int own, int length, int& ragged,
-                       Steps& steps) const {
-    int first[kOwn];  // slots of piece 0 in the lane's steps
+  /// Slots of piece 0 in the lane's steps of the fragment at step k; `length`: of the lane's own
+  /// piece, if the slice is not wide.
+  __device__ void find_slots(int k, int length, int& ragged, int (&first)[kOwn]) const {
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
       const bool whole = kPieces > 1 || k + i < slice_.shortest;
@@ -194,48 +186,45 @@ class SliceMma {
       if (i / kOwn == lane_ % 4) first[i % kOwn] = whole ? (k + i) * width : ragged;
       if (kPieces == 1 && !whole) ragged += __popc(__ballot_sync(kAllLanes, k + i < length));
     }
+  }
+
+  /// Values and codes of the fragment at step k.
+  __device__ void load(int k, const Place& place, int length, int& ragged, Steps& steps) const {
+    int first[kOwn];
+    find_slots(k, length, ragged, first);
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const int step = own_step(k, i);
-      const bool exists = step < (kPieces > 1 ? slice_.depth : own);
+      const bool exists = step < (kPieces > 1 ? slice_.depth : place.lengths[0]);
       const int slot = first[i] + place.lane * kPieces;
-      std::uint32_t base = 0;
-      Index index[kPieces];
+      Codes codes;
       E value[kPieces];
       if constexpr (has_bases(kKind))
-        device::load_widened_if<device::Stay::briefly>(base, slice_.bases + step, exists);
-      if constexpr (is_repeated(kKind)) {
-        memcpy(index, place.offset, sizeof(index));
-      } else {
-        device::load_if<device::Stay::briefly>(index, indices_ + slot, exists);
-      }
-      device::load_if<device::Stay::briefly>(value, slice_.values + slot, exists);
+        device::load_widened_if<Stay::briefly>(codes.base, slice_.bases + step, exists);
+      codes.load_index(indices_ + slot, place.offsets, exists);
+      device::load_if<Stay::briefly>(value, slice_.values + slot, exists);
 #pragma unroll
       for (int r = 0; r < kPieces; ++r) {
-        steps.column[i][r] = base + index[r];
+        steps.column[i][r] = codes.column(r);
         steps.value[r][i] = value[r];
       }
     }
   }
 
-  __device__ void gather(int k, const int (&own)[kPieces], Steps& steps) const {
+  /// x that the entries of the fragment at step k meet.
+  template <class Gather>
+  __device__ void multiply_with(const Gather& gather, int k, const Place& place,
+                                Steps& steps) const {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
 #pragma unroll
-      for (int r = 0; r < kPieces; ++r) {
-        const bool exists = own_step(k, i) < own[r];
-        if constexpr (kKind == IndexKind::staged) {
-          steps.factor[r][i] = exists ? x_[steps.column[i][r]] : E{};
-        } else {
-          device::load_if<device::Stay::normally>(steps.factor[r][i], x_ + steps.column[i][r],
-                                                  exists);
-        }
-      }
+      for (int r = 0; r < kPieces; ++r)
+        gather.template load<kKind>(steps.factor[r][i], steps.column[i][r], Codes::further(r),
+                                    own_step(k, i) < place.lengths[r]);
     }
   }
 
   SliceView<E> slice_;
-  const E* x_;
   const Index* indices_;
   int lane_;
 };

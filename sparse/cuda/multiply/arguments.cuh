@@ -1,0 +1,58 @@
+// What the kernels of a product get: the packed matrix, the operands and the workspace.
+#pragma once
+
+#include <cstdint>
+
+#include "device/element.cuh"
+#include "sparse/cuda/multiply/cells.cuh"
+#include "sparse/launch.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/product.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// The packed matrix: what kernels read of it, first what all of them read. Each line of the
+/// arguments that a small product touches takes it a latency.
+template <class E>
+struct DeviceMatrix {
+  const Window* windows;
+  const Slice* slices;
+  std::int32_t slices_most;
+  std::int32_t cells_most;
+  Shares shares;
+  const E* values;
+  const std::uint8_t* indices;
+  const std::uint32_t* bases;
+  const std::uint8_t* lengths;
+  const std::uint16_t* cells;
+  const std::uint16_t* row_cells;
+  std::int32_t columns_most;
+  std::uint32_t window_count;
+  const std::int64_t* split_starts;
+  const std::uint32_t* order;  // nullptr: windows are in order
+  const std::int32_t* hot_columns;
+  std::int32_t hot;
+  std::int32_t split_rows;
+  std::int64_t slots;
+  std::int64_t index_units;
+  bool fetch_ahead;  // windows have their beginning fetched at once
+};
+
+/// A Product.
+template <class T, class TOut>
+struct DeviceProduct {
+  const device::DeviceElement<T>* x;  // [cols]
+  device::DeviceElement<TOut>* y;     // [rows]
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
+  std::uint32_t special;  // 0: beta is 0, and neither it nor alpha is in device memory
+};
+
+/// What windows share: the last argument, as few of them read it.
+template <class T>
+struct DeviceWorkspace {
+  Cell<device::DeviceElement<T>>* partials;  // [header.partials]
+  unsigned* arrivals;                        // [counters(header)]
+};
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,108 @@
+// Gather: x at the columns of a slice, from memory by way of L1, or from shared memory where the
+// window has staged it or columns are hot. All reads of x are in this file.
+#pragma once
+
+#include <cstdint>
+
+#include "device/guarded_load.cuh"
+#include "device/matrix_copy.cuh"
+#include "device/mbarrier.cuh"
+#include "device/memory.cuh"
+#include "sparse/cuda/multiply/block.hpp"
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// Which part of x is in shared memory.
+enum class Nearby : std::uint8_t {
+  staged,    // columns of the window, for slices of kind staged; they have arrived
+  arriving,  // the same, which may still be on their way
+  hot        // the hot columns, for codes with kHotBit
+};
+
+/// Until this barrier completes, what the block stages is on its way. Some slice reads it, so that
+/// no block ends before.
+__device__ inline device::Mbarrier* staged_barrier() {
+  __shared__ device::Mbarrier barrier;
+  return &barrier;
+}
+
+template <class E, Nearby kNearby>
+class Gather {
+ public:
+  /// Wide slices may have pieces of different lengths.
+  static constexpr bool kRagged = kNearby != Nearby::hot;
+  /// Floats have registers left, for WideWalk::kLastSteps.
+  static constexpr bool kSpare = kNearby == Nearby::staged;
+  /// Slices have columns of this kind.
+  static constexpr bool has(IndexKind kind) {
+    return kNearby != Nearby::hot || kind == IndexKind::shared || kind == IndexKind::absolute;
+  }
+
+  __device__ Gather(const E* x, const E* nearby) : x_(x), nearby_(nearby) {}
+
+  /// Before x of a slice of this kind is read.
+  template <IndexKind kKind>
+  __device__ void wait() const {
+    if constexpr (kKind == IndexKind::staged && kNearby == Nearby::arriving)
+      device::mbarrier_wait(staged_barrier(), 0);
+  }
+
+  /// factor = x[column + further], or 0 where the entry does not exist.
+  template <IndexKind kKind>
+  __device__ void load(E& factor, std::uint32_t column, int further, bool exists) const {
+    if constexpr (kKind == IndexKind::staged) {
+      factor = exists ? nearby_[column] : E{};
+    } else if constexpr (kNearby == Nearby::hot) {
+      const E* const source = (column & kHotBit) != 0 ? nearby_ : x_;
+      factor = exists ? source[column & ~kHotBit] : E{};
+    } else {
+      device::load_if<device::Stay::normally>(factor, x_ + column + further, exists);
+    }
+  }
+
+ private:
+  const E* x_;
+  const E* nearby_;
+};
+
+/// Starts to copy `columns` elements of x to shared memory; returns where they stand, which is in a
+/// word at or behind `target` as the source is in its own. Words are copied at once and arrive at
+/// staged_barrier(); columns before and behind them are copied one by one, by threads that a
+/// barrier must follow.
+template <class Team, class E>
+__device__ E* stage_columns(const E* source, int columns, E* target) {
+  constexpr int kWord = kWordBytes / static_cast<int>(sizeof(E));
+  const int place = device::place_in_word<kWord>(source);
+  const int before = min((kWord - place) % kWord, columns);
+  const int whole = (columns - before) / kWord * kWord;
+  const int behind = columns - before - whole;
+  target += place;
+  if (Team::thread() == 0) {
+    device::Mbarrier* const arrived = staged_barrier();
+    device::mbarrier_init(arrived, 1);
+    device::publish_mbarriers();
+    const int bytes = whole * static_cast<int>(sizeof(E));
+    device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
+    if (bytes > 0) device::copy_bytes(target + before, source + before, bytes, arrived);
+  }
+  const int single = Team::thread();
+  if (single < before) target[single] = source[single];
+  if (single < behind) target[before + whole + single] = source[before + whole + single];
+  return target;
+}
+
+/// Copies x of `count` hot columns to shared memory, by all threads of the block, which a barrier
+/// must follow.
+template <class E>
+__device__ void copy_hot_columns(const E* x, const std::int32_t* columns, unsigned count,
+                                 E* target) {
+#pragma unroll 8
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
+    E element[1];
+    device::load_constant(element, x + __ldg(columns + i));
+    target[i] = element[0];
+  }
+}
+
+}  // namespace lanky::sparse::cuda
