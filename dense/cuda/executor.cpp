@@ -35,10 +35,11 @@ class RoutedExecutor final : public Executor<T, TOut> {
     for (const Launch& launch : routes_.launches) {
       std::visit([&](const auto& each) { prepare_any(stream, each); }, launch);
       const auto* const vendor = std::get_if<VendorLaunch>(&launch);
-      matmuls_.push_back(
-          vendor == nullptr ? nullptr
-                            : std::make_unique<CublasltMatmul>(stream.device(), request_.problem, request_.types.in,
-                                                               request_.types.out, vendor->algorithm));
+      matmuls_.push_back(vendor == nullptr
+                             ? nullptr
+                             : std::make_unique<CublasltMatmul>(
+                                   stream.device(), request_.problem, request_.types.in,
+                                   request_.types.out, vendor->algorithm));
     }
   }
 
@@ -54,9 +55,10 @@ class RoutedExecutor final : public Executor<T, TOut> {
   std::int64_t workspace_bytes() const noexcept override {
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < matmuls_.size(); ++i) {
-      const std::int64_t each = matmuls_[i] != nullptr
-                                    ? matmuls_[i]->workspace_bytes()
-                                    : dense::workspace_bytes(routes_.launches[i], request_.problem, request_.types);
+      const std::int64_t each =
+          matmuls_[i] != nullptr
+              ? matmuls_[i]->workspace_bytes()
+              : dense::workspace_bytes(routes_.launches[i], request_.problem, request_.types);
       bytes = std::max(bytes, each);
     }
     return bytes;
@@ -73,12 +75,12 @@ class RoutedExecutor final : public Executor<T, TOut> {
     for (std::size_t i = 0; i < matmuls_.size(); ++i) {
       const Launch& launch = routes_.launches[i];
       const bool vendor = matmuls_[i] != nullptr;
-      info.routes.push_back(
-          {.when = describe_kinds(routes_, i),
-           .kernel = kernel_name(launch),
-           .algorithm = algorithm_name(launch),
-           .configuration = vendor ? matmuls_[i]->describe() : dense::describe(launch, request_.types),
-           .vendor = vendor});
+      info.routes.push_back({.when = describe_kinds(routes_, i),
+                             .kernel = kernel_name(launch),
+                             .algorithm = algorithm_name(launch),
+                             .configuration = vendor ? matmuls_[i]->describe()
+                                                     : dense::describe(launch, request_.types),
+                             .vendor = vendor});
     }
     info.predicted_us =
         predict_us(routes_.launches[routes_.of[RunKind().index()].launch], request_, RunKind());
