@@ -47,6 +47,9 @@ struct TeamWindow {
   using E = device::DeviceElement<T>;
   using Out = device::DeviceElement<TOut>;
   static constexpr Slices kSlices = Method::kSlices;
+  // A warp of one slice knows where its columns will stand before it knows that any are staged:
+  // they are copied by words only where no word has several of them.
+  static constexpr bool kStagesWords = !one_a_warp(kSlices) || sizeof(E) == kWordBytes;
   static constexpr bool kKeepsSlices = cuda::kKeepsSlices<T> && !one_a_warp(kSlices);
 
   const DeviceMatrix<E>& a;
@@ -95,15 +98,19 @@ struct TeamWindow {
   /// Starts to stage columns; after the wait. Whether there are any.
   __device__ bool stage() {
     const bool stages = window.columns != 0;
-    if (stages)
-      staged = stage_columns<Team>(product.x + window.first_column, window.columns, staged);
+    const E* const x = product.x + window.first_column;
+    if constexpr (kStagesWords) {
+      if (stages) staged = stage_columns<Team>(x, window.columns, staged);
+    } else {
+      copy_columns<Team>(x, window.columns, staged);
+    }
     return stages;
   }
   /// From here on x may be read, and cells be written.
   __device__ void meet(bool stages) const {
     if (kKeepsSlices || stages || window.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
-    if (stages && !Method::kLate) device::mbarrier_wait(staged_barrier(), 0);
+    if (stages && kStagesWords && !Method::kLate) device::mbarrier_wait(staged_barrier(), 0);
   }
 
   /// Slice `which` of the window; zeros beyond them. Waits for nothing of the window.
