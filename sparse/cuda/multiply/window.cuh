@@ -38,8 +38,8 @@ struct LanePiece {
   int cell;
 };
 
-/// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
-/// sums after it.
+/// A window and what a team has of it. The plan may be read ahead of the wait for kernels before
+/// this one; x, y and partial sums after it.
 template <class Method_, class T, class TOut>
 struct TeamWindow {
   using Method = Method_;
@@ -77,8 +77,8 @@ struct TeamWindow {
   /// Whether sums go to y as they are.
   __device__ bool has_no_cells() const { return kSlices == Slices::straight || window.direct != 0; }
 
-  /// Where the window's first row stands in its word of y, and cell 0 in its own, which is as many
-  /// rows long, if not longer in bytes.
+  /// How many rows stand before the window's first row in its word of y; so many cells stand before
+  /// cell 0 in its word of shared memory.
   __device__ int place() const {
     return device::place_in_word<kCellWord<E>>(product.y + window.first_row);
   }
@@ -106,7 +106,8 @@ struct TeamWindow {
     }
     return stages;
   }
-  /// From here on x may be read, and cells be written.
+  /// From here on x may be read, and cells be written. `stages`: what stage() returned; asked once
+  /// more, window.columns cost registers.
   __device__ void meet(bool stages) const {
     if (kKeepsSlices || stages || window.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
