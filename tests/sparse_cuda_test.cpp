@@ -449,6 +449,26 @@ TYPED_TEST(SparseCuda, ShortSumsOfFewFilledRows) {
   }
 }
 
+// Warps of one slice that stage columns, which begin anywhere in a word of x.
+TYPED_TEST(SparseCuda, ShortProductsOfStagedSingleSlices) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  Example<T> example(31, std::vector<std::int64_t>(4000, 5), 4100, 2, -1);
+  for (std::size_t i = 0; i < example.a.col_indices.size(); ++i)
+    example.a.col_indices[i] = static_cast<std::int32_t>(i / 5 + example.random() % 70);
+  for (const int piece_most : {8, 255}) {  // few steps, and more
+    SCOPED_TRACE(piece_most);
+    const auto packed = packed_in<T>(stream, example.a,
+                                     {.piece_most = piece_most,
+                                      .window_cost = piece_most * (1280 / piece_most),
+                                      .stage_most = 4000});
+    ASSERT_GT(packed.header.columns_most, 0);
+    ASSERT_TRUE(sparse::one_slice_a_warp(packed.header));
+    ASSERT_NO_FATAL_FAILURE(expect_product(stream, packed, example));
+  }
+}
+
 // Blocks of more warps than four, with fewer slices than warps and with more; rows that are cut,
 // split and empty.
 TYPED_TEST(SparseCuda, ShortProductsOfLargerBlocks) {

@@ -92,6 +92,13 @@ __device__ E* stage_columns(const E* source, int columns, E* target) {
   return target;
 }
 
+/// Copies `columns` elements of x to `target` itself, by threads that a barrier must follow.
+template <class Team, class E>
+__device__ void copy_columns(const E* source, int columns, E* target) {
+  for (int i = Team::thread(); i < columns; i += Team::threads())
+    target[i] = source[i];
+}
+
 /// Copies x of `count` hot columns to shared memory, by all threads of the block, which a barrier
 /// must follow.
 template <class E>

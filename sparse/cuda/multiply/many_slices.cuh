@@ -26,8 +26,8 @@ class ManySlices {
 
   /// Returns the cells of the thread's first row.
   __device__ CellRange run() {
-    const int slices = w_.a.slices_most;
-    Slice first{};  // of the warp
+    const int slices = w_.a.slices_most;  // read later on, it cost floats 32 bytes of spills
+    Slice first{};                        // of the warp
     if constexpr (TeamWindow::kKeepsSlices) {
       keep_slices(slices);
     } else {

@@ -1,5 +1,5 @@
 // How a warp multiplies a slice of any kind: on CUDA cores or on tensor cores. Both have
-// add_narrow() and add_wide(), which leave the sums of the lane's pieces in cells.
+// sum() for narrow slices and add_wide() for wide ones, whose results are the lane's cells.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,11 @@
-// y = alpha A x + beta y on a packed matrix: a block for each window, a warp for each slice.
-//
-//   decode.cuh   the plan's codes of a slice -> columns
-//   gather.cuh   columns -> x, from memory or from shared memory
-//   cells.cuh    values times x -> a cell for each piece, in registers, then in shared memory
-//   writer.cuh   cells -> rows of y
-//
-// narrow_walk.cuh, wide_walk.cuh and slice_mma.cuh take a warp through the first three for one
-// slice, single_slice.cuh and many_slices.cuh a team (team.cuh) through the slices of a window.
+// y = alpha A x + beta y on a packed matrix: a block for each window, a warp for each slice. Steps:
+// decode.cuh (codes of a slice -> columns), gather.cuh (columns -> x), cells.cuh (values times x ->
+// the sum of each piece), writer.cuh (cells -> rows of y). narrow_walk.cuh, wide_walk.cuh and
+// slice_mma.cuh take a warp through the first three for one slice; single_slice.cuh and
+// many_slices.cuh take a team (team.cuh) through the slices of a window (window.cuh).
 #pragma once
+
+#include <type_traits>
 
 #include "device/grid_dependency.cuh"
 #include "sparse/cuda/multiply/arguments.cuh"

@@ -38,8 +38,8 @@ struct LanePiece {
   int cell;
 };
 
-/// What the plan owns may be read ahead of the wait for kernels before this one; x, y and partial
-/// sums after it.
+/// A window and what a team has of it. The plan may be read ahead of the wait for kernels before
+/// this one; x, y and partial sums after it.
 template <class Method_, class T, class TOut>
 struct TeamWindow {
   using Method = Method_;
@@ -47,6 +47,9 @@ struct TeamWindow {
   using E = device::DeviceElement<T>;
   using Out = device::DeviceElement<TOut>;
   static constexpr Slices kSlices = Method::kSlices;
+  // A warp of one slice knows where its columns will stand before it knows that any are staged:
+  // they are copied by words only where no word has several of them.
+  static constexpr bool kStagesWords = !one_a_warp(kSlices) || sizeof(E) == kWordBytes;
   static constexpr bool kKeepsSlices = cuda::kKeepsSlices<T> && !one_a_warp(kSlices);
 
   const DeviceMatrix<E>& a;
@@ -74,8 +77,8 @@ struct TeamWindow {
   /// Whether sums go to y as they are.
   __device__ bool has_no_cells() const { return kSlices == Slices::straight || window.direct != 0; }
 
-  /// Where the window's first row stands in its word of y, and cell 0 in its own, which is as many
-  /// rows long, if not longer in bytes.
+  /// How many rows stand before the window's first row in its word of y; so many cells stand before
+  /// cell 0 in its word of shared memory.
   __device__ int place() const {
     return device::place_in_word<kCellWord<E>>(product.y + window.first_row);
   }
@@ -95,15 +98,20 @@ struct TeamWindow {
   /// Starts to stage columns; after the wait. Whether there are any.
   __device__ bool stage() {
     const bool stages = window.columns != 0;
-    if (stages)
-      staged = stage_columns<Team>(product.x + window.first_column, window.columns, staged);
+    const E* const x = product.x + window.first_column;
+    if constexpr (kStagesWords) {
+      if (stages) staged = stage_columns<Team>(x, window.columns, staged);
+    } else {
+      copy_columns<Team>(x, window.columns, staged);
+    }
     return stages;
   }
-  /// From here on x may be read, and cells be written.
+  /// From here on x may be read, and cells be written. `stages`: what stage() returned; asked once
+  /// more, window.columns cost registers.
   __device__ void meet(bool stages) const {
     if (kKeepsSlices || stages || window.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
-    if (stages && !Method::kLate) device::mbarrier_wait(staged_barrier(), 0);
+    if (stages && kStagesWords && !Method::kLate) device::mbarrier_wait(staged_barrier(), 0);
   }
 
   /// Slice `which` of the window; zeros beyond them. Waits for nothing of the window.
