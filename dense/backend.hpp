@@ -47,7 +47,7 @@ class Executor {
 /// offers up to 8.
 inline constexpr int kVendorAlgorithms = 16;
 
-/// What was measured to be fastest; null where costs decide.
+/// The choices that were measured to be fastest; null where costs decide.
 struct MeasuredChoices {
   const GemmChoice* general = nullptr;
   const GemmChoice* adds = nullptr;  // for runs whose beta is not 0

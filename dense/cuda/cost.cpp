@@ -142,8 +142,8 @@ class Terms {
     terms_.side_bytes += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
     ++terms_.launches;
   }
-  /// Of A, that classes read beside its own: rows beyond the last of each, and sectors where pieces
-  /// of columns meet.
+  /// Bytes of A that classes read beside their own: rows beyond the last of each, and sectors where
+  /// pieces of columns meet.
   double bytes_of_classes(const PanelPlan& plan) const {
     const double a = static_cast<double>(p_.m * p_.k) * in_;
     const double rows = static_cast<double>(plan.tiles >> plan.classes.log2) * plan.tile_rows;

@@ -11,7 +11,7 @@
 
 namespace lanky::dense {
 
-/// What a launch asks of a machine.
+/// The demands of a launch on a machine.
 struct CostTerms {
   double bytes = 0;       // between memory and the chip, in sectors of 32 bytes
   double l2_bytes = 0;    // between the L2 and multiprocessors: operands read again too
@@ -24,8 +24,8 @@ struct CostTerms {
 
 CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind);
 
-/// What rates depend on: the kernel's name, the arithmetic, the layout of operands, and the name of
-/// the algorithm, from the coarse to the fine.
+/// The words that rates depend on: the kernel's name, the arithmetic, the layout of operands, and
+/// the name of the algorithm, from the coarse to the fine.
 struct CostKey {
   std::string kernel;
   std::string_view arithmetic{};  // "f64", "f32", "tf32x3", "tf32", "half", "c64" or "c128"

@@ -12,7 +12,7 @@ namespace lanky::dense {
 
 namespace {
 
-/// What candidates and their costs depend on of a kind: kinds that have it in common are one.
+/// The part of a kind that candidates and their costs depend on: kinds that share it are one.
 RunKind relevant(const Request& request, RunKind kind) {
   RunKind like = kind;
   like.same = kind.same && request.can_be_same();

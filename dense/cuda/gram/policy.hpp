@@ -121,7 +121,7 @@ std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, cons
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept;
 
-/// What a kernel computes in wholes of: rows and columns of C.
+/// The sides of C that a kernel computes in wholes of.
 struct GramGranules {
   std::int64_t rows = 1;
   std::int64_t columns = 1;

@@ -247,7 +247,7 @@ struct UpdateLaunch {
 std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
                                             const Machine& machine, bool off);
 
-/// What a kernel computes in wholes of: columns of C, and k; and the k that it loads at once.
+/// The columns of C and the k that a kernel computes in wholes of, and the k that it loads at once.
 struct UpdateGranules {
   std::int64_t columns = 1;
   std::int64_t depth = 1;

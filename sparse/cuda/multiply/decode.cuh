@@ -48,7 +48,7 @@ __device__ auto with_kind(IndexKind kind, Visit visit) {
   return visit(std::integral_constant<IndexKind, IndexKind::absolute>());
 }
 
-/// What a column is stored as.
+/// The type that a column is stored as.
 template <IndexKind kKind>
 using IndexWord = std::conditional_t<
     kKind == IndexKind::offset8, std::uint8_t,
@@ -126,7 +126,7 @@ class NarrowColumns {
   std::uint32_t shift_;  // kind shared: the offset of the lane's piece
 };
 
-/// Of a repeated kind, the offsets of a lane's pieces: lane, lane + 32, ...
+/// The offsets, where a kind repeats them, of a lane's pieces: lane, lane + 32, ...
 template <int kPieces, IndexKind kKind>
 struct PieceOffsets {
   IndexWord<kKind> of_piece[kPieces];
