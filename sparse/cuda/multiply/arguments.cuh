@@ -1,4 +1,4 @@
-// What the kernels of a product get: the packed matrix, the operands and the workspace.
+// Arguments of the kernels of a product: the packed matrix, the operands and the workspace.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct DeviceProduct {
   std::uint32_t special;  // 0: beta is 0, and neither it nor alpha is in device memory
 };
 
-/// What windows share: the last argument, as few of them read it.
+/// Memory that windows share: the last argument, as few of them read it.
 template <class T>
 struct DeviceWorkspace {
   Cell<device::DeviceElement<T>>* partials;  // [header.partials]

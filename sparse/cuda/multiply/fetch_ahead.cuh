@@ -1,4 +1,4 @@
-// What a block has the L2 fetch before its warps ask for it: parts of the plan and of x.
+// Parts of the plan and of x that a block has the L2 fetch before its warps ask for them.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ class NarrowWalk {
     }
   };
 
-  /// What is loaded of kSteps steps.
+  /// kSteps steps, as they are loaded.
   struct Steps {
     std::uint32_t column[kSteps];
     E value[kSteps];
