@@ -1,5 +1,5 @@
-// What a block of a product is made of, warps and shared memory: the same numbers for the kernels
-// and for the host code that launches them.
+// Warps and shared memory of a block of a product: the same numbers for the kernels and for the
+// host code that launches them.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ template <class T, class Matrix>
 constexpr int staged_bytes(const Matrix& a) {
   return a.columns_most == 0 ? 0 : a.columns_most * static_cast<int>(sizeof(T)) + kWordBytes;
 }
-/// What each team has of a block's shared memory where a matrix has hot columns.
+/// Shared memory of each team of a block where a matrix has hot columns.
 template <class T, class Matrix>
 constexpr int team_bytes(const Matrix& a) {
   return slice_bytes<T>(a) + cell_bytes<T>(a);

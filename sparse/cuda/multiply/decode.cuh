@@ -1,6 +1,5 @@
-// Decode: which columns the entries of a slice are in. The plan holds them as codes of six kinds
-// (docs/packed_format.md); what leaves this file are columns, or places among those that are
-// staged.
+// Decode: codes of six kinds, as the plan holds them (docs/packed_format.md), to the columns that
+// the entries of a slice are in, or to places among those that are staged.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@ __device__ auto with_kind(IndexKind kind, Visit visit) {
   return visit(std::integral_constant<IndexKind, IndexKind::absolute>());
 }
 
-/// The type that a column is stored as.
+/// The code that a column is stored as.
 template <IndexKind kKind>
 using IndexWord = std::conditional_t<
     kKind == IndexKind::offset8, std::uint8_t,
@@ -126,7 +125,7 @@ class NarrowColumns {
   std::uint32_t shift_;  // kind shared: the offset of the lane's piece
 };
 
-/// The offsets, where a kind repeats them, of a lane's pieces: lane, lane + 32, ...
+/// The offsets of a lane's pieces, lane, lane + 32, ..., of a repeated kind.
 template <int kPieces, IndexKind kKind>
 struct PieceOffsets {
   IndexWord<kKind> of_piece[kPieces];

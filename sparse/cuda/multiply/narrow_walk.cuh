@@ -76,7 +76,7 @@ class NarrowWalk {
     }
   };
 
-  /// The values and columns of kSteps steps, as they are loaded.
+  /// kSteps steps, as they are loaded.
   struct Steps {
     std::uint32_t column[kSteps];
     E value[kSteps];

@@ -41,7 +41,8 @@ class SingleSlice {
   __device__ RowWriter<E, Out> writer() const { return writer_; }
 
  private:
-  /// Only the sum waits for x, and in most products there is nothing special.
+  /// Leaves the sum of the lane's piece in its cell, or in y. Nothing but the sum waits for x, and
+  /// in most products there is nothing special.
   __device__ void multiply(const Slice& slice, const LanePiece& piece) {
     const std::uint32_t zero = slice.unused;
     device::AheadOfWait ahead(zero);

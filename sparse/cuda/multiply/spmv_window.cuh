@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide
 }
 
 /// Where columns are hot: as many blocks as are resident at once. Each copies x of these columns,
-/// then its teams take windows, one after another, from a counter that ends as it began.
+/// then its teams take windows in turns.
 template <int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
     spmv_hot_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
@@ -101,30 +101,19 @@ __global__ void __launch_bounds__(kHotTeams* HotTeam::kThreads, 1)
                     const __grid_constant__ DeviceWorkspace<T> workspace) {
   using HotMethod = Method<ByCudaCores, HotTeam, kWide, Slices::any>;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ unsigned taken[kHotTeams];
-  const unsigned of_block = blockDim.x / HotTeam::kThreads;
-  const unsigned teams = gridDim.x * of_block;
-  const unsigned team = threadIdx.x / HotTeam::kThreads;
-  const bool first = HotTeam::thread() == 0;
-  unsigned char* const own = shared + team * team_bytes<T>(a);
-  auto* const hot =
-      reinterpret_cast<device::DeviceElement<T>*>(shared + of_block * team_bytes<T>(a));
-  unsigned* const counter = workspace.arrivals + a.split_rows;
+  const unsigned teams = blockDim.x / HotTeam::kThreads;
+  unsigned char* const own = shared + HotTeam::team() * team_bytes<T>(a);
+  auto* const hot = reinterpret_cast<device::DeviceElement<T>*>(shared + teams * team_bytes<T>(a));
 
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
   copy_hot_columns(product.x, a.hot_columns, static_cast<unsigned>(a.hot), hot);
   __syncthreads();  // x of the hot columns is there
-  unsigned turn = team * gridDim.x + blockIdx.x;
-  while (turn < a.window_count) {
-    const unsigned ahead = first ? atomicAdd(counter, 1U) : 0;
-    if (first && ahead + 1 == a.window_count) *counter = 0;  // nobody adds any more
-    const unsigned number = a.order != nullptr ? a.order[turn] : turn;
+  for (HotTurns turns(workspace.arrivals + a.split_rows, a.window_count); turns.goes_on();
+       turns.advance()) {
+    turns.ask();
+    const unsigned number = a.order != nullptr ? a.order[turns.turn()] : turns.turn();
     multiply_window<HotMethod>(a, product, workspace, number, own, hot);
-    HotTeam::sync();  // cells and slices are read before they are those of the next window
-    if (first) taken[team] = teams + ahead;
-    HotTeam::sync();  // the next turn is known
-    turn = taken[team];
   }
 }
 
