@@ -69,7 +69,8 @@ class Terms {
     set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), 1.0 * p_.k);
     terms_.l2_bytes = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
     if (launch.split.count > 1) add_sums(static_cast<double>(launch.split.count));
-    const double places = static_cast<double>(machine_.multiprocessors) * (2048 / tile.threads());
+    const int resident = machine_.threads_per_multiprocessor() / tile.threads();
+    const double places = 1.0 * machine_.multiprocessors * resident;
     set_rounds(tiles * static_cast<double>(launch.split.count), places,
                static_cast<double>(ceil_div(launch.split.length, std::int64_t{tile.k})));
     return terms_;
@@ -107,7 +108,7 @@ class Terms {
                        static_cast<double>(row_blocks * p_.k * p_.n) * in_;
     const std::int64_t resident = std::clamp<std::int64_t>(
         machine_.shared_bytes_per_multiprocessor / (launch.shared_bytes + kSharedBytesOfSystem), 1,
-        2048 / launch.threads);
+        machine_.threads_per_multiprocessor() / launch.threads);
     const double steps = static_cast<double>(launch.passes * ceil_div(p_.k, of.step));
     const double each = static_cast<double>(ceil_div(tiles, row_blocks));  // tiles of a block
     set_rounds(blocks, static_cast<double>(machine_.multiprocessors * resident), each * steps);

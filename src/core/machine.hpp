@@ -30,6 +30,10 @@ struct Machine {
   double tensor_tf32 = 0;
   double tensor_half = 0;  // f16 and bf16 with sums in float
 
+  /// Threads that a multiprocessor holds at once: fewer on chips that are not for data centers.
+  constexpr int threads_per_multiprocessor() const noexcept {
+    return capability == 86 || capability == 89 || capability == 120 ? 1536 : 2048;
+  }
   /// From a GPU's L2, bytes per second: 32 a cycle of each multiprocessor.
   constexpr double l2_bandwidth() const noexcept { return 32 * clock * multiprocessors; }
   /// Copies by tensor maps into shared memory, with barriers that count bytes.
