@@ -1,0 +1,63 @@
+// What a product by a shape of a sparse matrix asks of a GPU, as terms that a time is a sum of:
+// from facts of the rows alone, from these and a sample of columns, or from the packed matrix.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <span>
+
+#include "core/machine.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/facts.hpp"
+#include "sparse/packed.hpp"
+
+namespace lanky::golden {
+
+/// The kernels whose rates differ: one slice a warp, of few steps or of more; several slices of 32
+/// pieces a warp; wide ones; hot columns in shared memory.
+enum class RateKernel : std::uint8_t { few, deep, narrow, wide, hot };
+inline constexpr std::array kRateKernels = {"few", "deep", "narrow", "wide", "hot"};
+
+// Microseconds at nominal rates of the machine, or counts where no rate is nominal. "thin": where
+// few warps are resident, as many times more as there are fewer than 32.
+#define LANKY_COST_TERMS(apply)                                                                   \
+  apply(start) apply(memory) apply(l2) apply(rounds) apply(further_rounds) apply(steps)           \
+      apply(sectors) apply(sectors_thin) apply(loads) apply(loads_thin) apply(staged_loads)       \
+          apply(rows) apply(staged_bytes) apply(windows) apply(copies) apply(stages) apply(split) \
+              apply(cells)
+struct CostTerms {
+#define LANKY_DECLARE(name) double name = 0;
+  LANKY_COST_TERMS(LANKY_DECLARE)
+#undef LANKY_DECLARE
+};
+
+/// Of so many rows after another, over samples: columns from the first to the last that they reach,
+/// the 10th, 50th and 90th percentile; and for each of their entries the sectors of 32 bytes of x,
+/// by the elements that one holds: 4, 8 or 16.
+struct LocalityOf {
+  std::int64_t rows = 0;
+  std::array<double, 3> span{};
+  std::array<double, 3> sectors{};
+};
+using Locality = std::array<LocalityOf, 3>;
+Locality locality_of(const sparse::CsrPattern& a);
+
+/// The terms of a kernel, and how likely it is the one that runs.
+struct Expected {
+  RateKernel kernel = RateKernel::few;
+  double weight = 0;
+  CostTerms terms;
+};
+
+/// By facts, and by `locality` where there is one.
+std::array<Expected, 5> expected_terms(const sparse::Shape& shape, const sparse::RowFacts& facts,
+                                       const Locality* locality, DType dtype,
+                                       const Machine& machine);
+
+/// Of a matrix that is packed in `header.shape`.
+Expected packed_terms(const sparse::PackedHeader& header, std::span<const sparse::Window> windows,
+                      std::span<const sparse::Slice> slices, const sparse::RowFacts& facts,
+                      const Locality& locality, DType dtype, const Machine& machine);
+
+}  // namespace lanky::golden
