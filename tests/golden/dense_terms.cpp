@@ -1,6 +1,8 @@
-// Prints what the candidates of dense products ask of a machine, for fits: a line of standard input
-// is a product, "M N K OP_A OP_B LAYOUT PAD MATH IN OUT SAME ADDS CHIP"; a line of output one of
-// its candidates, fields between tabs: the number of the product, its name, and its terms.
+// Prints the demands of the candidates of dense products on a machine, for fits. A line of standard
+// input is a product, "M N K OP_A OP_B LAYOUT PAD MATH IN OUT SAME ADDS CHIP". Lines of output have
+// tabs between fields and begin with the number of the product: one has "class" and its class, each
+// other a candidate, the words that its rates depend on, its predicted time in us, its terms, and
+// its configuration.
 #include <cstdio>
 #include <iostream>
 #include <lanky/tuning.hpp>

@@ -1,4 +1,4 @@
-// What a product by a shape of a sparse matrix asks of a GPU, as terms that a time is a sum of:
+// The demands of a product by a shape of a sparse matrix on a GPU, as terms of a sum, its time:
 // from facts of the rows alone, from these and a sample of columns, or from the packed matrix.
 #pragma once
 
@@ -32,7 +32,7 @@ struct CostTerms {
 #undef LANKY_DECLARE
 };
 
-/// Of so many rows after another, over samples: columns from the first to the last that they reach,
+/// Samples of so many rows after another: columns from the first to the last that they reach,
 /// the 10th, 50th and 90th percentile; and for each of their entries the sectors of 32 bytes of x,
 /// by the elements that one holds: 4, 8 or 16.
 struct LocalityOf {
@@ -55,7 +55,7 @@ std::array<Expected, 5> expected_terms(const sparse::Shape& shape, const sparse:
                                        const Locality* locality, DType dtype,
                                        const Machine& machine);
 
-/// Of a matrix that is packed in `header.shape`.
+/// By a matrix that is packed in `header.shape`.
 Expected packed_terms(const sparse::PackedHeader& header, std::span<const sparse::Window> windows,
                       std::span<const sparse::Slice> slices, const sparse::RowFacts& facts,
                       const Locality& locality, DType dtype, const Machine& machine);
