@@ -115,9 +115,9 @@ Routes choose_routes(const Request& request, const MeasuredChoices& measured, bo
     Routes::Route& route = routes.of[kind.index()];
     if (!std::exchange(known[kind.index()], true)) {
       const Candidates candidates(request, kind);
-      Launch chosen = candidates.choose(measured_for(kind, measured), vendor);
+      const Launch chosen = candidates.choose(measured_for(kind, measured), vendor);
+      route.launch = index_of(routes.launches, chosen);
       route.own = index_of(routes.launches, is_vendor(chosen) ? candidates.cheapest_own() : chosen);
-      route.launch = index_of(routes.launches, std::move(chosen));
     }
     routes.of[index] = route;
   }

@@ -20,7 +20,7 @@ struct Routes {
     std::uint8_t launch = 0;  // index into launches
     std::uint8_t own = 0;     // lanky's own, for what the vendor's cannot compute
   };
-  std::vector<Launch> launches{};  // each once
+  std::vector<Launch> launches{};  // each once, that of plain runs first
   std::array<Route, RunKind::kCount> of{};
 };
 
