@@ -109,7 +109,7 @@ void Measurement::tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning) {
   guarded(subject, [&] {
     listener_.begin("tuning " + task_name(subject));
     for (const bench::GemmCase& each : bench::with_each_beta(session_, gemm)) {
-      bench::TunedGemm tuned = bench::tune_gemm(session_, each);
+      bench::TunedGemm tuned = bench::tune_gemm(session_, each, options_.candidates);
       report(tuned.report);
       if (!tuned.fastest || tuned.gain < options_.least_gain) continue;
       tuning.set(tuned.query, *std::move(tuned.fastest));

@@ -313,6 +313,10 @@ void add_tune(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& pars
                   "$XDG_CACHE_HOME or ~/.cache)");
   tune.add_option("--least-gain", options.least_gain,
                   "keep a choice only where a plan without it takes so many times as long");
+  tune.add_option(
+          "--candidates", options.candidates,
+          "of lanky's own ways, time only so many that are predicted fastest (default: all)")
+      ->check(CLI::PositiveNumber, "");
   tune.add_option("--seconds", options.seconds, "begin no product after so many seconds")
       ->check(CLI::PositiveNumber, "");
   add_run_options(tune, options, dense_types());

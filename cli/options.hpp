@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct RunOptions {
   std::int64_t memory_bytes = 0;  // that a worker may have; 0: nine tenths of the machine's
   std::string tuning;     // measure every way to compute dense products, and keep the fastest here
   double least_gain = 0;  // of choices that are kept: the time of a plan's own over theirs
+  int candidates = std::numeric_limits<int>::max();  // of lanky's own that tune measures
   std::vector<std::string> argv;
 };
 

@@ -81,8 +81,8 @@ struct RunKinds {
 };
 
 /// All ways to compute a product, first the one that a plan takes: "" for the cheapest of lanky's
-/// own, its kernels by their descriptions, and up to `most` of cuBLASLt's algorithms by their names
-/// in the order of its heuristic.
+/// own, its kernels by name in the order of their predicted times, and up to `most` of cuBLASLt's
+/// algorithms in the order of its heuristic.
 std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,
                                 DType out, RunKinds kinds, int most);
 }  // namespace cuda

@@ -177,10 +177,14 @@ class GemmWorkload final : public Workload {
   }
 
   /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
-  /// lanky's own, and the fastest of the vendor's, each tried a few times. They become the
-  /// contestants, in batches alone.
-  std::vector<GemmChoice> contend() {
+  /// the `most_own` of lanky's own that are predicted fastest, and the fastest of the vendor's,
+  /// each tried a few times. They become the contestants.
+  std::vector<GemmChoice> contend(int most_own) {
     std::vector<GemmChoice> all = gemm_choices(query_of(session_, gemm_));
+    int own = 0;
+    std::erase_if(all, [&](const GemmChoice& choice) {
+      return !choice.vendor && !choice.algorithm.empty() && ++own > most_own;
+    });
     if (on_gpu()) {
       fill(Fill::random);
       const std::string fastest = fastest_of_cublaslt();
@@ -194,11 +198,13 @@ class GemmWorkload final : public Workload {
   }
 
   int slots() const override { return static_cast<int>(slots_); }
+  /// What tune compares is timed by graph where a batch would time the host's launches.
   bool timed_by_graph() const override {
-    return !in_batches_alone() && footprint().bytes() < kMostByGraph;
+    if (!selection_.entrants.empty()) return false;
+    return footprint().bytes() < (choices_.empty() ? kMostByGraph : kMostCold);
   }
   bool timed_cold() const override {
-    return !in_batches_alone() && footprint().bytes() < kMostCold;
+    return choices_.empty() && selection_.entrants.empty() && footprint().bytes() < kMostCold;
   }
 
   std::optional<double> peak_us() override {
@@ -249,7 +255,6 @@ class GemmWorkload final : public Workload {
  private:
   void* result(int slot) const { return sets_[static_cast<std::size_t>(slot)].c; }
   bool on_gpu() const { return session_.stream.device().is_cuda(); }
-  bool in_batches_alone() const { return !choices_.empty() || !selection_.entrants.empty(); }
 
   DenseData data() const {
     return {.fill = fill_,
@@ -517,9 +522,9 @@ std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gem
   return {gemm, adding};
 }
 
-TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
+TunedGemm tune_gemm(Session& session, const GemmCase& gemm, int most_own) {
   const auto workload = make_workload(session, gemm, {.vendors = false});
-  const std::vector<GemmChoice> choices = workload->contend();
+  const std::vector<GemmChoice> choices = workload->contend(most_own);
   TunedGemm tuned{.query = query_of(session, gemm), .report = {}, .fastest = std::nullopt};
   tuned.report = run_workload(session, *workload);
   double least_us = std::numeric_limits<double>::infinity();
@@ -527,7 +532,7 @@ TunedGemm tune_gemm(Session& session, const GemmCase& gemm) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const Outcome& outcome = tuned.report.outcomes[i];
     if (outcome.status != Status::ok || !outcome.timing) continue;
-    const double us = outcome.timing->warm.median_us;
+    const double us = outcome.timing->graph.value_or(outcome.timing->warm).median_us;
     if (i == 0) own_us = us;
     if (us >= least_us) continue;
     least_us = i == 0 ? kWorthChoosing * us : us;

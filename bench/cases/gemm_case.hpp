@@ -52,8 +52,9 @@ struct GemmSelection {
 std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& gemm,
                                              const GemmSelection& selection = {});
 
-/// The ways in which a plan can compute a product, checked and timed; of the vendor's the one that
-/// a plan would take, and the one that was fastest in a short trial.
+/// The ways in which a plan can compute a product, checked and timed, short ones in replayed
+/// graphs; of the vendor's the one that a plan would take, and the one that was fastest in a short
+/// trial.
 struct TunedGemm {
   GemmQuery query;
   CaseReport report;
@@ -65,7 +66,7 @@ struct TunedGemm {
 /// another.
 std::vector<GemmCase> with_each_beta(const Session& session, const GemmCase& gemm);
 
-/// Throws as gemm_choices does.
-TunedGemm tune_gemm(Session& session, const GemmCase& gemm);
+/// Of lanky's own ways the `most_own` that are predicted fastest. Throws as gemm_choices does.
+TunedGemm tune_gemm(Session& session, const GemmCase& gemm, int most_own);
 
 }  // namespace lanky::bench

@@ -23,7 +23,7 @@ import re
 import subprocess
 import sys
 
-from jsonl import ROOT
+from jsonl import ROOT, device_us
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
@@ -68,8 +68,8 @@ class Case:
     def __init__(self, chip, lines):
         self.chip, self.lines, self.candidates, self.product_class = chip, lines, [], ""
         chosen = [line for line in lines if line.get("chosen")]
-        self.chosen = min((line["warm_us"] for line in chosen), default=None)
-        self.best = min(line["warm_us"] for line in lines)
+        self.chosen = min(map(device_us, chosen), default=None)
+        self.best = min(map(device_us, lines))
 
     def timed(self):
         return [candidate for candidate in self.candidates if candidate.measured is not None]
@@ -91,10 +91,10 @@ class Case:
     def take(self, fields):
         candidate = Candidate(self.chip, fields)
         if candidate.name() == "vendor":  # the heuristic's first comes first
-            own = [line["warm_us"] for line in self.lines
+            own = [device_us(line) for line in self.lines
                    if line["contestant"] == "vendor" or line["variant"] == "gemmex"][:1]
         else:
-            own = [line["warm_us"] for line in self.lines if is_by(line, candidate)]
+            own = [device_us(line) for line in self.lines if is_by(line, candidate)]
         candidate.measured = min(own, default=None)
         self.candidates.append(candidate)
 

@@ -102,6 +102,11 @@ def wide(line):
     return line.get("out") == "f32" and line["dtype"] in ("f16", "bf16")
 
 
+def device_us(line):
+    """Microseconds on the device: by graph where that was timed, since a batch of short products waits for the host."""
+    return line.get("graph_us") or line["warm_us"]
+
+
 def relative(path):
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 

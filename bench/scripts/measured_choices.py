@@ -14,7 +14,7 @@ import re
 import sys
 
 import fit_cost
-from jsonl import ROOT
+from jsonl import ROOT, device_us
 
 FILE = ROOT / "dense/measured_choices.jsonl"
 RESULTS = [ROOT / f"bench/results/h200/gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")]
@@ -24,7 +24,7 @@ HEAD = {"format": "lanky gemm tuning 3"}
 
 def instead_of(case):
     """What a plan would take without a row, in microseconds."""
-    times = [line["warm_us"] for line in case.lines if line["variant"] == "gemmex"]
+    times = [device_us(line) for line in case.lines if line["variant"] == "gemmex"]
     for candidate in case.candidates:
         if candidate.name() != "vendor":
             times.append(candidate.measured or candidate.predicted)
@@ -39,7 +39,7 @@ def rows(cases):
         algorithm = best and re.match(r"algorithm ([^,;]+)", best["kernel"] or "")
         if not algorithm:
             continue
-        us, instead = best["warm_us"], instead_of(case)
+        us, instead = device_us(best), instead_of(case)
         if instead <= PAYS * us:
             continue
         row = {"class": case.product_class, "kernel": "vendor", "algorithm": algorithm[1], "us": f"{us:.4g}",

@@ -19,6 +19,7 @@ import statistics
 import sys
 
 import markdown
+from jsonl import device_us
 
 WAYS = ("m", "n", "k", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 EQUAL = 1.02  # a regret up to here is no loss: times differ by as much from run to run
@@ -68,13 +69,13 @@ def dense_regret(lines):
         return None
     twins = [line for line in timed if line is not chosen and line["variant"] == chosen.get("algorithm")
              and line["contestant"] == chosen["contestant"]]
-    chosen_us = min(line["warm_us"] for line in [chosen, *twins])
-    best = min(timed, key=lambda line: line["warm_us"])
-    found = {"chosen": name_of(chosen), "chosen_us": chosen_us, "best": name_of(best), "best_us": best["warm_us"],
-             "regret": round(chosen_us / best["warm_us"], 4), "candidates": len(timed),
+    chosen_us = min(map(device_us, [chosen, *twins]))
+    best = min(timed, key=device_us)
+    found = {"chosen": name_of(chosen), "chosen_us": chosen_us, "best": name_of(best), "best_us": device_us(best),
+             "regret": round(chosen_us / device_us(best), 4), "candidates": len(timed),
              "wrong": sum(line["status"] == "wrong" for line in lines)}
     if twins:
-        found["noise"] = round(chosen["warm_us"] / twins[0]["warm_us"], 4)
+        found["noise"] = round(device_us(chosen) / device_us(twins[0]), 4)
     if chosen.get("predicted_us"):
         found["model_error"] = round(chosen["predicted_us"] / chosen_us, 4)
     return found

@@ -153,8 +153,12 @@ std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamil
   const RunKind kind{.same = kinds.same && request.can_be_same(), .adds = kinds.adds};
   const std::vector<std::string> algorithms = vendor_algorithms(device, problem, in, out, most);
   std::vector<GemmChoice> all = {{}};
+  std::vector<std::pair<double, std::string>> own;
   for (const Launch& launch : own_candidates(request, kind))
-    all.push_back({false, algorithm_name(launch)});
+    own.emplace_back(predict_us(launch, request, kind), algorithm_name(launch));
+  std::sort(own.begin(), own.end());
+  for (auto& [us, name] : own)
+    all.push_back({false, std::move(name)});
   for (const std::string& algorithm : algorithms) {
     // The heuristic offers some twice, with attributes that their names do not tell.
     const GemmChoice choice{true, algorithm};

@@ -41,9 +41,9 @@ struct GemmQuery {
 std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is
-/// measured: the cheapest of lanky's own, on a GPU each of its kernels that can, and the vendor's
-/// algorithms in the order of its heuristic, at most `most_algorithms` of them. Throws Error as a
-/// plan does.
+/// measured: the cheapest of lanky's own; on a GPU each of its kernels that can, in the order of
+/// their predicted times; and the vendor's algorithms in the order of its heuristic, at most
+/// `most_algorithms` of them. Throws Error as a plan does.
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
 
 /// Choices by class of product.
