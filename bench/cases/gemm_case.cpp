@@ -4,6 +4,7 @@
 #include <cmath>
 #include <lanky/error.hpp>
 #include <limits>
+#include <utility>
 
 #include "bench/cases/dense_data.hpp"
 #include "bench/cases/operand.hpp"
@@ -177,8 +178,8 @@ class GemmWorkload final : public Workload {
   }
 
   /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
-  /// the `most_own` of lanky's own that are predicted fastest, and the fastest of the vendor's,
-  /// each tried a few times. They become the contestants.
+  /// the `most_own` of lanky's own that are predicted fastest, and of the vendor's the
+  /// heuristic's first and the fastest, each tried a few times. They become the contestants.
   std::vector<GemmChoice> contend(int most_own) {
     std::vector<GemmChoice> all = gemm_choices(query_of(session_, gemm_));
     int own = 0;
@@ -188,10 +189,10 @@ class GemmWorkload final : public Workload {
     if (on_gpu()) {
       fill(Fill::random);
       const std::string fastest = fastest_of_cublaslt();
-      const auto is_out = [&, first = all.front()](const GemmChoice& choice) {
-        return choice != first && choice.vendor && choice.algorithm != fastest;
-      };
-      std::erase_if(all, is_out);
+      bool first = true;
+      std::erase_if(all, [&](const GemmChoice& choice) {
+        return choice.vendor && !std::exchange(first, false) && choice.algorithm != fastest;
+      });
     }
     choices_ = std::move(all);
     return choices_;

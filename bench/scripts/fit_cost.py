@@ -28,6 +28,7 @@ from jsonl import ROOT, device_us
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
 FIT = [*(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
+       "bench/results/h200/regret_gemm_core.raw.jsonl.xz",
        *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
@@ -50,8 +51,8 @@ class Candidate:
         bandwidth, l2, f64, f32 = RATES[chip]
         peak = f64 if self.words[1] in ("f64", "c128") else f32
         self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]),
-                      float(fields[11]) / l2)
-        self.configuration = configuration_of(fields[12])
+                      float(fields[11]) / l2, 32 * float(fields[12]) / l2)
+        self.configuration = configuration_of(fields[13])
         self.measured = None
 
     def name(self):
@@ -152,14 +153,13 @@ def cases_of(path, program):
 class Fit:
     """Rates of one row: start, launch, bandwidth, l2, peak, step, side (logarithms) and fill."""
 
-    PRIOR = (math.log(3.5), math.log(1.5), math.log(0.85), math.log(0.7), math.log(1.0), math.log(0.5), math.log(0.1), 0.5)
-    LEAST = (math.log(2), math.log(0.3), -4, -4, -7, math.log(0.05), -7, 0)
+    PRIOR = (*map(math.log, (2, 1.5, 0.85, 0.7, 1.0, 0.5, 0.1)), 0.5)
+    LEAST = (math.log(0.8), math.log(0.3), -4, -4, -7, math.log(0.05), -7, 0)
     MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1, 1.3)
     # How far a rate strays from the coarser row's for an error of one: a few points hardly move it.
-    WEIGHTS = (1.0, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.6)
+    WEIGHTS = (0.25, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.6)
     CLOSER = (1, 1, 1.5, 2)  # these times more with each further word
     OUTLIER = 0.15
-    FEWEST = 4  # points of a row but a kernel's
     GAIN = 0.01  # of the loss, beyond which a finer row is kept
 
     def __init__(self, numpy, least_squares):
@@ -167,9 +167,10 @@ class Fit:
 
     def predict(self, rates, terms):
         start, launch, bandwidth, l2, peak, step, side = self.np.exp(rates[:7])
-        memory, cache, flops, steps, fill, launches, beside = terms.T
-        busy = ((memory / bandwidth) ** 4 + (cache / l2) ** 4 + (flops / peak) ** 4 + (steps * step) ** 4) ** 0.25
-        return start + (launches - 1) * launch + beside / side + busy / fill ** rates[7]
+        memory, cache, flops, steps, fill, launches, beside, lines = terms.T
+        flow = ((memory / bandwidth) ** 4 + (cache / l2) ** 4 + (flops / peak) ** 4 + lines ** 4) ** 0.25
+        busy = ((flow / fill ** rates[7]) ** 4 + (steps * step) ** 4) ** 0.25
+        return start + (launches - 1) * launch + beside / side + busy
 
     def row(self, candidates, prior, level):
         np = self.np
@@ -197,7 +198,7 @@ class Fit:
         found = {}
         for level in range(4):
             for words, candidates in sorted(groups.items()):
-                if sum(map(bool, words)) != level + 1 or (level > 0 and len(candidates) < self.FEWEST):
+                if sum(map(bool, words)) != level + 1:
                     continue
                 parents = [words[:known] + ("",) * (4 - known) for known in range(1, level + 1)]
                 prior = next((found[parent] for parent in reversed(parents) if parent in found), self.PRIOR)

@@ -52,6 +52,7 @@ class Terms {
     const double b = sector_bytes(p_.k, p_.n, p_.b, size_of(types_.in));
     const double c = (kind.adds ? 2 : 1) * sector_bytes(p_.m, p_.n, p_.c, size_of(types_.out));
     c_ = c;
+    same_ = kind.same;
     terms_.bytes = a + (kind.same ? 0 : b) + c;
     terms_.l2_bytes = a + b + c;
   }
@@ -123,9 +124,18 @@ class Terms {
     const double n = padded(p_.n * launch.packed, columns);
     set_flops(m, n, static_cast<double>(p_.k) / launch.packed);
     if (launch.kernel == GramKernel::triangle) terms_.flops *= 0.5 * (n + 8) / n;
-    if (launch.kernel == GramKernel::vector || launch.kernel == GramKernel::fma) {
-      const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
+    const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
+    if (launch.kernel == GramKernel::vector || launch.kernel == GramKernel::fma)
       terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
+    if (launch.kernel == GramKernel::vector) {
+      const double of_step = static_cast<double>(rows) * looked_up_lines(p_.a.col) +
+                             static_cast<double>(columns) * looked_up_lines(p_.b.row);
+      terms_.lines = tiles * of_step * static_cast<double>(p_.k);
+    }
+    if (launch.kernel == GramKernel::wgmma) {  // slots have whole granules
+      const double width = m + (same_ ? 0 : n);
+      terms_.l2_bytes =
+          std::max(terms_.l2_bytes, static_cast<double>(p_.k) / launch.packed * width * in_ + c_);
     }
     if (launch.one_launch) {
       terms_.side_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
@@ -137,6 +147,10 @@ class Terms {
   }
 
  private:
+  /// Lines that a load looks up for each element, where 32 lanes load elements `stride` apart.
+  double looked_up_lines(std::int64_t stride) const {
+    return std::min(1.0, static_cast<double>(stride) * in_ / 128);
+  }
   double sum_bytes() const { return static_cast<double>(types_.sum_bytes()); }
   void set_flops(double m, double n, double k) { terms_.flops = flops_ * m * n * k; }
   void add_sums(double count) {
@@ -166,6 +180,7 @@ class Terms {
   double in_;
   double flops_;  // of a product and a sum
   double c_ = 0;  // bytes of C
+  bool same_ = false;
   CostTerms terms_;
 };
 
@@ -263,13 +278,13 @@ double predict_us(const Launch& launch, const Request& request, RunKind kind) {
   const Machine& machine = request.machine;
   const DType in = request.types.in;
   const double peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32;
-  const double busy =
-      together({kMicro * terms.bytes / (rates.bandwidth * machine.bandwidth),
-                kMicro * terms.l2_bytes / (rates.l2 * machine.l2_bandwidth()),
-                kMicro * terms.flops / (rates.peak * peak), terms.steps * rates.step});
+  const double flow = together({kMicro * terms.bytes / (rates.bandwidth * machine.bandwidth),
+                                kMicro * terms.l2_bytes / (rates.l2 * machine.l2_bandwidth()),
+                                kMicro * terms.flops / (rates.peak * peak),
+                                kMicro * terms.lines / (machine.clock * machine.multiprocessors)});
   return rates.start + (terms.launches - 1) * rates.launch +
          kMicro * terms.side_bytes / (rates.side * machine.l2_bandwidth()) +
-         busy / std::pow(terms.fill, rates.fill);
+         together({flow / std::pow(terms.fill, rates.fill), terms.steps * rates.step});
 }
 
 }  // namespace lanky::dense

@@ -20,6 +20,7 @@ struct CostTerms {
   double fill = 1;        // share of the places that have a block, in the mean of all rounds
   int launches = 1;       // kernels, one after the other
   double side_bytes = 0;  // partial sums and packed operands: written, then read, beside the rest
+  double lines = 0;       // of an L1, that loads of single elements look up, one a clock
 };
 
 CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind);
