@@ -4,7 +4,6 @@
 #include <cmath>
 #include <lanky/error.hpp>
 #include <limits>
-#include <utility>
 
 #include "bench/cases/dense_data.hpp"
 #include "bench/cases/operand.hpp"
@@ -177,24 +176,14 @@ class GemmWorkload final : public Workload {
             .least = (gemm_.alpha != 0 ? factors : 0) + (gemm_.symmetric ? c / 2 : c)};
   }
 
-  /// Of all ways to compute the product, the first (what a plan takes where nothing is measured),
-  /// the `most_own` of lanky's own that are predicted fastest, and of the vendor's the
-  /// heuristic's first and the fastest, each tried a few times. They become the contestants.
+  /// Of all ways to compute the product, those of the vendor and the `most_own` of lanky's that are
+  /// predicted fastest. They become the contestants.
   std::vector<GemmChoice> contend(int most_own) {
-    std::vector<GemmChoice> all = gemm_choices(query_of(session_, gemm_));
+    choices_ = gemm_choices(query_of(session_, gemm_));
     int own = 0;
-    std::erase_if(all, [&](const GemmChoice& choice) {
+    std::erase_if(choices_, [&](const GemmChoice& choice) {
       return !choice.vendor && !choice.algorithm.empty() && ++own > most_own;
     });
-    if (on_gpu()) {
-      fill(Fill::random);
-      const std::string fastest = fastest_of_cublaslt();
-      bool first = true;
-      std::erase_if(all, [&](const GemmChoice& choice) {
-        return choice.vendor && !std::exchange(first, false) && choice.algorithm != fastest;
-      });
-    }
-    choices_ = std::move(all);
     return choices_;
   }
 
@@ -387,15 +376,6 @@ class GemmWorkload final : public Workload {
   std::unique_ptr<VendorGemmProduct> nvidia_product(VendorRoutine routine) {
     const VendorStream stream{session_.stream.native(), session_.stream.device().index()};
     return gpu_vendor().gemm(stream, call(), routine, sets_);
-  }
-
-  /// "" where it computes no such product.
-  std::string fastest_of_cublaslt() {
-    try {
-      return nvidia_product(VendorRoutine::lt_best)->algorithm();
-    } catch (const Error&) {
-      return "";
-    }
   }
 
   Contestant nvidia(VendorRoutine routine) {

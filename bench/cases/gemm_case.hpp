@@ -53,7 +53,7 @@ std::unique_ptr<Workload> make_gemm_workload(Session& session, const GemmCase& g
                                              const GemmSelection& selection = {});
 
 /// The ways in which a plan can compute a product, checked and timed, short ones in replayed
-/// graphs; of the vendor's the heuristic's first, and the one that was fastest in a short trial.
+/// graphs.
 struct TunedGemm {
   GemmQuery query;
   CaseReport report;

@@ -128,10 +128,10 @@ def text_of(path):
     return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
 
 
-def cases_of(path, program):
-    """The cases of a file, in its order."""
+def cases_of(program, *paths):
+    """The cases of files of one card, in their order."""
     found, chip, commit = {}, "", ""
-    for text in text_of(path).splitlines():
+    for text in (line for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
         if line["kind"] == "env":
             chip, commit = next(name for name in RATES if name in line["gpu"]), line["commit"]
@@ -158,6 +158,7 @@ class Fit:
     MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1, 1.3)
     # How far a rate strays from the coarser row's for an error of one: a few points hardly move it.
     WEIGHTS = (0.25, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.6)
+    CHAIN = (math.log(1.3), math.log(0.7))  # start and step of a second guess: the two stand for each other
     CLOSER = (1, 1, 1.5, 2)  # these times more with each further word
     OUTLIER = 0.15
     GAIN = 0.01  # of the loss, beyond which a finer row is kept
@@ -182,8 +183,11 @@ class Fit:
         def residuals(rates):
             return np.concatenate([np.log(self.predict(rates, terms)) - measured, weights * (rates - prior)])
 
-        found = self.least_squares(residuals, prior, loss="soft_l1", f_scale=self.OUTLIER,
-                                   bounds=(self.LEAST, self.MOST))
+        guess = prior.copy()
+        guess[[0, 5]] = self.CHAIN
+        found = min((self.least_squares(residuals, first, loss="soft_l1", f_scale=self.OUTLIER,
+                                        bounds=(self.LEAST, self.MOST)) for first in (prior, guess)),
+                    key=lambda result: result.cost)
         first = 0.5 * np.sum(2 * self.OUTLIER ** 2 * (np.sqrt(1 + (residuals(prior) / self.OUTLIER) ** 2) - 1))
         return found.x, first - found.cost
 
@@ -266,7 +270,7 @@ def main():
     parser.add_argument("--worst", type=int, default=0, help="with --report: so many cases of the greatest regret")
     arguments = parser.parse_args()
     files = arguments.files or [ROOT / name for name in FIT]
-    cases = [case for file in files for case in cases_of(file, arguments.program)]
+    cases = [case for file in files for case in cases_of(arguments.program, file)]
     if arguments.report:
         for regret, text in replay(cases)[:arguments.worst]:
             print(f"  {regret:.2f} {text}")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Writes dense/measured_choices.jsonl: what costs cannot know. measured_choices.py [--check] [--program P]
 
-cuBLASLt's heuristic does not always name its fastest algorithm first. Of the products of bench/results/h200/gemm_*.jsonl
-(the core grid), a row is kept for each class whose fastest way is another algorithm of cuBLASLt, by more than 3 % ahead
-of what a plan would choose: the heuristic's first, as measured, or the cheapest of lanky's own, as measured or else as
-predicted. Its fields "us" and "instead_us" are these two times. --check writes nothing, and fails where the file is not
-what the results give: a row that no longer pays is to go.
+Of the core grid's products, as `lanky batch` and `lanky tune --gemm core` measured them on an H200, a row is kept for
+each class for which some way, lanky's or another of cuBLASLt's algorithms than its heuristic's first, takes 3 % less time
+than what costs choose. Its fields "us" and "instead_us" are these two times; where a class has several products, their
+geometric means. --check writes nothing, and fails where the file is not what the results give: a row that no longer pays
+is to go.
 """
 
 import argparse
+import collections
 import json
 import re
 import sys
@@ -17,37 +18,46 @@ import fit_cost
 from jsonl import ROOT, device_us
 
 FILE = ROOT / "dense/measured_choices.jsonl"
-RESULTS = [ROOT / f"bench/results/h200/gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")]
+RESULTS = [ROOT / f"bench/results/h200/{name}" for name in (
+    *(f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
+    *(f"{name}.raw.jsonl.xz" for name in ("core_before", "core_after", "regret_gemm_core")))]
 PAYS = 1.03
 HEAD = {"format": "lanky gemm tuning 3"}
 
 
-def instead_of(case):
-    """What a plan would take without a row, in microseconds."""
-    times = [device_us(line) for line in case.lines if line["variant"] == "gemmex"]
-    for candidate in case.candidates:
-        if candidate.name() != "vendor":
-            times.append(candidate.measured or candidate.predicted)
-    return min(times)
+def times_of(case):
+    """{(kernel, algorithm): microseconds} of each way that was measured, by its name."""
+    times = {("lanky", candidate.name()): candidate.measured for candidate in case.timed() if candidate.name() != "vendor"}
+    for line in case.lines:
+        algorithm = re.match(r"(cuBLASLt \d+, )?algorithm ([^,;]+)", fit_cost.kernel_of(line))
+        if algorithm:
+            way = "vendor", algorithm[2]
+            times[way] = min(times.get(way, device_us(line)), device_us(line))
+    return times
+
+
+def row_of(name, cases):
+    """None where no way that all of a class's products were measured with pays."""
+    chosen = [min(case.candidates, key=lambda candidate: candidate.predicted) for case in cases]
+    if not all(candidate.measured for candidate in chosen):
+        return None
+    times = [times_of(case) for case in cases]
+    means = {way: fit_cost.geometric_mean([each[way] for each in times])
+             for way in times[0] if all(way in each for each in times)}
+    instead = fit_cost.geometric_mean([candidate.measured for candidate in chosen])
+    way = min(means, key=means.get, default=None)
+    if way is None or instead <= PAYS * means[way]:
+        return None
+    return {"class": name, "kernel": way[0], "algorithm": way[1], "us": f"{means[way]:.4g}", "instead_us": f"{instead:.4g}"}
 
 
 def rows(cases):
-    """{class: row}; where products of a class differ, the one that gains most has it."""
-    found = {}
+    """In the order of their classes."""
+    classes = collections.defaultdict(list)
     for case in cases:
-        best = next((line for line in case.lines if (line["contestant"], line["variant"]) == ("cublaslt", "best")), None)
-        algorithm = best and re.match(r"algorithm ([^,;]+)", best["kernel"] or "")
-        if not algorithm:
-            continue
-        us, instead = device_us(best), instead_of(case)
-        if instead <= PAYS * us:
-            continue
-        row = {"class": case.product_class, "kernel": "vendor", "algorithm": algorithm[1], "us": f"{us:.4g}",
-               "instead_us": f"{instead:.4g}"}
-        known = found.get(case.product_class)
-        if known is None or instead / us > float(known["instead_us"]) / float(known["us"]):
-            found[case.product_class] = row
-    return found
+        classes[case.product_class].append(case)
+    found = (row_of(name, each) for name, each in sorted(classes.items()))
+    return [row for row in found if row]
 
 
 def main():
@@ -55,8 +65,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--program", default=fit_cost.PROGRAM)
     arguments = parser.parse_args()
-    found = rows([case for path in RESULTS for case in fit_cost.cases_of(path, arguments.program)])
-    wanted = "".join(json.dumps(row) + "\n" for row in [HEAD, *(found[key] for key in sorted(found))])
+    found = rows(fit_cost.cases_of(arguments.program, *RESULTS))
+    wanted = "".join(json.dumps(row) + "\n" for row in [HEAD, *found])
     if not arguments.check:
         FILE.write_text(wanted, encoding="utf-8")
     same = FILE.read_text(encoding="utf-8") == wanted
