@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "sparse/check_packed.hpp"
 #include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
+#include "support/check_packed.hpp"
 #include "support/executor.hpp"
 #include "support/h200.hpp"
 

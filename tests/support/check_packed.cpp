@@ -1,4 +1,4 @@
-#include "sparse/check_packed.hpp"
+#include "support/check_packed.hpp"
 
 #include <algorithm>
 #include <array>
