@@ -270,48 +270,53 @@ EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
   }
 }
 
-/// The launches of a kernel among all candidates.
-std::vector<dense::GramLaunch> launches_of(dense::GramKernel kernel, const GemmShape& shape,
-                                           DType type, bool off = false, bool same = false) {
+std::vector<dense::GramLaunch> candidates(const GemmShape& shape, DType type, bool off = false,
+                                          bool same = false) {
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
-  auto all = dense::gram_candidates(problem, type, known_machine("H200"), off, same);
-  std::erase_if(all, [kernel](const auto& launch) { return launch.kernel != kernel; });
+  return dense::gram_candidates(problem, type, known_machine("H200"), off, same);
+}
+/// The launches of a kernel among all candidates.
+template <class Kernel>
+std::vector<dense::GramLaunch> launches_of(const GemmShape& shape, DType type, bool off = false,
+                                           bool same = false) {
+  auto all = candidates(shape, type, off, same);
+  std::erase_if(all,
+                [](const auto& launch) { return !std::holds_alternative<Kernel>(launch.kernel); });
   return all;
 }
-bool serves(dense::GramKernel kernel, const GemmShape& shape, DType type, bool off = false) {
-  return !launches_of(kernel, shape, type, off).empty();
+template <class Kernel>
+bool serves(const GemmShape& shape, DType type, bool off = false) {
+  return !launches_of<Kernel>(shape, type, off).empty();
 }
 
 constexpr std::int64_t kLong = 1'000'000;
 
 TEST(GramPolicy, KernelsServeTheShapesAndTypesThatTheyAreMadeFor) {
-  using enum dense::GramKernel;
   for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64}) {
-    EXPECT_TRUE(serves(vector, gram(1, 64, kLong, Layout::col), type));
-    EXPECT_TRUE(serves(vector, gram(1, 64, kLong, Layout::col), type, true)) << "off 16 bytes";
-    EXPECT_TRUE(serves(row_vector, gram(2, 2, kLong, Layout::row), type));
-    EXPECT_TRUE(serves(row_strip, gram(64, 1, kLong, Layout::row), type));
-    EXPECT_EQ(serves(direct, gram(16, 16, kLong, Layout::col), type), !is_complex(type));
-    EXPECT_FALSE(serves(direct, gram(17, 17, kLong, Layout::col), type));
-    EXPECT_EQ(serves(fma, gram(64, 64, kLong, Layout::col), type),
+    EXPECT_TRUE(serves<dense::GramVector>(gram(1, 64, kLong, Layout::col), type));
+    EXPECT_TRUE(serves<dense::GramVector>(gram(1, 64, kLong, Layout::col), type, true))
+        << "off 16 bytes";
+    EXPECT_TRUE(serves<dense::GramRowVector>(gram(2, 2, kLong, Layout::row), type));
+    EXPECT_TRUE(serves<dense::GramRowStrip>(gram(64, 1, kLong, Layout::row), type));
+    EXPECT_EQ(serves<dense::GramDirect>(gram(16, 16, kLong, Layout::col), type), !is_complex(type));
+    EXPECT_FALSE(serves<dense::GramDirect>(gram(17, 17, kLong, Layout::col), type));
+    EXPECT_EQ(serves<dense::GramFma>(gram(64, 64, kLong, Layout::col), type),
               type == DType::f32 || is_complex(type));
-    EXPECT_EQ(serves(wgmma, gram(64, 64, kLong, Layout::row), type), is_half(type));
-    EXPECT_TRUE(serves(words, gram(32, 32, kLong + 1, Layout::col), type));
+    EXPECT_EQ(serves<dense::GramWgmma>(gram(64, 64, kLong, Layout::row), type), is_half(type));
+    EXPECT_TRUE(serves<dense::GramWords>(gram(32, 32, kLong + 1, Layout::col), type));
   }
-  EXPECT_TRUE(serves(staged, gram(32, 32, kLong, Layout::col), DType::f64));
-  EXPECT_FALSE(serves(staged, gram(32, 32, kLong, Layout::col), DType::f64, true));
-  EXPECT_FALSE(serves(staged, gram(32, 32, kLong + 1, Layout::col), DType::f64));
-  EXPECT_TRUE(serves(wgmma, gram(128, 128, kLong, Layout::row), DType::bf16));
-  EXPECT_TRUE(serves(rows, gram(20, 20, kLong, Layout::row), DType::f16));
-  EXPECT_FALSE(serves(words, gram(32, 32, kLong + 1, Layout::col), DType::c128));
-  for (int kernel = 0; kernel <= static_cast<int>(words); ++kernel)
-    EXPECT_FALSE(
-        serves(static_cast<dense::GramKernel>(kernel), gram(0, 0, kLong, Layout::row), DType::f64));
+  EXPECT_TRUE(serves<dense::GramStaged>(gram(32, 32, kLong, Layout::col), DType::f64));
+  EXPECT_FALSE(serves<dense::GramStaged>(gram(32, 32, kLong, Layout::col), DType::f64, true));
+  EXPECT_FALSE(serves<dense::GramStaged>(gram(32, 32, kLong + 1, Layout::col), DType::f64));
+  EXPECT_TRUE(serves<dense::GramWgmma>(gram(128, 128, kLong, Layout::row), DType::bf16));
+  EXPECT_TRUE(serves<dense::GramRows>(gram(20, 20, kLong, Layout::row), DType::f16));
+  EXPECT_FALSE(serves<dense::GramWords>(gram(32, 32, kLong + 1, Layout::col), DType::c128));
+  EXPECT_TRUE(candidates(gram(0, 0, kLong, Layout::row), DType::f64).empty());
 }
 
 TEST(GramPolicy, TrianglesAreForAThatIsB) {
   const auto triangle = [](const GemmShape& shape, DType type, bool same) {
-    return !launches_of(dense::GramKernel::triangle, shape, type, false, same).empty();
+    return !launches_of<dense::GramTriangle>(shape, type, false, same).empty();
   };
   for (const Layout layout : {Layout::col, Layout::row}) {
     EXPECT_TRUE(triangle(gram(64, 64, kLong, layout), DType::f64, true));
@@ -327,8 +332,8 @@ TEST(GramPolicy, TrianglesAreForAThatIsB) {
 TEST(GramPolicy, WideRowsBeginAtUnits) {
   const auto packed = [](const GemmShape& shape, DType type) {
     std::vector<int> rows;
-    for (const auto& launch : launches_of(dense::GramKernel::rows, shape, type))
-      rows.push_back(launch.packed);
+    for (const auto& launch : launches_of<dense::GramRows>(shape, type))
+      rows.push_back(dense::packed_rows(launch.kernel));
     return *std::max_element(rows.begin(), rows.end());
   };
   // 7 halves: eight rows are 14 units of 4; padded to 8 a row holds no whole number of them.
@@ -340,48 +345,54 @@ TEST(GramPolicy, WideRowsBeginAtUnits) {
 }
 
 /// The launch by the kernel that has one for columns of such a side.
-dense::GramLaunch of_columns(dense::GramKernel kernel, std::int64_t side, std::int64_t k,
-                             DType type) {
-  return launches_of(kernel, gram(side, side, k, Layout::col), type).back();
+template <class Kernel>
+dense::GramLaunch of_columns(std::int64_t side, std::int64_t k, DType type) {
+  return launches_of<Kernel>(gram(side, side, k, Layout::col), type).back();
 }
 
 TEST(GramPolicy, TheLastBlockAddsFewPartialSums) {
-  using enum dense::GramKernel;
-  EXPECT_TRUE(of_columns(vector, 1, 10'000'000, DType::f64).one_launch);
-  EXPECT_TRUE(of_columns(vector, 4, 100'000, DType::f64).one_launch);
-  EXPECT_TRUE(of_columns(direct, 8, 10'000, DType::f64).one_launch);
-  EXPECT_TRUE(of_columns(direct, 8, 100'000, DType::f16).one_launch);
-  EXPECT_LT(of_columns(direct, 8, 100'000, DType::f16).blocks,
+  EXPECT_TRUE(of_columns<dense::GramVector>(1, 10'000'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns<dense::GramVector>(4, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns<dense::GramDirect>(8, 10'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns<dense::GramDirect>(8, 100'000, DType::f16).one_launch);
+  EXPECT_LT(of_columns<dense::GramDirect>(8, 100'000, DType::f16).blocks,
             known_machine("H200").multiprocessors);
-  EXPECT_FALSE(of_columns(direct, 8, 100'000, DType::f64).one_launch);
-  EXPECT_TRUE(of_columns(direct, 16, 10'000, DType::f16).one_launch);
-  EXPECT_FALSE(of_columns(direct, 16, 100'000, DType::f64).one_launch);
-  EXPECT_FALSE(of_columns(staged, 32, 10'000, DType::f16).one_launch);
+  EXPECT_FALSE(of_columns<dense::GramDirect>(8, 100'000, DType::f64).one_launch);
+  EXPECT_TRUE(of_columns<dense::GramDirect>(16, 10'000, DType::f16).one_launch);
+  EXPECT_FALSE(of_columns<dense::GramDirect>(16, 100'000, DType::f64).one_launch);
+  EXPECT_FALSE(of_columns<dense::GramStaged>(32, 10'000, DType::f16).one_launch);
 }
 
 TEST(GramPolicy, OnlyWhatIsReadAtOnceIsPrefetched) {
-  using enum dense::GramKernel;
-  EXPECT_TRUE(of_columns(direct, 8, 100'000, DType::f64).prefetch);
-  EXPECT_FALSE(of_columns(direct, 8, 1'000'000, DType::f64).prefetch);
-  EXPECT_FALSE(of_columns(vector, 8, 99'999, DType::f32).prefetch);  // off 16 bytes
-  EXPECT_FALSE(of_columns(staged, 32, 100'000, DType::f64).prefetch);
+  const auto prefetches = [](const dense::GramLaunch& launch) {
+    if (const auto* direct = std::get_if<dense::GramDirect>(&launch.kernel))
+      return direct->prefetch;
+    return std::get<dense::GramVector>(launch.kernel).prefetch;
+  };
+  EXPECT_TRUE(prefetches(of_columns<dense::GramDirect>(8, 100'000, DType::f64)));
+  EXPECT_FALSE(prefetches(of_columns<dense::GramDirect>(8, 1'000'000, DType::f64)));
+  EXPECT_FALSE(prefetches(of_columns<dense::GramVector>(8, 99'999, DType::f32)));  // off 16 bytes
 }
 
 TEST(GramPolicy, AnyStridesAreServed) {
-  using enum dense::GramKernel;
   GemmShape strided = gram(1, 1, 100'000, Layout::row);
   strided.lda = strided.ldb = 3;
-  EXPECT_FALSE(launches_of(vector, strided, DType::f32).back().vectors);
+  EXPECT_FALSE(dense::is_wide(launches_of<dense::GramVector>(strided, DType::f32).back().kernel));
 
   GemmShape mixed = gram(16, 16, 100'000, Layout::row);
   mixed.op_b = Op::trans;
   mixed.ldb = mixed.k;
-  const auto halves = launches_of(rows, mixed, DType::f16);
-  EXPECT_TRUE(std::any_of(halves.begin(), halves.end(),
-                          [](const auto& c) { return c.vectors && c.b_turned && !c.a_turned; }));
-  EXPECT_TRUE(launches_of(staged, mixed, DType::f32).back().mixed);
-  EXPECT_TRUE(serves(rows, gram(32, 32, 3'000'001, Layout::col), DType::f64));
-  EXPECT_TRUE(serves(vector, gram(32, 8, 100'001, Layout::col), DType::f32));
+  const auto halves = launches_of<dense::GramRows>(mixed, DType::f16);
+  EXPECT_TRUE(std::any_of(halves.begin(), halves.end(), [](const auto& c) {
+    const auto& each = std::get<dense::GramRows>(c.kernel);
+    return each.wide && each.b_turned && !each.a_turned;
+  }));
+  EXPECT_EQ(
+      std::get<dense::GramStaged>(launches_of<dense::GramStaged>(mixed, DType::f32).back().kernel)
+          .layout,
+      dense::GramLayout::mixed);
+  EXPECT_TRUE(serves<dense::GramRows>(gram(32, 32, 3'000'001, Layout::col), DType::f64));
+  EXPECT_TRUE(serves<dense::GramVector>(gram(32, 8, 100'001, Layout::col), DType::f32));
 }
 
 // All slots fit beside those of another block, but for the shortest slots of many columns.
@@ -391,9 +402,10 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
       const GemmShape shape = gram(side, side, 200'001, layout);
       const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
       for (const DType type : {DType::f32, DType::f64, DType::f16, DType::c64}) {
-        for (const auto& c : launches_of(dense::GramKernel::words, shape, type)) {
-          EXPECT_LE(dense::gram_words_bytes(problem, type, c.run_log2), (c.run_log2 > 0 ? 113 : 227)
-                                                                            << 10)
+        for (const auto& c : launches_of<dense::GramWords>(shape, type)) {
+          const int run_log2 = std::get<dense::GramWords>(c.kernel).run_log2;
+          EXPECT_LE(dense::gram_words_bytes(problem, type, run_log2), (run_log2 > 0 ? 113 : 227)
+                                                                          << 10)
               << side;
           EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
         }
@@ -403,10 +415,9 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
 }
 
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {
-  using enum dense::GramKernel;
-  EXPECT_EQ(of_columns(vector, 2, 200, DType::f64).blocks, 1);
-  EXPECT_EQ(of_columns(staged, 32, 320, DType::f64).blocks, 10);
-  EXPECT_EQ(of_columns(staged, 32, kLong, DType::f64).blocks,
+  EXPECT_EQ(of_columns<dense::GramVector>(2, 200, DType::f64).blocks, 1);
+  EXPECT_EQ(of_columns<dense::GramStaged>(32, 320, DType::f64).blocks, 10);
+  EXPECT_EQ(of_columns<dense::GramStaged>(32, kLong, DType::f64).blocks,
             known_machine("H200").multiprocessors);
 }
 

@@ -120,27 +120,30 @@ class Terms {
   CostTerms operator()(const GramLaunch& launch) {
     if (launch.exchanged) p_ = exchanged(p_);
     const auto [rows, columns] = granules(launch, types_.in);
-    const double m = padded(p_.m * launch.packed, rows);
-    const double n = padded(p_.n * launch.packed, columns);
-    set_flops(m, n, static_cast<double>(p_.k) / launch.packed);
-    if (launch.kernel == GramKernel::triangle) terms_.flops *= 0.5 * (n + 8) / n;
+    const int packed = packed_rows(launch.kernel);
+    const double m = padded(p_.m * packed, rows);
+    const double n = padded(p_.n * packed, columns);
+    set_flops(m, n, static_cast<double>(p_.k) / packed);
+    if (std::holds_alternative<GramTriangle>(launch.kernel)) terms_.flops *= 0.5 * (n + 8) / n;
     const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
-    if (launch.kernel == GramKernel::vector || launch.kernel == GramKernel::fma)
+    const bool vector = std::holds_alternative<GramVector>(launch.kernel);
+    const auto* const fma = std::get_if<GramFma>(&launch.kernel);
+    if (vector || fma != nullptr)
       terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
-    if (launch.kernel == GramKernel::vector) {
+    if (vector) {
       const double of_step = static_cast<double>(rows) * looked_up_lines(p_.a.col) +
                              static_cast<double>(columns) * looked_up_lines(p_.b.row);
       terms_.lines = tiles * of_step * static_cast<double>(p_.k);
     }
-    if (launch.kernel == GramKernel::wgmma) {  // slots have whole granules
+    if (std::holds_alternative<GramWgmma>(launch.kernel)) {  // slots have whole granules
       const double width = m + (same_ ? 0 : n);
       terms_.l2_bytes =
-          std::max(terms_.l2_bytes, static_cast<double>(p_.k) / launch.packed * width * in_ + c_);
+          std::max(terms_.l2_bytes, static_cast<double>(p_.k) / packed * width * in_ + c_);
     }
     if (launch.one_launch) {
       terms_.side_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
     } else {
-      add_sums(std::max(launch.blocks, launch.below_blocks));
+      add_sums(std::max(launch.blocks, fma == nullptr ? 0 : fma->below_blocks));
     }
     terms_.fill = std::min(1.0, 1.0 * launch.blocks * launch.strips / machine_.multiprocessors);
     return terms_;

@@ -36,28 +36,27 @@ class Fields {
 };
 
 std::string text_of(const GramLaunch& c) {
-  return Fields(concat(c.exchanged ? "exchanged " : "", "gram", static_cast<int>(c.kernel)))
-      .add("tile", c.tile)
-      .add("row_major", c.row_major)
-      .add("vectors", c.vectors)
-      .add("any", c.any)
-      .add("a_turned", c.a_turned)
-      .add("b_turned", c.b_turned)
-      .add("mixed", c.mixed)
-      .add("math", static_cast<int>(c.math))
-      .add("strips", c.strips, 1)
-      .add("blocks", c.blocks)
-      .add("below", c.below_blocks)
-      .add("diagonal", c.diagonal_blocks)
-      .add("sum_log2", c.sum_columns_log2, 3)
-      .add("prefetch", c.prefetch)
-      .add("one_launch", c.one_launch)
-      .add("stacked", c.stacked)
-      .add("spread", c.spread)
-      .add("run_log2", c.run_log2)
-      .add("packed", c.packed, 1)
-      .add("resident", c.resident)
-      .text();
+  const auto fields = [&c](const auto& kernel) {
+    Fields text(concat(c.exchanged ? "exchanged " : "", "gram", c.kernel.index() + 1));
+    if constexpr (requires { kernel.tile; }) text.add("tile", kernel.tile);
+    text.add("row_major", is_row_major(c.kernel)).add("vectors", is_wide(c.kernel));
+    if constexpr (requires { kernel.any; })
+      text.add("any", kernel.any).add("a_turned", kernel.a_turned).add("b_turned", kernel.b_turned);
+    if constexpr (requires { kernel.layout; })
+      text.add("mixed", kernel.layout == GramLayout::mixed);
+    if constexpr (requires { kernel.math; }) text.add("math", static_cast<int>(kernel.math));
+    text.add("strips", c.strips, 1).add("blocks", c.blocks);
+    if constexpr (requires { kernel.below_blocks; })
+      text.add("below", kernel.below_blocks).add("diagonal", kernel.diagonal_blocks);
+    text.add("sum_log2", c.sum_columns_log2, 3);
+    if constexpr (requires { kernel.prefetch; }) text.add("prefetch", kernel.prefetch);
+    text.add("one_launch", c.one_launch);
+    if constexpr (requires { kernel.stacked; })
+      text.add("stacked", kernel.stacked).add("spread", kernel.spread);
+    if constexpr (requires { kernel.run_log2; }) text.add("run_log2", kernel.run_log2);
+    return text.add("packed", packed_rows(c.kernel), 1).add("resident", c.resident).text();
+  };
+  return std::visit(fields, c.kernel);
 }
 
 std::string text_of(const UpdateLaunch& c) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "core/text.hpp"
 #include "dense/cuda/gram/direct.cuh"
@@ -63,8 +64,8 @@ GramCall<T> vector_launch_of(int tile) {
 }
 
 template <class T>
-GramCall<T> vector_launch(const GramLaunch& c) {
-  return c.vectors ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
+GramCall<T> call_of(const GramVector& c, const Problem& /*problem*/) {
+  return c.wide ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
 }
 
 /// m = n = `columns`, from 2 on.
@@ -77,49 +78,61 @@ GramCall<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> 
   return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
 }
 
+template <class T>
+GramCall<T> call_of(const GramRowVector& c, const Problem& /*problem*/) {
+  return row_vector_launch<T>(
+      c.tile, std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
+}
+
 /// Tile 0 for one column of B, 1 for up to 8 (those that tensor cores do not serve).
 template <class T>
-GramCall<T> row_strip_launch(int tile, std::int64_t m, std::int64_t n) {
+GramCall<T> call_of(const GramRowStrip& c, const Problem& problem) {
   constexpr std::int64_t kVector = 16 / sizeof(T);
-  const std::int64_t parts = kGramVectorWarps * (32 / (m / kVector));
-  const auto sums = static_cast<std::size_t>(parts * m * n);
+  const std::int64_t parts = kGramVectorWarps * (32 / (problem.m / kVector));
+  const auto sums = static_cast<std::size_t>(parts * problem.m * problem.n);
   constexpr int kColumns = std::is_same_v<T, float> || kIsComplex<T> ? 8 : 1;
-  return {tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>, nullptr,
+  return {c.tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>, nullptr,
           kGramVectorWarps * 32, sums * sizeof(Accumulator<T>), 0};
 }
 
 /// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned.
 template <class T>
-GramCall<T> direct_launch(int tile, bool aligned) {
-  if constexpr (std::is_same_v<T, float>) {
+GramCall<T> call_of(const GramDirect& c, const Problem& /*problem*/) {
+  if constexpr (kIsComplex<T>) {
+    return {};
+  } else if constexpr (std::is_same_v<T, float>) {
     return {&gram_direct_kernel<T, 16, 4, true>, nullptr, kGramDirectWarps * 32, 0, 0};
   } else {
     static constexpr GramKernelPointer<T> kKernels[2][2] = {
         {&gram_direct_kernel<T, 8, 8, false>, &gram_direct_kernel<T, 16, 4, false>},
         {&gram_direct_kernel<T, 8, 8, true>, &gram_direct_kernel<T, 16, 4, true>}};
-    return {kKernels[aligned ? 1 : 0][tile], nullptr, kGramDirectWarps * 32, 0, 0};
+    return {kKernels[c.wide ? 1 : 0][c.tile], nullptr, kGramDirectWarps * 32, 0, 0};
   }
 }
 
 /// Tile 0 for wide rows of 8 units, 1 for 16. Floats have no kernel for any strides.
 template <class T>
-GramCall<T> rows_launch(int tile, bool any) {
-  using Fragment = RowFragment<device::DeviceElement<T>>;
-  constexpr bool kHalf = sizeof(T) == 2;
-  constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
-  const std::size_t wide = (tile + 1) * 8 * sizeof(typename Fragment::Unit) / sizeof(T);
-  const std::size_t sums = kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum);
-  GramKernelPointer<T> kernel = nullptr;
-  if constexpr (std::is_same_v<T, float>) {
-    kernel = tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
+GramCall<T> call_of(const GramRows& c, const Problem& /*problem*/) {
+  if constexpr (kIsComplex<T>) {
+    return {};
   } else {
-    static constexpr GramKernelPointer<T> kKernels[2][2] = {
-        {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
-        {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
-         true > }};
-    kernel = kKernels[any ? 1 : 0][tile];
+    using Fragment = RowFragment<device::DeviceElement<T>>;
+    constexpr bool kHalf = sizeof(T) == 2;
+    constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
+    const std::size_t wide = (c.tile + 1) * 8 * sizeof(typename Fragment::Unit) / sizeof(T);
+    const std::size_t sums = kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum);
+    GramKernelPointer<T> kernel = nullptr;
+    if constexpr (std::is_same_v<T, float>) {
+      kernel = c.tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
+    } else {
+      static constexpr GramKernelPointer<T> kKernels[2][2] = {
+          {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
+          {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
+           true > }};
+      kernel = kKernels[c.any ? 1 : 0][c.tile];
+    }
+    return {kernel, nullptr, kGramRowsWarps * 32, sums, 0};
   }
-  return {kernel, nullptr, kGramRowsWarps * 32, sums, 0};
 }
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
@@ -142,11 +155,13 @@ GramCall<T> staged_launch_of_large(int tile) {
 }
 
 template <class T>
-GramCall<T> staged_launch(const GramLaunch& c) {
+GramCall<T> call_of(const GramStaged& c, const Problem& /*problem*/) {
   constexpr Math kIeee = Math::ieee;
-  if constexpr (std::is_same_v<T, float>) {
-    if (c.row_major) return staged_launch_of<T, kIeee, 0, GramLayout::rows>();
-    if (c.mixed) {
+  if constexpr (kIsComplex<T>) {
+    return {};
+  } else if constexpr (std::is_same_v<T, float>) {
+    if (c.layout == GramLayout::rows) return staged_launch_of<T, kIeee, 0, GramLayout::rows>();
+    if (c.layout == GramLayout::mixed) {
       return c.tile == 0 ? staged_launch_of<T, kIeee, 0, GramLayout::mixed>()
                          : staged_launch_of<T, kIeee, 1, GramLayout::mixed>();
     }
@@ -191,6 +206,17 @@ GramCall<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/
   return kLaunches[tile]();
 }
 
+template <class T>
+GramCall<T> call_of(const GramFma& c, const Problem& /*problem*/) {
+  if constexpr (kHasFma<T>) {
+    constexpr int kTiles = static_cast<int>(std::size(FmaTiles<T>::kTiles));
+    const std::make_integer_sequence<int, kTiles> all;
+    return c.row_major ? fma_launch<T, true>(c.tile, all) : fma_launch<T, false>(c.tile, all);
+  } else {
+    return {};
+  }
+}
+
 template <class T, int kTiles, bool kRowMajor>
 GramCall<T> wgmma_launch_of() {
   using Tile = WgmmaTile<kTiles>;
@@ -202,10 +228,14 @@ GramCall<T> wgmma_launch_of() {
 }
 
 template <class T>
-GramCall<T> wgmma_launch(const GramLaunch& c) {
-  if (c.row_major)
-    return c.tile == 1 ? wgmma_launch_of<T, 1, true>() : wgmma_launch_of<T, 2, true>();
-  return c.tile == 1 ? wgmma_launch_of<T, 1, false>() : wgmma_launch_of<T, 2, false>();
+GramCall<T> call_of(const GramWgmma& c, const Problem& /*problem*/) {
+  if constexpr (sizeof(T) == 2) {
+    if (c.row_major)
+      return c.tile == 1 ? wgmma_launch_of<T, 1, true>() : wgmma_launch_of<T, 2, true>();
+    return c.tile == 1 ? wgmma_launch_of<T, 1, false>() : wgmma_launch_of<T, 2, false>();
+  } else {
+    return {};
+  }
 }
 
 template <class T, Math kMath, int kGroups, bool kRowMajor = false>
@@ -222,8 +252,10 @@ GramCall<T> triangle_launch_of() {
 }
 
 template <class T>
-GramCall<T> triangle_launch(const GramLaunch& c) {
-  if constexpr (std::is_same_v<T, double>) {
+GramCall<T> call_of(const GramTriangle& c, const Problem& /*problem*/) {
+  if constexpr (sizeof(T) == 2 || kIsComplex<T>) {
+    return {};
+  } else if constexpr (std::is_same_v<T, double>) {
     if (!c.row_major) return triangle_launch_of<T, Math::ieee, 8>();
     return c.tile == 4 ? triangle_launch_of<T, Math::ieee, 4, true>()
                        : triangle_launch_of<T, Math::ieee, 8, true>();
@@ -237,54 +269,20 @@ GramCall<T> triangle_launch(const GramLaunch& c) {
 }
 
 template <class T>
-GramCall<T> unlimited_call_of(const GramLaunch& launch, const Problem& problem) {
-  switch (launch.kernel) {
-    case GramKernel::vector:
-      return vector_launch<T>(launch);
-    case GramKernel::row_vector:
-      return row_vector_launch<T>(
-          launch.tile, std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
-    case GramKernel::row_strip:
-      return row_strip_launch<T>(launch.tile, problem.m, problem.n);
-    case GramKernel::staged:
-      if constexpr (!kIsComplex<T>) return staged_launch<T>(launch);
-      break;
-    case GramKernel::fma:
-      if constexpr (kHasFma<T>) {
-        constexpr int kTiles = static_cast<int>(std::size(FmaTiles<T>::kTiles));
-        const std::make_integer_sequence<int, kTiles> all;
-        return launch.row_major ? fma_launch<T, true>(launch.tile, all)
-                                : fma_launch<T, false>(launch.tile, all);
-      }
-      break;
-    case GramKernel::direct:
-      if constexpr (!kIsComplex<T>) return direct_launch<T>(launch.tile, launch.vectors);
-      break;
-    case GramKernel::rows:
-      if constexpr (!kIsComplex<T>) return rows_launch<T>(launch.tile, launch.any);
-      break;
-    case GramKernel::wgmma:
-      if constexpr (sizeof(T) == 2) return wgmma_launch<T>(launch);
-      break;
-    case GramKernel::triangle:
-      if constexpr (sizeof(T) > 2 && !kIsComplex<T>) return triangle_launch<T>(launch);
-      break;
-    case GramKernel::words:
-      if constexpr (kDType<T> != DType::c128) {
-        return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
-                static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, launch.run_log2)), 0};
-      }
-      break;
-    case GramKernel::none:
-      break;
+GramCall<T> call_of(const GramWords& c, const Problem& problem) {
+  if constexpr (kDType<T> == DType::c128) {
+    return {};
+  } else {
+    return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
+            static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, c.run_log2)), 0};
   }
-  return {};
 }
 
 /// The kernel of a launch.
 template <class T>
 GramCall<T> call_of(const GramLaunch& launch, const Problem& problem) {
-  GramCall<T> call = unlimited_call_of<T>(launch, problem);
+  GramCall<T> call =
+      std::visit([&](const auto& kernel) { return call_of<T>(kernel, problem); }, launch.kernel);
   call.shared_bytes = std::max(call.shared_bytes, static_cast<std::size_t>(launch.shared_least));
   return call;
 }
@@ -335,13 +333,14 @@ CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, st
 }
 
 template <class T>
-GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_major, bool mixed,
+GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramKernel& kernel,
                  const GramCall<T>& launch) {
   const auto segments = static_cast<unsigned>(launch.segments);
   const auto pitch = [&](int columns) {
     return launch.panels ? kSegmentBytes : row_pitch(columns);
   };
-  if (mixed) {
+  const auto* const staged = std::get_if<GramStaged>(&kernel);
+  if (staged != nullptr && staged->layout == GramLayout::mixed) {
     const std::int64_t whole = g.k - g.k % (kSegmentBytes / static_cast<std::int64_t>(sizeof(T)));
     const T* const rest = b + whole * g.b_strides.row;
     return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
@@ -350,7 +349,7 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, bool row_maj
             row_map(whole < g.k ? rest : b, g.n, g.b_strides.row, whole < g.k ? g.k - whole : whole,
                     segments, pitch(g.n))};
   }
-  if (row_major) {
+  if (is_row_major(kernel)) {
     const int rows = g.packed;  // that pass as one
     const CUtensorMap a_map =
         row_map(a, g.m * rows, g.a_stride * rows, g.k / rows, segments, pitch(g.m));
@@ -391,41 +390,56 @@ template <class T, class TOut>
 GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
                               const Operands<T, TOut>& operands) {
   using Acc = Accumulator<T>;
-  const bool row_major = launch.row_major;
-  return {.m = static_cast<int>(problem.m),
-          .n = static_cast<int>(problem.n),
-          .k = problem.k,
-          .a = device::device_pointer(operands.a),
-          .b = device::device_pointer(operands.b),
-          .a_stride = row_major ? problem.a.col : problem.a.row,
-          .b_stride = row_major ? problem.b.row : problem.b.col,
-          .a_strides = problem.a,
-          .b_strides = problem.b,
-          .symmetric = operands.a == operands.b && problem.m == problem.n &&
-                       problem.a == problem.b.transposed(),
-          .conj_a = problem.conj_a,
-          .conj_b = problem.conj_b,
-          .vectors = launch.vectors,
-          .a_turned = launch.a_turned,
-          .b_turned = launch.b_turned,
-          .strips = launch.strips,
-          .stacked = launch.stacked,
-          .spread = launch.spread,
-          .packed = launch.packed,
-          .walkers = launch.blocks,
-          .diagonal_walkers = 0,
-          .run_log2 = launch.run_log2,
-          .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
-          .sum_columns_log2 = launch.sum_columns_log2,
-          // Not where A and B must not be touched.
-          .prefetch = launch.prefetch && operands.alpha.pointer() == nullptr &&
-                      operands.alpha.value() != Acc(0),
-          .arrivals = launch.one_launch ? operands.counters : nullptr,
-          .c = operands.c,
-          .c_strides = problem.c,
-          .c_is_wide = std::is_same_v<TOut, Acc>,
-          .alpha = device::DeviceScalar<Acc>(operands.alpha),
-          .beta = device::DeviceScalar<Acc>(operands.beta)};
+  const bool row_major = is_row_major(launch.kernel);
+  GramArguments<T> g{.m = static_cast<int>(problem.m),
+                     .n = static_cast<int>(problem.n),
+                     .k = problem.k,
+                     .a = device::device_pointer(operands.a),
+                     .b = device::device_pointer(operands.b),
+                     .a_stride = row_major ? problem.a.col : problem.a.row,
+                     .b_stride = row_major ? problem.b.row : problem.b.col,
+                     .a_strides = problem.a,
+                     .b_strides = problem.b,
+                     .symmetric = operands.a == operands.b && problem.m == problem.n &&
+                                  problem.a == problem.b.transposed(),
+                     .conj_a = problem.conj_a,
+                     .conj_b = problem.conj_b,
+                     .vectors = is_wide(launch.kernel),
+                     .a_turned = false,
+                     .b_turned = false,
+                     .strips = launch.strips,
+                     .stacked = false,
+                     .spread = false,
+                     .packed = packed_rows(launch.kernel),
+                     .walkers = launch.blocks,
+                     .diagonal_walkers = 0,
+                     .run_log2 = 0,
+                     .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
+                     .sum_columns_log2 = launch.sum_columns_log2,
+                     .prefetch = false,
+                     .arrivals = launch.one_launch ? operands.counters : nullptr,
+                     .c = operands.c,
+                     .c_strides = problem.c,
+                     .c_is_wide = std::is_same_v<TOut, Acc>,
+                     .alpha = device::DeviceScalar<Acc>(operands.alpha),
+                     .beta = device::DeviceScalar<Acc>(operands.beta)};
+  // Nothing is prefetched where A and B must not be touched.
+  const bool touches = operands.alpha.pointer() == nullptr && operands.alpha.value() != Acc(0);
+  std::visit(
+      [&](const auto& kernel) {
+        if constexpr (requires { kernel.prefetch; }) g.prefetch = kernel.prefetch && touches;
+        if constexpr (requires { kernel.run_log2; }) g.run_log2 = kernel.run_log2;
+        if constexpr (requires { kernel.stacked; }) {
+          g.stacked = kernel.stacked;
+          g.spread = kernel.spread;
+        }
+        if constexpr (requires { kernel.a_turned; }) {
+          g.a_turned = kernel.a_turned;
+          g.b_turned = kernel.b_turned;
+        }
+      },
+      launch.kernel);
+  return g;
 }
 
 template <class T, class TOut>
@@ -436,9 +450,10 @@ void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
   GramArguments<T> arguments = arguments_of(problem, launch, operands);
   const GramCall<T> call = call_of<T>(launch, problem);
   int blocks = launch.blocks * launch.strips;
-  if (arguments.symmetric && launch.below_blocks > 0) {
-    arguments.walkers = launch.below_blocks;
-    arguments.diagonal_walkers = launch.diagonal_blocks;
+  const auto* const fma = std::get_if<GramFma>(&launch.kernel);
+  if (arguments.symmetric && fma != nullptr && fma->below_blocks > 0) {
+    arguments.walkers = fma->below_blocks;
+    arguments.diagonal_walkers = fma->diagonal_blocks;
     blocks = arguments.walkers + 2 * arguments.diagonal_walkers;
   }
   const device::LaunchScope scope(stream);
@@ -446,10 +461,9 @@ void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
   if (call.plain != nullptr) {
     device::launch_dependent(stream, call.plain, size, arguments);
   } else {
-    device::launch_dependent(
-        stream, call.staged, size,
-        maps_of(arguments, operands.a, operands.b, launch.row_major, launch.mixed, call),
-        arguments);
+    device::launch_dependent(stream, call.staged, size,
+                             maps_of(arguments, operands.a, operands.b, launch.kernel, call),
+                             arguments);
   }
   if (arguments.arrivals != nullptr) return;
   const int sum_blocks =

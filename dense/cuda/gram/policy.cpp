@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
-#include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
@@ -38,7 +40,7 @@ bool is_long(const Problem& p, DType type, std::int64_t blocks) {
 }
 
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
-GramLaunch choose_fma(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> choose_fma(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.col != 1;
   const std::span<const GramFmaShape> shapes = gram_fma_shapes(type);
   const GramFmaShape* chosen = nullptr;
@@ -49,49 +51,49 @@ GramLaunch choose_fma(const Problem& p, DType type, const Machine& machine) {
   }
   if (chosen == nullptr) return {};
   const GramFmaShape& tile = *chosen;
-  GramLaunch c{.kernel = GramKernel::fma, .row_major = row_major, .vectors = true};
-  c.tile = static_cast<int>(chosen - shapes.data());
-  if (!c.row_major) c.run_log2 = 1;
-  c.strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
+  GramFma fma{.tile = static_cast<int>(chosen - shapes.data()), .row_major = row_major};
+  fma.run_log2 = row_major ? 0 : 1;
+  const auto strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
   const std::int64_t slot_k = 128 / static_cast<std::int64_t>(size_of(type)) * tile.segments;
-  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors / c.strips);
-  if (p.m == p.n && c.strips == 4) {
+  if (p.m == p.n && strips == 4) {
     // A tile on the diagonal has .6 of the work of one below it.
-    c.below_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 5 / 11);
-    c.diagonal_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 3 / 11);
+    fma.below_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 5 / 11);
+    fma.diagonal_blocks = blocks_for(p.k, slot_k, machine.multiprocessors * 3 / 11);
   }
-  return c;
+  return GramLaunch{.kernel = fma,
+                    .strips = strips,
+                    .blocks = blocks_for(p.k, slot_k, machine.multiprocessors / strips)};
 }
 
 GramLaunch vector_configuration(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const int widest = gram_widest(type);
-  GramLaunch c{.kernel = GramKernel::vector};
-  c.vectors = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
-              (p.n == 1 || p.b.col * bytes % 16 == 0);
-  c.tile = p.m == 1                  ? 0
-           : p.n == 1                ? 4
-           : p.m <= 2                ? 1
-           : p.m == 3                ? 5
-           : p.m <= 4 || widest == 4 ? 2
-                                     : 3;
-  c.strips = static_cast<int>(ceil_div(p.m, gram_vector_rows(type, c.tile)) *
-                              ceil_div(p.n, gram_vector_columns(type, c.tile)));
-  const int resident = c.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
-  c.blocks = blocks_for(p.k, 8 * 32 * 16 / bytes,
-                        std::max(1, machine.multiprocessors * resident / c.strips));
-  return c;
+  GramVector vector;
+  vector.wide = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
+                (p.n == 1 || p.b.col * bytes % 16 == 0);
+  vector.tile = p.m == 1                  ? 0
+                : p.n == 1                ? 4
+                : p.m <= 2                ? 1
+                : p.m == 3                ? 5
+                : p.m <= 4 || widest == 4 ? 2
+                                          : 3;
+  const auto strips = static_cast<int>(ceil_div(p.m, gram_vector_rows(type, vector.tile)) *
+                                       ceil_div(p.n, gram_vector_columns(type, vector.tile)));
+  const int resident = vector.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
+  return {.kernel = vector,
+          .strips = strips,
+          .blocks = blocks_for(p.k, 8 * 32 * 16 / bytes,
+                               std::max(1, machine.multiprocessors * resident / strips))};
 }
 
 /// gram_row_vector_kernel, where rows are tight, and as wide as there are kernels.
-GramLaunch row_vector(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> row_vector(const Problem& p, DType type, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const bool tight = p.a.row == 1 && p.b.col == 1 && p.a.col == p.m && p.b.row == p.n;
   const bool compiled =
       p.m > 1 && (p.m <= gram_row_vector_widest(type) || (p.m == 8 && size_of(type) == 2));
   if (!tight || p.m != p.n || !compiled) return {};
-  GramLaunch c{.kernel = GramKernel::row_vector, .row_major = true, .vectors = true};
-  c.tile = static_cast<int>(p.m);
+  GramLaunch c{.kernel = GramRowVector{.tile = static_cast<int>(p.m), .wide = true}};
   c.blocks =
       blocks_for(p.k, 256 * std::max<std::int64_t>(1, vector / p.m), 2 * machine.multiprocessors);
   // Blocks of the next run, launched early, gather on multiprocessors that have room for more
@@ -101,13 +103,12 @@ GramLaunch row_vector(const Problem& p, DType type, const Machine& machine) {
 }
 
 /// gram_row_strip_kernel, for one column of B or, of those that tensor cores do not serve, eight.
-GramLaunch row_strip(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> row_strip(const Problem& p, DType type, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const std::int64_t most = type == DType::f32 || is_complex(type) ? 8 : 1;
   const bool in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
   if (p.a.row != 1 || !in_units || p.n > most) return {};
-  GramLaunch c{.kernel = GramKernel::row_strip, .row_major = true, .vectors = true};
-  c.tile = p.n == 1 ? 0 : 1;
+  GramLaunch c{.kernel = GramRowStrip{.tile = p.n == 1 ? 0 : 1}};
   c.resident = p.n == 1 ? 4 : 0;
   c.blocks = blocks_for(p.k, 8 * (32 / (p.m / vector)),
                         (p.n == 1 ? c.resident : 2) * machine.multiprocessors);
@@ -119,99 +120,85 @@ std::int64_t rows_unit(DType type) {
   return size_of(type) == 2 ? 4 : 2;
 }
 
-/// Wide rows of `packed` rows each.
-GramLaunch rows_configuration(const Problem& p, DType type, const Machine& machine, int packed) {
+/// gram_rows_kernel, whose wide rows have `rows.packed` rows each.
+GramLaunch rows_launch(const Problem& p, DType type, const Machine& machine, GramRows rows) {
   const std::int64_t unit = rows_unit(type);
-  GramLaunch c{.kernel = GramKernel::rows, .row_major = true, .packed = packed};
-  c.tile = packed * p.m <= 8 * unit ? 0 : 1;
-  const std::int64_t step = 8 * 4 * unit * packed;
-  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (c.tile == 0 ? 2 : 1));
-  return c;
+  rows.tile = rows.packed * p.m <= 8 * unit ? 0 : 1;
+  const std::int64_t step = 8 * 4 * unit * rows.packed;
+  return {.kernel = rows,
+          .blocks = blocks_for(p.k, step, machine.multiprocessors * (rows.tile == 0 ? 2 : 1))};
 }
 
-/// The same of any strides, a row each; not for floats and complex ones, nor beyond 32 columns.
-GramLaunch rows_of_any_strides(const Problem& p, DType type, const Machine& machine) {
+/// Any strides, a row each; not for floats and complex ones, nor beyond 32 columns.
+GramRows rows_of_any_strides(const Problem& p, DType type) {
   const std::int64_t unit = rows_unit(type);
-  GramLaunch c = rows_configuration(p, type, machine, 1);
-  c.any = true;
-  c.a_turned = p.a.row != 1;
-  c.b_turned = p.b.col != 1;
+  GramRows rows{.any = true, .a_turned = p.a.row != 1, .b_turned = p.b.col != 1};
   const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
     return stride % unit == 0 && (turned || width % unit == 0);
   };
-  c.vectors = aligned(c.a_turned, c.a_turned ? p.a.row : p.a.col, p.m) &&
-              aligned(c.b_turned, c.b_turned ? p.b.col : p.b.row, p.n);
-  return c;
-}
-
-/// The same, whose wide rows consist of aligned units.
-GramLaunch packed_rows_configuration(const Problem& p, DType type, const Machine& machine,
-                                     int packed) {
-  GramLaunch c = rows_configuration(p, type, machine, packed);
-  c.vectors = true;
-  return c;
+  rows.wide = aligned(rows.a_turned, rows.a_turned ? p.a.row : p.a.col, p.m) &&
+              aligned(rows.b_turned, rows.b_turned ? p.b.col : p.b.row, p.n);
+  return rows;
 }
 
 /// Rows of floats by tensor copies.
 GramLaunch staged_rows(const Problem& p, const Machine& machine) {
-  return {.kernel = GramKernel::staged,
-          .row_major = true,
-          .vectors = true,
+  return {.kernel = GramStaged{.layout = GramLayout::rows},
           .blocks = blocks_for(p.k, 128, machine.multiprocessors)};
 }
 
 /// gram_direct_kernel: columns of both, 16 at most. Floats have it for aligned ones alone.
-GramLaunch direct(const Problem& p, DType type, bool vectors, bool stacked,
-                  const Machine& machine) {
+std::optional<GramLaunch> direct(const Problem& p, DType type, GramDirect direct,
+                                 const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const bool f32 = type == DType::f32;
-  if (p.m > 16 || is_complex(type) || (f32 && !vectors)) return {};
-  GramLaunch c{.kernel = GramKernel::direct, .vectors = vectors, .stacked = stacked};
-  c.tile = p.m <= 8 ? 0 : 1;
+  if (p.m > 16 || is_complex(type) || (f32 && !direct.wide)) return {};
+  direct.tile = p.m <= 8 ? 0 : 1;
+  GramLaunch c;
   // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
   // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
   const std::int64_t step = 8 * 128 / bytes;
   c.blocks = blocks_for(p.k, step, machine.multiprocessors * (f32 ? 1 : 2));
-  if (!f32 && c.tile == 1 && c.vectors && is_long(p, type, c.blocks)) {
+  if (!f32 && direct.tile == 1 && direct.wide && is_long(p, type, c.blocks)) {
     c.resident = 1;
     c.blocks = machine.multiprocessors;
   }
-  c.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
+  direct.spread = p.k < 2 * step * c.blocks;  // up to two steps of each warp
+  c.kernel = direct;
   return c;
 }
 
 /// The same for B = A. Half as many loads of a block: two blocks again (H200, k = 1e7, 16 columns:
 /// f16 .835 to .928, f64 .85 to .95 of the floor).
-GramLaunch direct_of_one(const Problem& p, DType type, const Machine& machine) {
-  GramLaunch c = direct(p, type, true, false, machine);
-  if (c.kernel == GramKernel::none || type == DType::f32 || c.tile == 0) return c;
+std::optional<GramLaunch> direct_of_one(const Problem& p, DType type, const Machine& machine) {
+  std::optional<GramLaunch> c = direct(p, type, {.wide = true}, machine);
+  if (!c || type == DType::f32 || p.m <= 8) return c;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  c.resident = 0;
-  c.blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
+  c->resident = 0;
+  c->blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
   return c;
 }
 
 /// gram_staged_kernel: columns of both, 64 at most; floats in tf32 or tf32x3.
-GramLaunch staged_columns(const Problem& p, DType type, bool vectors, const Machine& machine) {
+std::optional<GramLaunch> staged_columns(const Problem& p, DType type, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  if (!vectors || p.m > 64 || is_complex(type)) return {};
-  GramLaunch c{.kernel = GramKernel::staged, .vectors = true, .math = p.math};
-  c.tile = p.m <= 32 ? 1 : 2;
-  const std::int64_t slot_k = 128 / bytes * (c.tile == 1 ? 2 : 1);
-  c.run_log2 = 1;  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
-  c.blocks = blocks_for(p.k, slot_k, machine.multiprocessors);
-  return c;
+  if (p.m > 64 || is_complex(type)) return {};
+  const int tile = p.m <= 32 ? 1 : 2;
+  const std::int64_t slot_k = 128 / bytes * (tile == 1 ? 2 : 1);
+  // H200, f64 n = 64, k = 1e7: .94 of the floor, .89 with runs of one slot
+  return GramLaunch{.kernel = GramStaged{.tile = tile, .math = p.math, .run_log2 = 1},
+                    .blocks = blocks_for(p.k, slot_k, machine.multiprocessors)};
 }
 
 /// Columns of one operand with rows of the other: float on CUDA cores, of more than 8 columns.
-GramLaunch choose_mixed(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> choose_mixed(const Problem& p, DType type, const Machine& machine) {
   const Problem turned = p.a.col == 1 ? p : exchanged(p);
   const bool in_units = turned.a.row % 4 == 0 && turned.b.row % 4 == 0;
   if (type != DType::f32 || p.m <= 8 || p.m > 32 || turned.b.col != 1 || !in_units) return {};
-  GramLaunch c{.kernel = GramKernel::staged, .vectors = true, .mixed = true};
-  c.tile = p.m <= 16 ? 0 : 1;
-  c.blocks = blocks_for(p.k, c.tile == 0 ? 128 : 64, machine.multiprocessors);
-  return c;
+  const int tile = p.m <= 16 ? 0 : 1;
+  return GramLaunch{.kernel = GramStaged{.tile = tile, .layout = GramLayout::mixed},
+                    .blocks = blocks_for(p.k, tile == 0 ? 128 : 64, machine.multiprocessors),
+                    .exchanged = p.a.col != 1};
 }
 
 /// How the blocks' sums come together, and whether blocks prefetch. Of many sums, a block of
@@ -227,12 +214,17 @@ GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
                      static_cast<double>(p.m + p.n);
   const std::int64_t sums = p.m * p.n;
   // H200: prefetches beyond what the threads load at once are as slow as none.
-  const bool direct = c.kernel == GramKernel::vector || c.kernel == GramKernel::direct ||
-                      c.kernel == GramKernel::row_vector || c.kernel == GramKernel::rows;
-  c.prefetch = direct && c.vectors && !c.any && c.strips == 1 && bytes / c.blocks <= 72 << 10;
+  const bool few = c.strips == 1 && bytes / c.blocks <= 72 << 10;
+  std::visit(
+      [few](auto& kernel) {
+        if constexpr (requires { kernel.prefetch; }) kernel.prefetch = kernel.wide && few;
+        if constexpr (requires { kernel.any; }) kernel.prefetch &= !kernel.any;
+      },
+      c.kernel);
   if (sums >= 1024) c.sum_columns_log2 = sums < 4096 ? 4 : c.blocks > 36 ? 5 : 6;
-  const bool never = c.kernel == GramKernel::row_strip || c.kernel == GramKernel::wgmma ||
-                     c.kernel == GramKernel::triangle;
+  const bool never = std::holds_alternative<GramRowStrip>(c.kernel) ||
+                     std::holds_alternative<GramWgmma>(c.kernel) ||
+                     std::holds_alternative<GramTriangle>(c.kernel);
   if (c.strips > 1 || never || sums > kThreads) return c;
   int log2 = 3;
   while (1 << log2 < sums)
@@ -265,23 +257,21 @@ int triangle_groups(const Problem& p, DType type) {
   return p.m <= 8 * groups ? groups : 0;
 }
 
-/// `c` with the tiles and blocks of gram_wgmma_kernel.
-GramLaunch by_wgmma(GramLaunch c, const Problem& p, const Machine& machine) {
-  c.kernel = GramKernel::wgmma;
-  c.tile = p.m <= 64 ? 1 : 2;
-  c.blocks = blocks_for(p.k / c.packed, c.tile == 1 ? 128 : 64, machine.multiprocessors);
-  return c;
+/// `wgmma` with its tile, and its blocks.
+GramLaunch by_wgmma(GramWgmma wgmma, const Problem& p, const Machine& machine) {
+  wgmma.tile = p.m <= 64 ? 1 : 2;
+  return {.kernel = wgmma,
+          .blocks =
+              blocks_for(p.k / wgmma.packed, wgmma.tile == 1 ? 128 : 64, machine.multiprocessors)};
 }
 
 /// Rows of 16-bit types that make wide rows of 48 to 64 elements, without padding (H200, k = 1e6:
 /// 20 columns, 40 in a wide row, .54 of the floor, gram_rows_kernel .74; 24 columns .81 and .74).
-GramLaunch choose_packed_wgmma(const Problem& p, const Machine& machine) {
+std::optional<GramLaunch> choose_packed_wgmma(const Problem& p, const Machine& machine) {
   if (p.m <= 8 || p.n * (64 / p.m) < 48 || p.a.col != p.m || p.b.row != p.n) return {};
   for (std::int64_t rows = 64 / p.m; rows > 1 && rows * p.m >= 48; --rows) {
-    if (p.k % rows != 0 || rows * p.m % 8 != 0 || rows * p.n % 8 != 0) continue;
-    GramLaunch c{.row_major = true, .vectors = true};
-    c.packed = static_cast<int>(rows);
-    return by_wgmma(c, p, machine);
+    if (p.k % rows == 0 && rows * p.m % 8 == 0 && rows * p.n % 8 == 0)
+      return by_wgmma({.row_major = true, .packed = static_cast<int>(rows)}, p, machine);
   }
   return {};
 }
@@ -305,11 +295,11 @@ bool fits_words(const Problem& p, DType type, const Machine& machine) {
 GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
   const std::int64_t most =
       machine.shared_bytes_per_multiprocessor / 2 - (6 << 10);  // of two blocks
-  GramLaunch c{.kernel = GramKernel::words, .run_log2 = 4};
-  while (c.run_log2 > 0 && gram_words_bytes(p, type, c.run_log2) > most)
-    --c.run_log2;
-  c.blocks = blocks_for(p.k, gram_words_depth(p, type, c.run_log2), 2 * machine.multiprocessors);
-  return c;
+  GramWords words{.run_log2 = 4};
+  while (words.run_log2 > 0 && gram_words_bytes(p, type, words.run_log2) > most)
+    --words.run_log2;
+  const int depth = gram_words_depth(p, type, words.run_log2);
+  return {.kernel = words, .blocks = blocks_for(p.k, depth, 2 * machine.multiprocessors)};
 }
 
 /// Whether gram's kernels know such extents, and the machine has what they are built on.
@@ -321,12 +311,11 @@ bool is_served(const Problem& p, const Machine& machine) {
 GramLaunch triangle(const Problem& p, DType type, int groups, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   const bool row_major = p.a.col != 1;
-  GramLaunch c{.kernel = GramKernel::triangle, .row_major = row_major, .vectors = true};
-  c.run_log2 = row_major ? 0 : 1;
-  c.tile = groups;
-  if (type == DType::f32 && p.m > 16) c.math = p.math;
-  c.blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors);
-  return c;
+  return {.kernel = GramTriangle{.tile = groups,
+                                 .row_major = row_major,
+                                 .math = type == DType::f32 && p.m > 16 ? p.math : Math::ieee,
+                                 .run_log2 = row_major ? 0 : 1},
+          .blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors)};
 }
 
 /// No more blocks than c.resident have room for their shared memory.
@@ -346,13 +335,13 @@ class GramCandidates {
 
   void add_of_any_strides() {
     GramLaunch vector = vector_configuration(p_, type_, machine_);
-    vector.vectors = false;
+    std::get<GramVector>(vector.kernel).wide = false;
     if (vector.strips <= kMostStrips) add(vector);
     if (!no_mma() && p_.m <= 32) {
-      GramLaunch rows = rows_of_any_strides(p_, type_, machine_);
-      if (rows.vectors) add_aligned(rows);
-      rows.vectors = false;
-      add(rows);
+      GramRows rows = rows_of_any_strides(p_, type_);
+      if (rows.wide) add_aligned(rows_launch(p_, type_, machine_, rows));
+      rows.wide = false;
+      add(rows_launch(p_, type_, machine_, rows));
     }
     if (fits_words(p_, type_, machine_)) {
       all_.push_back(choose_words(p_, type_, machine_));
@@ -363,14 +352,15 @@ class GramCandidates {
   void add_column_major(bool same) {
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
     const GramLaunch vector = vector_configuration(p_, type_, machine_);
-    if (vector.vectors && vector.strips <= kMostStrips) add_aligned(vector);
-    add(direct(p_, type_, false, false, machine_));
+    if (is_wide(vector.kernel) && vector.strips <= kMostStrips) add_aligned(vector);
+    add(direct(p_, type_, {}, machine_));
     if (p_.a.row * bytes % 16 != 0 || p_.b.col * bytes % 16 != 0) return;
     add_aligned(same ? direct_of_one(p_, type_, machine_)
-                     : direct(p_, type_, true, false, machine_));
-    if (bytes == 2 && p_.m <= 4 && p_.n > 1) add_aligned(direct(p_, type_, true, true, machine_));
+                     : direct(p_, type_, {.wide = true}, machine_));
+    if (bytes == 2 && p_.m <= 4 && p_.n > 1)
+      add_aligned(direct(p_, type_, {.wide = true, .stacked = true}, machine_));
     if (type_ != DType::f32 || p_.math != Math::ieee)
-      add_aligned(staged_columns(p_, type_, true, machine_));
+      add_aligned(staged_columns(p_, type_, machine_));
     if (no_mma()) add_aligned(choose_fma(p_, type_, machine_));
     add_wgmma(same);
   }
@@ -386,17 +376,14 @@ class GramCandidates {
     if (!is_complex(type_)) {
       for (const std::int64_t units : {8, 16}) {
         const int packed = packed_rows(p_, rows_unit(type_), units * rows_unit(type_));
-        if (packed > 0) add_aligned(packed_rows_configuration(p_, type_, machine_, packed));
+        if (packed > 0)
+          add_aligned(rows_launch(p_, type_, machine_, {.wide = true, .packed = packed}));
       }
     }
     add_wgmma(same);
   }
 
-  void add_mixed() {
-    GramLaunch mixed = choose_mixed(p_, type_, machine_);
-    mixed.exchanged = p_.a.col != 1;
-    add_aligned(mixed);
-  }
+  void add_mixed() { add_aligned(choose_mixed(p_, type_, machine_)); }
 
   void add_triangle() {
     const bool row_major = p_.a.row == 1 && p_.b.col == 1;
@@ -413,10 +400,10 @@ class GramCandidates {
   std::vector<GramLaunch> take(bool off) {
     if (off) return std::move(unaligned_);
     const auto slower = [this](const GramLaunch& c) {
-      return !c.vectors && std::any_of(all_.begin(), all_.end(), [&c](const GramLaunch& other) {
-        return other.vectors && other.kernel == c.kernel && other.tile == c.tile &&
-               other.any == c.any && other.packed == c.packed;
-      });
+      return !is_wide(c.kernel) &&
+             std::any_of(all_.begin(), all_.end(), [&c](const GramLaunch& other) {
+               return is_wide(other.kernel) && made_wide(other.kernel) == made_wide(c.kernel);
+             });
     };
     std::vector<GramLaunch> taken;
     std::copy_if(all_.begin(), all_.end(), std::back_inserter(taken), std::not_fn(slower));
@@ -436,33 +423,46 @@ class GramCandidates {
     const std::int64_t b = row_major ? p_.b.row : p_.b.col;
     if (a % 8 != 0 || b % 8 != 0) return;
     const int run_log2 = same && !row_major ? 1 : 0;
-    add_aligned(
-        by_wgmma({.row_major = row_major, .vectors = true, .run_log2 = run_log2}, p_, machine_));
+    add_aligned(by_wgmma({.row_major = row_major, .run_log2 = run_log2}, p_, machine_));
+  }
+
+  /// What launches that differ by the width of their loads alone have in common.
+  static GramKernel made_wide(GramKernel kernel) {
+    std::visit(
+        [](auto& each) {
+          if constexpr (requires { each.wide; }) {
+            each.wide = true;
+            each.prefetch = false;
+          }
+          if constexpr (requires { each.spread; }) each.spread = false;
+        },
+        kernel);
+    return kernel;
   }
 
   /// A launch for pointers at multiples of 16 bytes; and, where its kernel serves others too, one
   /// for these.
-  void add_aligned(GramLaunch launch) {
-    if (launch.kernel == GramKernel::none) return;
-    launch = ended(launch, p_, type_);
-    all_.push_back(limited(launch, machine_));
-    // On tensor cores, floats have no kernel for other pointers.
-    const bool by_mma = launch.kernel == GramKernel::direct || launch.kernel == GramKernel::rows;
-    if (needs_alignment(launch.kernel) || launch.stacked || launch.any ||
-        (type_ == DType::f32 && by_mma) || launch.kernel == GramKernel::vector ||
-        launch.kernel == GramKernel::direct)
+  void add_aligned(const std::optional<GramLaunch>& launch) {
+    if (!launch) return;
+    const GramLaunch aligned = ended(*launch, p_, type_);
+    all_.push_back(limited(aligned, machine_));
+    GramLaunch unaligned = aligned;
+    if (auto* const each = std::get_if<GramRowVector>(&unaligned.kernel)) {
+      each->wide = each->prefetch = false;
+    } else if (auto* const rows = std::get_if<GramRows>(&unaligned.kernel);
+               rows != nullptr && !rows->any && type_ != DType::f32) {
+      rows->wide = rows->prefetch = false;
+    } else {
       return;
-    launch.vectors = false;
-    launch.prefetch = false;
-    unaligned_.push_back(limited(launch, machine_));
+    }
+    unaligned_.push_back(limited(unaligned, machine_));
   }
 
   /// A launch for any pointers.
-  void add(GramLaunch launch) {
-    if (launch.kernel == GramKernel::none) return;
-    launch = limited(ended(launch, p_, type_), machine_);
-    all_.push_back(launch);
-    unaligned_.push_back(launch);
+  void add(const std::optional<GramLaunch>& launch) {
+    if (!launch) return;
+    all_.push_back(limited(ended(*launch, p_, type_), machine_));
+    unaligned_.push_back(all_.back());
   }
 
   const Problem& p_;
@@ -497,86 +497,123 @@ std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Mach
 
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept {
-  return std::max(launch.blocks, launch.below_blocks) * problem.m * problem.n * sum_bytes;
+  const auto* const fma = std::get_if<GramFma>(&launch.kernel);
+  const int blocks = std::max(launch.blocks, fma == nullptr ? 0 : fma->below_blocks);
+  return blocks * problem.m * problem.n * sum_bytes;
 }
 
 GramGranules granules(const GramLaunch& launch, DType type) {
-  const std::int64_t tile = launch.tile;
-  switch (launch.kernel) {
-    case GramKernel::vector:
-      return {gram_vector_rows(type, launch.tile), gram_vector_columns(type, launch.tile)};
-    case GramKernel::fma:
-      return {gram_fma_shapes(type)[launch.tile].m, gram_fma_shapes(type)[launch.tile].n};
-    case GramKernel::direct:
-      return {8 * (tile + 1), 8 * (tile + 1)};
-    case GramKernel::staged: {
-      const std::int64_t side = tile == 0 ? 16 : 32 * tile;
-      return {side, side};
-    }
-    case GramKernel::rows:
-      return {(tile == 0 ? 8 : 16) * rows_unit(type), 8};
-    case GramKernel::wgmma:
-      return {64 * tile, 8};
-    case GramKernel::words:
-      return {kGramWordsSide, kGramWordsSide};
-    case GramKernel::triangle:
-      return {8 * tile, 8 * tile};
-    case GramKernel::row_vector:
-    case GramKernel::row_strip:
-    case GramKernel::none:
-      break;
-  }
-  return {};
+  return std::visit(
+      [type](const auto& kernel) -> GramGranules {
+        using Kernel = std::decay_t<decltype(kernel)>;
+        if constexpr (std::is_same_v<Kernel, GramVector>) {
+          return {gram_vector_rows(type, kernel.tile), gram_vector_columns(type, kernel.tile)};
+        } else if constexpr (std::is_same_v<Kernel, GramFma>) {
+          const GramFmaShape& shape = gram_fma_shapes(type)[kernel.tile];
+          return {shape.m, shape.n};
+        } else if constexpr (std::is_same_v<Kernel, GramDirect>) {
+          return {8 * (kernel.tile + 1), 8 * (kernel.tile + 1)};
+        } else if constexpr (std::is_same_v<Kernel, GramStaged>) {
+          const int side = kernel.tile == 0 ? 16 : 32 * kernel.tile;
+          return {side, side};
+        } else if constexpr (std::is_same_v<Kernel, GramRows>) {
+          return {(kernel.tile == 0 ? 8 : 16) * rows_unit(type), 8};
+        } else if constexpr (std::is_same_v<Kernel, GramWgmma>) {
+          return {64 * kernel.tile, 8};
+        } else if constexpr (std::is_same_v<Kernel, GramTriangle>) {
+          return {8 * kernel.tile, 8 * kernel.tile};
+        } else if constexpr (std::is_same_v<Kernel, GramWords>) {
+          return {kGramWordsSide, kGramWordsSide};
+        } else {
+          return {};
+        }
+      },
+      launch.kernel);
 }
 
-std::string kernel_name(GramKernel kernel) {
-  switch (kernel) {
-    case GramKernel::none:
-      return "none";
-    case GramKernel::vector:
-      return "gram_vector_kernel";
-    case GramKernel::direct:
-      return "gram_direct_kernel";
-    case GramKernel::staged:
-      return "gram_staged_kernel";
-    case GramKernel::fma:
-      return "gram_fma_kernel";
-    case GramKernel::rows:
-      return "gram_rows_kernel";
-    case GramKernel::row_vector:
-      return "gram_row_vector_kernel";
-    case GramKernel::row_strip:
-      return "gram_row_strip_kernel";
-    case GramKernel::wgmma:
-      return "gram_wgmma_kernel";
-    case GramKernel::triangle:
-      return "gram_triangle_kernel";
-    case GramKernel::words:
-      return "gram_words_kernel";
-  }
-  return "unknown";
+bool is_row_major(const GramKernel& kernel) {
+  return std::visit(
+      [](const auto& each) {
+        using Kernel = std::decay_t<decltype(each)>;
+        if constexpr (requires { each.row_major; }) return each.row_major;
+        if constexpr (requires { each.layout; }) return each.layout == GramLayout::rows;
+        return std::is_same_v<Kernel, GramRows> || std::is_same_v<Kernel, GramRowVector> ||
+               std::is_same_v<Kernel, GramRowStrip>;
+      },
+      kernel);
+}
+
+bool is_wide(const GramKernel& kernel) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.wide; }) return each.wide;
+        return !std::is_same_v<std::decay_t<decltype(each)>, GramWords>;
+      },
+      kernel);
+}
+
+int packed_rows(const GramKernel& kernel) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.packed; }) return each.packed;
+        return 1;
+      },
+      kernel);
+}
+
+std::string kernel_name(const GramKernel& kernel) {
+  constexpr const char* kNames[] = {"vector",     "direct",    "staged", "fma",      "rows",
+                                    "row_vector", "row_strip", "wgmma",  "triangle", "words"};
+  static_assert(std::size(kNames) == std::variant_size_v<GramKernel>);
+  return concat("gram_", kNames[kernel.index()], "_kernel");
 }
 
 std::string algorithm_name(const GramLaunch& c) {
-  return concat(kernel_name(c.kernel), c.math == Math::tf32 ? ", tf32" : "",
-                c.math == Math::tf32x3 ? ", tf32x3" : "", ", tile ", c.tile,
-                c.row_major ? ", row-major" : "", c.mixed ? ", mixed layouts" : "",
-                c.packed > 1 ? concat(", ", c.packed, " rows in a wide row") : "",
-                c.vectors ? "" : ", off 16 bytes", c.any ? ", any strides" : "",
-                c.a_turned ? ", A turned" : "", c.b_turned ? ", B turned" : "",
-                c.stacked ? ", A and B as one" : "");
+  const auto words = [&c](const auto& kernel) {
+    std::string text = kernel_name(c.kernel);
+    const auto add = [&text](bool holds, const char* what) {
+      if (holds) text += concat(", ", what);
+    };
+    if constexpr (requires { kernel.math; }) {
+      add(kernel.math == Math::tf32, "tf32");
+      add(kernel.math == Math::tf32x3, "tf32x3");
+    }
+    int tile = 0;
+    if constexpr (requires { kernel.tile; }) tile = kernel.tile;
+    text += concat(", tile ", tile);
+    add(is_row_major(c.kernel), "row-major");
+    if constexpr (requires { kernel.layout; })
+      add(kernel.layout == GramLayout::mixed, "mixed layouts");
+    if (packed_rows(c.kernel) > 1)
+      text += concat(", ", packed_rows(c.kernel), " rows in a wide row");
+    add(!is_wide(c.kernel), "off 16 bytes");
+    if constexpr (requires { kernel.any; }) {
+      add(kernel.any, "any strides");
+      add(kernel.a_turned, "A turned");
+      add(kernel.b_turned, "B turned");
+    }
+    if constexpr (requires { kernel.stacked; }) add(kernel.stacked, "A and B as one");
+    return text;
+  };
+  return std::visit(words, c.kernel);
 }
 
 std::string describe(const GramLaunch& c) {
-  return concat(algorithm_name(c), ", k in ", c.blocks, " chunks of every ", c.blocks, "th step",
-                c.strips > 1 ? concat(", ", c.strips,
-                                      c.kernel == GramKernel::fma ? " tiles of C" : " strips of m")
-                             : "",
-                c.below_blocks > 0 ? concat(", where A is B ", c.below_blocks, " below and ",
-                                            c.diagonal_blocks, " on the diagonal")
-                                   : "",
-                c.spread ? ", loads spread" : "", c.prefetch ? ", prefetched" : "",
-                c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
+  std::string text =
+      concat(algorithm_name(c), ", k in ", c.blocks, " chunks of every ", c.blocks, "th step");
+  const auto* const fma = std::get_if<GramFma>(&c.kernel);
+  if (c.strips > 1) text += concat(", ", c.strips, fma != nullptr ? " tiles of C" : " strips of m");
+  if (fma != nullptr && fma->below_blocks > 0) {
+    text += concat(", where A is B ", fma->below_blocks, " below and ", fma->diagonal_blocks,
+                   " on the diagonal");
+  }
+  std::visit(
+      [&text](const auto& kernel) {
+        if constexpr (requires { kernel.spread; }) text += kernel.spread ? ", loads spread" : "";
+        if constexpr (requires { kernel.prefetch; }) text += kernel.prefetch ? ", prefetched" : "";
+      },
+      c.kernel);
+  return text + (c.one_launch ? ", summed by the last block" : ", summed by gram_sum_kernel");
 }
 
 }  // namespace lanky::dense

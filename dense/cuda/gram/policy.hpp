@@ -5,6 +5,7 @@
 #include <lanky/dtype.hpp>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/machine.hpp"
@@ -12,51 +13,101 @@
 
 namespace lanky::dense {
 
-/// The kernels of dense/cuda/gram/<name>.cuh, which say what they are for; none where the product
-/// goes elsewhere.
-enum class GramKernel : std::uint8_t {
-  none,
-  vector,
-  direct,
-  staged,
-  fma,
-  rows,
-  row_vector,
-  row_strip,
-  wgmma,
-  triangle,
-  words
+// What tells the launches of a kernel, dense/cuda/gram/<name>.cuh, apart. tile: index into the
+// kernel's tiles; wide: leading dimensions allow loads of 16 bytes; row_major: the m elements of a
+// row of A^T are adjacent, not the k of a column; prefetch: what is read first, while the kernel
+// ahead still runs; run_log2: 2^run_log2 neighbouring slots' worth of k go to one block.
+struct GramVector {
+  int tile = 0;
+  bool wide = false;
+  bool prefetch = false;
+  friend bool operator==(const GramVector&, const GramVector&) = default;
 };
+struct GramDirect {
+  int tile = 0;
+  bool wide = false;
+  bool prefetch = false;
+  bool stacked = false;  // A's rows and B's columns, 8 at most, pass as one operand
+  bool spread = false;   // the loads that a warp has in flight are far apart
+  friend bool operator==(const GramDirect&, const GramDirect&) = default;
+};
+/// How the operands lie in memory: columns have k adjacent, rows the elements of one k; mixed: A by
+/// columns, B by rows.
+enum class GramLayout : std::uint8_t { columns, rows, mixed };
+struct GramStaged {
+  int tile = 0;
+  GramLayout layout = GramLayout::columns;
+  Math math = Math::ieee;  // what float is multiplied in
+  int run_log2 = 0;
+  friend bool operator==(const GramStaged&, const GramStaged&) = default;
+};
+struct GramFma {
+  int tile = 0;
+  bool row_major = false;
+  int run_log2 = 0;
+  int below_blocks = 0;     // 2 x 2 tiles, where A is B: of the tile below the diagonal
+  int diagonal_blocks = 0;  // and of each on it
+  friend bool operator==(const GramFma&, const GramFma&) = default;
+};
+struct GramRows {
+  int tile = 0;
+  bool wide = false;
+  bool prefetch = false;
+  int packed = 1;         // rows that make a wide row
+  bool any = false;       // any strides
+  bool a_turned = false;  // then: A's k is adjacent
+  bool b_turned = false;
+  friend bool operator==(const GramRows&, const GramRows&) = default;
+};
+struct GramRowVector {
+  int tile = 0;  // m = n
+  bool wide = false;
+  bool prefetch = false;
+  friend bool operator==(const GramRowVector&, const GramRowVector&) = default;
+};
+struct GramRowStrip {
+  int tile = 0;
+  friend bool operator==(const GramRowStrip&, const GramRowStrip&) = default;
+};
+struct GramWgmma {
+  int tile = 0;  // of 64 rows
+  bool row_major = false;
+  int packed = 1;  // rows that make a wide row
+  int run_log2 = 0;
+  friend bool operator==(const GramWgmma&, const GramWgmma&) = default;
+};
+struct GramTriangle {
+  int tile = 0;  // of 8 rows
+  bool row_major = false;
+  Math math = Math::ieee;  // what float is multiplied in
+  int run_log2 = 0;
+  friend bool operator==(const GramTriangle&, const GramTriangle&) = default;
+};
+struct GramWords {
+  int run_log2 = 0;  // 2^run_log2 products deep is a warp's part of a slot
+  friend bool operator==(const GramWords&, const GramWords&) = default;
+};
+using GramKernel = std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows,
+                                GramRowVector, GramRowStrip, GramWgmma, GramTriangle, GramWords>;
 
 struct GramLaunch {
-  GramKernel kernel = GramKernel::none;
-  int tile = 0;            // index into the kernel's tiles; row_vector: m = n; wgmma: of 64 rows;
-                           // triangle: of 8 rows
-  bool row_major = false;  // the m elements of a row of A^T are adjacent, not the k of a column
-  bool vectors = false;    // leading dimensions allow loads of 16 bytes
-  bool any = false;        // rows: any strides
-  bool a_turned = false;   // then: A's k is adjacent
-  bool b_turned = false;
-  bool mixed = false;        // staged: one operand by columns, the other by rows
-  Math math = Math::ieee;    // staged: what float is multiplied in
-  int strips = 1;            // of rows of A (fma: tiles of C), side by side in the grid
-  int blocks = 0;            // of each strip; each leaves partial sums
-  int below_blocks = 0;      // fma, 2 x 2 tiles, where A is B: of the tile below the diagonal
-  int diagonal_blocks = 0;   // and of each on it
-  int sum_columns_log2 = 3;  // 2^sum_columns_log2 elements of C are added by one block
-  bool prefetch = false;     // what is read first, while the kernel ahead still runs
-  bool one_launch = false;   // the last block adds the partial sums
-  bool stacked = false;      // direct: A's rows and B's columns, 8 at most, pass as one operand
-  bool spread = false;       // direct: the loads that a warp has in flight are far apart
-  int run_log2 = 0;          // rings: 2^run_log2 neighbouring slots' worth of k go to one block;
-                             // words: so many products deep is a warp's part of a slot
-  int packed = 1;            // rows, wgmma: rows that make a wide row
-  bool exchanged = false;    // C^T = B^T A^T is computed: A and B change places
-  int resident = 0;          // blocks of a multiprocessor at once; 0: as many as registers allow
+  GramKernel kernel;
+  int strips = 1;                 // of rows of A (fma: tiles of C), side by side in the grid
+  int blocks = 0;                 // of each strip; each leaves partial sums
+  int resident = 0;               // blocks of a multiprocessor at once; 0: as registers allow
   std::int64_t shared_least = 0;  // bytes of a block, so that no more are resident
+  int sum_columns_log2 = 3;       // 2^sum_columns_log2 elements of C are added by one block
+  bool one_launch = false;        // the last block adds the partial sums
+  bool exchanged = false;         // C^T = B^T A^T is computed: A and B change places
 
   friend bool operator==(const GramLaunch&, const GramLaunch&) = default;
 };
+
+bool is_row_major(const GramKernel& kernel);
+/// Whether a launch loads 16 bytes at once.
+bool is_wide(const GramKernel& kernel);
+/// Rows that make a wide row.
+int packed_rows(const GramKernel& kernel);
 
 /// As kFmaTile in dense/cuda/gram/fma_tile.cuh.
 struct GramFmaShape {
@@ -105,13 +156,6 @@ inline constexpr int kGramWordsSide = 32;
 /// Its dynamic shared memory.
 int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 
-/// Whether pointers must be aligned to 16 bytes.
-constexpr bool needs_alignment(GramKernel kernel) noexcept {
-  return kernel == GramKernel::staged || kernel == GramKernel::fma ||
-         kernel == GramKernel::row_strip || kernel == GramKernel::wgmma ||
-         kernel == GramKernel::triangle;
-}
-
 /// Every kernel that serves a `problem` whose pointers may be off 16 bytes (`off`) or are not; with
 /// `same`, those for B = A too.
 std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, const Machine& machine,
@@ -128,7 +172,7 @@ struct GramGranules {
 };
 GramGranules granules(const GramLaunch& launch, DType type);
 
-std::string kernel_name(GramKernel kernel);
+std::string kernel_name(const GramKernel& kernel);
 /// What tells it from other candidates, whatever the extents.
 std::string algorithm_name(const GramLaunch& launch);
 std::string describe(const GramLaunch& launch);

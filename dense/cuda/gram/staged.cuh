@@ -2,6 +2,7 @@
 // warps take the segments in turn, each group has sums for all of C.
 #pragma once
 
+#include "dense/cuda/gram/policy.hpp"
 #include "dense/cuda/gram/ring.cuh"
 
 namespace lanky::dense::cuda {
@@ -54,10 +55,6 @@ inline constexpr GramTile kGramTile = GramTiles<T, kMath>::kTiles[kIndex];
 
 /// Of 16 KiB each.
 inline constexpr int kGramSlots = 12;
-
-/// How the operands lie in memory: columns have k adjacent, rows the elements of one k; mixed: A by
-/// columns, B by rows.
-enum class GramLayout { columns, rows, mixed };
 
 /// A warp's part of a tile of C is warp_m x warp_n; group g multiplies segments g, g + groups, ...
 /// of the block's. A warp that multiplies as well as copies copied too late: f32 n = 32 at .49 of
