@@ -5,13 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/host_device.hpp"
 #include "dense/problem.hpp"
-
-#ifdef __CUDACC__
-#define LANKY_WORD_LINES_CALL __host__ __device__
-#else
-#define LANKY_WORD_LINES_CALL
-#endif
 
 namespace lanky::dense {
 
@@ -24,8 +19,8 @@ struct WordLinesPlan {
   int column;  // and from column to column
   int bytes;   // of all, a multiple of 16
 
-  LANKY_WORD_LINES_CALL constexpr WordLinesPlan(Strides strides, int rows, int columns,
-                                                std::size_t element)
+  LANKY_HOST_DEVICE constexpr WordLinesPlan(Strides strides, int rows, int columns,
+                                            std::size_t element)
       : by_columns(strides.row == 1 && strides.col != 1),
         tight(!by_columns && strides.row == columns) {
     const int of_element = static_cast<int>(element);

@@ -280,7 +280,7 @@ class FmaProduct {
   static constexpr bool kHandsOn = kTile.wide;
   struct Slots {
     static constexpr int stages = kTile.slots;
-    static constexpr int slot_bytes = kTile.slot_bytes<E>(kRowMajor);
+    static constexpr int slot_bytes = fma_slot_bytes<E>(kTile, kRowMajor);
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
 

@@ -186,7 +186,7 @@ GramCall<T> fma_launch_of() {
         static_cast<std::size_t>(kTile.workers() * kTile.sums()) *
         (kTile.wide ? sizeof(T) / sizeof(MapElement<T>) * sizeof(double) : sizeof(T));
     constexpr std::size_t kRing =
-        static_cast<std::size_t>(kTile.slots) * kTile.template slot_bytes<T>(kRowMajor);
+        static_cast<std::size_t>(kTile.slots) * fma_slot_bytes<T>(kTile, kRowMajor);
     constexpr std::size_t kAlignment = 1024;
     static_assert(kRing + kTotals + kAlignment <= 227U << 10);
     return {nullptr,
@@ -209,7 +209,7 @@ GramCall<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/
 template <class T>
 GramCall<T> call_of(const GramFma& c, const Problem& /*problem*/) {
   if constexpr (kHasFma<T>) {
-    constexpr int kTiles = static_cast<int>(std::size(FmaTiles<T>::kTiles));
+    constexpr int kTiles = static_cast<int>(fma_tiles(kDType<T>).size());
     const std::make_integer_sequence<int, kTiles> all;
     return c.row_major ? fma_launch<T, true>(c.tile, all) : fma_launch<T, false>(c.tile, all);
   } else {

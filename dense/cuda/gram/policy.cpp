@@ -42,18 +42,19 @@ bool is_long(const Problem& p, DType type, std::int64_t blocks) {
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
 std::optional<GramLaunch> choose_fma(const Problem& p, DType type, const Machine& machine) {
   const bool row_major = p.a.col != 1;
-  const std::span<const GramFmaShape> shapes = gram_fma_shapes(type);
-  const GramFmaShape* chosen = nullptr;
-  for (const GramFmaShape& shape : shapes) {
+  const std::span<const FmaTile> tiles = fma_tiles(type);
+  const FmaTile* chosen = nullptr;
+  for (const FmaTile& shape : tiles) {
     if (shape.wide == row_major) continue;
     const bool holds = (p.m <= shape.m && p.n <= shape.n) || shape.n == 64;
     if (holds && (chosen == nullptr || shape.m * shape.n < chosen->m * chosen->n)) chosen = &shape;
   }
   if (chosen == nullptr) return {};
-  const GramFmaShape& tile = *chosen;
-  GramFma fma{.tile = static_cast<int>(chosen - shapes.data()), .row_major = row_major};
+  const FmaTile& tile = *chosen;
+  GramFma fma{.tile = static_cast<int>(chosen - tiles.data()), .row_major = row_major};
   fma.run_log2 = row_major ? 0 : 1;
-  const auto strips = static_cast<int>(ceil_div(p.m, tile.m) * ceil_div(p.n, tile.n));
+  const auto strips =
+      static_cast<int>(ceil_div(p.m, std::int64_t{tile.m}) * ceil_div(p.n, std::int64_t{tile.n}));
   const std::int64_t slot_k = 128 / static_cast<std::int64_t>(size_of(type)) * tile.segments;
   if (p.m == p.n && strips == 4) {
     // A tile on the diagonal has .6 of the work of one below it.
@@ -509,7 +510,7 @@ GramGranules granules(const GramLaunch& launch, DType type) {
         if constexpr (std::is_same_v<Kernel, GramVector>) {
           return {gram_vector_rows(type, kernel.tile), gram_vector_columns(type, kernel.tile)};
         } else if constexpr (std::is_same_v<Kernel, GramFma>) {
-          const GramFmaShape& shape = gram_fma_shapes(type)[kernel.tile];
+          const FmaTile& shape = fma_tiles(type)[kernel.tile];
           return {shape.m, shape.n};
         } else if constexpr (std::is_same_v<Kernel, GramDirect>) {
           return {8 * (kernel.tile + 1), 8 * (kernel.tile + 1)};

@@ -11,14 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
-
-#ifdef __CUDACC__
-#define LANKY_PANEL_CALL __host__ __device__
-#else
-#define LANKY_PANEL_CALL
-#endif
 
 namespace lanky::dense {
 
@@ -98,18 +93,18 @@ struct PanelPlan {
   constexpr bool shared_tiles() const noexcept { return tiles % blocks != 0; }
   /// Tile t is tile t / count of class t % count: the class, and the first row, of those of a
   /// class.
-  LANKY_PANEL_CALL constexpr int class_of(std::int64_t tile) const noexcept {
+  LANKY_HOST_DEVICE constexpr int class_of(std::int64_t tile) const noexcept {
     return static_cast<int>(tile & ((1 << classes.log2) - 1));
   }
-  LANKY_PANEL_CALL constexpr std::int64_t first_row(std::int64_t tile) const noexcept {
+  LANKY_HOST_DEVICE constexpr std::int64_t first_row(std::int64_t tile) const noexcept {
     return (tile >> classes.log2) * tile_rows;
   }
   /// Where the work of a block begins.
-  LANKY_PANEL_CALL constexpr std::int64_t first_unit(int block) const noexcept {
+  LANKY_HOST_DEVICE constexpr std::int64_t first_unit(int block) const noexcept {
     return tiles * steps * block / blocks;
   }
   /// The block that does a unit.
-  LANKY_PANEL_CALL constexpr int block_of(std::int64_t unit) const noexcept {
+  LANKY_HOST_DEVICE constexpr int block_of(std::int64_t unit) const noexcept {
     return static_cast<int>(((unit + 1) * blocks - 1) / (tiles * steps));
   }
 
