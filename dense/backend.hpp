@@ -74,17 +74,11 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured = {});
 
-/// The runs that choices are made for.
-struct RunKinds {
-  bool same = false;  // B is A
-  bool adds = false;  // beta is not 0
-};
-
 /// All ways to compute a product, first the one that a plan takes: "" for the cheapest of lanky's
 /// own, its kernels by name in the order of their predicted times, and up to `most` of cuBLASLt's
 /// algorithms in the order of its heuristic.
-std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,
-                                DType out, RunKinds kinds, int most);
+std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, GemmFamily family,
+                                int most);
 }  // namespace cuda
 
 }  // namespace lanky::dense

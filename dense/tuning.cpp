@@ -159,8 +159,7 @@ std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s));
   const GemmFamily family = gemm_family(s.m, s.n, s.k);
   if (!query.device.is_cuda()) return dense::cpu::choices(problem, family, query.in, query.out);
-  return dense::cuda::choices(query.device, problem, family, query.in, query.out,
-                              {query.same_operands, query.adds}, most_algorithms);
+  return dense::cuda::choices(query, problem, family, most_algorithms);
 }
 
 GemmTuning GemmTuning::read(const fs::path& path) {

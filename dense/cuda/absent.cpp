@@ -13,9 +13,8 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& /*stream*/, const Problem&
   throw Error(ErrorCode::no_device, "this lanky was built without CUDA; use the cpu device");
 }
 
-std::vector<GemmChoice> choices(Device /*device*/, const Problem& /*problem*/,
-                                GemmFamily /*family*/, DType /*in*/, DType /*out*/,
-                                RunKinds /*kinds*/, int /*most*/) {
+std::vector<GemmChoice> choices(const GemmQuery& /*query*/, const Problem& /*problem*/,
+                                GemmFamily /*family*/, int /*most*/) {
   return {};
 }
 

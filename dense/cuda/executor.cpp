@@ -147,11 +147,12 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
                                                    choose_routes(request, measured, vendor));
 }
 
-std::vector<GemmChoice> choices(Device device, const Problem& problem, GemmFamily family, DType in,
-                                DType out, RunKinds kinds, int most) {
-  const Request request{problem, family, {in, out}, machine_of(device)};
-  const RunKind kind{.same = kinds.same && request.can_be_same(), .adds = kinds.adds};
-  const std::vector<std::string> algorithms = vendor_algorithms(device, problem, in, out, most);
+std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, GemmFamily family,
+                                int most) {
+  const Request request{problem, family, {query.in, query.out}, machine_of(query.device)};
+  const RunKind kind{.same = query.same_operands && request.can_be_same(), .adds = query.adds};
+  const std::vector<std::string> algorithms =
+      vendor_algorithms(query.device, problem, query.in, query.out, most);
   std::vector<GemmChoice> all = {{}};
   std::vector<std::pair<double, std::string>> own;
   for (const Launch& launch : own_candidates(request, kind))
