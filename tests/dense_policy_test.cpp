@@ -3,6 +3,8 @@
 
 #include <lanky/lanky.hpp>
 
+#include "core/machine.hpp"
+#include "dense/cuda/routes.hpp"
 #include "dense/cuda/tiled/policy.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
@@ -147,6 +149,33 @@ TEST(DensePolicy, BoundIsTheLargerOfMemoryAndCompute) {
   const Problem square =
       canonical({.m = 4000, .n = 4000, .k = 4000, .lda = 4000, .ldb = 4000, .ldc = 4000});
   EXPECT_FALSE(predict(square, DType::f64, DType::f64, cpu).memory_bound());
+}
+
+Request updates_of_floats() {
+  const Problem problem =
+      canonical(with_leading_dimensions({.m = 1'000'000, .n = 8, .k = 8, .layout = Layout::col}));
+  return {problem, GemmFamily::update, {DType::f32, DType::f32}, known_machine("H200")};
+}
+
+TEST(DenseRoutes, FollowWhatWasMeasuredWhereItIsACandidate) {
+  const Request request = updates_of_floats();
+  const GemmChoice aligned{false, "update_direct_kernel, variant 3"};
+  const Routes routes = choose_routes(request, {.general = &aligned, .adds = &aligned}, true);
+  const RunKind off{.a_off = true};
+  EXPECT_EQ(algorithm_name(routes.launches.front()), aligned.algorithm) << "plain runs come first";
+  EXPECT_EQ(routes.launches[routes.of[RunKind{.adds = true}.index()].launch],
+            routes.launches.front());
+  EXPECT_EQ(routes.launches[routes.of[off.index()].launch], choose_launch(request, off, {}, true))
+      << "off 16 bytes costs decide";
+}
+
+TEST(DenseRoutes, FollowTheVendorsMeasuredAlgorithmWhereTheVendorIs) {
+  const Request request = updates_of_floats();
+  const GemmChoice measured{true, "some algorithm"};
+  const Routes routes = choose_routes(request, {.general = &measured}, true);
+  EXPECT_EQ(routes.launches.front(), Launch(VendorLaunch{"some algorithm"}));
+  EXPECT_FALSE(is_vendor(routes.launches[routes.of[0].own])) << "for runs that it cannot compute";
+  EXPECT_FALSE(is_vendor(choose_routes(request, {.general = &measured}, false).launches.front()));
 }
 
 }  // namespace

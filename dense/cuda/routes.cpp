@@ -47,13 +47,13 @@ class Candidates {
     return std::min_element(own_.begin(), own_.end(), cheaper)->launch;
   }
 
-  /// By what was measured, or else the cheapest.
+  /// By what was measured, where it is a candidate, or else the cheapest.
   Launch choose(const GemmChoice* measured, bool vendor) const {
     if (measured != nullptr && measured->vendor && vendor) return VendorLaunch{measured->algorithm};
     if (measured != nullptr && !measured->vendor) {
+      if (measured->algorithm.empty()) return cheapest_own();
       for (const Candidate& candidate : own_)
         if (algorithm_name(candidate.launch) == measured->algorithm) return candidate.launch;
-      return cheapest_own();
     }
     const Launch& own = cheapest_own();
     const Launch heuristic = VendorLaunch{};
