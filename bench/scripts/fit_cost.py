@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
-FILE: lines of `lanky tune --gemm scattered --json`, plain or .xz, or of `lanky batch`; default: the fit set of both
-cards, bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and bench/results/h200/gemm_*.jsonl. The program
-(build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an
-arithmetic, a layout or an algorithm of it whose points they fit much better.
+FILE: lines of `lanky tune --gemm GRID --json`, plain or .xz, or of `lanky batch`; default: the fit set of both cards,
+bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core.raw.jsonl.xz
+and gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
+dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
+points they fit much better.
 
 --report FILE...: writes nothing, but replays the choices on these lines (the validation set, say) by the table as
 the program has it, and prints regret and model error.
