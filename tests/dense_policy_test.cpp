@@ -165,7 +165,8 @@ TEST(DenseRoutes, FollowWhatWasMeasuredWhereItIsACandidate) {
   EXPECT_EQ(algorithm_name(routes.launches.front()), aligned.algorithm) << "plain runs come first";
   EXPECT_EQ(routes.launches[routes.of[RunKind{.adds = true}.index()].launch],
             routes.launches.front());
-  EXPECT_EQ(routes.launches[routes.of[off.index()].launch], choose_launch(request, off, {}, true))
+  EXPECT_EQ(routes.launches[routes.of[off.index()].launch],
+            candidates(request, off, true).front().launch)
       << "off 16 bytes costs decide";
 }
 

@@ -127,8 +127,7 @@ class Terms {
     if (std::holds_alternative<GramTriangle>(launch.kernel)) terms_.flops *= 0.5 * (n + 8) / n;
     const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
     const bool vector = std::holds_alternative<GramVector>(launch.kernel);
-    const auto* const fma = std::get_if<GramFma>(&launch.kernel);
-    if (vector || fma != nullptr)
+    if (vector || std::holds_alternative<GramFma>(launch.kernel))
       terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
     if (vector) {
       const double of_step = static_cast<double>(rows) * looked_up_lines(p_.a.col) +
@@ -143,7 +142,7 @@ class Terms {
     if (launch.one_launch) {
       terms_.side_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
     } else {
-      add_sums(std::max(launch.blocks, fma == nullptr ? 0 : fma->below_blocks));
+      add_sums(partial_blocks(launch));
     }
     terms_.fill = std::min(1.0, 1.0 * launch.blocks * launch.strips / machine_.multiprocessors);
     return terms_;

@@ -154,18 +154,15 @@ std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, 
   const std::vector<std::string> algorithms =
       vendor_algorithms(query.device, problem, query.in, query.out, most);
   std::vector<GemmChoice> all = {{}};
-  std::vector<std::pair<double, std::string>> own;
-  for (const Launch& launch : own_candidates(request, kind))
-    own.emplace_back(predict_us(launch, request, kind), algorithm_name(launch));
-  std::sort(own.begin(), own.end());
-  for (auto& [us, name] : own)
-    all.push_back({false, std::move(name)});
+  const std::vector<Candidate> ordered = candidates(request, kind, !algorithms.empty());
+  for (const auto& [us, launch] : ordered)
+    if (!is_vendor(launch)) all.push_back({false, algorithm_name(launch)});
   for (const std::string& algorithm : algorithms) {
     // The heuristic offers some twice, with attributes that their names do not tell.
     const GemmChoice choice{true, algorithm};
     if (std::find(all.begin(), all.end(), choice) == all.end()) all.push_back(choice);
   }
-  if (is_vendor(choose_launch(request, kind, {}, !algorithms.empty())))
+  if (is_vendor(ordered.front().launch))
     std::stable_partition(all.begin(), all.end(), [](const GemmChoice& c) { return c.vendor; });
   return all;
 }

@@ -35,43 +35,22 @@ RunKind relevant(const Request& request, RunKind kind) {
   return like;
 }
 
-/// The candidates of one kind of run with their costs.
-class Candidates {
- public:
-  Candidates(const Request& request, RunKind kind) : request_(request), kind_(kind) {
-    for (Launch& launch : own_candidates(request, kind))
-      own_.push_back({cost(launch), std::move(launch)});
+const Launch& cheapest_own(const std::vector<Candidate>& all) {
+  return std::find_if(all.begin(), all.end(),
+                      [](const Candidate& candidate) { return !is_vendor(candidate.launch); })
+      ->launch;
+}
+
+/// By what was measured, where it is a candidate, or else the cheapest.
+Launch choose(const std::vector<Candidate>& all, const GemmChoice* measured, bool vendor) {
+  if (measured != nullptr && measured->vendor && vendor) return VendorLaunch{measured->algorithm};
+  if (measured != nullptr && !measured->vendor) {
+    if (measured->algorithm.empty()) return cheapest_own(all);
+    for (const auto& [us, launch] : all)
+      if (!is_vendor(launch) && algorithm_name(launch) == measured->algorithm) return launch;
   }
-
-  const Launch& cheapest_own() const {
-    return std::min_element(own_.begin(), own_.end(), cheaper)->launch;
-  }
-
-  /// By what was measured, where it is a candidate, or else the cheapest.
-  Launch choose(const GemmChoice* measured, bool vendor) const {
-    if (measured != nullptr && measured->vendor && vendor) return VendorLaunch{measured->algorithm};
-    if (measured != nullptr && !measured->vendor) {
-      if (measured->algorithm.empty()) return cheapest_own();
-      for (const Candidate& candidate : own_)
-        if (algorithm_name(candidate.launch) == measured->algorithm) return candidate.launch;
-    }
-    const Launch& own = cheapest_own();
-    const Launch heuristic = VendorLaunch{};
-    return vendor && cost(heuristic) < cost(own) ? heuristic : own;
-  }
-
- private:
-  struct Candidate {
-    double us;
-    Launch launch;
-  };
-  static bool cheaper(const Candidate& a, const Candidate& b) { return a.us < b.us; }
-  double cost(const Launch& launch) const { return predict_us(launch, request_, kind_); }
-
-  const Request& request_;
-  RunKind kind_;
-  std::vector<Candidate> own_;
-};
+  return all.front().launch;
+}
 
 const GemmChoice* measured_for(RunKind kind, const MeasuredChoices& measured) {
   if (kind.same) return measured.same;
@@ -102,9 +81,15 @@ std::string conditions(RunKind kind) {
 
 }  // namespace
 
-Launch choose_launch(const Request& request, RunKind kind, const MeasuredChoices& measured,
-                     bool vendor) {
-  return Candidates(request, kind).choose(measured_for(kind, measured), vendor);
+std::vector<Candidate> candidates(const Request& request, RunKind kind, bool vendor) {
+  std::vector<Launch> launches = own_candidates(request, kind);
+  if (vendor) launches.emplace_back(VendorLaunch{});
+  std::vector<Candidate> all;
+  for (Launch& launch : launches)
+    all.push_back({predict_us(launch, request, kind), std::move(launch)});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.us < b.us; });
+  return all;
 }
 
 Routes choose_routes(const Request& request, const MeasuredChoices& measured, bool vendor) {
@@ -114,10 +99,10 @@ Routes choose_routes(const Request& request, const MeasuredChoices& measured, bo
     const RunKind kind = relevant(request, RunKind::of(index));
     Routes::Route& route = routes.of[kind.index()];
     if (!std::exchange(known[kind.index()], true)) {
-      const Candidates candidates(request, kind);
-      const Launch chosen = candidates.choose(measured_for(kind, measured), vendor);
+      const std::vector<Candidate> all = candidates(request, kind, vendor);
+      const Launch chosen = choose(all, measured_for(kind, measured), vendor);
       route.launch = index_of(routes.launches, chosen);
-      route.own = index_of(routes.launches, is_vendor(chosen) ? candidates.cheapest_own() : chosen);
+      route.own = index_of(routes.launches, is_vendor(chosen) ? cheapest_own(all) : chosen);
     }
     routes.of[index] = route;
   }

@@ -27,9 +27,14 @@ struct Routes {
 /// `vendor`: cuBLASLt is there and has words for the product.
 Routes choose_routes(const Request& request, const MeasuredChoices& measured, bool vendor);
 
-/// The launch that choose_routes() has for one kind of run.
-Launch choose_launch(const Request& request, RunKind kind, const MeasuredChoices& measured,
-                     bool vendor);
+/// A launch and the microseconds that it is predicted to take.
+struct Candidate {
+  double us;
+  Launch launch;
+};
+/// What can compute runs of a kind, by predicted time, so that costs choose the first: lanky's own,
+/// and with `vendor` the first algorithm of cuBLASLt's heuristic.
+std::vector<Candidate> candidates(const Request& request, RunKind kind, bool vendor);
 
 /// The launches of lanky's own kernels that are legal in runs of a kind, by the kernels' tables.
 std::vector<Launch> own_candidates(const Request& request, RunKind kind);

@@ -496,11 +496,14 @@ std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Mach
   return all.take(off);
 }
 
+int partial_blocks(const GramLaunch& launch) noexcept {
+  const auto* const fma = std::get_if<GramFma>(&launch.kernel);
+  return std::max(launch.blocks, fma == nullptr ? 0 : fma->below_blocks);
+}
+
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept {
-  const auto* const fma = std::get_if<GramFma>(&launch.kernel);
-  const int blocks = std::max(launch.blocks, fma == nullptr ? 0 : fma->below_blocks);
-  return blocks * problem.m * problem.n * sum_bytes;
+  return partial_blocks(launch) * problem.m * problem.n * sum_bytes;
 }
 
 GramGranules granules(const GramLaunch& launch, DType type) {

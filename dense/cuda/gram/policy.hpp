@@ -190,6 +190,9 @@ int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, const Machine& machine,
                                         bool off, bool same);
 
+/// Blocks that leave partial sums of the same element of C, at most.
+int partial_blocks(const GramLaunch& launch) noexcept;
+
 /// Of the partial sums.
 std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
                              std::int64_t sum_bytes) noexcept;
