@@ -113,17 +113,19 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
 
 }  // namespace
 
+std::string name_of(const Shape& s) {
+  return concat("lane ", s.lane_pieces, " fill ", s.wide_fill, " piece ", s.piece_most, " window ",
+                s.window_cost, " rows ", s.granule, " staged ", s.stage_most, " hot ", s.hot_least,
+                " warps ", s.warps);
+}
+
 SpmvInfo summary(const PlanInfo& info) {
   SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
                  .padding = padding(info.header)};
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, path, ratio] : info.tuning->measured) {
-    found.trials.push_back(
-        {concat("lane ", shape.lane_pieces, " fill ", shape.wide_fill, " piece ", shape.piece_most,
-                " window ", shape.window_cost, " rows ", shape.granule, " staged ",
-                shape.stage_most, " hot ", shape.hot_least, " warps ", shape.warps),
-         path, ratio});
+    found.trials.push_back({name_of(shape), path, ratio});
   }
   return found;
 }

@@ -17,6 +17,7 @@
 #include "golden/sparse_cost_terms.hpp"
 #include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
+#include "sparse/plan_info.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/tune.hpp"
 
@@ -24,12 +25,6 @@ namespace lanky::sparse {
 namespace {
 
 enum class From { facts, locality, packed };
-
-std::string text_of(const Shape& s) {
-  return concat("lane ", s.lane_pieces, " fill ", s.wide_fill, " piece ", s.piece_most, " window ",
-                s.window_cost, " rows ", s.granule, " staged ", s.stage_most, " hot ", s.hot_least,
-                " warps ", s.warps);
-}
 
 void print_names() {
   std::string names;
@@ -81,7 +76,7 @@ void print_candidates(int number, const CsrMatrix<double>& a, const golden::Loca
   const KnownFacts facts = facts_of(checked.facts(), checked.csr().pattern(), kType, machine);
   const Shape chosen = choose_shape(facts.chosen_by, kType, machine);
   for (const Shape& shape : candidates(chosen, facts.rows, kType, machine)) {
-    const std::string input = concat(number, "\t", name(kType), "\t", text_of(shape));
+    const std::string input = concat(number, "\t", name(kType), "\t", name_of(shape));
     if (from == From::packed) {
       const PackedMatrix<T> packed = cpu::pack(stream, checked.csr(), shape, nullptr);
       const auto windows = static_cast<std::size_t>(packed.header.windows);
