@@ -85,6 +85,7 @@ std::vector<Candidate> candidates(const Request& request, RunKind kind, bool ven
   std::vector<Launch> launches = own_candidates(request, kind);
   if (vendor) launches.emplace_back(VendorLaunch{});
   std::vector<Candidate> all;
+  all.reserve(launches.size());
   for (Launch& launch : launches)
     all.push_back({predict_us(launch, request, kind), std::move(launch)});
   std::stable_sort(all.begin(), all.end(),
