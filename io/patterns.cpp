@@ -224,6 +224,28 @@ Pattern make_empty(Values v) {
   });
 }
 
+/// Rows of `least` to 2 least - 1 entries, lengthened by a factor of 2 with `tail` % chance, again
+/// and again, up to half of the columns: as good as a Pareto distribution, in whole numbers.
+/// Columns are drawn from all or, with `hubs` % chance, from half of those, again and again.
+Pattern make_pareto(Values v) {
+  const std::int64_t cols = or_equal(v[3], v[0]);
+  return {v[0], cols,
+          [=, least = v[1], tail = v[2], hubs = v[4]](auto, RowRandom& random, Columns& columns) {
+            std::int64_t length = least + random.below(least);
+            while (4 * length <= cols && random.below(100) < tail)
+              length *= 2;
+            const auto begin = static_cast<std::ptrdiff_t>(columns.size());
+            for (std::int64_t k = 0; k < length; ++k) {
+              std::int64_t range = cols;
+              while (range > 1 && random.below(100) < hubs)
+                range /= 2;
+              append(columns, random.below(range));
+            }
+            std::sort(columns.begin() + begin, columns.end());
+            columns.erase(std::unique(columns.begin() + begin, columns.end()), columns.end());
+          }};
+}
+
 Pattern make_diagonal(Values v) {
   return {v[0], v[0],
           [](std::int64_t row, RowRandom& /*random*/, Columns& columns) { append(columns, row); }};
@@ -322,6 +344,10 @@ const std::vector<Generator>& generators() {
        {rows, {"percent", 90, 0, 100}, cols, span},
        "`percent` % of the rows empty, others of 1..16",
        make_empty},
+      {"pareto",
+       {rows, {"least", 2, 1, 1 << 20}, {"tail", 40, 0, 99}, cols, {"hubs", 0, 0, 99}},
+       "rows of `least` or more, doubled with `tail` % chance, repeatedly",
+       make_pareto},
       {"diagonal", {n}, "one entry a row, on the diagonal", make_diagonal},
       {"dense", {rows, cols}, "every entry; cols 0: as rows", make_dense},
   };

@@ -202,6 +202,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"empty:5000", 5000, 5000, -1,
              [](const Matrix& a) { EXPECT_NEAR(rows_of_length(a, 0, 0), 4500, 110); }},
         Case{"empty:300:100", 300, 300, 0, nothing_more},
+        Case{"pareto:8000:4:50", 8000, 8000, -1,
+             [](const Matrix& a) {
+               EXPECT_NEAR(rows_of_length(a, 4, 7), 4000, 150);
+               EXPECT_NEAR(rows_of_length(a, 8, 15), 2000, 150);
+               EXPECT_GT(longest_row(a), 1000);
+               EXPECT_LE(longest_row(a), 4000);
+             }},
+        Case{"pareto:4000:4:30:1600:50", 4000, 1600, -1,
+             [](const Matrix& a) {
+               const auto hubs = std::ranges::count_if(a.col_indices, [](auto c) { return c < 100; });
+               EXPECT_GT(hubs, a.nnz() / 8);  // of all columns a sixteenth
+             }},
         Case{"diagonal:9", 9, 9, 9, check_symmetric_pattern},
         Case{"diagonal:0", 0, 0, 0, nothing_more}, Case{"dense:20:30", 20, 30, 600, nothing_more},
         Case{"dense:7", 7, 7, 49, nothing_more}, Case{"uniform:0:5", 0, 0, 0, nothing_more},
@@ -241,6 +253,7 @@ TEST(Generate, GivesTheBitsOfTheFirstVersion) {
       {"mixed:200:30", 0xc967d1a32d87004cU},
       {"huge:300:2", 0x5ba3eeb28c119d11U},
       {"empty:400", 0x5757afa7b7719ff7U},
+      {"pareto:300:2:45:90:30", 0x5501501abc7efa98U},
       {"diagonal:33", 0x522b0e843dc5bbd6U},
       {"mesh:300:2", 0xf49c5dbcf41b8393U},
       {"band:200:40:5", 0xba1a4cffdc24c419U},
@@ -349,7 +362,7 @@ TEST(Generate, RefusesWhatItCannotMake) {
 
 TEST(Generate, HelpHasOneLineEach) {
   const std::string help = io::generator_help();
-  EXPECT_EQ(std::ranges::count(help, '\n'), 17);
+  EXPECT_EQ(std::ranges::count(help, '\n'), 18);
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);)
     EXPECT_LE(line.size(), 120U) << line;
