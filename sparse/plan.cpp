@@ -110,8 +110,10 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOp
   const Shape shape = choose_shape(facts, kDType<T>, executor->machine());
   PackedMatrix<T> packed = executor->pack(arranged.a.csr, shape, options.allocator);
   std::optional<Tuning> tuning;
-  if (options.tune)
-    tuning = tune(*executor, arranged.a.csr, arranged.a.facts, options, packed, choice);
+  if (options.tune) {
+    const std::vector<Shape> shapes = candidates(shape, facts, kDType<T>, executor->machine());
+    tuning = tune(*executor, arranged.a.csr, shapes, options, packed, choice);
+  }
   arranged.a = given = {};  // the workspace may take the memory of both
 
   Buffer<std::byte> workspace(stream, workspace_bytes<T>(packed.header), options.allocator);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/text.hpp"
+#include "sparse/shapes.hpp"
 
 namespace lanky::sparse {
 
@@ -112,12 +113,6 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
 }
 
 }  // namespace
-
-std::string name_of(const Shape& s) {
-  return concat("lane ", s.lane_pieces, " fill ", s.wide_fill, " piece ", s.piece_most, " window ",
-                s.window_cost, " rows ", s.granule, " staged ", s.stage_most, " hot ", s.hot_least,
-                " warps ", s.warps);
-}
 
 SpmvInfo summary(const PlanInfo& info) {
   SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,

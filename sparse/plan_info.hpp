@@ -33,8 +33,6 @@ struct PlanInfo {
 
 /// The text of SpmvPlan::explain().
 std::string explain(const PlanInfo& info);
-/// The fields of a shape that tune varies, as SpmvTrial::shape has them.
-std::string name_of(const Shape& shape);
 
 /// What SpmvPlan::info() gives of it.
 SpmvInfo summary(const PlanInfo& info);

@@ -514,16 +514,12 @@ void shape_irregular(Shape& shape, const Kind& kind) {
 }
 
 /// Has the columns that many entries are in listed, and their x held in shared memory.
-void hold_hot_columns(Shape& shape, const Kind& kind) {
+void hold_hot_columns(Shape& shape, const Kind& kind, DType dtype) {
   const RowFacts& facts = kind.facts;
   const bool cached = facts.cols * kind.bytes <= kHotVectorBytes;
   const bool many = 100 * facts.hot_entries >= kHotPercent * facts.nnz;
   if (facts.hot_least == 0 || cached || !kind.far || !many) return;
-  shape = {.lane_pieces = shape.lane_pieces,
-           .piece_most = kHotPiece,
-           .row_cost = kHotRowCost,
-           .window_cost = kHotWindowCost,
-           .hot_least = facts.hot_least};
+  shape = hot_shape(facts.hot_least, dtype);
 }
 
 /// The rows and entries of a matrix as a choice sees them.
@@ -555,6 +551,14 @@ bool prefers_wide(const Kind& kind) {
 }
 
 }  // namespace
+
+Shape hot_shape(std::int32_t hot_least, DType dtype) {
+  return {.lane_pieces = lane_pieces_most(size_of(dtype)),
+          .piece_most = kHotPiece,
+          .row_cost = kHotRowCost,
+          .window_cost = kHotWindowCost,
+          .hot_least = hot_least};
+}
 
 void align_windows(Shape& shape, const RowFacts& facts, std::int64_t rows) {
   shape.granule = static_cast<std::int32_t>(std::max<std::int64_t>(rows, 1));
@@ -619,7 +623,7 @@ Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine, b
     }
     stage_columns(shape, kind);
     if (!widen_windows(shape, kind)) join_windows(shape, kind);
-    hold_hot_columns(shape, kind);
+    hold_hot_columns(shape, kind, dtype);
   }
   limit_windows(shape, facts);
   return shape;

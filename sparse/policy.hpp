@@ -40,6 +40,9 @@ Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 /// of them.
 Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine, bool wide);
 
+/// The shape of a matrix of which a block holds x of the hot columns.
+Shape hot_shape(std::int32_t hot_least, DType dtype);
+
 /// Has every `rows` rows begin a window, of which each has `row_cost` of work at least.
 void align_windows(Shape& shape, const RowFacts& facts, std::int64_t rows);
 

@@ -9,6 +9,7 @@
 
 #include "core/graph.hpp"
 #include "core/plan_types.hpp"
+#include "sparse/shapes.hpp"
 
 namespace lanky::sparse {
 
@@ -18,16 +19,13 @@ namespace {
 class Candidates {
  public:
   Candidates(const Shape& chosen, const RowFacts& facts, DType dtype, const Machine& machine)
-      : facts_(facts),
-        dtype_(dtype),
-        shared_bytes_(machine.shared_bytes_per_block),
-        shapes_{chosen} {}
+      : facts_(facts), dtype_(dtype), machine_(machine), shapes_{chosen} {}
 
   /// Adds a shape that no other equals and every matrix of the facts can be packed in.
   void add(Shape shape) {
     limit_windows(shape, facts_);
     const bool known = std::find(shapes_.begin(), shapes_.end(), shape) != shapes_.end();
-    if (!known && holds(shape)) shapes_.push_back(shape);
+    if (!known && fits(shape, facts_, dtype_, machine_)) shapes_.push_back(shape);
   }
 
   /// `shape` with `times` as many rows, or as much work, in a window.
@@ -58,24 +56,9 @@ class Candidates {
     return shape;
   }
 
-  /// Whether the format's numbers and a block's shared memory are enough for every window.
-  bool holds(const Shape& shape) const {
-    constexpr std::int64_t kOther = 8 << 10;  // of shared memory, that kernels have besides
-    if (shape.window_cost < shape.piece_most) return false;
-    const std::int64_t longest = std::min<std::int64_t>(facts_.longest, shape.window_cost);
-    const std::int64_t entries = shape.window_cost + shape.granule * longest;
-    const std::int64_t cells =
-        shape.window_cost / std::min(shape.row_cost, shape.piece_most) +
-        std::int64_t{shape.granule} * std::max(pieces_of(longest, shape.piece_most), 1);
-    const auto bytes = static_cast<std::int64_t>(size_of(dtype_));
-    const std::int64_t sum_bytes = is_half(dtype_) ? sizeof(float) : bytes;
-    return entries <= 2 * kWindowCostMost && cells <= kCellsLimit &&
-           cells * sum_bytes + shape.stage_most * bytes <= shared_bytes_ - kOther;
-  }
-
   const RowFacts& facts_;
   DType dtype_;
-  std::int64_t shared_bytes_;
+  const Machine& machine_;
   std::vector<Shape> shapes_;
 };
 
@@ -151,17 +134,21 @@ class Trial {
   std::optional<runtime::Graph> graph_;
 };
 
-/// The time of `other` over that of `model`, the least of so many samples of each, in turn.
+/// The least of so many samples of each, in turn.
 template <class T, class TOut>
-double ratio_of(Trial<T, TOut>& other, Trial<T, TOut>& model, int rounds) {
-  double other_us = std::numeric_limits<double>::infinity();
-  double model_us = other_us;
-  for (int round = 0; round < rounds; ++round) {
-    model_us = std::min(model_us, model.sample_us());
-    other_us = std::min(other_us, other.sample_us());
+struct Race {
+  Race(Trial<T, TOut>& other, Trial<T, TOut>& model, int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      model_us = std::min(model_us, model.sample_us());
+      other_us = std::min(other_us, other.sample_us());
+    }
   }
-  return other_us / model_us;
-}
+
+  double ratio() const { return other_us / model_us; }
+
+  double model_us = std::numeric_limits<double>::infinity();
+  double other_us = std::numeric_limits<double>::infinity();
+};
 
 /// Calls f; false where memory was not enough.
 template <class F>
@@ -184,7 +171,7 @@ class Contest {
         model_(model),
         track_(model.values.stream().device(), model.header),
         trial_(executor, track_, model, path),
-        tuning_{{{model.header.shape, path}}, 0} {}
+        tuning_{.measured = {{model.header.shape, path}}} {}
 
   void enter(const Csr<T>& a, const Shape& shape, const std::vector<SpmvPath>& paths,
              Allocator* allocator) {
@@ -209,7 +196,7 @@ class Contest {
     if (best == 0) return;
     Measured& measured = tuning_.measured[best];
     Trial<T, TOut> trial(executor_, track_, fastest_ ? *fastest_ : model_, measured.path);
-    measured.ratio = ratio_of(trial, trial_, 3 * kRounds);
+    measured.ratio = Race(trial, trial_, 3 * kRounds).ratio();
     if (measured.ratio < kWorthwhile) tuning_.kept = best;
   }
 
@@ -230,7 +217,9 @@ class Contest {
     double ratio = 0;
     const bool ran = within_memory([&] {
       Trial<T, TOut> trial(executor_, track_, packed, path);
-      ratio = ratio_of(trial, trial_, kRounds);
+      const Race race(trial, trial_, kRounds);
+      ratio = race.ratio();
+      tuning_.model_us = std::min(tuning_.model_us, race.model_us);
     });
     if (!ran) return false;
     const bool fastest = ratio < tuning_.measured[tuning_.kept].ratio;
@@ -251,6 +240,7 @@ class Contest {
 
 std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
                               const Machine& machine) {
+  if (facts.rows == 0) return {chosen};
   constexpr std::int32_t kStaged = 8192;
   Candidates all(chosen, facts, dtype, machine);
   const auto staging = [](Shape shape, std::int32_t columns) {
@@ -278,14 +268,12 @@ std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType 
 }
 
 template <class T, class TOut>
-Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const RowFacts& facts,
+Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
             const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
   if (!executor.measures() || packed.header.windows == 0) return {};
   std::vector<SpmvPath> paths = {choice.path};
   if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
     paths = {SpmvPath::cuda, SpmvPath::mma};
-  const std::vector<Shape> shapes =
-      candidates(packed.header.shape, facts, kDType<T>, executor.machine());
   std::optional<Contest<T, TOut>> contest;
   within_memory([&] {
     contest.emplace(executor, packed, choice.path);
@@ -301,9 +289,10 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const RowFacts& 
   return tuning;
 }
 
-#define LANKY_INSTANTIATE(T, TOut)                                                        \
-  template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&, const RowFacts&, \
-                                const PlanOptions&, PackedMatrix<T>&, PathChoice&);
+#define LANKY_INSTANTIATE(T, TOut)                                                               \
+  template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&,                         \
+                                const std::vector<Shape>&, const PlanOptions&, PackedMatrix<T>&, \
+                                PathChoice&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

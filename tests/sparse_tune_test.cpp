@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "sparse/plan_info.hpp"
+#include "sparse/shapes.hpp"
 #include "sparse/tune.hpp"
+#include "support/expect_error.hpp"
 #include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
 #include "support/triangle.hpp"
@@ -51,6 +53,12 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
     const Operands<T, T> operands{1, 0, vector_of<T>(a.cols, random, small_integer<T>),
                                   std::vector<T>(a.rows)};
     const RowFacts facts = PackedOnHost<T>(a.view()).checked.facts();
+    const auto expect_held = [&](const Shape& shape) {
+      SCOPED_TRACE(sparse::name_of(shape));
+      const PackedOnHost<T> packed(a.view(), shape);
+      ASSERT_EQ(packed.violation(), "");
+      ASSERT_NO_FATAL_FAILURE(expect_exact(a, operands, packed.multiply(operands)));
+    };
     for (const bool wide : {false, true}) {
       const Shape chosen = sparse::choose_shape(facts, kDType<T>, testing::h200(), wide);
       const std::vector<Shape> shapes =
@@ -58,12 +66,13 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
       EXPECT_EQ(shapes.front(), chosen);
       EXPECT_GE(shapes.size(), 4U);
       EXPECT_LE(shapes.size(), 12U);
-      for (const Shape& shape : shapes) {
-        const PackedOnHost<T> packed(a.view(), shape);
-        ASSERT_EQ(packed.violation(), "");
-        ASSERT_NO_FATAL_FAILURE(expect_exact(a, operands, packed.multiply(operands)));
-      }
+      for (const Shape& shape : shapes)
+        ASSERT_NO_FATAL_FAILURE(expect_held(shape));
     }
+    const std::vector<Shape> all = sparse::all_shapes(facts, kDType<T>, testing::h200());
+    const std::size_t step = all.size() / 10 + 1;  // a few, other ones for each type
+    for (std::size_t i = sizeof(T) % step; i < all.size(); i += step)
+      ASSERT_NO_FATAL_FAILURE(expect_held(all[i]));
   }
 }
 
@@ -82,8 +91,27 @@ RowFacts random_facts(Random& random) {
   return facts;
 }
 
-// What no packing of small matrices shows. At most as many cells as the sums that a block can hold
-// beside the columns that it stages.
+/// What no packing of small matrices shows. At most as many cells as the sums that a block can hold
+/// beside the columns that it stages.
+void expect_limits(const Shape& shape, const RowFacts& facts, DType dtype) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  ASSERT_GE(shape.piece_most, 4);
+  ASSERT_LE(shape.piece_most, sparse::kPieceMostLimit);
+  ASSERT_GE(shape.granule, 1);
+  ASSERT_GE(shape.window_cost, shape.piece_most);
+  ASSERT_EQ(shape.window_cost % shape.piece_most, 0);
+  ASSERT_LE(shape.window_cost, sparse::kWindowCostMost);
+  ASSERT_LE(shape.window_cost, sparse::window_cost_limit(facts, shape));
+  ASSERT_TRUE(shape.lane_pieces == 1 ||
+              shape.lane_pieces == sparse::lane_pieces_most(size_of(dtype)));
+  const std::int64_t rows =
+      std::max<std::int64_t>(shape.granule, shape.window_cost / (facts.longest + shape.row_cost));
+  const std::int64_t sum_bytes = dtype == DType::f16 ? 4 : bytes;
+  ASSERT_LE(shape.stage_most * bytes + rows * sum_bytes, kShared);
+  ASSERT_TRUE(shape.hot_least == 0 || (shape.stage_most == 0 && shape.wide_fill == 100));
+  ASSERT_EQ(sparse::shape_of(sparse::name_of(shape)), shape);
+}
+
 TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
   const std::uint64_t seed = seed_or(2);
   for (std::uint64_t round = 0; round < 3000; ++round) {
@@ -91,27 +119,25 @@ TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
     Random random(seed + 1000 * round);
     const RowFacts facts = random_facts(random);
     const DType dtype = std::array{DType::f64, DType::f16, DType::c128}[random() % 3];
-    const auto bytes = static_cast<std::int64_t>(size_of(dtype));
     const Shape chosen = sparse::choose_shape(facts, dtype, testing::h200());
     const std::vector<Shape> shapes = sparse::candidates(chosen, facts, dtype, testing::h200());
+    const std::vector<Shape> all = sparse::all_shapes(facts, dtype, testing::h200());
     for (auto shape = shapes.begin() + 1; shape != shapes.end(); ++shape) {
       ASSERT_EQ(std::count(shapes.begin(), shapes.end(), *shape), 1);
-      ASSERT_GE(shape->piece_most, 4);
-      ASSERT_LE(shape->piece_most, sparse::kPieceMostLimit);
-      ASSERT_GE(shape->granule, 1);
-      ASSERT_GE(shape->window_cost, shape->piece_most);
-      ASSERT_EQ(shape->window_cost % shape->piece_most, 0);
-      ASSERT_LE(shape->window_cost, sparse::kWindowCostMost);
-      ASSERT_LE(shape->window_cost, sparse::window_cost_limit(facts, *shape));
-      ASSERT_TRUE(shape->lane_pieces == 1 ||
-                  shape->lane_pieces == sparse::lane_pieces_most(size_of(dtype)));
-      const std::int64_t rows = std::max<std::int64_t>(
-          shape->granule, shape->window_cost / (facts.longest + shape->row_cost));
-      const std::int64_t sum_bytes = dtype == DType::f16 ? 4 : bytes;
-      ASSERT_LE(shape->stage_most * bytes + rows * sum_bytes, kShared);
-      ASSERT_TRUE(shape->hot_least == 0 || shape->stage_most == 0);
+      ASSERT_NO_FATAL_FAILURE(expect_limits(*shape, facts, dtype));
     }
+    ASSERT_EQ(all.empty(), facts.nnz == 0);
+    ASSERT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());  // they are sorted
+    for (const Shape& shape : all)
+      ASSERT_NO_FATAL_FAILURE(expect_limits(shape, facts, dtype));
   }
+}
+
+TEST(SparseTune, ShapesHaveNoOtherNames) {
+  const std::string name = sparse::name_of(Shape{});
+  EXPECT_EQ(sparse::shape_of(name), Shape{});
+  for (const std::string& other : {std::string(), name.substr(5), "lane x" + name.substr(6)})
+    expect_error([&] { sparse::shape_of(other); }, ErrorCode::invalid_argument, {other});
 }
 
 TEST(SparseTune, StagesLessWhereSharedMemoryIsSmall) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Fits rates of a cost of sparse shapes, and reports what choosing by it would have gained: fit_sparse_cost.py FILE...
 
-FILE: lines of `lanky batch` or `lanky spmv --tune` with trials, plain or .xz; default: the committed files of both
-cards. `lanky_sparse_terms FROM` tells what each candidate asks of the machine: FROM is facts (what a plan knows),
-locality (and a sample of columns) or packed (the packed matrix itself), so that a regret divides into what a cost
-errs, what facts do not tell, and what terms do not. The time of a candidate is the sum of its terms by the rates of its
-kernel.
+FILE: lines of `lanky_sparse_trials`, or of `lanky batch` or `lanky spmv --tune` with trials, plain or .xz; default: the
+committed files of both cards. `lanky_sparse_terms FROM` tells what each candidate asks of the machine: FROM is facts (what
+a plan knows), locality (and a sample of columns) or packed (the packed matrix itself), so that a regret divides into what a
+cost errs, what facts do not tell, and what terms do not. The time of a candidate is the sum of its terms by the rates of
+its kernel.
 
 Families of matrices (the class in MANIFEST.csv, or the generator) are fitted to or validated by a hash of their
 names, never by a matrix. The plan's own choice by rules is kept unless another candidate is predicted to take less than
@@ -22,6 +22,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -54,12 +55,14 @@ def family_of(source, classes):
 class Case:
     """A matrix of one type on one card: its candidates' shapes and times, the rules' choice first."""
 
-    def __init__(self, chip, source, family, auto, tuned):
-        self.chip, self.source, self.family, self.dtype = chip, source, family, tuned["dtype"]
-        trials = [trial for trial in tuned["trials"] if trial["path"] == "cuda"]
-        self.shapes = [trial["shape"] for trial in trials]
-        self.times = np.array([trial["ratio"] * auto["graph_us"] for trial in trials])
-        self.terms = [None] * len(trials)  # {kernel: (weight, terms)} of each
+    def __init__(self, chip, source, family, dtype, asked, shapes, times):
+        self.chip, self.source, self.family, self.dtype = chip, source, family, dtype
+        self.asked = asked  # as lanky_sparse_terms has it
+        self.shapes, self.times = shapes, np.array(times)
+        self.terms = [None] * len(shapes)  # {kernel: (weight, terms)} of each
+
+    def query(self):
+        return f"{self.source} {self.chip} {self.dtype} {self.asked}"
 
     def fitted(self):
         return drawn(self.family, 5) < 3
@@ -78,6 +81,12 @@ class Case:
 
 def cases_of(path, matrices, classes):
     chip, autos, cases = "", {}, []
+
+    def add(line, asked, shapes, times):
+        name = pathlib.Path(line["source"]).name
+        source = str(matrices / name) if name in classes else line["source"]
+        cases.append(Case(chip, source, family_of(source, classes), line["dtype"], asked, shapes, times))
+
     for text in text_of(path).splitlines():
         line = json.loads(text)
         if line["kind"] == "env":
@@ -87,30 +96,44 @@ def cases_of(path, matrices, classes):
             if line["variant"] == "auto":
                 autos[key] = line
             elif "trials" in line and key in autos:
-                source = line["source"]
-                name = pathlib.Path(source).name
-                source = str(matrices / name) if name in classes else source
-                cases.append(Case(chip, source, family_of(source, classes), autos[key], line))
+                trials = [trial for trial in line["trials"] if trial["path"] == "cuda"]
+                add(line, "near", [trial["shape"] for trial in trials],
+                    [trial["ratio"] * autos[key]["graph_us"] for trial in trials])
+        elif line["kind"] == "spmv_trials":
+            trials = [trial for trial in line["trials"] if "us" in trial]
+            shapes = [trial["shape"] for trial in trials]
+            add(line, ";".join(shapes), shapes, [trial["us"] for trial in trials])
     return cases
+
+
+def old_name(shape):
+    """As names of shapes were before they had all fields."""
+    return re.sub(" (cost|bands) [0-9]+", "", shape)
 
 
 def read_terms(cases, program, level, kept):
     """Gives each case the terms of its candidates; from the file `kept`, where it exists."""
-    queries = list(dict.fromkeys((case.source, case.chip) for case in cases))
+    queries = list(dict.fromkeys(case.query() for case in cases))
     if kept and kept.exists():
         text = kept.read_text()
     else:
-        asked = "".join(f"{source} {chip}\n" for source, chip in queries)
-        text = subprocess.run([program, level], input=asked, capture_output=True, text=True, check=True).stdout
+        text = terms_of(program, level, queries)
         if kept:
             kept.write_text(text)
     names, *rows = (row.split("\t") for row in text.splitlines())
     found = collections.defaultdict(dict)
-    for number, dtype, shape, kernel, weight, *terms in rows:
-        found[(*queries[int(number)], dtype, shape)][kernel] = float(weight), tuple(map(float, terms))
+    for number, shape, kernel, weight, *terms in rows:
+        query = queries[int(number)]
+        name = old_name(shape) if query.endswith(" near") else shape
+        found[query, name][kernel] = float(weight), tuple(map(float, terms))
     for case in cases:
-        case.terms = [found.get((case.source, case.chip, case.dtype, shape)) for shape in case.shapes]
-    return names[5:]
+        case.terms = [found.get((case.query(), shape)) for shape in case.shapes]
+    return names[4:]
+
+
+def terms_of(program, level, queries):
+    asked = "".join(query + "\n" for query in queries)
+    return subprocess.run([program, level], input=asked, capture_output=True, text=True, check=True).stdout
 
 
 class Points:

@@ -1,11 +1,12 @@
-// Prints what candidates of sparse matrices ask of a machine, for fits: sparse_terms FROM, which is
-// facts, locality or packed (sparse_cost_terms.hpp). A line of standard input is a matrix and a
-// chip, "FILE|SPEC CHIP"; a line of output, fields between tabs, the number of the matrix, the
-// type, a shape as plan_info.cpp spells it, a kernel, its likelihood, and its terms.
+// Prints what shapes of sparse matrices ask of a machine, for fits: sparse_terms FROM, which is
+// facts, locality or packed (sparse_cost_terms.hpp). A line of standard input is a matrix, a chip,
+// a type and shapes, "FILE|SPEC CHIP f64|f32|f16 near|all|NAME;NAME..."; a line of output, fields
+// between tabs, the number of the line, a shape's name, a kernel, its likelihood, and its terms.
 #include <cstdio>
 #include <iostream>
 #include <lanky/half.hpp>
 #include <lanky/io.hpp>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -17,8 +18,8 @@
 #include "golden/sparse_cost_terms.hpp"
 #include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
-#include "sparse/plan_info.hpp"
 #include "sparse/policy.hpp"
+#include "sparse/shapes.hpp"
 #include "sparse/tune.hpp"
 
 namespace lanky::sparse {
@@ -31,7 +32,7 @@ void print_names() {
 #define LANKY_NAME(name) names += "\t" #name;
   LANKY_COST_TERMS(LANKY_NAME)
 #undef LANKY_NAME
-  std::printf("number\ttype\tshape\tkernel\tweight%s\n", names.c_str());
+  std::printf("number\tshape\tkernel\tweight%s\n", names.c_str());
 }
 
 void print(const std::string& input, const golden::Expected& expected) {
@@ -43,70 +44,103 @@ void print(const std::string& input, const golden::Expected& expected) {
   std::printf("\n");
 }
 
-/// The facts that the choice of a plan knows, and all.
-struct KnownFacts {
-  RowFacts rows;
-  RowFacts chosen_by;
-  RowFacts all;
+/// A matrix, and what is known of it.
+struct Known {
+  explicit Known(const std::string& source)
+      : a(source.find(".mtx") != std::string::npos ? io::read_csr<double>(source)
+                                                   : io::generate<double>(source)),
+        locality(golden::locality_of({.rows = a.rows,
+                                      .cols = a.cols,
+                                      .nnz = a.nnz(),
+                                      .row_offsets = a.row_offsets.data(),
+                                      .columns = a.col_indices.data()})) {}
+
+  CsrMatrix<double> a;
+  golden::Locality locality;
 };
 
-KnownFacts facts_of(const RowFacts& rows, const CsrPattern& a, DType type, const Machine& machine) {
-  KnownFacts facts{rows, rows, rows};
+RowFacts facts_of(const RowFacts& rows, const CsrPattern& a, DType type, const Machine& machine) {
+  RowFacts facts = rows;
   const ReachFacts reach = cpu::reach_facts(a);
   const HotFacts hot = cpu::hot_facts(a, hot_columns_most(type, machine));
-  facts.all.reach = reach.mean;
-  facts.all.repeated = reach.repeated;
-  const bool reads_hot = reads_hot_columns(rows, machine);
-  if (reads_hot || reads_reach(rows, machine)) facts.chosen_by = facts.all;
-  facts.all.hot_least = hot.least;
-  facts.all.hot_entries = hot.entries;
-  if (reads_hot) facts.chosen_by = facts.all;
+  facts.reach = reach.mean;
+  facts.repeated = reach.repeated;
+  facts.hot_least = hot.least;
+  facts.hot_entries = hot.entries;
   return facts;
 }
 
+/// What a plan asks for before it chooses.
+RowFacts facts_of_plan(RowFacts facts, const RowFacts& all, const Machine& machine) {
+  const bool reads_hot = reads_hot_columns(facts, machine);
+  if (reads_hot) return all;
+  if (reads_reach(facts, machine)) {
+    facts.reach = all.reach;
+    facts.repeated = all.repeated;
+  }
+  return facts;
+}
+
+/// "near": the choice of a plan and the candidates of tune; "all", or names between semicolons.
+std::vector<Shape> shapes_asked(const std::string& text, const RowFacts& rows, const RowFacts& all,
+                                DType type, const Machine& machine) {
+  if (text == "all") return all_shapes(all, type, machine);
+  if (text == "near") {
+    const RowFacts facts = facts_of_plan(rows, all, machine);
+    return candidates(choose_shape(facts, type, machine), facts, type, machine);
+  }
+  std::vector<Shape> shapes;
+  std::istringstream names(text);
+  for (std::string each; std::getline(names, each, ';');)
+    shapes.push_back(shape_of(each));
+  return shapes;
+}
+
 template <class T>
-void print_candidates(int number, const CsrMatrix<double>& a, const golden::Locality& locality,
-                      From from, const Machine& machine) {
+void print_candidates(int number, const Known& known, const std::string& asked, From from,
+                      const Machine& machine) {
   constexpr DType kType = kDType<T>;
+  const CsrMatrix<double>& a = known.a;
   const Stream stream(Device::cpu());
   const std::vector<T> values(a.values.size(), T(1.0F));
   const CsrView<T> view{a.rows,        a.cols, a.nnz(), a.row_offsets.data(), a.col_indices.data(),
                         values.data(), 0};
   const CheckedCsr<T> checked(stream, view);
-  const KnownFacts facts = facts_of(checked.facts(), checked.csr().pattern(), kType, machine);
-  const Shape chosen = choose_shape(facts.chosen_by, kType, machine);
-  for (const Shape& shape : candidates(chosen, facts.rows, kType, machine)) {
-    const std::string input = concat(number, "\t", name(kType), "\t", name_of(shape));
+  const RowFacts facts = facts_of(checked.facts(), checked.csr().pattern(), kType, machine);
+  for (const Shape& shape : shapes_asked(asked, checked.facts(), facts, kType, machine)) {
+    const std::string input = concat(number, "\t", name_of(shape));
     if (from == From::packed) {
       const PackedMatrix<T> packed = cpu::pack(stream, checked.csr(), shape, nullptr);
       const auto windows = static_cast<std::size_t>(packed.header.windows);
       print(input, golden::packed_terms(packed.header, {packed.windows.data(), windows},
                                         {packed.slices.data(), windows * packed.header.slices_most},
-                                        facts.all, locality, kType, machine));
+                                        facts, known.locality, kType, machine));
       continue;
     }
-    for (const golden::Expected& expected : golden::expected_terms(
-             shape, facts.all, from == From::locality ? &locality : nullptr, kType, machine)) {
+    const golden::Locality* const locality = from == From::locality ? &known.locality : nullptr;
+    for (const golden::Expected& expected :
+         golden::expected_terms(shape, facts, locality, kType, machine)) {
       if (expected.weight > 0) print(input, expected);
     }
   }
 }
 
-void print_matrix(int number, const std::string& line, From from) {
+void print_line(int number, const std::string& line, From from) {
+  static std::map<std::string, Known> last;  // lines of a matrix follow each other
   std::istringstream words(line);
-  std::string source, chip;
-  words >> source >> chip;
-  const bool file = source.find(".mtx") != std::string::npos;
-  const CsrMatrix<double> a = file ? io::read_csr<double>(source) : io::generate<double>(source);
-  const golden::Locality locality = golden::locality_of({.rows = a.rows,
-                                                         .cols = a.cols,
-                                                         .nnz = a.nnz(),
-                                                         .row_offsets = a.row_offsets.data(),
-                                                         .columns = a.col_indices.data()});
+  std::string source, chip, type, asked;
+  words >> source >> chip >> type >> std::ws;
+  std::getline(words, asked);
+  if (!last.contains(source)) {
+    last.clear();
+    last.emplace(source, source);
+  }
+  const Known& known = last.at(source);
   const Machine& machine = known_machine(chip);
-  print_candidates<double>(number, a, locality, from, machine);
-  print_candidates<float>(number, a, locality, from, machine);
-  print_candidates<half>(number, a, locality, from, machine);
+  if (type == "f64") return print_candidates<double>(number, known, asked, from, machine);
+  if (type == "f32") return print_candidates<float>(number, known, asked, from, machine);
+  if (type == "f16") return print_candidates<half>(number, known, asked, from, machine);
+  throw std::invalid_argument("a type is f64, f32 or f16, not " + type);
 }
 
 From from_of(const std::string& text) {
@@ -124,5 +158,5 @@ int main(int count, char** words) {
   lanky::sparse::print_names();
   std::string line;
   for (int number = 0; std::getline(std::cin, line); ++number)
-    lanky::sparse::print_matrix(number, line, from);
+    lanky::sparse::print_line(number, line, from);
 }

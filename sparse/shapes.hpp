@@ -1,0 +1,31 @@
+// Shapes that a matrix can be packed in, one beside the other: which of them multiplies fastest is
+// for a cost, or for a measurement, to say.
+#pragma once
+
+#include <lanky/dtype.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/machine.hpp"
+#include "sparse/facts.hpp"
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse {
+
+/// Whether the format's numbers and a block's shared memory are enough for every window of any
+/// matrix of these facts.
+bool fits(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine);
+
+/// Some hundred to some thousand shapes, each once, which fit() and differ in what they are for:
+/// slices of one warp or wide ones, lengths of pieces, windows from a few per multiprocessor to
+/// many, windows that stage columns, and hot columns. They follow from the facts and the machine
+/// alone; no measured number is in them.
+std::vector<Shape> all_shapes(const RowFacts& facts, DType dtype, const Machine& machine);
+
+/// The fields of a shape as SpmvTrial::shape has them.
+std::string name_of(const Shape& shape);
+/// The shape of such a name. Throws Error(invalid_argument).
+Shape shape_of(std::string_view name);
+
+}  // namespace lanky::sparse
