@@ -33,9 +33,10 @@ from fit_cost import geometric_mean, percentile, text_of
 from jsonl import ROOT
 
 PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
-FILES = ["bench/results/h100/spmv_trials.raw.jsonl.xz",
-         *(f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
-           for part in ("fit", "validation"))]
+MATRICES = ROOT.parent / "shared/matrices"
+COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz",
+             *(ROOT / f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
+               for part in ("fit", "validation"))]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 MARGIN, SAVED = 0.95, 0.7  # of the least cross regret, by locality
@@ -264,20 +265,22 @@ def cross(fit, cases):
     return points, predicted
 
 
+def cases_of_files(files, matrices):
+    with open(matrices / "MANIFEST.csv", encoding="utf-8") as manifest:
+        classes = {row["file"]: row["class"] for row in csv.DictReader(manifest)}
+    return [case for file in files for case in cases_of(file, matrices, classes)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--from", dest="level", default="facts", choices=("facts", "locality", "packed"))
-    parser.add_argument("--matrices", type=pathlib.Path, default=ROOT.parent / "shared/matrices",
-                        help="with MANIFEST.csv")
+    parser.add_argument("--matrices", type=pathlib.Path, default=MATRICES, help="with MANIFEST.csv")
     parser.add_argument("--terms", type=pathlib.Path, help="what the program prints is kept there, or read again")
     parser.add_argument("--families", action="store_true", help="regrets by family too")
     arguments = parser.parse_args()
-    with open(arguments.matrices / "MANIFEST.csv", encoding="utf-8") as manifest:
-        classes = {row["file"]: row["class"] for row in csv.DictReader(manifest)}
-    files = arguments.files or [ROOT / name for name in FILES]
-    cases = [case for file in files for case in cases_of(file, arguments.matrices, classes)]
+    cases = cases_of_files(arguments.files or COMMITTED, arguments.matrices)
     names = read_terms(cases, arguments.program, arguments.level, arguments.terms)
     whole = [case for case in cases if all(case.terms)]
     kept = [case for case in whole if arguments.level != "packed" or not case.disturbed()]

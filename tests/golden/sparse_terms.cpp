@@ -2,6 +2,7 @@
 // facts, locality or packed (sparse_cost_terms.hpp). A line of standard input is a matrix, a chip,
 // a type and shapes, "FILE|SPEC CHIP f64|f32|f16 near|all|NAME;NAME..."; a line of output, fields
 // between tabs, the number of the line, a shape's name, a kernel, its likelihood, and its terms.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <lanky/half.hpp>
@@ -81,13 +82,19 @@ RowFacts facts_of_plan(RowFacts facts, const RowFacts& all, const Machine& machi
   return facts;
 }
 
-/// "near": the choice of a plan and the candidates of tune; "all", or names between semicolons.
+/// "near": the choice of a plan and the candidates of tune, also of plans that tuned by the facts
+/// of rows alone, as older lines do; "all", or names between semicolons.
 std::vector<Shape> shapes_asked(const std::string& text, const RowFacts& rows, const RowFacts& all,
                                 DType type, const Machine& machine) {
   if (text == "all") return all_shapes(all, type, machine);
   if (text == "near") {
     const RowFacts facts = facts_of_plan(rows, all, machine);
-    return candidates(choose_shape(facts, type, machine), facts, type, machine);
+    const Shape chosen = choose_shape(facts, type, machine);
+    std::vector<Shape> shapes = candidates(chosen, facts, type, machine);
+    for (const Shape& shape : candidates(chosen, rows, type, machine)) {
+      if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    }
+    return shapes;
   }
   std::vector<Shape> shapes;
   std::istringstream names(text);
