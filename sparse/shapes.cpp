@@ -74,25 +74,25 @@ class Space {
     return all;
   }
 
-  /// Windows of up to eight slices, each with a warp of its own: of whole rows or, where lengths
-  /// differ, of rows whose pieces are nearly full or half full.
+  /// Windows of up to `slices` slices, each with a warp of its own, whatever the lengths of rows:
+  /// where these differ, a row costs as many full pieces as it is cut into, and a window has room
+  /// for its last row.
   void add_single(int piece) {
-    const std::int64_t pieces_of_row = std::max(pieces_of(facts_.longest, piece), 1);
     for (const int slices : {1, 2, 4, 6, kSingleWarps}) {
       Shape shape{.piece_most = piece, .row_cost = std::max(piece / 2, 1)};
+      const std::int64_t pieces_of_longest = std::max(pieces_of(facts_.longest, piece), 1);
+      const std::int64_t pieces = slices * kLanes;
       if (even_) {
-        const std::int64_t rows = slices * kLanes / pieces_of_row;
-        if (rows == 0) continue;
-        align_windows(shape, facts_, rows);
-        add(shape);
-        shape.stage_most = columns_of(4);
-        add(shape);
-        continue;
+        if (pieces < pieces_of_longest) continue;
+        align_windows(shape, facts_, pieces / pieces_of_longest);
+      } else {
+        shape.row_cost = piece - 1;
+        shape.window_cost =
+            static_cast<std::int32_t>(std::max(pieces - pieces_of_longest, pieces / 2) * piece);
       }
-      for (const int eighths : {3, 6}) {
-        shape.window_cost = slices * kLanes * piece * eighths / 8;
-        add(shape);
-      }
+      add(shape);
+      shape.stage_most = columns_of(4);
+      add(shape);
     }
   }
 

@@ -73,6 +73,11 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
     const std::size_t step = all.size() / 10 + 1;  // a few, other ones for each type
     for (std::size_t i = sizeof(T) % step; i < all.size(); i += step)
       ASSERT_NO_FATAL_FAILURE(expect_held(all[i]));
+    for (const Shape& shape : all) {
+      if (kDType<T> == DType::c128 || shape.lane_pieces > 1) continue;
+      EXPECT_TRUE(sparse::one_slice_a_warp(PackedOnHost<T>(a.view(), shape).packed.header))
+          << sparse::name_of(shape);
+    }
   }
 }
 
@@ -121,11 +126,12 @@ TEST(SparseTune, CandidatesKeepTheLimitsOfAnyMatrix) {
     const DType dtype = std::array{DType::f64, DType::f16, DType::c128}[random() % 3];
     const Shape chosen = sparse::choose_shape(facts, dtype, testing::h200());
     const std::vector<Shape> shapes = sparse::candidates(chosen, facts, dtype, testing::h200());
-    const std::vector<Shape> all = sparse::all_shapes(facts, dtype, testing::h200());
     for (auto shape = shapes.begin() + 1; shape != shapes.end(); ++shape) {
       ASSERT_EQ(std::count(shapes.begin(), shapes.end(), *shape), 1);
       ASSERT_NO_FATAL_FAILURE(expect_limits(*shape, facts, dtype));
     }
+    if (round % 10 != 0) continue;  // there are thousands of shapes
+    const std::vector<Shape> all = sparse::all_shapes(facts, dtype, testing::h200());
     ASSERT_EQ(all.empty(), facts.nnz == 0);
     ASSERT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());  // they are sorted
     for (const Shape& shape : all)
