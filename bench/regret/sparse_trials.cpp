@@ -4,6 +4,7 @@
 // product is compared with that of a CPU, exactly: entries and x are small whole numbers.
 #include <cstdio>
 #include <iostream>
+#include <lanky/error.hpp>
 #include <lanky/half.hpp>
 #include <lanky/io.hpp>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,23 @@ class Problem {
         {a.rows, a.cols, a.nnz(), a.row_offsets.data(), a.col_indices.data(), values.data(), 0});
   }
 
+  /// "right", "wrong", or why there is no product in this shape.
+  std::string status_of(const Shape& shape) const {
+    try {
+      return is_right(packed(shape)) ? "right" : "wrong";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  /// The times of products in these shapes, each in turn with the first.
+  Tuning times(const std::vector<Shape>& shapes) const {
+    PackedMatrix<T> first = packed(shapes.front());
+    PathChoice path{SpmvPath::cuda, ""};
+    return tune(*executor_, loaded_.csr, shapes, {.path = SpmvPath::cuda}, first, path);
+  }
+
+ private:
   PackedMatrix<T> packed(const Shape& shape) const {
     return executor_->pack(loaded_.csr, shape, nullptr);
   }
@@ -86,14 +104,6 @@ class Problem {
     return true;
   }
 
-  /// The times of products in these shapes, each in turn with the first.
-  Tuning times(const std::vector<Shape>& shapes) const {
-    PackedMatrix<T> first = packed(shapes.front());
-    PathChoice path{SpmvPath::cuda, ""};
-    return tune(*executor_, loaded_.csr, shapes, {.path = SpmvPath::cuda}, first, path);
-  }
-
- private:
   Stream stream_;
   std::unique_ptr<const Executor<T, T>> executor_;
   Buffer<T> x_;
@@ -107,10 +117,11 @@ Json trials_of(const Stream& stream, const CsrMatrix<double>& a, const std::vect
   Json trials = Json::array();
   std::vector<Shape> right;
   for (const Shape& shape : shapes) {
-    if (problem.is_right(problem.packed(shape))) {
+    const std::string status = problem.status_of(shape);
+    if (status == "right") {
       right.push_back(shape);
     } else {
-      trials.push_back({{"shape", name_of(shape)}, {"status", "wrong"}});
+      trials.push_back({{"shape", name_of(shape)}, {"status", status}});
     }
   }
   if (right.empty()) return trials;
