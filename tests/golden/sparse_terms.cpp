@@ -161,9 +161,15 @@ From from_of(const std::string& text) {
 }  // namespace lanky::sparse
 
 int main(int count, char** words) {
-  const auto from = lanky::sparse::from_of(count == 2 ? words[1] : "");
-  lanky::sparse::print_names();
-  std::string line;
-  for (int number = 0; std::getline(std::cin, line); ++number)
-    lanky::sparse::print_line(number, line, from);
+  try {
+    const auto from = lanky::sparse::from_of(count == 2 ? words[1] : "");
+    lanky::sparse::print_names();
+    std::string line;
+    for (int number = 0; std::getline(std::cin, line); ++number)
+      lanky::sparse::print_line(number, line, from);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lanky_sparse_terms: %s\n", error.what());
+    return 2;
+  }
 }
