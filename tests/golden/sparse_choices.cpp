@@ -13,7 +13,7 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "golden/draw_sparse.hpp"
-#include "sparse/cpu/host_csr.hpp"
+#include "golden/matrix_of_ones.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/plan.hpp"
@@ -139,22 +139,19 @@ template <class T>
 void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a) {
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
-  const std::vector<T> values(a.values.size(), T(1.0F));
-  const CsrView<T> view{a.rows,        a.cols, a.nnz(), a.row_offsets.data(), a.col_indices.data(),
-                        values.data(), 0};
-  const CheckedCsr<T> checked(stream, view);
-  RowFacts facts = checked.facts();
-  const ReachFacts reach = cpu::reach_facts(checked.csr().pattern());
-  const HotFacts hot = cpu::hot_facts(checked.csr().pattern(), 200);
+  const golden::MatrixOfOnes<T> ones(stream, a);
+  RowFacts facts = ones.facts();
+  const ReachFacts reach = cpu::reach_facts(ones.csr().pattern());
+  const HotFacts hot = cpu::hot_facts(ones.csr().pattern(), 200);
   const auto print_header = [&](std::string_view what, const PackedHeader& header) {
     const std::string input = concat(name_of_matrix, " ", name(kType), " ", what);
     print(input, text_of(header));
     print_launches<T>(input, header);
   };
   const auto print_shape = [&](std::string_view what, const Shape& shape) {
-    print_header(what, cpu::pack(stream, checked.csr(), shape, nullptr).header);
+    print_header(what, cpu::pack(stream, ones.csr(), shape, nullptr).header);
   };
-  print_header("as chosen", build_plan<T, T>(stream, view, {}).header());
+  print_header("as chosen", build_plan<T, T>(stream, ones.view(), {}).header());
   facts.reach = reach.mean;
   facts.repeated = reach.repeated;
   print_shape("wide", choose_shape(facts, kType, kMachine, true));

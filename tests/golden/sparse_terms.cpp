@@ -11,13 +11,12 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
+#include "golden/matrix_of_ones.hpp"
 #include "golden/sparse_cost_terms.hpp"
-#include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/shapes.hpp"
@@ -107,17 +106,13 @@ template <class T>
 void print_candidates(int number, const Known& known, const std::string& asked, From from,
                       const Machine& machine) {
   constexpr DType kType = kDType<T>;
-  const CsrMatrix<double>& a = known.a;
   const Stream stream(Device::cpu());
-  const std::vector<T> values(a.values.size(), T(1.0F));
-  const CsrView<T> view{a.rows,        a.cols, a.nnz(), a.row_offsets.data(), a.col_indices.data(),
-                        values.data(), 0};
-  const CheckedCsr<T> checked(stream, view);
-  const RowFacts facts = facts_of(checked.facts(), checked.csr().pattern(), kType, machine);
-  for (const Shape& shape : shapes_asked(asked, checked.facts(), facts, kType, machine)) {
-    const std::string input = concat(number, "\t", name_of(shape));
+  const golden::MatrixOfOnes<T> ones(stream, known.a);
+  const RowFacts facts = facts_of(ones.facts(), ones.csr().pattern(), kType, machine);
+  for (const Shape& shape : shapes_asked(asked, ones.facts(), facts, kType, machine)) {
+    const std::string input = concat(number, "	", name_of(shape));
     if (from == From::packed) {
-      const PackedMatrix<T> packed = cpu::pack(stream, checked.csr(), shape, nullptr);
+      const PackedMatrix<T> packed = cpu::pack(stream, ones.csr(), shape, nullptr);
       const auto windows = static_cast<std::size_t>(packed.header.windows);
       print(input, golden::packed_terms(packed.header, {packed.windows.data(), windows},
                                         {packed.slices.data(), windows * packed.header.slices_most},

@@ -1,0 +1,38 @@
+// A sparse matrix whose values are ones of any type, checked for packing.
+#pragma once
+
+#include <lanky/io.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <vector>
+
+#include "sparse/cpu/host_csr.hpp"
+
+namespace lanky::golden {
+
+template <class T>
+class MatrixOfOnes {
+ public:
+  /// With the index arrays of `pattern`, which are not copied.
+  MatrixOfOnes(const Stream& stream, const CsrMatrix<double>& pattern)
+      : values_(pattern.values.size(), T(1.0F)),
+        view_{pattern.rows,
+              pattern.cols,
+              pattern.nnz(),
+              pattern.row_offsets.data(),
+              pattern.col_indices.data(),
+              values_.data(),
+              0},
+        checked_(stream, view_) {}
+
+  const CsrView<T>& view() const noexcept { return view_; }
+  const sparse::Csr<T>& csr() const noexcept { return checked_.csr(); }
+  sparse::RowFacts facts() const { return checked_.facts(); }
+
+ private:
+  std::vector<T> values_;
+  CsrView<T> view_;
+  sparse::CheckedCsr<T> checked_;
+};
+
+}  // namespace lanky::golden
