@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "bench/ladder/spmv.hpp"
+#include "support/dasp_oracle.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
 #include "support/sparse_oracle.hpp"

@@ -114,14 +114,6 @@ struct CsrPattern {
 /// Error(unsupported) from 2^31 rows or entries on.
 DaspPattern to_dasp(const CsrPattern& a, int tile_width);
 
-/// What breaks the contract, "" where it is kept. Shares no code with to_dasp().
-std::string dasp_violation(const DaspPattern& dasp, const CsrPattern& a);
-
-/// y = A x by the layout, lane by lane as the kernels do it, an emulated mma included.
-/// values: [nnz] in the order of CSR; x: [cols]. T: double, half.
-template <class T>
-std::vector<T> replay_dasp(const DaspPattern& dasp, const T* values, const T* x);
-
 /// What the layout costs.
 struct DaspSummary {
   std::int64_t long_rows = 0;

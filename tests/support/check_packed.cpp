@@ -9,26 +9,18 @@
 #include <ostream>
 
 #include "core/plan_types.hpp"
-#include "core/text.hpp"
+#include "support/violation.hpp"
 
 namespace lanky::sparse {
 
 namespace {
 
-/// Thrown inside the checker only: the first violation.
-struct Violation {
-  std::string text;
-};
-
-template <class... Parts>
-void require(bool kept, const Parts&... parts) {
-  if (!kept) throw Violation{concat(parts...)};
-}
+using testing::require;
 
 /// `parts` name the word, as in "first_row of window 3".
 template <class... Parts>
 void require_equal(std::int64_t is, std::int64_t wanted, const Parts&... parts) {
-  if (is != wanted) throw Violation{concat(parts..., " is ", is, ", not ", wanted)};
+  require(is == wanted, parts..., " is ", is, ", not ", wanted);
 }
 
 /// Equal bits: 0 and -0 differ, a NaN is equal to itself.
@@ -699,12 +691,7 @@ class PackedCheck {
 
 template <class T>
 std::string check_packed(const PackedView<T>& packed, const Csr<T>& a) {
-  try {
-    PackedCheck<T>(packed, a).run();
-  } catch (const Violation& violation) {
-    return violation.text;
-  }
-  return "";
+  return testing::first_violation([&] { PackedCheck<T>(packed, a).run(); });
 }
 
 #define LANKY_INSTANTIATE(T) template std::string check_packed(const PackedView<T>&, const Csr<T>&);

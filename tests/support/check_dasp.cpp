@@ -4,21 +4,14 @@
 #include <array>
 #include <functional>
 
-#include "bench/ladder/dasp.hpp"
-#include "core/text.hpp"
+#include "support/dasp_oracle.hpp"
+#include "support/violation.hpp"
 
 namespace lanky::ladder {
 
 namespace {
 
-struct Violation {
-  std::string text;
-};
-
-template <class... Parts>
-void require(bool kept, const Parts&... parts) {
-  if (!kept) throw Violation{concat(parts...)};
-}
+using testing::require;
 
 class DaspCheck {
  public:
@@ -209,12 +202,7 @@ class DaspCheck {
 }  // namespace
 
 std::string dasp_violation(const DaspPattern& dasp, const CsrPattern& a) {
-  try {
-    DaspCheck(dasp, a).run();
-  } catch (const Violation& violation) {
-    return violation.text;
-  }
-  return "";
+  return testing::first_violation([&] { DaspCheck(dasp, a).run(); });
 }
 
 }  // namespace lanky::ladder

@@ -2,7 +2,7 @@
 // Kernels and replay share their shape, so that lanes, masks and targets are tested without a GPU.
 #include <lanky/half.hpp>
 
-#include "bench/ladder/dasp.hpp"
+#include "support/dasp_oracle.hpp"
 
 namespace lanky::ladder {
 
