@@ -79,6 +79,11 @@ std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& pro
 /// algorithms in the order of its heuristic.
 std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, GemmFamily family,
                                 int most);
+
+/// Names of cuBLASLt's algorithms for a product, the heuristic's first, at most `most`; nothing
+/// without the library.
+std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
+                                           DType out, int most);
 }  // namespace cuda
 
 }  // namespace lanky::dense

@@ -149,14 +149,16 @@ struct GemmPlan<T, TOut>::Impl {
   /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
   /// vendor offers for others of the product's class alone is no choice.
   Measured look_up(const GemmTuning* tuning) const {
-    std::vector<GemmChoice> offered;  // for plain runs, which have all of the vendor's
+    std::vector<std::string> offered;  // for plain runs, which have all of the vendor's
     const auto choice_of = [&](const GemmTuning& from,
                                const GemmQuery& query) -> const GemmChoice* {
       const GemmChoice* const known = from.find(query);
       if (known == nullptr || !known->vendor || !device.is_cuda()) return known;
       if (offered.empty())
-        offered = gemm_choices({device, shape, kDType<T>, kDType<TOut>}, dense::kVendorAlgorithms);
-      return std::find(offered.begin(), offered.end(), *known) != offered.end() ? known : nullptr;
+        offered = dense::cuda::vendor_algorithms(device, problem, kDType<T>, kDType<TOut>,
+                                                 dense::kVendorAlgorithms);
+      const auto found = std::find(offered.begin(), offered.end(), known->algorithm);
+      return found != offered.end() ? known : nullptr;
     };
     const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
     GemmQuery adding = query;

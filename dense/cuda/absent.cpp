@@ -18,6 +18,11 @@ std::vector<GemmChoice> choices(const GemmQuery& /*query*/, const Problem& /*pro
   return {};
 }
 
+std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*problem*/,
+                                           DType /*in*/, DType /*out*/, int /*most*/) {
+  return {};
+}
+
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, MeasuredChoices);

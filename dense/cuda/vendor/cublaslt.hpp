@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dense/backend.hpp"
 
@@ -16,11 +15,6 @@ namespace lanky::dense::cuda {
 /// Why cuBLASLt cannot compute this product (not installed, an empty sum, a conjugate that BLAS has
 /// no word for); "" where it can.
 std::string cublaslt_absence(const Problem& problem, DType in);
-
-/// Names of cuBLASLt's algorithms for a product, the heuristic's first, at most `most`; nothing
-/// without the library.
-std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
-                                           DType out, int most);
 
 /// One product in cuBLASLt's terms; owns its descriptors.
 class CublasltMatmul {
