@@ -37,22 +37,16 @@ PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
 MATH = ("tf32", "tf32x3")
-# Nominal rates of src/core/machine.cpp: bytes and flops a microsecond, of memory, the L2, f64, f32.
-RATES = {"H200": (4.8e6, 8.364e6, 34e6, 67e6), "H100": (3.35e6, 8.364e6, 34e6, 67e6)}
 
 
 class Candidate:
     """A way to compute a product: the words that its rates depend on, its terms in microseconds at nominal rates, and
     the time that it took (None: not measured)."""
 
-    def __init__(self, chip, fields):
+    def __init__(self, fields):
         self.words = tuple(fields[:4])
         self.predicted = float(fields[4])
-        size, l2_bytes, flops, steps, fill = map(float, fields[5:10])
-        bandwidth, l2, f64, f32 = RATES[chip]
-        peak = f64 if self.words[1] in ("f64", "c128") else f32
-        self.terms = (size / bandwidth, l2_bytes / l2, flops / peak, steps, fill, int(fields[10]),
-                      float(fields[11]) / l2, 32 * float(fields[12]) / l2)
+        self.terms = tuple(map(float, fields[5:13]))
         self.configuration = configuration_of(fields[13])
         self.measured = None
 
@@ -91,7 +85,7 @@ class Case:
             int(line["family"] == "syrk"), int(line["beta"] != 0), self.chip))
 
     def take(self, fields):
-        candidate = Candidate(self.chip, fields)
+        candidate = Candidate(fields)
         if candidate.name() == "vendor":  # the heuristic's first comes first
             own = [device_us(line) for line in self.lines
                    if line["contestant"] == "vendor" or line["variant"] == "gemmex"][:1]
@@ -135,7 +129,7 @@ def cases_of(program, *paths):
     for text in (line for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
         if line["kind"] == "env":
-            chip, commit = next(name for name in RATES if name in line["gpu"]), line["commit"]
+            chip, commit = next(card.upper() for card in CARDS if card.upper() in line["gpu"]), line["commit"]
         elif line.get("family") == "syrk" and commit == BEFORE_SYRK:
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:

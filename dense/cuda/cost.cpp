@@ -47,20 +47,20 @@ class Terms {
         types_(request.types),
         machine_(request.machine),
         in_(static_cast<double>(size_of(types_.in))),
-        flops_(is_complex(types_.in) ? 8 : 2) {
+        flops_each_(is_complex(types_.in) ? 8 : 2) {
     const double a = sector_bytes(p_.m, p_.k, p_.a, size_of(types_.in));
     const double b = sector_bytes(p_.k, p_.n, p_.b, size_of(types_.in));
     const double c = (kind.adds ? 2 : 1) * sector_bytes(p_.m, p_.n, p_.c, size_of(types_.out));
     c_ = c;
     same_ = kind.same;
-    terms_.bytes = a + (kind.same ? 0 : b) + c;
-    terms_.l2_bytes = a + b + c;
+    bytes_ = a + (kind.same ? 0 : b) + c;
+    l2_bytes_ = a + b + c;
   }
 
   CostTerms operator()(const VendorLaunch& /*launch*/) {
     constexpr int kTile = 32;  // of the smallest that its heuristic takes for such products
     set_flops(padded(p_.m, kTile), padded(p_.n, kTile), padded(p_.k, kTile));
-    return terms_;
+    return at_nominal_rates();
   }
 
   CostTerms operator()(const TiledLaunch& launch) {
@@ -68,13 +68,13 @@ class Terms {
     const double tiles =
         1.0 * ceil_div(p_.m, std::int64_t{tile.m}) * ceil_div(p_.n, std::int64_t{tile.n});
     set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), 1.0 * p_.k);
-    terms_.l2_bytes = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
+    l2_bytes_ = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
     if (launch.split.count > 1) add_sums(static_cast<double>(launch.split.count));
     const int resident = machine_.threads_per_multiprocessor() / tile.threads();
     const double places = 1.0 * machine_.multiprocessors * resident;
     set_rounds(tiles * static_cast<double>(launch.split.count), places,
                static_cast<double>(ceil_div(launch.split.length, std::int64_t{tile.k})));
-    return terms_;
+    return at_nominal_rates();
   }
 
   CostTerms operator()(const PanelLaunch& launch) {
@@ -82,19 +82,19 @@ class Terms {
     const double units = static_cast<double>(plan.tiles) * plan.steps;
     set_flops(static_cast<double>(plan.tiles) * plan.tile_rows, plan.warps_n * plan.group_columns,
               static_cast<double>(plan.steps) * plan.step);
-    terms_.l2_bytes = units * (plan.slot_bytes + plan.small_bytes) + c_;
+    l2_bytes_ = units * (plan.slot_bytes + plan.small_bytes) + c_;
     if (plan.shared_tiles() || plan.classes.room > 0) {
-      terms_.side_bytes +=
+      side_bytes_ +=
           2.0 * plan.kept * plan.blocks * static_cast<double>(p_.n) * plan.tile_rows * sum_bytes();
       ++terms_.launches;
     }
     if (launch.packs) {
-      terms_.side_bytes += 2.0 * (plan.steps << plan.classes.log2) * plan.small_bytes;
+      side_bytes_ += 2.0 * (plan.steps << plan.classes.log2) * plan.small_bytes;
       ++terms_.launches;
     }
-    if (plan.classes.room > 0) terms_.bytes += bytes_of_classes(plan);
+    if (plan.classes.room > 0) bytes_ += bytes_of_classes(plan);
     set_rounds(plan.blocks, machine_.multiprocessors, units / plan.blocks);
-    return terms_;
+    return at_nominal_rates();
   }
 
   CostTerms operator()(const UpdateLaunch& launch) {
@@ -105,8 +105,8 @@ class Terms {
     const std::int64_t row_blocks = ring ? launch.ring.row_tiles : tiles;
     const double blocks = static_cast<double>(row_blocks * launch.column_blocks);
     // Blocks side by side read the same rows of A, and each all of its columns of B.
-    terms_.l2_bytes += static_cast<double>(p_.m * p_.k * (launch.column_blocks - 1)) * in_ +
-                       static_cast<double>(row_blocks * p_.k * p_.n) * in_;
+    l2_bytes_ += static_cast<double>(p_.m * p_.k * (launch.column_blocks - 1)) * in_ +
+                 static_cast<double>(row_blocks * p_.k * p_.n) * in_;
     const std::int64_t resident = std::clamp<std::int64_t>(
         machine_.shared_bytes_per_multiprocessor / (launch.shared_bytes + kSharedBytesOfSystem), 1,
         machine_.threads_per_multiprocessor() / launch.threads);
@@ -114,7 +114,7 @@ class Terms {
     const double each = static_cast<double>(ceil_div(tiles, row_blocks));  // tiles of a block
     set_rounds(blocks, static_cast<double>(machine_.multiprocessors * resident), each * steps);
     if (ring) terms_.fill *= static_cast<double>(tiles) / (each * static_cast<double>(row_blocks));
-    return terms_;
+    return at_nominal_rates();
   }
 
   CostTerms operator()(const GramLaunch& launch) {
@@ -124,39 +124,49 @@ class Terms {
     const double m = padded(p_.m * packed, rows);
     const double n = padded(p_.n * packed, columns);
     set_flops(m, n, static_cast<double>(p_.k) / packed);
-    if (std::holds_alternative<GramTriangle>(launch.kernel)) terms_.flops *= 0.5 * (n + 8) / n;
+    if (std::holds_alternative<GramTriangle>(launch.kernel)) flops_ *= 0.5 * (n + 8) / n;
     const double tiles = m / static_cast<double>(rows) * n / static_cast<double>(columns);
     const bool vector = std::holds_alternative<GramVector>(launch.kernel);
     if (vector || std::holds_alternative<GramFma>(launch.kernel))
-      terms_.l2_bytes += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
+      l2_bytes_ += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
     if (vector) {
       const double of_step = static_cast<double>(rows) * looked_up_lines(p_.a.col) +
                              static_cast<double>(columns) * looked_up_lines(p_.b.row);
-      terms_.lines = tiles * of_step * static_cast<double>(p_.k);
+      lines_ = tiles * of_step * static_cast<double>(p_.k);
     }
     if (std::holds_alternative<GramWgmma>(launch.kernel)) {  // slots have whole granules
       const double width = m + (same_ ? 0 : n);
-      terms_.l2_bytes =
-          std::max(terms_.l2_bytes, static_cast<double>(p_.k) / packed * width * in_ + c_);
+      l2_bytes_ = std::max(l2_bytes_, static_cast<double>(p_.k) / packed * width * in_ + c_);
     }
     if (launch.one_launch) {
-      terms_.side_bytes += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
+      side_bytes_ += 2.0 * launch.blocks * static_cast<double>(p_.m * p_.n) * sum_bytes();
     } else {
       add_sums(partial_blocks(launch));
     }
     terms_.fill = std::min(1.0, 1.0 * launch.blocks * launch.strips / machine_.multiprocessors);
-    return terms_;
+    return at_nominal_rates();
   }
 
  private:
+  CostTerms at_nominal_rates() const {
+    constexpr double kMicro = 1e6;
+    const bool f64 = types_.in == DType::f64 || types_.in == DType::c128;
+    CostTerms terms = terms_;
+    terms.memory = kMicro * bytes_ / machine_.bandwidth;
+    terms.l2 = kMicro * l2_bytes_ / machine_.l2_bandwidth();
+    terms.flops = kMicro * flops_ / (f64 ? machine_.peak_f64 : machine_.peak_f32);
+    terms.side = kMicro * side_bytes_ / machine_.l2_bandwidth();
+    terms.lines = kMicro * lines_ / (machine_.clock * machine_.multiprocessors);
+    return terms;
+  }
   /// Lines that a load looks up for each element, where 32 lanes load elements `stride` apart.
   double looked_up_lines(std::int64_t stride) const {
     return std::min(1.0, static_cast<double>(stride) * in_ / 128);
   }
   double sum_bytes() const { return static_cast<double>(types_.sum_bytes()); }
-  void set_flops(double m, double n, double k) { terms_.flops = flops_ * m * n * k; }
+  void set_flops(double m, double n, double k) { flops_ = flops_each_ * m * n * k; }
   void add_sums(double count) {
-    terms_.side_bytes += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
+    side_bytes_ += 2 * count * static_cast<double>(p_.m * p_.n) * sum_bytes();
     ++terms_.launches;
   }
   /// Bytes of A that classes read beside their own: rows beyond the last of each, and sectors where
@@ -180,10 +190,15 @@ class Terms {
   Types types_;
   const Machine& machine_;
   double in_;
-  double flops_;  // of a product and a sum
-  double c_ = 0;  // bytes of C
+  double flops_each_;  // of a product and a sum
+  double c_ = 0;       // bytes of C
   bool same_ = false;
-  CostTerms terms_;
+  CostTerms terms_;  // but for what has a nominal rate:
+  double bytes_ = 0;
+  double l2_bytes_ = 0;
+  double flops_ = 0;
+  double side_bytes_ = 0;
+  double lines_ = 0;
 };
 
 std::string_view arithmetic_of(DType in, Math math) {
@@ -274,18 +289,11 @@ CostKey cost_key(const Launch& launch, const Request& request, RunKind kind) {
 }
 
 double predict_us(const Launch& launch, const Request& request, RunKind kind) {
-  constexpr double kMicro = 1e6;
   const CostTerms terms = cost_terms(launch, request, kind);
   const CostRates& rates = rates_of(cost_key(launch, request, kind));
-  const Machine& machine = request.machine;
-  const DType in = request.types.in;
-  const double peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32;
-  const double flow = together({kMicro * terms.bytes / (rates.bandwidth * machine.bandwidth),
-                                kMicro * terms.l2_bytes / (rates.l2 * machine.l2_bandwidth()),
-                                kMicro * terms.flops / (rates.peak * peak),
-                                kMicro * terms.lines / (machine.clock * machine.multiprocessors)});
-  return rates.start + (terms.launches - 1) * rates.launch +
-         kMicro * terms.side_bytes / (rates.side * machine.l2_bandwidth()) +
+  const double flow = together(
+      {terms.memory / rates.bandwidth, terms.l2 / rates.l2, terms.flops / rates.peak, terms.lines});
+  return rates.start + (terms.launches - 1) * rates.launch + terms.side / rates.side +
          together({flow / std::pow(terms.fill, rates.fill), terms.steps * rates.step});
 }
 

@@ -11,16 +11,17 @@
 
 namespace lanky::dense {
 
-/// The demands of a launch on a machine.
+/// What a launch asks of a machine, in microseconds at the machine's nominal rates where it has
+/// one.
 struct CostTerms {
-  double bytes = 0;       // between memory and the chip, in sectors of 32 bytes
-  double l2_bytes = 0;    // between the L2 and multiprocessors: operands read again too
-  double flops = 0;       // that are executed, those of padding too
-  double steps = 0;       // that a block's place takes one after the other, each as long as a load
-  double fill = 1;        // share of the places that have a block, in the mean of all rounds
-  int launches = 1;       // kernels, one after the other
-  double side_bytes = 0;  // partial sums and packed operands: written, then read, beside the rest
-  double lines = 0;       // of an L1, that loads of single elements look up, one a clock
+  double memory = 0;  // bytes between memory and the chip, in sectors of 32 bytes
+  double l2 = 0;      // bytes between the L2 and multiprocessors: operands read again too
+  double flops = 0;   // that are executed, those of padding too
+  double steps = 0;   // that a block's place takes one after the other, each as long as a load
+  double fill = 1;    // share of the places that have a block, in the mean of all rounds
+  int launches = 1;   // kernels, one after the other
+  double side = 0;    // bytes of partial sums and packed operands, through the L2 beside the rest
+  double lines = 0;   // of an L1, that loads of single elements look up, one a clock
 };
 
 CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind);

@@ -15,7 +15,7 @@ struct CostRates {
   double peak;                            // and of peak_f64 or peak_f32: more on tensor cores
   double step;                            // microseconds
   double fill;                            // exponent of CostTerms::fill
-  double side;                            // share of l2_bandwidth() for side_bytes
+  double side;                            // share of l2_bandwidth() for CostTerms::side
 };
 
 /// For a kernel that has no row: one that nobody has measured is chosen where there is no other.

@@ -1,8 +1,8 @@
-// Prints the demands of the candidates of dense products on a machine, for fits. A line of standard
+// Prints the terms of the candidates of dense products on a machine, for fits. A line of standard
 // input is a product, "M N K OP_A OP_B LAYOUT PAD MATH IN OUT SAME ADDS CHIP". Lines of output have
 // tabs between fields and begin with the number of the product: one has "class" and its class, each
-// other a candidate, the words that its rates depend on, its predicted time in us, its terms, and
-// its configuration.
+// other a candidate, the words that its rates depend on, its predicted time in us, its terms as
+// CostTerms has them, and its configuration.
 #include <cstdio>
 #include <iostream>
 #include <lanky/tuning.hpp>
@@ -61,8 +61,8 @@ void print(int number, const std::string& line) {
     const CostTerms t = cost_terms(launch, request, kind);
     std::printf("%d\t%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%d\t%.6g\t%.6g\t%s\n",
                 number, key.kernel.c_str(), std::string(key.arithmetic).c_str(), key.layout.c_str(),
-                key.algorithm.c_str(), predict_us(launch, request, kind), t.bytes, t.l2_bytes,
-                t.flops, t.steps, t.fill, t.launches, t.side_bytes, t.lines,
+                key.algorithm.c_str(), predict_us(launch, request, kind), t.memory, t.l2, t.flops,
+                t.steps, t.fill, t.launches, t.side, t.lines,
                 describe(launch, request.types).c_str());
   }
 }
