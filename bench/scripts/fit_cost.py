@@ -123,8 +123,8 @@ def text_of(path):
     return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
 
 
-def cases_of(program, *paths):
-    """The cases of files of one card, in their order."""
+def lines_by_case(*paths):
+    """(chip, {case: its timed lines}) of files of one card, in their order."""
     found, chip, commit = {}, "", ""
     for text in (line for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
@@ -134,6 +134,12 @@ def cases_of(program, *paths):
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
             found.setdefault(tuple(line[way] for way in WAYS), []).append(line)
+    return chip, found
+
+
+def cases_of(program, *paths):
+    """The cases of files of one card, in their order."""
+    chip, found = lines_by_case(*paths)
     cases = [Case(chip, lines) for lines in found.values()]
     asked = "".join(case.query() + "\n" for case in cases)
     for row in subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout.splitlines():
