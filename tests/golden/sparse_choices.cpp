@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/regret/matrix_of_ones.hpp"
 #include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "golden/draw_sparse.hpp"
-#include "golden/matrix_of_ones.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/plan.hpp"
@@ -139,7 +139,7 @@ template <class T>
 void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a) {
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
-  const golden::MatrixOfOnes<T> ones(stream, a);
+  const regret::MatrixOfOnes<T> ones(stream, a);
   RowFacts facts = ones.facts();
   const ReachFacts reach = cpu::reach_facts(ones.csr().pattern());
   const HotFacts hot = cpu::hot_facts(ones.csr().pattern(), 200);

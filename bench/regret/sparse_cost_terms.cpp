@@ -1,6 +1,6 @@
 // Estimates of what a packed matrix will be, by the rules of sparse/packed.hpp; where these depend
 // on more than is known, an expected value. Constants are measured shares, not limits of a card.
-#include "golden/sparse_cost_terms.hpp"
+#include "bench/regret/sparse_cost_terms.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "core/ceil_div.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
 
-namespace lanky::golden {
+namespace lanky::regret {
 
 namespace {
 
@@ -413,4 +413,4 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
   return {d.kernel, 1, terms_of(d, f, bytes, machine)};
 }
 
-}  // namespace lanky::golden
+}  // namespace lanky::regret

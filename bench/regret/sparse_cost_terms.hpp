@@ -12,7 +12,7 @@
 #include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
 
-namespace lanky::golden {
+namespace lanky::regret {
 
 /// The kernels whose rates differ: one slice a warp, of few steps or of more; several slices of 32
 /// pieces a warp; wide ones; hot columns in shared memory.
@@ -60,4 +60,4 @@ Expected packed_terms(const sparse::PackedHeader& header, std::span<const sparse
                       std::span<const sparse::Slice> slices, const sparse::RowFacts& facts,
                       const Locality& locality, DType dtype, const Machine& machine);
 
-}  // namespace lanky::golden
+}  // namespace lanky::regret

@@ -12,11 +12,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "bench/regret/matrix_of_ones.hpp"
+#include "bench/regret/sparse_cost_terms.hpp"
 #include "core/machine.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
-#include "golden/matrix_of_ones.hpp"
-#include "golden/sparse_cost_terms.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/shapes.hpp"
@@ -35,9 +35,9 @@ void print_names() {
   std::printf("number\tshape\tkernel\tweight%s\n", names.c_str());
 }
 
-void print(const std::string& input, const golden::Expected& expected) {
+void print(const std::string& input, const regret::Expected& expected) {
   std::printf("%s\t%s\t%.4g", input.c_str(),
-              golden::kRateKernels[static_cast<std::size_t>(expected.kernel)], expected.weight);
+              regret::kRateKernels[static_cast<std::size_t>(expected.kernel)], expected.weight);
 #define LANKY_PRINT(name) std::printf("\t%.6g", expected.terms.name);
   LANKY_COST_TERMS(LANKY_PRINT)
 #undef LANKY_PRINT
@@ -49,14 +49,14 @@ struct Known {
   explicit Known(const std::string& source)
       : a(source.find(".mtx") != std::string::npos ? io::read_csr<double>(source)
                                                    : io::generate<double>(source)),
-        locality(golden::locality_of({.rows = a.rows,
+        locality(regret::locality_of({.rows = a.rows,
                                       .cols = a.cols,
                                       .nnz = a.nnz(),
                                       .row_offsets = a.row_offsets.data(),
                                       .columns = a.col_indices.data()})) {}
 
   CsrMatrix<double> a;
-  golden::Locality locality;
+  regret::Locality locality;
 };
 
 RowFacts facts_of(const RowFacts& rows, const CsrPattern& a, DType type, const Machine& machine) {
@@ -107,21 +107,21 @@ void print_candidates(int number, const Known& known, const std::string& asked, 
                       const Machine& machine) {
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
-  const golden::MatrixOfOnes<T> ones(stream, known.a);
+  const regret::MatrixOfOnes<T> ones(stream, known.a);
   const RowFacts facts = facts_of(ones.facts(), ones.csr().pattern(), kType, machine);
   for (const Shape& shape : shapes_asked(asked, ones.facts(), facts, kType, machine)) {
     const std::string input = concat(number, "	", name_of(shape));
     if (from == From::packed) {
       const PackedMatrix<T> packed = cpu::pack(stream, ones.csr(), shape, nullptr);
       const auto windows = static_cast<std::size_t>(packed.header.windows);
-      print(input, golden::packed_terms(packed.header, {packed.windows.data(), windows},
+      print(input, regret::packed_terms(packed.header, {packed.windows.data(), windows},
                                         {packed.slices.data(), windows * packed.header.slices_most},
                                         facts, known.locality, kType, machine));
       continue;
     }
-    const golden::Locality* const locality = from == From::locality ? &known.locality : nullptr;
-    for (const golden::Expected& expected :
-         golden::expected_terms(shape, facts, locality, kType, machine)) {
+    const regret::Locality* const locality = from == From::locality ? &known.locality : nullptr;
+    for (const regret::Expected& expected :
+         regret::expected_terms(shape, facts, locality, kType, machine)) {
       if (expected.weight > 0) print(input, expected);
     }
   }

@@ -8,7 +8,7 @@
 
 #include "sparse/cpu/host_csr.hpp"
 
-namespace lanky::golden {
+namespace lanky::regret {
 
 template <class T>
 class MatrixOfOnes {
@@ -35,4 +35,4 @@ class MatrixOfOnes {
   sparse::CheckedCsr<T> checked_;
 };
 
-}  // namespace lanky::golden
+}  // namespace lanky::regret
