@@ -1,7 +1,10 @@
 // What is decided before a dense product runs: families, canonical form, splits, bounds.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <lanky/lanky.hpp>
+#include <set>
+#include <string>
 
 #include "core/machine.hpp"
 #include "dense/cuda/routes.hpp"
@@ -159,10 +162,11 @@ Request updates_of_floats() {
 
 TEST(DenseRoutes, FollowWhatWasMeasuredWhereItIsACandidate) {
   const Request request = updates_of_floats();
-  const GemmChoice aligned{false, "update_direct_kernel, variant 3"};
+  const GemmChoice aligned{false, "update_direct_kernel, 8 columns, 8 deep"};
   const Routes routes = choose_routes(request, {.general = &aligned, .adds = &aligned}, true);
   const RunKind off{.a_off = true};
-  EXPECT_EQ(algorithm_name(routes.launches.front()), aligned.algorithm) << "plain runs come first";
+  EXPECT_EQ(algorithm_name(routes.launches.front(), request.types), aligned.algorithm)
+      << "plain runs come first";
   EXPECT_EQ(routes.launches[routes.of[RunKind{.adds = true}.index()].launch],
             routes.launches.front());
   EXPECT_EQ(routes.launches[routes.of[off.index()].launch],
@@ -177,6 +181,33 @@ TEST(DenseRoutes, FollowTheVendorsMeasuredAlgorithmWhereTheVendorIs) {
   EXPECT_EQ(routes.launches.front(), Launch(VendorLaunch{"some algorithm"}));
   EXPECT_FALSE(is_vendor(routes.launches[routes.of[0].own])) << "for runs that it cannot compute";
   EXPECT_FALSE(is_vendor(choose_routes(request, {.general = &measured}, false).launches.front()));
+}
+
+/// Names stand for launches in files of results and of choices.
+TEST(DenseRoutes, EveryCandidateOfAProductHasANameOfItsOwn) {
+  for (const DType type :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+    for (const auto& [m, n, k] : {std::array{100'000, 8, 8},
+                                  {100'000, 5, 5},
+                                  {100'000, 64, 32},
+                                  {8, 8, 100'000},
+                                  {48, 48, 100'000},
+                                  {20'000, 24, 20'000}}) {
+      for (const Op op_a : {Op::none, Op::trans}) {
+        for (const Layout layout : {Layout::col, Layout::row}) {
+          const GemmShape shape{.m = m, .n = n, .k = k, .op_a = op_a, .layout = layout};
+          const Request request{canonical(with_leading_dimensions(shape)),
+                                gemm_family(m, n, k),
+                                {type, type},
+                                known_machine("H200")};
+          std::set<std::string> names;
+          for (const Launch& launch : own_candidates(request, {}))
+            EXPECT_TRUE(names.insert(algorithm_name(launch, request.types)).second)
+                << algorithm_name(launch, request.types);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

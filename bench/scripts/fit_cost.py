@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 
+from former_names import with_todays_names
 from jsonl import ROOT, device_us
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
@@ -133,7 +134,7 @@ def lines_by_case(*paths):
         elif line.get("family") == "syrk" and commit == BEFORE_SYRK:
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
-            found.setdefault(tuple(line[way] for way in WAYS), []).append(line)
+            found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line))
     return chip, found
 
 

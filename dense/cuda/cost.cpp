@@ -234,7 +234,7 @@ void set_layout(CostKey& key, const Launch& launch, const Request& request, RunK
   const char b = letter_of(p.b, "kn");
   const char c = letter_of(p.c, "mn");
   const auto with = [](std::string letters, bool off) { return letters + (off ? " off" : ""); };
-  key.algorithm = algorithm_name(launch);
+  key.algorithm = algorithm_name(launch, request.types);
   if (is_vendor(launch)) {
     key.layout = concat(std::min({a_bytes, b_bytes, c_bytes}), " bytes");
     key.algorithm = {a, b, c};

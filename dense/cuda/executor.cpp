@@ -77,7 +77,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
       const bool vendor = matmuls_[i] != nullptr;
       info.routes.push_back({.when = describe_kinds(routes_, i),
                              .kernel = kernel_name(launch),
-                             .algorithm = algorithm_name(launch),
+                             .algorithm = algorithm_name(launch, request_.types),
                              .configuration = vendor ? matmuls_[i]->describe()
                                                      : dense::describe(launch, request_.types),
                              .vendor = vendor});
@@ -156,7 +156,7 @@ std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, 
   std::vector<GemmChoice> all = {{}};
   const std::vector<Candidate> ordered = candidates(request, kind, !algorithms.empty());
   for (const auto& [us, launch] : ordered)
-    if (!is_vendor(launch)) all.push_back({false, algorithm_name(launch)});
+    if (!is_vendor(launch)) all.push_back({false, algorithm_name(launch, request.types)});
   for (const std::string& algorithm : algorithms) {
     // The heuristic offers some twice, with attributes that their names do not tell.
     const GemmChoice choice{true, algorithm};

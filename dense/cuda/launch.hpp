@@ -42,7 +42,7 @@ std::string kernel_name(const Launch& launch);
 
 /// The name that tells a launch from the other candidates of a product and of similar ones:
 /// GemmChoice::algorithm.
-std::string algorithm_name(const Launch& launch);
+std::string algorithm_name(const Launch& launch, Types types);
 
 /// One line: kernel, tiles, split; it begins with the algorithm's name.
 std::string describe(const Launch& launch, Types types);

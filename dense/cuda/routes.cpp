@@ -42,12 +42,13 @@ const Launch& cheapest_own(const std::vector<Candidate>& all) {
 }
 
 /// By what was measured, where it is a candidate, or else the cheapest.
-Launch choose(const std::vector<Candidate>& all, const GemmChoice* measured, bool vendor) {
+Launch choose(const std::vector<Candidate>& all, Types types, const GemmChoice* measured,
+              bool vendor) {
   if (measured != nullptr && measured->vendor && vendor) return VendorLaunch{measured->algorithm};
   if (measured != nullptr && !measured->vendor) {
     if (measured->algorithm.empty()) return cheapest_own(all);
     for (const auto& [us, launch] : all)
-      if (!is_vendor(launch) && algorithm_name(launch) == measured->algorithm) return launch;
+      if (!is_vendor(launch) && algorithm_name(launch, types) == measured->algorithm) return launch;
   }
   return all.front().launch;
 }
@@ -101,7 +102,7 @@ Routes choose_routes(const Request& request, const MeasuredChoices& measured, bo
     Routes::Route& route = routes.of[kind.index()];
     if (!std::exchange(known[kind.index()], true)) {
       const std::vector<Candidate> all = candidates(request, kind, vendor);
-      const Launch chosen = choose(all, measured_for(kind, measured), vendor);
+      const Launch chosen = choose(all, request.types, measured_for(kind, measured), vendor);
       route.launch = index_of(routes.launches, chosen);
       route.own = index_of(routes.launches, is_vendor(chosen) ? cheapest_own(all) : chosen);
     }

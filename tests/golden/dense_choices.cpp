@@ -60,8 +60,7 @@ std::string text_of(const GramLaunch& c) {
 }
 
 std::string text_of(const UpdateLaunch& c) {
-  return Fields(concat("update", static_cast<int>(c.kernel)))
-      .add("variant", c.variant)
+  return Fields(algorithm_name(c))
       .add("threads", c.threads)
       .add("passes", c.passes, 1)
       .add("rows", c.rows)

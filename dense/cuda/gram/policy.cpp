@@ -524,6 +524,8 @@ GramGranules granules(const GramLaunch& launch, DType type) {
           return {(kernel.tile == 0 ? 8 : 16) * rows_unit(type), 8};
         } else if constexpr (std::is_same_v<Kernel, GramWgmma>) {
           return {64 * kernel.tile, 8};
+        } else if constexpr (std::is_same_v<Kernel, GramRowVector>) {
+          return {kernel.tile, kernel.tile};
         } else if constexpr (std::is_same_v<Kernel, GramTriangle>) {
           return {8 * kernel.tile, 8 * kernel.tile};
         } else if constexpr (std::is_same_v<Kernel, GramWords>) {
@@ -572,8 +574,8 @@ std::string kernel_name(const GramKernel& kernel) {
   return concat("gram_", kNames[kernel.index()], "_kernel");
 }
 
-std::string algorithm_name(const GramLaunch& c) {
-  const auto words = [&c](const auto& kernel) {
+std::string algorithm_name(const GramLaunch& c, DType type) {
+  const auto words = [&](const auto& kernel) {
     std::string text = kernel_name(c.kernel);
     const auto add = [&text](bool holds, const char* what) {
       if (holds) text += concat(", ", what);
@@ -582,9 +584,12 @@ std::string algorithm_name(const GramLaunch& c) {
       add(kernel.math == Math::tf32, "tf32");
       add(kernel.math == Math::tf32x3, "tf32x3");
     }
-    int tile = 0;
-    if constexpr (requires { kernel.tile; }) tile = kernel.tile;
-    text += concat(", tile ", tile);
+    const auto [rows, columns] = granules(c, type);
+    if constexpr (std::is_same_v<std::decay_t<decltype(kernel)>, GramRowStrip>) {
+      text += kernel.tile == 0 ? ", 1 column" : ", 8 columns";
+    } else {
+      text += concat(", ", rows, " x ", columns);
+    }
     add(is_row_major(c.kernel), "row-major");
     if constexpr (requires { kernel.layout; })
       add(kernel.layout == GramLayout::mixed, "mixed layouts");
@@ -602,9 +607,9 @@ std::string algorithm_name(const GramLaunch& c) {
   return std::visit(words, c.kernel);
 }
 
-std::string describe(const GramLaunch& c) {
-  std::string text =
-      concat(algorithm_name(c), ", k in ", c.blocks, " chunks of every ", c.blocks, "th step");
+std::string describe(const GramLaunch& c, DType type) {
+  std::string text = concat(algorithm_name(c, type), ", k in ", c.blocks, " chunks of every ",
+                            c.blocks, "th step");
   const auto* const fma = std::get_if<GramFma>(&c.kernel);
   if (c.strips > 1) text += concat(", ", c.strips, fma != nullptr ? " tiles of C" : " strips of m");
   if (fma != nullptr && fma->below_blocks > 0) {

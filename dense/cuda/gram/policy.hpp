@@ -206,7 +206,7 @@ GramGranules granules(const GramLaunch& launch, DType type);
 
 std::string kernel_name(const GramKernel& kernel);
 /// What tells it from other candidates, whatever the extents.
-std::string algorithm_name(const GramLaunch& launch);
-std::string describe(const GramLaunch& launch);
+std::string algorithm_name(const GramLaunch& launch, DType type);
+std::string describe(const GramLaunch& launch, DType type);
 
 }  // namespace lanky::dense

@@ -27,15 +27,14 @@ std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,
 }
 
 std::string algorithm_name(const TiledLaunch& launch) {
-  return concat("gemm_tile_kernel, tile ", launch.tile);
+  return concat("gemm_tile_kernel, ", kTiles[launch.tile].m, " x ", kTiles[launch.tile].n);
 }
 
 std::string describe(const TiledLaunch& launch, std::size_t bytes_per_sum) {
   const Tile tile = tile_for(launch.tile, bytes_per_sum);
-  return concat(algorithm_name(launch), ", ", tile.m, " x ", tile.n, " x ", tile.k, ", ",
-                tile.threads(), " threads of ", tile.micro_m, " x ", tile.micro_n, " in ",
-                tile.groups, " groups, k in ", launch.split.count, " chunks of ",
-                launch.split.length);
+  return concat(algorithm_name(launch), " x ", tile.k, ", ", tile.threads(), " threads of ",
+                tile.micro_m, " x ", tile.micro_n, " in ", tile.groups, " groups, k in ",
+                launch.split.count, " chunks of ", launch.split.length);
 }
 
 }  // namespace lanky::dense

@@ -471,9 +471,47 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
   return {};
 }
 
+namespace {
+
+/// The parameters that tell a variant from its kernel's others of a type.
+std::string parameters(const UpdateLaunch& launch) {
+  const int v = launch.variant;
+  switch (launch.kernel) {
+    case UpdateKernel::direct:
+      return concat(", ", kUpdateDirect[v].columns, " columns, ", kUpdateDirect[v].depth, " deep");
+    case UpdateKernel::lanes: {
+      const UpdateLanes& shape = kUpdateLanes[v];
+      return concat(", lanes x ", shape.lanes, ", ", shape.columns, " columns, ", shape.span,
+                    " deep, rows x ", shape.unroll);
+    }
+    case UpdateKernel::packed:
+      return concat(", ", kUpdatePacked[v].side, " x ", kUpdatePacked[v].side);
+    case UpdateKernel::tile: {
+      const UpdateTile& shape = kUpdateTile[v];
+      return concat(shape.by_columns ? ", by columns, " : ", by rows, ", 4 * shape.parts,
+                    " words wide, ", shape.words, " deep");
+    }
+    case UpdateKernel::mma_columns:
+    case UpdateKernel::mma_rows:
+    case UpdateKernel::mma_to_columns:
+    case UpdateKernel::mma_to_rows: {
+      const UpdateMma& shape = update_mma_table(launch.kernel)[v];
+      return concat(", ", 8 * shape.tiles, " columns, ", shape.depth(), " deep by ", 4 * shape.span,
+                    ", rows x ", shape.groups);
+    }
+    case UpdateKernel::ring_columns:
+    case UpdateKernel::ring_rows:
+      return concat(", ", kUpdateRing[v].rows, " x ", kUpdateRing[v].columns, " sums");
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 std::string algorithm_name(const UpdateLaunch& launch) {
   const bool ring = launch.ring.stages > 0;
-  return concat(kernel_name(launch.kernel), ", variant ", launch.variant,
+  return concat(kernel_name(launch.kernel), parameters(launch),
                 ring && !launch.ring.mapped ? ", A by elements" : "",
                 ring && !launch.ring.wide_c ? ", C by elements" : "");
 }
