@@ -14,7 +14,6 @@ MOST_CHARACTERS = 100
 # needs any more is a fault.
 MORE_PARAMETERS = {
     ("bench/cuda/peak.cu", "Tile"): "those of nvcuda::wmma::fragment, which it names once",
-    ("dense/cuda/update/mma.cuh", "UpdateMmaShape"): "all that update_mma_kernel has: it is the kernel's one parameter",
 }
 
 ASSEMBLER = re.compile(r"\b(asm|__asm__|__asm)\b")

@@ -1,18 +1,8 @@
 #include "dense/cuda/launch.hpp"
 
+#include "core/overloaded.hpp"
+
 namespace lanky::dense {
-
-namespace {
-
-/// f with one function for each alternative.
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
-
-}  // namespace
 
 std::string kernel_name(const Launch& launch) {
   return std::visit(Overloaded{[](const TiledLaunch&) { return std::string("gemm_tile_kernel"); },

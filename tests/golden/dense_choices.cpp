@@ -60,6 +60,7 @@ std::string text_of(const GramLaunch& c) {
 }
 
 std::string text_of(const UpdateLaunch& c) {
+  const UpdateRingPlan ring = c.ring() != nullptr ? *c.ring() : UpdateRingPlan();
   return Fields(algorithm_name(c))
       .add("threads", c.threads)
       .add("passes", c.passes, 1)
@@ -67,17 +68,17 @@ std::string text_of(const UpdateLaunch& c) {
       .add("column_blocks", c.column_blocks, 1)
       .add("shared", c.shared_bytes)
       .add("alignment", c.alignment, 1)
-      .add("warps_m", c.ring.warps_m)
-      .add("warps_n", c.ring.warps_n)
-      .add("warps_k", c.ring.warps_k, 1)
-      .add("depth", c.ring.depth)
-      .add("stages", c.ring.stages)
-      .add("slot", c.ring.slot_bytes)
-      .add("ring", c.ring.ring_bytes)
-      .add("b_pitch", c.ring.b_pitch)
-      .add("row_tiles", c.ring.row_tiles)
-      .add("mapped", c.ring.mapped)
-      .add("wide_c", c.ring.wide_c)
+      .add("warps_m", ring.warps_m)
+      .add("warps_n", ring.warps_n)
+      .add("warps_k", ring.warps_k, 1)
+      .add("depth", ring.depth)
+      .add("stages", ring.stages)
+      .add("slot", ring.slot_bytes)
+      .add("ring", ring.ring_bytes)
+      .add("b_pitch", ring.b_pitch)
+      .add("row_tiles", ring.row_tiles)
+      .add("mapped", ring.mapped)
+      .add("wide_c", ring.wide_c)
       .text();
 }
 

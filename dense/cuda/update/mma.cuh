@@ -121,12 +121,12 @@ __device__ typename Side::F::B fragment_of_b(
   return b;
 }
 
-/// What a warp and its lanes do of variant kVariant of kKernel's table; A and C by columns or by
-/// rows. Lane (g, t) = (lane / 4, lane % 4) holds kRows rows of each group of 8 kRows rows, two for
-/// each of kProducts products of 16 rows: rows g and g + 8 of the product's fragment. Where A or C
-/// is by columns, those are 16 bytes of adjacent rows; where both are by rows, rows of neighbouring
-/// lanes are adjacent.
-template <UpdateKernel kKernel, int kVariant, bool kAdds_, class T, class TOut>
+/// What a warp and its lanes do of variant kVariant; A and C by columns or by rows. Lane (g, t) =
+/// (lane / 4, lane % 4) holds kRows rows of each group of 8 kRows rows, two for each of kProducts
+/// products of 16 rows: rows g and g + 8 of the product's fragment. Where A or C is by columns,
+/// those are 16 bytes of adjacent rows; where both are by rows, rows of neighbouring lanes are
+/// adjacent.
+template <int kVariant, bool kAdds_, class T, class TOut>
 struct UpdateMmaShape {
   using In = T;
   using Out = TOut;
@@ -135,12 +135,10 @@ struct UpdateMmaShape {
   using Result = device::DeviceElement<TOut>;
   using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
-  static constexpr UpdateMma kShape = update_mma_table(kKernel)[kVariant];
+  static constexpr UpdateMma kShape = kUpdateMma[kVariant];
   static constexpr bool kAdds = kAdds_;  // where it is not, beta is 0
-  static constexpr bool kColumnsOfA =
-      kKernel == UpdateKernel::mma_columns || kKernel == UpdateKernel::mma_to_rows;
-  static constexpr bool kColumnsOfC =
-      kKernel == UpdateKernel::mma_columns || kKernel == UpdateKernel::mma_to_columns;
+  static constexpr bool kColumnsOfA = kShape.columns_of_a();
+  static constexpr bool kColumnsOfC = kShape.columns_of_c();
   static constexpr int kRows = kColumnsOfA || kColumnsOfC ? kWide<Element> : 2;
   static constexpr int kProducts = kRows / 2;
   static constexpr int kGroupRows = 8 * kRows;

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
+#include <utility>
+#include <variant>
 
 #include "core/ceil_div.hpp"
+#include "core/overloaded.hpp"
 #include "core/text.hpp"
 #include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
 namespace {
-
-using Launches = std::vector<UpdateLaunch>;
 
 /// Every launch that can compute a problem.
 class UpdateCandidates {
@@ -27,34 +27,29 @@ class UpdateCandidates {
         shared_(static_cast<int>(machine.shared_bytes_per_block)) {}
 
   /// `off` as update_candidates() has it.
-  Launches all(bool off) const {
-    Launches all;
-    const auto add = [&all](const Launches& more) {
-      all.insert(all.end(), more.begin(), more.end());
-    };
+  std::vector<UpdateLaunch> all(bool off) && {
     if (!off) {
       if (columns_are_wide()) {
-        for (const auto& launches : {direct(), tile(true), mma_columns()})
-          add(launches);
-      } else if (p_.a.col == 1 && p_.c.col == 1) {
-        for (const auto& launches : {packed(), lanes(), tile(false), mma_rows()})
-          add(launches);
+        add_direct();
+        add_tile(true);
+      } else if (rows_are_adjacent()) {
+        add_packed();
+        add_lanes();
+        add_tile(false);
       }
-      add(mma_mixed());
-      for (UpdateLaunch& launch : all)
+      add_mma();
+      for (UpdateLaunch& launch : all_)
         launch.alignment = 16;
-      if (const auto launch = ring_mma()) all.push_back(*launch);
+      add_ring_mma();
     }
-    add(rings(!off));
-    if (!kComplexes.has(type_)) {
-      if (const auto launch = words()) all.push_back(*launch);
-    }
-    all.push_back(staged());
-    const auto too_large = [this](const UpdateLaunch& launch) {
-      return launch.shared_bytes > shared_ || launch.ring.stages < 0;
-    };
-    std::erase_if(all, too_large);
-    return all;
+    add_rings(!off);
+    if (!kComplexes.has(type_)) add_words();
+    add_staged();
+    std::erase_if(all_, [this](const UpdateLaunch& launch) {
+      const UpdateRingPlan* const ring = launch.ring();
+      return launch.shared_bytes > shared_ || (ring != nullptr && ring->stages <= 0);
+    });
+    return std::move(all_);
   }
 
  private:
@@ -64,6 +59,7 @@ class UpdateCandidates {
     return p_.a.row == 1 && p_.c.row == 1 && p_.m % rows == 0 &&
            (p_.k == 1 || p_.a.col % rows == 0) && (p_.n == 1 || p_.c.col * out_ % 16 == 0);
   }
+  bool rows_are_adjacent() const { return p_.a.col == 1 && p_.c.col == 1; }
   /// Rows of A are read `span` elements at a time, rows of C written `columns` at a time.
   bool rows_divide(int span, int columns) const {
     const int word = std::min(columns, 16 / out_);
@@ -78,129 +74,90 @@ class UpdateCandidates {
         blocks / (kBlocksPerMultiprocessor * machine_.multiprocessors), 1, most));
   }
 
-  Launches direct() const {
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateDirect); ++v) {
-      const UpdateDirect& shape = kUpdateDirect[v];
+  void add_direct() {
+    constexpr int kThreads = 128;
+    for (const UpdateDirect& shape : kUpdateDirect) {
       if (!shape.types.has(type_) || p_.n > shape.columns) continue;
-      constexpr int kThreads = 128;
       // nvcc merges the loads of rows of B that may or may not be needed into one.
       const int rows_of_b = static_cast<int>(ceil_div(p_.k, shape.depth)) * shape.depth;
-      all.push_back({.kernel = UpdateKernel::direct,
-                     .variant = v,
-                     .threads = kThreads,
-                     .rows = kThreads * (16 / in_),
-                     .shared_bytes = rows_of_b * shape.pitch() * sum_});
+      all_.push_back({.kernel = &shape,
+                      .threads = kThreads,
+                      .rows = kThreads * (16 / in_),
+                      .shared_bytes = rows_of_b * shape.pitch() * sum_});
     }
-    return all;
   }
 
-  Launches packed() const {
+  void add_packed() {
     const int rows = 16 / in_;
-    if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return {};
-    for (int v = 0; v < std::ssize(kUpdatePacked); ++v) {
-      if (!kUpdatePacked[v].types.has(type_) || p_.k != kUpdatePacked[v].side) continue;
-      return {{.kernel = UpdateKernel::packed, .variant = v, .threads = 128, .rows = 128 * rows}};
-    }
-    return {};
+    if (p_.k != p_.n || p_.a.row != p_.k || p_.c.row != p_.n || p_.m % rows != 0) return;
+    for (const UpdatePacked& shape : kUpdatePacked)
+      if (shape.types.has(type_) && p_.k == shape.side)
+        all_.push_back({.kernel = &shape, .rows = 128 * rows});
   }
 
-  Launches lanes() const {
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateLanes); ++v) {
-      const UpdateLanes& shape = kUpdateLanes[v];
-      if (!shape.types.has(type_) || p_.k > shape.lanes * shape.span ||
-          p_.n > shape.lanes * shape.columns || !rows_divide(shape.span, shape.columns)) {
-        continue;
-      }
-      all.push_back({.kernel = UpdateKernel::lanes,
-                     .variant = v,
-                     .threads = 128,
-                     .rows = 128 / shape.lanes * shape.unroll});
+  void add_lanes() {
+    for (const UpdateLanes& shape : kUpdateLanes) {
+      if (shape.types.has(type_) && p_.k <= shape.lanes * shape.span &&
+          p_.n <= shape.lanes * shape.columns && rows_divide(shape.span, shape.columns))
+        all_.push_back({.kernel = &shape, .rows = 128 / shape.lanes * shape.unroll});
     }
-    return all;
   }
 
-  Launches tile(bool by_columns) const {
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateTile); ++v) {
-      const UpdateTile& shape = kUpdateTile[v];
-      const int word = 16 / in_;
+  void add_tile(bool by_columns) {
+    constexpr int kThreads = 128;
+    const int word = 16 / in_;
+    for (const UpdateTile& shape : kUpdateTile) {
       const int columns = 4 * word * shape.parts;
       if (!shape.types.has(type_) || shape.by_columns != by_columns || p_.n > columns ||
           (!by_columns && !rows_divide(word, word))) {
         continue;
       }
-      constexpr int kThreads = 128;
       const int deep = word * shape.words;  // k of a tile
       const int tile_words = by_columns ? 8 * deep : 32 * (shape.words | 1);
-      all.push_back({.kernel = UpdateKernel::tile,
-                     .variant = v,
-                     .threads = kThreads,
-                     .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
-                     .rows = kThreads,
-                     .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
-                                     kThreads / 32 * tile_words * 16});
+      all_.push_back(
+          {.kernel = &shape,
+           .threads = kThreads,
+           .passes = passes(kThreads, shape.parts == 1 ? 2 : 4),
+           .rows = kThreads,
+           .shared_bytes = static_cast<int>(ceil_div(p_.k, deep)) * deep * columns * in_ +
+                           kThreads / 32 * tile_words * 16});
     }
-    return all;
   }
 
-  UpdateLaunch mma(UpdateKernel kernel, int variant, const UpdateMma& shape, int group) const {
-    const int rows = shape.warps * group * shape.groups;
-    const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
-    // A fragment of B takes 4 * span elements of each lane's 8 columns.
-    const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
-    return {.kernel = kernel,
-            .variant = variant,
-            .threads = 32 * shape.warps,
-            .passes = passes(rows, shape.passes),
-            .rows = rows,
-            .shared_bytes = tiles * shape.steps * 32 * fragment};
+  bool fits(const UpdateMma& shape) const {
+    const int word = 16 / in_;
+    const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
+    const bool mixed = p_.m % word == 0 && (type_ != DType::f64 || p_.k > 2);
+    switch (shape.layout) {
+      case UpdateLayout::columns:
+        return columns_are_wide();
+      case UpdateLayout::rows:
+        return !columns_are_wide() && rows_are_adjacent() && rows_divide(shape.span, columns);
+      case UpdateLayout::rows_to_columns:
+        return mixed && p_.a.col == 1 && p_.c.row == 1 && p_.a.row != 1 &&
+               p_.c.col * out_ % 16 == 0 && rows_divide(shape.span, 1);
+      case UpdateLayout::columns_to_rows:
+        if (shape.tiles > 2 && p_.n <= 16) return false;  // products of nothing
+        return mixed && p_.a.row == 1 && p_.c.col == 1 && p_.c.row != 1 && p_.a.col % word == 0 &&
+               rows_divide(1, columns);
+    }
+    return false;
   }
 
-  Launches mma_columns() const {
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateMmaColumns); ++v) {
-      const UpdateMma& shape = kUpdateMmaColumns[v];
-      if (shape.types.has(type_) && p_.k <= shape.depth())
-        all.push_back(mma(UpdateKernel::mma_columns, v, shape, 8 * (16 / in_)));
+  void add_mma() {
+    for (const UpdateMma& shape : kUpdateMma) {
+      if (!shape.types.has(type_) || p_.k > shape.depth() || !fits(shape)) continue;
+      const int group = shape.layout == UpdateLayout::rows ? 16 : 8 * (16 / in_);
+      const int rows = shape.warps * group * shape.groups;
+      const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
+      // A fragment of B takes 4 * span elements of each lane's 8 columns.
+      const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
+      all_.push_back({.kernel = &shape,
+                      .threads = 32 * shape.warps,
+                      .passes = passes(rows, shape.passes),
+                      .rows = rows,
+                      .shared_bytes = tiles * shape.steps * 32 * fragment});
     }
-    return all;
-  }
-
-  Launches mma_rows() const {
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateMmaRows); ++v) {
-      const UpdateMma& shape = kUpdateMmaRows[v];
-      const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
-      if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, columns))
-        all.push_back(mma(UpdateKernel::mma_rows, v, shape, 16));
-    }
-    return all;
-  }
-
-  /// A by rows and C by columns, or the other way round.
-  Launches mma_mixed() const {
-    Launches all;
-    const int rows = 16 / in_;
-    if (p_.m % rows != 0 || (type_ == DType::f64 && p_.k <= 2)) return all;
-    if (p_.a.col == 1 && p_.c.row == 1 && p_.a.row != 1 && p_.c.col * out_ % 16 == 0) {
-      for (int v = 0; v < std::ssize(kUpdateMmaToColumns); ++v) {
-        const UpdateMma& shape = kUpdateMmaToColumns[v];
-        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(shape.span, 1))
-          all.push_back(mma(UpdateKernel::mma_to_columns, v, shape, 8 * rows));
-      }
-    }
-    if (p_.a.row == 1 && p_.c.col == 1 && p_.c.row != 1 && p_.a.col % rows == 0) {
-      for (int v = 0; v < std::ssize(kUpdateMmaToRows); ++v) {
-        const UpdateMma& shape = kUpdateMmaToRows[v];
-        const int columns = 2 * std::min(shape.tiles, 8 / out_);  // of a lane, adjacent
-        if (shape.tiles > 2 && p_.n <= 16) continue;              // products of nothing
-        if (shape.types.has(type_) && p_.k <= shape.depth() && rows_divide(1, columns))
-          all.push_back(mma(UpdateKernel::mma_to_rows, v, shape, 8 * rows));
-      }
-    }
-    return all;
   }
 
   /// Whether a tensor map can describe A.
@@ -215,7 +172,7 @@ class UpdateCandidates {
   }
 
   /// Not for complex elements; none where A's, B's and C's parts are too large.
-  std::optional<UpdateLaunch> words() const {
+  void add_words() {
     const int step = in_ == 2 ? 16 : 8;
     const auto b_bytes =
         static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
@@ -236,47 +193,43 @@ class UpdateCandidates {
     while (passes > 1 &&
            (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
       passes /= 2;
-    if (bytes(passes) > shared_) return std::nullopt;
-    return UpdateLaunch{.kernel = UpdateKernel::words,
-                        .threads = kUpdateWordsThreads,
-                        .passes = passes,
-                        .rows = kUpdateWordsThreads,
-                        .shared_bytes = bytes(passes)};
+    all_.push_back({.kernel = UpdateWords{},
+                    .threads = kUpdateWordsThreads,
+                    .passes = passes,
+                    .rows = kUpdateWordsThreads,
+                    .shared_bytes = bytes(passes)});
   }
 
-  UpdateLaunch staged() const {
-    return {.kernel = UpdateKernel::staged,
-            .rows = kStagedBlockRows,
-            .column_blocks = static_cast<int>(ceil_div(p_.n, kStagedColumns)),
-            .shared_bytes = static_cast<int>(p_.k) * kStagedColumns * sum_};
+  void add_staged() {
+    all_.push_back({.kernel = UpdateStaged{},
+                    .rows = kStagedBlockRows,
+                    .column_blocks = static_cast<int>(ceil_div(p_.n, kStagedColumns)),
+                    .shared_bytes = static_cast<int>(p_.k) * kStagedColumns * sum_});
   }
 
   /// Every ring of the table for the layout; of halves none without wide accesses.
-  Launches rings(bool aligned) const {
+  void add_rings(bool aligned) {
     const bool by_columns = p_.a.row == 1;
     const bool lines = by_columns || p_.a.col == 1;
     const bool wide = aligned && maps_a() && writes_wide();
-    if (!machine_.has_bulk_copies() || !lines || (kHalves.has(type_) && !wide)) return {};
+    if (!machine_.has_bulk_copies() || !lines || (kHalves.has(type_) && !wide)) return;
     constexpr int kColumnsOfBlock = 64;
     const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
     const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
-    Launches all;
-    for (int v = 0; v < std::ssize(kUpdateRing); ++v) {
-      const UpdateRing& shape = kUpdateRing[v];
+    for (const UpdateRing& shape : kUpdateRing) {
       const auto warps = static_cast<int>(ceil_div(columns, 4 * shape.columns));
       if (shape.types.has(type_) && shape.by_columns == by_columns && warps <= kUpdateRingWarps)
-        all.push_back(ring_of(v, aligned, column_blocks, columns));
+        add_ring(shape, aligned, column_blocks, columns);
     }
-    return all;
   }
 
   /// RingChunk; floats where A and C are of one layout, both wide.
-  std::optional<UpdateLaunch> ring_mma() const {
+  void add_ring_mma() {
     const bool by_columns = p_.a.row == 1;
     const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
     if ((!by_columns && p_.a.col != 1) || !machine_.has_bulk_copies() || kHalves.has(type_) ||
         !maps_a() || (type_ == DType::f32 && !wide))
-      return std::nullopt;
+      return;
     const int parts = kComplexes.has(type_) ? 2 : 1;
     const int real = in_ / parts;  // bytes
     const auto k = static_cast<int>(p_.k) * (by_columns ? 1 : parts);
@@ -317,20 +270,17 @@ class UpdateCandidates {
         plan.warps_n * b_bytes <= most_b)
       blocks *= kWaves;
     plan.row_tiles = static_cast<int>(std::min(tiles, blocks));
-    return UpdateLaunch{
-        .kernel = by_columns ? UpdateKernel::ring_mma_columns : UpdateKernel::ring_mma_rows,
-        .threads = 32 * (plan.warps_m * plan.warps_n + 1),
-        .rows = rows,
-        .column_blocks = column_blocks,
-        .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
-        .alignment = 16,
-        .ring = plan};
+    all_.push_back({.kernel = UpdateRingMma{by_columns, plan},
+                    .threads = 32 * (plan.warps_m * plan.warps_n + 1),
+                    .rows = rows,
+                    .column_blocks = column_blocks,
+                    .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
+                    .alignment = 16});
   }
 
-  UpdateLaunch ring_of(int variant, bool aligned, int column_blocks, int columns) const {
+  void add_ring(const UpdateRing& shape, bool aligned, int column_blocks, int columns) {
     constexpr int kSlotBytes = 16 << 10;
     constexpr int kSlack = 2 << 10;  // of a block: that KiB, alignment and barriers
-    const UpdateRing& shape = kUpdateRing[variant];
     const int word = 16 / in_;
     const auto k = static_cast<int>(ceil_div(p_.k, word)) * word;
     UpdateRingPlan plan;
@@ -373,14 +323,12 @@ class UpdateCandidates {
     const std::int64_t most = std::max(1, resident * machine_.multiprocessors / column_blocks);
     plan.row_tiles = static_cast<int>(std::min(tiles(), most));
     if (plan.row_tiles < tiles()) plan.warps_k = 1;
-    return {.kernel = shape.by_columns ? UpdateKernel::ring_columns : UpdateKernel::ring_rows,
-            .variant = variant,
-            .threads = threads(),
-            .rows = tile_rows(),
-            .column_blocks = column_blocks,
-            .shared_bytes = plan.ring_bytes + b_bytes + kSlack,
-            .alignment = plan.mapped || plan.wide_c ? 16 : 1,
-            .ring = plan};
+    all_.push_back({.kernel = UpdateRingLaunch{&shape, plan},
+                    .threads = threads(),
+                    .rows = tile_rows(),
+                    .column_blocks = column_blocks,
+                    .shared_bytes = plan.ring_bytes + b_bytes + kSlack,
+                    .alignment = plan.mapped || plan.wide_c ? 16 : 1});
   }
 
   const Problem& p_;
@@ -390,42 +338,15 @@ class UpdateCandidates {
   int sum_;
   const Machine& machine_;
   int shared_;  // bytes that the blocks of a multiprocessor have, but for the system's
+  std::vector<UpdateLaunch> all_;
 };
 
 }  // namespace
 
-std::string kernel_name(UpdateKernel kernel) {
-  switch (kernel) {
-    case UpdateKernel::direct:
-      return "update_direct_kernel";
-    case UpdateKernel::lanes:
-      return "update_lanes_kernel";
-    case UpdateKernel::packed:
-      return "update_packed_kernel";
-    case UpdateKernel::tile:
-      return "update_tile_kernel";
-    case UpdateKernel::mma_columns:
-      return "update_mma_kernel by columns";
-    case UpdateKernel::mma_rows:
-      return "update_mma_kernel by rows";
-    case UpdateKernel::mma_to_columns:
-      return "update_mma_kernel from rows to columns";
-    case UpdateKernel::mma_to_rows:
-      return "update_mma_kernel from columns to rows";
-    case UpdateKernel::ring_columns:
-      return "update_ring_kernel by columns";
-    case UpdateKernel::ring_rows:
-      return "update_ring_kernel by rows";
-    case UpdateKernel::ring_mma_columns:
-      return "update_ring_mma_kernel by columns";
-    case UpdateKernel::ring_mma_rows:
-      return "update_ring_mma_kernel by rows";
-    case UpdateKernel::words:
-      return "update_words_kernel";
-    case UpdateKernel::staged:
-      return "update_staged_kernel";
-  }
-  return "unknown";
+const UpdateRingPlan* UpdateLaunch::ring() const noexcept {
+  if (const auto* const ring = std::get_if<UpdateRingLaunch>(&kernel)) return &ring->plan;
+  if (const auto* const ring = std::get_if<UpdateRingMma>(&kernel)) return &ring->plan;
+  return nullptr;
 }
 
 std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
@@ -434,94 +355,91 @@ std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DT
 }
 
 UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DType in) {
-  const auto bytes = size_of(in);
-  const auto word = static_cast<std::int64_t>(16 / bytes);
+  using Granules = UpdateGranules;
+  const auto bytes = static_cast<int>(size_of(in));
+  const int word = 16 / bytes;
   const std::int64_t all = std::max<std::int64_t>(problem.k, 1);  // k, loaded at once
-  const std::int64_t ring_step = std::int64_t{launch.ring.depth} * launch.ring.warps_k;
-  const int v = launch.variant;
-  switch (launch.kernel) {
-    case UpdateKernel::direct:
-      return {kUpdateDirect[v].columns, 1, kUpdateDirect[v].depth};
-    case UpdateKernel::lanes:
-      return {std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].columns,
-              std::int64_t{kUpdateLanes[v].lanes} * kUpdateLanes[v].span, all};
-    case UpdateKernel::packed:
-      return {1, 1, all};
-    case UpdateKernel::tile:
-      return {4 * word * kUpdateTile[v].parts, kUpdateTile[v].words * word,
-              kUpdateTile[v].words * word};
-    case UpdateKernel::mma_columns:
-    case UpdateKernel::mma_rows:
-    case UpdateKernel::mma_to_columns:
-    case UpdateKernel::mma_to_rows: {
-      const UpdateMma& shape = update_mma_table(launch.kernel)[v];
-      return {8 * shape.tiles, shape.depth(), all};
-    }
-    case UpdateKernel::ring_columns:
-    case UpdateKernel::ring_rows:
-      return {std::int64_t{4} * kUpdateRing[v].columns * launch.ring.warps_n, word, ring_step};
-    case UpdateKernel::ring_mma_columns:
-    case UpdateKernel::ring_mma_rows:
-      return {std::int64_t{32} * launch.ring.warps_n / (is_complex(in) ? 2 : 1), 16, ring_step};
-    case UpdateKernel::words:
-      return {8, bytes == 2 ? 16 : 8, all};
-    case UpdateKernel::staged:
-      return {kStagedColumns, 1, all};
-  }
-  return {};
+  const auto visitor = Overloaded{
+      [&](UpdateStaged) {
+        return Granules{kStagedColumns, 1, all};
+      },
+      [&](UpdateWords) {
+        return Granules{8, bytes == 2 ? 16 : 8, all};
+      },
+      [](const UpdateDirect* s) {
+        return Granules{s->columns, 1, s->depth};
+      },
+      [&](const UpdateLanes* s) {
+        return Granules{s->lanes * s->columns, s->lanes * s->span, all};
+      },
+      [&](const UpdatePacked*) {
+        return Granules{1, 1, all};
+      },
+      [&](const UpdateTile* s) {
+        return Granules{4 * word * s->parts, s->words * word, s->words * word};
+      },
+      [&](const UpdateMma* s) {
+        return Granules{8 * s->tiles, s->depth(), all};
+      },
+      [&](const UpdateRingLaunch& l) {
+        return Granules{4 * l.shape->columns * l.plan.warps_n, word, l.plan.depth * l.plan.warps_k};
+      },
+      [&](const UpdateRingMma& l) {
+        return Granules{32 * l.plan.warps_n / (is_complex(in) ? 2 : 1), 16,
+                        l.plan.depth * l.plan.warps_k};
+      }};
+  return std::visit(visitor, launch.kernel);
 }
 
-namespace {
-
-/// The parameters that tell a variant from its kernel's others of a type.
-std::string parameters(const UpdateLaunch& launch) {
-  const int v = launch.variant;
-  switch (launch.kernel) {
-    case UpdateKernel::direct:
-      return concat(", ", kUpdateDirect[v].columns, " columns, ", kUpdateDirect[v].depth, " deep");
-    case UpdateKernel::lanes: {
-      const UpdateLanes& shape = kUpdateLanes[v];
-      return concat(", lanes x ", shape.lanes, ", ", shape.columns, " columns, ", shape.span,
-                    " deep, rows x ", shape.unroll);
-    }
-    case UpdateKernel::packed:
-      return concat(", ", kUpdatePacked[v].side, " x ", kUpdatePacked[v].side);
-    case UpdateKernel::tile: {
-      const UpdateTile& shape = kUpdateTile[v];
-      return concat(shape.by_columns ? ", by columns, " : ", by rows, ", 4 * shape.parts,
-                    " words wide, ", shape.words, " deep");
-    }
-    case UpdateKernel::mma_columns:
-    case UpdateKernel::mma_rows:
-    case UpdateKernel::mma_to_columns:
-    case UpdateKernel::mma_to_rows: {
-      const UpdateMma& shape = update_mma_table(launch.kernel)[v];
-      return concat(", ", 8 * shape.tiles, " columns, ", shape.depth(), " deep by ", 4 * shape.span,
-                    ", rows x ", shape.groups);
-    }
-    case UpdateKernel::ring_columns:
-    case UpdateKernel::ring_rows:
-      return concat(", ", kUpdateRing[v].rows, " x ", kUpdateRing[v].columns, " sums");
-    default:
-      return "";
-  }
+std::string kernel_name(const UpdateKernel& kernel) {
+  constexpr const char* kNames[] = {"staged", "words", "direct", "lanes",   "packed",
+                                    "tile",   "mma",   "ring",   "ring_mma"};
+  static_assert(std::size(kNames) == std::variant_size_v<UpdateKernel>);
+  constexpr const char* kLayouts[] = {" by columns", " by rows", " from rows to columns",
+                                      " from columns to rows"};
+  const auto layout =
+      Overloaded{[&](const UpdateMma* s) { return kLayouts[static_cast<int>(s->layout)]; },
+                 [&](const UpdateRingLaunch& l) { return kLayouts[l.shape->by_columns ? 0 : 1]; },
+                 [&](const UpdateRingMma& l) { return kLayouts[l.by_columns ? 0 : 1]; },
+                 [](const auto&) { return ""; }};
+  return concat("update_", kNames[kernel.index()], "_kernel", std::visit(layout, kernel));
 }
-
-}  // namespace
 
 std::string algorithm_name(const UpdateLaunch& launch) {
-  const bool ring = launch.ring.stages > 0;
-  return concat(kernel_name(launch.kernel), parameters(launch),
-                ring && !launch.ring.mapped ? ", A by elements" : "",
-                ring && !launch.ring.wide_c ? ", C by elements" : "");
+  // The parameters that tell a variant from its kernel's others of a type.
+  const auto parameters =
+      Overloaded{[](const UpdateDirect* s) {
+                   return concat(", ", s->columns, " columns, ", s->depth, " deep");
+                 },
+                 [](const UpdateLanes* s) {
+                   return concat(", lanes x ", s->lanes, ", ", s->columns, " columns, ", s->span,
+                                 " deep, rows x ", s->unroll);
+                 },
+                 [](const UpdatePacked* s) { return concat(", ", s->side, " x ", s->side); },
+                 [](const UpdateTile* s) {
+                   return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,
+                                 " words wide, ", s->words, " deep");
+                 },
+                 [](const UpdateMma* s) {
+                   return concat(", ", 8 * s->tiles, " columns, ", s->depth(), " deep by ",
+                                 4 * s->span, ", rows x ", s->groups);
+                 },
+                 [](const UpdateRingLaunch& l) {
+                   return concat(", ", l.shape->rows, " x ", l.shape->columns, " sums");
+                 },
+                 [](const auto&) { return std::string(); }};
+  const UpdateRingPlan* const ring = launch.ring();
+  return concat(kernel_name(launch.kernel), std::visit(parameters, launch.kernel),
+                ring != nullptr && !ring->mapped ? ", A by elements" : "",
+                ring != nullptr && !ring->wide_c ? ", C by elements" : "");
 }
 
 std::string describe(const UpdateLaunch& launch) {
-  if (const UpdateRingPlan& ring = launch.ring; ring.stages > 0) {
-    return concat(algorithm_name(launch), ", ", ring.row_tiles * launch.column_blocks,
-                  " blocks of ", ring.warps_m, " x ", ring.warps_n, " x ", ring.warps_k,
-                  " warps, tiles of ", launch.rows, " rows, ", ring.stages, " slots of ",
-                  ring.depth, " k");
+  if (const UpdateRingPlan* const ring = launch.ring()) {
+    return concat(algorithm_name(launch), ", ", ring->row_tiles * launch.column_blocks,
+                  " blocks of ", ring->warps_m, " x ", ring->warps_n, " x ", ring->warps_k,
+                  " warps, tiles of ", launch.rows, " rows, ", ring->stages, " slots of ",
+                  ring->depth, " k");
   }
   return concat(algorithm_name(launch), ", ", launch.threads, " threads for ", launch.rows,
                 " rows, ", launch.passes, launch.passes == 1 ? " pass" : " passes");

@@ -5,32 +5,13 @@
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
 
 namespace lanky::dense {
-
-/// See dense/cuda/update/<kernel>.cuh; mma_columns and mma_rows are sides of mma.cuh,
-/// mma_to_columns is for A by rows and C by columns, mma_to_rows the other way round;
-/// ring_columns and ring_rows are sides of ring.cuh, ring_mma_* of ring_mma.cuh.
-enum class UpdateKernel : std::uint8_t {
-  direct,
-  lanes,
-  packed,
-  tile,
-  mma_columns,
-  mma_rows,
-  mma_to_columns,
-  mma_to_rows,
-  ring_columns,
-  ring_rows,
-  ring_mma_columns,
-  ring_mma_rows,
-  words,
-  staged
-};
 
 /// The types of A and B that a variant is compiled for.
 class TypeSet {
@@ -51,6 +32,8 @@ class TypeSet {
 inline constexpr TypeSet kHalves{DType::f16, DType::bf16};
 inline constexpr TypeSet kReals = kHalves | TypeSet(DType::f32, DType::f64);
 inline constexpr TypeSet kComplexes{DType::c64, DType::c128};
+
+// What is compiled of each kernel, dense/cuda/update/<name>.cuh.
 
 /// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight; registers
 /// for `resident` blocks of 256 threads on a multiprocessor (0: as many as nvcc likes). H200, 1e6
@@ -103,10 +86,14 @@ inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, 7, DType::f32},
                                              {true, 1, 4, 7, DType::f32},
                                              {true, 2, 4, 6, DType::f32}};
 
+/// How A and C lie in memory.
+enum class UpdateLayout : std::uint8_t { columns, rows, rows_to_columns, columns_to_rows };
+
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
 /// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
 /// of a pass are in flight during the one before it. `warps` of a block, at most `passes`.
 struct UpdateMma {
+  UpdateLayout layout;
   int span;
   int steps;
   int tiles;
@@ -117,65 +104,60 @@ struct UpdateMma {
   TypeSet types;
 
   constexpr int depth() const noexcept { return 4 * span * steps; }
-};
-inline constexpr UpdateMma kUpdateMmaColumns[] = {
-    {2, 1, 1, 1, false, 4, 1, kHalves | TypeSet(DType::f64)},
-    {2, 2, 1, 1, false, 4, 1, DType::f64},
-    {2, 4, 2, 1, false, 4, 2, DType::f64},
-    {2, 8, 1, 1, false, 8, 2, DType::f64},
-    {4, 1, 1, 1, false, 4, 1, kHalves},
-    {4, 2, 1, 1, false, 4, 1, kHalves},
-    {4, 4, 1, 1, false, 8, 1, kHalves},
-    {4, 8, 1, 1, false, 8, 1, kHalves}};
-inline constexpr UpdateMma kUpdateMmaRows[] = {
-    {2, 1, 1, 1, false, 4, 1, DType::f64}, {2, 2, 2, 1, true, 4, 1, DType::f64},
-    {2, 4, 1, 1, false, 8, 4, DType::f64}, {2, 8, 1, 1, false, 8, 4, DType::f64},
-    {2, 1, 4, 2, false, 4, 1, kHalves},    {2, 1, 1, 4, false, 4, 2, kHalves},
-    {4, 1, 2, 2, false, 4, 2, kHalves},    {8, 1, 4, 2, false, 4, 1, kHalves},
-    {8, 2, 4, 1, false, 8, 4, kHalves},    {8, 4, 4, 1, false, 8, 4, kHalves},
-    {4, 2, 2, 1, false, 4, 2, kHalves},    {4, 2, 4, 2, false, 4, 2, DType::f32},
-    {4, 4, 4, 2, false, 4, 2, DType::f32}};
-
-/// A by rows and C by columns, or the other way round. H200, 1e6 rows, to columns and to rows: f32
-/// n = 8 21.5 and 21.1 us (staged 38.9, ring 25.8), n = 32 78 and 72 (ring 158 and 86); f16 n = 8
-/// 10.8 and 17.7 (cuBLASLt 31), n = 32 36.9 and 35.5 (40 and 37; 38.4 with two n-tiles).
-inline constexpr UpdateMma kUpdateMmaToColumns[] = {
-    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {2, 2, 2, 1, false, 4, 1, DType::f64},
-    {2, 4, 1, 1, false, 8, 4, DType::f64},
-    {2, 8, 1, 1, false, 8, 4, DType::f64},
-    {4, 1, 2, 1, false, 4, 1, DType::f32},
-    {4, 2, 2, 1, false, 4, 2, DType::f32},
-    {4, 4, 2, 1, false, 4, 2, DType::f32},
-    {2, 1, 1, 1, false, 4, 1, kHalves},
-    {4, 1, 1, 1, false, 4, 1, kHalves},
-    {8, 1, 1, 1, false, 4, 1, kHalves},
-    {8, 2, 1, 1, false, 4, 1, kHalves}};
-inline constexpr UpdateMma kUpdateMmaToRows[] = {
-    {2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {2, 2, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {2, 4, 2, 1, false, 4, 2, {DType::f64, DType::f32}},
-    {2, 8, 1, 1, false, 8, 2, DType::f64},
-    {2, 1, 4, 1, false, 4, 1, kHalves},
-    {4, 1, 4, 1, false, 4, 1, kHalves},
-    {4, 2, 4, 1, false, 4, 1, kHalves},
-    {2, 1, 2, 1, false, 4, 1, kHalves},
-    {4, 1, 2, 1, false, 4, 1, kHalves},
-    {4, 2, 2, 1, false, 4, 1, kHalves},
-    {4, 4, 2, 1, false, 4, 1, kHalves}};
-
-constexpr const UpdateMma* update_mma_table(UpdateKernel kernel) noexcept {
-  switch (kernel) {
-    case UpdateKernel::mma_columns:
-      return kUpdateMmaColumns;
-    case UpdateKernel::mma_rows:
-      return kUpdateMmaRows;
-    case UpdateKernel::mma_to_columns:
-      return kUpdateMmaToColumns;
-    default:
-      return kUpdateMmaToRows;
+  constexpr bool columns_of_a() const noexcept {
+    return layout == UpdateLayout::columns || layout == UpdateLayout::columns_to_rows;
   }
-}
+  constexpr bool columns_of_c() const noexcept {
+    return layout == UpdateLayout::columns || layout == UpdateLayout::rows_to_columns;
+  }
+};
+/// Mixed layouts, H200, 1e6 rows, to columns and to rows: f32 n = 8 21.5 and 21.1 us (staged 38.9,
+/// ring 25.8), n = 32 78 and 72 (ring 158 and 86); f16 n = 8 10.8 and 17.7 (cuBLASLt 31), n = 32
+/// 36.9 and 35.5 (40 and 37; 38.4 with two n-tiles).
+inline constexpr UpdateMma kUpdateMma[] = {
+    {UpdateLayout::columns, 2, 1, 1, 1, false, 4, 1, kHalves | TypeSet(DType::f64)},
+    {UpdateLayout::columns, 2, 2, 1, 1, false, 4, 1, DType::f64},
+    {UpdateLayout::columns, 2, 4, 2, 1, false, 4, 2, DType::f64},
+    {UpdateLayout::columns, 2, 8, 1, 1, false, 8, 2, DType::f64},
+    {UpdateLayout::columns, 4, 1, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns, 4, 2, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns, 4, 4, 1, 1, false, 8, 1, kHalves},
+    {UpdateLayout::columns, 4, 8, 1, 1, false, 8, 1, kHalves},
+    {UpdateLayout::rows, 2, 1, 1, 1, false, 4, 1, DType::f64},
+    {UpdateLayout::rows, 2, 2, 2, 1, true, 4, 1, DType::f64},
+    {UpdateLayout::rows, 2, 4, 1, 1, false, 8, 4, DType::f64},
+    {UpdateLayout::rows, 2, 8, 1, 1, false, 8, 4, DType::f64},
+    {UpdateLayout::rows, 2, 1, 4, 2, false, 4, 1, kHalves},
+    {UpdateLayout::rows, 2, 1, 1, 4, false, 4, 2, kHalves},
+    {UpdateLayout::rows, 4, 1, 2, 2, false, 4, 2, kHalves},
+    {UpdateLayout::rows, 8, 1, 4, 2, false, 4, 1, kHalves},
+    {UpdateLayout::rows, 8, 2, 4, 1, false, 8, 4, kHalves},
+    {UpdateLayout::rows, 8, 4, 4, 1, false, 8, 4, kHalves},
+    {UpdateLayout::rows, 4, 2, 2, 1, false, 4, 2, kHalves},
+    {UpdateLayout::rows, 4, 2, 4, 2, false, 4, 2, DType::f32},
+    {UpdateLayout::rows, 4, 4, 4, 2, false, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::rows_to_columns, 2, 2, 2, 1, false, 4, 1, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 4, 1, 1, false, 8, 4, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 8, 1, 1, false, 8, 4, DType::f64},
+    {UpdateLayout::rows_to_columns, 4, 1, 2, 1, false, 4, 1, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 2, 2, 1, false, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 4, 2, 1, false, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 2, 1, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 4, 1, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 8, 1, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 8, 2, 1, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 2, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 4, 2, 1, false, 4, 2, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 8, 1, 1, false, 8, 2, DType::f64},
+    {UpdateLayout::columns_to_rows, 2, 1, 4, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 1, 4, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 2, 4, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 1, 2, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 2, 2, 1, false, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 4, 2, 1, false, 4, 1, kHalves}};
 
 /// Computing warps of a block of the ring kernel, at most; one more copies.
 inline constexpr int kUpdateRingWarps = 4;
@@ -227,18 +209,41 @@ inline constexpr int kUpdateWordsThreads = 128;
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
 
-/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads.
+// Launches of kernels without a table, and of those whose blocks follow a plan.
+struct UpdateStaged {
+  friend bool operator==(UpdateStaged, UpdateStaged) = default;
+};
+struct UpdateWords {
+  friend bool operator==(UpdateWords, UpdateWords) = default;
+};
+struct UpdateRingLaunch {
+  const UpdateRing* shape;
+  UpdateRingPlan plan;
+  friend bool operator==(const UpdateRingLaunch&, const UpdateRingLaunch&) = default;
+};
+struct UpdateRingMma {
+  bool by_columns;
+  UpdateRingPlan plan;
+  friend bool operator==(const UpdateRingMma&, const UpdateRingMma&) = default;
+};
+/// A kernel with what tells its launches apart: a row of its table, where it has one.
+using UpdateKernel = std::variant<UpdateStaged, UpdateWords, const UpdateDirect*,
+                                  const UpdateLanes*, const UpdatePacked*, const UpdateTile*,
+                                  const UpdateMma*, UpdateRingLaunch, UpdateRingMma>;
+
+/// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads; with a
+/// ring row_tiles * column_blocks.
 struct UpdateLaunch {
-  UpdateKernel kernel = UpdateKernel::staged;
-  int variant = 0;  // index into the kernel's table
+  UpdateKernel kernel{};
   int threads = 128;
   int passes = 1;  // over the rows of a block, one after the other
   int rows = 0;    // of C that a block computes in a pass
   int column_blocks = 1;
   int shared_bytes = 0;
   int alignment = 1;  // bytes, of the pointers to A and C
-  UpdateRingPlan ring{};
 
+  /// Null for a kernel without one.
+  const UpdateRingPlan* ring() const noexcept;
   friend bool operator==(const UpdateLaunch&, const UpdateLaunch&) = default;
 };
 
@@ -255,7 +260,7 @@ struct UpdateGranules {
 };
 UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DType in);
 
-std::string kernel_name(UpdateKernel kernel);
+std::string kernel_name(const UpdateKernel& kernel);
 /// What tells it from other candidates, whatever the extents.
 std::string algorithm_name(const UpdateLaunch& launch);
 std::string describe(const UpdateLaunch& launch);
