@@ -11,7 +11,6 @@ std::span<const PanelVariant<std::complex<float>>> panel_variants<std::complex<f
   static constexpr PanelVariant<std::complex<float>> kVariants[] = {
       panel_variant<FmaColumns<device::Complex<float>, 1>, std::complex<float>>("fma, 1 column"),
       panel_variant<FmaColumns<device::Complex<float>, 4>, std::complex<float>>("fma, 4 columns"),
-      panel_variant<FmaColumns<device::Complex<float>, 8>, std::complex<float>>("fma, 8 columns"),
       panel_variant<ComplexMmaProduct<FloatByDouble, 16, false>, std::complex<float>>(
           "mma of doubles, 16 columns"),
       panel_variant<ComplexMmaProduct<FloatByDouble, 32, false, 1>, std::complex<float>>(

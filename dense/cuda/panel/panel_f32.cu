@@ -7,16 +7,13 @@ namespace lanky::dense::cuda {
 template <>
 std::span<const PanelVariant<float>> panel_variants<float>() {
   static constexpr PanelVariant<float> kVariants[] = {
-      panel_variant<FmaColumns<float, 1>, float>("fma, 1 column"),
       panel_variant<FmaColumns<float, 4>, float>("fma, 4 columns"),
       panel_variant<FmaColumns<float, 8>, float>("fma, 8 columns"),
-      panel_variant<FmaColumns<float, 16>, float>("fma, 16 columns"),
       panel_variant<MmaProduct<FloatByDouble, 32, false>, float>("mma of doubles, 32 columns"),
       panel_variant<MmaProduct<FloatByDouble, 64, false, 1>, float>("mma of doubles, 64 columns"),
       panel_variant<FmaRows<float, 1>, float>("fma along k, 1 column"),
       panel_variant<FmaRows<float, 4>, float>("fma along k, 4 columns"),
       panel_variant<FmaRows<float, 8>, float>("fma along k, 8 columns"),
-      panel_variant<FmaRows<float, 16>, float>("fma along k, 16 columns"),
       panel_variant<MmaProduct<FloatByDouble, 32, true>, float>(
           "mma of doubles along k, 32 columns"),
       panel_variant<MmaProduct<FloatByDouble, 64, true>, float>(

@@ -13,7 +13,6 @@ std::span<const PanelVariant<double>> panel_variants<double>() {
       panel_variant<MmaProduct<Float64, 32, false>, double>("mma, 32 columns"),
       panel_variant<MmaProduct<Float64, 64, false>, double>("mma, 64 columns"),
       panel_variant<FmaRows<double, 1>, double>("fma along k, 1 column"),
-      panel_variant<FmaRows<double, 4>, double>("fma along k, 4 columns"),
       panel_variant<MmaProduct<Float64, 8, true>, double>("mma along k, 8 columns"),
       panel_variant<MmaProduct<Float64, 32, true>, double>("mma along k, 32 columns"),
       panel_variant<MmaProduct<Float64, 64, true>, double>("mma along k, 64 columns")};

@@ -68,8 +68,9 @@ struct UpdateLanes {
   TypeSet types;
 };
 inline constexpr UpdateLanes kUpdateLanes[] = {
-    {1, 2, 2, 4, {DType::f32, DType::f64}},      {1, 2, 2, 8, kHalves},    {2, 2, 2, 2, DType::f64},
-    {1, 4, 4, 2, kHalves | TypeSet(DType::f32)}, {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
+    {1, 2, 2, 4, DType::f32}, {1, 2, 2, 8, kHalves},
+    {2, 2, 2, 2, DType::f64}, {1, 4, 4, 2, kHalves | TypeSet(DType::f32)},
+    {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
 
 /// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; `words` words along k, or as
 /// many columns, at a time; `resident` blocks of 128 threads on a multiprocessor, as far as
@@ -174,15 +175,14 @@ struct UpdateRing {
   }
 };
 inline constexpr UpdateRing kUpdateRing[] = {{true, 8, 4, kHalves | TypeSet(DType::f32)},
-                                             {true, 8, 8, kHalves | TypeSet(DType::f32)},
+                                             {true, 8, 8, DType::f32},
                                              {true, 4, 2, kComplexes},
                                              {true, 4, 4, kComplexes | TypeSet(DType::f64)},
                                              {true, 4, 8, {DType::c64, DType::f64}},
                                              {false, 8, 4, DType::f32},
                                              {false, 8, 8, DType::f32},
                                              {false, 4, 2, kComplexes},
-                                             {false, 4, 4, kComplexes | TypeSet(DType::f64)},
-                                             {false, 4, 8, {DType::c64, DType::f64}}};
+                                             {false, 4, 4, kComplexes | TypeSet(DType::f64)}};
 
 /// How blocks of the ring kernel work: warps_m x warps_n x warps_k warps compute, one more copies A
 /// through `stages` slots of `depth` columns each. Blocks take tiles of rows in turn.
