@@ -111,6 +111,8 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   EXPECT_EQ(csr.facts().empty, expected.empty);
   EXPECT_EQ(sparse::cuda::reach_facts(stream, csr.csr().pattern()),
             sparse::cpu::reach_facts(host.checked.csr().pattern()));
+  EXPECT_EQ(sparse::cuda::column_samples(stream, csr.csr().pattern(), sizeof(T)),
+            sparse::cpu::column_samples(host.checked.csr().pattern(), sizeof(T)));
   for (const std::int64_t most : {0, 1, 20, 1000}) {
     const auto on_host = sparse::cpu::hot_facts(host.checked.csr().pattern(), most);
     const auto on_device = sparse::cuda::hot_facts(stream, csr.csr().pattern(), most);

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#include "core/machine.hpp"
+#include "core/text.hpp"
 #include "sparse/cuda/device_csr.hpp"
+#include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
@@ -511,6 +514,29 @@ TYPED_TEST(SparseCuda, ShortProductsOfASliceAWarp) {
         ASSERT_LE(packed.header.windows, 132 * 16);
       }
       ASSERT_NO_FATAL_FAILURE(expect_product(stream, packed, example));
+    }
+  }
+}
+
+// Some of the shapes that costs choose from, others for each kind of rows and type.
+TYPED_TEST(SparseCuda, ShortProductsOfAllShapes) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  std::size_t first = sizeof(T);
+  for (const auto& lengths :
+       {std::vector<std::int64_t>(4000, 5), std::vector<std::int64_t>(900, 70),
+        mixed_lengths(3000, 13, 600), mixed_lengths(5000, 43, 20'000)}) {
+    const Example<T> example(33, lengths, 700, 2, -1);
+    const sparse::DeviceCsr<T> csr(stream, example.a.view());
+    sparse::RowFacts facts = csr.facts();
+    facts.hot_least = 20;
+    const std::vector<sparse::Shape> shapes =
+        sparse::all_shapes(facts, kDType<T>, machine_of(device));
+    for (std::size_t i = first++ % 7; i < shapes.size(); i += shapes.size() / 10 + 1) {
+      SCOPED_TRACE(concat(lengths.size(), " rows, ", sparse::name_of(shapes[i])));
+      ASSERT_NO_FATAL_FAILURE(
+          expect_product(stream, packed_in(stream, example.a, shapes[i]), example));
     }
   }
 }

@@ -899,6 +899,41 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
 }
 
 // From the first to the last entry of rows that have any; of many rows, of some.
+TEST(SparseColumnSamples, TellSpansAndSectors) {
+  // Row i has the eight columns from 8 i on: 32 bytes of floats, 64 of doubles.
+  CsrMatrix<double> a{2000, 16'000, {0}, {}, {}};
+  for (std::int32_t i = 0; i < 16'000; ++i) {
+    a.col_indices.push_back(i);
+    if (i % 8 == 7) a.row_offsets.push_back(i + 1);
+  }
+  a.values.resize(a.col_indices.size());
+  const PackedOnHost<double> host(a.view());
+  for (const int bytes : {4, 8}) {
+    const auto found =
+        sparse::locality_of(sparse::cpu::column_samples(host.checked.csr().pattern(), bytes));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (const double span : found[i].span)
+        EXPECT_EQ(span, 8.0 * static_cast<double>(sparse::kSampleRows[i]));
+      EXPECT_NEAR(found[i].sectors, bytes / 32.0, 0.01);
+    }
+  }
+}
+
+TEST(SparseColumnSamples, OfFewRowsAreOneOfEachSize) {
+  const CsrMatrix<double> a{.rows = 3,
+                            .cols = 900,
+                            .row_offsets = {0, 2, 2, 4},
+                            .col_indices = {5, 800, 7, 6},
+                            .values = {1, 1, 1, 1}};
+  const PackedOnHost<double> host(a.view());
+  const auto samples = sparse::cpu::column_samples(host.checked.csr().pattern(), 8);
+  for (int number = 0; number < sparse::kAllSamples; ++number) {
+    const sparse::ColumnSample expected = {5, 800, 4, sparse::kSampleBits - 2};
+    EXPECT_EQ(samples[number], number % sparse::kSamples == 0 ? expected : sparse::ColumnSample{})
+        << number;
+  }
+}
+
 TEST(SparsePackReach, IsTheMeanOverRows) {
   const auto reach = [](const std::vector<std::int64_t>& offsets,
                         const std::vector<std::int32_t>& columns, std::int64_t rows) {

@@ -18,10 +18,9 @@ using sparse::Shape;
 
 constexpr double kLanes = sparse::kLanes;
 constexpr double kWarps = 32;  // of a multiprocessor, with 64 registers a thread
-constexpr double kSectorBytes = 32;
+constexpr double kSectorBytes = sparse::kSectorBytes;
 constexpr double kSingleSlices = 8;  // warps of a block that have one each, at most
 constexpr int kFewSteps = 8;
-constexpr std::array<std::int64_t, 3> kLocalRows = {32, 128, 512};
 
 double rises(double x) {
   return 1 / (1 + std::exp(-std::clamp(x, -30.0, 30.0)));
@@ -112,10 +111,6 @@ double at_rows(double rows, F&& known) {
                                       std::log(std::max(known(2), 1e-9))};
   return std::exp(place < 1 ? logs[0] + (logs[1] - logs[0]) * place
                             : logs[1] + (logs[2] - logs[1]) * (place - 1));
-}
-
-constexpr std::size_t sector_of(int bytes) {
-  return bytes >= 8 ? 0 : bytes == 4 ? 1 : 2;
 }
 
 /// Windows, and what one has, by facts.
@@ -219,43 +214,6 @@ WideSlices wide_slices(const Shape& s, const Cutting& c, double narrow_depth, do
 
 }  // namespace
 
-Locality locality_of(const sparse::CsrPattern& a) {
-  constexpr std::int64_t kSamples = 64;
-  Locality found{};
-  for (std::size_t i = 0; i < kLocalRows.size(); ++i) {
-    const std::int64_t rows = kLocalRows[i];
-    const std::int64_t samples = std::clamp<std::int64_t>(a.rows / rows, 1, kSamples);
-    double entries = 0;
-    std::vector<double> spans;
-    found[i].rows = rows;
-    for (std::int64_t k = 0; k < samples; ++k) {
-      const std::int64_t first = samples == 1 ? 0 : (a.rows - rows) / (samples - 1) * k;
-      const std::int64_t begin = a.row_offsets[first];
-      const std::int64_t end = a.row_offsets[std::min(first + rows, a.rows)];
-      if (begin == end) continue;
-      std::vector<std::int32_t> columns(a.columns + begin, a.columns + end);
-      std::sort(columns.begin(), columns.end());
-      entries += static_cast<double>(end - begin);
-      spans.push_back(columns.back() - columns.front() + 1);
-      for (std::size_t size = 0; size < 3; ++size) {
-        std::int64_t last = -1;
-        for (const std::int32_t column : columns) {
-          const std::int64_t sector = column >> (2 + size);
-          found[i].sectors[size] += sector != last ? 1 : 0;
-          last = sector;
-        }
-      }
-    }
-    std::sort(spans.begin(), spans.end());
-    if (spans.empty()) continue;
-    for (std::size_t tenth : {1U, 5U, 9U})
-      found[i].span[tenth / 4] = spans[spans.size() * tenth / 10];
-    for (double& sectors : found[i].sectors)
-      sectors /= entries;
-  }
-  return found;
-}
-
 std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const Locality* locality,
                                        DType dtype, const Machine& machine) {
   const auto bytes = static_cast<int>(size_of(dtype));
@@ -317,8 +275,7 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   d.window_x_bytes = span * bytes;
   const double indices = 2 * d.staged_loads + d.loads * (cols > 65'536 && f.reach > 30'000 ? 4 : 2);
   if (locality != nullptr) {
-    const std::size_t size = sector_of(bytes);
-    const auto known = [&](std::size_t i) { return (*locality)[i].sectors[size]; };
+    const auto known = [&](std::size_t i) { return (*locality)[i].sectors; };
     d.sectors_of_window = std::min(at_rows(c.rows_of_window, known), 1.0);
     d.sectors_of_slice = known(0);
   } else {
@@ -401,8 +358,7 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
   d.loads =
       entries(IndexKind::offset8) + entries(IndexKind::offset16) + entries(IndexKind::absolute);
   const double rows = static_cast<double>(h.rows) / d.windows;
-  const std::size_t size = sector_of(bytes);
-  const auto known = [&](std::size_t i) { return locality[i].sectors[size]; };
+  const auto known = [&](std::size_t i) { return locality[i].sectors; };
   d.sectors_of_window = std::min(at_rows(rows, known), 1.0);
   d.sectors_of_slice = known(0);
   d.window_x_bytes =

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/machine.hpp"
-#include "sparse/csr.hpp"
+#include "sparse/column_samples.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
 
@@ -32,16 +32,7 @@ struct CostTerms {
 #undef LANKY_DECLARE
 };
 
-/// Samples of so many rows after another: columns from the first to the last that they reach,
-/// the 10th, 50th and 90th percentile; and for each of their entries the sectors of 32 bytes of x,
-/// by the elements that one holds: 4, 8 or 16.
-struct LocalityOf {
-  std::int64_t rows = 0;
-  std::array<double, 3> span{};
-  std::array<double, 3> sectors{};
-};
-using Locality = std::array<LocalityOf, 3>;
-Locality locality_of(const sparse::CsrPattern& a);
+using Locality = std::array<sparse::Locality, sparse::kSampleRows.size()>;
 
 /// The terms of a kernel, and how likely it is the one that runs.
 struct Expected {

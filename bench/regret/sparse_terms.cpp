@@ -44,21 +44,6 @@ void print(const std::string& input, const regret::Expected& expected) {
   std::printf("\n");
 }
 
-/// A matrix, and what is known of it.
-struct Known {
-  explicit Known(const std::string& source)
-      : a(source.find(".mtx") != std::string::npos ? io::read_csr<double>(source)
-                                                   : io::generate<double>(source)),
-        locality(regret::locality_of({.rows = a.rows,
-                                      .cols = a.cols,
-                                      .nnz = a.nnz(),
-                                      .row_offsets = a.row_offsets.data(),
-                                      .columns = a.col_indices.data()})) {}
-
-  CsrMatrix<double> a;
-  regret::Locality locality;
-};
-
 RowFacts facts_of(const RowFacts& rows, const CsrPattern& a, DType type, const Machine& machine) {
   RowFacts facts = rows;
   const ReachFacts reach = cpu::reach_facts(a);
@@ -103,12 +88,14 @@ std::vector<Shape> shapes_asked(const std::string& text, const RowFacts& rows, c
 }
 
 template <class T>
-void print_candidates(int number, const Known& known, const std::string& asked, From from,
+void print_candidates(int number, const CsrMatrix<double>& a, const std::string& asked, From from,
                       const Machine& machine) {
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
-  const regret::MatrixOfOnes<T> ones(stream, known.a);
+  const regret::MatrixOfOnes<T> ones(stream, a);
   const RowFacts facts = facts_of(ones.facts(), ones.csr().pattern(), kType, machine);
+  const regret::Locality locality =
+      locality_of(cpu::column_samples(ones.csr().pattern(), sizeof(T)));
   for (const Shape& shape : shapes_asked(asked, ones.facts(), facts, kType, machine)) {
     const std::string input = concat(number, "	", name_of(shape));
     if (from == From::packed) {
@@ -116,32 +103,33 @@ void print_candidates(int number, const Known& known, const std::string& asked, 
       const auto windows = static_cast<std::size_t>(packed.header.windows);
       print(input, regret::packed_terms(packed.header, {packed.windows.data(), windows},
                                         {packed.slices.data(), windows * packed.header.slices_most},
-                                        facts, known.locality, kType, machine));
+                                        facts, locality, kType, machine));
       continue;
     }
-    const regret::Locality* const locality = from == From::locality ? &known.locality : nullptr;
+    const regret::Locality* const samples = from == From::locality ? &locality : nullptr;
     for (const regret::Expected& expected :
-         regret::expected_terms(shape, facts, locality, kType, machine)) {
+         regret::expected_terms(shape, facts, samples, kType, machine)) {
       if (expected.weight > 0) print(input, expected);
     }
   }
 }
 
 void print_line(int number, const std::string& line, From from) {
-  static std::map<std::string, Known> last;  // lines of a matrix follow each other
+  static std::map<std::string, CsrMatrix<double>> last;  // lines of a matrix follow each other
   std::istringstream words(line);
   std::string source, chip, type, asked;
   words >> source >> chip >> type >> std::ws;
   std::getline(words, asked);
   if (!last.contains(source)) {
     last.clear();
-    last.emplace(source, source);
+    const bool file = source.find(".mtx") != std::string::npos;
+    last.emplace(source, file ? io::read_csr<double>(source) : io::generate<double>(source));
   }
-  const Known& known = last.at(source);
+  const CsrMatrix<double>& a = last.at(source);
   const Machine& machine = known_machine(chip);
-  if (type == "f64") return print_candidates<double>(number, known, asked, from, machine);
-  if (type == "f32") return print_candidates<float>(number, known, asked, from, machine);
-  if (type == "f16") return print_candidates<half>(number, known, asked, from, machine);
+  if (type == "f64") return print_candidates<double>(number, a, asked, from, machine);
+  if (type == "f32") return print_candidates<float>(number, a, asked, from, machine);
+  if (type == "f16") return print_candidates<half>(number, a, asked, from, machine);
   throw std::invalid_argument("a type is f64, f32 or f16, not " + type);
 }
 

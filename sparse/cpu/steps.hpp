@@ -3,8 +3,10 @@
 
 #include <lanky/buffer.hpp>
 #include <lanky/stream.hpp>
+#include <vector>
 
 #include "sparse/arrangement.hpp"
+#include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
@@ -27,6 +29,9 @@ void gather_values(const ValueMap& map, const T* source, T* target);
 
 /// Over rows that have entries.
 ReachFacts reach_facts(const CsrPattern& a);
+
+/// [kAllSamples], for elements of x of so many bytes.
+std::vector<ColumnSample> column_samples(const CsrPattern& a, int element_bytes);
 
 /// For at most `most` hot columns.
 HotFacts hot_facts(const CsrPattern& a, std::int64_t most);

@@ -4,8 +4,10 @@
 #include <lanky/buffer.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <vector>
 
 #include "sparse/arrangement.hpp"
+#include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
@@ -36,6 +38,10 @@ void gather_values(const Stream& stream, const ValueMap& map, const T* source, T
 
 /// As cpu::reach_facts. Waits for the stream.
 ReachFacts reach_facts(const Stream& stream, const CsrPattern& a);
+
+/// As cpu::column_samples. Waits for the stream.
+std::vector<ColumnSample> column_samples(const Stream& stream, const CsrPattern& a,
+                                         int element_bytes);
 
 /// As cpu::hot_facts. Waits for the stream.
 HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most);

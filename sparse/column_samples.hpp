@@ -1,0 +1,65 @@
+// Samples of rows after another: how far their columns reach, and how many sectors of x they read.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "sparse/csr.hpp"
+
+namespace lanky::sparse {
+
+inline constexpr std::array<std::int64_t, 3> kSampleRows = {32, 128, 512};  // of a sample
+inline constexpr int kSamples = 64;                                         // of each size, at most
+inline constexpr std::int64_t kSampleEntries = 1 << 15;  // that a sample looks at, at most
+inline constexpr std::int64_t kSectorBytes = 32;
+// Sectors are counted by the bits that they set in a table of so many (linear counting: Whang,
+// Vander-Zanden and Taylor, TODS 15(2), 1990), in any order.
+inline constexpr int kSampleBits = 1 << 15;
+
+struct ColumnSample {
+  std::int32_t least = 0;  // column
+  std::int32_t most = 0;
+  std::int32_t entries = 0;  // 0: there is no such sample, or its rows are empty
+  std::int32_t unset = 0;    // bits of the table
+  friend bool operator==(const ColumnSample&, const ColumnSample&) = default;
+};
+inline constexpr int kAllSamples = kSamples * static_cast<int>(kSampleRows.size());
+
+/// Entries that sample `number`, 0 .. kAllSamples - 1, looks at: of kSampleRows[number / kSamples]
+/// rows, or of as many as there are.
+struct SampledEntries {
+  std::int64_t begin;
+  std::int64_t end;
+};
+constexpr SampledEntries sampled_entries(const CsrPattern& a, int number) {
+  const std::int64_t rows = kSampleRows[number / kSamples];
+  const std::int64_t whole = a.rows / rows;
+  const std::int64_t samples = whole < 1 ? 1 : whole < kSamples ? whole : kSamples;
+  const int own = number % kSamples;
+  if (own >= samples || a.rows == 0) return {0, 0};
+  const std::int64_t first = samples == 1 ? 0 : (a.rows - rows) / (samples - 1) * own;
+  const std::int64_t last = first + rows < a.rows ? first + rows : a.rows;
+  const std::int64_t begin = a.row_offsets[first];
+  const std::int64_t end = a.row_offsets[last];
+  return {begin, end - begin < kSampleEntries ? end : begin + kSampleEntries};
+}
+
+/// The bit that an entry of this column, zero-based, sets, where a sector has elements of so many
+/// bytes.
+constexpr int sector_bit(std::int64_t column, int element_bytes) {
+  const auto sector = static_cast<std::uint32_t>(column * element_bytes / kSectorBytes);
+  return static_cast<int>((sector * 2'654'435'761U) >> 17);  // Knuth's multiplicative hash
+}
+static_assert(kSampleBits == 1 << (32 - 17));
+
+/// What the samples of one size tell.
+struct Locality {
+  std::array<double, 3> span{};  // columns from the first to the last: a tenth, half, nine tenths
+  double sectors = 0;            // of x that they read, for each of their entries
+};
+/// `samples`: [kAllSamples]. By the sizes of kSampleRows.
+std::array<Locality, kSampleRows.size()> locality_of(std::span<const ColumnSample> samples);
+
+}  // namespace lanky::sparse
