@@ -9,32 +9,17 @@
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <memory>
-#include <string_view>
 
 #include "core/machine.hpp"
 #include "sparse/arrangement.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
+#include "sparse/load.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/product.hpp"
 
 namespace lanky::sparse {
-
-/// A CSR matrix with what keeps its arrays: they are the caller's own, copies, or made of them.
-template <class T>
-struct LoadedCsr {
-  Csr<T> csr;
-  RowFacts facts;
-  std::shared_ptr<const void> owner;
-};
-
-/// Values likewise.
-template <class T>
-struct LoadedValues {
-  const T* data;
-  std::shared_ptr<const void> owner;
-};
 
 /// One device, whose memory holds all arrays, with a stream for the steps of making a plan.
 template <class T, class TOut>
@@ -44,8 +29,6 @@ class Executor {
 
   /// The caller's matrix, checked. Throws Error as the constructor of SpmvPlan does.
   virtual LoadedCsr<T> load(const CsrView<T>& a) const = 0;
-  /// Throws Error(wrong_memory), calling them `what`.
-  virtual LoadedValues<T> load_values(VectorView<const T> values, std::string_view what) const = 0;
 
   /// The transpose of at most kTransposedEntriesMost entries; those of a row stand in the order of
   /// A's rows. Memory of `entries` comes from `allocator`.
@@ -63,16 +46,13 @@ class Executor {
 
   virtual PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const = 0;
   /// Values in CSR order to the slots that pack() gave them.
-  virtual void update_values(const PackedView<T>& a, const T* values, T* slots) const = 0;
+  virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
   /// Whether shapes and paths differ in the time of a product, so that `tune` measures them.
   virtual bool measures() const noexcept = 0;
 
   /// The launches of products of `a`, ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
-  /// Zeros for the counters of a workspace that held anything, in order of the stream.
-  virtual void clear_arrivals(const Stream& stream, unsigned* arrivals,
-                              std::int64_t count) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <lanky/view.hpp>
 
 namespace lanky::sparse {
 
@@ -24,5 +25,11 @@ struct Csr {
 
 /// A matrix without its values, on which alone the packed form depends.
 using CsrPattern = Csr<std::byte>;
+
+/// Extents and index base of a caller's matrix, whose arrays are not checked yet.
+template <class T>
+CsrPattern extents_of(const CsrView<T>& a) {
+  return {.rows = a.rows, .cols = a.cols, .nnz = a.nnz, .index_base = a.index_base};
+}
 
 }  // namespace lanky::sparse

@@ -8,72 +8,72 @@
 
 namespace lanky::sparse {
 
-void CsrExtents::check() const {
+void check_extents(const CsrPattern& a) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (rows < 0 || cols < 0 || nnz < 0) {
-    throw Error(ErrorCode::invalid_argument, concat("A is ", rows, " x ", cols, " with ", nnz,
+  if (a.rows < 0 || a.cols < 0 || a.nnz < 0) {
+    throw Error(ErrorCode::invalid_argument, concat("A is ", a.rows, " x ", a.cols, " with ", a.nnz,
                                                     " entries: none can be negative"));
   }
-  if (index_base != 0 && index_base != 1) {
+  if (a.index_base != 0 && a.index_base != 1) {
     throw Error(ErrorCode::invalid_argument,
-                concat("A has index base ", index_base, ", which must be 0 or 1"));
+                concat("A has index base ", a.index_base, ", which must be 0 or 1"));
   }
-  if (rows > kMost || cols > kMost) {
-    throw Error(ErrorCode::unsupported, concat("A is ", rows, " x ", cols, ", lanky packs up to ",
-                                               kMost, " rows and columns"));
+  if (a.rows > kMost || a.cols > kMost) {
+    throw Error(ErrorCode::unsupported, concat("A is ", a.rows, " x ", a.cols,
+                                               ", lanky packs up to ", kMost, " rows and columns"));
   }
 }
 
-void CsrExtents::throw_offsets_start(std::int64_t first) const {
+void throw_offsets_start(const CsrPattern& a, std::int64_t first) {
   throw Error(ErrorCode::invalid_argument, concat("the row offsets of A start at ", first,
-                                                  ", not at its index base ", index_base));
+                                                  ", not at its index base ", a.index_base));
 }
 
-void CsrExtents::throw_offsets_fall(std::int64_t row, std::int64_t from, std::int64_t to) const {
+void throw_offsets_fall(std::int64_t row, std::int64_t from, std::int64_t to) {
   throw Error(ErrorCode::invalid_argument,
               concat("the row offsets of A fall from ", from, " to ", to, " at row ", row));
 }
 
-void CsrExtents::throw_offsets_end(std::int64_t last) const {
+void throw_offsets_end(const CsrPattern& a, std::int64_t last) {
   throw Error(ErrorCode::invalid_argument,
-              concat("the row offsets of A end at ", last, ", but A has ", nnz,
-                     " entries and index base ", index_base));
+              concat("the row offsets of A end at ", last, ", but A has ", a.nnz,
+                     " entries and index base ", a.index_base));
 }
 
-void CsrExtents::throw_column(std::int64_t entry, std::int64_t row, std::int64_t column) const {
+void throw_column(const CsrPattern& a, std::int64_t entry, std::int64_t row, std::int64_t column) {
   throw Error(ErrorCode::invalid_argument,
               concat("entry ", entry, " of A, in row ", row, ", has column ", column, "; A has ",
-                     cols, " columns and index base ", index_base));
+                     a.cols, " columns and index base ", a.index_base));
 }
 
-void CsrExtents::check_transposable() const {
-  if (nnz <= kTransposedEntriesMost) return;
+void check_transposable(const CsrPattern& a) {
+  if (a.nnz <= kTransposedEntriesMost) return;
   throw Error(ErrorCode::unsupported,
-              concat("A has ", nnz, " entries; lanky transposes up to ", kTransposedEntriesMost));
+              concat("A has ", a.nnz, " entries; lanky transposes up to ", kTransposedEntriesMost));
 }
 
-void CsrExtents::check_triangle() const {
-  if (rows != cols) {
+void check_triangle(const CsrPattern& a) {
+  if (a.rows != a.cols) {
     throw Error(
         ErrorCode::invalid_argument,
-        concat("A is ", rows, " x ", cols, ": with PlanOptions::symmetry it must be square"));
+        concat("A is ", a.rows, " x ", a.cols, ": with PlanOptions::symmetry it must be square"));
   }
-  if (nnz > kTriangleEntriesMost) {
-    throw Error(
-        ErrorCode::unsupported,
-        concat("A is a triangle of ", nnz, " entries; lanky expands up to ", kTriangleEntriesMost));
+  if (a.nnz > kTriangleEntriesMost) {
+    throw Error(ErrorCode::unsupported,
+                concat("A is a triangle of ", a.nnz, " entries; lanky expands up to ",
+                       kTriangleEntriesMost));
   }
 }
 
-void CsrExtents::throw_both_sides(const EntryPlace& below, const EntryPlace& above) const {
+void throw_both_sides(const CsrPattern& a, const EntryPlace& below, const EntryPlace& above) {
   const auto place = [&](const EntryPlace& at) {
-    return concat("entry ", at.entry, " at (", at.row + index_base, ", ", at.column + index_base,
-                  ")");
+    return concat("entry ", at.entry, " at (", at.row + a.index_base, ", ",
+                  at.column + a.index_base, ")");
   };
   throw Error(ErrorCode::invalid_argument,
               concat("with PlanOptions::symmetry A must be one triangle, but it has ", place(below),
                      " below the diagonal and ", place(above),
-                     " above it, rows and columns counted from ", index_base));
+                     " above it, rows and columns counted from ", a.index_base));
 }
 
 void throw_window_too_large(std::int64_t first_row, std::int64_t rows, std::int64_t cells) {

@@ -34,6 +34,11 @@ struct RowFacts {
     pieces8 += pieces_of(length, 8);
     pieces16 += pieces_of(length, 16);
   }
+  /// Takes all rows, whose entries begin at offsets[0 .. rows].
+  constexpr void count_rows(const std::int64_t* offsets) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      count_row(offsets[row + 1] - offsets[row]);
+  }
 };
 
 // reach_facts() looks at so many rows at most, one of each of as many parts (not always the first:

@@ -151,13 +151,11 @@ constexpr std::int64_t counters(const PackedHeader& header) {
   return header.split_rows + (header.hot > 0 ? 1 : 0);
 }
 
-/// The arrays of a packed matrix on either side, ready to be a kernel argument.
-template <class E>
-struct PackedView {
+/// The arrays of a packed matrix but its values, on either side, ready to be a kernel argument.
+struct PatternView {
   PackedHeader header;
   const Window* windows;             // [windows]
   const Slice* slices;               // [windows, slices_most]
-  const E* values;                   // [slots]
   const std::uint8_t* indices;       // [index_units * kIndexUnit]
   const std::uint32_t* bases;        // [bases]
   const std::uint8_t* lengths;       // [pieces_told]
@@ -169,13 +167,16 @@ struct PackedView {
   const std::int32_t* hot_columns;   // [hot], ascending
 };
 
-/// The arrays themselves, all on one device.
-template <class T>
-struct PackedMatrix {
+template <class E>
+struct PackedView : PatternView {
+  const E* values;  // [slots]
+};
+
+/// The arrays themselves, all on one device. Values decide none of them.
+struct PackedPattern {
   PackedHeader header;
   Buffer<Window> windows;
   Buffer<Slice> slices;
-  Buffer<T> values;
   Buffer<std::uint8_t> indices;
   Buffer<std::uint32_t> bases;
   Buffer<std::uint8_t> lengths;
@@ -185,21 +186,17 @@ struct PackedMatrix {
   Buffer<std::int64_t> split_starts;
   Buffer<std::uint32_t> order;
   Buffer<std::int32_t> hot_columns;
+};
+
+template <class T>
+struct PackedMatrix : PackedPattern {
+  Buffer<T> values;
 
   PackedView<T> view() const {
-    return {header,
-            windows.data(),
-            slices.data(),
-            values.data(),
-            indices.data(),
-            bases.data(),
-            lengths.data(),
-            cells.data(),
-            row_cells.data(),
-            split_rows.data(),
-            split_starts.data(),
-            order.data(),
-            hot_columns.data()};
+    return {{header, windows.data(), slices.data(), indices.data(), bases.data(), lengths.data(),
+             cells.data(), row_cells.data(), split_rows.data(), split_starts.data(), order.data(),
+             hot_columns.data()},
+            values.data()};
   }
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {

@@ -18,11 +18,11 @@ bool rearranges(Symmetry symmetry, Op op) {
   return symmetry != Symmetry::general || op != Op::none;
 }
 
-void check_arrangeable(const CsrExtents& a, const PlanOptions& options) {
+void check_arrangeable(const CsrPattern& extents, const PlanOptions& options) {
   if (options.symmetry != Symmetry::general) {
-    a.check_triangle();
+    check_triangle(extents);
   } else if (options.op != Op::none) {
-    a.check_transposable();
+    check_transposable(extents);
   }
 }
 
@@ -143,10 +143,10 @@ void update_values(const Plan<T, TOut>& plan, VectorView<const T> values) {
                        ", whose plan was made without PlanOptions::updates"));
   }
   const Executor<T, TOut>& executor = *plan.executor;
-  const LoadedValues<T> own = executor.load_values(values, "the new values of A");
+  const LoadedArray<T> own(plan.stream, values.data, values.size, "the new values of A");
   T* const slots = plan.packed.values.data();
-  if (!rearranged) return executor.update_values(plan.packed.view(), own.data, slots);
-  const Buffer<T> arranged = gathered(executor, plan.entries, plan.symmetry, plan.op, own.data);
+  if (!rearranged) return executor.update_values(plan.packed.view(), own.data(), slots);
+  const Buffer<T> arranged = gathered(executor, plan.entries, plan.symmetry, plan.op, own.data());
   executor.update_values(plan.packed.view(), arranged.data(), slots);
 }
 

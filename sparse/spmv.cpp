@@ -10,6 +10,7 @@
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
+#include "core/runtime.hpp"
 #include "core/text.hpp"
 #include "sparse/plan.hpp"
 
@@ -84,8 +85,9 @@ struct SpmvPlan<T, TOut>::Impl {
     check(s, alpha, x, beta, y);
     auto* const counters =
         reinterpret_cast<unsigned*>(memory + sparse::partials_bytes<T>(plan.header()));
-    if (arrivals == Arrivals::unknown)
-      plan.executor->clear_arrivals(s, counters, sparse::counters(plan.header()));
+    const std::size_t bytes = sparse::counters(plan.header()) * sizeof(unsigned);
+    if (arrivals == Arrivals::unknown && s.device().is_cuda() && bytes > 0)
+      runtime::zero(counters, bytes, s.native(), s.device().index());
     plan.executor->run(s, plan.launches, plan.packed.view(),
                        {x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters});
   }

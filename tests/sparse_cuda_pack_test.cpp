@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "sparse/cuda/device_csr.hpp"
+#include "sparse/cuda/steps.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
@@ -103,19 +103,20 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   const auto base = static_cast<int>(random() % 2);
   const OnDevice<T> remote(stream, a, wide, base);
   const PackedOnHost<T> host(remote.host_view(a), shape);
-  const sparse::DeviceCsr<T> csr(stream, random() % 2 == 0 ? remote.view() : remote.host_view(a));
-  sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  const auto csr = sparse::load(stream, random() % 2 == 0 ? remote.view() : remote.host_view(a),
+                                sparse::cuda::kExamination);
+  sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr, shape, nullptr);
   ASSERT_NO_FATAL_FAILURE(expect_same_bits(host.packed, packed));
-  const sparse::RowFacts expected = host.checked.facts();
-  EXPECT_EQ(csr.facts().longest, expected.longest);
-  EXPECT_EQ(csr.facts().empty, expected.empty);
-  EXPECT_EQ(sparse::cuda::reach_facts(stream, csr.csr().pattern()),
-            sparse::cpu::reach_facts(host.checked.csr().pattern()));
-  EXPECT_EQ(sparse::cuda::column_samples(stream, csr.csr().pattern(), sizeof(T)),
-            sparse::cpu::column_samples(host.checked.csr().pattern(), sizeof(T)));
+  const sparse::RowFacts expected = host.checked.facts;
+  EXPECT_EQ(csr.facts.longest, expected.longest);
+  EXPECT_EQ(csr.facts.empty, expected.empty);
+  EXPECT_EQ(sparse::cuda::reach_facts(stream, csr.csr.pattern()),
+            sparse::cpu::reach_facts(host.checked.csr.pattern()));
+  EXPECT_EQ(sparse::cuda::column_samples(stream, csr.csr.pattern(), sizeof(T)),
+            sparse::cpu::column_samples(host.checked.csr.pattern(), sizeof(T)));
   for (const std::int64_t most : {0, 1, 20, 1000}) {
-    const auto on_host = sparse::cpu::hot_facts(host.checked.csr().pattern(), most);
-    const auto on_device = sparse::cuda::hot_facts(stream, csr.csr().pattern(), most);
+    const auto on_host = sparse::cpu::hot_facts(host.checked.csr.pattern(), most);
+    const auto on_device = sparse::cuda::hot_facts(stream, csr.csr.pattern(), most);
     EXPECT_EQ(on_device.least, on_host.least) << "at most " << most << " hot columns";
     EXPECT_EQ(on_device.entries, on_host.entries) << "at most " << most << " hot columns";
   }
@@ -144,10 +145,10 @@ void expect_arranged_alike(const Stream& stream, const CsrMatrix<double>& a, boo
                            Random& random) {
   const OnDevice<double> remote(stream, a, random() % 2 == 0, static_cast<int>(random() % 2));
   const Stream cpu(Device::cpu());
-  const sparse::CheckedCsr<double> on_host(cpu, remote.host_view(a));
-  const sparse::DeviceCsr<double> on_device(stream, remote.view());
-  const sparse::CsrPattern host = on_host.csr().pattern();
-  const sparse::CsrPattern device = on_device.csr().pattern();
+  const auto on_host = sparse::load(cpu, remote.host_view(a), sparse::cpu::kExamination);
+  const auto on_device = sparse::load(stream, remote.view(), sparse::cuda::kExamination);
+  const sparse::CsrPattern host = on_host.csr.pattern();
+  const sparse::CsrPattern device = on_device.csr.pattern();
   expect_same_arrangement(sparse::cpu::transpose(cpu, host, nullptr),
                           sparse::cuda::transpose(stream, device, nullptr));
   if (!triangle) return;
@@ -246,8 +247,8 @@ TYPED_TEST(SparseCudaPack, RandomWholeRowsHaveTheValuesOfLargeMatrices) {
     shape.piece_most = sparse::kPieceMostLimit;
     shape.window_cost = shape.piece_most * static_cast<int>(random_int(random, 1, 200));
     const PackedOnHost<T> host(a.view(), shape);
-    sparse::PackedMatrix<T> packed =
-        sparse::cuda::pack(stream, sparse::DeviceCsr<T>(stream, a.view()).csr(), shape, nullptr);
+    sparse::PackedMatrix<T> packed = sparse::cuda::pack(
+        stream, sparse::load(stream, a.view(), sparse::cuda::kExamination).csr, shape, nullptr);
     ASSERT_EQ(packed.header.row_cells, 0);
 
     a.values = vector_of<T>(a.nnz(), random, uniform<T>);
@@ -290,7 +291,8 @@ TYPED_TEST(SparseCudaPack, LargeMatricesHaveTheSameBits) {
     auto a = matrix_of<T>(lengths, 2 * kRows, random, uniform<T>);
     draw_columns(a, random);
     const Shape chosen = sparse::choose_shape(
-        sparse::CheckedCsr<T>(Stream(Device::cpu()), a.view()).facts(), kDType<T>, testing::h200());
+        sparse::load(Stream(Device::cpu()), a.view(), sparse::cpu::kExamination).facts, kDType<T>,
+        testing::h200());
     expect_packed_alike(stream, a, chosen, random);
     const Shape small{.lane_pieces = sparse::kLanePiecesMost<T>,
                       .wide_fill = 60,
@@ -418,10 +420,10 @@ TEST(SparseCudaPackErrors, NameTheWindowThatIsTooLarge) {
   const Stream stream(device);
   Random random(7);
   const auto a = matrix_of<float>(std::vector<std::int64_t>(70'000, 1), 10, random, uniform<float>);
-  const sparse::DeviceCsr<float> csr(stream, a.view());
+  const auto csr = sparse::load(stream, a.view(), sparse::cuda::kExamination);
   const auto pack = [&](int window_cost) {
     const Shape shape{.piece_most = 4, .row_cost = 1, .window_cost = window_cost};
-    const auto packed = sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+    const auto packed = sparse::cuda::pack(stream, csr.csr, shape, nullptr);
   };
   pack(2 * sparse::kCellsLimit);
   expect_error([&] { pack(2 * sparse::kCellsLimit + 4); }, ErrorCode::unsupported,
@@ -451,10 +453,10 @@ TEST(SparseCudaKernel, KeepsTheSharedMemoryOfAnEarlierMatrix) {
   for (std::size_t row = 0; row < lengths.size(); row += 2)
     lengths[row] = 0;  // each row of a window has a cell
   const auto a = matrix_of<double>(lengths, 1000, random, small_integer<double>);
-  const sparse::DeviceCsr<double> csr(stream, a.view());
+  const auto csr = sparse::load(stream, a.view(), sparse::cuda::kExamination);
   sparse::Launches launches;
   const auto packed = [&](std::int32_t window_cost) {
-    auto matrix = sparse::cuda::pack(stream, csr.csr(), {.window_cost = window_cost}, nullptr);
+    auto matrix = sparse::cuda::pack(stream, csr.csr, {.window_cost = window_cost}, nullptr);
     launches = sparse::cuda::prepare<double, double>(stream, SpmvPath::cuda, matrix.header);
     return matrix;
   };

@@ -8,7 +8,7 @@
 
 #include "core/machine.hpp"
 #include "core/text.hpp"
-#include "sparse/cuda/device_csr.hpp"
+#include "sparse/cuda/steps.hpp"
 #include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
@@ -55,8 +55,8 @@ struct Example {
 template <class T>
 sparse::PackedMatrix<T> packed_in(const Stream& stream, const CsrMatrix<T>& a,
                                   const sparse::Shape& shape) {
-  const sparse::DeviceCsr<T> csr(stream, a.view());
-  return sparse::cuda::pack(stream, csr.csr(), shape, nullptr);
+  const auto csr = sparse::load(stream, a.view(), sparse::cuda::kExamination);
+  return sparse::cuda::pack(stream, csr.csr, shape, nullptr);
 }
 
 /// y of one product.
@@ -528,8 +528,8 @@ TYPED_TEST(SparseCuda, ShortProductsOfAllShapes) {
        {std::vector<std::int64_t>(4000, 5), std::vector<std::int64_t>(900, 70),
         mixed_lengths(3000, 13, 600), mixed_lengths(5000, 43, 20'000)}) {
     const Example<T> example(33, lengths, 700, 2, -1);
-    const sparse::DeviceCsr<T> csr(stream, example.a.view());
-    sparse::RowFacts facts = csr.facts();
+    const auto csr = sparse::load(stream, example.a.view(), sparse::cuda::kExamination);
+    sparse::RowFacts facts = csr.facts;
     facts.hot_least = 20;
     const std::vector<sparse::Shape> shapes =
         sparse::all_shapes(facts, kDType<T>, machine_of(device));
@@ -702,8 +702,8 @@ TEST(SparseCudaTf32, WideSlicesAreExact) {
   std::vector<std::int64_t> lengths(420'000, 3);
   lengths[1000] = 70;
   const auto a = matrix_of<float>(lengths, 1 << 20, random, small_integer<float>);
-  const sparse::CheckedCsr<float> checked(Stream(Device::cpu()), a.view());
-  ASSERT_GT(sparse::choose_shape(checked.facts(), DType::f32, testing::h200()).lane_pieces, 1);
+  const auto checked = sparse::load(Stream(Device::cpu()), a.view(), sparse::cpu::kExamination);
+  ASSERT_GT(sparse::choose_shape(checked.facts, DType::f32, testing::h200()).lane_pieces, 1);
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Operands<float, float> operands{2, 1,
                                         vector_of<float>(a.cols, random, small_integer<float>),

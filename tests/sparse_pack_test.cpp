@@ -152,8 +152,8 @@ TYPED_TEST(SparsePack, UpdatePutsValuesWherePackingDoes) {
     PackedOnHost<TypeParam> packed(a.view(), shape);
     a.values = vector_of<TypeParam>(a.nnz(), random, uniform<TypeParam>);
     sparse::cpu::update_values(packed.packed.view(), a.values.data(), packed.packed.values.data());
-    const sparse::CheckedCsr<TypeParam> updated(packed.stream(), a.view());
-    ASSERT_EQ(sparse::check_packed(packed.packed.view(), updated.csr()), "");
+    const auto updated = sparse::load(packed.stream(), a.view(), sparse::cpu::kExamination);
+    ASSERT_EQ(sparse::check_packed(packed.packed.view(), updated.csr), "");
   }
 }
 
@@ -810,8 +810,8 @@ TYPED_TEST(SparsePack, CheckerComparesWithTheMatrixNotWithItself) {
   const EverySort<TypeParam> example;
   const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   const auto violation = [&](const CsrMatrix<TypeParam>& b) {
-    const sparse::CheckedCsr<TypeParam> other(packed.stream(), b.view());
-    return sparse::check_packed(packed.packed.view(), other.csr());
+    const auto other = sparse::load(packed.stream(), b.view(), sparse::cpu::kExamination);
+    return sparse::check_packed(packed.packed.view(), other.csr);
   };
   for (std::int64_t entry = 0; entry < example.a.nnz(); ++entry) {
     auto b = example.a;
@@ -910,7 +910,7 @@ TEST(SparseColumnSamples, TellSpansAndSectors) {
   const PackedOnHost<double> host(a.view());
   for (const int bytes : {4, 8}) {
     const auto found =
-        sparse::locality_of(sparse::cpu::column_samples(host.checked.csr().pattern(), bytes));
+        sparse::locality_of(sparse::cpu::column_samples(host.checked.csr.pattern(), bytes));
     for (std::size_t i = 0; i < found.size(); ++i) {
       for (const double span : found[i].span)
         EXPECT_EQ(span, 8.0 * static_cast<double>(sparse::kSampleRows[i]));
@@ -926,7 +926,7 @@ TEST(SparseColumnSamples, OfFewRowsAreOneOfEachSize) {
                             .col_indices = {5, 800, 7, 6},
                             .values = {1, 1, 1, 1}};
   const PackedOnHost<double> host(a.view());
-  const auto samples = sparse::cpu::column_samples(host.checked.csr().pattern(), 8);
+  const auto samples = sparse::cpu::column_samples(host.checked.csr.pattern(), 8);
   for (int number = 0; number < sparse::kAllSamples; ++number) {
     const sparse::ColumnSample expected = {5, 800, 4, sparse::kSampleBits - 2};
     EXPECT_EQ(samples[number], number % sparse::kSamples == 0 ? expected : sparse::ColumnSample{})
@@ -1087,8 +1087,8 @@ sparse::HotFacts hot_facts_by_trial(const std::vector<std::int32_t>& columns, st
 }
 
 sparse::HotFacts hot_facts_of(const CsrMatrix<float>& a, std::int64_t most) {
-  const sparse::CheckedCsr<float> checked(Stream(Device::cpu()), a.view());
-  return sparse::cpu::hot_facts(checked.csr().pattern(), most);
+  const auto checked = sparse::load(Stream(Device::cpu()), a.view(), sparse::cpu::kExamination);
+  return sparse::cpu::hot_facts(checked.csr.pattern(), most);
 }
 
 TEST(SparsePackHotFacts, AreThoseOfTheHottestColumns) {

@@ -52,7 +52,7 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
     draw_columns(a, random);
     const Operands<T, T> operands{1, 0, vector_of<T>(a.cols, random, small_integer<T>),
                                   std::vector<T>(a.rows)};
-    const RowFacts facts = PackedOnHost<T>(a.view()).checked.facts();
+    const RowFacts facts = PackedOnHost<T>(a.view()).checked.facts;
     const auto expect_held = [&](const Shape& shape) {
       SCOPED_TRACE(sparse::name_of(shape));
       const PackedOnHost<T> packed(a.view(), shape);

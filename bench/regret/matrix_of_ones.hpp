@@ -6,7 +6,7 @@
 #include <lanky/view.hpp>
 #include <vector>
 
-#include "sparse/cpu/host_csr.hpp"
+#include "sparse/cpu/steps.hpp"
 
 namespace lanky::regret {
 
@@ -23,16 +23,16 @@ class MatrixOfOnes {
               pattern.col_indices.data(),
               values_.data(),
               0},
-        checked_(stream, view_) {}
+        checked_(sparse::load(stream, view_, sparse::cpu::kExamination)) {}
 
   const CsrView<T>& view() const noexcept { return view_; }
-  const sparse::Csr<T>& csr() const noexcept { return checked_.csr(); }
-  sparse::RowFacts facts() const { return checked_.facts(); }
+  const sparse::Csr<T>& csr() const noexcept { return checked_.csr; }
+  sparse::RowFacts facts() const { return checked_.facts; }
 
  private:
   std::vector<T> values_;
   CsrView<T> view_;
-  sparse::CheckedCsr<T> checked_;
+  sparse::LoadedCsr<T> checked_;
 };
 
 }  // namespace lanky::regret

@@ -1,7 +1,6 @@
 // The CPU behind sparse::Executor.
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
-#include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/policy.hpp"
 
@@ -15,12 +14,7 @@ class CpuExecutor final : public Executor<T, TOut> {
   explicit CpuExecutor(const Stream& stream) : stream_(stream) {}
 
   LoadedCsr<T> load(const CsrView<T>& a) const override {
-    auto checked = std::make_shared<const CheckedCsr<T>>(stream_, a);
-    return {checked->csr(), checked->facts(), checked};
-  }
-  LoadedValues<T> load_values(VectorView<const T> values, std::string_view what) const override {
-    auto array = std::make_shared<const HostArray<T>>(stream_, values.data, values.size, what);
-    return {array->data(), array};
+    return sparse::load(stream_, a, cpu::kExamination);
   }
 
   Arrangement transpose(const CsrPattern& a, Allocator* allocator) const override {
@@ -45,16 +39,13 @@ class CpuExecutor final : public Executor<T, TOut> {
   PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
     return cpu::pack(stream_, a, shape, allocator);
   }
-  void update_values(const PackedView<T>& a, const T* values, T* slots) const override {
+  void update_values(const PatternView& a, const T* values, T* slots) const override {
     cpu::update_values(a, values, slots);
   }
 
   bool measures() const noexcept override { return false; }
 
   Launches prepare(SpmvPath /*path*/, const PackedHeader& /*a*/) const override { return {}; }
-  /// Nothing counts here.
-  void clear_arrivals(const Stream& /*stream*/, unsigned* /*arrivals*/,
-                      std::int64_t /*count*/) const override {}
   void run(const Stream& /*stream*/, const Launches& /*launches*/, const PackedView<T>& a,
            const Product<T, TOut>& product) const override {
     cpu::run(a, product);

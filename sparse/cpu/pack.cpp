@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/plan_types.hpp"
 #include "sparse/cpu/hot_columns.hpp"
@@ -123,10 +124,9 @@ void for_each_window(const Placement& placement, const std::int64_t* row_offsets
 }
 
 /// Decides how the slices of one window store their columns, and where.
-template <class T>
 class ColumnPlacement {
  public:
-  ColumnPlacement(const Csr<T>& a, const PackedHeader& header, Window& window,
+  ColumnPlacement(const CsrPattern& a, const PackedHeader& header, Window& window,
                   std::span<const Piece> pieces, Slice* slices)
       : columns_(a.columns + window.first_entry),
         index_base_(a.index_base),
@@ -194,13 +194,12 @@ class ColumnPlacement {
 };
 
 /// Kinds of all slices, and where their columns stand.
-template <class T>
-void place_columns(Placement& placement, const Csr<T>& a) {
+void place_columns(Placement& placement, const CsrPattern& a) {
   PackedHeader& header = placement.header;
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
     std::int64_t kind_entries[kIndexKinds] = {};
-    ColumnPlacement<T>(a, header, placement.windows[i], pieces,
-                       placement.slices.data() + i * header.slices_most)
+    ColumnPlacement(a, header, placement.windows[i], pieces,
+                    placement.slices.data() + i * header.slices_most)
         .run(kind_entries);
     for (int kind = 0; kind < kIndexKinds; ++kind) {
       std::int64_t& of_kind = header.kind_entries[kind];
@@ -215,21 +214,11 @@ void place_columns(Placement& placement, const Csr<T>& a) {
   }
 }
 
-/// The values of a slice from those of its window's entries.
-template <class T>
-void fill_values(const Slice& slice, int lane_pieces, std::span<const Piece> pieces,
-                 const T* entries, T* slots) {
-  for_each_slot(
-      slice, lane_pieces, [&](int piece) { return pieces[piece].length; },
-      [&](int step, int piece, int slot) { slots[slot] = entries[pieces[piece].entry(step)]; });
-}
-
-/// Writes the parts of the arrays that belong to one window.
-template <class T>
+/// Writes the parts of the arrays that belong to one window, which are zero until then.
 class WindowFill {
  public:
-  WindowFill(const Csr<T>& a, const std::vector<std::int32_t>& hot_places,
-             const PackedMatrix<T>& packed, std::int64_t number, std::span<const Piece> pieces)
+  WindowFill(const CsrPattern& a, const std::vector<std::int32_t>& hot_places,
+             const PackedPattern& packed, std::int64_t number, std::span<const Piece> pieces)
       : a_(a),
         hot_places_(hot_places),
         packed_(packed),
@@ -238,12 +227,9 @@ class WindowFill {
         pieces_(pieces) {}
 
   void run() const {
-    clear();
     for (int i = 0; i < window_.slices; ++i) {
       const Slice& slice = slices_[i];
       const std::span<const Piece> own = pieces_in(slice, pieces_);
-      fill_values(slice, lane_pieces(), own, a_.values + window_.first_entry,
-                  packed_.values.data() + window_.first_slot + slice.first_slot * kSlotUnit);
       fill_columns(slice, SliceColumns(own, a_.columns + window_.first_entry, a_.index_base));
       if (window_.first_piece >= 0) {
         fill_pieces(slice, own, window_.first_piece + slice.first_piece);
@@ -254,25 +240,6 @@ class WindowFill {
 
  private:
   int lane_pieces() const { return packed_.header.shape.lane_pieces; }
-
-  /// Unused slots, bytes, bases, lengths and cells stay zero.
-  void clear() const {
-    const std::int64_t number = &window_ - packed_.windows.data();
-    const PackedHeader& header = packed_.header;
-    const bool last = number + 1 == header.windows;
-    const Window* const next = &window_ + 1;
-    std::fill(packed_.values.data() + window_.first_slot,
-              packed_.values.data() + (last ? header.slots : next->first_slot), T{});
-    std::fill(packed_.indices.data() + window_.first_index * kIndexUnit,
-              packed_.indices.data() + (last ? header.index_units : next->first_index) * kIndexUnit,
-              std::uint8_t{0});
-    std::fill(packed_.bases.data() + window_.first_base,
-              packed_.bases.data() + (last ? header.bases : next->first_base), 0U);
-    if (window_.first_piece < 0) return;
-    const std::int64_t told = told_of(window_, header);
-    std::fill_n(packed_.lengths.data() + window_.first_piece, told, std::uint8_t{0});
-    std::fill_n(packed_.cells.data() + window_.first_piece, told, std::uint16_t{0});
-  }
 
   void fill_columns(const Slice& slice, const SliceColumns& columns) const {
     std::uint8_t* const indices =
@@ -367,39 +334,18 @@ class WindowFill {
     row_cells[window_.rows] = static_cast<std::uint16_t>(cell);
   }
 
-  const Csr<T>& a_;
+  const CsrPattern& a_;
   const std::vector<std::int32_t>& hot_places_;
-  const PackedMatrix<T>& packed_;
+  const PackedPattern& packed_;
   const Window& window_;
   const Slice* slices_;
   std::span<const Piece> pieces_;
 };
 
-/// A placement with memory for the arrays of entries, which are not filled yet.
-template <class T>
-PackedMatrix<T> allocate(const Stream& stream, const Placement& placement,
-                         const std::vector<std::int32_t>& hot_columns, Allocator* allocator) {
-  const PackedHeader& header = placement.header;
-  return {header,
-          Buffer<Window>::from(stream, placement.windows, allocator),
-          Buffer<Slice>::from(stream, placement.slices, allocator),
-          Buffer<T>(stream, header.slots, allocator),
-          Buffer<std::uint8_t>(stream, header.index_units * kIndexUnit, allocator),
-          Buffer<std::uint32_t>(stream, header.bases, allocator),
-          Buffer<std::uint8_t>(stream, header.pieces_told, allocator),
-          Buffer<std::uint16_t>(stream, header.pieces_told, allocator),
-          Buffer<std::uint16_t>(stream, header.row_cells, allocator),
-          Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
-          Buffer<std::int64_t>::from(stream, placement.split_starts, allocator),
-          Buffer<std::uint32_t>::from(stream, placement.order, allocator),
-          Buffer<std::int32_t>::from(stream, hot_columns, allocator)};
-}
-
 /// The pieces of a window of a packed matrix, whose row offsets are gone: in slice order.
-template <class T>
 class PackedPieces {
  public:
-  explicit PackedPieces(const PackedView<T>& a) : a_(a) {}
+  explicit PackedPieces(const PatternView& a) : a_(a) {}
 
   std::span<const Piece> of(std::int64_t number) {
     const Window& window = a_.windows[number];
@@ -451,54 +397,74 @@ class PackedPieces {
     return window.first_row_cell >= 0 ? a_.row_cells[window.first_row_cell + row] : row;
   }
 
-  const PackedView<T>& a_;
+  const PatternView& a_;
   std::vector<Piece> pieces_;
   std::vector<Piece> by_cell_;
 };
 
-}  // namespace
-
-ReachFacts reach_facts(const CsrPattern& a) {
-  ReachSums sums;
-  for (std::int64_t i = 0; i < std::min(a.rows, kReachRows); ++i) {
-    const ReachSums own = reach_of(a, i);
-    sums.columns += own.columns;
-    sums.repeated += own.repeated;
-    sums.rows += own.rows;
-  }
-  return reach_facts_of(sums);
+template <class E>
+Buffer<E> zeros(const Stream& stream, std::int64_t size, Allocator* allocator) {
+  Buffer<E> buffer(stream, size, allocator);
+  buffer.fill_zero();
+  return buffer;
 }
 
-template <class T>
-PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
-                     Allocator* allocator) {
+PackedPattern pack_pattern(const Stream& stream, const CsrPattern& a, const Shape& shape,
+                           Allocator* allocator) {
   Placement placement = place_rows(a.rows, a.cols, a.row_offsets, shape);
-  const HotColumns hot = find_hot_columns(a.pattern(), shape);
-  placement.header.hot = std::ssize(hot.columns);
-  placement.header.hot_sampled = hot.sampled;
+  PackedHeader& header = placement.header;
+  const HotColumns hot = find_hot_columns(a, shape);
+  header.hot = std::ssize(hot.columns);
+  header.hot_sampled = hot.sampled;
   place_columns(placement, a);
-  PackedMatrix<T> packed = allocate<T>(stream, placement, hot.columns, allocator);
+  PackedPattern packed{header,
+                       Buffer<Window>::from(stream, placement.windows, allocator),
+                       Buffer<Slice>::from(stream, placement.slices, allocator),
+                       zeros<std::uint8_t>(stream, header.index_units * kIndexUnit, allocator),
+                       zeros<std::uint32_t>(stream, header.bases, allocator),
+                       zeros<std::uint8_t>(stream, header.pieces_told, allocator),
+                       zeros<std::uint16_t>(stream, header.pieces_told, allocator),
+                       Buffer<std::uint16_t>(stream, header.row_cells, allocator),
+                       Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
+                       Buffer<std::int64_t>::from(stream, placement.split_starts, allocator),
+                       Buffer<std::uint32_t>::from(stream, placement.order, allocator),
+                       Buffer<std::int32_t>::from(stream, hot.columns, allocator)};
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
-    WindowFill<T>(a, hot.places, packed, i, pieces).run();
+    WindowFill(a, hot.places, packed, i, pieces).run();
   });
   return packed;
 }
 
+}  // namespace
+
 template <class T>
-void update_values(const PackedView<T>& a, const T* values, T* slots) {
+PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
+                     Allocator* allocator) {
+  PackedPattern pattern = pack_pattern(stream, a.pattern(), shape, allocator);
+  const std::int64_t slots = pattern.header.slots;
+  PackedMatrix<T> packed{std::move(pattern), zeros<T>(stream, slots, allocator)};
+  update_values(packed.view(), a.values, packed.values.data());
+  return packed;
+}
+
+template <class T>
+void update_values(const PatternView& a, const T* values, T* slots) {
   const PackedHeader& header = a.header;
 #pragma omp parallel if (worth_threads(header))
   {
-    PackedPieces<T> window_pieces(a);
+    PackedPieces window_pieces(a);
 #pragma omp for schedule(dynamic, 4)
     for (std::int64_t i = 0; i < header.windows; ++i) {
       const Window& window = a.windows[i];
       const std::span<const Piece> pieces = window_pieces.of(i);
       for (int j = 0; j < window.slices; ++j) {
         const Slice& slice = a.slices[i * header.slices_most + j];
-        fill_values(slice, header.shape.lane_pieces, pieces_in(slice, pieces),
-                    values + window.first_entry,
-                    slots + window.first_slot + slice.first_slot * kSlotUnit);
+        const std::span<const Piece> own = pieces_in(slice, pieces);
+        const T* const entries = values + window.first_entry;
+        T* const first = slots + window.first_slot + slice.first_slot * kSlotUnit;
+        for_each_slot(
+            slice, header.shape.lane_pieces, [&](int piece) { return own[piece].length; },
+            [&](int step, int piece, int slot) { first[slot] = entries[own[piece].entry(step)]; });
       }
     }
   }
@@ -506,7 +472,7 @@ void update_values(const PackedView<T>& a, const T* values, T* slots) {
 
 #define LANKY_INSTANTIATE(T)                                                             \
   template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*); \
-  template void update_values(const PackedView<T>&, const T*, T*);
+  template void update_values(const PatternView&, const T*, T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

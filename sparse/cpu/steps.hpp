@@ -9,10 +9,15 @@
 #include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
+#include "sparse/load.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/product.hpp"
 
 namespace lanky::sparse::cpu {
+
+ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const CsrPattern& a);
+void check_columns(const Stream& stream, const CsrPattern& a);
+inline constexpr Examination kExamination = {examine_rows, check_columns};
 
 /// The transpose of at most kTransposedEntriesMost entries; those of a row stand in the order of
 /// A's rows. Memory of `entries` comes from `allocator`.
@@ -42,7 +47,7 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
 
 /// Values in CSR order to the slots that pack() gave them.
 template <class T>
-void update_values(const PackedView<T>& a, const T* values, T* slots);
+void update_values(const PatternView& a, const T* values, T* slots);
 
 template <class T, class TOut>
 void run(const PackedView<T>& a, const Product<T, TOut>& product);

@@ -20,14 +20,6 @@ Arrangement arrangement_of(const Stream& stream, const RowFacts& extents, Alloca
           Buffer<std::uint32_t>(stream, extents.nnz, allocator)};
 }
 
-/// Fills in what the row offsets tell.
-void examine_rows(Arrangement& arrangement) {
-  RowFacts& facts = arrangement.facts;
-  const std::int64_t* const offsets = arrangement.row_offsets.data();
-  for (std::int64_t row = 0; row < facts.rows; ++row)
-    facts.count_row(offsets[row + 1] - offsets[row]);
-}
-
 /// What a look at all entries of a triangle finds.
 struct Triangle {
   bool lower;  // or diagonal
@@ -48,7 +40,7 @@ Triangle examine_triangle(const CsrPattern& a) {
       }
     }
   }
-  if (below.entry < a.nnz && above.entry < a.nnz) extents_of(a).throw_both_sides(below, above);
+  if (below.entry < a.nnz && above.entry < a.nnz) throw_both_sides(a, below, above);
   return {above.entry == a.nnz, diagonal_entries};
 }
 
@@ -79,7 +71,7 @@ Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allo
   for (std::int64_t entry = 0; entry < a.nnz; ++entry)
     ++offsets[a.columns[entry] - a.index_base + 1];
   std::partial_sum(offsets, offsets + a.cols + 1, offsets);
-  examine_rows(transposed);
+  transposed.facts.count_rows(offsets);
   std::vector<std::int64_t> next(offsets, offsets + a.cols);
   for (std::int64_t row = 0; row < a.rows; ++row) {
     for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
@@ -124,7 +116,7 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
     if (!triangle.lower) put_given(row);
   }
   expanded.row_offsets.data()[a.rows] = place;
-  examine_rows(expanded);
+  expanded.facts.count_rows(expanded.row_offsets.data());
   return expanded;
 }
 

@@ -1,8 +1,6 @@
 // A GPU behind sparse::Executor.
 #include "core/plan_types.hpp"
-#include "core/runtime.hpp"
 #include "sparse/backend.hpp"
-#include "sparse/cuda/device_csr.hpp"
 #include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
@@ -15,12 +13,7 @@ class CudaExecutor final : public Executor<T, TOut> {
   explicit CudaExecutor(const Stream& stream) : stream_(stream) {}
 
   LoadedCsr<T> load(const CsrView<T>& a) const override {
-    auto checked = std::make_shared<const DeviceCsr<T>>(stream_, a);
-    return {checked->csr(), checked->facts(), checked};
-  }
-  LoadedValues<T> load_values(VectorView<const T> values, std::string_view what) const override {
-    auto array = std::make_shared<const DeviceArray<T>>(stream_, values.data, values.size, what);
-    return {array->data(), array};
+    return sparse::load(stream_, a, cuda::kExamination);
   }
 
   Arrangement transpose(const CsrPattern& a, Allocator* allocator) const override {
@@ -45,7 +38,7 @@ class CudaExecutor final : public Executor<T, TOut> {
   PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
     return cuda::pack(stream_, a, shape, allocator);
   }
-  void update_values(const PackedView<T>& a, const T* values, T* slots) const override {
+  void update_values(const PatternView& a, const T* values, T* slots) const override {
     cuda::update_values(stream_, a, values, slots);
   }
 
@@ -53,11 +46,6 @@ class CudaExecutor final : public Executor<T, TOut> {
 
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
-  }
-  void clear_arrivals(const Stream& stream, unsigned* arrivals, std::int64_t count) const override {
-    if (count == 0) return;
-    const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(unsigned));
-    runtime::zero(arrivals, bytes, stream.native(), stream.device().index());
   }
   void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
            const Product<T, TOut>& product) const override {

@@ -11,22 +11,15 @@
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
+#include "sparse/load.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/product.hpp"
 
 namespace lanky::sparse::cuda {
 
-/// What a pass over row offsets in device memory finds.
-struct ExaminedRows {
-  Buffer<std::int64_t> offsets;  // [rows + 1], zero-based
-  RowFacts facts;
-};
-
-/// Checks a caller's row offsets as CheckedCsr does; of `a` only extents and index_base are read.
 ExaminedRows examine_rows(const Stream& stream, const RowOffsets& offsets, const CsrPattern& a);
-
-/// Checks that all columns are in range; throws as CheckedCsr does.
 void check_columns(const Stream& stream, const CsrPattern& a);
+inline constexpr Examination kExamination = {examine_rows, check_columns};
 
 Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allocator);
 
@@ -52,7 +45,7 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);
 
 template <class T>
-void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots);
+void update_values(const Stream& stream, const PatternView& a, const T* values, T* slots);
 
 /// Chooses how `path` multiplies `a`, and loads the kernels, so that run need not.
 template <class T, class TOut>

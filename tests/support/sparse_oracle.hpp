@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "sparse/cpu/host_csr.hpp"
 #include "sparse/cpu/steps.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
@@ -163,16 +162,16 @@ struct Operands {
 template <class T>
 struct PackedOnHost {
   explicit PackedOnHost(const CsrView<T>& view)
-      : checked(stream(), view),
-        packed(pack(sparse::choose_shape(checked.facts(), kDType<T>, testing::h200()))) {}
+      : checked(sparse::load(stream(), view, sparse::cpu::kExamination)),
+        packed(pack(sparse::choose_shape(checked.facts, kDType<T>, testing::h200()))) {}
   PackedOnHost(const CsrView<T>& view, const sparse::Shape& shape)
-      : checked(stream(), view), packed(pack(shape)) {}
+      : checked(sparse::load(stream(), view, sparse::cpu::kExamination)), packed(pack(shape)) {}
 
   static Stream stream() { return Stream(Device::cpu()); }
   sparse::PackedMatrix<T> pack(const sparse::Shape& shape) const {
-    return sparse::cpu::pack(stream(), checked.csr(), shape, nullptr);
+    return sparse::cpu::pack(stream(), checked.csr, shape, nullptr);
   }
-  std::string violation() const { return sparse::check_packed(packed.view(), checked.csr()); }
+  std::string violation() const { return sparse::check_packed(packed.view(), checked.csr); }
 
   /// y after one product.
   template <class TOut>
@@ -184,7 +183,7 @@ struct PackedOnHost {
     return y;
   }
 
-  sparse::CheckedCsr<T> checked;
+  sparse::LoadedCsr<T> checked;
   sparse::PackedMatrix<T> packed;
 };
 

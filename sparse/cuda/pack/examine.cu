@@ -132,14 +132,12 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
       offsets, a.rows, a.index_base, rows.offsets.data(), findings.data());
   scope.check("examine_rows_kernel");
   const auto found = to_host(stream, findings.data());
-  const CsrExtents extents = extents_of(a);
-  if (found.first_offset != a.index_base) extents.throw_offsets_start(found.first_offset);
+  if (found.first_offset != a.index_base) throw_offsets_start(a, found.first_offset);
   if (found.fall != 0) {
     const std::int64_t row = a.rows - found.fall;
-    extents.throw_offsets_fall(row, to_host(stream, offsets + row),
-                               to_host(stream, offsets + row + 1));
+    throw_offsets_fall(row, to_host(stream, offsets + row), to_host(stream, offsets + row + 1));
   }
-  if (found.last_offset - a.index_base != a.nnz) extents.throw_offsets_end(found.last_offset);
+  if (found.last_offset - a.index_base != a.nnz) throw_offsets_end(a, found.last_offset);
   rows.facts.longest = found.longest;
   rows.facts.empty = found.empty;
   rows.facts.pieces8 = found.pieces8;
@@ -180,7 +178,7 @@ void check_columns(const Stream& stream, const CsrPattern& a) {
                 stream.native(), stream.device().index());
   const std::int32_t column = to_host(stream, a.columns + entry);  // waits for the offsets too
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
-  extents_of(a).throw_column(entry, row, column);
+  throw_column(a, entry, row, column);
 }
 
 }  // namespace lanky::sparse::cuda

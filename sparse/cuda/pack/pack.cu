@@ -673,7 +673,6 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   PackedPattern packed{header,
                        Buffer<Window>(stream, windows, allocator),
                        Buffer<Slice>(stream, 0),
-                       Buffer<std::byte>(stream, 0),
                        Buffer<std::uint8_t>(stream, 0),
                        Buffer<std::uint32_t>(stream, 0),
                        Buffer<std::uint8_t>(stream, 0),

@@ -5,9 +5,6 @@
 
 namespace lanky::sparse::cuda {
 
-/// A packed matrix without values.
-using PackedPattern = PackedMatrix<std::byte>;
-
 /// As pack(), for `shape.lane_pieces` of any type. Work may still be on its way in the stream.
 PackedPattern pack_pattern(const Stream& stream, const CsrPattern& a, const Shape& shape,
                            Allocator* allocator);

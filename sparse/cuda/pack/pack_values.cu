@@ -52,8 +52,7 @@ struct CellTables {
 };
 
 /// Of piece i of a slice of `window`.
-template <class E>
-__device__ int cell_of(const PackedView<E>& a, const Window& window, const Slice& slice, int i) {
+__device__ int cell_of(const PatternView& a, const Window& window, const Slice& slice, int i) {
   return slice.listed == 1 ? static_cast<int>(a.cells[window.first_piece + slice.first_piece + i])
                            : slice.first_cell + i;
 }
@@ -96,9 +95,7 @@ __device__ void deal_entries(const CellTables& tables, const std::uint16_t* row_
 }
 
 /// Where the entries of all cells are, once their lengths are there. By a block.
-template <class E>
-__device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
-                             const Window& window) {
+__device__ void find_entries(const CellTables& tables, const PatternView& a, const Window& window) {
   const int cells = cells_of(window);
   sum_lengths(tables, cells);
   if (!tables.cut) return;
@@ -109,8 +106,8 @@ __device__ void find_entries(const CellTables& tables, const PackedView<E>& a,
 }
 
 /// The pieces that the lane has of a slice.
-template <int kPieces, class E>
-__device__ LanePieces<kPieces> pieces_of_lane(const PackedView<E>& a, const Window& window,
+template <int kPieces>
+__device__ LanePieces<kPieces> pieces_of_lane(const PatternView& a, const Window& window,
                                               const Slice& slice, const CellTables& tables) {
   return lane_pieces<kPieces>(tables, slice.width, slice.depth,
                               [&](int i) { return cell_of(a, window, slice, i); });
@@ -118,7 +115,7 @@ __device__ LanePieces<kPieces> pieces_of_lane(const PackedView<E>& a, const Wind
 
 /// The values of one slice, by a warp to `slots`, its first.
 template <int kPieces, class E>
-__device__ void copy_slice(const PackedView<E>& a, const Window& window, const Slice& slice,
+__device__ void copy_slice(const PatternView& a, const Window& window, const Slice& slice,
                            const CellTables& tables, const E* source, E* slots) {
   const auto pieces = pieces_of_lane<kPieces>(a, window, slice, tables);
   SlotWriter<kPieces, E> writer(pieces, slots);
@@ -199,7 +196,7 @@ __device__ void copy_rows(const LanePieces<kPieces>& own, const E* source, Tile<
 /// A block a window, a warp a slice. Shared memory: CellTables and, at `tiles`, the warps' Tiles.
 template <int kWide, bool kTiled, class E>
 __global__ void __launch_bounds__(kTiled ? kTileWarps* kLanes : kThreadsMost)
-    values_kernel(PackedView<E> a, int tiles, const E* values, E* slots) {
+    values_kernel(PatternView a, int tiles, const E* values, E* slots) {
   extern __shared__ std::uint32_t shared[];
   device::let_next_kernel_start();  // order_kernel
   device::wait_for_kernel_ahead();
@@ -251,7 +248,7 @@ __global__ void order_kernel() {
 }
 
 template <int kWide, bool kTiled, class E>
-void launch(const Stream& stream, const PackedView<E>& a, int threads, const E* values, E* slots) {
+void launch(const Stream& stream, const PatternView& a, int threads, const E* values, E* slots) {
   const auto tiles = static_cast<int>(round_up(CellTables::bytes(a.header), sizeof(E)));
   const int bytes = tiles + (kTiled ? threads / kLanes * static_cast<int>(sizeof(Tile<E>)) : 0);
   const device::LaunchScope scope(stream);
@@ -268,63 +265,39 @@ bool prefers_tiles(const PackedHeader& header) {
          header.nnz > kTiledRow * header.rows;
 }
 
-CsrPattern pattern_of(const auto& a) {
-  return {.rows = a.rows,
-          .cols = a.cols,
-          .nnz = a.nnz,
-          .row_offsets = a.row_offsets,
-          .columns = a.columns,
-          .index_base = a.index_base};
-}
-
 }  // namespace
 
 template <class T>
-void update_values(const Stream& stream, const PackedView<T>& a, const T* values, T* slots) {
+void update_values(const Stream& stream, const PatternView& a, const T* values, T* slots) {
   using E = Bits<sizeof(T)>;
   if (a.header.slots == 0) return;
-  const PackedView<E> bits{a.header,       a.windows, a.slices,     nullptr,     a.indices,
-                           a.bases,        a.lengths, a.cells,      a.row_cells, a.split_rows,
-                           a.split_starts, a.order,   a.hot_columns};
   const auto* const source = reinterpret_cast<const E*>(values);
   auto* const target = reinterpret_cast<E*>(slots);
   // Fewer blocks leave more of the first cache to the entries of windows that were joined.
   const bool joined = a.header.shape.warps > Shape{}.warps;
   const int threads = joined ? kThreadsMost : threads_for(a.header.slices_most);
-  if (a.header.shape.lane_pieces == 1)
-    return launch<1, false>(stream, bits, threads, source, target);
+  if (a.header.shape.lane_pieces == 1) return launch<1, false>(stream, a, threads, source, target);
   constexpr int kWide = kLanePiecesMost<T>;
   if constexpr (kHasTiles<E>) {
     if (prefers_tiles(a.header))
-      return launch<kWide, true>(stream, bits, kTileWarps * kLanes, source, target);
+      return launch<kWide, true>(stream, a, kTileWarps * kLanes, source, target);
   }
-  launch<kWide, false>(stream, bits, threads, source, target);
+  launch<kWide, false>(stream, a, threads, source, target);
 }
 
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator) {
-  PackedPattern pattern = pack_pattern(stream, pattern_of(a), shape, allocator);
-  PackedMatrix<T> packed{pattern.header,
-                         std::move(pattern.windows),
-                         std::move(pattern.slices),
-                         Buffer<T>(stream, pattern.header.slots, allocator),
-                         std::move(pattern.indices),
-                         std::move(pattern.bases),
-                         std::move(pattern.lengths),
-                         std::move(pattern.cells),
-                         std::move(pattern.row_cells),
-                         std::move(pattern.split_rows),
-                         std::move(pattern.split_starts),
-                         std::move(pattern.order),
-                         std::move(pattern.hot_columns)};
+  PackedPattern pattern = pack_pattern(stream, a.pattern(), shape, allocator);
+  const std::int64_t slots = pattern.header.slots;
+  PackedMatrix<T> packed{std::move(pattern), Buffer<T>(stream, slots, allocator)};
   update_values(stream, packed.view(), a.values, packed.values.data());
   stream.synchronize();
   return packed;
 }
 
-#define LANKY_INSTANTIATE(T)                                                      \
-  template void update_values(const Stream&, const PackedView<T>&, const T*, T*); \
+#define LANKY_INSTANTIATE(T)                                                    \
+  template void update_values(const Stream&, const PatternView&, const T*, T*); \
   template PackedMatrix<T> pack(const Stream&, const Csr<T>&, const Shape&, Allocator*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -226,8 +226,8 @@ bool examine_triangle(const Stream& stream, const CsrPattern& a, const std::int3
   scope.check("examine_triangle_kernel");
   const Sides found = to_host(stream, sides.data());
   if (found.below > 0 && found.above > 0) {
-    extents_of(a).throw_both_sides(place_of(stream, a, rows, a.nnz - found.below),
-                                   place_of(stream, a, rows, a.nnz - found.above));
+    throw_both_sides(a, place_of(stream, a, rows, a.nnz - found.below),
+                     place_of(stream, a, rows, a.nnz - found.above));
   }
   with_cub_memory(stream, "cub::DeviceScan::ExclusiveSum", [&](void* memory, std::size_t& bytes) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, off_diagonal, off_diagonal, a.nnz + 1,
