@@ -5,20 +5,13 @@
 #include <vector>
 
 #include "core/runtime.hpp"
-#include "device/block_scan.cuh"
-#include "device/launch.cuh"
-#include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/steps.hpp"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cuda {
 
 namespace {
-
-constexpr int kThreads = 256;
-constexpr std::int64_t kGridMost = 1024;
-
-using Count = unsigned long long;  // what atomics take
 
 /// Zeros where nothing was found.
 struct RowFindings {
@@ -33,14 +26,6 @@ struct RowFindings {
 
 __device__ void keep_most(std::int64_t& target, std::int64_t value) {
   if (value > 0) atomicMax(reinterpret_cast<Count*>(&target), static_cast<Count>(value));
-}
-
-/// Adds the values of the block's threads.
-__device__ void add_of_block(std::int64_t& target, std::int64_t value) {
-  std::int64_t sum;
-  device::block_exclusive_sum(value, sum);
-  if (threadIdx.x == 0 && sum > 0)
-    atomicAdd(reinterpret_cast<Count*>(&target), static_cast<Count>(sum));
 }
 
 /// The greatest value of the block's threads; in thread 0 alone.
@@ -66,9 +51,7 @@ __global__ void __launch_bounds__(kThreads)
                         std::int64_t* zero_based, RowFindings* findings) {
   RowFacts own;
   std::int64_t fall = 0;
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t row = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; row <= rows;
-       row += threads) {
+  for (std::int64_t row = thread_of_grid(); row <= rows; row += threads_of_grid()) {
     const std::int64_t begin = offsets[row];
     zero_based[row] = begin - index_base;
     if (row == 0) findings->first_offset = begin;
@@ -97,10 +80,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     examine_columns_kernel(CsrPattern a, std::int64_t* wrong) {
   std::int64_t own = 0;
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
 #pragma unroll 8
-  for (std::int64_t entry = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; entry < a.nnz;
-       entry += threads) {
+  for (std::int64_t entry = thread_of_grid(); entry < a.nnz; entry += threads_of_grid()) {
     const std::int64_t column = std::int64_t{__ldcs(a.columns + entry)} - a.index_base;
     if (column < 0 || column >= a.cols) own = max(own, a.nnz - entry);
   }
@@ -109,16 +90,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads) reach_kernel(CsrPattern a, ReachSums* total) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t i = thread_of_grid();
   const ReachSums own = i < min(a.rows, kReachRows) ? reach_of(a, i) : ReachSums{};
   add_of_block(total->columns, own.columns);
   add_of_block(total->repeated, own.repeated);
   add_of_block(total->rows, own.rows);
-}
-
-unsigned grid_for(std::int64_t count) {
-  return static_cast<unsigned>(
-      std::min<std::int64_t>(device::ceil_div<std::int64_t>(count, kThreads), kGridMost));
 }
 
 template <class Integer>
@@ -127,10 +103,9 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
                     {.rows = a.rows, .cols = a.cols, .nnz = a.nnz}};
   Buffer<RowFindings> findings(stream, 1);
   findings.fill_zero();
-  const device::LaunchScope scope(stream);
-  examine_rows_kernel<<<grid_for(a.rows + 1), kThreads, 0, stream.native()>>>(
-      offsets, a.rows, a.index_base, rows.offsets.data(), findings.data());
-  scope.check("examine_rows_kernel");
+  launch(stream, "examine_rows_kernel", examine_rows_kernel<Integer>,
+         blocks_at_most(blocks_of(a.rows + 1)), offsets, a.rows, a.index_base, rows.offsets.data(),
+         findings.data());
   const auto found = to_host(stream, findings.data());
   if (found.first_offset != a.index_base) throw_offsets_start(a, found.first_offset);
   if (found.fall != 0) {
@@ -156,10 +131,8 @@ ReachFacts reach_facts(const Stream& stream, const CsrPattern& a) {
   if (a.nnz == 0) return {};
   Buffer<ReachSums> total(stream, 1);
   total.fill_zero();
-  const device::LaunchScope scope(stream);
-  reach_kernel<<<grid_for(std::min(a.rows, kReachRows)), kThreads, 0, stream.native()>>>(
-      a, total.data());
-  scope.check("reach_kernel");
+  launch(stream, "reach_kernel", reach_kernel, blocks_of(std::min(a.rows, kReachRows)), a,
+         total.data());
   return reach_facts_of(to_host(stream, total.data()));
 }
 
@@ -167,9 +140,8 @@ void check_columns(const Stream& stream, const CsrPattern& a) {
   if (a.nnz == 0) return;
   Buffer<std::int64_t> wrong(stream, 1);
   wrong.fill_zero();
-  const device::LaunchScope scope(stream);
-  examine_columns_kernel<<<grid_for(a.nnz), kThreads, 0, stream.native()>>>(a, wrong.data());
-  scope.check("examine_columns_kernel");
+  launch(stream, "examine_columns_kernel", examine_columns_kernel, blocks_at_most(blocks_of(a.nnz)),
+         a, wrong.data());
   const std::int64_t found = to_host(stream, wrong.data());
   if (found == 0) return;
   const std::int64_t entry = a.nnz - found;

@@ -2,49 +2,33 @@
 // places by a scan over tiles of columns, and a histogram of counts tells how many could be hot.
 #include "sparse/cuda/pack/hot_columns.cuh"
 
-#include <algorithm>
 #include <utility>
 
-#include "device/block_scan.cuh"
-#include "device/launch.cuh"
-#include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/steps.hpp"
+#include "sparse/cuda/warp.cuh"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
-using Count = unsigned long long;  // what atomics take
-
-constexpr int kThreads = 256;
 constexpr int kColumnsPerThread = 8;
 constexpr int kTileColumns = kThreads * kColumnsPerThread;
-constexpr std::int64_t kGridMost = 1024;  // of kernels whose blocks go on to further columns
-constexpr int kLowHeats = 2048;           // that a block counts in shared memory: those of most
-
-__device__ std::int64_t thread_of_grid() {
-  return std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-}
+constexpr int kLowHeats = 2048;  // that a block counts in shared memory: those of most
 
 struct HotTotals {
   Count columns;
   Count sampled;
 };
 
-unsigned grid_for(std::int64_t count) {
-  return static_cast<unsigned>(
-      std::min<std::int64_t>(device::ceil_div<std::int64_t>(count, kThreads), kGridMost));
-}
-
 /// Adds to `counts` the sampled entries of each column. Lanes that have one column add at once.
 __global__ void __launch_bounds__(kThreads) count_sampled_kernel(CsrPattern a, int* counts) {
   const std::int64_t lane = threadIdx.x % kLanes;
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
   const std::int64_t sampled = device::ceil_div<std::int64_t>(a.nnz, kColumnSample);
-  for (std::int64_t i = thread_of_grid(); i - lane < sampled; i += threads) {
+  for (std::int64_t i = thread_of_grid(); i - lane < sampled; i += threads_of_grid()) {
     const std::int32_t column =
         i < sampled ? __ldcs(a.columns + i * kColumnSample) - a.index_base : -1;
-    const unsigned peers = __match_any_sync(0xffffffffU, column);
+    const unsigned peers = __match_any_sync(kAllLanes, column);
     const bool leads = lane + 1 == __ffs(static_cast<int>(peers));
     if (leads && column >= 0) atomicAdd(counts + column, __popc(peers));
   }
@@ -116,8 +100,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = static_cast<int>(threadIdx.x); i < kLowHeats; i += kThreads)
     low[i] = 0;
   __syncthreads();  // counters are zero
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t column = thread_of_grid(); column < cols; column += threads) {
+  for (std::int64_t column = thread_of_grid(); column < cols; column += threads_of_grid()) {
     const int heat = min(counts[column], kHeatMost);
     if (heat >= kHeatLeast) atomicAdd((heat < kLowHeats ? low : heats) + heat, 1U);
   }
@@ -130,10 +113,8 @@ __global__ void __launch_bounds__(kThreads)
 Buffer<int> sampled_entries(const Stream& stream, const CsrPattern& a) {
   Buffer<int> counts(stream, a.cols);
   counts.fill_zero();
-  const device::LaunchScope scope(stream);
-  const std::int64_t sampled = device::ceil_div<std::int64_t>(a.nnz, kColumnSample);
-  count_sampled_kernel<<<grid_for(sampled), kThreads, 0, stream.native()>>>(a, counts.data());
-  scope.check("count_sampled_kernel");
+  launch(stream, "count_sampled_kernel", count_sampled_kernel,
+         blocks_at_most(blocks_of(a.nnz, kColumnSample * kThreads)), a, counts.data());
   return counts;
 }
 
@@ -144,23 +125,19 @@ HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Sha
   HotColumns hot{Buffer<std::int32_t>(stream, 0), Buffer<std::int32_t>(stream, 0)};
   if (shape.hot_least == 0 || a.nnz == 0) return hot;
   Buffer<int> counts = sampled_entries(stream, a);
-  const std::int64_t tiles = device::ceil_div<std::int64_t>(a.cols, kTileColumns);
-  const auto grid = static_cast<unsigned>(tiles);
+  const unsigned tiles = blocks_of(a.cols, kTileColumns);
   const Buffer<int> tile_sums(stream, tiles);
   Buffer<HotTotals> totals(stream, 1);
   totals.fill_zero();
-  const device::LaunchScope scope(stream);
-  count_hot_kernel<<<grid, kThreads, 0, stream.native()>>>(counts.data(), a.cols, shape.hot_least,
-                                                           tile_sums.data(), totals.data());
-  scan_tiles_kernel<<<1, kThreads, 0, stream.native()>>>(tile_sums.data(), tiles, totals.data());
-  scope.check("kernels that count hot columns");
+  launch(stream, "count_hot_kernel", count_hot_kernel, tiles, counts.data(), a.cols,
+         shape.hot_least, tile_sums.data(), totals.data());
+  launch(stream, "scan_tiles_kernel", scan_tiles_kernel, 1, tile_sums.data(), tiles, totals.data());
   const HotTotals found = to_host(stream, totals.data());
   if (found.columns == 0) return hot;
   hot.columns = Buffer<std::int32_t>(stream, static_cast<std::int64_t>(found.columns), allocator);
   hot.sampled = static_cast<std::int64_t>(found.sampled);
-  place_hot_kernel<<<grid, kThreads, 0, stream.native()>>>(counts.data(), a.cols, shape.hot_least,
-                                                           tile_sums.data(), hot.columns.data());
-  scope.check("place_hot_kernel");
+  launch(stream, "place_hot_kernel", place_hot_kernel, tiles, counts.data(), a.cols,
+         shape.hot_least, tile_sums.data(), hot.columns.data());
   hot.places = std::move(counts);
   return hot;
 }
@@ -170,10 +147,8 @@ HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most)
   const Buffer<int> counts = sampled_entries(stream, a);
   Buffer<unsigned> heats(stream, kHeatMost + 1);
   heats.fill_zero();
-  const device::LaunchScope scope(stream);
-  count_heats_kernel<<<grid_for(a.cols), kThreads, 0, stream.native()>>>(counts.data(), a.cols,
-                                                                         heats.data());
-  scope.check("count_heats_kernel");
+  launch(stream, "count_heats_kernel", count_heats_kernel, blocks_at_most(blocks_of(a.cols)),
+         counts.data(), a.cols, heats.data());
   return hot_facts_of(heats.to_host(), most);
 }
 

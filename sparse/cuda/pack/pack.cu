@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/arrival.cuh"
-#include "device/launch.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/pack/hot_columns.cuh"
 #include "sparse/cuda/pack/pieces.cuh"
 #include "sparse/cuda/pack/slice_steps.cuh"
@@ -48,13 +47,6 @@ struct PackArguments {
   Window* windows;  // [windows]
   Slice* laid_out;  // [windows, tables.slices] until it is known how many slices a window has
 };
-
-__device__ int thread_of_block() {
-  return static_cast<int>(threadIdx.x);
-}
-__device__ int threads_of_block() {
-  return static_cast<int>(blockDim.x);
-}
 
 /// Cuts a window's sorted pieces into slices: puts their first_piece and width into the tables, and
 /// returns their number.
@@ -290,8 +282,8 @@ __global__ void __launch_bounds__(kThreadsMost)
   const int slices = cut_slices<kWide>(tables, start.pieces, a.shape);
   count_breaks(tables.order, start.pieces, facts);
 
-  const int warp = thread_of_block() / kLanes;
-  for (int i = warp; i < slices; i += threads_of_block() / kLanes) {
+  const int warp = warp_of_block();
+  for (int i = warp; i < slices; i += warps_of_block()) {
     with_pieces<kWide>(tables, tables.slices[i], [&](const auto& pieces) {
       measure_slice<kWide>(pieces, a.columns + start.first_entry, tables, i,
                            a.hot_places != nullptr, facts);
@@ -328,25 +320,20 @@ __global__ void __launch_bounds__(kThreadsMost)
   put_split_row(a, a.starts + number, split_rows, split_starts);
 }
 
-constexpr int kSumThreads = 256;  // windows of a tile
-
 /// Sizes of each tile of windows; the last block to end makes them sums over the tiles before, and
 /// leaves the totals. `tile_sums`: [kSizes, tiles]
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kThreads)
     sum_sizes_kernel(const WindowSizes* sizes, std::int64_t windows, std::int64_t* tile_sums,
                      SizeTotals* totals) {
-  __shared__ bool last;
   const std::int64_t tiles = gridDim.x;
-  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  const std::int64_t number = thread_of_grid();
   for (int size = 0; size < kSizes; ++size) {
     const std::int64_t own = number < windows ? sizes[number].of[size] : 0;
     std::int64_t total;
     device::block_exclusive_sum(own, total);
     if (threadIdx.x == 0) tile_sums[size * tiles + blockIdx.x] = total;
   }
-  if (threadIdx.x == 0) last = device::arrive_at(&totals->arrivals, gridDim.x);
-  __syncthreads();  // `last` is there
-  if (!last) return;
+  if (!is_last_block(&totals->arrivals)) return;
   for (int size = 0; size < kSizes; ++size) {
     const std::int64_t total = device::scan_by_block(tile_sums + size * tiles, tiles);
     if (threadIdx.x == 0) totals->of[size] = total;
@@ -360,10 +347,10 @@ __device__ void keep_most(int* most, int own) {
 }
 
 /// Where the parts of each window begin, and the greatest windows.
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kThreads)
     place_windows_kernel(const WindowSizes* sizes, const std::int64_t* tile_sums,
                          std::int64_t windows, Window* placed, SizeTotals* totals) {
-  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  const std::int64_t number = thread_of_grid();
   std::int64_t first[kPlacedSizes];
   bool any[kPlacedSizes];
 #pragma unroll
@@ -439,19 +426,26 @@ __device__ void fill_shared(const LanePieces<kPieces>& pieces, const std::int32_
   fill_bases(pieces, columns, __shfl_sync(kAllLanes, first[0], 0) - least + index_base, bases);
 }
 
-/// Distances of all columns from one.
-template <class Distance, int kPieces>
+/// Distances of the columns of each step from origin(step, columns of the lane's pieces).
+template <class Distance, int kPieces, class Origin>
 __device__ void fill_distances(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
-                               unsigned origin, Distance* distances) {
+                               Distance* distances, Origin origin) {
   SlotWriter<kPieces, Distance> writer(pieces, distances);
   for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
+    const unsigned from = origin(step, step_columns);
     Distance own[kPieces];
 #pragma unroll
     for (int r = 0; r < kPieces; ++r)
-      own[r] = static_cast<Distance>(static_cast<unsigned>(step_columns[r]) - origin);
+      own[r] = static_cast<Distance>(static_cast<unsigned>(step_columns[r]) - from);
     writer.store(step, own);
   });
   writer.pad(distances + round_up(pieces.slots_of_slice(), kIndexUnit / sizeof(Distance)));
+}
+template <class Distance, int kPieces>
+__device__ void fill_distances(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
+                               Distance* distances, unsigned origin) {
+  fill_distances(pieces, columns, distances,
+                 [&](int /*step*/, const std::int32_t(&)[kPieces]) { return origin; });
 }
 
 /// Columns or, of hot ones, their places.
@@ -478,8 +472,7 @@ __device__ void fill_hot(const LanePieces<kPieces>& pieces, const std::int32_t* 
 template <class Offset, int kPieces>
 __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32_t* columns,
                              unsigned index_base, Offset* offsets, std::uint32_t* bases) {
-  SlotWriter<kPieces, Offset> writer(pieces, offsets);
-  for_each_step(pieces, columns, [&](int step, const std::int32_t(&step_columns)[kPieces]) {
+  const auto base_of = [&](int step, const std::int32_t(&step_columns)[kPieces]) {
     unsigned least = ~0U;
 #pragma unroll
     for (int r = 0; r < kPieces; ++r) {
@@ -487,13 +480,9 @@ __device__ void fill_offsets(const LanePieces<kPieces>& pieces, const std::int32
     }
     least = __reduce_min_sync(kAllLanes, least);
     if (lane_of_warp() == 0) bases[step] = least - index_base;
-    Offset own[kPieces];
-#pragma unroll
-    for (int r = 0; r < kPieces; ++r)
-      own[r] = static_cast<Offset>(static_cast<unsigned>(step_columns[r]) - least);
-    writer.store(step, own);
-  });
-  writer.pad(offsets + round_up(pieces.slots_of_slice(), kIndexUnit / sizeof(Offset)));
+    return least;
+  };
+  fill_distances(pieces, columns, offsets, base_of);
 }
 
 template <int kPieces>
@@ -513,7 +502,7 @@ __device__ void fill_columns(const PackArguments& a, const Window& window, const
       fill_shared(pieces, columns, a.index_base, halves, bases);
       break;
     case IndexKind::staged:
-      fill_distances(pieces, columns, a.index_base + window.first_column, halves);
+      fill_distances(pieces, columns, halves, a.index_base + window.first_column);
       break;
     case IndexKind::offset8:
       fill_offsets(pieces, columns, a.index_base, bytes, bases);
@@ -525,7 +514,7 @@ __device__ void fill_columns(const PackArguments& a, const Window& window, const
       if (a.hot_places != nullptr) {
         fill_hot(pieces, columns, a.index_base, a.hot_places, words);
       } else {
-        fill_distances(pieces, columns, a.index_base, words);
+        fill_distances(pieces, columns, words, a.index_base);
       }
       break;
   }
@@ -571,7 +560,7 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
     for (int row = thread_of_block(); row <= start.rows; row += threads_of_block())
       arrays.row_cells[window.first_row_cell + row] = tables.row_cells[row];
   }
-  for (int i = thread_of_block() / kLanes; i < window.slices; i += threads_of_block() / kLanes) {
+  for (int i = warp_of_block(); i < window.slices; i += warps_of_block()) {
     const Slice slice = slices[i];
     if (window.first_piece >= 0) {
       const std::int64_t first = window.first_piece + slice.first_piece;
@@ -582,17 +571,17 @@ __global__ void __launch_bounds__(kThreadsMost) fill_kernel(PackArguments a, Fil
   }
 }
 
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kThreads)
     bands_kernel(PackedHeader header, const Window* windows, const std::int64_t* split_starts,
                  std::uint16_t* bands) {
-  const std::int64_t number = std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x;
+  const std::int64_t number = thread_of_grid();
   if (number < header.windows) bands[number] = band_of(windows[number], header, split_starts);
 }
 
 /// A warp a band: it counts the windows of the bands before, then lists its own.
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kThreads)
     order_kernel(const std::uint16_t* bands, std::uint32_t windows, std::uint32_t* order) {
-  const unsigned own = (blockIdx.x * kSumThreads + threadIdx.x) / kLanes;
+  const unsigned own = (blockIdx.x * kThreads + threadIdx.x) / kLanes;
   const unsigned lane = lane_of_warp();
   unsigned before = 0;
   for (unsigned number = lane; number < windows; number += kLanes)
@@ -611,46 +600,40 @@ __global__ void __launch_bounds__(kSumThreads)
 void order_windows(const Stream& stream, const PackedPattern& packed) {
   const PackedHeader& header = packed.header;
   const Buffer<std::uint16_t> bands(stream, header.windows);
-  const auto blocks = [](std::int64_t threads) {
-    return static_cast<unsigned>(device::ceil_div<std::int64_t>(threads, kSumThreads));
-  };
-  const device::LaunchScope scope(stream);
-  bands_kernel<<<blocks(header.windows), kSumThreads, 0, stream.native()>>>(
-      header, packed.windows.data(), packed.split_starts.data(), bands.data());
-  order_kernel<<<blocks(std::int64_t{header.shape.bands} * kLanes), kSumThreads, 0,
-                 stream.native()>>>(bands.data(), static_cast<std::uint32_t>(header.windows),
-                                    packed.order.data());
-  scope.check("kernels that order windows");
+  launch(stream, "bands_kernel", bands_kernel, blocks_of(header.windows), header,
+         packed.windows.data(), packed.split_starts.data(), bands.data());
+  launch(stream, "order_kernel", order_kernel, blocks_of(std::int64_t{header.shape.bands} * kLanes),
+         bands.data(), static_cast<std::uint32_t>(header.windows), packed.order.data());
 }
 
-/// Launches a kernel of a block a window.
+/// Launches a kernel of a block a window, called `what` in an error.
 template <class... Parameters, class... Arguments>
-void launch_windows(const Stream& stream, void (*kernel)(PackArguments, Parameters...),
-                    std::int64_t windows, const PackArguments& a, const Arguments&... arguments) {
+void launch_windows(const Stream& stream, const char* what,
+                    void (*kernel)(PackArguments, Parameters...), std::int64_t windows,
+                    const PackArguments& a, const Arguments&... arguments) {
   const int bytes = a.tables.bytes();
+  const device::LaunchScope scope(stream);
   device::allow_shared_memory(stream, kernel, bytes);
   kernel<<<static_cast<unsigned>(windows), a.tables.warps * kLanes, bytes, stream.native()>>>(
       a, arguments...);
+  scope.check(what);
 }
 
 /// Windows and their slices, and the rows that are split; waits for the sums over the windows.
 template <int kWide>
 SizeTotals lay_out(const Stream& stream, const PackArguments& a, std::int64_t windows,
-                   const PackedPattern& packed) {
-  const std::int64_t tiles = device::ceil_div<std::int64_t>(windows, kSumThreads);
+                   std::int32_t* split_rows, std::int64_t* split_starts) {
+  const unsigned tiles = blocks_of(windows);
   const Buffer<WindowSizes> sizes(stream, windows);
-  const Buffer<std::int64_t> tile_sums(stream, kSizes * tiles);
+  const Buffer<std::int64_t> tile_sums(stream, std::int64_t{kSizes} * tiles);
   Buffer<SizeTotals> totals(stream, 1);
   totals.fill_zero();
-  const device::LaunchScope scope(stream);
-  launch_windows(stream, layout_kernel<kWide>, windows, a, sizes.data(), packed.split_rows.data(),
-                 packed.split_starts.data());
-  const auto grid = static_cast<unsigned>(tiles);
-  sum_sizes_kernel<<<grid, kSumThreads, 0, stream.native()>>>(sizes.data(), windows,
-                                                              tile_sums.data(), totals.data());
-  place_windows_kernel<<<grid, kSumThreads, 0, stream.native()>>>(
-      sizes.data(), tile_sums.data(), windows, packed.windows.data(), totals.data());
-  scope.check("kernels that lay out windows");
+  launch_windows(stream, "layout_kernel", layout_kernel<kWide>, windows, a, sizes.data(),
+                 split_rows, split_starts);
+  launch(stream, "sum_sizes_kernel", sum_sizes_kernel, tiles, sizes.data(), windows,
+         tile_sums.data(), totals.data());
+  launch(stream, "place_windows_kernel", place_windows_kernel, tiles, sizes.data(),
+         tile_sums.data(), windows, a.windows, totals.data());
   return totals.to_host().front();
 }
 
@@ -660,9 +643,8 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   const Windows cut = cut_windows(stream, a, shape);
   const WindowTotals& totals = cut.totals;
   HotColumns hot = find_hot_columns(stream, a, shape, allocator);
-  const std::int64_t windows = totals.windows;
   PackedHeader header{.rows = a.rows, .cols = a.cols, .nnz = a.nnz, .shape = shape};
-  header.windows = windows;
+  header.windows = totals.windows;
   header.split_rows = totals.split_rows;
   header.partials = totals.partials;
   header.hot = hot.columns.size();
@@ -670,26 +652,13 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   std::copy_n(totals.class_rows, kRowClasses, header.class_rows);
   std::copy_n(totals.class_entries, kRowClasses, header.class_entries);
 
-  PackedPattern packed{header,
-                       Buffer<Window>(stream, windows, allocator),
-                       Buffer<Slice>(stream, 0),
-                       Buffer<std::uint8_t>(stream, 0),
-                       Buffer<std::uint32_t>(stream, 0),
-                       Buffer<std::uint8_t>(stream, 0),
-                       Buffer<std::uint16_t>(stream, 0),
-                       Buffer<std::uint16_t>(stream, 0),
-                       Buffer<std::int32_t>(stream, header.split_rows, allocator),
-                       Buffer<std::int64_t>(stream, header.split_rows + 1, allocator),
-                       Buffer<std::uint32_t>(stream, ordered_windows(header), allocator),
-                       std::move(hot.columns)};
-  if (windows == 0) {
-    packed.split_starts.fill_zero();
-    return packed;
-  }
+  Buffer<Window> windows(stream, header.windows, allocator);
+  Buffer<std::int32_t> split_rows(stream, header.split_rows, allocator);
+  Buffer<std::int64_t> split_starts(stream, header.split_rows + 1, allocator);
   const int slices_most = device::ceil_div(totals.pieces_most, kLanes);  // if none is wide
   const bool row_cells_told = totals.cut_rows_most > 0;
   const bool any_cut = row_cells_told || header.split_rows > 0;
-  const Buffer<Slice> laid_out(stream, windows * slices_most);
+  const Buffer<Slice> laid_out(stream, header.windows * slices_most);
   const PackArguments arguments{cut.starts.data(),
                                 a.row_offsets,
                                 a.columns,
@@ -704,33 +673,44 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
                                  .slices = slices_most},
                                 totals.split_rows,
                                 totals.partials,
-                                packed.windows.data(),
+                                windows.data(),
                                 laid_out.data()};
-  const SizeTotals sums = lay_out<kWide>(stream, arguments, windows, packed);
+  SizeTotals sums{};
+  if (header.windows > 0) {
+    sums =
+        lay_out<kWide>(stream, arguments, header.windows, split_rows.data(), split_starts.data());
+  } else {
+    split_starts.fill_zero();
+  }
 
-  packed.header.slices_most = sums.slices_most;
-  packed.header.cells_most = sums.cells_most;
-  packed.header.columns_most = sums.columns_most;
-  packed.header.slots = sums.of[slots];
-  packed.header.index_units = sums.of[index_units];
-  packed.header.bases = sums.of[bases];
-  const bool each = one_slice_a_warp(packed.header) && sums.of[pieces_told] > 0;
+  header.slices_most = sums.slices_most;
+  header.cells_most = sums.cells_most;
+  header.columns_most = sums.columns_most;
+  header.slots = sums.of[slots];
+  header.index_units = sums.of[index_units];
+  header.bases = sums.of[bases];
+  const bool each = one_slice_a_warp(header) && sums.of[pieces_told] > 0;
   const int told_of_each = each ? sums.slices_most * kLanes : 0;
-  packed.header.pieces_told = each ? windows * told_of_each : sums.of[pieces_told];
-  packed.header.row_cells = sums.of[row_cells];
-  std::copy_n(sums.of + kind_entries, kIndexKinds, packed.header.kind_entries);
-  packed.slices = Buffer<Slice>(stream, windows * sums.slices_most, allocator);
-  packed.indices = Buffer<std::uint8_t>(stream, sums.of[index_units] * kIndexUnit, allocator);
-  packed.bases = Buffer<std::uint32_t>(stream, sums.of[bases], allocator);
-  packed.lengths = Buffer<std::uint8_t>(stream, packed.header.pieces_told, allocator);
-  packed.cells = Buffer<std::uint16_t>(stream, packed.header.pieces_told, allocator);
-  packed.row_cells = Buffer<std::uint16_t>(stream, sums.of[row_cells], allocator);
-  const device::LaunchScope scope(stream);
-  launch_windows(stream, fill_kernel<kWide>, windows, arguments,
-                 FilledArrays{packed.slices.data(), sums.slices_most, told_of_each,
+  header.pieces_told = each ? header.windows * told_of_each : sums.of[pieces_told];
+  header.row_cells = sums.of[row_cells];
+  std::copy_n(sums.of + kind_entries, kIndexKinds, header.kind_entries);
+  PackedPattern packed{header,
+                       std::move(windows),
+                       Buffer<Slice>(stream, header.windows * header.slices_most, allocator),
+                       Buffer<std::uint8_t>(stream, header.index_units * kIndexUnit, allocator),
+                       Buffer<std::uint32_t>(stream, header.bases, allocator),
+                       Buffer<std::uint8_t>(stream, header.pieces_told, allocator),
+                       Buffer<std::uint16_t>(stream, header.pieces_told, allocator),
+                       Buffer<std::uint16_t>(stream, header.row_cells, allocator),
+                       std::move(split_rows),
+                       std::move(split_starts),
+                       Buffer<std::uint32_t>(stream, ordered_windows(header), allocator),
+                       std::move(hot.columns)};
+  if (header.windows == 0) return packed;
+  launch_windows(stream, "fill_kernel", fill_kernel<kWide>, header.windows, arguments,
+                 FilledArrays{packed.slices.data(), header.slices_most, told_of_each,
                               packed.indices.data(), packed.bases.data(), packed.lengths.data(),
                               packed.cells.data(), packed.row_cells.data()});
-  scope.check("fill_kernel");
   if (ordered_windows(header) > 0) order_windows(stream, packed);
   return packed;
 }

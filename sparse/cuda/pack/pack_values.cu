@@ -60,8 +60,8 @@ __device__ int cell_of(const PatternView& a, const Window& window, const Slice& 
 /// Entries of rows follow each other in the order of cells: sums of lengths lead back to them. By a
 /// block.
 __device__ void sum_lengths(const CellTables& tables, int cells) {
-  const int of_thread = device::ceil_div(cells, static_cast<int>(blockDim.x));
-  const int first = min(static_cast<int>(threadIdx.x) * of_thread, cells);
+  const int of_thread = device::ceil_div(cells, threads_of_block());
+  const int first = min(thread_of_block() * of_thread, cells);
   const int end = min(first + of_thread, cells);
   std::uint32_t own = 0;
   for (int cell = first; cell < end; ++cell)
@@ -78,12 +78,11 @@ __device__ void sum_lengths(const CellTables& tables, int cells) {
 /// are dealt to the others. `row_cells`: nullptr where all cells are of one row. By a block.
 __device__ void deal_entries(const CellTables& tables, const std::uint16_t* row_cells, int rows,
                              int cells, int piece_most) {
-  for (int cell = static_cast<int>(threadIdx.x); cell < cells;
-       cell += static_cast<int>(blockDim.x)) {
+  for (int cell = thread_of_block(); cell < cells; cell += threads_of_block()) {
     int first = 0;
     int end = cells;
     if (row_cells != nullptr) {
-      const int row = row_of_cell(row_cells, rows, cell);
+      const int row = row_of(row_cells, 0, rows, cell);
       first = row_cells[row];
       end = row_cells[row + 1];
     }
@@ -204,12 +203,11 @@ __global__ void __launch_bounds__(kTiled ? kTileWarps* kLanes : kThreadsMost)
   const Window window = a.windows[number];
   const CellTables tables(shared, a.header, window);
   const Slice* const slices = a.slices + number * a.header.slices_most;
-  const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const int warps = static_cast<int>(blockDim.x) / kLanes;
+  const int warp = warp_of_block();
+  const int warps = warps_of_block();
 
   if (window.gaps == 1) {
-    for (int row = static_cast<int>(threadIdx.x); row < window.rows;
-         row += static_cast<int>(blockDim.x))
+    for (int row = thread_of_block(); row < window.rows; row += threads_of_block())
       tables.lengths[row] = 0;
     __syncthreads();  // empty rows have their lengths
   }
@@ -248,7 +246,8 @@ __global__ void order_kernel() {
 }
 
 template <int kWide, bool kTiled, class E>
-void launch(const Stream& stream, const PatternView& a, int threads, const E* values, E* slots) {
+void launch_values(const Stream& stream, const PatternView& a, int threads, const E* values,
+                   E* slots) {
   const auto tiles = static_cast<int>(round_up(CellTables::bytes(a.header), sizeof(E)));
   const int bytes = tiles + (kTiled ? threads / kLanes * static_cast<int>(sizeof(Tile<E>)) : 0);
   const device::LaunchScope scope(stream);
@@ -276,13 +275,14 @@ void update_values(const Stream& stream, const PatternView& a, const T* values, 
   // Fewer blocks leave more of the first cache to the entries of windows that were joined.
   const bool joined = a.header.shape.warps > Shape{}.warps;
   const int threads = joined ? kThreadsMost : threads_for(a.header.slices_most);
-  if (a.header.shape.lane_pieces == 1) return launch<1, false>(stream, a, threads, source, target);
+  if (a.header.shape.lane_pieces == 1)
+    return launch_values<1, false>(stream, a, threads, source, target);
   constexpr int kWide = kLanePiecesMost<T>;
   if constexpr (kHasTiles<E>) {
     if (prefers_tiles(a.header))
-      return launch<kWide, true>(stream, a, kTileWarps * kLanes, source, target);
+      return launch_values<kWide, true>(stream, a, kTileWarps * kLanes, source, target);
   }
-  launch<kWide, false>(stream, a, threads, source, target);
+  launch_values<kWide, false>(stream, a, threads, source, target);
 }
 
 template <class T>

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "device/block_scan.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/pack/windows.cuh"
+#include "sparse/cuda/warp.cuh"
 
 namespace lanky::sparse::cuda {
 
@@ -54,20 +56,6 @@ struct PieceTables {
   __device__ int stride(int cell) const { return cut ? static_cast<int>(strides[cell]) : 1; }
 };
 
-/// The last of a window's rows whose first cell is not beyond `cell`: the one that it is of.
-__device__ inline int row_of_cell(const std::uint16_t* row_cells, int rows, int cell) {
-  int row = 0;
-  while (rows - row > 1) {
-    const int middle = (row + rows) / 2;
-    if (row_cells[middle] <= cell) {
-      row = middle;
-    } else {
-      rows = middle;
-    }
-  }
-  return row;
-}
-
 /// Sorts the cells of a window by a block, stably: those of grade `grade_most` come first, those of
 /// grade 0 are left out. A counting sort: each warp has a run of cells, and its own counts.
 class CellSort {
@@ -80,19 +68,19 @@ class CellSort {
         source_(source),
         grades_(grades),
         keys_(grade_most),
-        counts_(tables.counts + warp() * grade_most) {}
+        counts_(tables.counts + warp_of_block() * grade_most) {}
 
   __device__ void run(std::uint16_t* sorted) const {
-    for (int i = thread(); i < warps() * keys_; i += threads())
+    for (int i = thread_of_block(); i < warps_of_block() * keys_; i += threads_of_block())
       tables_.counts[i] = 0;
     __syncthreads();  // counts are zero
     for_each_of_warp([&](int /*cell*/, int key, unsigned peers, int rank) {
       if (key < keys_ && rank == 0) count(key, peers);
     });
     __syncthreads();  // all warps have counted
-    for (int key = thread(); key < keys_; key += threads()) {
+    for (int key = thread_of_block(); key < keys_; key += threads_of_block()) {
       int before = 0;
-      for (int warp = 0; warp < warps(); ++warp) {
+      for (int warp = 0; warp < warps_of_block(); ++warp) {
         std::uint16_t& of_warp = tables_.counts[warp * keys_ + key];
         const int own = of_warp;
         of_warp = static_cast<std::uint16_t>(before);
@@ -101,7 +89,7 @@ class CellSort {
       tables_.places[key] = before;
     }
     __syncthreads();  // the sums of all keys are there
-    if (warp() == 0) scan_places();
+    if (warp_of_block() == 0) scan_places();
     __syncthreads();  // all places are there
     for_each_of_warp([&](int cell, int key, unsigned peers, int rank) {
       const bool kept = key < keys_;
@@ -122,16 +110,16 @@ class CellSort {
   /// `rank` stand before this one.
   template <class Visit>
   __device__ void for_each_of_warp(Visit visit) const {
-    const int of_warp = (cells_ + threads() - 1) / threads() * kLanes;
-    const int begin = warp() * of_warp;
+    const int of_warp = (cells_ + threads_of_block() - 1) / threads_of_block() * kLanes;
+    const int begin = warp_of_block() * of_warp;
     const int end = min(begin + of_warp, cells_);
-    const int lane = thread() % kLanes;
+    const int lane = lane_of_warp();
     for (int first = begin; first < end; first += kLanes) {
       int cell = first + lane;
       const bool exists = cell < end;
       if (exists && source_ != nullptr) cell = source_[cell];
       const int key = exists ? keys_ - grades_[cell] : keys_;
-      const unsigned peers = __match_any_sync(0xffffffffU, key);
+      const unsigned peers = __match_any_sync(kAllLanes, key);
       const int rank = __popc(peers & ((1U << lane) - 1));
       visit(cell, key, peers, rank);
       __syncwarp();  // counts are up to date
@@ -142,18 +130,13 @@ class CellSort {
   __device__ void scan_places() const {
     std::uint32_t sum = 0;
     for (int first = 0; first < keys_; first += kLanes) {
-      const int key = first + thread();
+      const int key = first + thread_of_block();
       const std::uint32_t own = key < keys_ ? tables_.places[key] : 0;
       const std::uint32_t inclusive = device::warp_inclusive_sum(own);
       if (key < keys_) tables_.places[key] = sum + inclusive - own;
-      sum += __shfl_sync(0xffffffffU, inclusive, kLanes - 1);
+      sum += __shfl_sync(kAllLanes, inclusive, kLanes - 1);
     }
   }
-
-  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ static int threads() { return static_cast<int>(blockDim.x); }
-  __device__ static int warp() { return static_cast<int>(threadIdx.x / kLanes); }
-  __device__ static int warps() { return static_cast<int>(blockDim.x / kLanes); }
 
   const PieceTables& tables_;
   int cells_;
@@ -196,12 +179,12 @@ class PieceSort {
   }
 
   __device__ void list_split() const {
-    for (int cell = thread(); cell < window_.pieces; cell += threads())
+    for (int cell = thread_of_block(); cell < window_.pieces; cell += threads_of_block())
       put(cell, 0, static_cast<int>(entries_), cell);
   }
 
   __device__ void list_whole() const {
-    for (int row = thread(); row < window_.rows; row += threads()) {
+    for (int row = thread_of_block(); row < window_.rows; row += threads_of_block()) {
       tables_.entries[row] = static_cast<std::uint32_t>(first_entry(row));
       tables_.lengths[row] = static_cast<std::uint8_t>(length(row));
     }
@@ -209,8 +192,8 @@ class PieceSort {
 
   __device__ void list_cut() const {
     int cells = 0;
-    for (int first = 0; first <= window_.rows; first += threads()) {
-      const int row = first + thread();
+    for (int first = 0; first <= window_.rows; first += threads_of_block()) {
+      const int row = first + thread_of_block();
       const int own = row < window_.rows ? pieces_of(length(row), piece_most_) : 0;
       int total;
       const int before = device::block_exclusive_sum(own, total);
@@ -218,8 +201,8 @@ class PieceSort {
       cells += total;
     }
     __syncthreads();  // the first cells of all rows are there
-    for (int cell = thread(); cell < window_.pieces; cell += threads()) {
-      const int row = row_of_cell(tables_.row_cells, window_.rows, cell);
+    for (int cell = thread_of_block(); cell < window_.pieces; cell += threads_of_block()) {
+      const int row = row_of(tables_.row_cells, 0, window_.rows, cell);
       const int number = cell - tables_.row_cells[row];
       put(cell, first_entry(row), length(row), number);
       tables_.grades[cell] = static_cast<std::uint8_t>(kPieceGroups - group_of(number));
@@ -240,9 +223,6 @@ class PieceSort {
   __device__ int length(int row) const {
     return static_cast<int>(offsets_[row + 1] - offsets_[row]);
   }
-
-  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ static int threads() { return static_cast<int>(blockDim.x); }
 
   const WindowStart& window_;
   const std::int64_t* offsets_;  // of the window's rows

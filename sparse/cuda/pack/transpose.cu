@@ -9,8 +9,7 @@
 
 #include "core/plan_types.hpp"
 #include "device/element.cuh"
-#include "device/launch.cuh"
-#include "sparse/cuda/pack/to_host.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/steps.hpp"
 #include "sparse/errors.hpp"
 
@@ -18,18 +17,8 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kEntriesPerThread = 8;
 constexpr int kBlockEntries = kThreads * kEntriesPerThread;
-constexpr std::int64_t kGridMost = 1024;  // of blocks that reduce
-
-unsigned blocks_of(std::int64_t count, int per_block) {
-  return static_cast<unsigned>(device::ceil_div<std::int64_t>(count, per_block));
-}
-
-__device__ std::int64_t thread_of_grid() {
-  return std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-}
 
 /// keys, entries: [nnz] the column of each entry, zero-based, and its number
 __global__ void __launch_bounds__(kThreads)
@@ -59,20 +48,6 @@ __global__ void __launch_bounds__(kThreads)
   offsets[column] = first;
 }
 
-/// The row, of `first` to `end` - 1, that has an entry.
-__device__ std::int64_t row_of(const std::int64_t* offsets, std::int64_t first, std::int64_t end,
-                               std::int64_t entry) {
-  while (end - first > 1) {
-    const std::int64_t middle = (first + end) / 2;
-    if (offsets[middle] <= entry) {
-      first = middle;
-    } else {
-      end = middle;
-    }
-  }
-  return first;
-}
-
 /// rows: [nnz] the row of each entry. A block looks up the rows of its first and last entry;
 /// threads look between them.
 __global__ void __launch_bounds__(kThreads)
@@ -82,7 +57,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first = std::int64_t{blockIdx.x} * kBlockEntries;
   const std::int64_t last = min(first + kBlockEntries, nnz) - 1;
   if (threadIdx.x < 2)
-    ends[threadIdx.x] = row_of(offsets, 0, row_count, threadIdx.x == 0 ? first : last);
+    ends[threadIdx.x] =
+        row_of(offsets, std::int64_t{0}, row_count, threadIdx.x == 0 ? first : last);
   __syncthreads();  // both rows are there
   for (std::int64_t i = first + threadIdx.x; i <= last; i += kThreads)
     rows[i] = static_cast<std::int32_t>(row_of(offsets, ends[0], ends[1] + 1, i));
@@ -110,10 +86,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class E>
 void launch_gather(const Stream& stream, const ValueMap& map, const E* source, E* target) {
   if (map.count == 0) return;
-  const device::LaunchScope scope(stream);
-  gather_kernel<<<blocks_of(map.count, kThreads), kThreads, 0, stream.native()>>>(map, source,
-                                                                                  target);
-  scope.check("gather_kernel");
+  launch(stream, "gather_kernel", gather_kernel<E>, blocks_of(map.count), map, source, target);
 }
 
 /// Two arrays between which a sort goes back and forth.
@@ -135,6 +108,7 @@ struct SortArrays {
 /// f(memory, bytes) as CUB has it: once for the bytes of memory that it takes, then with them.
 template <class F>
 void with_cub_memory(const Stream& stream, const char* what, F&& f) {
+  const device::LaunchScope scope(stream);  // CUB launches on the current device
   std::size_t bytes = 0;
   check_cuda(f(nullptr, bytes), what);
   const Buffer<std::byte> memory(stream, static_cast<std::int64_t>(bytes));
@@ -155,25 +129,21 @@ Buffer<std::uint32_t> sort_entries(const Stream& stream, const CsrPattern& a, st
                                    Allocator* allocator) {
   SortArrays keys(stream, a.nnz, nullptr);
   SortArrays entries(stream, a.nnz, allocator);
-  const device::LaunchScope scope(stream);
   if (a.nnz > 0) {
-    list_entries_kernel<<<blocks_of(a.nnz, kThreads), kThreads, 0, stream.native()>>>(
-        a, keys.first.data(), entries.first.data());
+    launch(stream, "list_entries_kernel", list_entries_kernel, blocks_of(a.nnz), a,
+           keys.first.data(), entries.first.data());
     sort(stream, keys, entries, a.nnz, a.cols);
   }
-  find_offsets_kernel<<<blocks_of(a.cols + 1, kThreads), kThreads, 0, stream.native()>>>(
-      keys.both.Current(), a.nnz, a.cols, offsets);
-  scope.check("kernels that sort entries");
+  launch(stream, "find_offsets_kernel", find_offsets_kernel, blocks_of(a.cols + 1),
+         keys.both.Current(), a.nnz, a.cols, offsets);
   return entries.take();
 }
 
 /// [nnz] the row of each entry, of which there are some.
 Buffer<std::int32_t> rows_of_entries(const Stream& stream, const CsrPattern& a) {
   Buffer<std::int32_t> rows(stream, a.nnz);
-  const device::LaunchScope scope(stream);
-  expand_rows_kernel<<<blocks_of(a.nnz, kBlockEntries), kThreads, 0, stream.native()>>>(
-      a.row_offsets, a.rows, a.nnz, rows.data());
-  scope.check("expand_rows_kernel");
+  launch(stream, "expand_rows_kernel", expand_rows_kernel, blocks_of(a.nnz, kBlockEntries),
+         a.row_offsets, a.rows, a.nnz, rows.data());
   return rows;
 }
 
@@ -191,8 +161,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t below = 0;
   std::uint32_t above = 0;
   const std::int64_t first = thread_of_grid();
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t i = first; i < a.nnz; i += threads) {
+  for (std::int64_t i = first; i < a.nnz; i += threads_of_grid()) {
     const std::int32_t row = rows[i];
     const std::int32_t column = a.columns[i] - a.index_base;
     const auto from_end = static_cast<std::uint32_t>(a.nnz - i);
@@ -219,11 +188,8 @@ bool examine_triangle(const Stream& stream, const CsrPattern& a, const std::int3
                       std::uint32_t* off_diagonal) {
   Buffer<Sides> sides(stream, 1);
   sides.fill_zero();
-  const auto blocks = std::min<std::int64_t>(blocks_of(a.nnz, kThreads), kGridMost);
-  const device::LaunchScope scope(stream);
-  examine_triangle_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream.native()>>>(
-      a, rows, off_diagonal, sides.data());
-  scope.check("examine_triangle_kernel");
+  launch(stream, "examine_triangle_kernel", examine_triangle_kernel,
+         blocks_at_most(blocks_of(a.nnz)), a, rows, off_diagonal, sides.data());
   const Sides found = to_host(stream, sides.data());
   if (found.below > 0 && found.above > 0) {
     throw_both_sides(a, place_of(stream, a, rows, a.nnz - found.below),
@@ -323,12 +289,10 @@ Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMark
   Buffer<std::int64_t> offsets(stream, a.rows + 1);
   Buffer<std::int32_t> columns(stream, nnz);
   Buffer<std::uint32_t> entries(stream, nnz, allocator);
-  const device::LaunchScope scope(stream);
-  expand_offsets_kernel<<<blocks_of(a.rows + 1, kThreads), kThreads, 0, stream.native()>>>(
-      expansion, offsets.data());
-  expand_entries_kernel<<<blocks_of(a.nnz, kThreads), kThreads, 0, stream.native()>>>(
-      expansion, columns.data(), entries.data());
-  scope.check("kernels that expand a triangle");
+  launch(stream, "expand_offsets_kernel", expand_offsets_kernel, blocks_of(a.rows + 1), expansion,
+         offsets.data());
+  launch(stream, "expand_entries_kernel", expand_entries_kernel, blocks_of(a.nnz), expansion,
+         columns.data(), entries.data());
   const RowFacts facts =
       examine_rows(stream, offsets.data(), {.rows = a.rows, .cols = a.cols, .nnz = nnz}).facts;
   return {facts, std::move(offsets), std::move(columns), std::move(entries)};

@@ -6,22 +6,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "device/arrival.cuh"
-#include "device/block_scan.cuh"
-#include "device/launch.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/errors.hpp"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kRowsPerThread = 8;
 constexpr int kTileRows = kThreads * kRowsPerThread;
-constexpr std::int64_t kGridMost = 1024;  // of kernels whose blocks go on to further tiles
 
 using device::block_exclusive_sum;
-using Count = unsigned long long;  // what atomics take
 
 /// Sums over the rows of each tile, which become sums over the tiles before it.
 struct TileSums {
@@ -64,15 +59,6 @@ struct CutArguments {
   }
 };
 
-/// True for all threads of the block that is the last to arrive: it sees what the others wrote.
-__device__ bool is_last_block(unsigned* arrivals) {
-  __shared__ bool last;
-  __syncthreads();  // all of this block has been written
-  if (threadIdx.x == 0) last = device::arrive_at(arrivals, gridDim.x);
-  __syncthreads();  // `last` is there
-  return last;
-}
-
 /// Classes of rows, and the split costs of each tile.
 __global__ void __launch_bounds__(kThreads) measure_rows_kernel(CutArguments a) {
   std::int64_t class_rows[kRowClasses] = {};
@@ -98,14 +84,8 @@ __global__ void __launch_bounds__(kThreads) measure_rows_kernel(CutArguments a) 
   }
 #pragma unroll
   for (int c = 0; c < kRowClasses; ++c) {
-    std::int64_t rows;
-    std::int64_t entries;
-    block_exclusive_sum(class_rows[c], rows);
-    block_exclusive_sum(class_entries[c], entries);
-    if (threadIdx.x == 0 && rows > 0) {
-      atomicAdd(reinterpret_cast<Count*>(&a.totals->class_rows[c]), static_cast<Count>(rows));
-      atomicAdd(reinterpret_cast<Count*>(&a.totals->class_entries[c]), static_cast<Count>(entries));
-    }
+    add_of_block(a.totals->class_rows[c], class_rows[c]);
+    add_of_block(a.totals->class_entries[c], class_entries[c]);
   }
   if (!is_last_block(&a.totals->arrivals[0])) return;
   const std::int64_t cost = device::scan_by_block(a.sums.split_cost, a.tiles);
@@ -294,13 +274,13 @@ std::int64_t windows_most(const CsrPattern& a, const Shape& shape) {
 }  // namespace
 
 Windows cut_windows(const Stream& stream, const CsrPattern& a, const Shape& shape) {
-  const std::int64_t tiles = device::ceil_div<std::int64_t>(a.rows, kTileRows);
+  const unsigned tiles = blocks_of(a.rows, kTileRows);
   const std::int64_t most = windows_most(a, shape);
   Windows windows{Buffer<WindowStart>(stream, most + 1), {}};
   if (a.rows == 0) return windows;
   Buffer<WindowTotals> totals(stream, 1);
   totals.fill_zero();
-  Buffer<std::int64_t> sums(stream, kTileSums * tiles);
+  Buffer<std::int64_t> sums(stream, std::int64_t{kTileSums} * tiles);
   std::int64_t* const sum = sums.data();
   const CutArguments arguments{a.row_offsets,
                                a.rows,
@@ -309,16 +289,10 @@ Windows cut_windows(const Stream& stream, const CsrPattern& a, const Shape& shap
                                {sum, sum + tiles, sum + 2 * tiles, sum + 3 * tiles},
                                totals.data(),
                                windows.starts.data()};
-
-  const device::LaunchScope scope(stream);
-  const auto grid = static_cast<unsigned>(tiles);
-  const auto row_grid = static_cast<unsigned>(std::min(tiles, kGridMost));
-  const auto window_grid = static_cast<unsigned>(std::min(most, kGridMost));
-  measure_rows_kernel<<<row_grid, kThreads, 0, stream.native()>>>(arguments);
-  count_windows_kernel<<<grid, kThreads, 0, stream.native()>>>(arguments);
-  place_windows_kernel<<<grid, kThreads, 0, stream.native()>>>(arguments);
-  measure_windows_kernel<<<window_grid, kThreads, 0, stream.native()>>>(arguments);
-  scope.check("kernels that cut windows");
+  launch(stream, "measure_rows_kernel", measure_rows_kernel, blocks_at_most(tiles), arguments);
+  launch(stream, "count_windows_kernel", count_windows_kernel, tiles, arguments);
+  launch(stream, "place_windows_kernel", place_windows_kernel, tiles, arguments);
+  launch(stream, "measure_windows_kernel", measure_windows_kernel, blocks_at_most(most), arguments);
   windows.totals = totals.to_host().front();
   if (windows.totals.too_large == 1) throw_too_large(windows);
   return windows;
