@@ -165,6 +165,16 @@ struct PatternView {
   const std::int64_t* split_starts;  // [split_rows + 1]: windows' partial sums of each split row
   const std::uint32_t* order;        // [ordered_windows()]: the window that each block multiplies
   const std::int32_t* hot_columns;   // [hot], ascending
+
+  /// The cell of piece `i` of a slice, and the entries of the piece.
+  constexpr int cell_of(const Window& window, const Slice& slice, int i) const {
+    return slice.listed == 1 ? int{cells[window.first_piece + slice.first_piece + i]}
+                             : slice.first_cell + i;
+  }
+  constexpr int length_of(const Window& window, const Slice& slice, int i) const {
+    return slice.depth != slice.shortest ? int{lengths[window.first_piece + slice.first_piece + i]}
+                                         : slice.depth;
+  }
 };
 
 template <class E>
@@ -186,6 +196,13 @@ struct PackedPattern {
   Buffer<std::int64_t> split_starts;
   Buffer<std::uint32_t> order;
   Buffer<std::int32_t> hot_columns;
+};
+
+/// The columns that a pattern lists as hot, while it is packed.
+struct HotColumns {
+  Buffer<std::int32_t> columns;  // ascending
+  Buffer<std::int32_t> places;   // [cols] place in `columns`, or -1; empty where none is hot
+  std::int64_t sampled = 0;      // entries in them
 };
 
 template <class T>
@@ -333,6 +350,17 @@ constexpr int index_bytes(IndexKind kind) {
       break;
   }
   return 4;
+}
+/// Bytes of the columns of a slice that has so many slots: of a shared one, an offset a piece.
+constexpr int index_bytes(const Slice& slice, int slots) {
+  return slice.kind == IndexKind::shared ? slice.width * static_cast<int>(sizeof(std::uint16_t))
+                                         : slots * index_bytes(slice.kind);
+}
+/// The first kind with offsets from each step's base that can hold columns so far from each other.
+constexpr IndexKind offset_kind(std::uint32_t spread) {
+  return spread <= 0xffU     ? IndexKind::offset8
+         : spread <= 0xffffU ? IndexKind::offset16
+                             : IndexKind::absolute;
 }
 
 }  // namespace lanky::sparse

@@ -1,7 +1,6 @@
-#include "sparse/cpu/hot_columns.hpp"
-
+// The columns that many entries are in, told by a sample of the entries.
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "sparse/cpu/steps.hpp"
 #include "sparse/policy.hpp"
@@ -24,21 +23,25 @@ std::vector<std::int32_t> sampled_entries(const CsrPattern& a) {
 
 }  // namespace
 
-HotColumns find_hot_columns(const CsrPattern& a, const Shape& shape) {
-  if (shape.hot_least == 0) return {};
-  HotColumns hot;
-  std::vector<std::int32_t> counts = sampled_entries(a);
+HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Shape& shape,
+                            Allocator* allocator) {
+  HotColumns hot{Buffer<std::int32_t>(stream, 0), Buffer<std::int32_t>(stream, 0)};
+  if (shape.hot_least == 0) return hot;
+  std::vector<std::int32_t> columns;
+  std::vector<std::int32_t> places = sampled_entries(a);
   for (std::int64_t column = 0; column < a.cols; ++column) {
-    std::int32_t& place = counts[column];
+    std::int32_t& place = places[column];
     if (place < shape.hot_least) {
       place = -1;
     } else {
       hot.sampled += place;
-      place = static_cast<std::int32_t>(hot.columns.size());
-      hot.columns.push_back(static_cast<std::int32_t>(column));
+      place = static_cast<std::int32_t>(columns.size());
+      columns.push_back(static_cast<std::int32_t>(column));
     }
   }
-  if (!hot.columns.empty()) hot.places = std::move(counts);
+  if (columns.empty()) return hot;
+  hot.columns = Buffer<std::int32_t>::from(stream, columns, allocator);
+  hot.places = Buffer<std::int32_t>::from(stream, places);
   return hot;
 }
 

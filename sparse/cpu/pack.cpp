@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/ceil_div.hpp"
 #include "core/plan_types.hpp"
-#include "sparse/cpu/hot_columns.hpp"
 #include "sparse/cpu/placement.hpp"
 #include "sparse/cpu/steps.hpp"
 
@@ -47,12 +47,13 @@ class SliceColumns {
     return ranges;
   }
 
-  /// The first kind with offsets from each step's base that can hold them.
-  IndexKind kind_by_steps() const {
-    const std::int64_t most = spread();
-    if (most <= std::numeric_limits<std::uint8_t>::max()) return IndexKind::offset8;
-    if (most <= std::numeric_limits<std::uint16_t>::max()) return IndexKind::offset16;
-    return IndexKind::absolute;
+  /// The greatest distance of two columns in one step.
+  std::uint32_t spread() const {
+    const Ranges found = ranges();
+    std::int64_t spread = 0;
+    for (int step = 0; step < depth(); ++step)
+      spread = std::max(spread, found.most[step] - found.least[step]);
+    return static_cast<std::uint32_t>(spread);
   }
 
   /// Whether piece i is piece 0, shifted by i columns and cut short.
@@ -82,33 +83,10 @@ class SliceColumns {
   }
 
  private:
-  /// The greatest distance of two columns in one step.
-  std::int64_t spread() const {
-    const Ranges found = ranges();
-    std::int64_t spread = 0;
-    for (int step = 0; step < depth(); ++step)
-      spread = std::max(spread, found.most[step] - found.least[step]);
-    return spread;
-  }
-
   std::span<const Piece> pieces_;
   const std::int32_t* columns_;
   int index_base_;
 };
-
-/// What a slice's columns take.
-struct IndexExtent {
-  std::int64_t units;  // of kIndexUnit bytes
-  std::int64_t bases;  // a multiple of kBaseUnit
-};
-
-IndexExtent index_extent(const Slice& slice, int slots) {
-  const std::int64_t bytes = slice.kind == IndexKind::shared
-                                 ? slice.width * static_cast<int>(sizeof(std::uint16_t))
-                                 : slots * index_bytes(slice.kind);
-  return {round_up(bytes, kIndexUnit) / kIndexUnit,
-          has_bases(slice.kind) ? round_up(slice.depth, kBaseUnit) : 0};
-}
 
 /// Visits the windows with their pieces in slice order: visit(number, pieces). Threads share them.
 template <class Visit>
@@ -149,10 +127,9 @@ class ColumnPlacement {
       slice.first_index = static_cast<std::uint16_t>(window_.first_index);
       slice.first_base = static_cast<std::uint16_t>(window_.first_base / kBaseUnit);
       const int entries = entries_of(own(i));
-      const IndexExtent extent =
-          index_extent(slice, slots_of(slice, entries, header_.shape.lane_pieces));
-      window_.first_index += extent.units;
-      window_.first_base += extent.bases;
+      const int slots = slots_of(slice, entries, header_.shape.lane_pieces);
+      window_.first_index += ceil_div(index_bytes(slice, slots), kIndexUnit);
+      if (has_bases(slice.kind)) window_.first_base += round_up(slice.depth, kBaseUnit);
       kind_entries[static_cast<int>(slice.kind)] += entries;
     }
   }
@@ -172,7 +149,7 @@ class ColumnPlacement {
 
   IndexKind unshared_kind(int slice) const {
     if (window_.columns > 0) return IndexKind::staged;
-    return header_.hot > 0 ? IndexKind::absolute : columns_of(slice).kind_by_steps();
+    return header_.hot > 0 ? IndexKind::absolute : offset_kind(columns_of(slice).spread());
   }
 
   void stage(std::int64_t unshared) {
@@ -217,8 +194,8 @@ void place_columns(Placement& placement, const CsrPattern& a) {
 /// Writes the parts of the arrays that belong to one window, which are zero until then.
 class WindowFill {
  public:
-  WindowFill(const CsrPattern& a, const std::vector<std::int32_t>& hot_places,
-             const PackedPattern& packed, std::int64_t number, std::span<const Piece> pieces)
+  WindowFill(const CsrPattern& a, const std::int32_t* hot_places, const PackedPattern& packed,
+             std::int64_t number, std::span<const Piece> pieces)
       : a_(a),
         hot_places_(hot_places),
         packed_(packed),
@@ -303,7 +280,7 @@ class WindowFill {
   }
 
   std::uint32_t absolute_index(std::int64_t column) const {
-    const std::int32_t place = hot_places_.empty() ? -1 : hot_places_[column];
+    const std::int32_t place = hot_places_ == nullptr ? -1 : hot_places_[column];
     return place < 0 ? static_cast<std::uint32_t>(column)
                      : kHotBit | static_cast<std::uint32_t>(place);
   }
@@ -335,7 +312,7 @@ class WindowFill {
   }
 
   const CsrPattern& a_;
-  const std::vector<std::int32_t>& hot_places_;
+  const std::int32_t* hot_places_;
   const PackedPattern& packed_;
   const Window& window_;
   const Slice* slices_;
@@ -358,13 +335,10 @@ class PackedPieces {
 
  private:
   void append(const Window& window, const Slice& slice) {
-    const std::int64_t told = window.first_piece + slice.first_piece;
-    const bool differ = slice.depth != slice.shortest;
     for (int i = 0; i < slice.width; ++i) {
       Piece& piece = pieces_.emplace_back();
-      piece.cell =
-          slice.listed == 1 ? a_.cells[told + i] : static_cast<std::uint16_t>(slice.first_cell + i);
-      piece.length = differ ? a_.lengths[told + i] : slice.depth;
+      piece.cell = static_cast<std::uint16_t>(a_.cell_of(window, slice, i));
+      piece.length = static_cast<std::uint8_t>(a_.length_of(window, slice, i));
     }
   }
 
@@ -413,8 +387,8 @@ PackedPattern pack_pattern(const Stream& stream, const CsrPattern& a, const Shap
                            Allocator* allocator) {
   Placement placement = place_rows(a.rows, a.cols, a.row_offsets, shape);
   PackedHeader& header = placement.header;
-  const HotColumns hot = find_hot_columns(a, shape);
-  header.hot = std::ssize(hot.columns);
+  HotColumns hot = find_hot_columns(stream, a, shape, allocator);
+  header.hot = hot.columns.size();
   header.hot_sampled = hot.sampled;
   place_columns(placement, a);
   PackedPattern packed{header,
@@ -428,9 +402,9 @@ PackedPattern pack_pattern(const Stream& stream, const CsrPattern& a, const Shap
                        Buffer<std::int32_t>::from(stream, placement.split_rows, allocator),
                        Buffer<std::int64_t>::from(stream, placement.split_starts, allocator),
                        Buffer<std::uint32_t>::from(stream, placement.order, allocator),
-                       Buffer<std::int32_t>::from(stream, hot.columns, allocator)};
+                       std::move(hot.columns)};
   for_each_window(placement, a.row_offsets, [&](std::int64_t i, std::span<const Piece> pieces) {
-    WindowFill(a, hot.places, packed, i, pieces).run();
+    WindowFill(a, hot.places.data(), packed, i, pieces).run();
   });
   return packed;
 }

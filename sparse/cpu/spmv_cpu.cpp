@@ -78,7 +78,7 @@ class Replay {
     std::array<Sum, kLanes * kLanePiecesMost<T>> sums{};
     walk_slice(window, slice, told, sums.data());
     for (int i = 0; i < slice.width; ++i)
-      cells[slice.listed == 1 ? a_.cells[told + i] : slice.first_cell + i] = sums[i];
+      cells[a_.cell_of(window, slice, i)] = sums[i];
   }
 
   /// Adds the products of a slice to the sums of its pieces.

@@ -41,6 +41,10 @@ std::vector<ColumnSample> column_samples(const CsrPattern& a, int element_bytes)
 /// For at most `most` hot columns.
 HotFacts hot_facts(const CsrPattern& a, std::int64_t most);
 
+/// Memory of the columns comes from `allocator`.
+HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Shape& shape,
+                            Allocator* allocator);
+
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);

@@ -39,6 +39,10 @@ std::vector<ColumnSample> column_samples(const Stream& stream, const CsrPattern&
 /// As cpu::hot_facts. Waits for the stream.
 HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most);
 
+/// Memory of the columns comes from `allocator`. Waits for the stream where columns may be hot.
+HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Shape& shape,
+                            Allocator* allocator);
+
 /// As cpu::pack, bit by bit. Waits for the stream.
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,

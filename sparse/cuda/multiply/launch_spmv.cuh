@@ -121,3 +121,11 @@ void run(const Stream& stream, const Launches& launches, const PackedView<T>& pa
 }
 
 }  // namespace lanky::sparse::cuda
+
+/// The kernels of one kind of plan.
+#define LANKY_INSTANTIATE_SPMV(T, TOut)                                             \
+  namespace lanky::sparse::cuda {                                                   \
+  template Launches prepare<T, TOut>(const Stream&, SpmvPath, const PackedHeader&); \
+  template void run(const Stream&, const Launches&, const PackedView<T>&,           \
+                    const Product<T, TOut>&);                                       \
+  }

@@ -5,14 +5,13 @@
 #include <lanky/buffer.hpp>
 #include <limits>
 
-#include "device/launch.cuh"
+#include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kWords = kSampleBits / 32;
 
 /// samples: [kAllSamples]
@@ -61,10 +60,8 @@ std::vector<ColumnSample> column_samples(const Stream& stream, const CsrPattern&
                                          int element_bytes) {
   if (a.nnz == 0) return std::vector<ColumnSample>(kAllSamples);
   const Buffer<ColumnSample> samples(stream, kAllSamples);
-  const device::LaunchScope scope(stream);
-  sample_columns_kernel<<<kAllSamples, kThreads, 0, stream.native()>>>(a, element_bytes,
-                                                                       samples.data());
-  scope.check("sample_columns_kernel");
+  launch(stream, "sample_columns_kernel", sample_columns_kernel, kAllSamples, a, element_bytes,
+         samples.data());
   return samples.to_host();
 }
 

@@ -1,7 +1,5 @@
 // Sampled entries of all columns are counted with atomics; counts of hot columns become their
 // places by a scan over tiles of columns, and a histogram of counts tells how many could be hot.
-#include "sparse/cuda/pack/hot_columns.cuh"
-
 #include <utility>
 
 #include "sparse/cuda/pack/grid.cuh"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sparse/cuda/pack/grid.cuh"
-#include "sparse/cuda/pack/hot_columns.cuh"
 #include "sparse/cuda/pack/pieces.cuh"
 #include "sparse/cuda/pack/slice_steps.cuh"
 #include "sparse/cuda/steps.hpp"
@@ -148,9 +147,7 @@ __device__ ColumnFacts examine_columns(const LanePieces<kPieces>& pieces,
   const bool all_repeat = __all_sync(kAllLanes, repeat);
   facts.diagonal = __all_sync(kAllLanes, follow) && all_repeat;
   facts.shared = all_repeat && pieces.depth > 1 && spread_at_first <= 0xffffU;
-  facts.by_steps = spread <= 0xffU     ? IndexKind::offset8
-                   : spread <= 0xffffU ? IndexKind::offset16
-                                       : IndexKind::absolute;
+  facts.by_steps = offset_kind(spread);
   return facts;
 }
 
@@ -237,9 +234,7 @@ __device__ void place_slices(const Slice* measured, int count, bool staged, Slic
     const std::uint32_t entries = slice.first_index;
     const auto own_slots =
         static_cast<std::uint32_t>(slots_of(slice, static_cast<int>(entries), kWide));
-    const std::uint32_t bytes = slice.kind == IndexKind::shared
-                                    ? slice.width * static_cast<unsigned>(sizeof(std::uint16_t))
-                                    : own_slots * index_bytes(slice.kind);
+    const auto bytes = static_cast<std::uint32_t>(index_bytes(slice, static_cast<int>(own_slots)));
     const std::uint32_t steps = has_bases(slice.kind) ? slice.depth : 0;
     slice.first_slot = place(slot, device::ceil_div<std::uint32_t>(own_slots, kSlotUnit));
     slice.first_index = place(index, device::ceil_div<std::uint32_t>(bytes, kIndexUnit));

@@ -51,12 +51,6 @@ struct CellTables {
   __device__ int stride(int cell) const { return cut ? static_cast<int>(strides[cell]) : 1; }
 };
 
-/// Of piece i of a slice of `window`.
-__device__ int cell_of(const PatternView& a, const Window& window, const Slice& slice, int i) {
-  return slice.listed == 1 ? static_cast<int>(a.cells[window.first_piece + slice.first_piece + i])
-                           : slice.first_cell + i;
-}
-
 /// Entries of rows follow each other in the order of cells: sums of lengths lead back to them. By a
 /// block.
 __device__ void sum_lengths(const CellTables& tables, int cells) {
@@ -109,7 +103,7 @@ template <int kPieces>
 __device__ LanePieces<kPieces> pieces_of_lane(const PatternView& a, const Window& window,
                                               const Slice& slice, const CellTables& tables) {
   return lane_pieces<kPieces>(tables, slice.width, slice.depth,
-                              [&](int i) { return cell_of(a, window, slice, i); });
+                              [&](int i) { return a.cell_of(window, slice, i); });
 }
 
 /// The values of one slice, by a warp to `slots`, its first.
@@ -214,9 +208,8 @@ __global__ void __launch_bounds__(kTiled ? kTileWarps* kLanes : kThreadsMost)
   for (int i = warp; i < window.slices; i += warps) {
     const Slice slice = slices[i];
     for (int piece = lane_of_warp(); piece < slice.width; piece += kLanes) {
-      tables.lengths[cell_of(a, window, slice, piece)] =
-          slice.depth != slice.shortest ? a.lengths[window.first_piece + slice.first_piece + piece]
-                                        : slice.depth;
+      tables.lengths[a.cell_of(window, slice, piece)] =
+          static_cast<std::uint8_t>(a.length_of(window, slice, piece));
     }
   }
   __syncthreads();  // all lengths are there
