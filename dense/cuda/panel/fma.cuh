@@ -2,6 +2,7 @@
 // the element type itself: every lane 2 or 8 rows x kColumns sums of every eighth part of k.
 #pragma once
 
+#include "dense/cuda/panel/product.cuh"
 #include "device/element.cuh"
 #include "device/matrix_copy.cuh"
 
@@ -9,17 +10,13 @@ namespace lanky::dense::cuda {
 
 /// What both layouts of A have in common: lane sums of kLaneRows rows x kColumns.
 template <class E, int kLaneRows, int kColumnCount>
-struct FmaSums {
+struct FmaSums : PanelProduct {
   using Element = E;
   using Acc = E;
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kColumns = kColumnCount;
   static constexpr int kColumnPitch = 1;
-  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = false;
-  static constexpr bool kPacksConjugate = false;
-  static constexpr int kWarpsTogether = 1;
-  static constexpr int kStages = 16;  // at most
   // With 4 columns their sums would take the place of a slot of the ring (H200, 20480 squared,
   // n = 8: .90 of the floor with five slots).
   static constexpr int kSlice = kColumns < 2 ? kColumns : 2;
@@ -96,9 +93,6 @@ struct FmaColumns : FmaSums<E, 2 * (16 / sizeof(E)), kColumnCount> {
     }
   }
 
-  __device__ void combine_lanes(int /*lane*/) {}
-
-  /// target[j][row]: the columns from `slice` on.
   __device__ void store(int slice, E* target, int pitch, int lane) const {
 #pragma unroll
     for (int j = 0; j < Base::kSlice; ++j) {
@@ -131,10 +125,8 @@ struct FmaRows : FmaSums<E, 8, kColumnCount> {
   using Base::sums;
   static constexpr bool kAlongK = true;
   static constexpr int kBoxes = 1;
-  static constexpr bool kSwizzled = true;
   static constexpr int kRows = 32;
   static constexpr int kDepth = 8 * kVector;
-  static constexpr int kLineBytes = 128;
   static constexpr int kPad =
       kVector;  // after the k of a unit, so that eight units lie in all banks
   static constexpr int kBytesB = (kDepth * kColumns + 8 * kPad) * static_cast<int>(sizeof(E));

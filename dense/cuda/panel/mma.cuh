@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "dense/cuda/panel/product.cuh"
 #include "device/element.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/mma.cuh"
@@ -58,7 +59,6 @@ struct MmaFragments {
     if constexpr (kLongK) return units[i * 2 + slot % 2 + slot / 2 * 4][s];
     return units[i / (kVector / 2) * 2 + slot / 2][i % (kVector / 2) * 2 + slot % 2];
   }
-  /// The row of the chunk in which a lane holds slot 0 or 1 of product i.
   static __device__ int row(int i, int slot, int g) {
     if constexpr (kLongK) return 16 * i + g + 8 * slot;
     return i / (kVector / 2) * 8 * kVector + kVector * g + i % (kVector / 2) * 2 + slot;
@@ -134,84 +134,94 @@ struct InDouble {
 using FloatByDouble = InDouble<float>;
 using Float64 = InDouble<double>;
 
-// Fragments of C that a lane holds: c[16,8] of each of kProducts products and kTiles x 8 columns.
+/// The fragments of C that a lane holds: c[16,8] of each of Rows::kProducts products and each tile
+/// of 8 columns. Rows::row(i, slot, g): the row of the chunk in which a lane holds slot 0 or 1 of
+/// product i, g = lane / 4.
+template <class Sum, class Result, class Rows, int kColumnCount>
+struct FragmentSums : PanelProduct {
+  using Acc = Result;
+  static constexpr int kProducts = Rows::kProducts;
+  static constexpr int kColumns = kColumnCount;
+  static constexpr int kTiles = kColumns / 8;
+  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
+  using Sums = Sum[kProducts][kTiles][4];
 
-template <class Sum, int kProducts, int kTiles>
-__device__ void clear_fragments(Sum (&c)[kProducts][kTiles][4]) {
-#pragma unroll
-  for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        c[i][j][e] = 0;
-    }
+  Sums sums;
+  int tiles;  // that exist
+
+  __device__ void clear(bool /*conjugated*/, int columns) {
+    tiles = (columns + 7) / 8;
+    for_each([this](int i, int j, int e) { sums[i][j][e] = 0; });
   }
-}
-
-template <class Sum, int kProducts, int kTiles>
-__device__ void add_fragments(Sum (&c)[kProducts][kTiles][4],
-                              const Sum (&part)[kProducts][kTiles][4]) {
-#pragma unroll
-  for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        c[i][j][e] += part[i][j][e];
-    }
+  __device__ void add(const Sums& part) {
+    for_each([&](int i, int j, int e) { sums[i][j][e] += part[i][j][e]; });
   }
-}
-
-/// target[j][row]: kSlice columns from `slice` on.
-template <class Fragments, int kSlice, class Sums, class Acc>
-__device__ void store_fragments(const Sums& c, int slice, Acc* target, int pitch, int lane) {
+  __device__ void store(int slice, Acc* target, int pitch, int lane) const {
 #pragma unroll
-  for (int i = 0; i < Fragments::kProducts; ++i) {
+    for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
-    for (int j = 0; j < kSlice / 8; ++j) {
+      for (int j = 0; j < kSlice / 8; ++j) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Fragments::row(i, e / 2, lane / 4)] =
-            static_cast<Acc>(c[i][slice / 8 + j][e]);
+        for (int e = 0; e < 4; ++e) {
+          target[(j * 8 + lane % 4 * 2 + e % 2) * pitch + Rows::row(i, e / 2, lane / 4)] =
+              static_cast<Acc>(sums[i][slice / 8 + j][e]);
+        }
       }
     }
   }
+
+ private:
+  template <class Visit>
+  static __device__ void for_each(Visit visit) {
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          visit(i, j, e);
+      }
+    }
+  }
+};
+
+/// product.multiply_tiles<kCount>() for a constant that no tile that exists is beyond. Two loops,
+/// not a condition in one: products that a predicate switches off take their time, and behind a
+/// branch B is loaded late (H200, float, 20480 squared, 24 of 32 columns: .73, .84 of the floor).
+/// Through a lambda, nvcc 13.0 spilled more of complex doubles.
+template <class Product>
+__device__ void multiply_existing(Product& product, const char* a, const char* b, int lane) {
+  if constexpr (Product::kTiles % 4 == 0) {
+    constexpr int kMost = Product::kTiles / 4 * 3;
+    if (product.tiles <= kMost) return product.template multiply_tiles<kMost>(a, b, lane);
+  }
+  product.template multiply_tiles<Product::kTiles>(a, b, lane);
 }
 
-/// Lane sums of C's fragments: c[16,8] of each product and 8 columns. Sums of a chunk are kept
-/// apart and added to float accumulators, since tensor cores truncate what they add to (three tf32
-/// products: 2e-7 in place of 3e-6 of sum |a||b|).
+/// Sums of a chunk are kept apart and added to float accumulators, since tensor cores truncate what
+/// they add to (three tf32 products: 2e-7 in place of 3e-6 of sum |a||b|).
 template <class Arithmetic, int kColumnCount, bool kLongK, int kRowBoxes = 2>
-struct MmaProduct {
+struct MmaProduct
+    : FragmentSums<typename Arithmetic::Sum, typename Arithmetic::Acc,
+                   MmaFragments<typename Arithmetic::Word, kLongK, kRowBoxes>, kColumnCount> {
   using Element = typename Arithmetic::Element;
   using Word = typename Arithmetic::Word;
-  using Acc = typename Arithmetic::Acc;
   using Fragments = MmaFragments<Word, kLongK, kRowBoxes>;
+  using Base = typename MmaProduct::FragmentSums;
+  using Base::kColumns;
+  using Base::kProducts;
+  using Base::kTiles;
+  using typename Base::Sums;
   using Factor = typename Arithmetic::Factor;
   static constexpr bool kAlongK = kLongK;
-  static constexpr bool kSwizzled = true;
-  static constexpr int kLineBytes = 128;
   static constexpr int kBoxes = Fragments::kBoxes;
   static constexpr int kRows = Fragments::kRows;
   static constexpr int kDepth = Fragments::kDepth;
-  static constexpr int kProducts = Fragments::kProducts;
-  static constexpr int kColumns = kColumnCount;
-  static constexpr bool kMapsB = false;
   static constexpr bool kAlwaysPacked = kColumns > 16;
-  static constexpr bool kPacksConjugate = false;
-  static constexpr int kWarpsTogether = 1;
-  static constexpr int kStages = 16;  // at most
   static constexpr int kColumnPitch = 8;
-  static constexpr int kTiles = kColumns / 8;
-  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kInFlight = Arithmetic::kInFlight / kProducts;  // tiles
   static constexpr int kTogether = kTiles < kInFlight ? kTiles : kInFlight;
   static constexpr int kBytesB = kDepth * kColumns * static_cast<int>(sizeof(Element));
-
-  using Sums = typename Arithmetic::Sum[kProducts][kTiles][4];
-  Sums sums;
-  int tiles;  // of 8 columns that exist
 
   static __device__ int place_k(int p) {
     return Fragments::step_of(p) * kTiles * 64 + Fragments::place_in_step(p);
@@ -219,44 +229,21 @@ struct MmaProduct {
   static __device__ void pack(char* small, int p, int j, Element value) {
     reinterpret_cast<Element*>(small)[place_k(p) + j * kColumnPitch] = value;
   }
-  __device__ void clear(bool /*conjugated*/, int columns) {
-    tiles = (columns + 7) / 8;
-    clear_fragments(sums);
-  }
-
-  /// Two loops, not a condition in one: products that a predicate switches off take their time, and
-  /// behind a branch B is loaded late (H200, float, 20480 squared, 24 of 32 columns: .73, .84 of
-  /// the floor).
   __device__ void multiply(const char* a, const char* b, int lane) {
-    if constexpr (kTiles % 4 == 0) {
-      if (tiles <= kTiles / 4 * 3) {
-        multiply_tiles<kTiles / 4 * 3>(a, b, lane);
-        return;
-      }
-    }
-    multiply_tiles<kTiles>(a, b, lane);
+    multiply_existing(*this, a, b, lane);
   }
-
-  __device__ void combine_lanes(int /*lane*/) {}
-
-  /// target[j][row]: the columns from `slice` on.
-  __device__ void store(int slice, Acc* target, int pitch, int lane) const {
-    store_fragments<Fragments, kSlice>(sums, slice, target, pitch, lane);
-  }
-
- private:
   template <int kCount>
   __device__ void multiply_tiles(const char* a, const char* b, int lane) {
     if constexpr (std::is_same_v<typename Arithmetic::Sum, float>) {
-      Sums part;
-      clear_fragments(part);
+      Sums part = {};
       add<kCount>(part, a, b, lane);
-      add_fragments(sums, part);
+      Base::add(part);
     } else {
-      add<kCount>(sums, a, b, lane);
+      add<kCount>(this->sums, a, b, lane);
     }
   }
 
+ private:
   /// The first kCount tiles of c.
   template <int kCount>
   static __device__ void add(Sums& c, const char* a, const char* b, int lane) {
@@ -305,33 +292,26 @@ struct MmaProduct {
 ///   along k:      32 rows x 64 k, a line is a row
 /// B, kDepth x kColumns, is lines along k, one a column; or, where it lies so in memory, lines of
 /// kColumns, one a row. Sums of a chunk are kept apart as above.
-template <class E, int kColumnCount, bool kLongK>
-struct HalfProduct {
-  using Element = E;
-  using Acc = float;
-  static constexpr bool kAlongK = kLongK;
-  static constexpr bool kSwizzled = true;
-  static constexpr int kLineBytes = 128;
-  static constexpr int kBoxes = 1;
+template <bool kLongK>
+struct HalfRows {
   static constexpr int kRows = kLongK ? 32 : 64;
-  static constexpr int kDepth = kLongK ? 64 : 32;
   static constexpr int kProducts = kRows / 16;
-  static constexpr int kColumns = kColumnCount;
+  static __device__ int row(int i, int slot, int g) { return 16 * i + g + 8 * slot; }
+};
+template <class E, int kColumnCount, bool kLongK>
+struct HalfProduct : FragmentSums<float, float, HalfRows<kLongK>, kColumnCount> {
+  using Element = E;
+  using Base = typename HalfProduct::FragmentSums;
+  using Base::kColumns;
+  using Base::kProducts;
+  using typename Base::Sums;
+  static constexpr bool kAlongK = kLongK;
+  static constexpr int kBoxes = 1;
+  static constexpr int kRows = HalfRows<kLongK>::kRows;
+  static constexpr int kDepth = kLongK ? 64 : 32;
   static constexpr bool kMapsB = true;
-  static constexpr bool kAlwaysPacked = true;  // where B has no tensor map
-  static constexpr bool kPacksConjugate = false;
-  static constexpr int kWarpsTogether = 1;
-  static constexpr int kStages = 16;  // at most
-  static constexpr int kTiles = kColumns / 8;
-  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kBytesB = kDepth * kColumns * 2;
-  struct Rows {
-    static constexpr int kProducts = kRows / 16;
-    static __device__ int row(int i, int slot, int g) { return 16 * i + g + 8 * slot; }
-  };
 
-  float sums[kProducts][kTiles][4];
-  int tiles;  // of 8 columns that exist
   bool b_by_rows;
 
   /// Where unit u of a line of kUnits 16-byte units lies.
@@ -343,26 +323,34 @@ struct HalfProduct {
   static __device__ void pack(char* small, int p, int j, Element value) {
     *reinterpret_cast<Element*>(small + place_b<kDepth / 8>(j, p / 8) + p % 8 * 2) = value;
   }
-  __device__ void clear(bool /*conjugated*/, int columns) {
-    tiles = (columns + 7) / 8;
-    clear_fragments(sums);
-  }
-
   __device__ void multiply(const char* a, const char* b, int lane) {
-    if constexpr (kTiles % 4 == 0) {
-      if (tiles <= kTiles / 4 * 3) {
-        multiply_tiles<kTiles / 4 * 3>(a, b, lane);
-        return;
+    multiply_existing(*this, a, b, lane);
+  }
+  template <int kCount>
+  __device__ void multiply_tiles(const char* a, const char* b, int lane) {
+    Sums part = {};
+#pragma unroll
+    for (int h = 0; h < kDepth / 32; ++h) {
+      std::uint32_t columns[kCount][4];
+#pragma unroll
+      for (int j = 0; j < kCount; ++j)
+        load_b(columns[j], b, h, j, lane);
+#pragma unroll
+      for (int s = 0; s < 2; ++s) {
+        std::uint32_t rows[kProducts][4];
+#pragma unroll
+        for (int i = 0; i < kProducts; ++i)
+          load_a(rows[i], a, i, 2 * h + s, lane);
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+          for (int i = 0; i < kProducts; ++i)
+            device::mma_m16n8k16<E>(part[i][j], rows[i][0], rows[i][1], rows[i][2], rows[i][3],
+                                    columns[j][2 * s], columns[j][2 * s + 1]);
+        }
       }
     }
-    multiply_tiles<kTiles>(a, b, lane);
-  }
-
-  __device__ void combine_lanes(int /*lane*/) {}
-
-  /// target[j][row]: the columns from `slice` on.
-  __device__ void store(int slice, float* target, int pitch, int lane) const {
-    store_fragments<Rows, kSlice>(sums, slice, target, pitch, lane);
+    this->add(part);
   }
 
  private:
@@ -386,34 +374,6 @@ struct HalfProduct {
       device::load_matrices<true>(words, a + device::place_of_unit(line, 2 * i + lane / 8 % 2));
     }
   }
-
-  template <int kCount>
-  __device__ void multiply_tiles(const char* a, const char* b, int lane) {
-    float part[kProducts][kTiles][4];
-    clear_fragments(part);
-#pragma unroll
-    for (int h = 0; h < kDepth / 32; ++h) {
-      std::uint32_t columns[kCount][4];
-#pragma unroll
-      for (int j = 0; j < kCount; ++j)
-        load_b(columns[j], b, h, j, lane);
-#pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        std::uint32_t rows[kProducts][4];
-#pragma unroll
-        for (int i = 0; i < kProducts; ++i)
-          load_a(rows[i], a, i, 2 * h + s, lane);
-#pragma unroll
-        for (int j = 0; j < kCount; ++j) {
-#pragma unroll
-          for (int i = 0; i < kProducts; ++i)
-            device::mma_m16n8k16<E>(part[i][j], rows[i][0], rows[i][1], rows[i][2], rows[i][3],
-                                    columns[j][2 * s], columns[j][2 * s + 1]);
-        }
-      }
-    }
-    add_fragments(sums, part);
-  }
 };
 
 /// Complex elements as the real ones that lie side by side in memory; Re and Im of a column of C
@@ -423,25 +383,19 @@ struct HalfProduct {
 ///   column-major:  A's rows are re, im, re, ..; B(p, j) is (re, im), and a lane holds the four
 ///                  products of the parts, of which C = (c0 - c3, c1 + c2)
 template <class Arithmetic, int kColumnCount, bool kLongK, int kRowBoxes = 2>
-struct ComplexMmaProduct {
+struct ComplexMmaProduct : PanelProduct {
   using Parts = MmaProduct<Arithmetic, 2 * kColumnCount, kLongK, kRowBoxes>;
   using Fragments = typename Parts::Fragments;
   using Part = typename Arithmetic::Element;
   using Element = device::Complex<Part>;
   using Acc = Element;
   static constexpr bool kAlongK = kLongK;
-  static constexpr bool kSwizzled = true;
-  static constexpr int kLineBytes = Parts::kLineBytes;
   static constexpr int kBoxes = Parts::kBoxes;
   static constexpr int kRows = kLongK ? Parts::kRows : Parts::kRows / 2;
   static constexpr int kDepth = kLongK ? Parts::kDepth / 2 : Parts::kDepth;
   static constexpr int kColumns = kColumnCount;
   static constexpr int kSlice = 4;
-  static constexpr bool kMapsB = false;
-  static constexpr bool kAlwaysPacked = true;
   static constexpr bool kPacksConjugate = true;
-  static constexpr int kWarpsTogether = 1;
-  static constexpr int kStages = 16;  // at most
   static constexpr int kBytesB = Parts::kBytesB;
 
   Parts parts;
@@ -459,9 +413,8 @@ struct ComplexMmaProduct {
   }
   __device__ void clear(bool conjugated, int columns) { parts.clear(conjugated, 2 * columns); }
   __device__ void multiply(const char* a, const char* b, int lane) { parts.multiply(a, b, lane); }
-  __device__ void combine_lanes(int /*lane*/) {}
 
-  /// target[j][row]: kSlice columns from `slice` on, those of one tile of 8 columns of parts.
+  /// A slice is one tile of 8 columns of parts.
   __device__ void store(int slice, Acc* target, int pitch, int lane) const {
 #pragma unroll
     for (int i = 0; i < Parts::kProducts; ++i) {
@@ -478,37 +431,31 @@ struct ComplexMmaProduct {
   }
 };
 
+template <int kColumnCount, bool kLongK>
+using WgmmaRows = MmaFragments<float, kLongK, kColumnCount <= 32 ? 2 : 1>;
+
 /// Products of four warps each, whose rows of A are fragments in registers as above: one of factors
 /// rounded to tf32, or three, of which B's high part lies in shared memory as it is (the tensor
 /// core cuts it off) and its low part is what that leaves. B lies as [high, low][s][2 of
 /// k][columns][4 of k].
 template <int kColumnCount, bool kLongK, int kPasses>
-struct WgmmaProduct {
+struct WgmmaProduct : FragmentSums<float, float, WgmmaRows<kColumnCount, kLongK>, kColumnCount> {
   using Element = float;
-  using Acc = float;
-  static constexpr int kColumns = kColumnCount;
-  using Fragments = MmaFragments<float, kLongK, kColumns <= 32 ? 2 : 1>;
+  using Fragments = WgmmaRows<kColumnCount, kLongK>;
+  using Base = typename WgmmaProduct::FragmentSums;
+  using Base::kColumns;
+  using Base::kProducts;
   static constexpr bool kAlongK = kLongK;
-  static constexpr bool kSwizzled = true;
-  static constexpr int kLineBytes = 128;
   static constexpr int kBoxes = Fragments::kBoxes;
   static constexpr int kRows = Fragments::kRows;
   static constexpr int kDepth = Fragments::kDepth;
-  static constexpr int kProducts = Fragments::kProducts;
   static constexpr int kColumnPitch = 4;
-  static constexpr int kTiles = kColumns / 8;
-  static constexpr int kSlice = kColumns < 16 ? kColumns : 16;
   static constexpr int kPlane = kDepth * kColumns;  // floats
   static constexpr int kBytesB = (kPasses == 3 ? 2 : 1) * kPlane * 4;
-  static constexpr bool kMapsB = false;
-  static constexpr bool kAlwaysPacked = true;
-  static constexpr bool kPacksConjugate = false;
   static constexpr int kWarpsTogether = 4;
   // H200, tf32x3, n = 32: five slots 443 us (20480 squared), 138 (10240), four 435, 133, three 444,
   // 133.
   static constexpr int kStages = kPasses == 3 && kColumns <= 32 ? 4 : 16;
-
-  float sums[kProducts][kTiles][4];
 
   static __device__ int place_k(int p) {
     const int in_step = Fragments::place_in_step(p);  // 2 t + second
@@ -525,10 +472,8 @@ struct WgmmaProduct {
     }
   }
 
-  __device__ void clear(bool /*conjugated*/, int /*columns*/) { clear_fragments(sums); }
-
   __device__ void multiply(const char* a, const char* b, int lane) {
-    float part[kProducts][kTiles][4];
+    typename Base::Sums part;
     Fragments fragments;
     if constexpr (kLongK) fragments.load(a, 0, lane);
 #pragma unroll
@@ -565,13 +510,7 @@ struct WgmmaProduct {
       if (s + 1 < Fragments::kSteps) device::wgmma_wait<1>();
     }
     device::wgmma_wait<0>();
-    add_fragments(sums, part);
-  }
-
-  __device__ void combine_lanes(int /*lane*/) {}
-
-  __device__ void store(int slice, float* target, int pitch, int lane) const {
-    store_fragments<Fragments, kSlice>(sums, slice, target, pitch, lane);
+    this->add(part);
   }
 };
 
