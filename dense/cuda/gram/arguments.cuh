@@ -21,9 +21,6 @@ struct GramArguments {
   std::int64_t k;
   const Element* a;  // [m, k]
   const Element* b;  // [k, n]
-  std::int64_t
-      a_stride;  // elements from one row of A to the next; row-major: from one k to the next
-  std::int64_t b_stride;  // of B likewise, columns for rows
   Strides a_strides;
   Strides b_strides;
   bool symmetric;  // A and B are the same memory: it is loaded once

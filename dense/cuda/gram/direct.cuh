@@ -50,12 +50,12 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
   const E* b[kParts];
 #pragma unroll
   for (int r = 0; r < kParts; ++r) {
-    a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_stride + lane % 4 * kVector;
-    b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_stride + lane % 4 * kVector;
+    a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_strides.row + lane % 4 * kVector;
+    b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
   }
   if (stacked) {
     if (lane / 4 >= g.m)
-      a[0] = g.b + min(lane / 4 - g.m, g.n - 1) * g.b_stride + lane % 4 * kVector;
+      a[0] = g.b + min(lane / 4 - g.m, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
     b[0] = a[0];
   }
 

@@ -283,6 +283,8 @@ class FmaProduct {
     static constexpr int slot_bytes = fma_slot_bytes<E>(kTile, kRowMajor);
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
+  static constexpr std::size_t kSharedBytes =
+      std::size_t{kMostSlots} * Slots::slot_bytes + kWorkers * kTile.sums() * sizeof(Sum);
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) { return fma_share<FmaProduct>(g); }
@@ -379,7 +381,7 @@ class FmaProduct {
 };
 
 template <class T, int kIndex, bool kRowMajor>
-__global__ __launch_bounds__(kFmaTile<T, kIndex>.threads(),
+__global__ __launch_bounds__(kGramRingThreads<FmaProduct<T, kIndex, kRowMajor>>,
                              1) void gram_fma_kernel(const __grid_constant__ GramMaps maps,
                                                      GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900

@@ -24,7 +24,7 @@ namespace lanky::dense::cuda {
 template <class T>
 using GramKernelPointer = void (*)(GramArguments<T>);
 template <class T>
-using GramStagedPointer = void (*)(GramMaps, GramArguments<T>);
+using GramRingPointer = void (*)(GramMaps, GramArguments<T>);
 
 template <class T>
 inline constexpr bool kIsComplex = is_complex(kDType<T>);
@@ -36,52 +36,69 @@ using MapElement = device::RealPart<device::DeviceElement<T>>;
 /// A kernel and what its launch takes beside the grid.
 template <class T>
 struct GramCall {
-  GramKernelPointer<T> plain;  // one of the two
-  GramStagedPointer<T> staged;
-  unsigned threads;
-  std::size_t shared_bytes;  // dynamic
-  int segments;              // staged: of a slot
-  int tile_m = 128;          // staged: rows of A and columns of B that pass at once
-  int tile_n = 128;
-  bool panels = false;  // staged: row-major rows are cut into pieces of 128 bytes
+  GramKernelPointer<T> plain = nullptr;  // one of the two
+  GramRingPointer<T> ring = nullptr;
+  unsigned threads = 256;
+  std::size_t shared_bytes = 0;  // dynamic
+  // Of a ring: segments of a slot, rows of A and columns of B that pass at once, how they lie.
+  int segments = 0;
+  int tile_m = 0;
+  int tile_n = 0;
+  GramOrder order_a = GramOrder::columns;
+  GramOrder order_b = GramOrder::columns;
 
   const void* kernel() const {
     return plain != nullptr ? reinterpret_cast<const void*>(plain)
-                            : reinterpret_cast<const void*>(staged);
+                            : reinterpret_cast<const void*>(ring);
   }
 };
+
+/// A kernel that gram_ring() is the body of, with this Product.
+template <class Product, class T>
+GramCall<T> ring_call(GramRingPointer<T> kernel) {
+  constexpr std::size_t kAlignment = 1024;
+  static_assert(Product::kSharedBytes + kAlignment <= 227U << 10);
+  return {.ring = kernel,
+          .threads = kGramRingThreads<Product>,
+          .shared_bytes = Product::kSharedBytes + kAlignment,
+          .segments = Product::kSegments,
+          .tile_m = Product::kM,
+          .tile_n = Product::kN,
+          .order_a = Product::kOrderA,
+          .order_b = Product::kOrderB};
+}
 
 /// Tiles 0 to 3 of 1, 2, 4 and 8 (or fewer) rows and columns, 4 of 8 rows and one column,
 /// 5 of 3 rows and columns.
 template <class T, bool kAny>
-GramCall<T> vector_launch_of(int tile) {
+GramKernelPointer<T> vector_kernel(int tile) {
   constexpr int kWidest = gram_widest(kDType<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
       &gram_vector_kernel<T, 4, 4, kAny>, &gram_vector_kernel<T, kWidest, kWidest, kAny>,
       &gram_vector_kernel<T, 8, 1, kAny>, &gram_vector_kernel<T, 3, 3, kAny>};
-  return {kKernels[tile], nullptr, kGramVectorWarps * 32, 0, 0};
+  return kKernels[tile];
 }
 
 template <class T>
 GramCall<T> call_of(const GramVector& c, const Problem& /*problem*/) {
-  return c.wide ? vector_launch_of<T, false>(c.tile) : vector_launch_of<T, true>(c.tile);
+  return {.plain = c.wide ? vector_kernel<T, false>(c.tile) : vector_kernel<T, true>(c.tile)};
 }
 
 /// m = n = `columns`, from 2 on.
 template <class T, int... kMore>
-GramCall<T> row_vector_launch(int columns, std::integer_sequence<int, kMore...> /*all*/) {
+GramKernelPointer<T> row_vector_kernel(int columns, std::integer_sequence<int, kMore...> /*all*/) {
   static constexpr GramKernelPointer<T> kKernels[] = {&gram_row_vector_kernel<T, kMore + 2>...};
   if constexpr (sizeof(T) == 2) {
-    if (columns == 8) return {&gram_row_vector_kernel<T, 8>, nullptr, kGramVectorWarps * 32, 0, 0};
+    if (columns == 8) return &gram_row_vector_kernel<T, 8>;
   }
-  return {kKernels[columns - 2], nullptr, kGramVectorWarps * 32, 0, 0};
+  return kKernels[columns - 2];
 }
 
 template <class T>
 GramCall<T> call_of(const GramRowVector& c, const Problem& /*problem*/) {
-  return row_vector_launch<T>(
-      c.tile, std::make_integer_sequence<int, gram_row_vector_widest(kDType<T>) - 1>());
+  constexpr int kMost = gram_row_vector_widest(kDType<T>);
+  return {.plain = row_vector_kernel<T>(c.tile, std::make_integer_sequence<int, kMost - 1>())};
 }
 
 /// Tile 0 for one column of B, 1 for up to 8 (those that tensor cores do not serve).
@@ -91,8 +108,8 @@ GramCall<T> call_of(const GramRowStrip& c, const Problem& problem) {
   const std::int64_t parts = kGramVectorWarps * (32 / (problem.m / kVector));
   const auto sums = static_cast<std::size_t>(parts * problem.m * problem.n);
   constexpr int kColumns = std::is_same_v<T, float> || kIsComplex<T> ? 8 : 1;
-  return {c.tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>, nullptr,
-          kGramVectorWarps * 32, sums * sizeof(Accumulator<T>), 0};
+  return {.plain = c.tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>,
+          .shared_bytes = sums * sizeof(Accumulator<T>)};
 }
 
 /// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned.
@@ -101,12 +118,12 @@ GramCall<T> call_of(const GramDirect& c, const Problem& /*problem*/) {
   if constexpr (kIsComplex<T>) {
     return {};
   } else if constexpr (std::is_same_v<T, float>) {
-    return {&gram_direct_kernel<T, 16, 4, true>, nullptr, kGramDirectWarps * 32, 0, 0};
+    return {.plain = &gram_direct_kernel<T, 16, 4, true>};
   } else {
     static constexpr GramKernelPointer<T> kKernels[2][2] = {
         {&gram_direct_kernel<T, 8, 8, false>, &gram_direct_kernel<T, 16, 4, false>},
         {&gram_direct_kernel<T, 8, 8, true>, &gram_direct_kernel<T, 16, 4, true>}};
-    return {kKernels[c.wide ? 1 : 0][c.tile], nullptr, kGramDirectWarps * 32, 0, 0};
+    return {.plain = kKernels[c.wide ? 1 : 0][c.tile]};
   }
 }
 
@@ -117,41 +134,34 @@ GramCall<T> call_of(const GramRows& c, const Problem& /*problem*/) {
     return {};
   } else {
     using Fragment = RowFragment<device::DeviceElement<T>>;
-    constexpr bool kHalf = sizeof(T) == 2;
-    constexpr int kUnroll = kHalf ? 1 : 2;  // of the larger
+    constexpr int kAligned = sizeof(T) == 2 ? 1 : 2;  // steps in flight of the larger
+    constexpr int kAny = sizeof(T) == 2 ? 4 : 2;
     const std::size_t wide = (c.tile + 1) * 8 * sizeof(typename Fragment::Unit) / sizeof(T);
-    const std::size_t sums = kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum);
-    GramKernelPointer<T> kernel = nullptr;
+    GramCall<T> call{.shared_bytes =
+                         kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum)};
     if constexpr (std::is_same_v<T, float>) {
-      kernel = c.tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
+      call.plain =
+          c.tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
     } else {
       static constexpr GramKernelPointer<T> kKernels[2][2] = {
-          {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kUnroll, false>},
-          {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel < T, kHalf ? 1 : 2, kHalf ? 4 : 2,
-           true > }};
-      kernel = kKernels[c.any ? 1 : 0][c.tile];
+          {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kAligned, false>},
+          {&gram_rows_kernel<T, 1, 4, true>, &gram_rows_kernel<T, kAligned, kAny, true>}};
+      call.plain = kKernels[c.any ? 1 : 0][c.tile];
     }
-    return {kernel, nullptr, kGramRowsWarps * 32, sums, 0};
+    return call;
   }
 }
 
-template <class T, Math kMath, int kIndex, GramLayout kLayout>
-GramCall<T> staged_launch_of() {
-  constexpr GramTile kTile = kGramTile<T, kMath, kIndex>;
-  constexpr std::size_t kSums =
-      static_cast<std::size_t>(kTile.groups * kTile.m * kTile.n) * sizeof(Accumulator<T>);
-  constexpr std::size_t kRing = static_cast<std::size_t>(kGramSlots) * kTile.slot_bytes();
-  constexpr std::size_t kAlignment = 1024;
-  return {nullptr, &gram_staged_kernel<T, kMath, kIndex, kLayout>,
-          static_cast<unsigned>(kTile.threads()), std::max(kSums, kRing) + kAlignment,
-          kTile.segments};
+template <class T, Math kMath, int kIndex, GramLayout kLayout = GramLayout::columns>
+GramCall<T> staged_call() {
+  return ring_call<StagedProduct<T, kMath, kIndex, kLayout>, T>(
+      &gram_staged_kernel<T, kMath, kIndex, kLayout>);
 }
 
 /// Tile 1 for sides up to 32, 2 for 64.
 template <class T, Math kMath>
-GramCall<T> staged_launch_of_large(int tile) {
-  return tile == 1 ? staged_launch_of<T, kMath, 1, GramLayout::columns>()
-                   : staged_launch_of<T, kMath, 2, GramLayout::columns>();
+GramCall<T> staged_call_by_columns(int tile) {
+  return tile == 1 ? staged_call<T, kMath, 1>() : staged_call<T, kMath, 2>();
 }
 
 template <class T>
@@ -160,111 +170,76 @@ GramCall<T> call_of(const GramStaged& c, const Problem& /*problem*/) {
   if constexpr (kIsComplex<T>) {
     return {};
   } else if constexpr (std::is_same_v<T, float>) {
-    if (c.layout == GramLayout::rows) return staged_launch_of<T, kIeee, 0, GramLayout::rows>();
+    if (c.layout == GramLayout::rows) return staged_call<T, kIeee, 0, GramLayout::rows>();
     if (c.layout == GramLayout::mixed) {
-      return c.tile == 0 ? staged_launch_of<T, kIeee, 0, GramLayout::mixed>()
-                         : staged_launch_of<T, kIeee, 1, GramLayout::mixed>();
+      return c.tile == 0 ? staged_call<T, kIeee, 0, GramLayout::mixed>()
+                         : staged_call<T, kIeee, 1, GramLayout::mixed>();
     }
-    if (c.math == Math::tf32) return staged_launch_of_large<T, Math::tf32>(c.tile);
-    return staged_launch_of_large<T, Math::tf32x3>(c.tile);
+    return c.math == Math::tf32 ? staged_call_by_columns<T, Math::tf32>(c.tile)
+                                : staged_call_by_columns<T, Math::tf32x3>(c.tile);
   } else {
-    return staged_launch_of_large<T, kIeee>(c.tile);
+    return staged_call_by_columns<T, kIeee>(c.tile);
   }
 }
 
-/// Where IEEE arithmetic on CUDA cores may bind.
-template <class T>
-inline constexpr bool kHasFma = std::is_same_v<T, float> || kIsComplex<T>;
-
-template <class T, int kIndex, bool kRowMajor>
-GramCall<T> fma_launch_of() {
-  constexpr FmaTile kTile = kFmaTile<T, kIndex>;
-  if constexpr (kTile.wide == kRowMajor) {  // wide tiles are for columns alone, others for rows
-    return {};
-  } else {
-    constexpr std::size_t kTotals =
-        static_cast<std::size_t>(kTile.workers() * kTile.sums()) *
-        (kTile.wide ? sizeof(T) / sizeof(MapElement<T>) * sizeof(double) : sizeof(T));
-    constexpr std::size_t kRing =
-        static_cast<std::size_t>(kTile.slots) * fma_slot_bytes<T>(kTile, kRowMajor);
-    constexpr std::size_t kAlignment = 1024;
-    static_assert(kRing + kTotals + kAlignment <= 227U << 10);
-    return {nullptr,
-            &gram_fma_kernel<T, kIndex, kRowMajor>,
-            static_cast<unsigned>(kTile.threads()),
-            kRing + kTotals + kAlignment,
-            kTile.segments,
-            kTile.m,
-            kTile.n,
-            true};
-  }
+template <class T, int kIndex>
+GramCall<T> fma_call() {
+  constexpr bool kRowMajor = !kFmaTile<T, kIndex>.wide;
+  return ring_call<FmaProduct<T, kIndex, kRowMajor>, T>(&gram_fma_kernel<T, kIndex, kRowMajor>);
 }
 
-template <class T, bool kRowMajor, int... kIndices>
-GramCall<T> fma_launch(int tile, std::integer_sequence<int, kIndices...> /*all*/) {
-  static constexpr GramCall<T> (*kLaunches[])() = {&fma_launch_of<T, kIndices, kRowMajor>...};
-  return kLaunches[tile]();
+template <class T, int... kIndices>
+GramCall<T> fma_call_of(int tile, std::integer_sequence<int, kIndices...> /*all*/) {
+  static constexpr GramCall<T> (*kCalls[])() = {&fma_call<T, kIndices>...};
+  return kCalls[tile]();
 }
 
 template <class T>
 GramCall<T> call_of(const GramFma& c, const Problem& /*problem*/) {
-  if constexpr (kHasFma<T>) {
+  if constexpr (std::is_same_v<T, float> || kIsComplex<T>) {
     constexpr int kTiles = static_cast<int>(fma_tiles(kDType<T>).size());
-    const std::make_integer_sequence<int, kTiles> all;
-    return c.row_major ? fma_launch<T, true>(c.tile, all) : fma_launch<T, false>(c.tile, all);
+    return fma_call_of<T>(c.tile, std::make_integer_sequence<int, kTiles>());
   } else {
     return {};
   }
 }
 
-template <class T, int kTiles, bool kRowMajor>
-GramCall<T> wgmma_launch_of() {
-  using Tile = WgmmaTile<kTiles>;
-  constexpr std::size_t kAlignment = 1024;
-  return {nullptr,         &gram_wgmma_kernel<T, kTiles, kRowMajor>,
-          Tile::kThreads,  Tile::kRingBytes + kAlignment,
-          Tile::kSegments, Tile::kSide,
-          Tile::kSide,     true};
+template <class T, int kTiles>
+GramCall<T> wgmma_call(bool row_major) {
+  return row_major
+             ? ring_call<WgmmaProduct<T, kTiles, true>, T>(&gram_wgmma_kernel<T, kTiles, true>)
+             : ring_call<WgmmaProduct<T, kTiles, false>, T>(&gram_wgmma_kernel<T, kTiles, false>);
 }
 
 template <class T>
 GramCall<T> call_of(const GramWgmma& c, const Problem& /*problem*/) {
   if constexpr (sizeof(T) == 2) {
-    if (c.row_major)
-      return c.tile == 1 ? wgmma_launch_of<T, 1, true>() : wgmma_launch_of<T, 2, true>();
-    return c.tile == 1 ? wgmma_launch_of<T, 1, false>() : wgmma_launch_of<T, 2, false>();
+    return c.tile == 1 ? wgmma_call<T, 1>(c.row_major) : wgmma_call<T, 2>(c.row_major);
   } else {
     return {};
   }
 }
 
 template <class T, Math kMath, int kGroups, bool kRowMajor = false>
-GramCall<T> triangle_launch_of() {
-  using Tile = TriangleTile<kGroups>;
-  using Acc = typename TriangleProduct<device::DeviceElement<T>, kMath, kGroups, kRowMajor>::Acc;
-  constexpr std::size_t kSums = Tile::kWarps * Tile::kTiles * 128 * sizeof(Acc);
-  constexpr std::size_t kRing = static_cast<std::size_t>(kTriangleSlots) * Tile::kSlotBytes;
-  constexpr std::size_t kAlignment = 1024;
-  return {nullptr,         &gram_triangle_kernel<T, kMath, kGroups, kRowMajor>,
-          Tile::kThreads,  std::max(kSums, kRing) + kAlignment,
-          Tile::kSegments, Tile::kSide,
-          Tile::kSide,     true};
+GramCall<T> triangle_call() {
+  return ring_call<TriangleProduct<T, kMath, kGroups, kRowMajor>, T>(
+      &gram_triangle_kernel<T, kMath, kGroups, kRowMajor>);
 }
 
 template <class T>
 GramCall<T> call_of(const GramTriangle& c, const Problem& /*problem*/) {
+  constexpr Math kIeee = Math::ieee;
   if constexpr (sizeof(T) == 2 || kIsComplex<T>) {
     return {};
   } else if constexpr (std::is_same_v<T, double>) {
-    if (!c.row_major) return triangle_launch_of<T, Math::ieee, 8>();
-    return c.tile == 4 ? triangle_launch_of<T, Math::ieee, 4, true>()
-                       : triangle_launch_of<T, Math::ieee, 8, true>();
+    if (!c.row_major) return triangle_call<T, kIeee, 8>();
+    return c.tile == 4 ? triangle_call<T, kIeee, 4, true>() : triangle_call<T, kIeee, 8, true>();
   } else {
-    if (c.math == Math::tf32) return triangle_launch_of<T, Math::tf32, 8>();
-    if (c.math == Math::tf32x3) return triangle_launch_of<T, Math::tf32x3, 4>();
-    return c.tile == 1   ? triangle_launch_of<T, Math::ieee, 1>()
-           : c.tile == 2 ? triangle_launch_of<T, Math::ieee, 2>()
-                         : triangle_launch_of<T, Math::ieee, 4>();
+    if (c.math == Math::tf32) return triangle_call<T, Math::tf32, 8>();
+    if (c.math == Math::tf32x3) return triangle_call<T, Math::tf32x3, 4>();
+    return c.tile == 1   ? triangle_call<T, kIeee, 1>()
+           : c.tile == 2 ? triangle_call<T, kIeee, 2>()
+                         : triangle_call<T, kIeee, 4>();
   }
 }
 
@@ -273,8 +248,10 @@ GramCall<T> call_of(const GramWords& c, const Problem& problem) {
   if constexpr (kDType<T> == DType::c128) {
     return {};
   } else {
-    return {&gram_words_kernel<T>, nullptr, kGramWordsThreads,
-            static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, c.run_log2)), 0};
+    return {
+        .plain = &gram_words_kernel<T>,
+        .threads = kGramWordsThreads,
+        .shared_bytes = static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, c.run_log2))};
   }
 }
 
@@ -296,71 +273,68 @@ constexpr CUtensorMapDataType tensor_type() {
   return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-/// `rows` rows of k adjacent elements: their whole segments, or what remains of k (`rest`); up to
-/// `tile` of the rows at once.
+/// A map of `rows` rows of elements T, each `segments` segments of `length` elements, that copies
+/// boxes of so many of them at once.
 template <class T>
-CUtensorMap column_map(const T* data, std::int64_t rows, std::int64_t stride, std::int64_t k,
-                       unsigned segments, int tile, bool rest) {
-  using Real = MapElement<T>;
-  constexpr std::int64_t kParts = sizeof(T) / sizeof(Real);
-  constexpr unsigned kSegmentReals = kSegmentBytes / sizeof(Real);
-  constexpr std::int64_t kSegmentK = kSegmentBytes / sizeof(T);
-  const std::int64_t whole = k / kSegmentK;
-  const std::int64_t remaining = k % kSegmentK;
-  const unsigned box = static_cast<unsigned>(box_rows(std::min(static_cast<int>(rows), tile)));
-  const std::int64_t row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
-  if (!rest || remaining == 0) {
-    return device::make_tensor_map(
-        {data, tensor_type<T>(), sizeof(Real), kSegmentReals, rows, row_bytes, whole},
-        {kSegmentReals, box, segments});
-  }
-  return device::make_tensor_map({data + whole * kSegmentK, tensor_type<T>(), sizeof(Real),
-                                  remaining * kParts, rows, row_bytes, 1},
-                                 {kSegmentReals, box, 1});
+CUtensorMap map_of(const T* data, std::int64_t length, std::int64_t rows, std::int64_t stride,
+                   std::int64_t segments, device::TensorMapBox box) {
+  constexpr std::int64_t kParts = sizeof(T) / sizeof(MapElement<T>);
+  return device::make_tensor_map({data, tensor_type<T>(), sizeof(MapElement<T>), length * kParts,
+                                  rows, stride * static_cast<std::int64_t>(sizeof(T)), segments},
+                                 box);
 }
 
-/// k rows of `columns` adjacent elements, copied in pieces of `pitch` bytes.
+/// An operand of a ring: `width` rows of A (columns of B), of which `tile` pass at once.
 template <class T>
-CUtensorMap row_map(const T* data, std::int64_t columns, std::int64_t stride, std::int64_t k,
-                    unsigned segments, int pitch) {
-  using Real = MapElement<T>;
-  constexpr std::int64_t kParts = sizeof(T) / sizeof(Real);
-  constexpr unsigned kSegmentK = kSegmentBytes / sizeof(T);
-  const unsigned inner = static_cast<unsigned>(pitch) / static_cast<unsigned>(sizeof(Real));
-  return device::make_tensor_map({data, tensor_type<T>(), sizeof(Real), columns * kParts, k,
-                                  stride * static_cast<std::int64_t>(sizeof(T)), 1},
-                                 {inner, kSegmentK * segments, 1});
-}
+struct GramSource {
+  static constexpr std::int64_t kSegmentK = kSegmentBytes / sizeof(T);
+  static constexpr unsigned kSegmentReals = kSegmentBytes / sizeof(MapElement<T>);
+
+  const T* data;
+  std::int64_t width;
+  Strides strides;  // row: from one k to the next
+  int tile;
+  unsigned segments;  // of a slot
+
+  /// Where k is adjacent: whole segments, or what remains of k (`rest`).
+  CUtensorMap columns(std::int64_t k, bool rest) const {
+    const auto box = static_cast<unsigned>(box_rows(std::min(static_cast<int>(width), tile)));
+    const std::int64_t whole = k / kSegmentK;
+    if (!rest || k % kSegmentK == 0)
+      return map_of(data, kSegmentK, width, strides.col, whole, {kSegmentReals, box, segments});
+    return map_of(data + whole * kSegmentK, k % kSegmentK, width, strides.col, 1,
+                  {kSegmentReals, box, 1});
+  }
+  /// Elements of one k adjacent: `packed` rows of the memory are one of `k`.
+  CUtensorMap rows(GramOrder order, std::int64_t first, std::int64_t k, int packed) const {
+    const int pitch =
+        order == GramOrder::panels ? kSegmentBytes : row_pitch(static_cast<int>(width));
+    return map_of(data + first * strides.row, width * packed, k, strides.row * packed, 1,
+                  {static_cast<unsigned>(pitch) / static_cast<unsigned>(sizeof(MapElement<T>)),
+                   static_cast<unsigned>(kSegmentK) * segments, 1});
+  }
+};
 
 template <class T>
-GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramKernel& kernel,
-                 const GramCall<T>& launch) {
-  const auto segments = static_cast<unsigned>(launch.segments);
-  const auto pitch = [&](int columns) {
-    return launch.panels ? kSegmentBytes : row_pitch(columns);
-  };
-  const auto* const staged = std::get_if<GramStaged>(&kernel);
-  if (staged != nullptr && staged->layout == GramLayout::mixed) {
-    const std::int64_t whole = g.k - g.k % (kSegmentBytes / static_cast<std::int64_t>(sizeof(T)));
-    const T* const rest = b + whole * g.b_strides.row;
-    return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
-            row_map(b, g.n, g.b_strides.row, whole, segments, pitch(g.n)),
-            column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, true),
-            row_map(whole < g.k ? rest : b, g.n, g.b_strides.row, whole < g.k ? g.k - whole : whole,
-                    segments, pitch(g.n))};
-  }
-  if (is_row_major(kernel)) {
-    const int rows = g.packed;  // that pass as one
-    const CUtensorMap a_map =
-        row_map(a, g.m * rows, g.a_stride * rows, g.k / rows, segments, pitch(g.m));
-    const CUtensorMap b_map =
-        row_map(b, g.n * rows, g.b_stride * rows, g.k / rows, segments, pitch(g.n));
+GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramCall<T>& call) {
+  const auto segments = static_cast<unsigned>(call.segments);
+  const GramSource<T> of_a{a, g.m, g.a_strides.transposed(), call.tile_m, segments};
+  const GramSource<T> of_b{b, g.n, g.b_strides, call.tile_n, segments};
+  if (call.order_a != GramOrder::columns) {  // the last segment goes beyond k
+    const CUtensorMap a_map = of_a.rows(call.order_a, 0, g.k / g.packed, g.packed);
+    const CUtensorMap b_map = of_b.rows(call.order_b, 0, g.k / g.packed, g.packed);
     return {a_map, b_map, a_map, b_map};
   }
-  return {column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, false),
-          column_map(b, g.n, g.b_stride, g.k, segments, launch.tile_n, false),
-          column_map(a, g.m, g.a_stride, g.k, segments, launch.tile_m, true),
-          column_map(b, g.n, g.b_stride, g.k, segments, launch.tile_n, true)};
+  GramMaps maps{of_a.columns(g.k, false), {}, of_a.columns(g.k, true), {}};
+  if (call.order_b == GramOrder::columns) {
+    maps.b = of_b.columns(g.k, false);
+    maps.b_rest = of_b.columns(g.k, true);
+  } else {
+    const std::int64_t rest = g.k % GramSource<T>::kSegmentK;
+    maps.b = of_b.rows(call.order_b, 0, g.k - rest, 1);
+    maps.b_rest = rest == 0 ? maps.b : of_b.rows(call.order_b, g.k - rest, rest, 1);
+  }
+  return maps;
 }
 
 template <class T, class TOut>
@@ -390,14 +364,11 @@ template <class T, class TOut>
 GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
                               const Operands<T, TOut>& operands) {
   using Acc = Accumulator<T>;
-  const bool row_major = is_row_major(launch.kernel);
   GramArguments<T> g{.m = static_cast<int>(problem.m),
                      .n = static_cast<int>(problem.n),
                      .k = problem.k,
                      .a = device::device_pointer(operands.a),
                      .b = device::device_pointer(operands.b),
-                     .a_stride = row_major ? problem.a.col : problem.a.row,
-                     .b_stride = row_major ? problem.b.row : problem.b.col,
                      .a_strides = problem.a,
                      .b_strides = problem.b,
                      .symmetric = operands.a == operands.b && problem.m == problem.n &&
@@ -461,9 +432,8 @@ void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
   if (call.plain != nullptr) {
     device::launch_dependent(stream, call.plain, size, arguments);
   } else {
-    device::launch_dependent(stream, call.staged, size,
-                             maps_of(arguments, operands.a, operands.b, launch.kernel, call),
-                             arguments);
+    device::launch_dependent(stream, call.ring, size,
+                             maps_of(arguments, operands.a, operands.b, call), arguments);
   }
   if (arguments.arrivals != nullptr) return;
   const int sum_blocks =

@@ -132,9 +132,8 @@ struct FmaTile {
   LANKY_HOST_DEVICE constexpr int group_warps() const noexcept {
     return warps_m() * (n / warp_n());
   }
-  /// Threads that multiply; one more warp copies, wide in a warp group of its own.
+  /// Threads that multiply.
   LANKY_HOST_DEVICE constexpr int workers() const noexcept { return groups * group_warps() * 32; }
-  LANKY_HOST_DEVICE constexpr int threads() const noexcept { return workers() + (wide ? 128 : 32); }
   LANKY_HOST_DEVICE constexpr int sums() const noexcept { return thread_m * thread_n; }
 };
 

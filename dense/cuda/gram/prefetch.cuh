@@ -46,8 +46,8 @@ __device__ void prefetch_columns(const GramArguments<T>& g, int bytes) {
 template <int kPieces, class T>
 __device__ void prefetch_rows(const GramArguments<T>& g, int rows) {
   constexpr std::int64_t kBytes = sizeof(T);
-  const std::int64_t a_row = g.a_stride * kBytes;
-  const std::int64_t b_row = g.b_stride * kBytes;
+  const std::int64_t a_row = g.a_strides.col * kBytes;
+  const std::int64_t b_row = g.b_strides.row * kBytes;
   prefetch_pieces<kPieces>({g.a, 0, (g.k - 1) * a_row + g.m * kBytes, 1},
                            static_cast<int>(rows * a_row));
   if (!g.symmetric)

@@ -167,8 +167,13 @@ __device__ void read_segments(const GramShare& share,
 inline constexpr int kGramCopyRegisters = 40;
 inline constexpr int kGramWorkRegisters = 232;
 
+/// Threads of a block.
+template <class Product>
+inline constexpr unsigned kGramRingThreads = Product::kWorkers + (Product::kHandsOn ? 128 : 32);
+
 /// What a block of a ring's kernel does: it leaves partial sums of its part. A Product has
 ///   kWorkers               threads that multiply; the first one behind them copies
+///   kSharedBytes           dynamic shared memory, from a multiple of 1024 bytes on
 ///   kHandsOn               whether the copying warps, four then, hand registers on
 ///   kReaders               warps that read a slot
 ///   kSegments, kM, kN      of a slot; most rows of A and columns of B in it

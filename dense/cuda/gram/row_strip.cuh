@@ -45,10 +45,10 @@ __global__ __launch_bounds__(kGramVectorWarps * 32) void gram_row_strip_kernel(G
 #pragma unroll
     for (int u = 0; u < kSteps; ++u) {
       const std::int64_t q = p + u * stride;
-      words[u] = __ldg(reinterpret_cast<const uint4*>(g.a + q * g.a_stride + unit * kVector));
+      words[u] = __ldg(reinterpret_cast<const uint4*>(g.a + q * g.a_strides.col + unit * kVector));
 #pragma unroll
       for (int j = 0; j < kN; ++j)
-        right[u][j] = right_columns[j][q * g.b_stride];
+        right[u][j] = right_columns[j][q * g.b_strides.row];
     }
 #pragma unroll
     for (int u = 0; u < kSteps; ++u) {

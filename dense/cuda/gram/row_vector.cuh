@@ -107,8 +107,8 @@ __global__ __launch_bounds__(kGramVectorWarps *
     Bundle x;
     Bundle y;
     const std::int64_t row = step * kStep + lane * Bundle::kRows;
-    x.load_partly(g.a + row * g.a_stride, g.a_stride, k - row);
-    y.load_partly(g.b + row * g.b_stride, g.b_stride, k - row);
+    x.load_partly(g.a + row * g.a_strides.col, g.a_strides.col, k - row);
+    y.load_partly(g.b + row * g.b_strides.row, g.b_strides.row, k - row);
     add(x, y);
     of_lane.added(Bundle::kRows);
   }

@@ -295,8 +295,8 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
       multiply_units<E, kEntries>(sums, left, right, false, false);
     }
   } else {
-    const RowUnits<E, kUnits> a(g.a, g.a_stride, g.m, g.packed);
-    const RowUnits<E, kUnits> b(g.b, g.b_stride, g.n, g.packed);
+    const RowUnits<E, kUnits> a(g.a, g.a_strides.col, g.m, g.packed);
+    const RowUnits<E, kUnits> b(g.b, g.b_strides.row, g.n, g.packed);
     const std::int64_t stride = warps * kStep;
     const std::int64_t own = own_warp * kStep + lane % 4;
     const std::int64_t whole = g.vectors ? k / g.packed / kStep * kStep : 0;

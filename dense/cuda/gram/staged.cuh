@@ -21,12 +21,6 @@ struct GramTile {
   __host__ __device__ constexpr int group_warps() const noexcept {
     return warps_m() * (n / warp_n);
   }
-  __host__ __device__ constexpr int threads() const noexcept {
-    return (groups * group_warps() + 1) * 32;
-  }
-  __host__ __device__ constexpr int slot_bytes() const noexcept {
-    return (m + n) * segments * kSegmentBytes;
-  }
 };
 
 /// Tiles by element type, for sides up to 16, 32 and 64. IEEE float's for 32: 13 warps of 128
@@ -73,16 +67,18 @@ class StagedProduct {
   static constexpr int kN = kTile.n;
   static constexpr int kSegments = kTile.segments;
   static constexpr int kGroups = kTile.groups;
-  static constexpr int kWorkers = kTile.threads() - 32;
+  static constexpr int kWorkers = kGroups * kTile.group_warps() * 32;
   static constexpr int kReaders = kSegments * kTile.group_warps();
   static constexpr int kMostSlots = kGramSlots;
   static constexpr bool kHandsOn = false;
   using Sums = WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n>;
   struct Slots {
     static constexpr int stages = kGramSlots;
-    static constexpr int slot_bytes = kTile.slot_bytes();
+    static constexpr int slot_bytes = (kM + kN) * kSegments * kSegmentBytes;
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
+  static constexpr std::size_t kSharedBytes =
+      std::max(kGroups * kM * kN * sizeof(Acc), std::size_t{kGramSlots} * Slots::slot_bytes);
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) {
@@ -155,7 +151,7 @@ class StagedProduct {
 };
 
 template <class T, Math kMath, int kIndex, GramLayout kLayout>
-__global__ __launch_bounds__(kGramTile<T, kMath, kIndex>.threads(),
+__global__ __launch_bounds__(kGramRingThreads<StagedProduct<T, kMath, kIndex, kLayout>>,
                              1) void gram_staged_kernel(const __grid_constant__ GramMaps maps,
                                                         GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900

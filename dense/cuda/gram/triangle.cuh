@@ -17,7 +17,6 @@ struct TriangleTile {
   static constexpr int kWarps = 8;
   static constexpr bool kManySums = kGroups == 8;  // more than registers of 9 warps hold
   static constexpr int kWorkers = kWarps * 32;
-  static constexpr int kThreads = kWorkers + (kManySums ? 128 : 32);
   static constexpr int kSlotBytes = 16 << 10;
   static constexpr int kSegments = kSlotBytes / (kSide * kSegmentBytes);
   static constexpr int kRowTiles = (kGroups + 1) / 2;                            // of 16 rows each
@@ -104,6 +103,9 @@ class TriangleProduct {
     static constexpr int slot_bytes = Tile::kSlotBytes;
     static constexpr int b_place = 0;
   };
+  static constexpr std::size_t kSharedBytes =
+      std::max(Tile::kWarps * Tile::kTiles * 128 * sizeof(Acc),
+               std::size_t{kTriangleSlots} * Tile::kSlotBytes);
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) {
@@ -235,7 +237,7 @@ class TriangleProduct {
 };
 
 template <class T, Math kMath, int kGroups, bool kRowMajor>
-__global__ __launch_bounds__(TriangleTile<kGroups>::kThreads,
+__global__ __launch_bounds__(kGramRingThreads<TriangleProduct<T, kMath, kGroups, kRowMajor>>,
                              1) void gram_triangle_kernel(const __grid_constant__ GramMaps maps,
                                                           GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900

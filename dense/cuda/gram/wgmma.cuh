@@ -12,14 +12,11 @@ namespace lanky::dense::cuda {
 template <int kTiles>
 struct WgmmaTile {
   static constexpr int kSide = 64 * kTiles;
-  static constexpr int kThreads = 128 * kTiles + 32;
   static constexpr int kSegments = 2 / kTiles;  // of a slot, 64 k each
   static constexpr int kSegmentK = kSegmentBytes / 2;
   static constexpr int kPanelBytes =
       kSegmentK * kSegments * kSegmentBytes;  // row-major: 64 columns
   static constexpr int kMostSlots = 24;
-  // What products read beyond the rows or columns of an operand is in the ring all the same.
-  static constexpr int kRingBytes = (192 + 16) << 10;
 };
 
 /// Bytes in flight. Where k is adjacent, more makes memory slower (H200, n = 64, k = 1e7: 128 KiB
@@ -45,6 +42,8 @@ class WgmmaProduct {
   static constexpr int kReaders = kWorkers / 32;
   static constexpr int kMostSlots = Tile::kMostSlots;
   static constexpr bool kHandsOn = false;
+  // What products read beyond the rows or columns of an operand is in the ring all the same.
+  static constexpr std::size_t kSharedBytes = (192 + 16) << 10;
   using Operand = GramOperand<kOrderA, E, kSegments>;
   struct Slots {
     int stages;
@@ -196,7 +195,7 @@ class WgmmaProduct {
 };
 
 template <class T, int kTiles, bool kRowMajor>
-__global__ __launch_bounds__(WgmmaTile<kTiles>::kThreads,
+__global__ __launch_bounds__(kGramRingThreads<WgmmaProduct<T, kTiles, kRowMajor>>,
                              1) void gram_wgmma_kernel(const __grid_constant__ GramMaps maps,
                                                        GramArguments<T> g) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma exists on no other architecture
