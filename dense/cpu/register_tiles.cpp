@@ -18,13 +18,12 @@ void narrow(const float* source, std::uint16_t* target, std::int64_t count) {
 
 constexpr HalfConversion kPlainConversion = {widen, narrow};
 
+#if LANKY_X86_64
 enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 
 Isa isa_of_this_processor() {
-#if LANKY_X86_64
   if (__builtin_cpu_supports("avx512f")) return Isa::avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::avx2;
-#endif
   return Isa::baseline;
 }
 
@@ -33,36 +32,27 @@ Isa isa() {
   return instance;
 }
 
+#define LANKY_OF_THIS_PROCESSOR(tiles) \
+  (isa() == Isa::avx512 ? avx512::tiles : isa() == Isa::avx2 ? avx2::tiles : baseline::tiles)
+#else
+#define LANKY_OF_THIS_PROCESSOR(tiles) baseline::tiles
+#endif
+
 }  // namespace
 
+template <>
+const RegisterTiles<double>& register_tiles() {
+  return LANKY_OF_THIS_PROCESSOR(tiles_f64);
+}
+template <>
+const RegisterTiles<float>& register_tiles() {
+  return LANKY_OF_THIS_PROCESSOR(tiles_f32);
+}
+const HalfConversion& half_conversion() {
 #if LANKY_X86_64
-template <>
-const RegisterTiles<double>& register_tiles() {
-  return isa() == Isa::avx512 ? avx512::tiles_f64
-         : isa() == Isa::avx2 ? avx2::tiles_f64
-                              : baseline::tiles_f64;
-}
-template <>
-const RegisterTiles<float>& register_tiles() {
-  return isa() == Isa::avx512 ? avx512::tiles_f32
-         : isa() == Isa::avx2 ? avx2::tiles_f32
-                              : baseline::tiles_f32;
-}
-const HalfConversion& half_conversion() {
-  return isa() == Isa::baseline ? kPlainConversion : avx2::f16c_conversion;
-}
-#else
-template <>
-const RegisterTiles<double>& register_tiles() {
-  return baseline::tiles_f64;
-}
-template <>
-const RegisterTiles<float>& register_tiles() {
-  return baseline::tiles_f32;
-}
-const HalfConversion& half_conversion() {
+  if (isa() != Isa::baseline) return avx2::f16c_conversion;
+#endif
   return kPlainConversion;
 }
-#endif
 
 }  // namespace lanky::dense::cpu
