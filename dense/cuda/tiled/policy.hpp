@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
 #include "dense/split.hpp"
@@ -23,9 +24,11 @@ struct Tile {
   int micro_n;
   int groups;
 
-  constexpr int threads_m() const noexcept { return m / micro_m; }
-  constexpr int threads_n() const noexcept { return n / micro_n; }
-  constexpr int threads() const noexcept { return threads_m() * threads_n() * groups; }
+  LANKY_HOST_DEVICE constexpr int threads_m() const noexcept { return m / micro_m; }
+  LANKY_HOST_DEVICE constexpr int threads_n() const noexcept { return n / micro_n; }
+  LANKY_HOST_DEVICE constexpr int threads() const noexcept {
+    return threads_m() * threads_n() * groups;
+  }
 };
 
 /// A square tile for gram, whose long k is shared out among the groups, and tall ones for the long

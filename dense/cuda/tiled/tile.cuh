@@ -14,13 +14,6 @@
 
 namespace lanky::dense::cuda {
 
-template <Tile kTile>
-inline constexpr int kThreadsM = kTile.threads_m();
-template <Tile kTile>
-inline constexpr int kThreadsN = kTile.threads_n();
-template <Tile kTile>
-inline constexpr int kThreads = kTile.threads();
-
 template <class T, class TOut>
 struct TileArguments {
   using Acc = device::DeviceAccumulator<T>;
@@ -53,12 +46,12 @@ __device__ void finish(const TileArguments<T, TOut>& g, std::int64_t i, std::int
 template <Tile kTile, int kRows, class Element, class Acc>
 __device__ void stage(Acc* tile, const Element* source, Strides strides, bool conjugated, int rows,
                       int depth) {
-  constexpr int kSlots = (kRows * kTile.k + kThreads<kTile> - 1) / kThreads<kTile>;
+  constexpr int kSlots = (kRows * kTile.k + kTile.threads() - 1) / kTile.threads();
   const bool along_k = strides.col == 1;
   Acc values[kSlots];
 #pragma unroll
   for (int s = 0; s < kSlots; ++s) {
-    const int slot = s * kThreads<kTile> + static_cast<int>(threadIdx.x);
+    const int slot = s * kTile.threads() + static_cast<int>(threadIdx.x);
     const int r = along_k ? slot / kTile.k : slot % kRows;
     const int p = along_k ? slot % kTile.k : slot / kRows;
     values[s] = r < rows && p < depth
@@ -68,7 +61,7 @@ __device__ void stage(Acc* tile, const Element* source, Strides strides, bool co
   }
 #pragma unroll
   for (int s = 0; s < kSlots; ++s) {
-    const int slot = s * kThreads<kTile> + static_cast<int>(threadIdx.x);
+    const int slot = s * kTile.threads() + static_cast<int>(threadIdx.x);
     const int r = along_k ? slot / kTile.k : slot % kRows;
     const int p = along_k ? slot % kTile.k : slot / kRows;
     if (r < kRows && p < depth) tile[p * (kRows + 1) + r] = values[s];
@@ -91,11 +84,11 @@ inline constexpr Tile kTileOf = tile_for(kIndex, sizeof(Accumulator<T>));
 /// apart; group g takes every groups-th k from g on. Two blocks share a multiprocessor, so that one
 /// loads while the other computes.
 template <int kIndex, class T, class TOut>
-__global__ __launch_bounds__(kThreads<kTileOf<kIndex, T>>,
+__global__ __launch_bounds__(kTileOf<kIndex, T>.threads(),
                              2) void gemm_tile_kernel(TileArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   constexpr Tile kTile = kTileOf<kIndex, T>;
-  constexpr int kGroupThreads = kThreadsM<kTile> * kThreadsN<kTile>;
+  constexpr int kGroupThreads = kTile.threads_m() * kTile.threads_n();
   static_assert(kTile.groups == 1 || kTile.m * kTile.n <= kStagedA<kTile> + kStagedB<kTile>);
   __shared__ Acc staged[kStagedA<kTile> + kStagedB<kTile>];
   Acc* const a_tile = staged;                    // [kTile.k][kTile.m + 1]
@@ -104,8 +97,8 @@ __global__ __launch_bounds__(kThreads<kTileOf<kIndex, T>>,
   const Problem& problem = g.problem;
   const int in_group = static_cast<int>(threadIdx.x) % kGroupThreads;
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  const int thread_m = in_group % kThreadsM<kTile>;
-  const int thread_n = in_group / kThreadsM<kTile>;
+  const int thread_m = in_group % kTile.threads_m();
+  const int thread_n = in_group / kTile.threads_m();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : problem.k;
   const std::int64_t tiles = g.tiles_m * g.tiles_n;
 
@@ -130,10 +123,10 @@ __global__ __launch_bounds__(kThreads<kTileOf<kIndex, T>>,
         Acc column[kTile.micro_n];
 #pragma unroll
         for (int s = 0; s < kTile.micro_n; ++s)
-          column[s] = b_tile[p * (kTile.n + 1) + thread_n + s * kThreadsN<kTile>];
+          column[s] = b_tile[p * (kTile.n + 1) + thread_n + s * kTile.threads_n()];
 #pragma unroll
         for (int r = 0; r < kTile.micro_m; ++r) {
-          const Acc row = a_tile[p * (kTile.m + 1) + thread_m + r * kThreadsM<kTile>];
+          const Acc row = a_tile[p * (kTile.m + 1) + thread_m + r * kTile.threads_m()];
 #pragma unroll
           for (int s = 0; s < kTile.micro_n; ++s)
             sums[r][s] = fma(row, column[s], sums[r][s]);
@@ -168,10 +161,10 @@ __global__ __launch_bounds__(kThreads<kTileOf<kIndex, T>>,
     if (group != 0) continue;
 #pragma unroll
     for (int s = 0; s < kTile.micro_n; ++s) {
-      const int j = thread_n + s * kThreadsN<kTile>;
+      const int j = thread_n + s * kTile.threads_n();
 #pragma unroll
       for (int r = 0; r < kTile.micro_m; ++r) {
-        const int i = thread_m + r * kThreadsM<kTile>;
+        const int i = thread_m + r * kTile.threads_m();
         if (i >= rows || j >= columns) continue;
         if (g.split.count > 1) {
           g.partials[(chunk * problem.n + j0 + j) * problem.m + i0 + i] = sums[r][s];
