@@ -259,12 +259,13 @@ __device__ GramShare fma_share(const GramArguments<T>& g) {
 
 /// Group g multiplies segments g, g + groups, ... of the block's. Behind the ring stand totals [sum
 /// of a lane][thread] of squares, [groups][n][m] of wide ones.
-template <class T, int kIndex, bool kRowMajor>
+template <class T, int kIndex>
 class FmaProduct {
  public:
   using E = device::DeviceElement<T>;
   using Acc = device::DeviceAccumulator<T>;
   static constexpr FmaTile kTile = kFmaTile<T, kIndex>;
+  static constexpr bool kRowMajor = !kTile.wide;
   using Square = std::conditional_t<kTile.wide, WideSquare<T, kIndex>, FmaSquare<T, kIndex>>;
   using Sum = typename Square::Sum;
   using Sums = typename Square::Sums;
@@ -280,7 +281,7 @@ class FmaProduct {
   static constexpr bool kHandsOn = kTile.wide;
   struct Slots {
     static constexpr int stages = kTile.slots;
-    static constexpr int slot_bytes = fma_slot_bytes<E>(kTile, kRowMajor);
+    static constexpr int slot_bytes = fma_slot_bytes<E>(kTile);
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
   static constexpr std::size_t kSharedBytes =
@@ -299,8 +300,7 @@ class FmaProduct {
         diagonal_(is_one_operand(g, share)),
         own_(own_part(g, share, diagonal_)),
         square_(totals(), own_, g.conj_a != g.conj_b) {  // C of conj(A): conj of A conj(B)
-    constexpr int kLine = static_cast<int>(
-        kRowMajor ? sizeof(E) * kSegmentBytes / sizeof(E) * kSegments : kSegmentBytes);
+    constexpr int kLine = static_cast<int>(kRowMajor ? kSegmentBytes * kSegments : kSegmentBytes);
     a_ = device::shared_address(ring) + own_.i0 * kLine;
     b_ = device::shared_address(ring) + (diagonal_ ? 0 : Slots::b_place) + own_.j0 * kLine;
   }
@@ -380,12 +380,12 @@ class FmaProduct {
   std::uint32_t b_;
 };
 
-template <class T, int kIndex, bool kRowMajor>
-__global__ __launch_bounds__(kGramRingThreads<FmaProduct<T, kIndex, kRowMajor>>,
+template <class T, int kIndex>
+__global__ __launch_bounds__(kGramRingThreads<FmaProduct<T, kIndex>>,
                              1) void gram_fma_kernel(const __grid_constant__ GramMaps maps,
                                                      GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  gram_ring<FmaProduct<T, kIndex, kRowMajor>>(maps, g);
+  gram_ring<FmaProduct<T, kIndex>>(maps, g);
 #endif
 }
 

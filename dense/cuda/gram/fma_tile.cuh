@@ -11,9 +11,9 @@ inline constexpr FmaTile kFmaTile = fma_tiles(kDType<T>)[kIndex];
 
 /// Row-major, rows are cut into panels of kSegmentBytes: a slot has whole ones.
 template <class E>
-constexpr int fma_slot_bytes(const FmaTile& tile, bool row_major) {
+constexpr int fma_slot_bytes(const FmaTile& tile) {
   constexpr int kPanel = kSegmentBytes / sizeof(E);
-  const int columns = row_major && tile.n < kPanel ? kPanel : tile.n;
+  const int columns = !tile.wide && tile.n < kPanel ? kPanel : tile.n;
   return (tile.m + columns) * tile.segments * kSegmentBytes;
 }
 

@@ -184,8 +184,7 @@ GramCall<T> call_of(const GramStaged& c, const Problem& /*problem*/) {
 
 template <class T, int kIndex>
 GramCall<T> fma_call() {
-  constexpr bool kRowMajor = !kFmaTile<T, kIndex>.wide;
-  return ring_call<FmaProduct<T, kIndex, kRowMajor>, T>(&gram_fma_kernel<T, kIndex, kRowMajor>);
+  return ring_call<FmaProduct<T, kIndex>, T>(&gram_fma_kernel<T, kIndex>);
 }
 
 template <class T, int... kIndices>

@@ -59,60 +59,9 @@ __device__ void multiply_units(double (&c)[4], const uint4& a_low, const uint4& 
   device::mma_m16n8k8(c, low[0], high[0], low[1], high[1], right[0], right[1]);
 }
 
-/// store(i, j, sum) for every element of a warp's tile, each by one lane.
-template <class Acc, int kTilesM, int kTilesN, class Store>
-__device__ void store_fragments(const Acc (&sums)[kTilesM][kTilesN][4], Store store) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int i = 0; i < kTilesM; ++i) {
-#pragma unroll
-    for (int j = 0; j < kTilesN; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        store(i * 16 + e / 2 * 8 + mixed_row(lane / 4), j * 8 + mixed_row(lane % 4 * 2 + e % 2),
-              sums[i][j][e]);
-    }
-  }
+__device__ inline uint4 load_unit(const char* unit) {
+  return *reinterpret_cast<const uint4*>(unit);
 }
-
-template <class E, Math kMath, int kWarpM, int kWarpN>
-class WarpProduct {
- public:
-  using Acc = decltype(device::widen(E()));
-
-  /// Adds the product of one segment.
-  __device__ void add(const char* a, const char* b) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row = mixed_row(lane / 4);
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-      const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
-      uint4 left[kWarpM / 8];
-      uint4 right[kWarpN / 8];
-#pragma unroll
-      for (int r = 0; r < kWarpM / 8; ++r)
-        left[r] = *reinterpret_cast<const uint4*>(a + r * 8 * kSegmentBytes + place);
-#pragma unroll
-      for (int r = 0; r < kWarpN / 8; ++r)
-        right[r] = *reinterpret_cast<const uint4*>(b + r * 8 * kSegmentBytes + place);
-#pragma unroll
-      for (int i = 0; i < kWarpM / 16; ++i) {
-#pragma unroll
-        for (int j = 0; j < kWarpN / 8; ++j)
-          multiply_units<E>(sums_[i][j], left[2 * i], left[2 * i + 1], right[j]);
-      }
-    }
-  }
-
-  /// store(i, j, sum) for every element of the warp's tile, each by one lane.
-  template <class Store>
-  __device__ void finish(Store store) {
-    store_fragments(sums_, store);
-  }
-
- private:
-  Acc sums_[kWarpM / 16][kWarpN / 8][4] = {};
-};
 
 /// The four floats of a unit, split.
 struct SplitUnit {
@@ -152,94 +101,134 @@ __device__ inline void multiply_split(float (&sums)[4], float (&small)[4], const
     sums[e] += large[0][e] + large[1][e];
 }
 
-/// What multiply_split() has left: where a factor is Inf, the large products know all.
-__device__ inline float split_sum(float sum, float small) {
-  return sum + (isfinite(sum) ? small : 0.0F);
-}
-
-/// float on tensor cores, by one product of rounded factors (tf32) or the three largest of split
+/// How tensor cores multiply units of E, as take() has made them of what lies in memory: E itself
+/// (floats as doubles), floats that were rounded to tf32, or the three largest products of split
 /// ones (tf32x3). Tensor cores cut the sums that they carry, always towards zero: for tf32x3 the
 /// large products of each mma start at zero and are added in IEEE arithmetic (H200, 32 x 32 x
 /// 30,000, one sign: with four of them in a row errors of 1.6e-7 where IEEE has 4e-8). Those with a
-/// low part are 2^-11 of them, and stay in the mma.
-template <Math kMath, int kWarpM, int kWarpN>
-class WarpProduct<float, kMath, kWarpM, kWarpN> {
- public:
-  using Acc = float;
+/// low part are 2^-11 of them, and stay in the mma: in sums of their own, which total() adds.
+template <class E, Math kMath>
+struct UnitProduct {
+  using Acc = std::conditional_t<sizeof(E) == 2, float, double>;
+  using Unit = uint4;
+  static constexpr bool kSplit = false;
 
+  __device__ static Unit take(const uint4& unit) { return unit; }
+  __device__ static void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], const Unit& a_low,
+                                  const Unit& a_high, const Unit& b) {
+    multiply_units<E>(sums, a_low, a_high, b);
+  }
+};
+template <>
+struct UnitProduct<double, Math::ieee> {
+  using Acc = double;
+  using Unit = double2;
+  static constexpr bool kSplit = false;
+
+  __device__ static Unit take(const uint4& unit) {
+    return {__hiloint2double(static_cast<int>(unit.y), static_cast<int>(unit.x)),
+            __hiloint2double(static_cast<int>(unit.w), static_cast<int>(unit.z))};
+  }
+  __device__ static void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], const Unit& a_low,
+                                  const Unit& a_high, const Unit& b) {
+    device::mma_m16n8k8(sums, a_low.x, a_high.x, a_low.y, a_high.y, b.x, b.y);
+  }
+};
+template <>
+struct UnitProduct<float, Math::tf32> {
+  using Acc = float;
+  using Unit = uint4;
+  static constexpr bool kSplit = false;
+
+  __device__ static Unit take(const uint4& unit) { return device::round_to_tf32(unit); }
+  __device__ static void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], const Unit& a_low,
+                                  const Unit& a_high, const Unit& b) {
+    multiply_tf32(sums, a_low, a_high, b);
+  }
+};
+template <>
+struct UnitProduct<float, Math::tf32x3> {
+  using Acc = float;
+  using Unit = SplitUnit;
+  static constexpr bool kSplit = true;
+
+  __device__ static Unit take(const uint4& unit) { return SplitUnit(unit); }
+  __device__ static void multiply(Acc (&sums)[4], Acc (&small)[4], const Unit& a_low,
+                                  const Unit& a_high, const Unit& b) {
+    multiply_split(sums, small, a_low, a_high, b);
+  }
+};
+
+/// What a lane has of a warp's sums: c[16,8] of each of kTilesM x kTilesN tiles.
+template <class Units, int kTiles>
+struct UnitSums {
+  using Acc = typename Units::Acc;
+
+  Acc large[kTiles][4] = {};
+  Acc small[Units::kSplit ? kTiles : 1][4] = {};
+
+  __device__ void multiply(int tile, const typename Units::Unit& a_low,
+                           const typename Units::Unit& a_high, const typename Units::Unit& b) {
+    Units::multiply(large[tile], small[Units::kSplit ? tile : 0], a_low, a_high, b);
+  }
+  /// Where a factor is Inf, the large products know all.
+  __device__ Acc total(int tile, int e) const {
+    Acc sum = large[tile][e];
+    if constexpr (Units::kSplit) sum += isfinite(sum) ? small[tile][e] : 0;
+    return sum;
+  }
+};
+
+template <class E, Math kMath, int kWarpM, int kWarpN>
+class WarpProduct {
+ public:
+  using Units = UnitProduct<E, kMath>;
+  using Acc = typename Units::Acc;
+
+  /// Adds the product of one segment.
   __device__ void add(const char* a, const char* b) {
-    if constexpr (kMath == Math::tf32) {
-      add_rounded(a, b);
-    } else {
-      add_split(a, b);
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      typename Units::Unit left[kWarpM / 8];
+#pragma unroll
+      for (int r = 0; r < kWarpM / 8; ++r)
+        left[r] = load(a, r, s);
+#pragma unroll
+      for (int j = 0; j < kWarpN / 8; ++j) {
+        const typename Units::Unit right = load(b, j, s);
+#pragma unroll
+        for (int i = 0; i < kWarpM / 16; ++i)
+          sums_.multiply(i * (kWarpN / 8) + j, left[2 * i], left[2 * i + 1], right);
+      }
     }
   }
 
+  /// store(i, j, sum) for every element of the warp's tile, each by one lane.
   template <class Store>
   __device__ void finish(Store store) {
-    if constexpr (kSplit) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-      for (int i = 0; i < kWarpM / 16; ++i) {
+    for (int i = 0; i < kWarpM / 16; ++i) {
 #pragma unroll
-        for (int j = 0; j < kWarpN / 8; ++j) {
+      for (int j = 0; j < kWarpN / 8; ++j) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e)
-            sums_[i][j][e] = split_sum(sums_[i][j][e], small_[i][j][e]);
-        }
+        for (int e = 0; e < 4; ++e)
+          store(i * 16 + e / 2 * 8 + mixed_row(lane / 4), j * 8 + mixed_row(lane % 4 * 2 + e % 2),
+                sums_.total(i * (kWarpN / 8) + j, e));
       }
     }
-    store_fragments(sums_, store);
   }
 
  private:
   /// Unit 4 s + lane % 4 of this lane's row of a group of 8.
-  __device__ static uint4 load(const char* rows, int group, int s) {
+  __device__ static typename Units::Unit load(const char* rows, int group, int s) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
     const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
-    return *reinterpret_cast<const uint4*>(rows + group * 8 * kSegmentBytes + place);
-  }
-  __device__ static uint4 load_rounded(const char* rows, int group, int s) {
-    return device::round_to_tf32(load(rows, group, s));
+    return Units::take(load_unit(rows + group * 8 * kSegmentBytes + place));
   }
 
-  __device__ void add_rounded(const char* a, const char* b) {
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-      uint4 left[kWarpM / 8];
-#pragma unroll
-      for (int r = 0; r < kWarpM / 8; ++r)
-        left[r] = load_rounded(a, r, s);
-#pragma unroll
-      for (int j = 0; j < kWarpN / 8; ++j) {
-        const uint4 right = load_rounded(b, j, s);
-#pragma unroll
-        for (int i = 0; i < kWarpM / 16; ++i)
-          multiply_tf32(sums_[i][j], left[2 * i], left[2 * i + 1], right);
-      }
-    }
-  }
-
-  __device__ void add_split(const char* a, const char* b) {
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-      SplitUnit left[kWarpM / 8];
-#pragma unroll
-      for (int r = 0; r < kWarpM / 8; ++r)
-        left[r] = SplitUnit(load(a, r, s));
-#pragma unroll
-      for (int j = 0; j < kWarpN / 8; ++j) {
-        const SplitUnit right(load(b, j, s));
-#pragma unroll
-        for (int i = 0; i < kWarpM / 16; ++i)
-          multiply_split(sums_[i][j], small_[i][j], left[2 * i], left[2 * i + 1], right);
-      }
-    }
-  }
-
-  static constexpr bool kSplit = kMath == Math::tf32x3;
-  float small_[kSplit ? kWarpM / 16 : 1][kSplit ? kWarpN / 8 : 1][4] = {};
-  float sums_[kWarpM / 16][kWarpN / 8][4] = {};
+  UnitSums<Units, kWarpM / 16 * (kWarpN / 8)> sums_;
 };
 
 /// The part of a row-major operand that a warp multiplies: from row `row` and column `column` of

@@ -23,29 +23,19 @@ struct GramTile {
   }
 };
 
-/// Tiles by element type, for sides up to 16, 32 and 64. IEEE float's for 32: 13 warps of 128
-/// registers were slower (746 instead of 700 us at k = 1e7).
+/// Of type and arithmetic, for sides up to 16 (IEEE float alone), 32 and 64. IEEE float's for 32:
+/// 13 warps of 128 registers were slower (746 instead of 700 us at k = 1e7).
 template <class T, Math kMath>
-struct GramTiles {  // half, bfloat16
-  static constexpr GramTile kTiles[] = {
-      {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 64, 32, 4, 1}};
-};
-template <Math kMath>
-struct GramTiles<float, kMath> {
-  static constexpr GramTile kTiles[] = {
-      {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 32, 32, 2, 1}};
-};
-template <>
-struct GramTiles<float, Math::ieee> {
-  static constexpr GramTile kTiles[] = {{16, 16, 16, 16, 12, 4}, {32, 32, 16, 16, 2, 2}};
-};
-template <>
-struct GramTiles<double, Math::ieee> {
-  static constexpr GramTile kTiles[] = {
-      {16, 16, 16, 16, 8, 4}, {32, 32, 32, 32, 8, 2}, {64, 64, 32, 32, 3, 1}};
-};
+constexpr GramTile gram_tile(int index) {
+  const bool ieee_float = std::is_same_v<T, float> && kMath == Math::ieee;
+  if (index == 0) return {16, 16, 16, 16, 12, 4};
+  if (index == 1)
+    return ieee_float ? GramTile{32, 32, 16, 16, 2, 2} : GramTile{32, 32, 32, 32, 8, 2};
+  if (sizeof(T) == 2) return {64, 64, 64, 32, 4, 1};
+  return {64, 64, 32, 32, sizeof(T) == 4 ? 2 : 3, 1};
+}
 template <class T, Math kMath, int kIndex>
-inline constexpr GramTile kGramTile = GramTiles<T, kMath>::kTiles[kIndex];
+inline constexpr GramTile kGramTile = gram_tile<T, kMath>(kIndex);
 
 /// Of 16 KiB each.
 inline constexpr int kGramSlots = 12;

@@ -24,60 +24,6 @@ struct TriangleTile {
   static_assert(kTriangleSlots * kSegments % kWarps == 0);
 };
 
-/// The factors of a warp, from a lane's 16-byte units of all groups of 8 rows (k adjacent), and the
-/// product of 16 rows with 8 columns. Here widened to double, which is exact.
-template <class E, Math kMath, int kGroups>
-struct TriangleFactors {
-  using Acc = double;
-  static constexpr int kDepth = 16 / sizeof(E);  // of a lane's unit
-  double values[kGroups][kDepth];
-
-  __device__ void take(int group, uint4 unit) {
-    if constexpr (kDepth == 4) {
-      values[group][0] = __uint_as_float(unit.x);
-      values[group][1] = __uint_as_float(unit.y);
-      values[group][2] = __uint_as_float(unit.z);
-      values[group][3] = __uint_as_float(unit.w);
-    } else {
-      values[group][0] = __hiloint2double(static_cast<int>(unit.y), static_cast<int>(unit.x));
-      values[group][1] = __hiloint2double(static_cast<int>(unit.w), static_cast<int>(unit.z));
-    }
-  }
-  __device__ void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], int i, int j) const {
-    double left[2 * kDepth];
-#pragma unroll
-    for (int v = 0; v < kDepth; ++v) {
-      left[2 * v] = values[2 * i][v];
-      left[2 * v + 1] = kGroups == 1 ? 0.0 : values[kGroups == 1 ? 0 : 2 * i + 1][v];
-    }
-    if constexpr (kDepth == 4) {
-      device::mma_m16n8k16(sums, left, values[j]);
-    } else {
-      device::mma_m16n8k8(sums, left[0], left[1], left[2], left[3], values[j][0], values[j][1]);
-    }
-  }
-};
-template <int kGroups>
-struct TriangleFactors<float, Math::tf32, kGroups> {
-  using Acc = float;
-  uint4 units[kGroups];
-
-  __device__ void take(int group, uint4 unit) { units[group] = device::round_to_tf32(unit); }
-  __device__ void multiply(Acc (&sums)[4], Acc (&/*small*/)[4], int i, int j) const {
-    multiply_tf32(sums, units[2 * i], units[2 * i + 1], units[j]);
-  }
-};
-template <int kGroups>
-struct TriangleFactors<float, Math::tf32x3, kGroups> {
-  using Acc = float;
-  SplitUnit units[kGroups];
-
-  __device__ void take(int group, uint4 unit) { units[group] = SplitUnit(unit); }
-  __device__ void multiply(Acc (&sums)[4], Acc (&small)[4], int i, int j) const {
-    multiply_split(sums, small, units[2 * i], units[2 * i + 1], units[j]);
-  }
-};
-
 /// Warp w multiplies segments w, w + 8, ... of the block's, into tiles of 16 rows and 8 columns,
 /// (i, j) with j < 2 i + 2 in this order. At the end the sums of the warps take the place of the
 /// ring.
@@ -86,8 +32,8 @@ class TriangleProduct {
  public:
   using Tile = TriangleTile<kGroups_>;
   using E = device::DeviceElement<T>;
-  using Factors = TriangleFactors<E, kMath, kGroups_>;
-  using Acc = typename Factors::Acc;
+  using Units = UnitProduct<E, kMath>;
+  using Acc = typename Units::Acc;
   static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
   static constexpr GramOrder kOrderB = kOrderA;
   static constexpr int kM = Tile::kSide;
@@ -125,8 +71,6 @@ class TriangleProduct {
   }
 
  private:
-  static constexpr bool kSplit = kMath == Math::tf32x3;
-
   __device__ void add(int slot, int within) {
     constexpr int kSegmentK = kSegmentBytes / sizeof(E);
     if constexpr (kRowMajor) {
@@ -166,7 +110,7 @@ class TriangleProduct {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      Factors factors;
+      typename Units::Unit units[kGroups_ + kGroups_ % 2] = {};  // of groups of 8 rows
       if constexpr (kRowMajor) {
         // Columns 16 p + 2 (lane / 4) + {0, 1} of k = 8 s + 2 (lane % 4) + {0, 1}: lanes that one
         // cycle serves have rows of all even (odd) remainders by 8, and meet all banks.
@@ -179,22 +123,21 @@ class TriangleProduct {
             pair[odd] = *reinterpret_cast<const double2*>(
                 data + p * panel + (s * 8 + row) * kSegmentBytes + (lane / 4 ^ row) * 16);
           }
-          factors.take(2 * p, bits_of(pair[0].x, pair[1].x));
-          factors.take(2 * p + 1, bits_of(pair[0].y, pair[1].y));
+          units[2 * p] = Units::take(bits_of(pair[0].x, pair[1].x));
+          units[2 * p + 1] = Units::take(bits_of(pair[0].y, pair[1].y));
         }
       } else {
         const int row = mixed_row(lane / 4);
         const int place = row * kSegmentBytes + ((s * 4 + lane % 4) ^ row) * 16;
 #pragma unroll
         for (int r = 0; r < kGroups_; ++r)
-          factors.take(r, *reinterpret_cast<const uint4*>(data + r * 8 * kSegmentBytes + place));
+          units[r] = Units::take(load_unit(data + r * 8 * kSegmentBytes + place));
       }
 #pragma unroll
       for (int i = 0; i < Tile::kRowTiles; ++i) {
 #pragma unroll
         for (int j = 0; j < (kGroups_ == 1 ? 1 : 2 * i + 2); ++j) {
-          const int tile = i * (i + 1) + j;
-          factors.multiply(sums_[tile], small_[kSplit ? tile : 0], i, j);
+          sums_.multiply(i * (i + 1) + j, units[2 * i], units[2 * i + 1], units[j]);
         }
       }
     }
@@ -207,9 +150,7 @@ class TriangleProduct {
     for (int t = 0; t < Tile::kTiles; ++t) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        Acc sum = sums_[t][e];
-        if constexpr (kSplit) sum = split_sum(sum, small_[t][e]);
-        target[(t * 4 + e) * 32 + lane] = sum;
+        target[(t * 4 + e) * 32 + lane] = sums_.total(t, e);
       }
     }
   }
@@ -223,6 +164,7 @@ class TriangleProduct {
     return kRowMajor ? j / 2 * 16 + in_tile * 2 + j % 2 : j * 8 + mixed_row(in_tile);
   }
 
+  /// (Made of doubles at once, nvcc 13.0 moves more of 64 columns.)
   __device__ static uint4 bits_of(double low, double high) {
     const double pair[2] = {low, high};
     uint4 unit;
@@ -232,8 +174,7 @@ class TriangleProduct {
 
   const GramArguments<T>& g_;
   char* ring_;
-  Acc sums_[Tile::kTiles][4] = {};
-  Acc small_[kSplit ? Tile::kTiles : 1][4] = {};
+  UnitSums<Units, Tile::kTiles> sums_;
 };
 
 template <class T, Math kMath, int kGroups, bool kRowMajor>
