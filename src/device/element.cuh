@@ -22,6 +22,9 @@ struct alignas(2 * sizeof(Real)) Complex {
 
   Complex() = default;
   __host__ __device__ constexpr Complex(Real real, Real imaginary = 0) : re(real), im(imaginary) {}
+  template <class Other>
+  __device__ explicit Complex(Complex<Other> other)
+      : re(static_cast<Real>(other.re)), im(static_cast<Real>(other.im)) {}
   __device__ Complex& operator+=(Complex other) { return *this = *this + other; }
   __device__ friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
   __device__ friend Complex operator*(Complex a, Complex b) {

@@ -33,26 +33,6 @@ using GramTotal = typename GramTotalOf<device::DeviceAccumulator<T>>::Type;
 template <class T>
 using GramWarpTotals = GramTotal<T>[kGramSumThreads / 32][32];
 
-__device__ inline double total_of(float sum) {
-  return sum;
-}
-__device__ inline double total_of(double sum) {
-  return sum;
-}
-template <class Real>
-__device__ device::Complex<double> total_of(device::Complex<Real> sum) {
-  return {sum.re, sum.im};
-}
-
-template <class Acc, class Total>
-__device__ Acc rounded_total(Total total) {
-  if constexpr (std::is_same_v<Acc, device::Complex<float>>) {
-    return {static_cast<float>(total.re), static_cast<float>(total.im)};
-  } else {
-    return static_cast<Acc>(total);
-  }
-}
-
 /// A partial sum, past the first cache, which may hold what stood there before; 0 where there is
 /// none.
 template <class Acc>
@@ -105,7 +85,7 @@ class PartialSums {
       }
 #pragma unroll
       for (const Acc& term : terms)
-        sum += total_of(term);
+        sum += static_cast<GramTotal<T>>(term);
     }
 #pragma unroll 1
     for (int offset = columns_; offset < 32; offset *= 2)
@@ -118,8 +98,7 @@ class PartialSums {
     for (int warp = thread / 32; warp < kGramSumThreads / 32; warp += (columns_ + 31) / 32)
       sum += shared[warp][thread % 32];
     const Epilogue<Acc> epilogue(1, g.alpha, g.beta);  // the sums are 0 where k is
-    epilogue.template store<device::DeviceElement<T>>(g.c, g.c_is_wide, at_,
-                                                      rounded_total<Acc>(sum));
+    epilogue.template store<device::DeviceElement<T>>(g.c, g.c_is_wide, at_, static_cast<Acc>(sum));
   }
 
  private:

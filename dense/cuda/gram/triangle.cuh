@@ -9,49 +9,36 @@ namespace lanky::dense::cuda {
 /// Of 16 KiB each (H200, tf32 n = 64, k = 1e7: .962 of the floor with 8, .949 with 12, .909 with
 /// 4).
 inline constexpr int kTriangleSlots = 8;
+inline constexpr int kTriangleSlotBytes = 16 << 10;
 
-/// What a block computes: sides of up to 8 kGroups. A slot holds kSegments segments.
-template <int kGroups>
-struct TriangleTile {
-  static constexpr int kSide = 8 * kGroups;
-  static constexpr int kWarps = 8;
-  static constexpr bool kManySums = kGroups == 8;  // more than registers of 9 warps hold
-  static constexpr int kWorkers = kWarps * 32;
-  static constexpr int kSlotBytes = 16 << 10;
-  static constexpr int kSegments = kSlotBytes / (kSide * kSegmentBytes);
-  static constexpr int kRowTiles = (kGroups + 1) / 2;                            // of 16 rows each
-  static constexpr int kTiles = kGroups == 1 ? 1 : kRowTiles * (kRowTiles + 1);  // of 16 x 8
-  static_assert(kTriangleSlots * kSegments % kWarps == 0);
-};
-
-/// Warp w multiplies segments w, w + 8, ... of the block's, into tiles of 16 rows and 8 columns,
-/// (i, j) with j < 2 i + 2 in this order. At the end the sums of the warps take the place of the
-/// ring.
+/// A block computes sides of up to 8 kGroups. Warp w multiplies segments w, w + 8, ... of the
+/// block's, into tiles of 16 rows and 8 columns, (i, j) with j < 2 i + 2 in this order. At the end
+/// the sums of the warps take the place of the ring.
 template <class T, Math kMath, int kGroups_, bool kRowMajor>
 class TriangleProduct {
  public:
-  using Tile = TriangleTile<kGroups_>;
   using E = device::DeviceElement<T>;
   using Units = UnitProduct<E, kMath>;
   using Acc = typename Units::Acc;
   static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
   static constexpr GramOrder kOrderB = kOrderA;
-  static constexpr int kM = Tile::kSide;
-  static constexpr int kN = Tile::kSide;
-  static constexpr int kSegments = Tile::kSegments;
-  static constexpr int kGroups = Tile::kWarps;
-  static constexpr int kWorkers = Tile::kWorkers;
+  static constexpr int kM = 8 * kGroups_;
+  static constexpr int kN = kM;
+  static constexpr int kSegments = kTriangleSlotBytes / (kM * kSegmentBytes);
+  static constexpr int kGroups = 8;  // a warp each
+  static constexpr int kWorkers = kGroups * 32;
   static constexpr int kReaders = kSegments;
   static constexpr int kMostSlots = kTriangleSlots;
-  static constexpr bool kHandsOn = Tile::kManySums;
+  static constexpr int kRowTiles = (kGroups_ + 1) / 2;                            // of 16 rows each
+  static constexpr int kTiles = kGroups_ == 1 ? 1 : kRowTiles * (kRowTiles + 1);  // of 16 x 8
+  static constexpr bool kHandsOn = kGroups_ == 8;  // more sums than registers of 9 warps hold
   struct Slots {
     static constexpr int stages = kTriangleSlots;
-    static constexpr int slot_bytes = Tile::kSlotBytes;
+    static constexpr int slot_bytes = kTriangleSlotBytes;
     static constexpr int b_place = 0;
   };
-  static constexpr std::size_t kSharedBytes =
-      std::max(Tile::kWarps * Tile::kTiles * 128 * sizeof(Acc),
-               std::size_t{kTriangleSlots} * Tile::kSlotBytes);
+  static constexpr std::size_t kSharedBytes = std::max(
+      kGroups * kTiles * 128 * sizeof(Acc), std::size_t{kTriangleSlots} * kTriangleSlotBytes);
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) {
@@ -81,7 +68,7 @@ class TriangleProduct {
   }
 
   __device__ void leave(const GramShare& share) {
-    constexpr int kSums = Tile::kTiles * 128;
+    constexpr int kSums = kTiles * 128;
     device::warps_barrier(1, kWorkers);  // all segments are read before sums overwrite the ring
     Acc* const sums = reinterpret_cast<Acc*>(ring_);  // [warps][tile][e][lane]
     store(sums + static_cast<int>(threadIdx.x) / 32 * kSums);
@@ -97,7 +84,7 @@ class TriangleProduct {
       if (i < j || i >= g_.m) continue;
       Acc sum = 0;
 #pragma unroll
-      for (int w = 0; w < Tile::kWarps; ++w)
+      for (int w = 0; w < kGroups; ++w)
         sum += sums[w * kSums + s];
       partials[j * g_.m + i] = partials[i * g_.m + j] =
           static_cast<device::DeviceAccumulator<T>>(sum);
@@ -134,7 +121,7 @@ class TriangleProduct {
           units[r] = Units::take(load_unit(data + r * 8 * kSegmentBytes + place));
       }
 #pragma unroll
-      for (int i = 0; i < Tile::kRowTiles; ++i) {
+      for (int i = 0; i < kRowTiles; ++i) {
 #pragma unroll
         for (int j = 0; j < (kGroups_ == 1 ? 1 : 2 * i + 2); ++j) {
           sums_.multiply(i * (i + 1) + j, units[2 * i], units[2 * i + 1], units[j]);
@@ -147,7 +134,7 @@ class TriangleProduct {
   __device__ void store(Acc* target) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int t = 0; t < Tile::kTiles; ++t) {
+    for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         target[(t * 4 + e) * 32 + lane] = sums_.total(t, e);
@@ -174,7 +161,7 @@ class TriangleProduct {
 
   const GramArguments<T>& g_;
   char* ring_;
-  UnitSums<Units, Tile::kTiles> sums_;
+  UnitSums<Units, kTiles> sums_;
 };
 
 template <class T, Math kMath, int kGroups, bool kRowMajor>

@@ -7,40 +7,28 @@
 
 namespace lanky::dense::cuda {
 
-/// What a block computes: 64 kTiles rows and columns of C by kTiles warp groups of 64 rows; one
-/// more warp copies.
-template <int kTiles>
-struct WgmmaTile {
-  static constexpr int kSide = 64 * kTiles;
-  static constexpr int kSegments = 2 / kTiles;  // of a slot, 64 k each
-  static constexpr int kSegmentK = kSegmentBytes / 2;
-  static constexpr int kPanelBytes =
-      kSegmentK * kSegments * kSegmentBytes;  // row-major: 64 columns
-  static constexpr int kMostSlots = 24;
-};
-
 /// Bytes in flight. Where k is adjacent, more makes memory slower (H200, n = 64, k = 1e7: 128 KiB
 /// .981 of the floor, 112 .942, 192 .950; A = B 96 KiB .977, 112 .965, 192 .942).
 inline constexpr int kColumnBytesInFlight = 128 << 10;
 inline constexpr int kSymmetricBytesInFlight = 104 << 10;
 inline constexpr int kRowBytesInFlight = 192 << 10;
 
-/// The sums of a warp group: rows 64 w .. 64 w + 63 of C are group w's. Tensor cores cut the sums
-/// that they carry: after 32 slots these are added to totals. Row-major, g.packed rows without
-/// padding may pass as one: of the wide sums the blocks on the diagonal are added.
+/// A block computes 64 kTiles rows and columns of C by kTiles warp groups: rows 64 w .. 64 w + 63
+/// are group w's. Tensor cores cut the sums that they carry: after 32 slots these are added to
+/// totals. Row-major, g.packed rows without padding may pass as one: of the wide sums the blocks on
+/// the diagonal are added.
 template <class T, int kTiles, bool kRowMajor>
 class WgmmaProduct {
  public:
-  using Tile = WgmmaTile<kTiles>;
   using E = device::DeviceElement<T>;
   static constexpr GramOrder kOrderA = kRowMajor ? GramOrder::panels : GramOrder::columns;
   static constexpr GramOrder kOrderB = kOrderA;
-  static constexpr int kM = Tile::kSide;
-  static constexpr int kN = Tile::kSide;
-  static constexpr int kSegments = Tile::kSegments;
+  static constexpr int kM = 64 * kTiles;
+  static constexpr int kN = kM;
+  static constexpr int kSegments = 2 / kTiles;  // 64 k each
   static constexpr int kWorkers = 128 * kTiles;
   static constexpr int kReaders = kWorkers / 32;
-  static constexpr int kMostSlots = Tile::kMostSlots;
+  static constexpr int kMostSlots = 24;
   static constexpr bool kHandsOn = false;
   // What products read beyond the rows or columns of an operand is in the ring all the same.
   static constexpr std::size_t kSharedBytes = (192 + 16) << 10;
@@ -79,8 +67,8 @@ class WgmmaProduct {
   __device__ void read(const GramShare& share, const device::Ring<Slots>& ring) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int group = static_cast<int>(threadIdx.x) / 128;
-    const std::uint32_t a = device::shared_address(ring_) +
-                            group * (kRowMajor ? Tile::kPanelBytes : 64 * kSegmentBytes);
+    const std::uint32_t a =
+        device::shared_address(ring_) + group * (kRowMajor ? kPanelBytes : 64 * kSegmentBytes);
     const std::uint32_t b = device::shared_address(ring_) + ring.plan.b_place;
     device::RingPlace place;
     int unread = -1;  // slot whose products may be at work
@@ -122,13 +110,12 @@ class WgmmaProduct {
 #pragma unroll
       for (int q = 0; q < 4; ++q) {  // 16 k: 32 bytes of a line, or 16 lines
         const int step = kRowMajor ? (s * 4 + q) * 16 * kSegmentBytes : q * 32;
-        device::wgmma<E, kRowMajor>(
-            sums_,
-            device::wgmma_swizzled<kRowMajor>(a + (kRowMajor ? 0 : s * a_pitch) + step,
-                                              Tile::kPanelBytes),
-            device::wgmma_swizzled<kRowMajor>(b + (kRowMajor ? 0 : s * b_pitch) + step,
-                                              Tile::kPanelBytes),
-            started_);
+        device::wgmma<E, kRowMajor>(sums_,
+                                    device::wgmma_swizzled<kRowMajor>(
+                                        a + (kRowMajor ? 0 : s * a_pitch) + step, kPanelBytes),
+                                    device::wgmma_swizzled<kRowMajor>(
+                                        b + (kRowMajor ? 0 : s * b_pitch) + step, kPanelBytes),
+                                    started_);
         started_ = true;
       }
     }
@@ -148,7 +135,7 @@ class WgmmaProduct {
     device::keep_in_order(sums_);
     if (started_) {
 #pragma unroll
-      for (int j = 0; j < Tile::kSide / 8; ++j) {
+      for (int j = 0; j < kN / 8; ++j) {
 #pragma unroll
         for (int e = 0; e < 4; ++e)
           totals_[j][e] += sums_[j][e];
@@ -163,14 +150,14 @@ class WgmmaProduct {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
 #pragma unroll
-    for (int j = 0; j < Tile::kSide / 8; ++j) {
+    for (int j = 0; j < kN / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 4; ++e)
         visit(row + e / 2 * 8, j * 8 + lane % 4 * 2 + e % 2, totals_[j][e]);
     }
   }
   __device__ void leave_packed(float* partials) const {
-    constexpr int kPitch = Tile::kSide + 4;               // the lanes of a fragment meet all banks
+    constexpr int kPitch = kN + 4;                        // the lanes of a fragment meet all banks
     float* const wide = reinterpret_cast<float*>(ring_);  // [column][row]
     device::warps_barrier(1, kWorkers);  // all slots are read before sums overwrite them
     store([&](int i, int j, float sum) { wide[j * kPitch + i] = sum; });
@@ -185,11 +172,12 @@ class WgmmaProduct {
   }
 
   static constexpr int kSlotsPerFlush = 32;
+  static constexpr int kPanelBytes = Operand::kPanelBytes;  // row-major: 64 columns
 
   const GramArguments<T>& g_;
   char* ring_;
-  float sums_[Tile::kSide / 8][4] = {};
-  float totals_[Tile::kSide / 8][4] = {};
+  float sums_[kN / 8][4] = {};
+  float totals_[kN / 8][4] = {};
   bool started_ = false;
   int slots_ = 0;
 };

@@ -91,11 +91,7 @@ class WideSquare {
 #pragma unroll
     for (int group = 0; group < kTile.groups; ++group)
       sum += totals[(group * kTile.n + j) * kTile.m + i];
-    if constexpr (kComplex) {
-      return {static_cast<Real>(sum.re), static_cast<Real>(sum.im)};
-    } else {
-      return static_cast<Acc>(sum);
-    }
+    return static_cast<Acc>(sum);
   }
 
  private:

@@ -72,8 +72,6 @@ struct MmaFragments {
 /// float by three tf32 products; the smallest of them are added first.
 struct Tf32x3 {
   using Element = float;
-  using Word = float;
-  using Acc = float;
   using Sum = float;
   using Factor = device::SplitFloat;
   static constexpr int kInFlight = 8;  // products
@@ -99,8 +97,6 @@ struct RoundedFloat {
 
 struct Tf32 {
   using Element = float;
-  using Word = float;
-  using Acc = float;
   using Sum = float;
   using Factor = RoundedFloat;
   static constexpr int kInFlight = 8;  // products
@@ -118,8 +114,6 @@ struct Tf32 {
 template <class E>
 struct InDouble {
   using Element = E;
-  using Word = E;
-  using Acc = E;
   using Sum = double;
   using Factor = double;
   static constexpr int kInFlight = sizeof(E) == 8 ? 4 : 8;  // products
@@ -202,11 +196,10 @@ __device__ void multiply_existing(Product& product, const char* a, const char* b
 /// they add to (three tf32 products: 2e-7 in place of 3e-6 of sum |a||b|).
 template <class Arithmetic, int kColumnCount, bool kLongK, int kRowBoxes = 2>
 struct MmaProduct
-    : FragmentSums<typename Arithmetic::Sum, typename Arithmetic::Acc,
-                   MmaFragments<typename Arithmetic::Word, kLongK, kRowBoxes>, kColumnCount> {
+    : FragmentSums<typename Arithmetic::Sum, typename Arithmetic::Element,
+                   MmaFragments<typename Arithmetic::Element, kLongK, kRowBoxes>, kColumnCount> {
   using Element = typename Arithmetic::Element;
-  using Word = typename Arithmetic::Word;
-  using Fragments = MmaFragments<Word, kLongK, kRowBoxes>;
+  using Fragments = MmaFragments<Element, kLongK, kRowBoxes>;
   using Base = typename MmaProduct::FragmentSums;
   using Base::kColumns;
   using Base::kProducts;
@@ -247,8 +240,8 @@ struct MmaProduct
   /// The first kCount tiles of c.
   template <int kCount>
   static __device__ void add(Sums& c, const char* a, const char* b, int lane) {
-    struct alignas(2 * sizeof(Word)) Pair {
-      Word words[2];
+    struct alignas(2 * sizeof(Element)) Pair {
+      Element words[2];
     };
     const auto* const pairs = reinterpret_cast<const Pair*>(b) + lane;
     Fragments fragments;
