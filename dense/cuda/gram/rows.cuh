@@ -170,15 +170,34 @@ struct AnyUnits {
   }
 };
 
+/// What a warp holds of a wide row of up to kUnits x 8 units: sums of the wide product.
+template <class T, int kUnitsOfLane>
+struct RowTile {
+  using E = device::DeviceElement<T>;
+  using Fragment = RowFragment<E>;
+  using Unit = typename Fragment::Unit;
+  using Sum = typename Fragment::Sum;
+  static constexpr int kUnits = kUnitsOfLane;
+  static constexpr int kRows = Fragment::kRows;
+  static constexpr int kEntries = Fragment::kEntries * kUnits;
+  static constexpr int kWide = kUnits * 8 * kRows;
+  static constexpr int kStep = 4 * kRows;  // wide rows that a warp takes at once
+  using Units = Unit[kUnits][kRows];       // of a lane, a step
+  using Sums = Sum[kEntries][kEntries * 2][4];
+};
+
+/// Of the steps of the grid's warps every `warps`-th, from `own` on, is this warp's.
+struct RowTurns {
+  std::int64_t own;
+  std::int64_t warps;
+};
+
 /// Warp: kWide x kWide sums as fragments, in the registers of the caller.
-template <class E, int kEntries, class Acc>
-__device__ void multiply_units(
-    Acc (&sums)[kEntries][kEntries * 2][4],
-    const typename RowFragment<E>::Unit (
-        &left)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
-    const typename RowFragment<E>::Unit (
-        &right)[kEntries / RowFragment<E>::kEntries][RowFragment<E>::kRows],
-    bool a_turned, bool b_turned) {
+template <class Tile>
+__device__ void multiply_units(typename Tile::Sums& sums, const typename Tile::Units& left,
+                               const typename Tile::Units& right, bool a_turned, bool b_turned) {
+  using E = typename Tile::E;
+  constexpr int kEntries = Tile::kEntries;
   constexpr int kOfUnit = RowFragment<E>::kEntries;
   RowFragment<E> x[kEntries];
 #pragma unroll
@@ -196,230 +215,292 @@ __device__ void multiply_units(
   }
 }
 
+/// kSteps neighbouring steps of rows from `row` on, whose units are loaded as `Word`s.
+template <class Tile, int kSteps, class Word, class Units>
+__device__ void add_any_steps(const Units& a, const Units& b, std::int64_t row,
+                              typename Tile::Sums& sums) {
+  Word left[kSteps][Tile::kUnits][Tile::kRows];
+  Word right[kSteps][Tile::kUnits][Tile::kRows];
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+    for (int u = 0; u < Tile::kUnits; ++u) {
+#pragma unroll
+      for (int i = 0; i < Tile::kRows; ++i) {
+        left[s][u][i].load(a.place(u, i, row + s * Tile::kStep), a.count(u, i));
+        right[s][u][i].load(b.place(u, i, row + s * Tile::kStep), b.count(u, i));
+      }
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+    typename Tile::Units x;
+    typename Tile::Units y;
+#pragma unroll
+    for (int u = 0; u < Tile::kUnits; ++u) {
+#pragma unroll
+      for (int i = 0; i < Tile::kRows; ++i) {
+        x[u][i] = left[s][u][i].unit(a.place(u, i, row));
+        y[u][i] = right[s][u][i].unit(b.place(u, i, row));
+      }
+    }
+    multiply_units<Tile>(sums, x, y, a.turned, b.turned);
+  }
+}
+
+/// One step element by element; `rows`: that exist, from this lane's first one on.
+template <class Tile, class Units>
+__device__ void add_any_elements(const Units& a, const Units& b, std::int64_t row,
+                                 std::int64_t rows, typename Tile::Sums& sums) {
+  using E = typename Tile::E;
+  E x[Tile::kUnits][Tile::kRows][Tile::kRows];
+  E y[Tile::kUnits][Tile::kRows][Tile::kRows];
+#pragma unroll
+  for (int u = 0; u < Tile::kUnits; ++u) {
+#pragma unroll
+    for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+      for (int v = 0; v < Tile::kRows; ++v) {
+        x[u][i][v] = a.element(u, i, v, row, rows);
+        y[u][i][v] = b.element(u, i, v, row, rows);
+      }
+    }
+  }
+  typename Tile::Units left;
+  typename Tile::Units right;
+  memcpy(left, x, sizeof(left));
+  memcpy(right, y, sizeof(right));
+  multiply_units<Tile>(sums, left, right, false, false);
+}
+
+/// Operands of any strides: spans of neighbouring steps, then what remains of k.
+template <int kUnits, int kUnroll, class T>
+__device__ void add_any_rows(const GramArguments<T>& g, std::int64_t k, RowTurns turns,
+                             typename RowTile<T, kUnits>::Sums& sums) {
+  using Tile = RowTile<T, kUnits>;
+  using Unit = typename Tile::Unit;
+  constexpr int kStep = Tile::kStep;
+  const AnyUnits<typename Tile::E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m,
+                                             g.a_turned);
+  const AnyUnits<typename Tile::E, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
+  // At least 16 bytes of each operand are left: words that hold a unit's end are in the operand.
+  const std::int64_t most = k > kStep ? k - kStep : 0;
+  constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
+  const std::int64_t span = (g.vectors ? kUnroll : kFew) * kStep;
+  const std::int64_t whole = most / span * span;
+  if (g.vectors) {
+    for (std::int64_t row = turns.own * span; row < whole; row += turns.warps * span)
+      add_any_steps<Tile, kUnroll, device::AlignedUnit<Unit>>(a, b, row, sums);
+  } else {
+    for (std::int64_t row = turns.own * span; row < whole; row += turns.warps * span)
+      add_any_steps<Tile, kFew, device::UnalignedUnit<Unit>>(a, b, row, sums);
+  }
+  const int first = static_cast<int>(threadIdx.x) % 32 % 4 * Tile::kRows;
+  for (std::int64_t row = whole + turns.own * kStep; row < k; row += turns.warps * kStep)
+    add_any_elements<Tile>(a, b, row, k - row - first, sums);
+}
+
+/// B's units, which are A's where operands are one.
+template <class Tile>
+__device__ void select_units(bool symmetric, const typename Tile::Units& left,
+                             typename Tile::Units& right) {
+#pragma unroll
+  for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+    for (int u = 0; u < Tile::kUnits; ++u)
+      right[u][i] = device::select(symmetric, left[u][i], right[u][i]);
+  }
+}
+
+/// The wide rows of a warp's lanes: a step is kRows of them, 4 apart.
+struct WideRows {
+  std::int64_t own;     // the lane's first one
+  std::int64_t stride;  // from step to step
+  std::int64_t whole;   // that are loaded by units
+  bool symmetric;       // B's units are A's
+};
+
+/// kSteps steps from wide row `row` on; kSame: B's units are A's for sure.
+template <class Tile, int kSteps, bool kSame, class Units>
+__device__ void add_wide_steps(const Units& a, const Units& b, const WideRows& rows,
+                               std::int64_t row, typename Tile::Sums& sums) {
+  typename Tile::Units left[kSteps];
+  typename Tile::Units right[kSame ? 1 : kSteps];
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+    for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+      for (int u = 0; u < Tile::kUnits; ++u) {
+        const std::int64_t p = row + s * rows.stride;
+        const bool exists = s == 0 || p < rows.whole;
+        left[s][u][i] = a.load(u, p + i * 4, exists);
+        if constexpr (!kSame) right[s][u][i] = b.load(u, p + i * 4, exists && !rows.symmetric);
+      }
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+    if constexpr (!kSame) select_units<Tile>(rows.symmetric, left[s], right[s]);
+    multiply_units<Tile>(sums, left[s], kSame ? left[s] : right[kSame ? 0 : s], false, false);
+  }
+}
+
+/// All steps of a warp, kUnroll of them in flight: a step's units make room for later ones once
+/// they are multiplied (H200, f64 n = 32: .948 of the floor to .977 at k = 1e7; with one unit a row
+/// more is lost than gained).
+template <class Tile, int kUnroll, class Units>
+__device__ void add_wide_rounds(const Units& a, const Units& b, const WideRows& rows,
+                                typename Tile::Sums& sums) {
+  typename Tile::Units left[kUnroll];
+  typename Tile::Units right[kUnroll];
+  const auto load_step = [&](int s, std::int64_t row) {
+#pragma unroll
+    for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+      for (int u = 0; u < Tile::kUnits; ++u) {
+        left[s][u][i] = a.load(u, row + i * 4, row < rows.whole);
+        right[s][u][i] = b.load(u, row + i * 4, row < rows.whole && !rows.symmetric);
+      }
+    }
+  };
+#pragma unroll
+  for (int s = 0; s < kUnroll; ++s)
+    load_step(s, rows.own + s * rows.stride);
+  for (std::int64_t row = rows.own; row < rows.whole; row += kUnroll * rows.stride) {
+#pragma unroll
+    for (int s = 0; s < kUnroll; ++s) {
+      select_units<Tile>(rows.symmetric, left[s], right[s]);
+      multiply_units<Tile>(sums, left[s], right[s], false, false);
+      load_step(s, row + (kUnroll + s) * rows.stride);
+    }
+  }
+}
+
+/// One step element by element, of `k` rows (not wide ones).
+template <class Tile, class Units>
+__device__ void add_wide_elements(const Units& a, const Units& b, std::int64_t row, std::int64_t k,
+                                  typename Tile::Sums& sums) {
+  typename Tile::Units left;
+  typename Tile::Units right;
+#pragma unroll
+  for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+    for (int u = 0; u < Tile::kUnits; ++u) {
+      left[u][i] = a.load_partly(u, row + i * 4, k);
+      right[u][i] = b.load_partly(u, row + i * 4, k);
+    }
+  }
+  multiply_units<Tile>(sums, left, right, false, false);
+}
+
+/// Row-major operands: whole steps of wide rows, then what remains of k.
+template <int kUnits, int kUnroll, class T>
+__device__ void add_wide_rows(const GramArguments<T>& g, std::int64_t k, RowTurns turns,
+                              typename RowTile<T, kUnits>::Sums& sums) {
+  using Tile = RowTile<T, kUnits>;
+  using E = typename Tile::E;
+  const RowUnits<E, kUnits> a(g.a, g.a_strides.col, g.m, g.packed);
+  const RowUnits<E, kUnits> b(g.b, g.b_strides.row, g.n, g.packed);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const WideRows rows{.own = turns.own * Tile::kStep + lane % 4,
+                      .stride = turns.warps * Tile::kStep,
+                      .whole = g.vectors ? k / g.packed / Tile::kStep * Tile::kStep : 0,
+                      .symmetric = g.symmetric};
+  // f64 n = 32 from one operand has too few loads in flight otherwise (H200, k = 1e7: .70 of the
+  // floor, with twice as many .84).
+  constexpr bool kApart = sizeof(E) == 8 && kUnits == 2;
+  if (kApart && rows.symmetric) {
+    for (std::int64_t row = rows.own; row < rows.whole; row += 2 * kUnroll * rows.stride)
+      add_wide_steps<Tile, 2 * kUnroll, kApart>(a, b, rows, row, sums);
+  } else if constexpr (kUnits == 1) {
+    for (std::int64_t row = rows.own; row < rows.whole; row += kUnroll * rows.stride)
+      add_wide_steps<Tile, kUnroll, false>(a, b, rows, row, sums);
+  } else {
+    add_wide_rounds<Tile, kUnroll>(a, b, rows, sums);
+  }
+  for (std::int64_t row = rows.whole + rows.own; (row - lane % 4) * g.packed < k;
+       row += rows.stride)
+    add_wide_elements<Tile>(a, b, row, k, sums);
+}
+
+/// The wide sums of a block's warps in shared memory: [warps][of B][of A], columns shifted so that
+/// lanes meet different banks.
+template <class Tile>
+struct WideSums {
+  static constexpr int kOfWarp = Tile::kWide * (Tile::kWide + 1);
+  typename Tile::Sum* data;
+
+  __device__ typename Tile::Sum& at(int warp, int column, int row) const {
+    return data[warp * kOfWarp + column * Tile::kWide + row + column / (2 * Tile::kRows)];
+  }
+  /// By the warp whose sums they are.
+  __device__ void store(const typename Tile::Sums& sums) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const auto element = [](int entry, int unit_lane, int odd) {
+      constexpr int kOfUnit = Tile::Fragment::kEntries;
+      return (entry / kOfUnit * 8 + unit_lane) * Tile::kRows + entry % kOfUnit * 2 + odd;
+    };
+#pragma unroll
+    for (int i = 0; i < Tile::kEntries; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kEntries * 2; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int row = element(i, lane / 4, e / 2);
+          const int column = element(j / 2, lane % 4 * 2 + e % 2, j % 2);
+          at(warp, column, row) = sums[i][j][e];
+        }
+      }
+    }
+  }
+  /// Element (i, j) of C, which stands in the blocks on the diagonal.
+  template <class T>
+  __device__ typename Tile::Sum sum_of(const GramArguments<T>& g, int i, int j) const {
+    typename Tile::Sum sum = 0;
+    for (int w = 0; w < kGramRowsWarps; ++w) {
+      for (int r = 0; r < g.packed; ++r)
+        sum += at(w, r * g.n + j, r * g.m + i);
+    }
+    return sum;
+  }
+};
+
 /// A wide row has up to kUnits x 128 bytes (halves: 64). !kAny: g.packed rows of A (m elements) and
 /// of B (n) make a wide row; warp: of the steps of 4 kRows wide rows every (8 gridDim.x)-th,
 /// kUnroll of them in flight. kAny: a wide row is a row, operands have any strides; warp: spans of
 /// kUnroll neighbouring steps; units that are not aligned are put together from the aligned words
 /// that hold them, half as many steps in flight. What remains of k goes element by element. Shared
-/// memory: [warps][wide][wide] sums.
+/// memory: WideSums.
 template <class T, int kUnits, int kUnroll, bool kAny>
 __global__ __launch_bounds__(kGramRowsWarps * 32,
                              kUnits == 1 ? 2 : 1) void gram_rows_kernel(GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  using E = device::DeviceElement<T>;
+  using Tile = RowTile<T, kUnits>;
   using Acc = device::DeviceAccumulator<T>;
-  using Fragment = RowFragment<E>;
-  using Unit = typename Fragment::Unit;
-  using Sum = typename Fragment::Sum;
-  constexpr int kRows = Fragment::kRows;
-  constexpr int kEntries = Fragment::kEntries * kUnits;
-  constexpr int kWide = kUnits * 8 * kRows;
-  constexpr int kStep = 4 * kRows;  // wide rows that a warp takes at once
   extern __shared__ __align__(16) char dynamic_shared[];
 
   device::let_next_kernel_start();
-  if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * kStep * g.packed);
+  if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * Tile::kStep * g.packed);
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t warps = std::int64_t{gridDim.x} * kGramRowsWarps;
-  const std::int64_t own_warp = std::int64_t{blockIdx.x} * kGramRowsWarps + warp;
-
-  Sum sums[kEntries][kEntries * 2][4] = {};
+  const RowTurns turns{
+      std::int64_t{blockIdx.x} * kGramRowsWarps + static_cast<int>(threadIdx.x) / 32,
+      std::int64_t{gridDim.x} * kGramRowsWarps};
+  typename Tile::Sums sums = {};
   if constexpr (kAny) {
-    const AnyUnits<E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m, g.a_turned);
-    const AnyUnits<E, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
-    const auto add_steps = [&](std::int64_t row, auto steps, auto word) {
-      constexpr int kSteps = decltype(steps)::value;
-      using Word = decltype(word);
-      Word left[kSteps][kUnits][kRows];
-      Word right[kSteps][kUnits][kRows];
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-#pragma unroll
-        for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-            left[s][u][i].load(a.place(u, i, row + s * kStep), a.count(u, i));
-            right[s][u][i].load(b.place(u, i, row + s * kStep), b.count(u, i));
-          }
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-        Unit x[kUnits][kRows];
-        Unit y[kUnits][kRows];
-#pragma unroll
-        for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-            x[u][i] = left[s][u][i].unit(a.place(u, i, row));
-            y[u][i] = right[s][u][i].unit(b.place(u, i, row));
-          }
-        }
-        multiply_units<E, kEntries>(sums, x, y, g.a_turned, g.b_turned);
-      }
-    };
-    // At least 16 bytes of each operand are left: words that hold a unit's end are in the operand.
-    const std::int64_t most = k > kStep ? k - kStep : 0;
-    constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
-    const std::int64_t span = (g.vectors ? kUnroll : kFew) * kStep;
-    const std::int64_t whole = most / span * span;
-    if (g.vectors) {
-      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
-        add_steps(row, std::integral_constant<int, kUnroll>(), device::AlignedUnit<Unit>());
-    } else {
-      for (std::int64_t row = own_warp * span; row < whole; row += warps * span)
-        add_steps(row, std::integral_constant<int, kFew>(), device::UnalignedUnit<Unit>());
-    }
-    for (std::int64_t row = whole + own_warp * kStep; row < k; row += warps * kStep) {
-      E x[kUnits][kRows][kRows];
-      E y[kUnits][kRows][kRows];
-      const std::int64_t rows = k - row - lane % 4 * kRows;
-#pragma unroll
-      for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-          for (int v = 0; v < kRows; ++v) {
-            x[u][i][v] = a.element(u, i, v, row, rows);
-            y[u][i][v] = b.element(u, i, v, row, rows);
-          }
-        }
-      }
-      Unit left[kUnits][kRows];
-      Unit right[kUnits][kRows];
-      memcpy(left, x, sizeof(left));
-      memcpy(right, y, sizeof(right));
-      multiply_units<E, kEntries>(sums, left, right, false, false);
-    }
+    add_any_rows<kUnits, kUnroll>(g, k, turns, sums);
   } else {
-    const RowUnits<E, kUnits> a(g.a, g.a_strides.col, g.m, g.packed);
-    const RowUnits<E, kUnits> b(g.b, g.b_strides.row, g.n, g.packed);
-    const std::int64_t stride = warps * kStep;
-    const std::int64_t own = own_warp * kStep + lane % 4;
-    const std::int64_t whole = g.vectors ? k / g.packed / kStep * kStep : 0;
-    const auto add_steps = [&](std::int64_t row, auto steps, auto same) {
-      constexpr int kSteps = decltype(steps)::value;
-      constexpr bool kSame = decltype(same)::value;
-      Unit left[kSteps][kUnits][kRows];
-      Unit right[kSame ? 1 : kSteps][kUnits][kRows];
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-          for (int u = 0; u < kUnits; ++u) {
-            const bool exists = s == 0 || row + s * stride < whole;
-            left[s][u][i] = a.load(u, row + s * stride + i * 4, exists);
-            if constexpr (!kSame)
-              right[s][u][i] = b.load(u, row + s * stride + i * 4, exists && !g.symmetric);
-          }
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-        if constexpr (!kSame) {
-#pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-            for (int u = 0; u < kUnits; ++u)
-              right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
-          }
-        }
-        multiply_units<E, kEntries>(sums, left[s], kSame ? left[s] : right[kSame ? 0 : s], false,
-                                    false);
-      }
-    };
-    // f64 n = 32 from one operand has too few loads in flight otherwise (H200, k = 1e7: .70 of the
-    // floor, with twice as many .84).
-    constexpr bool kApart = sizeof(E) == 8 && kUnits == 2;
-    if (kApart && g.symmetric) {
-      for (std::int64_t row = own; row < whole; row += 2 * kUnroll * stride)
-        add_steps(row, std::integral_constant<int, 2 * kUnroll>(), std::bool_constant<kApart>());
-    } else if constexpr (kUnits == 1) {
-      for (std::int64_t row = own; row < whole; row += kUnroll * stride)
-        add_steps(row, std::integral_constant<int, kUnroll>(), std::false_type());
-    } else {
-      // A step's units make room for later ones once they are multiplied (H200, f64 n = 32: .948 of
-      // the floor to .977 at k = 1e7; with one unit a row more is lost than gained).
-      Unit left[kUnroll][kUnits][kRows];
-      Unit right[kUnroll][kUnits][kRows];
-      const auto load_step = [&](int s, std::int64_t row) {
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-          for (int u = 0; u < kUnits; ++u) {
-            left[s][u][i] = a.load(u, row + i * 4, row < whole);
-            right[s][u][i] = b.load(u, row + i * 4, row < whole && !g.symmetric);
-          }
-        }
-      };
-#pragma unroll
-      for (int s = 0; s < kUnroll; ++s)
-        load_step(s, own + s * stride);
-      for (std::int64_t row = own; row < whole; row += kUnroll * stride) {
-#pragma unroll
-        for (int s = 0; s < kUnroll; ++s) {
-#pragma unroll
-          for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-            for (int u = 0; u < kUnits; ++u)
-              right[s][u][i] = device::select(g.symmetric, left[s][u][i], right[s][u][i]);
-          }
-          multiply_units<E, kEntries>(sums, left[s], right[s], false, false);
-          load_step(s, row + (kUnroll + s) * stride);
-        }
-      }
-    }
-    for (std::int64_t row = whole + own; (row - lane % 4) * g.packed < k; row += stride) {
-      Unit left[kUnits][kRows];
-      Unit right[kUnits][kRows];
-#pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-        for (int u = 0; u < kUnits; ++u) {
-          left[u][i] = a.load_partly(u, row + i * 4, k);
-          right[u][i] = b.load_partly(u, row + i * 4, k);
-        }
-      }
-      multiply_units<E, kEntries>(sums, left, right, false, false);
-    }
+    add_wide_rows<kUnits, kUnroll>(g, k, turns, sums);
   }
 
-  // [warps][of B][of A], columns shifted so that lanes meet different banks.
-  Sum* const wide = reinterpret_cast<Sum*>(dynamic_shared) + warp * kWide * (kWide + 1);
-  const auto place = [](int column, int row) {
-    return column * kWide + row + column / (2 * kRows);
-  };
-  const auto wide_element = [&](int entry, int unit_lane, int odd) {
-    return (entry / Fragment::kEntries * 8 + unit_lane) * kRows + entry % Fragment::kEntries * 2 +
-           odd;
-  };
-#pragma unroll
-  for (int i = 0; i < kEntries; ++i) {
-#pragma unroll
-    for (int j = 0; j < kEntries * 2; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int row = wide_element(i, lane / 4, e / 2);
-        const int column = wide_element(j / 2, lane % 4 * 2 + e % 2, j % 2);
-        wide[place(column, row)] = sums[i][j][e];
-      }
-    }
-  }
+  const WideSums<Tile> wide{reinterpret_cast<typename Tile::Sum*>(dynamic_shared)};
+  wide.store(sums);
   __syncthreads();  // the wide sums are written before they are added
-  const Sum* const all = reinterpret_cast<const Sum*>(dynamic_shared);
   for (int s = static_cast<int>(threadIdx.x); s < g.m * g.n; s += kGramRowsWarps * 32) {
-    const int i = s % g.m;
-    const int j = s / g.m;
-    Sum sum = 0;
-    for (int w = 0; w < kGramRowsWarps; ++w) {
-      for (int r = 0; r < g.packed; ++r)
-        sum += all[w * kWide * (kWide + 1) + place(r * g.n + j, r * g.m + i)];
-    }
-    g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] = static_cast<Acc>(sum);
+    g.partials[std::int64_t{blockIdx.x} * g.m * g.n + s] =
+        static_cast<Acc>(wide.sum_of(g, s % g.m, s / g.m));
   }
   sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(dynamic_shared));
 #endif
