@@ -12,30 +12,200 @@ namespace lanky::dense::cuda {
 
 inline constexpr int kGramDirectWarps = 8;
 
-/// Lane g * 4 + t holds 16 bytes (unit t of the 64 that a window has) of row g of A, of row g + 8,
-/// and of columns g and g + 8 of B: in which order the k of a window stand in the fragments does
-/// not matter, as long as it is the same on both sides (gram_product.cuh). kSide is 8 or 16. Warp:
-/// of the spans of kUnroll windows every (8 gridDim.x)-th, then of the steps of two windows (a
-/// cache line of each row) that remain, which are all where k is short (g.spread); then, element by
-/// element, of what remains of k, and of operands off 16 bytes. Rows beyond m repeat the last one.
-/// g.stacked: rows 0 .. m - 1 are A's, the n after them B's columns, and both factors; C is the
-/// block beside the diagonal. Floats are widened to double, which is exact.
-/// The loads of a span are neighbours: f64 n = 16, k = 1e7 took .77 of the floor with spans spread
-/// over the grid, .98 so.
+/// A lane's operands: 16 bytes of row lane / 4 of A, of row lane / 4 + 8, and of as many columns of
+/// B, in each window of 64 bytes along k. Rows beyond m repeat the last one. In which order the k
+/// of a window stand in the fragments does not matter, as long as it is the same on both sides
+/// (product.cuh). kSide is 8 or 16.
+template <class T, int kSide>
+struct DirectTile {
+  using E = device::DeviceElement<T>;
+  using Acc = device::DeviceAccumulator<T>;
+  using Sum = std::conditional_t<std::is_same_v<E, float>, double, Acc>;
+  static constexpr int kVector = 16 / sizeof(E);
+  static constexpr int kWindow = 4 * kVector;  // elements of k, 64 bytes
+  static constexpr int kStep = 2 * kWindow;    // a cache line of each row
+  static constexpr int kParts = kSide / 8;
+  using Words = uint4[kParts];
+  using Sums = Sum[kParts][4];
+
+  const E* a[kParts];
+  const E* b[kParts];
+  bool same;  // B's columns are A's rows
+
+  /// `stacked`: rows 0 .. m - 1 are A's, the n after them B's columns, and both factors.
+  __device__ DirectTile(const GramArguments<T>& g, bool stacked) : same(stacked || g.symmetric) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int r = 0; r < kParts; ++r) {
+      a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_strides.row + lane % 4 * kVector;
+      b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
+    }
+    if (stacked) {
+      if (lane / 4 >= g.m)
+        a[0] = g.b + min(lane / 4 - g.m, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
+      b[0] = a[0];
+    }
+  }
+
+  /// Adds the product of a window.
+  __device__ static void add(const Words& x, const Words& y, Sums& sums) {
+#pragma unroll
+    for (int j = 0; j < kParts; ++j)
+      multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
+  }
+  /// B's words, which are A's where operands are one.
+  __device__ void select(const Words& x, Words& y) const {
+#pragma unroll
+    for (int r = 0; r < kParts; ++r)
+      y[r] = device::select(same, x[r], y[r]);
+  }
+};
+
+/// kWindows windows from element p of k on, all in flight at once.
+template <int kWindows, class Tile>
+__device__ void add_windows(const Tile& tile, std::int64_t p, typename Tile::Sums& sums) {
+  typename Tile::Words x[kWindows];
+  typename Tile::Words y[kWindows] = {};
+#pragma unroll
+  for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+    for (int r = 0; r < Tile::kParts; ++r)
+      x[u][r] = __ldg(reinterpret_cast<const uint4*>(tile.a[r] + p + u * Tile::kWindow));
+  }
+  if (!tile.same) {
+#pragma unroll
+    for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+      for (int r = 0; r < Tile::kParts; ++r)
+        y[u][r] = __ldg(reinterpret_cast<const uint4*>(tile.b[r] + p + u * Tile::kWindow));
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kWindows; ++u) {
+    tile.select(x[u], y[u]);
+    tile.add(x[u], y[u], sums);
+  }
+}
+
+/// Of the parts of k that the grid's warps take in turn every `warps`-th, from `own` on, is this
+/// warp's.
+struct DirectTurns {
+  std::int64_t own;
+  std::int64_t warps;
+};
+
+/// Spans of kUnroll windows: what is loaded next takes the place of what was multiplied, two
+/// windows at a time, so that loads are in flight meanwhile (H200, 8 columns, k = 1e7: f16 .90 of
+/// the floor to .94, f64 .943 to .973). A branch around the loads costs f32 n = 16 7 %.
+template <int kUnroll, class Tile>
+__device__ void add_spans(const Tile& tile, std::int64_t spans, DirectTurns turns,
+                          typename Tile::Sums& sums) {
+  typename Tile::Words x[kUnroll];
+  typename Tile::Words y[kUnroll];
+  const auto load_windows = [&](int first, std::int64_t span) {
+#pragma unroll
+    for (int u = first; u < first + 2; ++u) {
+#pragma unroll
+      for (int r = 0; r < Tile::kParts; ++r) {
+        const std::int64_t q = span * kUnroll * Tile::kWindow + u * Tile::kWindow;
+        x[u][r] = device::load_word_if(tile.a[r] + q, span < spans);
+        y[u][r] = device::load_word_if(tile.b[r] + q, span < spans && !tile.same);
+      }
+    }
+  };
+#pragma unroll
+  for (int u = 0; u < kUnroll; u += 2)
+    load_windows(u, turns.own);
+  for (std::int64_t span = turns.own; span < spans; span += turns.warps) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; u += 2) {
+#pragma unroll
+      for (int w = u; w < u + 2; ++w) {
+        tile.select(x[w], y[w]);
+        tile.add(x[w], y[w], sums);
+      }
+      load_windows(u, span + turns.warps);
+    }
+  }
+}
+
+/// As add_windows(), from the aligned words that hold a window: two of each operand's.
+template <int kWindows, class Tile>
+__device__ void add_unaligned_windows(const Tile& tile, std::int64_t p, typename Tile::Sums& sums) {
+  device::UnalignedUnit<uint4> x[kWindows][Tile::kParts];
+  device::UnalignedUnit<uint4> y[kWindows][Tile::kParts];
+#pragma unroll
+  for (int u = 0; u < kWindows; ++u) {
+#pragma unroll
+    for (int r = 0; r < Tile::kParts; ++r) {
+      x[u][r].load(tile.a[r] + p + u * Tile::kWindow);
+      y[u][r].load(tile.b[r] + p + u * Tile::kWindow);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kWindows; ++u) {
+    typename Tile::Words left;
+    typename Tile::Words right;
+#pragma unroll
+    for (int r = 0; r < Tile::kParts; ++r) {
+      left[r] = x[u][r].unit(tile.a[r]);
+      right[r] = y[u][r].unit(tile.b[r]);
+    }
+    tile.add(left, right, sums);
+  }
+}
+
+/// Spans, and the steps of two windows that remain, which are all where `spread`. The loads of a
+/// span are neighbours: f64 n = 16, k = 1e7 took .77 of the floor with spans spread over the grid,
+/// .98 so.
+template <int kUnroll, class Tile>
+__device__ void add_aligned(const Tile& tile, std::int64_t whole, bool spread, DirectTurns turns,
+                            typename Tile::Sums& sums) {
+  constexpr int kSpan = kUnroll * Tile::kWindow;
+  const std::int64_t spans = spread ? 0 : whole / kSpan;
+  if (spans <= turns.warps) {
+    if (turns.own < spans) add_windows<kUnroll>(tile, turns.own * kSpan, sums);
+  } else {
+    add_spans<kUnroll>(tile, spans, turns, sums);
+  }
+  for (std::int64_t p = spans * kSpan + turns.own * Tile::kStep; p < whole;
+       p += turns.warps * Tile::kStep)
+    add_windows<2>(tile, p, sums);
+}
+
+/// What remains of k behind `whole`, element by element, by whoever has the least to do.
+template <class Tile>
+__device__ void add_remaining(const Tile& tile, std::int64_t whole, std::int64_t k,
+                              DirectTurns turns, typename Tile::Sums& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  std::int64_t p = whole + (turns.warps - 1 - turns.own) * Tile::kWindow;
+  for (; p < k; p += turns.warps * Tile::kWindow) {
+    const std::int64_t count = k - p - lane % 4 * Tile::kVector;
+    typename Tile::Words x;
+    typename Tile::Words y;
+#pragma unroll
+    for (int r = 0; r < Tile::kParts; ++r) {
+      x[r] = load_partly(tile.a[r] + p, count);
+      y[r] = load_partly(tile.b[r] + p, count);
+    }
+    tile.add(x, y, sums);
+  }
+}
+
+/// Warp: of the spans of kUnroll windows every (8 gridDim.x)-th, then of the steps of two windows
+/// (a cache line of each row) that remain, which are all where k is short (g.spread); then, element
+/// by element, of what remains of k. !kAligned: operands off 16 bytes, half as many windows in
+/// flight. g.stacked: A and B are one operand, and C is the block beside the diagonal. Floats are
+/// widened to double, which is exact.
 template <class T, int kSide, int kUnroll, bool kAligned>
 __global__ __launch_bounds__(kGramDirectWarps * 32,
                              std::is_same_v<T, float>
                                  ? 1
                                  : 2) void gram_direct_kernel(GramArguments<T> g) {
 #if __CUDA_ARCH__ >= 900
-  using E = device::DeviceElement<T>;
-  using Acc = device::DeviceAccumulator<T>;
-  using Sum = std::conditional_t<std::is_same_v<E, float>, double, Acc>;
-  constexpr int kVector = 16 / sizeof(E);
-  constexpr int kWindow = 4 * kVector;  // elements of k, 64 bytes
-  constexpr int kStep = 2 * kWindow;    // a cache line of each row
-  constexpr int kSpan = kUnroll * kWindow;
-  constexpr int kParts = kSide / 8;
+  using Tile = DirectTile<T, kSide>;
+  using Sum = typename Tile::Sum;
+  constexpr int kSpan = kUnroll * Tile::kWindow;
   __shared__ union {
     Sum warps[kGramDirectWarps][kSide][kSide];
     GramWarpTotals<T> totals;
@@ -45,162 +215,38 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const bool stacked = kSide == 8 && g.stacked && !g.symmetric;
-  const bool same = stacked || g.symmetric;
-  const E* a[kParts];
-  const E* b[kParts];
-#pragma unroll
-  for (int r = 0; r < kParts; ++r) {
-    a[r] = g.a + min(r * 8 + lane / 4, g.m - 1) * g.a_strides.row + lane % 4 * kVector;
-    b[r] = g.b + min(r * 8 + lane / 4, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
-  }
-  if (stacked) {
-    if (lane / 4 >= g.m)
-      a[0] = g.b + min(lane / 4 - g.m, g.n - 1) * g.b_strides.col + lane % 4 * kVector;
-    b[0] = a[0];
-  }
-
+  const Tile tile(g, stacked);
   if (kAligned && g.prefetch) {
-    constexpr int kBytes = kGramDirectWarps * static_cast<int>(sizeof(E));
+    constexpr int kBytes = kGramDirectWarps * static_cast<int>(sizeof(typename Tile::E));
     if (g.spread) {
-      prefetch_columns<2>(g, kStep * kBytes);
+      prefetch_columns<2>(g, Tile::kStep * kBytes);
     } else {
       prefetch_columns<1>(g, kSpan * kBytes);
     }
   }
   device::wait_for_kernel_ahead();
 
-  Sum sums[kParts][4] = {};
-  const auto add = [&](const uint4(&x)[kParts], const uint4(&y)[kParts]) {
-#pragma unroll
-    for (int j = 0; j < kParts; ++j)
-      multiply_units<E>(sums[j], x[0], kParts == 2 ? x[kParts - 1] : make_uint4(0, 0, 0, 0), y[j]);
-  };
-  [[maybe_unused]] const auto add_windows = [&](std::int64_t p, auto count) {
-    constexpr int kWindows = decltype(count)::value;
-    uint4 x[kWindows][kParts];
-    uint4 y[kWindows][kParts] = {};
-#pragma unroll
-    for (int u = 0; u < kWindows; ++u) {
-#pragma unroll
-      for (int r = 0; r < kParts; ++r)
-        x[u][r] = __ldg(reinterpret_cast<const uint4*>(a[r] + p + u * kWindow));
-    }
-    if (!same) {
-#pragma unroll
-      for (int u = 0; u < kWindows; ++u) {
-#pragma unroll
-        for (int r = 0; r < kParts; ++r)
-          y[u][r] = __ldg(reinterpret_cast<const uint4*>(b[r] + p + u * kWindow));
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kWindows; ++u) {
-#pragma unroll
-      for (int r = 0; r < kParts; ++r)
-        y[u][r] = device::select(same, x[u][r], y[u][r]);
-      add(x[u], y[u]);
-    }
-  };
-  // Spans own, own + warps, ...: what is loaded next takes the place of what was multiplied, two
-  // windows at a time, so that loads are in flight meanwhile (H200, 8 columns, k = 1e7: f16 .90 of
-  // the floor to .94, f64 .943 to .973). A branch around the loads costs f32 n = 16 7 %.
-  [[maybe_unused]] const auto add_spans = [&](std::int64_t own, std::int64_t spans,
-                                              std::int64_t warps) {
-    uint4 x[kUnroll][kParts];
-    uint4 y[kUnroll][kParts];
-    const auto load_windows = [&](int first, std::int64_t span) {
-#pragma unroll
-      for (int u = first; u < first + 2; ++u) {
-#pragma unroll
-        for (int r = 0; r < kParts; ++r) {
-          const std::int64_t q = span * kSpan + u * kWindow;
-          x[u][r] = device::load_word_if(a[r] + q, span < spans);
-          y[u][r] = device::load_word_if(b[r] + q, span < spans && !same);
-        }
-      }
-    };
-#pragma unroll
-    for (int u = 0; u < kUnroll; u += 2)
-      load_windows(u, own);
-    for (std::int64_t span = own; span < spans; span += warps) {
-#pragma unroll
-      for (int u = 0; u < kUnroll; u += 2) {
-#pragma unroll
-        for (int w = u; w < u + 2; ++w) {
-#pragma unroll
-          for (int r = 0; r < kParts; ++r)
-            y[w][r] = device::select(same, x[w][r], y[w][r]);
-          add(x[w], y[w]);
-        }
-        load_windows(u, span + warps);
-      }
-    }
-  };
-  // The same from the aligned words that hold a window: two of each operand's, half as many
-  // windows.
-  [[maybe_unused]] const auto add_unaligned_windows = [&](std::int64_t p) {
-    constexpr int kWindows = kUnroll / 2;
-    device::UnalignedUnit<uint4> x[kWindows][kParts];
-    device::UnalignedUnit<uint4> y[kWindows][kParts];
-#pragma unroll
-    for (int u = 0; u < kWindows; ++u) {
-#pragma unroll
-      for (int r = 0; r < kParts; ++r) {
-        x[u][r].load(a[r] + p + u * kWindow);
-        y[u][r].load(b[r] + p + u * kWindow);
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kWindows; ++u) {
-      uint4 left[kParts];
-      uint4 right[kParts];
-#pragma unroll
-      for (int r = 0; r < kParts; ++r) {
-        left[r] = x[u][r].unit(a[r]);
-        right[r] = y[u][r].unit(b[r]);
-      }
-      add(left, right);
-    }
-  };
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const std::int64_t warps = std::int64_t{gridDim.x} * kGramDirectWarps;
-  const std::int64_t own = std::int64_t{blockIdx.x} * kGramDirectWarps + warp;
+  typename Tile::Sums sums = {};
+  const std::int64_t k = g.alpha.load() == typename Tile::Acc(0) ? 0 : g.k;
+  const DirectTurns turns{std::int64_t{blockIdx.x} * kGramDirectWarps + warp,
+                          std::int64_t{gridDim.x} * kGramDirectWarps};
   std::int64_t whole = 0;
-  std::int64_t p = 0;
   if constexpr (kAligned) {
-    whole = k - k % kStep;
-    const std::int64_t spans = g.spread ? 0 : whole / kSpan;
-    if (spans <= warps) {
-      if (own < spans) add_windows(own * kSpan, std::integral_constant<int, kUnroll>());
-    } else {
-      add_spans(own, spans, warps);
-    }
-    for (p = spans * kSpan + own * kStep; p < whole; p += warps * kStep)
-      add_windows(p, std::integral_constant<int, 2>());
+    whole = k - k % Tile::kStep;
+    add_aligned<kUnroll>(tile, whole, g.spread, turns, sums);
   } else {
     // The word behind the last window begins within the column.
     constexpr int kShort = kSpan / 2;
-    whole = (k - kVector) / kShort * kShort;
-    for (p = own * kShort; p < whole; p += warps * kShort)
-      add_unaligned_windows(p);
+    whole = (k - Tile::kVector) / kShort * kShort;
+    for (std::int64_t p = turns.own * kShort; p < whole; p += turns.warps * kShort)
+      add_unaligned_windows<kUnroll / 2>(tile, p, sums);
   }
-  // Whoever has the least to do takes what remains.
-  for (p = whole + (warps - 1 - own) * kWindow; p < k; p += warps * kWindow) {
-    const std::int64_t count = k - p - lane % 4 * kVector;
-    uint4 x[kParts];
-    uint4 y[kParts];
-#pragma unroll
-    for (int r = 0; r < kParts; ++r) {
-      x[r] = load_partly(a[r] + p, count);
-      y[r] = load_partly(b[r] + p, count);
-    }
-    add(x, y);
-  }
+  add_remaining(tile, whole, k, turns, sums);
 
 #pragma unroll
-  for (int j = 0; j < kParts; ++j) {
+  for (int j = 0; j < Tile::kParts; ++j) {
 #pragma unroll
-    for (int e = 0; e < 2 * kParts; ++e)
+    for (int e = 0; e < 2 * Tile::kParts; ++e)
       shared.warps[warp][j * 8 + lane % 4 * 2 + e % 2][e / 2 * 8 + lane / 4] = sums[j][e];
   }
   __syncthreads();  // every warp's sums are written before they are read
@@ -212,7 +258,8 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
 #pragma unroll
     for (int w = 0; w < kGramDirectWarps; ++w)
       sum += shared.warps[w][stacked ? g.m + j : j][i];
-    g.partials[(std::int64_t{blockIdx.x} * g.n + j) * g.m + i] = static_cast<Acc>(sum);
+    g.partials[(std::int64_t{blockIdx.x} * g.n + j) * g.m + i] =
+        static_cast<typename Tile::Acc>(sum);
   }
   sum_in_last_block(g, shared.totals);
 #endif
