@@ -11,6 +11,7 @@ namespace lanky::dense::cuda {
 /// What both layouts of A have in common: lane sums of kLaneRows rows x kColumns.
 template <class E, int kLaneRows, int kColumnCount>
 struct FmaSums : PanelProduct {
+  static constexpr char kName[] = "fma";
   using Element = E;
   using Acc = E;
   static constexpr int kVector = 16 / sizeof(E);

@@ -19,11 +19,11 @@ struct PanelVariant {
   void (*pack)(PanelArguments<T>);
 };
 
-template <class Product, class T>
-constexpr PanelVariant<T> panel_variant(const char* name, Math math = Math::ieee) {
+template <class T, class Product>
+constexpr PanelVariant<T> panel_variant() {
   using Acc = typename Product::Acc;
-  return {.host = {.name = name,
-                   .math = math,
+  return {.host = {.way = Product::kName,
+                   .math = Product::kMath,
                    .along_k = Product::kAlongK,
                    .chunk = {.rows = Product::kRows,
                              .depth = Product::kDepth,
@@ -45,6 +45,11 @@ constexpr PanelVariant<T> panel_variant(const char* name, Math math = Math::ieee
 /// All variants for elements T, narrow groups of columns before wide ones.
 template <class T>
 std::span<const PanelVariant<T>> panel_variants();
+template <class T, class... Products>
+std::span<const PanelVariant<T>> variants_of() {
+  static constexpr PanelVariant<T> kVariants[] = {panel_variant<T, Products>()...};
+  return kVariants;
+}
 
 /// What a tensor map moves: complex elements as pairs of doubles, or as doubles.
 template <class T>

@@ -71,6 +71,8 @@ struct MmaFragments {
 
 /// float by three tf32 products; the smallest of them are added first.
 struct Tf32x3 {
+  static constexpr char kName[] = "mma";
+  static constexpr Math kMath = Math::tf32x3;
   using Element = float;
   using Sum = float;
   using Factor = device::SplitFloat;
@@ -96,6 +98,8 @@ struct RoundedFloat {
 };
 
 struct Tf32 {
+  static constexpr char kName[] = "mma";
+  static constexpr Math kMath = Math::tf32;
   using Element = float;
   using Sum = float;
   using Factor = RoundedFloat;
@@ -113,6 +117,8 @@ struct Tf32 {
 /// operands.
 template <class E>
 struct InDouble {
+  static constexpr const char* kName = sizeof(E) == 8 ? "mma" : "mma of doubles";
+  static constexpr Math kMath = Math::ieee;
   using Element = E;
   using Sum = double;
   using Factor = double;
@@ -206,6 +212,8 @@ struct MmaProduct
   using Base::kTiles;
   using typename Base::Sums;
   using Factor = typename Arithmetic::Factor;
+  static constexpr const char* kName = Arithmetic::kName;
+  static constexpr Math kMath = Arithmetic::kMath;
   static constexpr bool kAlongK = kLongK;
   static constexpr int kBoxes = Fragments::kBoxes;
   static constexpr int kRows = Fragments::kRows;
@@ -382,6 +390,7 @@ struct ComplexMmaProduct : PanelProduct {
   using Part = typename Arithmetic::Element;
   using Element = device::Complex<Part>;
   using Acc = Element;
+  static constexpr const char* kName = Arithmetic::kName;
   static constexpr bool kAlongK = kLongK;
   static constexpr int kBoxes = Parts::kBoxes;
   static constexpr int kRows = kLongK ? Parts::kRows : Parts::kRows / 2;
@@ -438,6 +447,8 @@ struct WgmmaProduct : FragmentSums<float, float, WgmmaRows<kColumnCount, kLongK>
   using Base = typename WgmmaProduct::FragmentSums;
   using Base::kColumns;
   using Base::kProducts;
+  static constexpr char kName[] = "wgmma";
+  static constexpr Math kMath = kPasses == 3 ? Math::tf32x3 : Math::tf32;
   static constexpr bool kAlongK = kLongK;
   static constexpr int kBoxes = Fragments::kBoxes;
   static constexpr int kRows = Fragments::kRows;

@@ -8,20 +8,11 @@ namespace lanky::dense::cuda {
 
 template <>
 std::span<const PanelVariant<std::complex<double>>> panel_variants<std::complex<double>>() {
-  static constexpr PanelVariant<std::complex<double>> kVariants[] = {
-      panel_variant<FmaColumns<device::Complex<double>, 1>, std::complex<double>>("fma, 1 column"),
-      panel_variant<FmaColumns<device::Complex<double>, 4>, std::complex<double>>("fma, 4 columns"),
-      panel_variant<ComplexMmaProduct<Float64, 16, false>, std::complex<double>>("mma, 16 columns"),
-      panel_variant<ComplexMmaProduct<Float64, 32, false>, std::complex<double>>("mma, 32 columns"),
-      panel_variant<FmaRows<device::Complex<double>, 1>, std::complex<double>>(
-          "fma along k, 1 column"),
-      panel_variant<FmaRows<device::Complex<double>, 4>, std::complex<double>>(
-          "fma along k, 4 columns"),
-      panel_variant<ComplexMmaProduct<Float64, 16, true>, std::complex<double>>(
-          "mma along k, 16 columns"),
-      panel_variant<ComplexMmaProduct<Float64, 32, true>, std::complex<double>>(
-          "mma along k, 32 columns")};
-  return kVariants;
+  return variants_of<std::complex<double>, FmaColumns<device::Complex<double>, 1>,
+                     FmaColumns<device::Complex<double>, 4>, ComplexMmaProduct<Float64, 16, false>,
+                     ComplexMmaProduct<Float64, 32, false>, FmaRows<device::Complex<double>, 1>,
+                     FmaRows<device::Complex<double>, 4>, ComplexMmaProduct<Float64, 16, true>,
+                     ComplexMmaProduct<Float64, 32, true>>();
 }
 
 LANKY_INSTANTIATE_LAUNCH(PanelLaunch, std::complex<double>, std::complex<double>)

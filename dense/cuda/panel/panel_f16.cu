@@ -5,12 +5,8 @@ namespace lanky::dense::cuda {
 
 template <>
 std::span<const PanelVariant<half>> panel_variants<half>() {
-  static constexpr PanelVariant<half> kVariants[] = {
-      panel_variant<HalfProduct<__half, 8, false>, half>("mma, 8 columns"),
-      panel_variant<HalfProduct<__half, 32, false>, half>("mma, 32 columns"),
-      panel_variant<HalfProduct<__half, 8, true>, half>("mma along k, 8 columns"),
-      panel_variant<HalfProduct<__half, 32, true>, half>("mma along k, 32 columns")};
-  return kVariants;
+  return variants_of<half, HalfProduct<__half, 8, false>, HalfProduct<__half, 32, false>,
+                     HalfProduct<__half, 8, true>, HalfProduct<__half, 32, true>>();
 }
 
 LANKY_INSTANTIATE_LAUNCH(PanelLaunch, half, half)

@@ -137,7 +137,9 @@ bool must_pack(const Problem& problem, const PanelKernel& kernel, const PanelPla
 PanelLaunch launch_of(const Problem& problem, const PanelKernel& kernel, int variant,
                       const PanelPlan& plan, int bytes, bool b_off) {
   const bool packs = must_pack(problem, kernel, plan, bytes, b_off);
-  return {.name = kernel.name,
+  const int columns = kernel.chunk.columns;
+  return {.name = concat(kernel.way, kernel.along_k ? " along k, " : ", ", columns,
+                         columns == 1 ? " column" : " columns"),
           .variant = variant,
           .plan = plan,
           .packs = packs,

@@ -53,7 +53,7 @@ struct PanelClasses {
 
 /// What the host must know of a kernel.
 struct PanelKernel {
-  std::string_view name;
+  std::string_view way;  // how it multiplies: "fma", "mma of doubles"
   Math math;
   bool along_k;  // A has adjacent k, else adjacent rows
   PanelChunk chunk;
@@ -112,8 +112,8 @@ struct PanelPlan {
 };
 
 struct PanelLaunch {
-  std::string_view name{};  // of the kernel
-  int variant = 0;          // its index in panel_kernels()
+  std::string name{};  // of the kernel
+  int variant = 0;     // its index in panel_kernels()
   PanelPlan plan{};
   bool packs = false;   // panel_pack_kernel puts B in order, ahead of the kernel
   bool maps_b = false;  // B comes by boxes of a tensor map

@@ -7,10 +7,14 @@
 //   store(slice, target, pitch, lane)  target[j][row]: kSlice columns from `slice` on
 #pragma once
 
+#include <lanky/dense.hpp>
+
 namespace lanky::dense::cuda {
 
 /// What holds of most products.
 struct PanelProduct {
+  static constexpr char kName[] = "mma";          // how it multiplies
+  static constexpr Math kMath = Math::ieee;       // what float is multiplied in
   static constexpr int kLineBytes = 128;          // of a chunk
   static constexpr bool kSwizzled = true;         // are its lines
   static constexpr bool kMapsB = false;           // B comes by boxes of a tensor map, if it can
