@@ -22,10 +22,6 @@ std::string_view name(Layout layout) {
   return layout == Layout::col ? "column-major" : "row-major";
 }
 
-std::string_view name(Math math) {
-  return math == Math::ieee ? "ieee" : math == Math::tf32 ? "tf32" : "tf32x3";
-}
-
 void check_not_negative(std::int64_t value, const char* what) {
   if (value >= 0) return;
   throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
@@ -59,8 +55,8 @@ GemmShape checked(GemmShape shape) {
   check_not_negative(shape.k, "k");
   if (shape.math != Math::ieee && !std::is_same_v<T, float>) {
     throw Error(ErrorCode::unsupported,
-                concat("Math::", name(shape.math), " is for products of f32, not ", name(kDType<T>),
-                       "; use Math::ieee"));
+                concat("Math::", dense::name(shape.math), " is for products of f32, not ",
+                       name(kDType<T>), "; use Math::ieee"));
   }
   const auto a = dense::stored_extents(shape.m, shape.k, shape.op_a);
   const auto b = dense::stored_extents(shape.k, shape.n, shape.op_b);
@@ -313,7 +309,7 @@ std::string GemmPlan<T, TOut>::explain() const {
   std::string text = concat(
       "gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
       impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
-      s.math == Math::ieee ? "" : concat(", ", name(s.math), " asked for"),
+      s.math == Math::ieee ? "" : concat(", ", dense::name(s.math), " asked for"),
       "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[", p.m,
       ", ", p.k, "] B[", p.k, ", ", p.n, "]", p.swapped ? " with A = op(B)^T, B = op(A)^T" : "",
       ", strides A ", strides(p.a), " B ", strides(p.b), " C ", strides(p.c), "\n", info.tuning);

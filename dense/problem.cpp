@@ -26,6 +26,10 @@ BlasOperand blas_operand(Strides strides, std::int64_t rows) noexcept {
 
 }  // namespace
 
+std::string_view name(Math math) noexcept {
+  return math == Math::ieee ? "ieee" : math == Math::tf32 ? "tf32" : "tf32x3";
+}
+
 StoredExtents stored_extents(std::int64_t op_rows, std::int64_t op_cols, Op op) noexcept {
   return op == Op::none ? StoredExtents{op_rows, op_cols} : StoredExtents{op_cols, op_rows};
 }

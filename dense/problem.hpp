@@ -5,8 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <lanky/dense.hpp>
+#include <string_view>
 
 namespace lanky::dense {
+
+/// "ieee", "tf32" or "tf32x3".
+std::string_view name(Math math) noexcept;
 
 /// Element (i, j) of an operand stands at i * row + j * col, counted in elements.
 struct Strides {

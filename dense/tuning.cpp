@@ -139,8 +139,7 @@ std::string dense::gemm_class_on(std::string_view card, const GemmQuery& query) 
   const bool on_gpu = card != "cpu";
   const bool adds = query.adds && !small_c && on_gpu;
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
-  const char* math = p.math == Math::ieee ? "ieee" : p.math == Math::tf32 ? "tf32" : "tf32x3";
-  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", math, ", m ",
+  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", name(p.math), ", m ",
                 class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
                 class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
                 class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",

@@ -204,9 +204,7 @@ class Terms {
 
 std::string_view arithmetic_of(DType in, Math math) {
   if (is_half(in)) return "half";
-  if (math == Math::tf32) return "tf32";
-  if (math == Math::tf32x3) return "tf32x3";
-  return name(in);
+  return math == Math::ieee ? name(in) : name(math);
 }
 
 /// 'm' where columns of an operand with m rows are adjacent, 'n' where rows of one with n columns
