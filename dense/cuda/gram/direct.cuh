@@ -100,6 +100,7 @@ struct DirectTurns {
 template <int kUnroll, class Tile>
 __device__ void add_spans(const Tile& tile, std::int64_t spans, DirectTurns turns,
                           typename Tile::Sums& sums) {
+  constexpr int kSpan = kUnroll * Tile::kWindow;
   typename Tile::Words x[kUnroll];
   typename Tile::Words y[kUnroll];
   const auto load_windows = [&](int first, std::int64_t span) {
@@ -107,7 +108,7 @@ __device__ void add_spans(const Tile& tile, std::int64_t spans, DirectTurns turn
     for (int u = first; u < first + 2; ++u) {
 #pragma unroll
       for (int r = 0; r < Tile::kParts; ++r) {
-        const std::int64_t q = span * kUnroll * Tile::kWindow + u * Tile::kWindow;
+        const std::int64_t q = span * kSpan + u * Tile::kWindow;
         x[u][r] = device::load_word_if(tile.a[r] + q, span < spans);
         y[u][r] = device::load_word_if(tile.b[r] + q, span < spans && !tile.same);
       }
