@@ -27,11 +27,8 @@ void check_not_negative(std::int64_t value, const char* what) {
   throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
 }
 
-/// The leading dimension that `ld` asks for: tight for 0.
-std::int64_t resolved_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout,
-                         const char* what) {
+void check_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout, const char* what) {
   const std::int64_t tight = dense::tight_ld(extents, layout);
-  if (ld == 0) ld = tight;
   if (ld < tight) {
     throw Error(ErrorCode::invalid_argument,
                 concat(what, " is ", ld, ", but a ", name(layout), " ", extents.rows, " x ",
@@ -44,7 +41,6 @@ std::int64_t resolved_ld(std::int64_t ld, dense::StoredExtents extents, Layout l
                 concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
                        " elements exceeds 64-bit indices"));
   }
-  return ld;
 }
 
 /// The shape with its leading dimensions filled in; throws where it makes no sense.
@@ -58,11 +54,10 @@ GemmShape checked(GemmShape shape) {
                 concat("Math::", dense::name(shape.math), " is for products of f32, not ",
                        name(kDType<T>), "; use Math::ieee"));
   }
-  const auto a = dense::stored_extents(shape.m, shape.k, shape.op_a);
-  const auto b = dense::stored_extents(shape.k, shape.n, shape.op_b);
-  shape.lda = resolved_ld(shape.lda, a, shape.layout, "lda");
-  shape.ldb = resolved_ld(shape.ldb, b, shape.layout, "ldb");
-  shape.ldc = resolved_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
+  shape = dense::with_leading_dimensions(shape);
+  check_ld(shape.lda, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
+  check_ld(shape.ldb, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");
+  check_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
   return shape;
 }
 

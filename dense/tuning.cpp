@@ -155,6 +155,7 @@ std::string gemm_class(const GemmQuery& query) {
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
   const GemmShape& s = query.shape;
+  if (s.m == 0 || s.n == 0) return {{}};  // no kernel runs, and none has a cost
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s));
   const GemmFamily family = gemm_family(s.m, s.n, s.k);
   if (!query.device.is_cuda()) return dense::cpu::choices(problem, family, query.in, query.out);

@@ -54,6 +54,11 @@ class Costs(unittest.TestCase):
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
         self.assertIn(digest, fit_cost.TABLE.read_text(encoding="utf-8"))
 
+    def test_an_empty_result_has_no_candidates(self):
+        products = "".join(f"{m} {n} 16 n n col 0 ieee f64 f64 0 0 H200\n" for m, n in ((0, 8), (1000, 0), (0, 0)))
+        run = subprocess.run([PROGRAM], input=products, capture_output=True, text=True, check=True)
+        self.assertEqual([line.split("\t")[1] for line in run.stdout.splitlines()], ["class"] * 3)
+
     def test_measured_choices_pay(self):
         subprocess.run([sys.executable, ROOT / "bench/scripts/measured_choices.py", "--check", "--program", PROGRAM],
                        check=True)

@@ -280,6 +280,13 @@ TEST_P(TunedPlan, FollowsEveryChoice) {
     follow_all_choices(GetParam(), shape);
 }
 
+TEST_P(TunedPlan, HasOneChoiceForAnEmptyResult) {
+  LANKY_DEVICE_OR_SKIP(device, GetParam());
+  for (const GemmShape& shape : {GemmShape{.m = 0, .n = 8, .k = 16}, {.m = 1000, .n = 0, .k = 16}})
+    EXPECT_EQ(gemm_choices({device, shape, DType::f32, DType::f32}),
+              std::vector<GemmChoice>{GemmChoice{}});
+}
+
 TEST_P(TunedPlan, SaysThatItKnowsNothing) {
   LANKY_DEVICE_OR_SKIP(device, GetParam());
   const GemmTuning none;

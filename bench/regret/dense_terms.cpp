@@ -1,8 +1,8 @@
 // Prints the terms of the candidates of dense products on a machine, for fits. A line of standard
 // input is a product, "M N K OP_A OP_B LAYOUT PAD MATH IN OUT SAME ADDS CHIP". Lines of output have
 // tabs between fields and begin with the number of the product: one has "class" and its class, each
-// other a candidate, the words that its rates depend on, its predicted time in us, its terms as
-// CostTerms has them, and its configuration.
+// other a candidate (there is none where C is empty), the words that its rates depend on, its
+// predicted time in us, its terms as CostTerms has them, and its configuration.
 #include <cstdio>
 #include <iostream>
 #include <lanky/tuning.hpp>
@@ -54,6 +54,7 @@ void print(int number, const std::string& line) {
   const GemmQuery query{Device::cpu(),     shape,     request.types.in,
                         request.types.out, kind.same, kind.adds};
   std::printf("%d\tclass\t%s\n", number, gemm_class_on(concat("NVIDIA ", chip), query).c_str());
+  if (shape.m == 0 || shape.n == 0) return;  // nothing is launched
   std::vector<Launch> all = own_candidates(request, kind);
   all.push_back(VendorLaunch{});
   for (const Launch& launch : all) {

@@ -29,7 +29,7 @@ struct RunKind {
   }
 };
 
-/// A product that launches are chosen for.
+/// A product that launches are chosen for; C is not empty.
 struct Request {
   Problem problem;
   GemmFamily family;
