@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <lanky/tuning.hpp>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,10 +23,9 @@ bool is_off(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
 }
 
-template <class T, class TOut>
-Request request_of(Device device, const Problem& problem, GemmFamily family) {
-  return {problem, family, {kDType<T>, kDType<TOut>}, machine_of(device)};
-}
+/// Not the vendor's.
+template <class AnyLaunch>
+constexpr bool kIsOwn = !std::is_same_v<AnyLaunch, VendorLaunch>;
 
 template <class T, class TOut>
 class RoutedExecutor final : public Executor<T, TOut> {
@@ -33,7 +33,11 @@ class RoutedExecutor final : public Executor<T, TOut> {
   RoutedExecutor(const Stream& stream, const Request& request, Routes routes)
       : request_(request), routes_(std::move(routes)) {
     for (const Launch& launch : routes_.launches) {
-      std::visit([&](const auto& each) { prepare_any(stream, each); }, launch);
+      std::visit(
+          [&]<class Each>(const Each& each) {
+            if constexpr (kIsOwn<Each>) prepare<T, TOut>(stream, request_.problem, each);
+          },
+          launch);
       const auto* const vendor = std::get_if<VendorLaunch>(&launch);
       matmuls_.push_back(vendor == nullptr
                              ? nullptr
@@ -48,8 +52,12 @@ class RoutedExecutor final : public Executor<T, TOut> {
     const CublasltMatmul* const matmul = matmuls_[route.launch].get();
     if (matmul != nullptr && vendor_takes(*matmul, operands))
       return run_vendor(stream, *matmul, operands);
-    std::visit([&](const auto& launch) { run_own(stream, launch, operands); },
-               routes_.launches[route.own]);
+    std::visit(
+        [&]<class Own>(const Own& launch) {
+          if constexpr (kIsOwn<Own>)
+            dense::cuda::run<T, TOut>(stream, request_.problem, launch, operands);
+        },
+        routes_.launches[route.own]);
   }
 
   std::int64_t workspace_bytes() const noexcept override {
@@ -118,19 +126,6 @@ class RoutedExecutor final : public Executor<T, TOut> {
     matmul.run(stream, on_device, alpha, g.a, g.b, beta, g.c, g.workspace);
   }
 
-  template <class OwnLaunch>
-  void prepare_any(const Stream& stream, const OwnLaunch& launch) const {
-    prepare<T, TOut>(stream, request_.problem, launch);
-  }
-  void prepare_any(const Stream& /*stream*/, const VendorLaunch& /*launch*/) const {}
-  template <class OwnLaunch>
-  void run_own(const Stream& stream, const OwnLaunch& launch,
-               const Operands<T, TOut>& operands) const {
-    dense::cuda::run<T, TOut>(stream, request_.problem, launch, operands);
-  }
-  void run_own(const Stream& /*stream*/, const VendorLaunch& /*launch*/,
-               const Operands<T, TOut>& /*operands*/) const {}
-
   Request request_;
   Routes routes_;
   std::vector<std::unique_ptr<CublasltMatmul>> matmuls_;  // of each launch; null for lanky's own
@@ -141,7 +136,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
 template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured) {
-  const Request request = request_of<T, TOut>(stream.device(), problem, family);
+  const Request request{problem, family, {kDType<T>, kDType<TOut>}, machine_of(stream.device())};
   const bool vendor = cublaslt_absence(problem, kDType<T>).empty();
   return std::make_unique<RoutedExecutor<T, TOut>>(stream, request,
                                                    choose_routes(request, measured, vendor));
