@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/cublaslt_algorithm.hpp"
@@ -20,36 +21,28 @@ namespace {
 /// More than the heuristic ever asks for on Hopper.
 constexpr std::uint64_t kMaxWorkspaceBytes = 32U << 20;
 
-#define LANKY_CUBLASLT_FUNCTION(name) \
-  decltype(::name)* name = library.function<decltype(::name)>(#name)
+#define LANKY_CUBLASLT_FUNCTIONS(apply)                                                        \
+  apply(cublasLtCreate) apply(cublasLtGetStatusString) apply(cublasLtGetVersion)               \
+      apply(cublasLtMatmul) apply(cublasLtMatmulAlgoConfigGetAttribute)                        \
+          apply(cublasLtMatmulAlgoGetHeuristic) apply(cublasLtMatmulDescCreate)                \
+              apply(cublasLtMatmulDescDestroy) apply(cublasLtMatmulDescSetAttribute)           \
+                  apply(cublasLtMatmulPreferenceCreate) apply(cublasLtMatmulPreferenceDestroy) \
+                      apply(cublasLtMatmulPreferenceSetAttribute)                              \
+                          apply(cublasLtMatrixLayoutCreate) apply(cublasLtMatrixLayoutDestroy)
 
 struct Api {
   SharedLibrary library{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
-  LANKY_CUBLASLT_FUNCTION(cublasLtCreate);
-  LANKY_CUBLASLT_FUNCTION(cublasLtGetStatusString);
-  LANKY_CUBLASLT_FUNCTION(cublasLtGetVersion);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmul);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulAlgoGetHeuristic);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescCreate);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescDestroy);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulDescSetAttribute);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceCreate);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceDestroy);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatmulPreferenceSetAttribute);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatrixLayoutCreate);
-  LANKY_CUBLASLT_FUNCTION(cublasLtMatrixLayoutDestroy);
+#define LANKY_MEMBER(name) decltype(::name)* name = library.function<decltype(::name)>(#name);
+  LANKY_CUBLASLT_FUNCTIONS(LANKY_MEMBER)
+#undef LANKY_MEMBER
 
   bool complete() const noexcept {
-    return cublasLtCreate && cublasLtGetStatusString && cublasLtGetVersion && cublasLtMatmul &&
-           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmulAlgoGetHeuristic &&
-           cublasLtMatmulDescCreate && cublasLtMatmulDescDestroy &&
-           cublasLtMatmulDescSetAttribute && cublasLtMatmulPreferenceCreate &&
-           cublasLtMatmulPreferenceDestroy && cublasLtMatmulPreferenceSetAttribute &&
-           cublasLtMatrixLayoutCreate && cublasLtMatrixLayoutDestroy;
+#define LANKY_AND_IT(name) &&name
+    return true LANKY_CUBLASLT_FUNCTIONS(LANKY_AND_IT);
+#undef LANKY_AND_IT
   }
 };
-#undef LANKY_CUBLASLT_FUNCTION
+#undef LANKY_CUBLASLT_FUNCTIONS
 
 const Api& api() {
   static const Api instance;
@@ -117,82 +110,62 @@ cublasOperation_t blas_operation(bool trans, bool conjugated) {
   return !trans ? CUBLAS_OP_N : conjugated ? CUBLAS_OP_C : CUBLAS_OP_T;
 }
 
-/// An operation descriptor, whose scalars are on one side.
-class Operation {
- public:
-  Operation(const BlasCall& call, DType in, Math math, cublasLtPointerMode_t mode) {
-    const auto [compute, scalar] = arithmetic(in, math);
-    const bool complex = is_complex(in);
-    check(api().cublasLtMatmulDescCreate(&desc_, compute, scalar), "cublasLtMatmulDescCreate");
-    set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<std::int32_t>(mode));
-    set(CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(call.trans_a, complex && call.conj_a));
-    set(CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(call.trans_b, complex && call.conj_b));
-  }
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-  ~Operation() { api().cublasLtMatmulDescDestroy(desc_); }
+/// One of the library's objects, a pointer, with the function that ends it.
+template <class Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
+using Operation = Owned<cublasLtMatmulDesc_t>;
+using StoredMatrix = Owned<cublasLtMatrixLayout_t>;
+using Preference = Owned<cublasLtMatmulPreference_t>;
 
-  cublasLtMatmulDesc_t get() const noexcept { return desc_; }
-
- private:
-  template <class Value>
-  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
-    static_assert(sizeof(Value) == sizeof(std::int32_t));
-    check(api().cublasLtMatmulDescSetAttribute(desc_, attribute, &value, sizeof value),
+/// With its scalars on one side.
+Operation make_operation(const BlasCall& call, DType in, Math math, cublasLtPointerMode_t mode) {
+  const auto [compute, scalar] = arithmetic(in, math);
+  const bool complex = is_complex(in);
+  cublasLtMatmulDesc_t made = nullptr;
+  check(api().cublasLtMatmulDescCreate(&made, compute, scalar), "cublasLtMatmulDescCreate");
+  Operation operation(made, api().cublasLtMatmulDescDestroy);
+  const auto set = [made](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    static_assert(sizeof value == sizeof(std::int32_t));
+    check(api().cublasLtMatmulDescSetAttribute(made, attribute, &value, sizeof value),
           "cublasLtMatmulDescSetAttribute");
-  }
+  };
+  set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<std::int32_t>(mode));
+  set(CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(call.trans_a, complex && call.conj_a));
+  set(CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(call.trans_b, complex && call.conj_b));
+  return operation;
+}
 
-  cublasLtMatmulDesc_t desc_ = nullptr;
-};
+/// A column-major matrix.
+StoredMatrix make_matrix(DType dtype, StoredExtents extents, std::int64_t ld) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check(api().cublasLtMatrixLayoutCreate(&made, data_type(dtype),
+                                         static_cast<std::uint64_t>(extents.rows),
+                                         static_cast<std::uint64_t>(extents.cols), ld),
+        "cublasLtMatrixLayoutCreate");
+  return {made, api().cublasLtMatrixLayoutDestroy};
+}
 
-/// A column-major matrix as stored.
-class StoredMatrix {
- public:
-  StoredMatrix(DType dtype, StoredExtents extents, std::int64_t ld) {
-    check(api().cublasLtMatrixLayoutCreate(&layout_, data_type(dtype),
-                                           static_cast<std::uint64_t>(extents.rows),
-                                           static_cast<std::uint64_t>(extents.cols), ld),
-          "cublasLtMatrixLayoutCreate");
-  }
-  StoredMatrix(const StoredMatrix&) = delete;
-  StoredMatrix& operator=(const StoredMatrix&) = delete;
-  ~StoredMatrix() { api().cublasLtMatrixLayoutDestroy(layout_); }
-
-  cublasLtMatrixLayout_t get() const noexcept { return layout_; }
-
- private:
-  cublasLtMatrixLayout_t layout_ = nullptr;
-};
-
-/// What the heuristic may choose from: sums are combined in the compute type only.
-class Preference {
- public:
-  /// Alignments in bytes that the pointers to A and B, and to C, have at least.
-  Preference(std::size_t of_operands, std::size_t of_result) {
-    check(api().cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
-    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspaceBytes);
-    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(of_operands));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<std::uint32_t>(of_operands));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<std::uint32_t>(of_result));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(of_result));
-  }
-  Preference(const Preference&) = delete;
-  Preference& operator=(const Preference&) = delete;
-  ~Preference() { api().cublasLtMatmulPreferenceDestroy(preference_); }
-
-  cublasLtMatmulPreference_t get() const noexcept { return preference_; }
-
- private:
-  template <class Value>
-  void set(cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
-    check(api().cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value),
+/// What the heuristic may choose from: sums are combined in the compute type only. Alignments in
+/// bytes that the pointers to A and B, and to C, have at least.
+Preference make_preference(std::size_t of_operands, std::size_t of_result) {
+  cublasLtMatmulPreference_t made = nullptr;
+  check(api().cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
+  Preference preference(made, api().cublasLtMatmulPreferenceDestroy);
+  const auto set = [made](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    check(api().cublasLtMatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
           "cublasLtMatmulPreferenceSetAttribute");
-  }
-
-  cublasLtMatmulPreference_t preference_ = nullptr;
-};
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspaceBytes);
+  set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  const auto operands = static_cast<std::uint32_t>(of_operands);
+  const auto result = static_cast<std::uint32_t>(of_result);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operands);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operands);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result);
+  return preference;
+}
 
 StoredExtents stored(std::int64_t rows, std::int64_t cols, bool trans) {
   return stored_extents(rows, cols, trans ? Op::trans : Op::none);
@@ -225,11 +198,11 @@ std::string name_of(const Choice& choice) {
 /// Operands and arithmetic of a product.
 struct Matmul {
   Matmul(const BlasCall& call, DType in, DType out, Math math)
-      : operations{{{call, in, math, CUBLASLT_POINTER_MODE_HOST},
-                    {call, in, math, CUBLASLT_POINTER_MODE_DEVICE}}},
-        a(in, stored(call.m, call.k, call.trans_a), call.lda),
-        b(in, stored(call.k, call.n, call.trans_b), call.ldb),
-        c(out, {call.m, call.n}, call.ldc) {}
+      : operations{make_operation(call, in, math, CUBLASLT_POINTER_MODE_HOST),
+                   make_operation(call, in, math, CUBLASLT_POINTER_MODE_DEVICE)},
+        a(make_matrix(in, stored(call.m, call.k, call.trans_a), call.lda)),
+        b(make_matrix(in, stored(call.k, call.n, call.trans_b), call.ldb)),
+        c(make_matrix(out, {call.m, call.n}, call.ldc)) {}
 
   /// Up to `most` algorithms that the heuristic offers, the best first.
   std::vector<Algorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
@@ -248,7 +221,7 @@ struct Matmul {
     return algorithms;
   }
 
-  std::array<Operation, 2> operations;  // scalars in host memory, in device memory
+  Operation operations[2];  // scalars in host memory, in device memory
   StoredMatrix a;
   StoredMatrix b;
   StoredMatrix c;
@@ -273,8 +246,8 @@ std::vector<std::string> vendor_algorithms(Device device, const Problem& problem
   if (!cublaslt_absence(problem, in).empty()) return names;
   const Matmul matmul(blas_call(problem), in, out, problem.math);
   const DeviceGuard guard(device.index());
-  for (const Algorithm& algorithm :
-       matmul.offered(handle_of(device), false, {kWideAlignment, kWideAlignment}, most))
+  for (const Algorithm& algorithm : matmul.offered(
+           handle_of(device), false, make_preference(kWideAlignment, kWideAlignment), most))
     names.push_back(name_of(algorithm));
   return names;
 }
@@ -285,8 +258,8 @@ struct CublasltMatmul::State {
         exchanged(blas_call(problem).exchanged),
         matmul(blas_call(problem), in, out, problem.math) {
     const DeviceGuard guard(device.index());
-    const Preference wide(kWideAlignment, kWideAlignment);
-    const Preference narrow(size_of(in), size_of(out));
+    const Preference wide = make_preference(kWideAlignment, kWideAlignment);
+    const Preference narrow = make_preference(size_of(in), size_of(out));
     for (const bool on_device : {false, true}) {
       auto& [unaligned, aligned] = algorithms[on_device];
       unaligned = best(on_device, narrow, "");
