@@ -17,19 +17,14 @@ inline unsigned grid_of(std::int64_t blocks) {
   return static_cast<unsigned>(std::min(blocks, kMaxBlocks));
 }
 
-template <class T, class TOut>
-using TileKernel = void (*)(TileArguments<T, TOut>);
-
-template <class T, class TOut, int... kIndices>
-TileKernel<T, TOut> tile_kernel_of(int index, std::integer_sequence<int, kIndices...> /*all*/) {
-  const TileKernel<T, TOut> kernels[] = {&gemm_tile_kernel<kIndices, T, TOut>...};
-  return kernels[index];
-}
-
 /// gemm_tile_kernel of kTiles[index].
 template <class T, class TOut>
-TileKernel<T, TOut> tile_kernel(int index) {
-  return tile_kernel_of<T, TOut>(index, std::make_integer_sequence<int, kTileCount>());
+auto tile_kernel(int index) {
+  return [index]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
+    const auto kernels = {&gemm_tile_kernel<kIndices, T, TOut>...};
+    return kernels.begin()[index];
+  }
+  (std::make_integer_sequence<int, kTileCount>());
 }
 
 template <class T, class TOut>
