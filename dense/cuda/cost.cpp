@@ -101,8 +101,7 @@ class Terms {
     const UpdateGranules of = granules(launch, p_, types_.in);
     set_flops(1.0 * p_.m, padded(p_.n, of.columns), padded(p_.k, of.depth));
     const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);
-    const UpdateRingPlan* const ring = launch.ring();
-    const std::int64_t row_blocks = ring != nullptr ? ring->row_tiles : tiles;
+    const std::int64_t row_blocks = launch.ring ? launch.ring->row_tiles : tiles;
     const double blocks = static_cast<double>(row_blocks * launch.column_blocks);
     // Blocks side by side read the same rows of A, and each all of its columns of B.
     l2_bytes_ += static_cast<double>(p_.m * p_.k * (launch.column_blocks - 1)) * in_ +
@@ -113,7 +112,7 @@ class Terms {
     const double steps = static_cast<double>(launch.passes * ceil_div(p_.k, of.step));
     const double each = static_cast<double>(ceil_div(tiles, row_blocks));  // tiles of a block
     set_rounds(blocks, static_cast<double>(machine_.multiprocessors * resident), each * steps);
-    if (ring != nullptr)
+    if (launch.ring)
       terms_.fill *= static_cast<double>(tiles) / (each * static_cast<double>(row_blocks));
     return at_nominal_rates();
   }

@@ -60,14 +60,17 @@ std::string text_of(const GramLaunch& c) {
 }
 
 std::string text_of(const UpdateLaunch& c) {
-  const UpdateRingPlan ring = c.ring() != nullptr ? *c.ring() : UpdateRingPlan();
+  const UpdateRingPlan ring = c.ring.value_or(UpdateRingPlan());
+  const bool takes_any = std::holds_alternative<UpdateStaged>(c.kernel) ||
+                         std::holds_alternative<UpdateWords>(c.kernel) ||
+                         (c.ring && !ring.mapped && !ring.wide_c);
   return Fields(algorithm_name(c))
       .add("threads", c.threads)
       .add("passes", c.passes, 1)
       .add("rows", c.rows)
       .add("column_blocks", c.column_blocks, 1)
       .add("shared", c.shared_bytes)
-      .add("alignment", c.alignment, 1)
+      .add("alignment", takes_any ? 1 : 16, 1)
       .add("warps_m", ring.warps_m)
       .add("warps_n", ring.warps_n)
       .add("warps_k", ring.warps_k, 1)

@@ -27,9 +27,6 @@ __device__ void stage_b(device::DeviceAccumulator<T>* b_rows, const UpdateArgume
       [&](int slot, Acc value) { b_rows[slot] = value; });
 }
 
-template <int kVariant>
-inline constexpr int kDirectPitch = kUpdateDirect[kVariant].pitch();
-
 /// A and C column-major and wide; m a multiple of the rows of a thread. Block: blockDim.x times 16
 /// bytes of rows. Thread: 16 bytes of adjacent rows x kColumns sums. Shared memory: B as
 /// [k rounded up to kDepth][kColumns].
@@ -40,7 +37,7 @@ __global__ void __launch_bounds__(256, kUpdateDirect[kVariant].resident)
   using Element = device::DeviceElement<T>;
   constexpr int kRows = kWide<Element>;
   constexpr int kColumns = kUpdateDirect[kVariant].columns;
-  constexpr int kPitch = kDirectPitch<kVariant>;
+  constexpr int kPitch = kUpdateDirect[kVariant].pitch();
   constexpr int kDepth = kUpdateDirect[kVariant].depth;
   extern __shared__ __align__(16) char staged[];
   device::let_next_kernel_start();

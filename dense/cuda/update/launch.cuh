@@ -91,13 +91,13 @@ UpdateRingFunction<T, TOut> update_ring(const UpdateLaunch& launch) {
       return mma->by_columns ? &update_ring_mma_kernel<T, true> : &update_ring_mma_kernel<T, false>;
   }
   return update_variant_of<Function, kUpdateRing, false, T, TOut>(
-      std::get<UpdateRingLaunch>(launch.kernel).shape);
+      std::get<const UpdateRing*>(launch.kernel));
 }
 
 /// The map of A, [k][m] by columns and [m][k] by rows, complex<double> as pairs of doubles.
 template <class T>
 CUtensorMap make_update_map(const Problem& problem, const UpdateLaunch& launch, const T* a) {
-  const int depth = launch.ring()->depth;
+  const int depth = launch.ring->depth;
   constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
   const bool by_columns = problem.a.row == 1;
   const std::int64_t stride = by_columns ? problem.a.col : problem.a.row;
@@ -128,7 +128,7 @@ void prepare(const Stream& stream, const Problem& /*problem*/, const UpdateLaunc
     device::load_kernels(stream, kernel);
     device::allow_shared_memory(stream, kernel, launch.shared_bytes);
   };
-  if (launch.ring() != nullptr) {
+  if (launch.ring) {
     load(update_ring<T, TOut>(launch));
   } else {
     load(update_kernel<T, TOut>(launch, false));
@@ -162,7 +162,7 @@ void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launc
         .shared_bytes = static_cast<std::size_t>(launch.shared_bytes)};
     device::launch_dependent(stream, kernel, size, more...);
   };
-  if (const UpdateRingPlan* const ring = launch.ring()) {
+  if (const auto& ring = launch.ring) {
     const CUtensorMap map = ring->mapped && problem.k > 0
                                 ? make_update_map(problem, launch, operands.a)
                                 : CUtensorMap{};

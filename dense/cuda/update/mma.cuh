@@ -81,69 +81,58 @@ struct Fragment<double> : DoubleFragment {};
 template <>
 struct Fragment<float> : DoubleFragment {};
 
-/// n-tiles whose columns are interleaved, so that a lane's results in them are adjacent: 16 bytes
-/// of Result.
-template <class Result, int kTiles>
-inline constexpr int kInterleaved = kWide<Result> / 2 < kTiles ? kWide<Result> / 2 : kTiles;
-
-/// The column of C that stands in column `c` of n-tile `j`.
-template <int kTogether>
-__device__ constexpr int column_of(int j, int c) {
-  return j / kTogether * (8 * kTogether) + c / 2 * (2 * kTogether) + j % kTogether * 2 + c % 2;
-}
-
-/// Products along k of a step, each of kSpan elements a lane.
-template <class F>
-__device__ constexpr int parts_of(UpdateMma shape) {
-  return shape.span <= F::kSpan ? 1 : shape.span / F::kSpan;
-}
-
-/// Fragment [n-tile][step][part of the step] of B, whose columns are interleaved in n-tiles.
-template <class Side>
-__device__ typename Side::F::B fragment_of_b(
-    const UpdateArguments<typename Side::In, typename Side::Out>& g, int k, int fragment,
-    int lane) {
-  using F = typename Side::F;
-  using Element = typename Side::Element;
-  constexpr UpdateMma kShape = Side::kShape;
-  constexpr int kParts = parts_of<F>(kShape);
-  const int part = fragment % kParts;
-  const int step = fragment / kParts % kShape.steps;
-  const int tile = fragment / kParts / kShape.steps;
-  const int j = column_of<Side::kTogether>(tile, lane / 4);
-  const int p = (step * 4 + lane % 4) * kShape.span + part * F::kSpan;
-  const Element* const source = g.b + p * g.b_strides.row + j * g.b_strides.col;
-  typename F::B b;
-#pragma unroll
-  for (int e = 0; e < F::kSpan; ++e)
-    b.e[e] = e < kShape.span / kParts && p + e < k && j < g.n ? source[e * g.b_strides.row]
-                                                              : Element(0.f);
-  return b;
-}
-
 /// What a warp and its lanes do of variant kVariant; A and C by columns or by rows. Lane (g, t) =
 /// (lane / 4, lane % 4) holds kRows rows of each group of 8 kRows rows, two for each of kProducts
 /// products of 16 rows: rows g and g + 8 of the product's fragment. Where A or C is by columns,
 /// those are 16 bytes of adjacent rows; where both are by rows, rows of neighbouring lanes are
 /// adjacent.
+///
+/// A: a lane has elements (s * 4 + t) * span + {0 ...} along k of its rows in step s, for those
+/// that the fragments want of it: B's rows are permuted alike. By columns, product i takes rows 2 i
+/// and 2 i + 1 of the lane's:
+///
+///   double: rows of C    fragment row       lane's word of a column
+///           2g           g                  [2g | 2g + 1]
+///           2g + 1       g + 8
+///
+/// C by columns: a lane's results are kRows adjacent rows of two columns, two stores of 16 bytes
+/// for each 8 columns of C. Floats of half types are 32 bytes: lanes g and g + 1 exchange halves,
+/// so that a store of both fills whole sectors.
+///
+///   rows of C    8g ..      8g + 4 ..     8g + 8 ..     8g + 12 ..     (g even)
+///   computed by  g          g             g + 1         g + 1
+///   stored by    g, first   g + 1, first  g, second     g + 1, second
+///
+/// C by rows: columns of kTogether n-tiles are interleaved, so that a lane's results in a row are
+/// adjacent, 16 bytes of them.
 template <int kVariant, bool kAdds_, class T, class TOut>
 struct UpdateMmaShape {
-  using In = T;
-  using Out = TOut;
-  using Acc = device::DeviceAccumulator<T>;
-  using Element = device::DeviceElement<T>;
-  using Result = device::DeviceElement<TOut>;
+  using Arguments = UpdateArguments<T, TOut>;
+  using Acc = typename Arguments::Acc;
+  using Element = typename Arguments::Element;
+  using Result = typename Arguments::Result;
   using Sum = std::conditional_t<sizeof(Element) == 2, float, double>;
   using F = Fragment<Element>;
   static constexpr UpdateMma kShape = kUpdateMma[kVariant];
   static constexpr bool kAdds = kAdds_;  // where it is not, beta is 0
   static constexpr bool kColumnsOfA = kShape.columns_of_a();
   static constexpr bool kColumnsOfC = kShape.columns_of_c();
+  static constexpr int kSteps = kShape.steps;
+  static constexpr int kGroups = kShape.groups;
+  static constexpr int kTiles = kShape.tiles;
+  static constexpr int kSpan = kShape.span;
+  /// Products along k of a step, each of F::kSpan elements a lane.
+  static constexpr int kParts = kSpan <= F::kSpan ? 1 : kSpan / F::kSpan;
   static constexpr int kRows = kColumnsOfA || kColumnsOfC ? kWide<Element> : 2;
   static constexpr int kProducts = kRows / 2;
   static constexpr int kGroupRows = 8 * kRows;
-  static constexpr int kTogether = kColumnsOfC ? 1 : kInterleaved<Result, kShape.tiles>;
-  using Sums = Sum[kShape.tiles][kShape.groups][kProducts][4];
+  static constexpr int kPassRows = kGroupRows * kGroups;  // of a warp
+  static constexpr int kTogether = kColumnsOfC                  ? 1
+                                   : kWide<Result> / 2 < kTiles ? kWide<Result> / 2
+                                                                : kTiles;
+  using Values = std::conditional_t<kColumnsOfA, Element[kSteps][kGroups][kSpan][kRows],
+                                    Element[kSteps][kGroups][kProducts][2][kSpan]>;
+  using Sums = Sum[kTiles][kGroups][kProducts][4];
 
   /// The row of its group that is row g + 8 `half` of the fragment of a product.
   static __device__ int row(int g, int product, int half) {
@@ -151,134 +140,96 @@ struct UpdateMmaShape {
   }
   /// Doubles by columns: lanes 8 t ... 8 t + 7 access the 128 adjacent bytes of a column and
   /// exchange them with those whose fragments hold them; where lane (g, t) accesses its own, every
-  /// quarter of a warp touches four columns, which keeps the L1 busy four times as long (H200, 1e6
-  /// x 16 x 16: .957 of the floor against .92). The half types lose by it (1e6 x 32 x 32: .81
-  /// against .92).
+  /// quarter of a warp touches four columns, which keeps the L1 busy four times as long. The half
+  /// types lose by it.
   static constexpr bool kExchanged = sizeof(Element) == 8;
   /// Group of rows and of columns of a lane, as it accesses columns in memory.
   static __device__ int row_of(int lane) { return kExchanged ? lane % 8 : lane / 4; }
   static __device__ int column_of_lane(int lane) { return kExchanged ? lane / 8 : lane % 4; }
-};
 
-/// A column-major: a lane has its rows of columns (s * 4 + t) * kSpan + {0 ...} in step s. Product
-/// i takes rows 2 i and 2 i + 1 of the lane's, and its columns for those that the fragment wants of
-/// it: B's rows are permuted alike.
-///
-///   double: rows of C    fragment row       lane's word of a column
-///           2g           g                  [2g | 2g + 1]
-///           2g + 1       g + 8
-template <class Shape>
-struct UpdateColumnsOfA {
-  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
-  using Element = typename Shape::Element;
-  static constexpr UpdateMma kShape = Shape::kShape;
-  using Values = Element[kShape.steps][kShape.groups][kShape.span][Shape::kRows];
+  /// Fragment [n-tile][step][part of the step] of B.
+  static __device__ typename F::B fragment_of_b(const Arguments& g, int k, int fragment, int lane) {
+    const int part = fragment % kParts;
+    const int step = fragment / kParts % kSteps;
+    const int tile = fragment / kParts / kSteps;
+    const int c = lane / 4;
+    const int j =
+        tile / kTogether * (8 * kTogether) + c / 2 * (2 * kTogether) + tile % kTogether * 2 + c % 2;
+    const int p = (step * 4 + lane % 4) * kSpan + part * F::kSpan;
+    const Element* const source = g.b + p * g.b_strides.row + j * g.b_strides.col;
+    typename F::B b;
+#pragma unroll
+    for (int e = 0; e < F::kSpan; ++e)
+      b.e[e] =
+          e < kSpan / kParts && p + e < k && j < g.n ? source[e * g.b_strides.row] : Element(0.f);
+    return b;
+  }
 
   static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
                               int lane) {
-    const std::int64_t i0 = first + Shape::row_of(lane) * Shape::kRows;
-    const int p0 = Shape::column_of_lane(lane) * kShape.span;
-    const std::int64_t ld = device::opaque(g.a_strides.col);
-    const Element* const a = g.a + i0 + p0 * ld;
+    const std::int64_t i0 = first + (kColumnsOfA ? row_of(lane) * kRows : row(lane / 4, 0, 0));
+    const int p0 = (kColumnsOfA ? column_of_lane(lane) : lane % 4) * kSpan;
+    const std::int64_t ld = device::opaque(kColumnsOfA ? g.a_strides.col : g.a_strides.row);
+    const Element* const a = g.a + (kColumnsOfA ? i0 + p0 * ld : i0 * ld + p0);
+    const auto load_at = [&](auto& word, int i, int p) {
+      if (p0 + p < k && i0 + i < g.m) {
+        device::load_constant(word, a + (kColumnsOfA ? p * ld + i : i * ld + p));
+      } else {
+        memset(word, 0, sizeof(word));
+      }
+    };
+    if constexpr (kColumnsOfA) {
 #pragma unroll
-    for (int d = 0; d < kShape.steps; ++d) {
+      for (int d = 0; d < kSteps; ++d) {
 #pragma unroll
-      for (int e = 0; e < kShape.span; ++e) {
-        const int p = 4 * d * kShape.span + e;
+        for (int e = 0; e < kSpan; ++e) {
 #pragma unroll
-        for (int s = 0; s < kShape.groups; ++s) {
-          if (p0 + p < k && i0 + s * Shape::kGroupRows < g.m) {
-            device::load_constant(values[d][s][e], a + p * ld + s * Shape::kGroupRows);
-          } else {
-            memset(values[d][s][e], 0, 16);
-          }
+          for (int s = 0; s < kGroups; ++s)
+            load_at(values[d][s][e], s * kGroupRows, 4 * d * kSpan + e);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int s = 0; s < kGroups; ++s) {
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+          for (int d = 0; d < kSteps; ++d)
+            load_at(values[d][s][r / 2][r % 2], s * kGroupRows + row(0, r / 2, r % 2),
+                    4 * d * kSpan);
         }
       }
     }
   }
   /// Lane (g, t) gets what lane 8 t + g has read.
   static __device__ void arrange(Values& values, int lane) {
-    if constexpr (Shape::kExchanged) {
+    if constexpr (kColumnsOfA && kExchanged) {
 #pragma unroll
-      for (int d = 0; d < kShape.steps; ++d) {
+      for (int d = 0; d < kSteps; ++d) {
 #pragma unroll
-        for (int s = 0; s < kShape.groups; ++s) {
+        for (int s = 0; s < kGroups; ++s) {
 #pragma unroll
-          for (int e = 0; e < kShape.span; ++e)
+          for (int e = 0; e < kSpan; ++e)
             device::exchange(values[d][s][e], lane % 4 * 8 + lane / 4);
         }
       }
     }
   }
-  static __device__ void fragment(typename Shape::F::A& a, const Values& values, int step,
-                                  int /*part*/, int group, int product) {
-    Shape::F::from_columns(a, values[step][group], 2 * product);
-  }
-};
-
-/// A row-major: a lane loads elements (s * 4 + t) * kSpan + {0 ...} of its rows in step s; B's rows
-/// are permuted alike.
-template <class Shape>
-struct UpdateRowsOfA {
-  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
-  using Element = typename Shape::Element;
-  static constexpr UpdateMma kShape = Shape::kShape;
-  using Values = Element[kShape.steps][kShape.groups][Shape::kProducts][2][kShape.span];
-
-  static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
-                              int lane) {
-    const std::int64_t i0 = first + Shape::row(lane / 4, 0, 0);
-    const int p0 = lane % 4 * kShape.span;
-    const std::int64_t ld = device::opaque(g.a_strides.row);
-    const Element* const a = g.a + i0 * ld + p0;
-#pragma unroll
-    for (int s = 0; s < kShape.groups; ++s) {
-#pragma unroll
-      for (int r = 0; r < Shape::kRows; ++r) {
-        const int row = s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2);
-#pragma unroll
-        for (int d = 0; d < kShape.steps; ++d) {
-          const int p = 4 * d * kShape.span;
-          auto& span = values[d][s][r / 2][r % 2];
-          if (p0 + p < k && i0 + row < g.m) {
-            device::load_constant(span, a + row * ld + p);
-          } else {
-            memset(span, 0, sizeof(span));
-          }
-        }
-      }
+  static __device__ void fragment(typename F::A& a, const Values& values, int step, int part,
+                                  int group, int product) {
+    if constexpr (kColumnsOfA) {
+      F::from_columns(a, values[step][group], 2 * product);
+    } else {
+      F::from_rows(a, values[step][group][product], part * F::kSpan);
     }
   }
-  static __device__ void arrange(Values& /*values*/, int /*lane*/) {}
-  static __device__ void fragment(typename Shape::F::A& a, const Values& values, int step, int part,
-                                  int group, int product) {
-    Shape::F::from_rows(a, values[step][group][product], part * Shape::F::kSpan);
-  }
-};
 
-/// C column-major: a lane's results are kRows adjacent rows of two columns, two stores of 16 bytes
-/// for each 8 columns of C. Floats of half types are 32 bytes: lanes g and g + 1 exchange halves,
-/// so that a store of both fills whole sectors.
-///
-///   rows of C    8g ..      8g + 4 ..     8g + 8 ..     8g + 12 ..     (g even)
-///   computed by  g          g             g + 1         g + 1
-///   stored by    g, first   g + 1, first  g, second     g + 1, second
-template <class Shape>
-struct UpdateColumnsOfC {
-  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
-  using Acc = typename Shape::Acc;
-  using Result = typename Shape::Result;
-  static constexpr UpdateMma kShape = Shape::kShape;
-  static constexpr int kRows = Shape::kRows;
   static constexpr int kWord = kRows < kWide<Result> ? kRows : kWide<Result>;
-  static constexpr int kWords = kRows / kWord;  // stores of a lane and column
+  static constexpr int kWords = kRows / kWord;  // stores of a lane and column of C
   using Column = Result[kWords][kWord];
-  /// Columns of a group whose words of C are read before the first is stored.
-  static constexpr int kBatch = kLinesAtOnce<Shape::kAdds, 2 * kShape.tiles, kWords>;
-
   /// From the words that a lane accesses to its rows, or back.
   static __device__ void exchange(Column& column, int lane, bool to_rows) {
-    if constexpr (Shape::kExchanged) {
+    if constexpr (kExchanged) {
       device::exchange(column[0], to_rows ? lane % 4 * 8 + lane / 4 : lane % 8 * 4 + lane / 8);
     } else if constexpr (kWords == 2) {
       const bool second = lane / 4 % 2 != 0;
@@ -293,28 +244,29 @@ struct UpdateColumnsOfC {
       }
     }
   }
-  static __device__ void store(const typename Shape::Sums& sums, const Arguments& g,
-                               const Factors<Acc>& factors, std::int64_t first, int n0, int lane) {
-    const int group = Shape::row_of(lane);
+  static __device__ void store_columns(const Sums& sums, const Arguments& g,
+                                       const Factors<Acc>& factors, std::int64_t first, int n0,
+                                       int lane) {
+    /// Columns of a group whose words of C are read before the first is stored.
+    constexpr int kBatch = kLinesAtOnce<kAdds, 2 * kTiles, kWords>;
+    const int group = row_of(lane);
     const std::int64_t i0 =
         first + (kWords == 1 ? group * kRows : group / 2 * (2 * kRows) + group % 2 * kWord);
-    const int j0 = n0 + Shape::column_of_lane(lane) * 2;
+    const int j0 = n0 + column_of_lane(lane) * 2;
     const std::int64_t ld = device::opaque(g.c_strides.col);
     auto* const c = g.c + i0 + j0 * ld;
-    const bool adds = Shape::kAdds && factors.adds();
+    const bool adds = kAdds && factors.adds();
 #pragma unroll
-    for (int s = 0; s < kShape.groups; ++s) {
+    for (int s = 0; s < kGroups; ++s) {
 #pragma unroll
-      for (int q0 = 0; q0 < 2 * kShape.tiles; q0 += kBatch) {
+      for (int q0 = 0; q0 < 2 * kTiles; q0 += kBatch) {
         Column columns[kBatch] = {};
         const auto j = [](int q) { return q / 2 * 8 + q % 2; };
         /// Whether the lane has a word w of column q: m is a multiple of kRows.
         const auto there = [&](int q, int w) {
-          return i0 + s * Shape::kGroupRows + w * kRows < g.m && j0 + j(q) < g.n;
+          return i0 + s * kGroupRows + w * kRows < g.m && j0 + j(q) < g.n;
         };
-        const auto place = [&](int q, int w) {
-          return c + j(q) * ld + s * Shape::kGroupRows + w * kRows;
-        };
+        const auto place = [&](int q, int w) { return c + j(q) * ld + s * kGroupRows + w * kRows; };
         if (adds) {
 #pragma unroll
           for (int x = 0; x < kBatch; ++x) {
@@ -341,34 +293,24 @@ struct UpdateColumnsOfC {
       }
     }
   }
-};
-
-/// C row-major: columns of kTogether n-tiles are interleaved (column_of), so that a lane's results
-/// in a row are adjacent.
-template <class Shape>
-struct UpdateRowsOfC {
-  using Arguments = UpdateArguments<typename Shape::In, typename Shape::Out>;
-  using Acc = typename Shape::Acc;
-  static constexpr UpdateMma kShape = Shape::kShape;
-
-  static __device__ void store(const typename Shape::Sums& sums, const Arguments& g,
-                               const Factors<Acc>& factors, std::int64_t first, int n0, int lane) {
-    constexpr int kTogether = Shape::kTogether;
-    const std::int64_t i0 = first + Shape::row(lane / 4, 0, 0);
+  static __device__ void store_rows(const Sums& sums, const Arguments& g,
+                                    const Factors<Acc>& factors, std::int64_t first, int n0,
+                                    int lane) {
+    const std::int64_t i0 = first + row(lane / 4, 0, 0);
     const int j0 = n0 + lane % 4 * (2 * kTogether);
     const std::int64_t ld = device::opaque(g.c_strides.row);
     auto* const c = g.c + i0 * ld + j0;
-    constexpr int kAcross = kShape.tiles / kTogether;  // words of a row
-    constexpr int kLines = kLinesAtOnce<Shape::kAdds, Shape::kRows, kAcross>;
+    constexpr int kAcross = kTiles / kTogether;  // words of a row
+    constexpr int kLines = kLinesAtOnce<kAdds, kRows, kAcross>;
 #pragma unroll
-    for (int s = 0; s < kShape.groups; ++s) {
+    for (int s = 0; s < kGroups; ++s) {
 #pragma unroll
-      for (int r0 = 0; r0 < Shape::kRows; r0 += kLines) {
-        const auto row = [&](int r) { return s * Shape::kGroupRows + Shape::row(0, r / 2, r % 2); };
-        if (i0 + row(r0) >= g.m) break;
-        const auto i = [&](int w) { return row(r0 + w / kAcross); };
+      for (int r0 = 0; r0 < kRows; r0 += kLines) {
+        const auto row_of_group = [&](int r) { return s * kGroupRows + row(0, r / 2, r % 2); };
+        if (i0 + row_of_group(r0) >= g.m) break;
+        const auto i = [&](int w) { return row_of_group(r0 + w / kAcross); };
         const auto j = [&](int w) { return w % kAcross * (8 * kTogether); };
-        leave_words<Shape::kAdds, kLines * kAcross, 2 * kTogether>(
+        leave_words<kAdds, kLines * kAcross, 2 * kTogether>(
             factors, [&](int w) { return (kLines == 1 || i0 + i(w) < g.m) && j0 + j(w) < g.n; },
             [&](int w) { return c + i(w) * ld + j(w); },
             [&](int w, int q) {
@@ -380,30 +322,16 @@ struct UpdateRowsOfC {
   }
 };
 
+/// Block: `passes` times its warps' rows, adjacent in C. Warp and pass: kGroups groups of rows x
+/// all columns of C, kTiles n-tiles at a time; its part of A (all of k) is in registers. Shared
+/// memory: B as fragments [n-tile][step][part of the step][lane].
 template <class Shape>
-struct UpdateMmaSide
-    : Shape,
-      std::conditional_t<Shape::kColumnsOfA, UpdateColumnsOfA<Shape>, UpdateRowsOfA<Shape>>,
-      std::conditional_t<Shape::kColumnsOfC, UpdateColumnsOfC<Shape>, UpdateRowsOfC<Shape>> {
-  using Acc = typename Shape::Acc;
-  using Element = typename Shape::Element;
-  static constexpr UpdateMma kShape = Shape::kShape;
-};
-
-/// Block: `passes` times its warps' rows, adjacent in C. Warp and pass: kShape.groups groups of
-/// rows x all columns of C, kShape.tiles n-tiles at a time; its part of A (all of k) is in
-/// registers. Shared memory: B as fragments [n-tile][step][part of the step][lane].
-template <class Shape>
-__global__ void __launch_bounds__(256)
-    update_mma_kernel(UpdateArguments<typename Shape::In, typename Shape::Out> g) {
-  using Side = UpdateMmaSide<Shape>;
-  using Acc = typename Side::Acc;
-  using Element = typename Side::Element;
-  using F = typename Side::F;
-  constexpr UpdateMma kShape = Side::kShape;
-  constexpr int kParts = parts_of<F>(kShape);
-  constexpr int kAlongK = kShape.steps * kParts;
-  constexpr int kPassRows = Side::kGroupRows * kShape.groups;
+__global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Arguments g) {
+  using F = typename Shape::F;
+  constexpr int kSteps = Shape::kSteps;
+  constexpr int kTiles = Shape::kTiles;
+  constexpr int kParts = Shape::kParts;
+  constexpr int kPassRows = Shape::kPassRows;
   extern __shared__ __align__(16) char staged[];
   auto* const b_shared = reinterpret_cast<typename F::B*>(staged);  // [tile][step][part][lane]
   device::let_next_kernel_start();
@@ -413,66 +341,61 @@ __global__ void __launch_bounds__(256)
   std::int64_t first =
       (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * kPassRows;
   device::wait_for_kernel_ahead();
-  const Factors<Acc> factors(g);
+  const Factors<typename Shape::Acc> factors(g);
   const int k = factors.k;
 
-  typename Side::Values values;
-  Side::load(values, g, k, first, lane);  // in flight while B is staged
-  if constexpr (Side::kAdds) prefetch_c(g, factors, first, kPassRows, 0, g.n);
-  const auto load_b = [&](int fragment) { return fragment_of_b<Side>(g, k, fragment, lane); };
-  constexpr int kBatch =
-      kShape.steps * kShape.tiles >= 8 ? 4 : 2;  // fragments whose loads are in flight at once
-  constexpr int kColumns = 8 * kShape.tiles;     // of C at once
-  const int fragments = (g.n + kColumns - 1) / kColumns * kShape.tiles * kAlongK;
+  typename Shape::Values values;
+  Shape::load(values, g, k, first, lane);  // in flight while B is staged
+  if constexpr (Shape::kAdds) prefetch_c(g, factors, first, kPassRows, 0, g.n);
+  constexpr int kBatch = kSteps * kTiles >= 8 ? 4 : 2;  // fragments whose loads are in flight
+  constexpr int kColumns = 8 * kTiles;                  // of C at once
+  constexpr int kFragments = kTiles * kSteps * kParts;  // of those columns
+  const int fragments = (g.n + kColumns - 1) / kColumns * kFragments;
   for (int f0 = warp; f0 < fragments; f0 += warps * kBatch) {
     typename F::B b[kBatch];
 #pragma unroll
     for (int s = 0; s < kBatch; ++s)
-      if (f0 + s * warps < fragments) b[s] = load_b(f0 + s * warps);
+      if (f0 + s * warps < fragments) b[s] = Shape::fragment_of_b(g, k, f0 + s * warps, lane);
 #pragma unroll
     for (int s = 0; s < kBatch; ++s)
       if (f0 + s * warps < fragments) b_shared[(f0 + s * warps) * 32 + lane] = b[s];
   }
   __syncthreads();  // B is written before it is read
   for (int pass = 0; pass < g.passes; ++pass) {
-    typename Side::Values next;
-    if constexpr (kShape.ahead) {
-      if (pass + 1 < g.passes) Side::load(next, g, k, first + warps * kPassRows, lane);
-    }
-    Side::arrange(values, lane);
+    Shape::arrange(values, lane);
     const typename F::B* b_tile = b_shared + lane;
     for (int n0 = 0; n0 < g.n; n0 += kColumns) {
       __syncwarp();  // keeps the fragments of B in shared memory: the compiler would hold them
-      typename Side::Sums sums = {};
+      typename Shape::Sums sums = {};
 #pragma unroll
-      for (int d = 0; d < kShape.steps; ++d) {
+      for (int d = 0; d < kSteps; ++d) {
 #pragma unroll
         for (int u = 0; u < kParts; ++u) {
 #pragma unroll
-          for (int j = 0; j < kShape.tiles; ++j) {
-            const typename F::B b = b_tile[((j * kShape.steps + d) * kParts + u) * 32];
+          for (int j = 0; j < kTiles; ++j) {
+            const typename F::B b = b_tile[((j * kSteps + d) * kParts + u) * 32];
 #pragma unroll
-            for (int s = 0; s < kShape.groups; ++s) {
+            for (int s = 0; s < Shape::kGroups; ++s) {
 #pragma unroll
-              for (int i = 0; i < Side::kProducts; ++i) {
+              for (int i = 0; i < Shape::kProducts; ++i) {
                 typename F::A a;
-                Side::fragment(a, values, d, u, s, i);
+                Shape::fragment(a, values, d, u, s, i);
                 F::multiply(sums[j][s][i], a, b);
               }
             }
           }
         }
       }
-      Side::store(sums, g, factors, first, n0, lane);
-      b_tile += kShape.tiles * kAlongK * 32;
+      if constexpr (Shape::kColumnsOfC) {
+        Shape::store_columns(sums, g, factors, first, n0, lane);
+      } else {
+        Shape::store_rows(sums, g, factors, first, n0, lane);
+      }
+      b_tile += kFragments * 32;
     }
     first += warps * kPassRows;
-    if constexpr (kShape.ahead) {
-      memcpy(&values, &next, sizeof(values));
-    } else {
-      if (pass + 1 < g.passes) Side::load(values, g, k, first, lane);
-    }
-    if (Side::kAdds && pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
+    if (pass + 1 < g.passes) Shape::load(values, g, k, first, lane);
+    if (Shape::kAdds && pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   }
 }
 

@@ -38,16 +38,13 @@ class UpdateCandidates {
         add_tile(false);
       }
       add_mma();
-      for (UpdateLaunch& launch : all_)
-        launch.alignment = 16;
       add_ring_mma();
     }
     add_rings(!off);
     if (!kComplexes.has(type_)) add_words();
     add_staged();
     std::erase_if(all_, [this](const UpdateLaunch& launch) {
-      const UpdateRingPlan* const ring = launch.ring();
-      return launch.shared_bytes > shared_ || (ring != nullptr && ring->stages <= 0);
+      return launch.shared_bytes > shared_ || (launch.ring && launch.ring->stages <= 0);
     });
     return std::move(all_);
   }
@@ -112,8 +109,8 @@ class UpdateCandidates {
           (!by_columns && !rows_divide(word, word))) {
         continue;
       }
-      const int deep = word * shape.words;  // k of a tile
-      const int tile_words = by_columns ? 8 * deep : 32 * (shape.words | 1);
+      const int deep = word * shape.kWords;  // k of a tile
+      const int tile_words = by_columns ? 8 * deep : 32 * (shape.kWords | 1);
       all_.push_back(
           {.kernel = &shape,
            .threads = kThreads,
@@ -184,8 +181,7 @@ class UpdateCandidates {
       };
       return b_bytes + place(p_.a, p_.k, in_) + place(p_.c, p_.n, out_);
     };
-    // H200, 1e6 rows of halves: n = 8 24.6 us with up to 26 KiB a block, 26.6 with 52; n = 32 82.8,
-    // 72.1. 1e5 rows: n = 8 6.0 with 391 blocks, 7.5 with 196; n = 32 11.0 with 782, 14.8 with 391.
+    // Small blocks where there is little to multiply, and enough of them (docs/lab/update.md).
     const bool much = p_.n * p_.k * in_ >= 256;
     const int most = much ? 52 << 10 : 26 << 10;
     const int blocks = (much ? 4 : 2) * machine_.multiprocessors;
@@ -248,39 +244,24 @@ class UpdateCandidates {
     plan.slot_bytes = plan.warps_m * kSide * plan.depth * real;
     plan.mapped = true;
     plan.wide_c = wide;
-    constexpr int kSlack = 2 << 10;
-    // H200, 1e6 rows: c64 n = 16 80 us with 6 slots, 75.7 with 3, 121 with 2.
-    constexpr int kStages = 3;
-    int resident = 4;
-    do {
-      --resident;
-      plan.stages = std::min(
-          kStages, (shared_ / resident - kSlack - plan.warps_n * b_bytes) / plan.slot_bytes);
-    } while (plan.stages < kStages && resident > 1);
+    const int resident = set_stages(plan, 3, 3, plan.warps_n * b_bytes, 3);
     plan.ring_bytes = plan.stages * plan.slot_bytes;
     const int rows = plan.warps_m * warp_rows;
     const std::int64_t tiles = ceil_div(p_.m, rows);
     std::int64_t blocks = std::max(1, resident * machine_.multiprocessors / column_blocks);
-    // Multiprocessors are not equally fast: of many tiles, those that are take more blocks. H200,
-    // 1e6 rows: f32 n = 32 78 to 73 us, c64 by rows n = 16 79.9 to 75.5; c64 by columns 75.7
-    // to 79.7.
+    // Multiprocessors are not equally fast: of many tiles, those that are take more blocks. Complex
+    // elements by columns lose by it.
     constexpr int kWaves = 4;
     const int most_b = (by_columns ? 16 : 32) << 10;
     if (!(by_columns && parts == 2) && tiles >= 3 * kWaves * blocks &&
         plan.warps_n * b_bytes <= most_b)
       blocks *= kWaves;
     plan.row_tiles = static_cast<int>(std::min(tiles, blocks));
-    all_.push_back({.kernel = UpdateRingMma{by_columns, plan},
-                    .threads = 32 * (plan.warps_m * plan.warps_n + 1),
-                    .rows = rows,
-                    .column_blocks = column_blocks,
-                    .shared_bytes = plan.ring_bytes + plan.warps_n * b_bytes + kSlack,
-                    .alignment = 16});
+    push_ring(UpdateRingMma{by_columns}, plan, rows, column_blocks, plan.warps_n * b_bytes);
   }
 
   void add_ring(const UpdateRing& shape, bool aligned, int column_blocks, int columns) {
     constexpr int kSlotBytes = 16 << 10;
-    constexpr int kSlack = 2 << 10;  // of a block: that KiB, alignment and barriers
     const int word = 16 / in_;
     const auto k = static_cast<int>(ceil_div(p_.k, word)) * word;
     UpdateRingPlan plan;
@@ -310,26 +291,43 @@ class UpdateCandidates {
       plan.warps_k = std::min(idle, static_cast<int>(ceil_div(k, plan.depth)));
     }
     plan.slot_bytes = tile_rows() * plan.depth * in_;
-    const auto threads = [&] { return 32 * (plan.warps_m * plan.warps_n * plan.warps_k + 1); };
     const int b_bytes = k * plan.b_pitch * sum_;
-    int resident = shape.resident(sum_) * 32 * (kUpdateRingWarps + 1) / threads() + 1;
-    do {
-      --resident;
-      plan.stages = std::min(8, (shared_ / resident - kSlack - b_bytes) / plan.slot_bytes);
-    } while (plan.stages < std::max(3, plan.warps_k) && resident > 1);
+    const int resident =
+        set_stages(plan, std::max(3, plan.warps_k), 8, b_bytes,
+                   shape.resident(sum_) * 32 * (kUpdateRingWarps + 1) / threads_of(plan));
     const int sums = 32 * shape.rows * shape.columns * sum_ * plan.warps_m * plan.warps_n;
     plan.ring_bytes =
         std::max(plan.stages * plan.slot_bytes, (plan.warps_k - 1) * sums + 15) / 16 * 16;
     const std::int64_t most = std::max(1, resident * machine_.multiprocessors / column_blocks);
     plan.row_tiles = static_cast<int>(std::min(tiles(), most));
     if (plan.row_tiles < tiles()) plan.warps_k = 1;
-    all_.push_back({.kernel = UpdateRingLaunch{&shape, plan},
-                    .threads = threads(),
-                    .rows = tile_rows(),
-                    .column_blocks = column_blocks,
-                    .shared_bytes = plan.ring_bytes + b_bytes + kSlack,
-                    .alignment = plan.mapped || plan.wide_c ? 16 : 1});
+    push_ring(&shape, plan, tile_rows(), column_blocks, b_bytes);
   }
+
+  static int threads_of(const UpdateRingPlan& plan) {
+    return 32 * (plan.warps_m * plan.warps_n * plan.warps_k + 1);
+  }
+  /// Up to `most` slots, by as many blocks on a multiprocessor (at most `resident`: returned) as
+  /// have `least` slots each.
+  int set_stages(UpdateRingPlan& plan, int least, int most, int b_bytes, int resident) const {
+    for (;; --resident) {
+      const int bytes = shared_ / resident - kRingSlack - b_bytes;
+      plan.stages = std::min(most, bytes / plan.slot_bytes);
+      if (plan.stages >= least || resident == 1) return resident;
+    }
+  }
+  void push_ring(UpdateKernel kernel, const UpdateRingPlan& plan, int rows, int column_blocks,
+                 int b_bytes) {
+    all_.push_back({.kernel = kernel,
+                    .threads = threads_of(plan),
+                    .rows = rows,
+                    .column_blocks = column_blocks,
+                    .shared_bytes = plan.ring_bytes + b_bytes + kRingSlack,
+                    .ring = plan});
+  }
+
+  /// Bytes of a block of the ring kernels: the KiB of the system, alignment and barriers.
+  static constexpr int kRingSlack = 2 << 10;
 
   const Problem& p_;
   DType type_;  // of A and B
@@ -343,12 +341,6 @@ class UpdateCandidates {
 
 }  // namespace
 
-const UpdateRingPlan* UpdateLaunch::ring() const noexcept {
-  if (const auto* const ring = std::get_if<UpdateRingLaunch>(&kernel)) return &ring->plan;
-  if (const auto* const ring = std::get_if<UpdateRingMma>(&kernel)) return &ring->plan;
-  return nullptr;
-}
-
 std::vector<UpdateLaunch> update_candidates(const Problem& problem, DType in, DType out,
                                             const Machine& machine, bool off) {
   return UpdateCandidates(problem, in, out, machine).all(off);
@@ -359,6 +351,7 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
   const auto bytes = static_cast<int>(size_of(in));
   const int word = 16 / bytes;
   const std::int64_t all = std::max<std::int64_t>(problem.k, 1);  // k, loaded at once
+  const std::int64_t ring_step = launch.ring ? launch.ring->depth * launch.ring->warps_k : 0;
   const auto visitor = Overloaded{
       [&](UpdateStaged) {
         return Granules{kStagedColumns, 1, all};
@@ -376,17 +369,16 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
         return Granules{1, 1, all};
       },
       [&](const UpdateTile* s) {
-        return Granules{4 * word * s->parts, s->words * word, s->words * word};
+        return Granules{4 * word * s->parts, s->kWords * word, s->kWords * word};
       },
       [&](const UpdateMma* s) {
         return Granules{8 * s->tiles, s->depth(), all};
       },
-      [&](const UpdateRingLaunch& l) {
-        return Granules{4 * l.shape->columns * l.plan.warps_n, word, l.plan.depth * l.plan.warps_k};
+      [&](const UpdateRing* s) {
+        return Granules{4 * s->columns * launch.ring->warps_n, word, ring_step};
       },
-      [&](const UpdateRingMma& l) {
-        return Granules{32 * l.plan.warps_n / (is_complex(in) ? 2 : 1), 16,
-                        l.plan.depth * l.plan.warps_k};
+      [&](UpdateRingMma) {
+        return Granules{32 * launch.ring->warps_n / (is_complex(in) ? 2 : 1), 16, ring_step};
       }};
   return std::visit(visitor, launch.kernel);
 }
@@ -399,43 +391,41 @@ std::string kernel_name(const UpdateKernel& kernel) {
                                       " from columns to rows"};
   const auto layout =
       Overloaded{[&](const UpdateMma* s) { return kLayouts[static_cast<int>(s->layout)]; },
-                 [&](const UpdateRingLaunch& l) { return kLayouts[l.shape->by_columns ? 0 : 1]; },
-                 [&](const UpdateRingMma& l) { return kLayouts[l.by_columns ? 0 : 1]; },
+                 [&](const UpdateRing* s) { return kLayouts[s->by_columns ? 0 : 1]; },
+                 [&](UpdateRingMma l) { return kLayouts[l.by_columns ? 0 : 1]; },
                  [](const auto&) { return ""; }};
   return concat("update_", kNames[kernel.index()], "_kernel", std::visit(layout, kernel));
 }
 
 std::string algorithm_name(const UpdateLaunch& launch) {
   // The parameters that tell a variant from its kernel's others of a type.
-  const auto parameters =
-      Overloaded{[](const UpdateDirect* s) {
-                   return concat(", ", s->columns, " columns, ", s->depth, " deep");
-                 },
-                 [](const UpdateLanes* s) {
-                   return concat(", lanes x ", s->lanes, ", ", s->columns, " columns, ", s->span,
-                                 " deep, rows x ", s->unroll);
-                 },
-                 [](const UpdatePacked* s) { return concat(", ", s->side, " x ", s->side); },
-                 [](const UpdateTile* s) {
-                   return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,
-                                 " words wide, ", s->words, " deep");
-                 },
-                 [](const UpdateMma* s) {
-                   return concat(", ", 8 * s->tiles, " columns, ", s->depth(), " deep by ",
-                                 4 * s->span, ", rows x ", s->groups);
-                 },
-                 [](const UpdateRingLaunch& l) {
-                   return concat(", ", l.shape->rows, " x ", l.shape->columns, " sums");
-                 },
-                 [](const auto&) { return std::string(); }};
-  const UpdateRingPlan* const ring = launch.ring();
+  const auto parameters = Overloaded{
+      [](const UpdateDirect* s) {
+        return concat(", ", s->columns, " columns, ", s->depth, " deep");
+      },
+      [](const UpdateLanes* s) {
+        return concat(", lanes x ", s->lanes, ", ", s->columns, " columns, ", s->span,
+                      " deep, rows x ", s->unroll);
+      },
+      [](const UpdatePacked* s) { return concat(", ", s->side, " x ", s->side); },
+      [](const UpdateTile* s) {
+        return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,
+                      " words wide, ", s->kWords, " deep");
+      },
+      [](const UpdateMma* s) {
+        return concat(", ", 8 * s->tiles, " columns, ", s->depth(), " deep by ", 4 * s->span,
+                      ", rows x ", s->groups);
+      },
+      [](const UpdateRing* s) { return concat(", ", s->rows, " x ", s->columns, " sums"); },
+      [](const auto&) { return std::string(); }};
+  const auto& ring = launch.ring;
   return concat(kernel_name(launch.kernel), std::visit(parameters, launch.kernel),
-                ring != nullptr && !ring->mapped ? ", A by elements" : "",
-                ring != nullptr && !ring->wide_c ? ", C by elements" : "");
+                ring && !ring->mapped ? ", A by elements" : "",
+                ring && !ring->wide_c ? ", C by elements" : "");
 }
 
 std::string describe(const UpdateLaunch& launch) {
-  if (const UpdateRingPlan* const ring = launch.ring()) {
+  if (const auto& ring = launch.ring) {
     return concat(algorithm_name(launch), ", ", ring->row_tiles * launch.column_blocks,
                   " blocks of ", ring->warps_m, " x ", ring->warps_n, " x ", ring->warps_k,
                   " warps, tiles of ", launch.rows, " rows, ", ring->stages, " slots of ",

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
 
@@ -36,15 +38,16 @@ inline constexpr TypeSet kComplexes{DType::c64, DType::c128};
 // What is compiled of each kernel, dense/cuda/update/<name>.cuh.
 
 /// A thread keeps 16 bytes of rows x `columns` sums and `depth` columns of A in flight; registers
-/// for `resident` blocks of 256 threads on a multiprocessor (0: as many as nvcc likes). H200, 1e6
-/// rows: c64 n = 8 36.9 us with nvcc's 96 registers, 35.0 with 80; c128 71.8 and 76.
+/// for `resident` blocks of 256 threads on a multiprocessor (0: as many as nvcc likes).
 struct UpdateDirect {
   int columns;
   int depth;
   int resident;
   TypeSet types;
 
-  constexpr int pitch() const noexcept { return columns > 4 ? 8 : columns; }  // of B's rows
+  LANKY_HOST_DEVICE constexpr int pitch() const noexcept {
+    return columns > 4 ? 8 : columns;
+  }  // of B's rows
 };
 inline constexpr UpdateDirect kUpdateDirect[] = {
     {2, 2, 0, kReals | kComplexes}, {4, 4, 0, kReals | kComplexes}, {6, 6, 0, kReals | kComplexes},
@@ -72,34 +75,31 @@ inline constexpr UpdateLanes kUpdateLanes[] = {
     {2, 2, 2, 2, DType::f64}, {1, 4, 4, 2, kHalves | TypeSet(DType::f32)},
     {2, 4, 4, 2, DType::f32}, {1, 8, 8, 2, kHalves}};
 
-/// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; `words` words along k, or as
-/// many columns, at a time; `resident` blocks of 128 threads on a multiprocessor, as far as
-/// registers go.
+/// A warp computes 32 rows of C, 4 * parts words of 16 bytes wide; kWords words along k, or as many
+/// columns, at a time; `resident` blocks of 128 threads on a multiprocessor, as far as registers
+/// go.
 struct UpdateTile {
+  static constexpr int kWords = 4;
+  static constexpr TypeSet types = DType::f32;
   bool by_columns;
   int parts;
-  int words;
   int resident;
-  TypeSet types;
 };
-inline constexpr UpdateTile kUpdateTile[] = {{false, 1, 4, 7, DType::f32},
-                                             {false, 2, 4, 5, DType::f32},
-                                             {true, 1, 4, 7, DType::f32},
-                                             {true, 2, 4, 6, DType::f32}};
+inline constexpr UpdateTile kUpdateTile[] = {
+    {false, 1, 7}, {false, 2, 5}, {true, 1, 7}, {true, 2, 6}};
 
 /// How A and C lie in memory.
 enum class UpdateLayout : std::uint8_t { columns, rows, rows_to_columns, columns_to_rows };
 
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
-/// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `ahead`: the loads
-/// of a pass are in flight during the one before it. `warps` of a block, at most `passes`.
+/// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `warps` of a
+/// block, at most `passes`.
 struct UpdateMma {
   UpdateLayout layout;
   int span;
   int steps;
   int tiles;
   int groups;
-  bool ahead;
   int warps;
   int passes;
   TypeSet types;
@@ -112,53 +112,50 @@ struct UpdateMma {
     return layout == UpdateLayout::columns || layout == UpdateLayout::rows_to_columns;
   }
 };
-/// Mixed layouts, H200, 1e6 rows, to columns and to rows: f32 n = 8 21.5 and 21.1 us (staged 38.9,
-/// ring 25.8), n = 32 78 and 72 (ring 158 and 86); f16 n = 8 10.8 and 17.7 (cuBLASLt 31), n = 32
-/// 36.9 and 35.5 (40 and 37; 38.4 with two n-tiles).
 inline constexpr UpdateMma kUpdateMma[] = {
-    {UpdateLayout::columns, 2, 1, 1, 1, false, 4, 1, kHalves | TypeSet(DType::f64)},
-    {UpdateLayout::columns, 2, 2, 1, 1, false, 4, 1, DType::f64},
-    {UpdateLayout::columns, 2, 4, 2, 1, false, 4, 2, DType::f64},
-    {UpdateLayout::columns, 2, 8, 1, 1, false, 8, 2, DType::f64},
-    {UpdateLayout::columns, 4, 1, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns, 4, 2, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns, 4, 4, 1, 1, false, 8, 1, kHalves},
-    {UpdateLayout::columns, 4, 8, 1, 1, false, 8, 1, kHalves},
-    {UpdateLayout::rows, 2, 1, 1, 1, false, 4, 1, DType::f64},
-    {UpdateLayout::rows, 2, 2, 2, 1, true, 4, 1, DType::f64},
-    {UpdateLayout::rows, 2, 4, 1, 1, false, 8, 4, DType::f64},
-    {UpdateLayout::rows, 2, 8, 1, 1, false, 8, 4, DType::f64},
-    {UpdateLayout::rows, 2, 1, 4, 2, false, 4, 1, kHalves},
-    {UpdateLayout::rows, 2, 1, 1, 4, false, 4, 2, kHalves},
-    {UpdateLayout::rows, 4, 1, 2, 2, false, 4, 2, kHalves},
-    {UpdateLayout::rows, 8, 1, 4, 2, false, 4, 1, kHalves},
-    {UpdateLayout::rows, 8, 2, 4, 1, false, 8, 4, kHalves},
-    {UpdateLayout::rows, 8, 4, 4, 1, false, 8, 4, kHalves},
-    {UpdateLayout::rows, 4, 2, 2, 1, false, 4, 2, kHalves},
-    {UpdateLayout::rows, 4, 2, 4, 2, false, 4, 2, DType::f32},
-    {UpdateLayout::rows, 4, 4, 4, 2, false, 4, 2, DType::f32},
-    {UpdateLayout::rows_to_columns, 2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {UpdateLayout::rows_to_columns, 2, 2, 2, 1, false, 4, 1, DType::f64},
-    {UpdateLayout::rows_to_columns, 2, 4, 1, 1, false, 8, 4, DType::f64},
-    {UpdateLayout::rows_to_columns, 2, 8, 1, 1, false, 8, 4, DType::f64},
-    {UpdateLayout::rows_to_columns, 4, 1, 2, 1, false, 4, 1, DType::f32},
-    {UpdateLayout::rows_to_columns, 4, 2, 2, 1, false, 4, 2, DType::f32},
-    {UpdateLayout::rows_to_columns, 4, 4, 2, 1, false, 4, 2, DType::f32},
-    {UpdateLayout::rows_to_columns, 2, 1, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::rows_to_columns, 4, 1, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::rows_to_columns, 8, 1, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::rows_to_columns, 8, 2, 1, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {UpdateLayout::columns_to_rows, 2, 2, 2, 1, false, 4, 1, {DType::f64, DType::f32}},
-    {UpdateLayout::columns_to_rows, 2, 4, 2, 1, false, 4, 2, {DType::f64, DType::f32}},
-    {UpdateLayout::columns_to_rows, 2, 8, 1, 1, false, 8, 2, DType::f64},
-    {UpdateLayout::columns_to_rows, 2, 1, 4, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 1, 4, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 2, 4, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 1, 2, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 2, 2, 1, false, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 4, 2, 1, false, 4, 1, kHalves}};
+    {UpdateLayout::columns, 2, 1, 1, 1, 4, 1, kHalves | TypeSet(DType::f64)},
+    {UpdateLayout::columns, 2, 2, 1, 1, 4, 1, DType::f64},
+    {UpdateLayout::columns, 2, 4, 2, 1, 4, 2, DType::f64},
+    {UpdateLayout::columns, 2, 8, 1, 1, 8, 2, DType::f64},
+    {UpdateLayout::columns, 4, 1, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::columns, 4, 2, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::columns, 4, 4, 1, 1, 8, 1, kHalves},
+    {UpdateLayout::columns, 4, 8, 1, 1, 8, 1, kHalves},
+    {UpdateLayout::rows, 2, 1, 1, 1, 4, 1, DType::f64},
+    {UpdateLayout::rows, 2, 2, 2, 1, 4, 1, DType::f64},
+    {UpdateLayout::rows, 2, 4, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::rows, 2, 8, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::rows, 2, 1, 4, 2, 4, 1, kHalves},
+    {UpdateLayout::rows, 2, 1, 1, 4, 4, 2, kHalves},
+    {UpdateLayout::rows, 4, 1, 2, 2, 4, 2, kHalves},
+    {UpdateLayout::rows, 8, 1, 4, 2, 4, 1, kHalves},
+    {UpdateLayout::rows, 8, 2, 4, 1, 8, 4, kHalves},
+    {UpdateLayout::rows, 8, 4, 4, 1, 8, 4, kHalves},
+    {UpdateLayout::rows, 4, 2, 2, 1, 4, 2, kHalves},
+    {UpdateLayout::rows, 4, 2, 4, 2, 4, 2, DType::f32},
+    {UpdateLayout::rows, 4, 4, 4, 2, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 2, 1, 2, 1, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::rows_to_columns, 2, 2, 2, 1, 4, 1, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 4, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 8, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::rows_to_columns, 4, 1, 2, 1, 4, 1, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 2, 2, 1, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 4, 2, 1, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 2, 1, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 4, 1, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 8, 1, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 8, 2, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 2, 2, 1, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 4, 2, 1, 4, 2, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows, 2, 8, 1, 1, 8, 2, DType::f64},
+    {UpdateLayout::columns_to_rows, 2, 1, 4, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 1, 4, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 2, 4, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 2, 1, 2, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 1, 2, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 2, 2, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 4, 2, 1, 4, 1, kHalves}};
 
 /// Computing warps of a block of the ring kernel, at most; one more copies.
 inline constexpr int kUpdateRingWarps = 4;
@@ -209,27 +206,21 @@ inline constexpr int kUpdateWordsThreads = 128;
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
 
-// Launches of kernels without a table, and of those whose blocks follow a plan.
+// Launches of kernels without a table.
 struct UpdateStaged {
   friend bool operator==(UpdateStaged, UpdateStaged) = default;
 };
 struct UpdateWords {
   friend bool operator==(UpdateWords, UpdateWords) = default;
 };
-struct UpdateRingLaunch {
-  const UpdateRing* shape;
-  UpdateRingPlan plan;
-  friend bool operator==(const UpdateRingLaunch&, const UpdateRingLaunch&) = default;
-};
 struct UpdateRingMma {
   bool by_columns;
-  UpdateRingPlan plan;
-  friend bool operator==(const UpdateRingMma&, const UpdateRingMma&) = default;
+  friend bool operator==(UpdateRingMma, UpdateRingMma) = default;
 };
 /// A kernel with what tells its launches apart: a row of its table, where it has one.
 using UpdateKernel = std::variant<UpdateStaged, UpdateWords, const UpdateDirect*,
                                   const UpdateLanes*, const UpdatePacked*, const UpdateTile*,
-                                  const UpdateMma*, UpdateRingLaunch, UpdateRingMma>;
+                                  const UpdateMma*, const UpdateRing*, UpdateRingMma>;
 
 /// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads; with a
 /// ring row_tiles * column_blocks.
@@ -240,10 +231,8 @@ struct UpdateLaunch {
   int rows = 0;    // of C that a block computes in a pass
   int column_blocks = 1;
   int shared_bytes = 0;
-  int alignment = 1;  // bytes, of the pointers to A and C
+  std::optional<UpdateRingPlan> ring{};  // of the two kernels that have one
 
-  /// Null for a kernel without one.
-  const UpdateRingPlan* ring() const noexcept;
   friend bool operator==(const UpdateLaunch&, const UpdateLaunch&) = default;
 };
 

@@ -148,9 +148,8 @@ __device__ void copy_slot(char* slot, const UpdateArguments<T, TOut>& g, const U
 /// What the copying warp does: all slots of all tiles of the block, one after the other. Where C is
 /// read (its columns begin at j0), it has the L2 fetch a tile of C when that tile is being
 /// multiplied, as many tiles behind A as the ring holds: in the time of a tile, what all blocks
-/// read and write is more than the L2 keeps (H200, c64 1e6 x 32 x 32: 438 us with C as early as A,
-/// as without; 427 a tile ahead, 365 so. The computing warps would do it in 325, but they need the
-/// registers: c128 1e6 x 16 x 16 without beta 148 to 166 us).
+/// read and write is more than the L2 keeps. The computing warps would do it sooner, but they need
+/// the registers.
 template <class Ring, class T, class TOut>
 __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>& g,
                           const UpdateRingPlan& plan, const UpdateSlots<typename Ring::Acc>& ring,

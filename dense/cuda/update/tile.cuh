@@ -7,130 +7,88 @@
 
 namespace lanky::dense::cuda {
 
-/// How a warp's lanes share out a tile of 32 rows of A, kWords words along k (by rows) or kDeep
-/// columns (by columns), and the squares of sums. V elements are 16 bytes.
-template <class T, class TOut, bool kByColumns, int kWords>
-struct UpdateTileSide;
-
-/// By rows: lane (r, c) = (lane / 4, lane % 4) has rows r + 8 i. Rows of the tile are padded to an
-/// odd number of words, so that eight of them are read without conflict. k and n are multiples of
-/// V.
-template <class T, class TOut, int kWords>
-struct UpdateTileSide<T, TOut, false, kWords> {
+/// How a warp's lanes share out a tile of 32 rows of A and its squares of sums. Lines of A and C
+/// are their rows or columns; V elements are 16 bytes, a word.
+///
+///   by rows:    32 lines of kWords words. Lane (r, c) = (lane / 4, lane % 4) has rows r + 8 i.
+///               Lines are padded to an odd number of words, so that eight of them are read
+///               without conflict. k and n are multiples of V.
+///   by columns: kDeep lines of 8 words. Lane (r, c) = (lane % 8, lane / 8) has the V rows of word
+///               r of each line. m is a multiple of V.
+template <class T, class TOut, bool kByColumns>
+struct UpdateTileSide {
   using Acc = device::DeviceAccumulator<T>;
   using Element = device::DeviceElement<T>;
   static constexpr int V = kWide<Element>;
+  static constexpr int kWords = UpdateTile::kWords;
   static constexpr int kRows = 4;  // of a lane
+  static_assert(V == kRows);
   static constexpr int kDeep = kWords * V;
-  static constexpr int kPitch = kWords | 1;
-  static constexpr int kTile = 8 * kRows * kPitch;  // words
-  static constexpr int kLoads = kRows * kWords / 4;
+  static constexpr int kLineWords = kByColumns ? 8 : kWords;
+  static constexpr int kPitch = kLineWords | (kByColumns ? 0 : 1);
+  static constexpr int kTile = (kByColumns ? kDeep : 32) * kPitch;  // words
+  static constexpr int kStep = 32 / kLineWords;                     // that the warp loads
+  static constexpr int kLoads = kTile / kPitch / kStep;
 
-  static __device__ int row_lane(int lane) { return lane / 4; }
-  static __device__ int column_lane(int lane) { return lane % 4; }
-  static __device__ std::int64_t row(int lane, int i) { return lane / 4 + 8 * i; }
+  static __device__ int column_lane(int lane) { return kByColumns ? lane / 8 : lane % 4; }
   static __device__ void load(uint4 (&words)[kLoads], const UpdateArguments<T, TOut>& g, int k,
                               std::int64_t first, int k0, int lane) {
-    const std::int64_t i = first + lane / kWords;
-    const int p = k0 + lane % kWords * V;
-    const std::int64_t ld = device::opaque(g.a_strides.row);
-    const Element* const a = g.a + i * ld + p;
+    const int line = lane / kLineWords;
+    const int in_line = lane % kLineWords * V;
+    const std::int64_t i = first + (kByColumns ? in_line : line);
+    const int p = k0 + (kByColumns ? line : in_line);
+    const std::int64_t ld = device::opaque(kByColumns ? g.a_strides.col : g.a_strides.row);
+    const Element* const a = g.a + (kByColumns ? i + p * ld : i * ld + p);
 #pragma unroll
     for (int x = 0; x < kLoads; ++x) {
-      const int down = x * (32 / kWords);
-      words[x] = p < k && i + down < g.m ? __ldg(reinterpret_cast<const uint4*>(a + down * ld))
-                                         : make_uint4(0, 0, 0, 0);
+      const int by = x * kStep;
+      const bool exists = p + (kByColumns ? by : 0) < k && i + (kByColumns ? 0 : by) < g.m;
+      words[x] = device::load_word<uint4>(a + by * ld, exists);
     }
   }
   static __device__ void keep(uint4* tile, const uint4 (&words)[kLoads], int lane) {
 #pragma unroll
     for (int x = 0; x < kLoads; ++x)
-      tile[(lane / kWords + x * (32 / kWords)) * kPitch + lane % kWords] = words[x];
+      tile[(lane / kLineWords + x * kStep) * kPitch + lane % kLineWords] = words[x];
   }
   /// values[i][e] = A of row i of the lane, column w V + e of the tile.
   static __device__ void read(Element (&values)[kRows][V], const uint4* tile, int w, int lane) {
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const uint4 word = tile[(lane / 4 + 8 * i) * kPitch + w];
-      memcpy(values[i], &word, sizeof(word));
+    for (int x = 0; x < kRows; ++x) {
+      const uint4 word =
+          tile[kByColumns ? (w * V + x) * kPitch + lane % 8 : (lane / 4 + 8 * x) * kPitch + w];
+      Element line[V];
+      memcpy(line, &word, sizeof(word));
+#pragma unroll
+      for (int e = 0; e < V; ++e)
+        (kByColumns ? values[e][x] : values[x][e]) = line[e];
     }
   }
   template <bool kAdds, int kParts>
   static __device__ void store(const Acc (&sums)[kRows][kParts][V],
                                const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
                                std::int64_t first, int lane) {
-    const std::int64_t ld = device::opaque(g.c_strides.row);
-    constexpr int kLines = kLinesAtOnce<kAdds, kRows, kParts>;
+    constexpr int kAcross = kByColumns ? 1 : kParts;  // words of a lane in a line
+    constexpr int kLines = kByColumns ? kParts * V : kRows;
+    constexpr int kBatch = kLinesAtOnce<kAdds, kLines, kAcross>;
+    const std::int64_t ld = device::opaque(kByColumns ? g.c_strides.col : g.c_strides.row);
 #pragma unroll
-    for (int i0 = 0; i0 < kRows; i0 += kLines) {
-      const std::int64_t row = first + lane / 4 + 8 * i0;
-      if (row >= g.m) break;
-      const auto i = [&](int w) { return row + w / kParts * 8; };
-      const auto j = [&](int w) { return (w % kParts * 4 + lane % 4) * V; };
-      leave_words<kAdds, kLines * kParts, V>(
-          factors, [&](int w) { return i(w) < g.m && j(w) < g.n; },
-          [&](int w) { return g.c + i(w) * ld + j(w); },
-          [&](int w, int e) { return sums[i0 + w / kParts][w % kParts][e]; });
-    }
-  }
-};
-
-/// By columns: lane (r, c) = (lane % 8, lane / 8) has the V rows of word r of each column. m is a
-/// multiple of V.
-template <class T, class TOut, int kWords>
-struct UpdateTileSide<T, TOut, true, kWords> {
-  using Acc = device::DeviceAccumulator<T>;
-  using Element = device::DeviceElement<T>;
-  static constexpr int V = kWide<Element>;
-  static constexpr int kRows = V;
-  static constexpr int kDeep = kWords * V;
-  static constexpr int kTile = 8 * kDeep;
-  static constexpr int kLoads = kDeep / 4;
-
-  static __device__ int column_lane(int lane) { return lane / 8; }
-  static __device__ void load(uint4 (&words)[kLoads], const UpdateArguments<T, TOut>& g, int k,
-                              std::int64_t first, int k0, int lane) {
-    const std::int64_t i = first + lane % 8 * V;
-    const int p = k0 + lane / 8;
-    const std::int64_t ld = device::opaque(g.a_strides.col);
-    const Element* const a = g.a + i + p * ld;
-#pragma unroll
-    for (int x = 0; x < kLoads; ++x)
-      words[x] = p + 4 * x < k && i < g.m ? __ldg(reinterpret_cast<const uint4*>(a + 4 * x * ld))
-                                          : make_uint4(0, 0, 0, 0);
-  }
-  static __device__ void keep(uint4* tile, const uint4 (&words)[kLoads], int lane) {
-#pragma unroll
-    for (int x = 0; x < kLoads; ++x)
-      tile[32 * x + lane] = words[x];
-  }
-  static __device__ void read(Element (&values)[kRows][V], const uint4* tile, int w, int lane) {
-#pragma unroll
-    for (int e = 0; e < V; ++e) {
-      Element column[kRows];
-      const uint4 word = tile[(w * V + e) * 8 + lane % 8];
-      memcpy(column, &word, sizeof(word));
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-        values[i][e] = column[i];
-    }
-  }
-  template <bool kAdds, int kParts>
-  static __device__ void store(const Acc (&sums)[kRows][kParts][V],
-                               const UpdateArguments<T, TOut>& g, const Factors<Acc>& factors,
-                               std::int64_t first, int lane) {
-    const std::int64_t i = first + lane % 8 * V;
-    if (i >= g.m) return;
-    const std::int64_t ld = device::opaque(g.c_strides.col);
-    constexpr int kBatch = kLinesAtOnce<kAdds, kParts * V>;
-#pragma unroll
-    for (int q0 = 0; q0 < kParts * V; q0 += kBatch) {
-      const auto column = [&](int q) { return (q / V * 4 + lane / 8) * V + q % V; };
-      if (column(q0) >= g.n) break;
-      leave_words<kAdds, kBatch, kRows>(
-          factors, [&](int q) { return column(q0 + q) < g.n; },
-          [&](int q) { return g.c + i + column(q0 + q) * ld; },
-          [&](int q, int r) { return sums[r][(q0 + q) / V][(q0 + q) % V]; });
+    for (int l0 = 0; l0 < kLines; l0 += kBatch) {
+      const auto line = [&](int w) { return l0 + w / kAcross; };
+      const auto i = [&](int w) {
+        return first + (kByColumns ? lane % 8 * V : lane / 4 + 8 * line(w));
+      };
+      const auto j = [&](int w) {
+        return kByColumns ? (line(w) / V * 4 + lane / 8) * V + line(w) % V
+                          : (w % kAcross * 4 + lane % 4) * V;
+      };
+      if (i(0) >= g.m || (kByColumns && j(0) >= g.n)) break;
+      leave_words<kAdds, kBatch * kAcross, V>(
+          factors, [&](int w) { return (kByColumns || i(w) < g.m) && j(w) < g.n; },
+          [&](int w) { return g.c + (kByColumns ? i(w) + j(w) * ld : i(w) * ld + j(w)); },
+          [&](int w, int e) {
+            return kByColumns ? sums[e][line(w) / V][line(w) % V] : sums[line(w)][w % kAcross][e];
+          });
     }
   }
 };
@@ -145,7 +103,7 @@ __global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
   using Element = device::DeviceElement<T>;
   constexpr UpdateTile kShape = kUpdateTile[kVariant];
   constexpr int kParts = kShape.parts;
-  using Side = UpdateTileSide<T, TOut, kShape.by_columns, kShape.words>;
+  using Side = UpdateTileSide<T, TOut, kShape.by_columns>;
   constexpr int V = kWide<Element>;
   constexpr int kWidth = 4 * V * kParts;
   extern __shared__ __align__(16) char staged[];
@@ -178,7 +136,7 @@ __global__ void __launch_bounds__(128, kUpdateTile[kVariant].resident)
         Side::load(words, g, k, first + pass_rows, 0, lane);
       }
 #pragma unroll
-      for (int w = 0; w < kShape.words; ++w) {
+      for (int w = 0; w < Side::kWords; ++w) {
         if (k0 + w * V >= k) break;
         Element values[Side::kRows][V];
         Side::read(values, tile, w, lane);
