@@ -58,9 +58,6 @@ struct WordLines {
     bytes = (plan.tight ? rows * columns : plan.by_columns ? rows : columns) * kBytes;
     shared = place + reinterpret_cast<std::uintptr_t>(first) % 16;
   }
-  __device__ E& at(int row, int column) const {
-    return *reinterpret_cast<E*>(shared + row * pitch.row + column * pitch.column);
-  }
   /// visit(global address, shared address, first byte, last byte + 1) for each word of each line,
   /// by the kThreads threads of the block; the bytes from first to last belong to the line.
   template <int kThreads, class Visit>

@@ -16,6 +16,7 @@ __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TO
   constexpr int kSpan = kShape.span;
   constexpr int kColumns = kShape.columns;
   constexpr int kRowsOfWarp = 32 / kLanes;
+  static_assert(kLanes <= 2);  // partial sums are exchanged once
   device::let_next_kernel_start();
   device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
@@ -72,16 +73,12 @@ __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TO
   constexpr int kBatch = kLinesAtOnce<kAdds, kShape.unroll>;
 #pragma unroll
   for (int u0 = 0; u0 < kShape.unroll; u0 += kBatch) {
+    if constexpr (kLanes == 2) {
 #pragma unroll
-    for (int u = u0; u < u0 + kBatch; ++u) {
+      for (int u = u0; u < u0 + kBatch; ++u) {
 #pragma unroll
-      for (int h = kLanes / 2; h > 0; h /= 2) {
-#pragma unroll
-        for (int y = 0; y < h; ++y) {
-#pragma unroll
-          for (int q = 0; q < kColumns; ++q)
-            sums[u][y][q] += device::shuffle_xor(sums[u][y + h][q], h);
-        }
+        for (int q = 0; q < kColumns; ++q)
+          sums[u][0][q] += device::shuffle_xor(sums[u][1][q], 1);
       }
     }
     const int j = in_row * kColumns;

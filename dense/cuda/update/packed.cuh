@@ -7,31 +7,20 @@
 namespace lanky::dense::cuda {
 
 /// words[v] of lane l stands at flat place v * 32 + l of the warp's part; turns it into place l *
-/// kWords + v, the words of a thread's own rows. All lanes take part.
-template <int kWords>
-__device__ void to_own_rows(uint4* tile, uint4 (&words)[kWords]) {
+/// kWords + v, the words of a thread's own rows. Or the way back. All lanes take part.
+template <bool kToOwnRows, int kWords>
+__device__ void turn(uint4* tile, uint4 (&words)[kWords]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto flat = [&](int v) { return v * 32 + lane; };
+  const auto own = [&](int v) { return lane * kWords + v; };
   __syncwarp();  // earlier reads of the tile are done
 #pragma unroll
   for (int v = 0; v < kWords; ++v)
-    tile[v * 32 + lane] = words[v];
-  __syncwarp();  // the flat words are written before they are read by the row
+    tile[kToOwnRows ? flat(v) : own(v)] = words[v];
+  __syncwarp();  // the words of all lanes are written before they are read
 #pragma unroll
   for (int v = 0; v < kWords; ++v)
-    words[v] = tile[lane * kWords + v];
-}
-/// The way back.
-template <int kWords>
-__device__ void to_flat(uint4* tile, uint4 (&words)[kWords]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  __syncwarp();  // earlier reads of the tile are done
-#pragma unroll
-  for (int v = 0; v < kWords; ++v)
-    tile[lane * kWords + v] = words[v];
-  __syncwarp();  // the words of all rows are written before they are read flat
-#pragma unroll
-  for (int v = 0; v < kWords; ++v)
-    words[v] = tile[v * 32 + lane];
+    words[v] = tile[kToOwnRows ? own(v) : flat(v)];
 }
 
 /// k = n = kSide. A thread computes R adjacent rows, R elements of A being 16 bytes; m is a
@@ -80,7 +69,7 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
                    : Acc(0);
       },
       [&](int slot, Acc value) { b_rows[slot] = value; });
-  to_own_rows(tile, words);
+  turn<true>(tile, words);
   Element values[kRows * kSide];
   memcpy(values, words, sizeof(values));
   __syncthreads();  // B is written before it is read
@@ -103,7 +92,7 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
 #pragma unroll
     for (int v = 0; v < kWordsC; ++v)
       if (first_c + v * 32 < threads * kWordsC) out_words[v] = c[first_c + v * 32];
-    to_own_rows(tile, out_words);
+    turn<true>(tile, out_words);
     memcpy(out, out_words, sizeof(out));
 #pragma unroll
     for (int x = 0; x < kRows * kSide; ++x)
@@ -114,7 +103,7 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
       out[x] = factors.of(sums[x / kSide][x % kSide], Result{}, false);
   }
   memcpy(out_words, out, sizeof(out));
-  to_flat(tile, out_words);
+  turn<false>(tile, out_words);
 #pragma unroll
   for (int v = 0; v < kWordsC; ++v)
     if (first_c + v * 32 < threads * kWordsC) __stcs(c + first_c + v * 32, out_words[v]);

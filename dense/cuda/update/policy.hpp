@@ -80,10 +80,10 @@ inline constexpr UpdateLanes kUpdateLanes[] = {
 /// go.
 struct UpdateTile {
   static constexpr int kWords = 4;
-  static constexpr TypeSet types = DType::f32;
   bool by_columns;
   int parts;
   int resident;
+  TypeSet types = DType::f32;
 };
 inline constexpr UpdateTile kUpdateTile[] = {
     {false, 1, 7}, {false, 2, 5}, {true, 1, 7}, {true, 2, 6}};

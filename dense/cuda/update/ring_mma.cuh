@@ -150,6 +150,16 @@ struct RingChunk {
     }
   };
 
+  /// A lane's words of B, of which word 0 is at `b`.
+  template <int kCount>
+  static __device__ void read_b(double (&values)[kCount], const double2* b) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 2) {
+      const double2 pair = b[i / 2 * 32];
+      values[i] = pair.x;
+      values[i + 1] = pair.y;
+    }
+  }
   /// sums += A B for `steps` steps of a chunk. kHalves: 1 where half of the columns exist. kQuads:
   /// 2 where no more than 8 along k do. b: the lane's words of the first step.
   template <int kHalves, int kQuads>
@@ -157,41 +167,27 @@ struct RingChunk {
                                   int box_bytes) {
 #pragma unroll 1
     for (int step = 0; step < steps; ++step, b += kWords * 32) {
+      constexpr int kTiles16 = kByColumns ? kTiles : kHalves;
+      constexpr int kTiles8 = kByColumns ? 2 * kHalves : kNarrowTiles;
+      double wide[kTiles16][2 * kQuads];
       if constexpr (kByColumns) {
-        double a[kTiles][2 * kQuads];
-        read(a, chunk, step, box_bytes);
-#pragma unroll
-        for (int j = 0; j < 2 * kHalves; ++j) {
-          double column[kQuads];
-#pragma unroll
-          for (int i = 0; i < kQuads; i += 2) {
-            const double2 pair = b[(2 * j + i / 2) * 32];
-            column[i] = pair.x;
-            column[i + 1] = pair.y;
-          }
-#pragma unroll
-          for (int x = 0; x < kTiles; ++x)
-            mma(sums[x][j], a[x], column);
-        }
+        read(wide, chunk, step, box_bytes);
       } else {
-        double columns[kHalves][2 * kQuads];
 #pragma unroll
-        for (int x = 0; x < kHalves; ++x) {
+        for (int x = 0; x < kTiles16; ++x)
+          read_b(wide[x], b + 4 * x * 32);
+      }
 #pragma unroll
-          for (int i = 0; i < kQuads; ++i) {
-            const double2 pair = b[(4 * x + i) * 32];
-            columns[x][2 * i] = pair.x;
-            columns[x][2 * i + 1] = pair.y;
-          }
+      for (int y = 0; y < kTiles8; ++y) {
+        double narrow[kQuads];
+        if constexpr (kByColumns) {
+          read_b(narrow, b + 2 * y * 32);
+        } else {
+          read_row(narrow, chunk, step, y);
         }
 #pragma unroll
-        for (int y = 0; y < kNarrowTiles; ++y) {
-          double a[kQuads];
-          read_row(a, chunk, step, y);
-#pragma unroll
-          for (int x = 0; x < kHalves; ++x)
-            mma(sums[x][y], columns[x], a);
-        }
+        for (int x = 0; x < kTiles16; ++x)
+          mma(sums[x][y], wide[x], narrow);
       }
     }
   }
