@@ -65,16 +65,11 @@ Problem exchanged(const Problem& p) noexcept {
 }
 
 BlasCall blas_call(const Problem& problem) noexcept {
-  BlasOperand a = blas_operand(problem.a, problem.m);
-  BlasOperand b = blas_operand(problem.b, problem.k);
-  if (problem.c.row == 1 && problem.c.col >= problem.m) {
-    return {false, problem.m, problem.n,     problem.k,      a.trans,       b.trans,
-            a.ld,  b.ld,      problem.c.col, problem.conj_a, problem.conj_b};
-  }
-  a = blas_operand(problem.a.transposed(), problem.k);
-  b = blas_operand(problem.b.transposed(), problem.n);
-  return {true, problem.n, problem.m,     problem.k,      b.trans,       a.trans,
-          b.ld, a.ld,      problem.c.row, problem.conj_b, problem.conj_a};
+  const bool by_rows = problem.c.row != 1 || problem.c.col < problem.m;  // BLAS has columns
+  const Problem p = by_rows ? exchanged(problem) : problem;
+  const BlasOperand a = blas_operand(p.a, p.m);
+  const BlasOperand b = blas_operand(p.b, p.k);
+  return {by_rows, p.m, p.n, p.k, a.trans, b.trans, a.ld, b.ld, p.c.col, p.conj_a, p.conj_b};
 }
 
 }  // namespace lanky::dense

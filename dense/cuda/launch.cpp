@@ -35,12 +35,11 @@ std::string describe(const Launch& launch, Types types) {
 std::int64_t workspace_bytes(const Launch& launch, const Problem& problem, Types types) {
   const auto sum = static_cast<std::int64_t>(types.sum_bytes());
   return std::visit(
-      Overloaded{
-          [&](const TiledLaunch& l) { return workspace_bytes(l, problem, types.sum_bytes()); },
-          [&](const PanelLaunch& l) { return workspace_bytes(l, problem, sum); },
-          [](const UpdateLaunch&) { return std::int64_t{0}; },
-          [&](const GramLaunch& l) { return workspace_bytes(l, problem, sum); },
-          [](const VendorLaunch&) { return std::int64_t{0}; }},
+      Overloaded{[&](const TiledLaunch& l) { return partial_bytes(problem, l.split, sum); },
+                 [&](const PanelLaunch& l) { return workspace_bytes(l, problem, sum); },
+                 [](const UpdateLaunch&) { return std::int64_t{0}; },
+                 [&](const GramLaunch& l) { return workspace_bytes(l, problem, sum); },
+                 [](const VendorLaunch&) { return std::int64_t{0}; }},
       launch);
 }
 

@@ -21,11 +21,6 @@ std::vector<TiledLaunch> tiled_candidates(const Problem& problem, std::size_t by
   return all;
 }
 
-std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,
-                             std::size_t bytes_per_sum) noexcept {
-  return partial_bytes(problem, launch.split, static_cast<std::int64_t>(bytes_per_sum));
-}
-
 std::string algorithm_name(const TiledLaunch& launch) {
   return concat("gemm_tile_kernel, ", kTiles[launch.tile].m, " x ", kTiles[launch.tile].n);
 }

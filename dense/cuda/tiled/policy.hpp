@@ -56,10 +56,6 @@ struct TiledLaunch {
 std::vector<TiledLaunch> tiled_candidates(const Problem& problem, std::size_t bytes_per_sum,
                                           const Machine& machine);
 
-/// Of the partial sums.
-std::int64_t workspace_bytes(const TiledLaunch& launch, const Problem& problem,
-                             std::size_t bytes_per_sum) noexcept;
-
 /// What tells it from other candidates, whatever the extents.
 std::string algorithm_name(const TiledLaunch& launch);
 std::string describe(const TiledLaunch& launch, std::size_t bytes_per_sum);
