@@ -168,11 +168,4 @@ __device__ inline void mma_m16n8k16(double (&c)[4], const double (&a)[8], const 
 #endif
 }
 
-/// c[8,8] += a[8,16] b[16,8] in the upper half of an m16n8k16: columns 0..7 of a, then 8..15.
-template <class E>
-__device__ void mma_m8n8k16(float (&c)[4], std::uint32_t a_low, std::uint32_t a_high,
-                            std::uint32_t b_low, std::uint32_t b_high) {
-  mma_m16n8k16<E>(c, a_low, 0, a_high, 0, b_low, b_high);
-}
-
 }  // namespace lanky::device

@@ -24,10 +24,6 @@ template <int kPending>
 __device__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
-/// What this thread has written to shared memory is visible to wgmma and bulk copies afterwards.
-__device__ inline void fence_for_async_reads() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
 
 /// b[8,kColumns] of tf32 as it lies in shared memory: [2 of k][kColumns][4 of k] floats, that is
 /// core matrices of 8 columns x 16 bytes, 128 bytes apart along the columns.
