@@ -222,7 +222,7 @@ def table(rows, files):
             '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
             "inline constexpr CostRates kCostRates[] = {\n"
             "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and\n"
-            "    // peak; step in us; exponent of fill; share of the L2's for side_bytes\n")
+            "    // peak; step in us; exponent of fill; share of the L2 for `side`\n")
     for words, rates in sorted(rows.items()):
         values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[7]):.2g}", f"{math.exp(rates[6]):.3g}"]
         text += "    {{" + ", ".join(f'"{word}"' for word in words) + "}, " + ", ".join(values) + "},\n"

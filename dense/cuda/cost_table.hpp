@@ -19,7 +19,7 @@ namespace lanky::dense {
 // clang-format off
 inline constexpr CostRates kCostRates[] = {
     // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and
-    // peak; step in us; exponent of fill; share of the L2's for side_bytes
+    // peak; step in us; exponent of fill; share of the L2 for `side`
     {{"cuBLASLt, gram", "", "", ""}, 9.64, 1.5, 0.756, 0.424, 1.41, 0.5, 0.5, 0.1},
     {{"cuBLASLt, gram", "c128", "", ""}, 16.6, 1.5, 0.922, 0.748, 2.98, 0.5, 0.5, 0.1},
     {{"cuBLASLt, gram", "c128", "16 bytes", "111"}, 16.7, 1.5, 0.922, 0.748, 0.00381, 0.5, 0.5, 0.1},
