@@ -48,4 +48,11 @@ struct GramArguments {
   device::DeviceScalar<Accumulator<T>> beta;
 };
 
+/// Of the parts of k that the grid's warps take in turn every `warps`-th, from `own` on, is this
+/// warp's.
+struct WarpTurns {
+  std::int64_t own;
+  std::int64_t warps;
+};
+
 }  // namespace lanky::dense::cuda

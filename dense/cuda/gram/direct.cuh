@@ -87,18 +87,11 @@ __device__ void add_windows(const Tile& tile, std::int64_t p, typename Tile::Sum
   }
 }
 
-/// Of the parts of k that the grid's warps take in turn every `warps`-th, from `own` on, is this
-/// warp's.
-struct DirectTurns {
-  std::int64_t own;
-  std::int64_t warps;
-};
-
 /// Spans of kUnroll windows: what is loaded next takes the place of what was multiplied, two
 /// windows at a time, so that loads are in flight meanwhile (H200, 8 columns, k = 1e7: f16 .90 of
 /// the floor to .94, f64 .943 to .973). A branch around the loads costs f32 n = 16 7 %.
 template <int kUnroll, class Tile>
-__device__ void add_spans(const Tile& tile, std::int64_t spans, DirectTurns turns,
+__device__ void add_spans(const Tile& tile, std::int64_t spans, WarpTurns turns,
                           typename Tile::Sums& sums) {
   constexpr int kSpan = kUnroll * Tile::kWindow;
   typename Tile::Words x[kUnroll];
@@ -160,7 +153,7 @@ __device__ void add_unaligned_windows(const Tile& tile, std::int64_t p, typename
 /// span are neighbours: f64 n = 16, k = 1e7 took .77 of the floor with spans spread over the grid,
 /// .98 so.
 template <int kUnroll, class Tile>
-__device__ void add_aligned(const Tile& tile, std::int64_t whole, bool spread, DirectTurns turns,
+__device__ void add_aligned(const Tile& tile, std::int64_t whole, bool spread, WarpTurns turns,
                             typename Tile::Sums& sums) {
   constexpr int kSpan = kUnroll * Tile::kWindow;
   const std::int64_t spans = spread ? 0 : whole / kSpan;
@@ -176,8 +169,8 @@ __device__ void add_aligned(const Tile& tile, std::int64_t whole, bool spread, D
 
 /// What remains of k behind `whole`, element by element, by whoever has the least to do.
 template <class Tile>
-__device__ void add_remaining(const Tile& tile, std::int64_t whole, std::int64_t k,
-                              DirectTurns turns, typename Tile::Sums& sums) {
+__device__ void add_remaining(const Tile& tile, std::int64_t whole, std::int64_t k, WarpTurns turns,
+                              typename Tile::Sums& sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   std::int64_t p = whole + (turns.warps - 1 - turns.own) * Tile::kWindow;
   for (; p < k; p += turns.warps * Tile::kWindow) {
@@ -229,8 +222,8 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
 
   typename Tile::Sums sums = {};
   const std::int64_t k = g.alpha.load() == typename Tile::Acc(0) ? 0 : g.k;
-  const DirectTurns turns{std::int64_t{blockIdx.x} * kGramDirectWarps + warp,
-                          std::int64_t{gridDim.x} * kGramDirectWarps};
+  const WarpTurns turns{std::int64_t{blockIdx.x} * kGramDirectWarps + warp,
+                        std::int64_t{gridDim.x} * kGramDirectWarps};
   std::int64_t whole = 0;
   if constexpr (kAligned) {
     whole = k - k % Tile::kStep;

@@ -186,12 +186,6 @@ struct RowTile {
   using Sums = Sum[kEntries][kEntries * 2][4];
 };
 
-/// Of the steps of the grid's warps every `warps`-th, from `own` on, is this warp's.
-struct RowTurns {
-  std::int64_t own;
-  std::int64_t warps;
-};
-
 /// Warp: kWide x kWide sums as fragments, in the registers of the caller.
 template <class Tile>
 __device__ void multiply_units(typename Tile::Sums& sums, const typename Tile::Units& left,
@@ -275,7 +269,7 @@ __device__ void add_any_elements(const Units& a, const Units& b, std::int64_t ro
 
 /// Operands of any strides: spans of neighbouring steps, then what remains of k.
 template <int kUnits, int kUnroll, class T>
-__device__ void add_any_rows(const GramArguments<T>& g, std::int64_t k, RowTurns turns,
+__device__ void add_any_rows(const GramArguments<T>& g, std::int64_t k, WarpTurns turns,
                              typename RowTile<T, kUnits>::Sums& sums) {
   using Tile = RowTile<T, kUnits>;
   using Unit = typename Tile::Unit;
@@ -396,7 +390,7 @@ __device__ void add_wide_elements(const Units& a, const Units& b, std::int64_t r
 
 /// Row-major operands: whole steps of wide rows, then what remains of k.
 template <int kUnits, int kUnroll, class T>
-__device__ void add_wide_rows(const GramArguments<T>& g, std::int64_t k, RowTurns turns,
+__device__ void add_wide_rows(const GramArguments<T>& g, std::int64_t k, WarpTurns turns,
                               typename RowTile<T, kUnits>::Sums& sums) {
   using Tile = RowTile<T, kUnits>;
   using E = typename Tile::E;
@@ -485,7 +479,7 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
   if (!kAny && g.prefetch) prefetch_rows<kUnroll>(g, kGramRowsWarps * Tile::kStep * g.packed);
   device::wait_for_kernel_ahead();
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const RowTurns turns{
+  const WarpTurns turns{
       std::int64_t{blockIdx.x} * kGramRowsWarps + static_cast<int>(threadIdx.x) / 32,
       std::int64_t{gridDim.x} * kGramRowsWarps};
   typename Tile::Sums sums = {};

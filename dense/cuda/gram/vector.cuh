@@ -225,17 +225,11 @@ __device__ void add_vector_element(const typename Tile::Arguments& g, const Tile
   tile.add(g, x, y, of_lane);
 }
 
-/// Of the spans of the grid's warps every `warps`-th, from `own` on, is this warp's.
-struct VectorTurns {
-  std::int64_t own;
-  std::int64_t warps;
-};
-
 /// Spans of words that may be off 16 bytes, put together from aligned ones, half as many steps in
 /// flight. Returns the elements of k that all spans hold.
 template <class Tile>
 __device__ std::int64_t add_unaligned_spans(const typename Tile::Arguments& g, const Tile& tile,
-                                            std::int64_t k, VectorTurns turns,
+                                            std::int64_t k, WarpTurns turns,
                                             typename Tile::Sums& of_lane) {
   // A column's last word is left out: the aligned ones that hold it may reach beyond its end.
   constexpr int kFew = Tile::kUnroll > 1 ? Tile::kUnroll / 2 : 1;
@@ -276,7 +270,7 @@ __device__ std::int64_t add_unaligned_spans(const typename Tile::Arguments& g, c
 template <class Tile>
 __device__ void add_single_elements(const typename Tile::Arguments& g, const Tile& tile,
                                     std::int64_t whole, std::int64_t k, std::int64_t a_step,
-                                    std::int64_t b_step, VectorTurns turns,
+                                    std::int64_t b_step, WarpTurns turns,
                                     typename Tile::Sums& of_lane) {
   using E = typename Tile::E;
   constexpr int kLoads = sizeof(E) <= 4 ? 32 : 128 / static_cast<int>(sizeof(E));
@@ -327,8 +321,8 @@ __global__ __launch_bounds__(kGramVectorWarps * 32,
   const int i0 = strip % strips_m * kM;
   const int j0 = strip / strips_m * kN;
   const int walker = static_cast<int>(blockIdx.x) / g.strips;
-  const VectorTurns turns{std::int64_t{walker} * kGramVectorWarps + warp,
-                          std::int64_t{g.walkers} * kGramVectorWarps};
+  const WarpTurns turns{std::int64_t{walker} * kGramVectorWarps + warp,
+                        std::int64_t{g.walkers} * kGramVectorWarps};
   const Tile tile(g, i0, j0);
   if constexpr (!kAny) {
     if (g.prefetch) {
