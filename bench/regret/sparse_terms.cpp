@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <lanky/half.hpp>
-#include <lanky/io.hpp>
-#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "bench/regret/asked.hpp"
 #include "bench/regret/matrix_of_ones.hpp"
 #include "bench/regret/sparse_cost_terms.hpp"
 #include "core/machine.hpp"
@@ -80,11 +80,7 @@ std::vector<Shape> shapes_asked(const std::string& text, const RowFacts& rows, c
     }
     return shapes;
   }
-  std::vector<Shape> shapes;
-  std::istringstream names(text);
-  for (std::string each; std::getline(names, each, ';');)
-    shapes.push_back(shape_of(each));
-  return shapes;
+  return regret::shapes_named(text);
 }
 
 template <class T>
@@ -114,23 +110,16 @@ void print_candidates(int number, const CsrMatrix<double>& a, const std::string&
   }
 }
 
-void print_line(int number, const std::string& line, From from) {
-  static std::map<std::string, CsrMatrix<double>> last;  // lines of a matrix follow each other
+void print_line(int number, const std::string& line, From from, regret::Matrices& matrices) {
   std::istringstream words(line);
   std::string source, chip, type, asked;
   words >> source >> chip >> type >> std::ws;
   std::getline(words, asked);
-  if (!last.contains(source)) {
-    last.clear();
-    const bool file = source.find(".mtx") != std::string::npos;
-    last.emplace(source, file ? io::read_csr<double>(source) : io::generate<double>(source));
-  }
-  const CsrMatrix<double>& a = last.at(source);
+  const CsrMatrix<double>& a = matrices.read(source);
   const Machine& machine = known_machine(chip);
-  if (type == "f64") return print_candidates<double>(number, a, asked, from, machine);
-  if (type == "f32") return print_candidates<float>(number, a, asked, from, machine);
-  if (type == "f16") return print_candidates<half>(number, a, asked, from, machine);
-  throw std::invalid_argument("a type is f64, f32 or f16, not " + type);
+  regret::dispatch_fitted(type, [&]<class T>(std::type_identity<T>) {
+    print_candidates<T>(number, a, asked, from, machine);
+  });
 }
 
 From from_of(const std::string& text) {
@@ -147,9 +136,10 @@ int main(int count, char** words) {
   try {
     const auto from = lanky::sparse::from_of(count == 2 ? words[1] : "");
     lanky::sparse::print_names();
+    lanky::regret::Matrices matrices;
     std::string line;
     for (int number = 0; std::getline(std::cin, line); ++number)
-      lanky::sparse::print_line(number, line, from);
+      lanky::sparse::print_line(number, line, from, matrices);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lanky_sparse_terms: %s\n", error.what());

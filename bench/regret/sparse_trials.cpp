@@ -5,19 +5,19 @@
 #include <cstdio>
 #include <iostream>
 #include <lanky/error.hpp>
-#include <lanky/half.hpp>
-#include <lanky/io.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "bench/harness/session.hpp"
 #include "bench/records/environment.hpp"
 #include "bench/records/journal.hpp"
 #include "bench/records/record.hpp"
+#include "bench/regret/asked.hpp"
 #include "core/text.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/shapes.hpp"
@@ -27,15 +27,6 @@ namespace lanky::sparse {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<Shape> shapes_named(const std::string& text) {
-  std::vector<Shape> shapes;
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ';');)
-    shapes.push_back(shape_of(name));
-  if (shapes.empty()) throw std::invalid_argument("a line without shapes");
-  return shapes;
-}
 
 /// Entries of 1 and 2, and x of 0 to 3: sums of any order are exact, and rounded to T once.
 float entry(std::int64_t i) {
@@ -131,37 +122,12 @@ Json trials_of(const Stream& stream, const CsrMatrix<double>& a, const std::vect
   return trials;
 }
 
-Json trials_of(const Stream& stream, const CsrMatrix<double>& a, const std::string& type,
-               const std::vector<Shape>& shapes) {
-  if (type == "f64") return trials_of<double>(stream, a, shapes);
-  if (type == "f32") return trials_of<float>(stream, a, shapes);
-  if (type == "f16") return trials_of<half>(stream, a, shapes);
-  throw std::invalid_argument("a type is f64, f32 or f16, not " + type);
-}
-
-/// The matrix of the last line: those of a matrix follow each other.
-class Matrices {
- public:
-  const CsrMatrix<double>& read(const std::string& source) {
-    if (source != source_) {
-      const bool file = source.find(".mtx") != std::string::npos;
-      matrix_ = file ? io::read_csr<double>(source) : io::generate<double>(source);
-      source_ = source;
-    }
-    return matrix_;
-  }
-
- private:
-  std::string source_;
-  CsrMatrix<double> matrix_;
-};
-
 int run(const std::vector<std::string>& argv) {
   if (argv.size() != 2) throw std::invalid_argument("lanky_sparse_trials OUT");
   bench::Session session(Device::cuda(0), {});
   bench::Journal journal(argv[1]);
   journal.write(bench::to_json(bench::describe_environment(session, argv, false)));
-  Matrices matrices;
+  regret::Matrices matrices;
   bool all_right = true;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -169,7 +135,11 @@ int run(const std::vector<std::string>& argv) {
     words >> source >> type >> std::ws;
     std::getline(words, names);
     const CsrMatrix<double>& a = matrices.read(source);
-    const Json trials = trials_of(session.stream, a, type, shapes_named(names));
+    const std::vector<Shape> shapes = regret::shapes_named(names);
+    if (shapes.empty()) throw std::invalid_argument("a line without shapes");
+    const Json trials = regret::dispatch_fitted(type, [&]<class T>(std::type_identity<T>) {
+      return trials_of<T>(session.stream, a, shapes);
+    });
     for (const Json& trial : trials)
       all_right = all_right && !trial.contains("status");
     journal.write({{"kind", "spmv_trials"},

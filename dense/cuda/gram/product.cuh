@@ -159,7 +159,7 @@ struct UnitProduct<float, Math::tf32x3> {
   }
 };
 
-/// What a lane has of a warp's sums: c[16,8] of each of kTilesM x kTilesN tiles.
+/// What a lane has of a warp's sums: c[16,8] of each of kTiles tiles.
 template <class Units, int kTiles>
 struct UnitSums {
   using Acc = typename Units::Acc;
