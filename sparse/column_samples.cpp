@@ -17,6 +17,7 @@ Locality locality_of_size(std::span<const ColumnSample> samples) {
   for (const ColumnSample& sample : samples) {
     if (sample.entries == 0) continue;
     entries += sample.entries;
+    found.entries_most = std::max<std::int64_t>(found.entries_most, sample.entries);
     sectors += std::log(static_cast<double>(kSampleBits) / std::max(sample.unset, 1)) * kSampleBits;
     spans.push_back(static_cast<double>(std::int64_t{sample.most} - sample.least + 1));
   }
@@ -30,8 +31,8 @@ Locality locality_of_size(std::span<const ColumnSample> samples) {
 
 }  // namespace
 
-std::array<Locality, kSampleRows.size()> locality_of(std::span<const ColumnSample> samples) {
-  std::array<Locality, kSampleRows.size()> found;
+std::array<Locality, kSampleSizes> locality_of(std::span<const ColumnSample> samples) {
+  std::array<Locality, kSampleSizes> found;
   for (std::size_t i = 0; i < found.size(); ++i)
     found[i] = locality_of_size(samples.subspan(i * kSamples, kSamples));
   return found;

@@ -9,8 +9,13 @@
 
 namespace lanky::sparse {
 
-inline constexpr std::array<std::int64_t, 3> kSampleRows = {32, 128, 512};  // of a sample
-inline constexpr int kSamples = 64;                                         // of each size, at most
+inline constexpr int kSampleSizes = 3;
+/// Rows of a sample of size 0 .. kSampleSizes - 1; a function, for device code sees no array of the
+/// host.
+constexpr std::int64_t sample_rows(int size) {
+  return std::int64_t{32} << (2 * size);
+}
+inline constexpr int kSamples = 64;                      // of each size, at most
 inline constexpr std::int64_t kSampleEntries = 1 << 15;  // that a sample looks at, at most
 inline constexpr std::int64_t kSectorBytes = 32;
 // Sectors are counted by the bits that they set in a table of so many (linear counting: Whang,
@@ -24,16 +29,16 @@ struct ColumnSample {
   std::int32_t unset = 0;    // bits of the table
   friend bool operator==(const ColumnSample&, const ColumnSample&) = default;
 };
-inline constexpr int kAllSamples = kSamples * static_cast<int>(kSampleRows.size());
+inline constexpr int kAllSamples = kSamples * kSampleSizes;
 
-/// Entries that sample `number`, 0 .. kAllSamples - 1, looks at: of kSampleRows[number / kSamples]
+/// Entries that sample `number`, 0 .. kAllSamples - 1, looks at: of sample_rows(number / kSamples)
 /// rows, or of as many as there are.
 struct SampledEntries {
   std::int64_t begin;
   std::int64_t end;
 };
 constexpr SampledEntries sampled_entries(const CsrPattern& a, int number) {
-  const std::int64_t rows = kSampleRows[number / kSamples];
+  const std::int64_t rows = sample_rows(number / kSamples);
   const std::int64_t whole = a.rows / rows;
   const std::int64_t samples = whole < 1 ? 1 : whole < kSamples ? whole : kSamples;
   const int own = number % kSamples;
@@ -55,10 +60,11 @@ static_assert(kSampleBits == 1 << (32 - 17));
 
 /// What the samples of one size tell.
 struct Locality {
-  std::array<double, 3> span{};  // columns from the first to the last: a tenth, half, nine tenths
-  double sectors = 0;            // of x that they read, for each of their entries
+  std::array<double, 3> span{};   // columns from the first to the last: a tenth, half, nine tenths
+  double sectors = 0;             // of x that they read, for each of their entries
+  std::int64_t entries_most = 0;  // of one
 };
-/// `samples`: [kAllSamples]. By the sizes of kSampleRows.
-std::array<Locality, kSampleRows.size()> locality_of(std::span<const ColumnSample> samples);
+/// `samples`: [kAllSamples]. By size.
+std::array<Locality, kSampleSizes> locality_of(std::span<const ColumnSample> samples);
 
 }  // namespace lanky::sparse
