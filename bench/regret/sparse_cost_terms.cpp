@@ -3,11 +3,13 @@
 #include "bench/regret/sparse_cost_terms.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "core/ceil_div.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
+#include "sparse/policy.hpp"
 
 namespace lanky::regret {
 
@@ -21,6 +23,7 @@ constexpr double kWarps = 32;  // of a multiprocessor, with 64 registers a threa
 constexpr double kSectorBytes = sparse::kSectorBytes;
 constexpr double kSingleSlices = 8;  // warps of a block that have one each, at most
 constexpr int kFewSteps = 8;
+constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
 
 double rises(double x) {
   return 1 / (1 + std::exp(-std::clamp(x, -30.0, 30.0)));
@@ -32,17 +35,24 @@ struct Demand {
   double windows = 1;
   double slots = 0;
   double plan_bytes = 0;    // besides values
-  double slices_most = 1;   // of a window
+  double slices = 1;        // of a window
+  double slices_most = 1;   // of one
   double shared_bytes = 0;  // of a block
   double warps = 1;         // of a block
   double steps = 0;         // of a warp, one after another
+  double deepest = 0;       // steps of the longest piece
   double staged_loads = 0;  // entries by the place of their x
   double loads = 0;
   double sectors_of_window = 0;  // for each of these loads, where the first cache holds them
   double sectors_of_slice = 0;   // and where it does not
   double window_x_bytes = 0;     // of x that a window reaches
   double staged_columns = 0;
-  double staging = 0;  // share of the windows
+  double copied_columns = 0;     // of a window that stages many
+  double staging = 0;            // share of the windows
+  double pieces_of_longest = 1;  // row, in a window
+  double summing_warps = 1;      // of a window, whose threads add up the cells of cut rows
+  double long_rows = 0;          // of a window, that its warps add up together
+  double split_windows = 0;
   bool split = false;
   bool cells = false;  // rows are cut, and their sums added
 };
@@ -67,7 +77,11 @@ CostTerms terms_of(const Demand& d, const RowFacts& facts, int bytes, const Mach
   const double active =
       hot ? kWarps : std::clamp(std::min(rounds, 1.0) * at_once * d.warps, 1.0, kWarps);
   const double thin = kWarps / active;
+  // Windows of the multiprocessor that has most, over the mean.
+  const double share = d.windows / machine.multiprocessors;
+  const double busiest = hot ? 1 : std::ceil(share) / share;
   const auto rows = static_cast<double>(facts.rows);
+  const double row_rounds = rows / d.windows / (d.warps * kLanes);
   const double x_bytes = static_cast<double>(facts.cols) * bytes;
   const double all_bytes = d.slots * bytes + d.plan_bytes + d.windows * (80 + 11 * d.slices_most) +
                            rows * bytes + x_bytes;
@@ -77,7 +91,7 @@ CostTerms terms_of(const Demand& d, const RowFacts& facts, int bytes, const Mach
   const double first =
       std::max(static_cast<double>(machine.first_cache_bytes) - at_once * (d.shared_bytes + 1024),
                16.0 * 1024);
-  const double near = 1 / (1 + std::pow(std::min(d.window_x_bytes * at_once, x_bytes) / first, 2));
+  const double near = std::min(first / std::min(d.window_x_bytes * at_once, x_bytes), 1.0);
   const double sectors =
       std::max(d.loads * (d.sectors_of_window * near + d.sectors_of_slice * (1 - near)), 1.0);
   const double sector_us = us * kSectorBytes / machine.l2_bandwidth();
@@ -96,10 +110,19 @@ CostTerms terms_of(const Demand& d, const RowFacts& facts, int bytes, const Mach
           .rows = rows * load_us,
           .staged_bytes = us * d.staged_columns * bytes / machine.l2_bandwidth(),
           .windows = d.windows / machine.multiprocessors,
-          .copies = d.staged_columns / d.windows / (d.warps * kLanes) * mean_rounds / 32,
+          .copies = d.copied_columns / (d.warps * kLanes) * mean_rounds / 32,
           .stages = d.staging * mean_rounds,
           .split = d.split ? 1.0 : 0.0,
-          .cells = d.cells ? mean_rounds : 0.0};
+          .cells = d.cells ? mean_rounds : 0.0,
+          .deepest = std::max(d.deepest - d.steps, 0.0) / 32,
+          .long_sums = d.long_rows / std::min(d.warps, d.summing_warps) * mean_rounds,
+          .split_windows = d.split_windows / (machine.multiprocessors * at_once),
+          .row_rounds = d.cells ? std::max(row_rounds - 1, 0.0) * mean_rounds : 0,
+          .whole_row_rounds = d.cells ? 0 : row_rounds * mean_rounds,
+          .slice_starts = std::max(d.slices / d.warps - 1, 0.0) * mean_rounds,
+          .sectors_busiest = sectors * sector_us * (busiest - 1),
+          .loads_busiest = d.loads * load_us * (busiest - 1),
+          .chain_sums = d.cells ? std::min(d.pieces_of_longest / kPiecesOfThread, 1.0) : 0.0};
 }
 
 /// The value at so many rows of one that is known at three, linear in logarithms.
@@ -176,14 +199,47 @@ Cutting cut(const Shape& s, const RowFacts& f) {
   return c;
 }
 
+/// Rows of more than `length` entries, and their entries: those of a class are spread evenly.
+struct Longer {
+  double rows = 0;
+  double entries = 0;
+};
+Longer longer_than(double length, const RowLengths& lengths, double longest) {
+  Longer found;
+  for (std::size_t i = 1; i < lengths.size(); ++i) {
+    const double least = std::exp2(i - 1);
+    const double most = std::min(2 * least - 1, longest);
+    if (most <= length) continue;
+    const double from = std::max(least, std::floor(length) + 1);
+    const double rows = static_cast<double>(lengths[i]) * (most - from + 1) / (most - least + 1);
+    found.rows += rows;
+    found.entries += rows * (from + most) / 2;
+  }
+  return found;
+}
+
+/// Rows of more than kPiecesOfThread pieces in the window that has most of them, about: in the
+/// densest samples of so many rows they have half as many pieces again.
+double long_rows_of_window(const Shape& s, const Cutting& c, const Longer& long_rows,
+                           const Locality* locality) {
+  const double mean = std::min(long_rows.rows / c.windows, c.rows_of_window);
+  if (locality == nullptr || mean == 0) return mean;
+  const double entries = at_rows(c.rows_of_window, [&](std::size_t i) {
+    return static_cast<double>((*locality)[i].entries_most);
+  });
+  const double each = 1.5 * kPiecesOfThread * s.piece_most;
+  const double most = std::min(entries, 2 * c.entries_of_window) / each;
+  return std::max(mean, std::min({most, long_rows.rows, c.rows_of_window}));
+}
+
 /// How likely a window has no more slices than a block has warps for one each.
 double single_likely(const Cutting& c) {
   constexpr double kPieces = kSingleSlices * kLanes;
+  if (c.bound <= kPieces) return 1;
   if (c.aligned) {
     if (c.cut && !c.alike) return rises((std::log(kPieces + 0.5) - std::log(c.fullest)) / 0.03);
     return c.fullest <= kPieces ? 1 : 0;
   }
-  if (c.bound <= kPieces) return 1;
   if (c.pieces_of_window > kPieces) return 0;
   const double reached = std::log(kPieces / c.pieces_of_window) /
                          std::max(std::log(c.bound / c.pieces_of_window), 0.02);
@@ -214,8 +270,18 @@ WideSlices wide_slices(const Shape& s, const Cutting& c, double narrow_depth, do
 
 }  // namespace
 
-std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const Locality* locality,
-                                       DType dtype, const Machine& machine) {
+RowLengths lengths_of(const sparse::CsrPattern& a) {
+  RowLengths lengths{};
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const auto length = static_cast<std::uint64_t>(a.row_offsets[row + 1] - a.row_offsets[row]);
+    ++lengths[std::bit_width(length)];
+  }
+  return lengths;
+}
+
+std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const RowLengths& lengths,
+                                       const Locality* locality, DType dtype,
+                                       const Machine& machine) {
   const auto bytes = static_cast<int>(size_of(dtype));
   const double sum_bytes = is_half(dtype) ? 4 : bytes;
   const auto nnz = static_cast<double>(f.nnz);
@@ -226,12 +292,14 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   const auto within = [&](double columns) { return std::clamp(columns, 1.0, std::max(cols, 1.0)); };
   double span = within(1.15 * static_cast<double>(f.reach) + c.rows_of_window * cols / rows);
   double spread = c.even ? 0.06 : 0.25;
+  double longest_span = span;
   if (locality != nullptr) {
     const auto span_at = [&](std::size_t share) {
       return within(
           at_rows(c.rows_of_window, [&](std::size_t i) { return (*locality)[i].span[share]; }));
     };
     span = span_at(1);
+    longest_span = span_at(2);
     spread = std::clamp(std::log(span_at(2) / span_at(0)) / 2.56 * 0.55, 0.05, 1.0);
   }
   // Columns that windows stage, as sparse::stages() decides.
@@ -247,7 +315,7 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   // slice that repeats.
   const bool edge =
       c.even && stage_most > 0.53 * span && (repeated < 0.75 || f.rows % s.granule != 0);
-  const bool any_stages = s.stage_most > 0 && (staging > 0.02 || edge);
+  const bool any_stages = s.stage_most > 0 && (!c.even || staging > 0.02 || edge);
   const double columns_most = !any_stages     ? 0
                               : staging > 0.5 ? std::min(stage_most, 1.15 * span)
                               : edge          ? 0.53 * span
@@ -270,8 +338,16 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   d.loads = nnz * (1 - repeated) - d.staged_loads;
   d.staging = staging;
   d.staged_columns = c.windows * staging * std::min(span, std::max(stage_most, 1.0));
+  d.copied_columns = std::min(staging * 4, 1.0) * std::min(longest_span, std::max(stage_most, 1.0));
   d.split = c.split;
   d.cells = c.cut;
+  d.deepest = std::min(c.longest, static_cast<double>(s.piece_most));
+  d.pieces_of_longest = std::min(c.longest, static_cast<double>(s.window_cost)) / s.piece_most;
+  d.summing_warps = c.rows_of_window <= kLanes ? kLanes : std::ceil(c.rows_of_window / kLanes);
+  d.long_rows = long_rows_of_window(
+      s, c, longer_than(kPiecesOfThread * s.piece_most, lengths, c.longest), locality);
+  if (c.split)
+    d.split_windows = longer_than(s.window_cost, lengths, c.longest).entries / s.window_cost;
   d.window_x_bytes = span * bytes;
   const double indices = 2 * d.staged_loads + d.loads * (cols > 65'536 && f.reach > 30'000 ? 4 : 2);
   if (locality != nullptr) {
@@ -302,6 +378,7 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
     d.slices_most = wide ? slices.slices : std::ceil(c.fullest / kLanes - 1e-9);
     if (single) d.slices_most = std::min(d.slices_most, kSingleSlices);
     if (d.kernel == RateKernel::narrow) d.slices_most = std::max(d.slices_most, kSingleSlices + 1);
+    d.slices = wide ? slices.slices : std::ceil(c.pieces_of_window / kLanes);
     d.shared_bytes =
         (bytes < 8 ? 16 * d.slices_most : 0) + cells * sum_bytes + columns_most * bytes;
     d.warps = single ? d.slices_most : own_wide ? s.warps : 4;
@@ -310,6 +387,12 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
           std::floor(static_cast<double>(machine.shared_bytes_per_block) / (d.shared_bytes + 1024)),
           1.0);
       d.warps = std::max(std::floor(kWarps / blocks), 8.0);
+    }
+    if (d.kernel == RateKernel::hot) {
+      d.staged_loads = static_cast<double>(f.hot_entries);
+      d.loads = nnz - d.staged_loads;
+      d.copied_columns = static_cast<double>(sparse::hot_columns_most(dtype, machine));
+      d.staged_columns = static_cast<double>(machine.multiprocessors) * d.copied_columns;
     }
     const double pieces = c.pieces_of_window;
     d.steps = own_wide ? slices.steps / d.warps
@@ -324,7 +407,8 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
 
 Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Window> windows,
                       std::span<const sparse::Slice> slices, const RowFacts& f,
-                      const Locality& locality, DType dtype, const Machine& machine) {
+                      const RowLengths& lengths, const Locality& locality, DType dtype,
+                      const Machine& machine) {
   using sparse::IndexKind;
   using sparse::Slices;
   const auto bytes = static_cast<int>(size_of(dtype));
@@ -346,11 +430,18 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
   d.slices_most = h.slices_most;
   d.shared_bytes = launch.shared_bytes;
   d.warps = std::max(launch.threads / kLanes, 1.0);
+  std::int64_t slices_of_all = 0;
+  int deepest = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    for (int k = 0; k < windows[i].slices; ++k)
-      d.steps += slices[i * h.slices_most + k].depth;
+    slices_of_all += windows[i].slices;
+    for (int k = 0; k < windows[i].slices; ++k) {
+      const int depth = slices[i * h.slices_most + k].depth;
+      d.steps += depth;
+      deepest = std::max(deepest, depth);
+    }
     d.staged_columns += windows[i].columns;
     d.staging += windows[i].columns > 0 ? 1 : 0;
+    d.copied_columns = std::max<double>(d.copied_columns, windows[i].columns);
   }
   d.steps /= d.windows * (h.hot > 0 ? 4 : d.warps);
   d.staging /= d.windows;
@@ -365,7 +456,15 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
       bytes * std::min(at_rows(rows, [&](std::size_t i) { return locality[i].span[1]; }),
                        static_cast<double>(h.cols));
   d.split = h.partials > 0;
+  d.split_windows = static_cast<double>(h.partials);
   d.cells = h.row_cells > 0;
+  d.slices = static_cast<double>(slices_of_all) / d.windows;
+  d.deepest = deepest;
+  const double longest = static_cast<double>(f.longest);
+  d.pieces_of_longest = std::min<double>(longest, h.shape.window_cost) / h.shape.piece_most;
+  d.summing_warps = rows <= kLanes ? kLanes : std::ceil(rows / kLanes);
+  d.long_rows = std::min(
+      longer_than(kPiecesOfThread * h.shape.piece_most, lengths, longest).rows / d.windows, rows);
   return {d.kernel, 1, terms_of(d, f, bytes, machine)};
 }
 

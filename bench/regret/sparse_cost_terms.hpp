@@ -25,14 +25,20 @@ inline constexpr std::array kRateKernels = {"few", "deep", "narrow", "wide", "ho
   apply(start) apply(memory) apply(l2) apply(rounds) apply(further_rounds) apply(steps)           \
       apply(sectors) apply(sectors_thin) apply(loads) apply(loads_thin) apply(staged_loads)       \
           apply(rows) apply(staged_bytes) apply(windows) apply(copies) apply(stages) apply(split) \
-              apply(cells)
+              apply(cells) apply(deepest) apply(long_sums) apply(split_windows) apply(row_rounds) \
+                  apply(whole_row_rounds) apply(slice_starts) apply(sectors_busiest)              \
+                      apply(loads_busiest) apply(chain_sums)
 struct CostTerms {
 #define LANKY_DECLARE(name) double name = 0;
   LANKY_COST_TERMS(LANKY_DECLARE)
 #undef LANKY_DECLARE
 };
 
-using Locality = std::array<sparse::Locality, sparse::kSampleRows.size()>;
+/// Rows by their entries: class i has those of 2^(i-1) to 2^i - 1 entries, class 0 the empty ones.
+using RowLengths = std::array<std::int64_t, 33>;
+RowLengths lengths_of(const sparse::CsrPattern& a);
+
+using Locality = std::array<sparse::Locality, sparse::kSampleSizes>;
 
 /// The terms of a kernel, and how likely it is the one that runs.
 struct Expected {
@@ -41,14 +47,15 @@ struct Expected {
   CostTerms terms;
 };
 
-/// By facts, and by `locality` where there is one.
+/// By facts and lengths of the rows, and by `locality` where there is one.
 std::array<Expected, 5> expected_terms(const sparse::Shape& shape, const sparse::RowFacts& facts,
-                                       const Locality* locality, DType dtype,
-                                       const Machine& machine);
+                                       const RowLengths& lengths, const Locality* locality,
+                                       DType dtype, const Machine& machine);
 
 /// By a matrix that is packed in `header.shape`.
 Expected packed_terms(const sparse::PackedHeader& header, std::span<const sparse::Window> windows,
                       std::span<const sparse::Slice> slices, const sparse::RowFacts& facts,
-                      const Locality& locality, DType dtype, const Machine& machine);
+                      const RowLengths& lengths, const Locality& locality, DType dtype,
+                      const Machine& machine);
 
 }  // namespace lanky::regret

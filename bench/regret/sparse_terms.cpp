@@ -90,6 +90,7 @@ void print_candidates(int number, const CsrMatrix<double>& a, const std::string&
   const Stream stream(Device::cpu());
   const regret::MatrixOfOnes<T> ones(stream, a);
   const RowFacts facts = facts_of(ones.facts(), ones.csr().pattern(), kType, machine);
+  const regret::RowLengths lengths = regret::lengths_of(ones.csr().pattern());
   const regret::Locality locality =
       locality_of(cpu::column_samples(ones.csr().pattern(), sizeof(T)));
   for (const Shape& shape : shapes_asked(asked, ones.facts(), facts, kType, machine)) {
@@ -99,12 +100,12 @@ void print_candidates(int number, const CsrMatrix<double>& a, const std::string&
       const auto windows = static_cast<std::size_t>(packed.header.windows);
       print(input, regret::packed_terms(packed.header, {packed.windows.data(), windows},
                                         {packed.slices.data(), windows * packed.header.slices_most},
-                                        facts, locality, kType, machine));
+                                        facts, lengths, locality, kType, machine));
       continue;
     }
     const regret::Locality* const samples = from == From::locality ? &locality : nullptr;
     for (const regret::Expected& expected :
-         regret::expected_terms(shape, facts, samples, kType, machine)) {
+         regret::expected_terms(shape, facts, lengths, samples, kType, machine)) {
       if (expected.weight > 0) print(input, expected);
     }
   }

@@ -34,7 +34,7 @@ from jsonl import ROOT
 
 PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
 MATRICES = ROOT.parent / "shared/matrices"
-COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz",
+COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz", ROOT / "bench/results/h100/spmv_shapes.raw.jsonl.xz",
              *(ROOT / f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
                for part in ("fit", "validation"))]
 CHIPS = ("H200", "H100")
@@ -161,7 +161,8 @@ class Fit:
 
     PRIOR = {"start": 1, "further_rounds": 0.3, "rounds": 0.5, "steps": 1, "memory": 1, "l2": 1, "sectors": 0.3,
              "sectors_thin": 0.15, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "rows": 8, "staged_bytes": 0.7,
-             "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06}
+             "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06, "deepest": 1, "long_sums": 0.06, "row_rounds": 0.2, "whole_row_rounds": 0.02,
+             "slice_starts": 0.1, "sectors_busiest": 0.1, "loads_busiest": 1, "chain_sums": 0.1, "split_windows": 1}
     REACH = 6      # logarithms that a rate may be from its prior
     SHARED = 0.05  # weight of a shared rate's way from the prior,
     OWN = 0.15     # and of a kernel's way from the shared one
