@@ -18,9 +18,9 @@ import fit_cost
 from jsonl import ROOT, device_us
 
 FILE = ROOT / "dense/measured_choices.jsonl"
-RESULTS = [ROOT / f"bench/results/h200/{name}" for name in (
-    *(f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
-    *(f"{name}.raw.jsonl.xz" for name in ("core_before", "core_after", "core_62bf4ab", "core_e33b72a", "regret_gemm_core")))]
+H200 = ROOT / "bench/results/h200"
+RESULTS = [*(H200 / f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
+           *sorted(H200.glob("core_*.raw.jsonl.xz")), H200 / "regret_gemm_core.raw.jsonl.xz"]
 PAYS = 1.03
 HEAD = {"format": "lanky gemm tuning 3"}
 
