@@ -34,7 +34,8 @@ from jsonl import ROOT
 
 PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
 MATRICES = ROOT.parent / "shared/matrices"
-COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz", ROOT / "bench/results/h100/spmv_shapes.raw.jsonl.xz",
+COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz",
+             *(ROOT / f"bench/results/{card}/spmv_shapes.raw.jsonl.xz" for card in ("h200", "h100")),
              *(ROOT / f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
                for part in ("fit", "validation"))]
 CHIPS = ("H200", "H100")
@@ -161,8 +162,9 @@ class Fit:
 
     PRIOR = {"start": 1, "further_rounds": 0.3, "rounds": 0.5, "steps": 1, "memory": 1, "l2": 1, "sectors": 0.3,
              "sectors_thin": 0.15, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "rows": 8, "staged_bytes": 0.7,
-             "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06, "deepest": 1, "long_sums": 0.06, "row_rounds": 0.2, "whole_row_rounds": 0.02,
-             "slice_starts": 0.1, "sectors_busiest": 0.1, "loads_busiest": 1, "chain_sums": 0.1, "split_windows": 1}
+             "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06, "deepest": 1, "long_sums": 0.06,
+             "row_rounds": 0.2, "whole_row_rounds": 0.02, "slice_starts": 0.1, "sectors_busiest": 0.1, "loads_busiest": 1,
+             "chain_sums": 0.1, "split_windows": 1}
     REACH = 6      # logarithms that a rate may be from its prior
     SHARED = 0.05  # weight of a shared rate's way from the prior,
     OWN = 0.15     # and of a kernel's way from the shared one
@@ -207,12 +209,12 @@ class Fit:
         return found.x.reshape(kernels, count)
 
 
-def replay(cases, points, predicted):
+def replay(cases, points, predicted, margin=MARGIN, saved=SAVED):
     """(regret by cost, regret by rules) of each case."""
     regrets = []
     for i, case in enumerate(cases):
-        costs = predicted[points.case == i] + SAVED
-        costs[0] = (costs[0] - SAVED) * MARGIN
+        costs = predicted[points.case == i] + saved
+        costs[0] = (costs[0] - saved) * margin
         chosen = case.times[np.argmin(costs)]
         regrets.append((chosen / case.times.min(), case.times[0] / case.times.min()))
     return regrets
@@ -279,6 +281,8 @@ def main():
     parser.add_argument("--from", dest="level", default="facts", choices=("facts", "locality", "packed"))
     parser.add_argument("--matrices", type=pathlib.Path, default=MATRICES, help="with MANIFEST.csv")
     parser.add_argument("--terms", type=pathlib.Path, help="what the program prints is kept there, or read again")
+    parser.add_argument("--margin", type=float, default=MARGIN)
+    parser.add_argument("--saved", type=float, default=SAVED)
     parser.add_argument("--families", action="store_true", help="regrets by family too")
     arguments = parser.parse_args()
     cases = cases_of_files(arguments.files or COMMITTED, arguments.matrices)
@@ -296,7 +300,7 @@ def main():
     others = Points(validation)
     sets.append(("validation", validation, others, others.predict(rates)))
     for name, group, own, costs in sets:
-        regrets = replay(group, own, costs)
+        regrets = replay(group, own, costs, arguments.margin, arguments.saved)
         report(name, group, regrets, own, costs)
         if arguments.level == "packed":
             print(f"  by chance alone: {chance(group):.3f}")

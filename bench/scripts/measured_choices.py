@@ -4,7 +4,7 @@
 Of the core grid's products, as `lanky batch` and `lanky tune --gemm core` measured them on an H200, a row is kept for
 each class for which some way, lanky's or another of cuBLASLt's algorithms than its heuristic's first, takes 3 % less time
 than what costs choose. Its fields "us" and "instead_us" are these two times; where a class has several products, their
-geometric means. An algorithm of cuBLASLt's counts with the slowest run that it was measured in. --check writes nothing, and fails where the file is not what the results give: a row that no longer pays
+geometric means. A way counts with its newest run. --check writes nothing, and fails where the file is not what the results give: a row that no longer pays
 is to go.
 """
 
@@ -19,39 +19,49 @@ from jsonl import ROOT, device_us
 
 FILE = ROOT / "dense/measured_choices.jsonl"
 H200 = ROOT / "bench/results/h200"
-RESULTS = [*(H200 / f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
-           *sorted(H200.glob("core_*.raw.jsonl.xz")), H200 / "regret_gemm_core.raw.jsonl.xz"]
+RESULTS = [  # the newest last
+    *(H200 / f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
+    *(H200 / f"{name}.raw.jsonl.xz" for name in ("core_ce71dfc", "regret_gemm_core", "core_e33b72a", "core_15e2e83"))]
 PAYS = 1.03
 HEAD = {"format": "lanky gemm tuning 3"}
 
 
-def steadiest(lines):
-    """Microseconds: the greatest of what was measured, since cuBLASLt's algorithms of one name take up to twice the least
-    in another run; of graphs, where these were timed."""
-    graphs = [line["graph_us"] for line in lines if line.get("graph_us")]
-    return max(graphs or [line["warm_us"] for line in lines])
+def newest(lines):
+    """Microseconds in the newest run, of graphs where these were timed: kernels change, and algorithms of cuBLASLt's of one
+    name have taken twice the time with another build of the program."""
+    graphs = [line for line in lines if line.get("graph_us")]
+    return device_us((graphs or lines)[-1])
 
 
 def times_of(case):
     """{(kernel, algorithm): microseconds} of each way that was measured, by its name."""
-    times = {("lanky", candidate.name()): candidate.measured for candidate in case.timed() if candidate.name() != "vendor"}
     lines = collections.defaultdict(list)
     for line in case.lines:
         algorithm = re.match(r"(cuBLASLt \d+, )?algorithm ([^,;]+)", fit_cost.kernel_of(line))
         if algorithm:
             lines["vendor", algorithm[2]].append(line)
-    return times | {way: steadiest(own) for way, own in lines.items()}
+    for candidate in case.candidates:
+        own = [line for line in case.lines if fit_cost.is_by(line, candidate)]
+        if own:
+            lines["lanky", candidate.name()] = own
+    return {way: newest(own) for way, own in lines.items()}
+
+
+def time_of_chosen(case):
+    """None where what costs choose was not measured."""
+    chosen = min(case.candidates, key=lambda candidate: candidate.predicted)
+    return chosen.measured if chosen.name() == "vendor" else times_of(case).get(("lanky", chosen.name()))
 
 
 def row_of(name, cases):
     """None where no way that all of a class's products were measured with pays."""
-    chosen = [min(case.candidates, key=lambda candidate: candidate.predicted) for case in cases]
-    if not all(candidate.measured for candidate in chosen):
+    chosen = [time_of_chosen(case) for case in cases]
+    if not all(chosen):
         return None
     times = [times_of(case) for case in cases]
     means = {way: fit_cost.geometric_mean([each[way] for each in times])
              for way in times[0] if all(way in each for each in times)}
-    instead = fit_cost.geometric_mean([candidate.measured for candidate in chosen])
+    instead = fit_cost.geometric_mean(chosen)
     way = min(means, key=means.get, default=None)
     if way is None or instead <= PAYS * means[way]:
         return None

@@ -19,6 +19,7 @@ import sys
 
 import ladder_plots
 import ladder_tables
+import interleaved
 import needed_kernels
 import plots
 import regret
@@ -262,6 +263,9 @@ def source(environments, name, kind, meaning):
 
 NEEDED = ("needed by 3 %: products for which the fastest of all other ways, the vendor's among them, takes so much longer; "
           "most: the greatest ratio")
+INTERLEAVED = {"interleaved": interleaved.table, "losses": interleaved.losses}
+MEANING_INTERLEAVED = ("speed-up: geometric mean of the times before over those after; faster, slower: by more than 3 % and what "
+                       "samples differ by; the same way: the same launch, or the same algorithm of cuBLASLt's")
 REGRET = ("regret: time of a plan's choice over that of the fastest candidate; no loss: up to 1.02; model error: "
           "predicted time over measured time of the choice, less 1")
 
@@ -291,6 +295,8 @@ def make_table(kind, name):
     if kind == "regret":
         environments, lines = read_lines(name)
         return "\n" + regret.table(lines, regret.by_family) + ladder_source(environments, name, REGRET) + "\n"
+    if kind in INTERLEAVED:
+        return "\n" + INTERLEAVED[kind](name) + f"\n`{name}`, and core_before of that run; {MEANING_INTERLEAVED}.\n"
     if kind == "needed":
         return "\n" + needed_kernels.table(name) + f"\n`{name}`; {NEEDED}.\n"
     if kind in ladder_tables.TABLES:
@@ -299,7 +305,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, needed, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, needed, {', '.join(INTERLEAVED)}, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
                            f"gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)
