@@ -7,6 +7,7 @@
 
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
+#include "sparse/column_samples.hpp"
 
 namespace lanky::sparse {
 
@@ -90,7 +91,6 @@ constexpr std::int64_t kReachingMean = 16;
 constexpr int kReachedMost = 16'384;   // columns
 constexpr int kPairMost = 13'312;      // of 8 bytes, for two blocks of a multiprocessor
 constexpr double kStagedSpread = 1.1;  // what any rows reach, over what most do
-constexpr int kSector = 32;            // bytes
 constexpr double kReachSpread = 1.15;  // what most rows reach, over the mean
 constexpr double kWindowsLeast = 3.788;
 // Windows of split rows are multiplied beside those of other rows that read the same part of x,
@@ -299,7 +299,8 @@ bool reads_reached(const Kind& kind, double rows) {
   const double columns = columns_reached(kind.facts, rows);
   const double entries =
       rows * static_cast<double>(kind.facts.nnz) / static_cast<double>(kind.facts.rows);
-  return kStagedSpread * columns <= staged_most(kind) && kSector * entries >= kind.bytes * columns;
+  return kStagedSpread * columns <= staged_most(kind) &&
+         static_cast<double>(kSectorBytes) * entries >= kind.bytes * columns;
 }
 
 /// Rows that a window of those of about equal length has at most. Larger ones pay where rows repeat
