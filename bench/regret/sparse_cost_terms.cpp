@@ -218,8 +218,15 @@ Longer longer_than(double length, const RowLengths& lengths, double longest) {
   return found;
 }
 
-/// Rows of more than kPiecesOfThread pieces in the window that has most of them, about: in the
-/// densest samples of so many rows they have half as many pieces again.
+/// A thread adds up the cells of a cut row; of few rows, all warps have some.
+void demand_sums(Demand& d, const Shape& s, double rows_of_window, double longest) {
+  d.pieces_of_longest = std::min<double>(longest, s.window_cost) / s.piece_most;
+  d.summing_warps = rows_of_window <= kLanes ? kLanes : std::ceil(rows_of_window / kLanes);
+}
+
+/// The estimated number of rows of more than kPiecesOfThread pieces in the window that has most of
+/// them. Entries of the densest sample of as many rows bound it, at 1.5 kPiecesOfThread full pieces
+/// a row.
 double long_rows_of_window(const Shape& s, const Cutting& c, const Longer& long_rows,
                            const Locality* locality) {
   const double mean = std::min(long_rows.rows / c.windows, c.rows_of_window);
@@ -342,8 +349,7 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   d.split = c.split;
   d.cells = c.cut;
   d.deepest = std::min(c.longest, static_cast<double>(s.piece_most));
-  d.pieces_of_longest = std::min(c.longest, static_cast<double>(s.window_cost)) / s.piece_most;
-  d.summing_warps = c.rows_of_window <= kLanes ? kLanes : std::ceil(c.rows_of_window / kLanes);
+  demand_sums(d, s, c.rows_of_window, c.longest);
   d.long_rows = long_rows_of_window(
       s, c, longer_than(kPiecesOfThread * s.piece_most, lengths, c.longest), locality);
   if (c.split)
@@ -461,8 +467,7 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
   d.slices = static_cast<double>(slices_of_all) / d.windows;
   d.deepest = deepest;
   const double longest = static_cast<double>(f.longest);
-  d.pieces_of_longest = std::min<double>(longest, h.shape.window_cost) / h.shape.piece_most;
-  d.summing_warps = rows <= kLanes ? kLanes : std::ceil(rows / kLanes);
+  demand_sums(d, h.shape, rows, longest);
   d.long_rows = std::min(
       longer_than(kPiecesOfThread * h.shape.piece_most, lengths, longest).rows / d.windows, rows);
   return {d.kernel, 1, terms_of(d, f, bytes, machine)};

@@ -4,8 +4,9 @@
 Of the core grid's products, as `lanky batch` and `lanky tune --gemm core` measured them on an H200, a row is kept for
 each class for which some way, lanky's or another of cuBLASLt's algorithms than its heuristic's first, takes 3 % less time
 than what costs choose. Its fields "us" and "instead_us" are these two times; where a class has several products, their
-geometric means. A way counts with its newest run. --check writes nothing, and fails where the file is not what the results give: a row that no longer pays
-is to go.
+geometric means. A way counts with its newest run; the algorithm that cuBLASLt's heuristic names first, where costs choose
+cuBLASLt, with its first run. --check writes nothing, and fails where the file is not what the results give: a row that no
+longer pays is to go.
 """
 
 import argparse
@@ -47,18 +48,18 @@ def times_of(case):
     return {way: newest(own) for way, own in lines.items()}
 
 
-def time_of_chosen(case):
+def time_of_chosen(case, times):
     """None where what costs choose was not measured."""
     chosen = min(case.candidates, key=lambda candidate: candidate.predicted)
-    return chosen.measured if chosen.name() == "vendor" else times_of(case).get(("lanky", chosen.name()))
+    return chosen.measured if chosen.name() == "vendor" else times.get(("lanky", chosen.name()))
 
 
 def row_of(name, cases):
     """None where no way that all of a class's products were measured with pays."""
-    chosen = [time_of_chosen(case) for case in cases]
+    times = [times_of(case) for case in cases]
+    chosen = [time_of_chosen(*each) for each in zip(cases, times)]
     if not all(chosen):
         return None
-    times = [times_of(case) for case in cases]
     means = {way: fit_cost.geometric_mean([each[way] for each in times])
              for way in times[0] if all(way in each for each in times)}
     instead = fit_cost.geometric_mean(chosen)

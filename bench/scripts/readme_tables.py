@@ -17,9 +17,9 @@ import re
 import statistics
 import sys
 
+import interleaved
 import ladder_plots
 import ladder_tables
-import interleaved
 import needed_kernels
 import plots
 import regret
@@ -305,8 +305,8 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, needed, {', '.join(INTERLEAVED)}, {', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, "
-                           f"gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
+        raise ResultsError(f"unknown table {kind}; use read, regret, needed, {', '.join(INTERLEAVED)}, "
+                           f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)
     cases = points_of(lines, subject)
