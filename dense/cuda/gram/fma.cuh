@@ -307,22 +307,18 @@ class FmaProduct {
 
   __device__ void multiply(const GramShare& share, const device::Ring<Slots>& ring) const {
     Sums sums;
-    read_segments<FmaProduct>(share, ring, own_.group,
-                              [&](int slot, int within) { add(sums, slot, within); });
+    const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
+    constexpr int kSegmentK = kSegmentBytes / sizeof(E);
+    const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, kM)));
+    const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, kN)));
+    read_segments<FmaProduct>(share, ring, own_.group, [&](int slot, int within) {
+      if (useful) square_.add(sums, a_ + slot + within * a_segment, b_ + slot + within * b_segment);
+    });
     square_.finish(sums);
     leave(share);
   }
 
  private:
-  __device__ void add(Sums& sums, int slot, int within) const {
-    const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
-    if (!useful) return;
-    constexpr int kSegmentK = kSegmentBytes / sizeof(E);
-    const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, kM)));
-    const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, kN)));
-    square_.add(sums, a_ + slot + within * a_segment, b_ + slot + within * b_segment);
-  }
-
   __device__ void leave(const GramShare& share) const {
     device::warps_barrier(1, kWorkers);  // all totals are written before they are added
     for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kWorkers) {

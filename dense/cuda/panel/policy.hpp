@@ -21,9 +21,6 @@ inline constexpr int kPanelConsumerWarps = 8;
 inline constexpr int kPanelProducers = 4;  // warps: a warp group, which setmaxnreg asks for
 inline constexpr int kPanelConsumerThreads = 32 * kPanelConsumerWarps;
 inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers);
-/// 8 x 216 + 4 x 72 = 12 x 168: what 384 threads start with.
-inline constexpr int kPanelConsumerRegisters = 216;
-inline constexpr int kPanelProducerRegisters = 72;
 inline constexpr int kPanelSumThreads = 256;
 inline constexpr int kPanelChunkBytes = 4096;  // of A, what one warp multiplies at a time
 

@@ -386,6 +386,14 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   }
 }
 
+/// Registers of a thread that copies, and of one that computes: 4 x 72 + 8 x 216 = 4 x 40 + 8 x 232
+/// = 12 x 168, what 384 threads start with. Copying elements of B takes more than starting copies
+/// of boxes.
+template <class Product>
+inline constexpr int kPanelProducerRegisters = Product::kMapsB || Product::kAlwaysPacked ? 40 : 72;
+template <class Product>
+inline constexpr int kPanelConsumerRegisters = 252 - kPanelProducerRegisters<Product> / 2;
+
 /// Block: an equal piece of the work; one to a multiprocessor, as it takes nearly all its shared
 /// memory. Eight warps compute, each a chunk (4 KiB: rows x depth) of A's slot times a group of
 /// columns of B, and four copy.
@@ -408,11 +416,11 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
   const PanelFinish<T> finish(g);
   PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
   if (warp >= kPanelConsumerWarps) {
-    device::keep_registers<kPanelProducerRegisters>();
+    device::keep_registers<kPanelProducerRegisters<Product>>();
     produce<Product>(maps, g, ring, piece, warp - kPanelConsumerWarps, lane);
     return;
   }
-  device::take_registers<kPanelConsumerRegisters>();
+  device::take_registers<kPanelConsumerRegisters<Product>>();
   const int chunk = warp / plan.warps_n;
   const int small = (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
   device::RingPlace place;
