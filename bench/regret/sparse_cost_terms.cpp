@@ -125,15 +125,28 @@ CostTerms terms_of(const Demand& d, const RowFacts& facts, int bytes, const Mach
           .chain_sums = d.cells ? std::min(d.pieces_of_longest / kPiecesOfThread, 1.0) : 0.0};
 }
 
-/// The value at so many rows of one that is known at three, linear in logarithms.
+/// The value at so many rows of one that is known at three: linear in logarithms, and beyond the
+/// last linear in rows, as what rows reach in all is.
 template <class F>
 double at_rows(double rows, F&& known) {
+  const auto most = static_cast<double>(sparse::sample_rows(2));
+  const auto fewer = static_cast<double>(sparse::sample_rows(1));
+  if (rows > most)
+    return known(2) + std::max(known(2) - known(1), 0.0) * (rows - most) / (most - fewer);
   const double place = (std::log2(std::max(rows, 1.0)) - 5) / 2;
   const std::array<double, 3> logs = {std::log(std::max(known(0), 1e-9)),
                                       std::log(std::max(known(1), 1e-9)),
                                       std::log(std::max(known(2), 1e-9))};
   return std::exp(place < 1 ? logs[0] + (logs[1] - logs[0]) * place
                             : logs[1] + (logs[2] - logs[1]) * (place - 1));
+}
+
+/// Sectors of x for each entry of so many rows.
+double sectors_of(const Locality& locality, double rows) {
+  const auto all = [&](std::size_t i) {
+    return locality[i].sectors * static_cast<double>(sparse::sample_rows(static_cast<int>(i)));
+  };
+  return std::min(at_rows(rows, all) / std::max(rows, 1.0), 1.0);
 }
 
 /// Windows, and what one has, by facts.
@@ -322,7 +335,7 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   // slice that repeats.
   const bool edge =
       c.even && stage_most > 0.53 * span && (repeated < 0.75 || f.rows % s.granule != 0);
-  const bool any_stages = s.stage_most > 0 && (!c.even || staging > 0.02 || edge);
+  const bool any_stages = staging * c.windows > 0.5 || edge;
   const double columns_most = !any_stages     ? 0
                               : staging > 0.5 ? std::min(stage_most, 1.15 * span)
                               : edge          ? 0.53 * span
@@ -357,9 +370,8 @@ std::array<Expected, 5> expected_terms(const Shape& s, const RowFacts& f, const 
   d.window_x_bytes = span * bytes;
   const double indices = 2 * d.staged_loads + d.loads * (cols > 65'536 && f.reach > 30'000 ? 4 : 2);
   if (locality != nullptr) {
-    const auto known = [&](std::size_t i) { return (*locality)[i].sectors; };
-    d.sectors_of_window = std::min(at_rows(c.rows_of_window, known), 1.0);
-    d.sectors_of_slice = known(0);
+    d.sectors_of_window = sectors_of(*locality, c.rows_of_window);
+    d.sectors_of_slice = (*locality)[0].sectors;
   } else {
     const double sectors = span * bytes / kSectorBytes;
     const double loads = d.loads / c.windows;
@@ -455,9 +467,8 @@ Expected packed_terms(const sparse::PackedHeader& h, std::span<const sparse::Win
   d.loads =
       entries(IndexKind::offset8) + entries(IndexKind::offset16) + entries(IndexKind::absolute);
   const double rows = static_cast<double>(h.rows) / d.windows;
-  const auto known = [&](std::size_t i) { return locality[i].sectors; };
-  d.sectors_of_window = std::min(at_rows(rows, known), 1.0);
-  d.sectors_of_slice = known(0);
+  d.sectors_of_window = sectors_of(locality, rows);
+  d.sectors_of_slice = locality[0].sectors;
   d.window_x_bytes =
       bytes * std::min(at_rows(rows, [&](std::size_t i) { return locality[i].span[1]; }),
                        static_cast<double>(h.cols));

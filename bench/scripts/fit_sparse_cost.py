@@ -35,7 +35,8 @@ from jsonl import ROOT
 PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
 MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz",
-             *(ROOT / f"bench/results/{card}/spmv_shapes.raw.jsonl.xz" for card in ("h200", "h100")),
+             *(ROOT / f"bench/results/{name}.raw.jsonl.xz"
+               for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2")),
              *(ROOT / f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
                for part in ("fit", "validation"))]
 CHIPS = ("H200", "H100")
@@ -146,6 +147,7 @@ class Points:
         count = len(next(iter(cases[0].terms[0].values()))[1])
         self.case = np.array([i for i, _, _ in rows])
         self.first = np.array([j == 0 for _, _, j in rows])
+        self.certain = np.array([len(case.terms[j]) == 1 for _, case, j in rows])  # which kernel multiplies
         self.times = np.array([case.times[j] for _, case, j in rows])
         self.best = np.array([case.times.min() for _, case, _ in rows])
         self.terms = np.zeros((len(KERNELS), len(rows), count))  # weighted
@@ -210,10 +212,12 @@ class Fit:
 
 
 def replay(cases, points, predicted, margin=MARGIN, saved=SAVED):
-    """(regret by cost, regret by rules) of each case."""
+    """(regret by cost, regret by rules) of each case. Besides the rules' choice, shapes whose kernel is certain are chosen:
+    all_shapes() lists no others."""
     regrets = []
+    costs_of_all = np.where(points.certain | points.first, predicted, np.inf)
     for i, case in enumerate(cases):
-        costs = predicted[points.case == i] + saved
+        costs = costs_of_all[points.case == i] + saved
         costs[0] = (costs[0] - saved) * margin
         chosen = case.times[np.argmin(costs)]
         regrets.append((chosen / case.times.min(), case.times[0] / case.times.min()))
@@ -223,8 +227,13 @@ def replay(cases, points, predicted, margin=MARGIN, saved=SAVED):
 def report(name, cases, regrets, points, predicted):
     errors = np.abs(np.log(predicted / points.times))
     print(f"{name}: model within 25 % for {np.mean(errors < math.log(1.25)):.0%} of {len(errors)} candidates")
-    for dtype in ("f64", "f32", "f16", "all"):
-        own = [regret for case, regret in zip(cases, regrets) if dtype in (case.dtype, "all")]
+    parts = {dtype: lambda case, dtype=dtype: case.dtype == dtype for dtype in ("f64", "f32", "f16")}
+    parts |= {"files": lambda case: ".mtx" in case.source, "generated": lambda case: ".mtx" not in case.source,
+              "all": lambda case: True}
+    for dtype, belongs in parts.items():
+        own = [regret for case, regret in zip(cases, regrets) if belongs(case)]
+        if not own:
+            continue
         cost, rules = zip(*own)
         print(f"  {dtype}: {len(own)} cases, regret {geometric_mean(cost):.3f} (rules {geometric_mean(rules):.3f}), "
               f"90th percentile {percentile(cost, 0.9):.2f} ({percentile(rules, 0.9):.2f}), "
@@ -283,22 +292,34 @@ def main():
     parser.add_argument("--terms", type=pathlib.Path, help="what the program prints is kept there, or read again")
     parser.add_argument("--margin", type=float, default=MARGIN)
     parser.add_argument("--saved", type=float, default=SAVED)
+    parser.add_argument("--judge", type=pathlib.Path, nargs="+", metavar="FILE",
+                        help="only report on these, by rates fitted to the other files' cases of all families")
     parser.add_argument("--families", action="store_true", help="regrets by family too")
     arguments = parser.parse_args()
     cases = cases_of_files(arguments.files or COMMITTED, arguments.matrices)
+    known = len(cases)
+    cases += cases_of_files(arguments.judge or [], arguments.matrices)
     names = read_terms(cases, arguments.program, arguments.level, arguments.terms)
     whole = [case for case in cases if all(case.terms)]
     kept = [case for case in whole if arguments.level != "packed" or not case.disturbed()]
     print(f"{len(cases)} cases; {len(cases) - len(whole)} without terms, {len(whole) - len(kept)} disturbed")
     fit = Fit(names)
-    fitted = [case for case in kept if case.fitted()]
-    validation = [case for case in kept if not case.fitted()]
-    points, predicted = cross(fit, fitted)
-    sets = [("cross", fitted, points, predicted)]
-    rates = fit.rates(points)
-    sets.append(("fit", fitted, points, points.predict(rates)))
-    others = Points(validation)
-    sets.append(("validation", validation, others, others.predict(rates)))
+    sets = []
+    if arguments.judge:
+        to_judge = set(map(id, cases[known:]))
+        judged = [case for case in kept if id(case) in to_judge]
+        points = Points(judged)
+        rates = fit.rates(Points([case for case in kept if id(case) not in to_judge]))
+        sets.append(("judged", judged, points, points.predict(rates)))
+    else:
+        fitted = [case for case in kept if case.fitted()]
+        validation = [case for case in kept if not case.fitted()]
+        points, predicted = cross(fit, fitted)
+        sets.append(("cross", fitted, points, predicted))
+        rates = fit.rates(points)
+        sets.append(("fit", fitted, points, points.predict(rates)))
+        others = Points(validation)
+        sets.append(("validation", validation, others, others.predict(rates)))
     for name, group, own, costs in sets:
         regrets = replay(group, own, costs, arguments.margin, arguments.saved)
         report(name, group, regrets, own, costs)
