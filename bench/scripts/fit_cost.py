@@ -2,7 +2,7 @@
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
 FILE: lines of `lanky tune --gemm GRID --json`, plain or .xz, or of `lanky batch`; default: the fit set of both cards,
-bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core.raw.jsonl.xz
+bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core*.raw.jsonl.xz
 and gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
 dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
 points they fit much better.
@@ -29,9 +29,10 @@ from jsonl import ROOT, device_us
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
-FIT = [*(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
-       "bench/results/h200/regret_gemm_core.raw.jsonl.xz",
-       *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample"))]
+FIT = [  # the newest last
+    *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample")),
+    *(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
+    *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
@@ -87,9 +88,9 @@ class Case:
 
     def take(self, fields):
         candidate = Candidate(fields)
-        if candidate.name() == "vendor":  # the heuristic's first comes first
-            own = [device_us(line) for line in self.lines
-                   if line["contestant"] == "vendor" or line["variant"] == "gemmex"][:1]
+        if candidate.name() == "vendor":  # of the newest run, whose first algorithm is the heuristic's first
+            own = [line for line in self.lines if line["contestant"] == "vendor" or line["variant"] == "gemmex"]
+            own = [device_us(line) for line in own if line["run"] == own[-1]["run"]][:1]
         else:
             own = [device_us(line) for line in self.lines if is_by(line, candidate)]
         candidate.measured = min(own, default=None)
@@ -125,16 +126,17 @@ def text_of(path):
 
 
 def lines_by_case(*paths):
-    """(chip, {case: its timed lines}) of files of one card, in their order."""
-    found, chip, commit = {}, "", ""
+    """(chip, {case: its timed lines, each with the number of its run}) of files of one card, in their order."""
+    found, chip, commit, run = {}, "", "", 0
     for text in (line for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
         if line["kind"] == "env":
             chip, commit = next(card.upper() for card in CARDS if card.upper() in line["gpu"]), line["commit"]
+            run += 1
         elif line.get("family") == "syrk" and commit == BEFORE_SYRK:
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
-            found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line))
+            found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line) | {"run": run})
     return chip, found
 
 
