@@ -78,6 +78,18 @@ def table(name):
     return text
 
 
+def types(name):
+    """Speed-ups by type and family."""
+    pairs = pairs_of(name)
+    families = sorted({family_of(pair) for pair in pairs})
+    text = heading(["type", *families])
+    for dtype in dict.fromkeys(pair.line["dtype"] for pair in pairs):
+        own = [[pair.speedup for pair in pairs if (pair.line["dtype"], family_of(pair)) == (dtype, family)]
+               for family in families]
+        text += row([dtype, *(f"{geometric_mean(each):.3f}" if each else "" for each in own)])
+    return text
+
+
 def name_of(way):
     """An algorithm of cuBLASLt's by its number and tile; a kernel by its name."""
     algorithm = re.search(r"algorithm (\d+ tile \d+ stages \d+ split -?\d+)", way)
