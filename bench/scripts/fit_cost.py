@@ -3,7 +3,7 @@
 
 FILE: lines of `lanky tune --gemm GRID --json`, plain or .xz, or of `lanky batch`; default: the fit set of both cards,
 bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core*.raw.jsonl.xz
-and gemm_*.jsonl. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
+and grid_*.raw.jsonl.xz. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
 dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
 points they fit much better.
 
@@ -30,7 +30,7 @@ from jsonl import ROOT, device_us
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
 FIT = [  # the newest last
-    *(f"bench/results/h200/gemm_{part}.jsonl" for part in ("panel", "update", "gram", "syrk", "sample")),
+    *(f"bench/results/h200/grid_{part}.raw.jsonl.xz" for part in ("panel", "update", "gram", "syrk", "sample")),
     *(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
     *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.

@@ -20,7 +20,7 @@ from jsonl import ROOT, device_us
 FILE = ROOT / "dense/measured_choices.jsonl"
 H200 = ROOT / "bench/results/h200"
 RESULTS = [  # the newest last
-    *(H200 / f"gemm_{family}.jsonl" for family in ("panel", "update", "gram", "syrk")),
+    *(H200 / f"grid_{family}.raw.jsonl.xz" for family in ("panel", "update", "gram", "syrk")),
     *(H200 / f"{name}.raw.jsonl.xz" for name in ("core_ce71dfc", "regret_gemm_core", "core_e33b72a", "core_15e2e83",
                                               "regret_gemm_core2", "core_before_1650cf2", "core_1650cf2"))]
 PAYS = 1.03

@@ -1,9 +1,9 @@
-// Written by bench/scripts/fit_cost.py from these files (SHA-256 4171d5e5c51f084c):
-//   bench/results/h200/gemm_panel.jsonl
-//   bench/results/h200/gemm_update.jsonl
-//   bench/results/h200/gemm_gram.jsonl
-//   bench/results/h200/gemm_syrk.jsonl
-//   bench/results/h200/gemm_sample.jsonl
+// Written by bench/scripts/fit_cost.py from these files (SHA-256 2b1297ea8a1b6d07):
+//   bench/results/h200/grid_panel.raw.jsonl.xz
+//   bench/results/h200/grid_update.raw.jsonl.xz
+//   bench/results/h200/grid_gram.raw.jsonl.xz
+//   bench/results/h200/grid_syrk.raw.jsonl.xz
+//   bench/results/h200/grid_sample.raw.jsonl.xz
 //   bench/results/h200/regret_gemm_fit.raw.jsonl.xz
 //   bench/results/h200/regret_gemm_fit34.raw.jsonl.xz
 //   bench/results/h100/regret_gemm_fit.raw.jsonl.xz
