@@ -25,7 +25,7 @@ constexpr double kReached = 0.955;
 /// Peaks, and the rates of chips that were not measured, are NVIDIA's data sheets' (SXM modules
 /// where there are several, boost clock, without sparsity).
 constexpr Machine kMachines[] = {
-    // read_bandwidth: read_floor_tbs of bench/results/h200/gemm_*.jsonl.
+    // read_bandwidth: read_floor_tbs of bench/results/h200/grid_*.raw.jsonl.xz.
     {.chip = "H200",
      .measured = true,
      .capability = 90,
