@@ -90,10 +90,10 @@ class Case:
         candidate = Candidate(fields)
         if candidate.name() == "vendor":  # of the newest run, whose first algorithm is the heuristic's first
             own = [line for line in self.lines if line["contestant"] == "vendor" or line["variant"] == "gemmex"]
-            own = [device_us(line) for line in own if line["run"] == own[-1]["run"]][:1]
+            own = [line for line in own if line["run"] == own[-1]["run"]][:1]
         else:
-            own = [device_us(line) for line in self.lines if is_by(line, candidate)]
-        candidate.measured = min(own, default=None)
+            own = [line for line in self.lines if is_by(line, candidate)]
+        candidate.lines, candidate.measured = own, min(map(device_us, own), default=None)
         self.candidates.append(candidate)
 
 

@@ -67,6 +67,9 @@ class Case:
     def query(self):
         return f"{self.source} {self.chip} {self.dtype} {self.asked}"
 
+    def origin(self):
+        return "files" if ".mtx" in self.source else "generated"
+
     def fitted(self):
         return drawn(self.family, 5) < 3
 
@@ -227,15 +230,12 @@ def replay(cases, points, predicted, margin=MARGIN, saved=SAVED):
 def report(name, cases, regrets, points, predicted):
     errors = np.abs(np.log(predicted / points.times))
     print(f"{name}: model within 25 % for {np.mean(errors < math.log(1.25)):.0%} of {len(errors)} candidates")
-    parts = {dtype: lambda case, dtype=dtype: case.dtype == dtype for dtype in ("f64", "f32", "f16")}
-    parts |= {"files": lambda case: ".mtx" in case.source, "generated": lambda case: ".mtx" not in case.source,
-              "all": lambda case: True}
-    for dtype, belongs in parts.items():
-        own = [regret for case, regret in zip(cases, regrets) if belongs(case)]
+    for part in ("f64", "f32", "f16", "files", "generated", "all"):
+        own = [regret for case, regret in zip(cases, regrets) if part in (case.dtype, case.origin(), "all")]
         if not own:
             continue
         cost, rules = zip(*own)
-        print(f"  {dtype}: {len(own)} cases, regret {geometric_mean(cost):.3f} (rules {geometric_mean(rules):.3f}), "
+        print(f"  {part}: {len(own)} cases, regret {geometric_mean(cost):.3f} (rules {geometric_mean(rules):.3f}), "
               f"90th percentile {percentile(cost, 0.9):.2f} ({percentile(rules, 0.9):.2f}), "
               f"worst {max(cost):.2f} ({max(rules):.2f})")
 
@@ -297,19 +297,18 @@ def main():
     parser.add_argument("--families", action="store_true", help="regrets by family too")
     arguments = parser.parse_args()
     cases = cases_of_files(arguments.files or COMMITTED, arguments.matrices)
-    known = len(cases)
-    cases += cases_of_files(arguments.judge or [], arguments.matrices)
+    to_judge = cases_of_files(arguments.judge or [], arguments.matrices)
+    cases += to_judge
     names = read_terms(cases, arguments.program, arguments.level, arguments.terms)
     whole = [case for case in cases if all(case.terms)]
     kept = [case for case in whole if arguments.level != "packed" or not case.disturbed()]
     print(f"{len(cases)} cases; {len(cases) - len(whole)} without terms, {len(whole) - len(kept)} disturbed")
     fit = Fit(names)
     sets = []
-    if arguments.judge:
-        to_judge = set(map(id, cases[known:]))
-        judged = [case for case in kept if id(case) in to_judge]
+    if to_judge:
+        judged = [case for case in kept if case in to_judge]
         points = Points(judged)
-        rates = fit.rates(Points([case for case in kept if id(case) not in to_judge]))
+        rates = fit.rates(Points([case for case in kept if case not in to_judge]))
         sets.append(("judged", judged, points, points.predict(rates)))
     else:
         fitted = [case for case in kept if case.fitted()]

@@ -4,6 +4,7 @@ A file core_COMMIT.raw.jsonl.xz stands beside that of the build before, core_bef
 replayed graphs where both have them. A product is slower, or faster, by more than 3 % and what its samples differ by.
 """
 
+import functools
 import json
 import re
 
@@ -54,6 +55,7 @@ def lines_of(path):
     return found
 
 
+@functools.cache
 def pairs_of(name):
     path = ROOT / name
     before = path.with_name(path.name.replace("core_", "core_before_"))

@@ -41,10 +41,7 @@ def times_of(case):
         algorithm = re.match(r"(cuBLASLt \d+, )?algorithm ([^,;]+)", fit_cost.kernel_of(line))
         if algorithm:
             lines["vendor", algorithm[2]].append(line)
-    for candidate in case.candidates:
-        own = [line for line in case.lines if fit_cost.is_by(line, candidate)]
-        if own:
-            lines["lanky", candidate.name()] = own
+    lines |= {("lanky", candidate.name()): candidate.lines for candidate in case.timed() if candidate.name() != "vendor"}
     return {way: newest(own) for way, own in lines.items()}
 
 
