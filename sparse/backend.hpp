@@ -9,9 +9,11 @@
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <memory>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "sparse/arrangement.hpp"
+#include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
@@ -39,6 +41,8 @@ class Executor {
   virtual void gather_values(const ValueMap& map, const T* source, T* target) const = 0;
 
   virtual ReachFacts reach_facts(const CsrPattern& a) const = 0;
+  /// [kAllSamples]
+  virtual std::vector<ColumnSample> column_samples(const CsrPattern& a) const = 0;
   /// For at most `most` hot columns.
   virtual HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const = 0;
   /// The machine that shapes are chosen for.

@@ -1,15 +1,26 @@
 // What a plan knows of a matrix when it chooses: counts over rows, and samples of columns.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 
+#include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/packed.hpp"
 
 namespace lanky::sparse {
 
-/// What the choice of a shape knows of a matrix: counts over its rows, and how far these reach.
+// Rows of so many entries or more are long. Their class i has those of kLongRow * 2^i and more.
+inline constexpr std::int64_t kLongRow = 64;
+inline constexpr int kLongClasses = 26;  // the last one has all of 2^31 entries and more
+constexpr int long_class(std::int64_t length) {
+  const int width = std::bit_width(static_cast<std::uint64_t>(length / kLongRow));
+  return width < kLongClasses ? width - 1 : kLongClasses - 1;
+}
+
+/// What the choice of a shape knows of a matrix: counts over its rows, and where their columns are.
 struct RowFacts {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -26,9 +37,16 @@ struct RowFacts {
   // unknown
   std::int32_t hot_least = 0;
   std::int64_t hot_entries = 0;
+  std::array<std::int64_t, kLongClasses> long_rows{};  // by their class
+  std::array<Locality, kSampleSizes> locality{};       // of samples of rows; zeros: unknown
 
   /// Takes a row of `length` entries into the counts.
   constexpr void count_row(std::int64_t length) {
+    count_any_row(length);
+    if (length >= kLongRow) ++long_rows[long_class(length)];
+  }
+  /// All counts but long_rows.
+  constexpr void count_any_row(std::int64_t length) {
     longest = length > longest ? length : longest;
     empty += length == 0 ? 1 : 0;
     pieces8 += pieces_of(length, 8);

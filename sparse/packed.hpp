@@ -34,6 +34,10 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+constexpr bool has_wide_slices(const Shape& shape) {
+  return shape.lane_pieces > 1;
+}
+
 inline constexpr int kPieceMostLimit = 255;
 inline constexpr int kWindowCostMost = 65536;
 inline constexpr int kCellsLimit = 12288;  // of a window; their sums stand in shared memory

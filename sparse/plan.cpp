@@ -71,32 +71,29 @@ Arranged<T> arrange(const Executor<T, TOut>& executor, const Stream& stream,
   return {{csr, facts, arrays}, std::move(entries)};
 }
 
-/// The rows' facts, and what choose_shape() reads of the columns of such a matrix. Tensor cores
-/// know of no hot columns.
-template <class T, class TOut>
-RowFacts with_columns(const Executor<T, TOut>& executor, const LoadedCsr<T>& a, SpmvPath path) {
-  RowFacts facts = a.facts;
-  const bool hot = path == SpmvPath::cuda && reads_hot_columns(facts, executor.machine());
-  if (hot || reads_reach(facts, executor.machine())) {
-    const ReachFacts found = executor.reach_facts(a.csr.pattern());
-    facts.reach = found.mean;
-    facts.repeated = found.repeated;
-  }
-  if (hot) {
-    const std::int64_t most = hot_columns_most(kDType<T>, executor.machine());
-    const HotFacts found = executor.hot_facts(a.csr.pattern(), most);
-    facts.hot_least = found.least;
-    facts.hot_entries = found.entries;
-  }
-  return facts;
-}
-
 template <class T, class TOut>
 std::unique_ptr<const Executor<T, TOut>> make_executor(const Stream& stream) {
   return stream.device().is_cuda() ? cuda::make<T, TOut>(stream) : cpu::make<T, TOut>(stream);
 }
 
 }  // namespace
+
+template <class T, class TOut>
+RowFacts facts_of(const Executor<T, TOut>& executor, const LoadedCsr<T>& a, SpmvPath path) {
+  RowFacts facts = a.facts;
+  const CsrPattern pattern = a.csr.pattern();
+  const ReachFacts reach = executor.reach_facts(pattern);
+  facts.reach = reach.mean;
+  facts.repeated = reach.repeated;
+  facts.locality = locality_of(executor.column_samples(pattern));
+  if (path == SpmvPath::cuda && may_have_hot_columns(facts)) {
+    const std::int64_t most = hot_columns_most(kDType<T>, executor.machine());
+    const HotFacts hot = executor.hot_facts(pattern, most);
+    facts.hot_least = hot.least;
+    facts.hot_entries = hot.entries;
+  }
+  return facts;
+}
 
 template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options) {
@@ -106,12 +103,13 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOp
 
   LoadedCsr<T> given = executor->load(a);
   Arranged<T> arranged = arrange(*executor, stream, given, options);
-  const RowFacts facts = with_columns(*executor, arranged.a, choice.path);
-  const Shape shape = choose_shape(facts, kDType<T>, executor->machine());
-  PackedMatrix<T> packed = executor->pack(arranged.a.csr, shape, options.allocator);
+  const RowFacts facts = facts_of(*executor, arranged.a, choice.path);
+  const ShapeChoice model = choose_shape(facts, kDType<T>, executor->machine());
+  PackedMatrix<T> packed = executor->pack(arranged.a.csr, model.shape, options.allocator);
   std::optional<Tuning> tuning;
   if (options.tune) {
-    const std::vector<Shape> shapes = candidates(shape, facts, kDType<T>, executor->machine());
+    const std::vector<Shape> shapes =
+        shapes_near(model.shape, facts, kDType<T>, executor->machine());
     tuning = tune(*executor, arranged.a.csr, shapes, options, packed, choice);
   }
   arranged.a = given = {};  // the workspace may take the memory of both
@@ -127,6 +125,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOp
           .given_entries = a.nnz,
           .entries = std::move(arranged.entries),
           .packed = std::move(packed),
+          .model = model,
           .choice = choice,
           .tuning = std::move(tuning),
           .launches = launches,
@@ -163,10 +162,12 @@ PlanInfo info_of(const Plan<T, TOut>& plan) {
           .device_bytes = device_bytes(plan),
           .header = plan.header(),
           .launches = plan.launches,
-          .tuning = plan.tuning};
+          .tuning = plan.tuning,
+          .model = plan.model};
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
+  template RowFacts facts_of(const Executor<T, TOut>&, const LoadedCsr<T>&, SpmvPath);     \
   template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const PlanOptions&); \
   template void update_values(const Plan<T, TOut>&, VectorView<const T>);                  \
   template PlanInfo info_of(const Plan<T, TOut>&);

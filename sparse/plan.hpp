@@ -28,6 +28,7 @@ struct Plan {
   std::int64_t given_entries;     // of the caller's CSR: of A, or of a triangle of it
   Buffer<std::uint32_t> entries;  // of the Arrangement; empty where not kept
   PackedMatrix<T> packed;         // op(A)
+  ShapeChoice model;              // of a shape; packed has another where it was tuned
   PathChoice choice;
   std::optional<Tuning> tuning;  // where it was asked for
   Launches launches;             // of a GPU
@@ -35,6 +36,11 @@ struct Plan {
 
   const PackedHeader& header() const noexcept { return packed.header; }
 };
+
+/// What the choice of a shape knows of op(A): its rows' facts, and what samples of columns tell.
+/// Tensor cores know of no hot columns.
+template <class T, class TOut>
+RowFacts facts_of(const Executor<T, TOut>& executor, const LoadedCsr<T>& a, SpmvPath path);
 
 /// Throws Error as the constructor of SpmvPlan does.
 template <class T, class TOut>

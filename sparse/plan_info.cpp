@@ -116,7 +116,8 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
 
 SpmvInfo summary(const PlanInfo& info) {
   SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
-                 .padding = padding(info.header)};
+                 .padding = padding(info.header),
+                 .predicted_us = info.device.is_cuda() ? info.model.predicted_us : 0};
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, path, ratio] : info.tuning->measured) {
@@ -149,6 +150,10 @@ std::string explain(const PlanInfo& info) {
   out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
   out << "  kernels   " << (info.device.is_cuda() ? name(info.choice.path) : "cpu") << ": "
       << info.choice.reason << "\n";
+  if (info.device.is_cuda() && header.nnz > 0)
+    out << "  predicted " << std::setprecision(2) << info.model.predicted_us
+        << " us a product, the least of " << info.model.of
+        << (info.model.of == 1 ? " shape\n" : " shapes\n") << std::setprecision(1);
   if (info.tuning) write_tuning(out, *info.tuning);
   out << "  memory    " << info.device_bytes << " bytes, of them workspace " << info.workspace_bytes
       << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "

@@ -29,6 +29,7 @@ struct PlanInfo {
   PackedHeader header;
   Launches launches = {};             // of a GPU
   std::optional<Tuning> tuning = {};  // where the plan was asked for it
+  ShapeChoice model = {};             // header has another shape where that was tuned
 };
 
 /// The text of SpmvPlan::explain().

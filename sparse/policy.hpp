@@ -1,12 +1,13 @@
-// What a plan chooses: the shape of the packed matrix, and the kernels that multiply it. Every
-// tuned number is here.
+// What a plan chooses: the shape of the packed matrix, and the kernels that multiply it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/sparse.hpp>
 #include <string_view>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "sparse/facts.hpp"
@@ -16,11 +17,8 @@ namespace lanky::sparse {
 
 inline constexpr std::int64_t kHotOther = 2 << 10;  // besides hot columns, cells and slices
 
-/// Whether choose_shape() reads `reach` and `repeated` of such a matrix.
-bool reads_reach(const RowFacts& facts, const Machine& machine);
-
-/// Whether it reads `hot_least` and `hot_entries`.
-bool reads_hot_columns(const RowFacts& facts, const Machine& machine);
+/// Whether enough entries of such a matrix may be in a few columns: hot_facts() tells.
+bool may_have_hot_columns(const RowFacts& facts);
 
 /// Hot columns that a matrix may have, whose x a block holds in shared memory.
 std::int64_t hot_columns_most(DType dtype, const Machine& machine);
@@ -32,13 +30,20 @@ constexpr bool few_filled(std::int64_t rows, std::int64_t empty, int element_byt
   return 25 * (rows - empty) <= element_bytes * rows;
 }
 
-/// The shape that a matrix is packed in. Lanes of the device that are busy at once decide how
-/// finely a small matrix is cut; kCellsLimit is kept for any matrix.
-Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
+/// The shape of the least predicted time, and how many there were.
+struct ShapeChoice {
+  Shape shape;
+  double predicted_us = 0;  // of a product on a GPU
+  std::size_t of = 0;
+};
 
-/// That of small matrices, whose slices are not wide, or that of large ones: choose_shape() has one
-/// of them.
-Shape choose_shape(const RowFacts& facts, DType dtype, const Machine& machine, bool wide);
+/// Of `shapes`, at least one.
+ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,
+                            const Machine& machine);
+
+/// The shape that a matrix is packed in: of all candidates(). `facts` have the samples of columns.
+/// kCellsLimit is kept for any matrix of such facts.
+ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
 /// The shape of a matrix of which a block holds x of the hot columns.
 Shape hot_shape(std::int32_t hot_least, DType dtype);

@@ -26,9 +26,16 @@ constexpr Field kFields[] = {{"lane", &Shape::lane_pieces},   {"fill", &Shape::w
                              {"staged", &Shape::stage_most},  {"bands", &Shape::bands},
                              {"hot", &Shape::hot_least},      {"warps", &Shape::warps}};
 
+bool precedes(const Shape& a, const Shape& b) {
+  for (const Field& field : kFields) {
+    if (a.*field.value != b.*field.value) return a.*field.value < b.*field.value;
+  }
+  return false;
+}
+
 constexpr std::int64_t kOtherSharedBytes = 8 << 10;  // what kernels have besides sums and columns
 
-/// Every shape of a matrix, from the coarsest decision to the finest.
+/// Wide shapes of a matrix, from the coarsest decision to the finest.
 class Space {
  public:
   Space(const RowFacts& facts, DType dtype, const Machine& machine)
@@ -39,32 +46,26 @@ class Space {
 
   std::vector<Shape> all() {
     for (const int piece : pieces()) {
-      add_single(piece);
-      add_wide(piece);
+      for (const double windows : counts_of_windows())
+        add_windows(piece, windows);
     }
-    add_hot();
-    std::sort(shapes_.begin(), shapes_.end(), precedes);
-    shapes_.erase(std::unique(shapes_.begin(), shapes_.end()), shapes_.end());
+    if (facts_.hot_least > 0) add(hot_shape(facts_.hot_least, dtype_));
     return std::move(shapes_);
   }
 
  private:
   static constexpr std::int64_t kStagedMost = 16'384;  // columns
+  static constexpr double kFullRound = 0.985;   // of the windows that have room at once, in a round
+  static constexpr double kEntriesLeast = 256;  // of a window
+  static constexpr std::int32_t kWarpsMost = 8;
   static constexpr std::int32_t kBands = 1024;
-  static constexpr double kFullRound =
-      0.985;  // windows of a round, of those that have room at once
-
-  static bool precedes(const Shape& a, const Shape& b) {
-    for (const Field& field : kFields) {
-      if (a.*field.value != b.*field.value) return a.*field.value < b.*field.value;
-    }
-    return false;
-  }
+  // The share of the L2 that x may take to stay there beside all that passes through.
+  static constexpr double kNearShare = 0.4;
 
   /// Lengths of pieces that differ for these rows; rows of about one length are cut evenly.
   std::vector<int> pieces() const {
     std::vector<int> all;
-    for (const int most : {4, 8, 16, 32, 64}) {
+    for (const int most : {8, 16, 32}) {
       if (facts_.longest <= most) break;
       const auto parts = ceil_div(facts_.longest, std::int64_t{most});
       all.push_back(even_ ? static_cast<int>(ceil_div(facts_.longest, parts)) : most);
@@ -74,77 +75,52 @@ class Space {
     return all;
   }
 
-  /// Windows of up to `slices` slices, each with a warp of its own, whatever the lengths of rows:
-  /// where these differ, a row costs as many full pieces as it is cut into, and a window has room
-  /// for its last row.
-  void add_single(int piece) {
-    for (const int slices : {1, 2, 4, 6, kSingleWarps}) {
-      Shape shape{.piece_most = piece, .row_cost = std::max(piece / 2, 1)};
-      const std::int64_t pieces_of_longest = std::max(pieces_of(facts_.longest, piece), 1);
-      const std::int64_t pieces = slices * kLanes;
+  /// From two windows on each multiprocessor to as many as have kEntriesLeast entries.
+  std::vector<double> counts_of_windows() const {
+    std::vector<double> counts;
+    for (std::int64_t of_each = 2;;
+         of_each = of_each % 3 == 0 ? of_each * 4 / 3 : of_each * 3 / 2) {
+      const auto all = static_cast<double>(of_each * machine_.multiprocessors) * kFullRound;
+      if (static_cast<double>(facts_.nnz) < kEntriesLeast * all) return counts;
+      counts.push_back(all);
+    }
+  }
+
+  void add_windows(int piece, double windows) {
+    const int lane_pieces = lane_pieces_most(bytes_);
+    for (const int fill : lane_pieces > 1 ? std::vector{30, 75} : std::vector{100}) {
+      Shape shape{.lane_pieces = lane_pieces, .wide_fill = fill, .piece_most = piece};
       if (even_) {
-        if (pieces < pieces_of_longest) continue;
-        align_windows(shape, facts_, pieces / pieces_of_longest);
-      } else {
-        shape.row_cost = piece - 1;
-        shape.window_cost =
-            static_cast<std::int32_t>(std::max(pieces - pieces_of_longest, pieces / 2) * piece);
+        const auto rows = static_cast<std::int64_t>(static_cast<double>(facts_.rows) / windows);
+        if (rows < kLanes) return;
+        align_windows(shape, facts_, round_up(rows, kLanes));
+        add_blocks(shape);
+        continue;
       }
-      add(shape);
-      shape.stage_most = columns_of(4);
-      add(shape);
-    }
-  }
-
-  /// Windows of many slices: from two on each multiprocessor to as many as have 256 entries.
-  void add_wide(int piece) {
-    for (std::int64_t windows = 2;;
-         windows = windows % 3 == 0 ? windows * 4 / 3 : windows * 3 / 2) {
-      const double count =
-          kFullRound * static_cast<double>(windows) * static_cast<double>(machine_.multiprocessors);
-      if (static_cast<double>(facts_.nnz) < 256 * count) break;
-      for (const int fill :
-           lane_pieces_most(bytes_) > 1 ? std::vector{30, 75, 100} : std::vector{100}) {
-        for (const int warps : {4, kSingleWarps}) {
-          Shape shape{.lane_pieces = lane_pieces_most(bytes_),
-                      .wide_fill = fill,
-                      .piece_most = piece,
-                      .warps = warps};
-          if (even_) {
-            const auto rows = static_cast<std::int64_t>(static_cast<double>(facts_.rows) / count);
-            if (rows < kLanes) continue;
-            align_windows(shape, facts_, round_up(rows, kLanes));
-            add_staging(shape);
-          } else {
-            add_irregular(shape, count);
-          }
-        }
+      for (const int row_cost : {4, 8}) {
+        shape.row_cost = row_cost;
+        const auto work = static_cast<double>(facts_.nnz + row_cost * facts_.rows);
+        shape.window_cost = static_cast<std::int32_t>(
+            std::clamp<double>(std::ceil(work / windows), piece, kWindowCostMost));
+        add_blocks(shape);
       }
     }
   }
 
-  void add_irregular(Shape shape, double windows) {
-    for (const int row_cost : {4, 8}) {
-      shape.row_cost = row_cost;
-      const auto work = static_cast<double>(facts_.nnz + row_cost * facts_.rows);
-      shape.window_cost = static_cast<std::int32_t>(
-          std::clamp<double>(std::ceil(work / windows), shape.piece_most, kWindowCostMost));
-      add_staging(shape);
-    }
-  }
-
-  /// A shape, and those that stage so many columns that one, two or four blocks share the memory of
-  /// a multiprocessor.
-  void add_staging(Shape shape) {
+  /// Blocks of four warps and of eight, and those that stage so many columns that one, two or four
+  /// share the memory of a multiprocessor. Windows of split rows are multiplied beside those of
+  /// other rows that read the same part of x, where that does not stay in the L2.
+  void add_blocks(Shape shape) {
+    const auto kept = kNearShare * static_cast<double>(machine_.second_cache_bytes);
+    const bool far = static_cast<double>(facts_.cols) * static_cast<double>(bytes_) > kept;
+    if (far && facts_.longest > shape.window_cost) shape.bands = kBands;
+    add(shape);
+    shape.warps = kWarpsMost;
     add(shape);
     for (const int blocks : {1, 2, 4}) {
       shape.stage_most = columns_of(blocks);
       add(shape);
     }
-    if (facts_.longest <= shape.window_cost) return;
-    shape.stage_most = 0;
-    shape.bands = kBands;
-    add(shape);
   }
 
   /// Columns that a block has room for, of so many on a multiprocessor.
@@ -152,10 +128,6 @@ class Space {
     const std::int64_t room = machine_.shared_bytes_per_block / blocks - 2 * kOtherSharedBytes;
     return static_cast<std::int32_t>(
         std::min<std::int64_t>(room / static_cast<std::int64_t>(bytes_), kStagedMost));
-  }
-
-  void add_hot() {
-    if (facts_.hot_least > 0) add(hot_shape(facts_.hot_least, dtype_));
   }
 
   void add(Shape shape) {
@@ -205,9 +177,12 @@ Shape shape_of(std::string_view name) {
   return shape;
 }
 
-std::vector<Shape> all_shapes(const RowFacts& facts, DType dtype, const Machine& machine) {
-  if (facts.nnz == 0) return {};
-  return Space(facts, dtype, machine).all();
+std::vector<Shape> candidates(const RowFacts& facts, DType dtype, const Machine& machine) {
+  std::vector<Shape> all = Space(facts, dtype, machine).all();
+  all.push_back(single_shape(facts, dtype, machine));
+  std::sort(all.begin(), all.end(), precedes);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
 }
 
 }  // namespace lanky::sparse

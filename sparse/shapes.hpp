@@ -17,11 +17,14 @@ namespace lanky::sparse {
 /// matrix of these facts.
 bool fits(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine);
 
-/// Some hundred to some thousand shapes, each once, which fit() and differ in what they are for:
-/// slices of one warp or wide ones, lengths of pieces, windows from a few per multiprocessor to
-/// many, windows that stage columns, and hot columns. They follow from the facts and the machine
-/// alone; no measured number is in them.
-std::vector<Shape> all_shapes(const RowFacts& facts, DType dtype, const Machine& machine);
+/// Some hundred shapes, each once, which fit() and differ in what they are for: lengths of pieces,
+/// windows from a few per multiprocessor to many, windows that stage columns, hot columns, and
+/// single_shape(). Of few entries there is that alone.
+std::vector<Shape> candidates(const RowFacts& facts, DType dtype, const Machine& machine);
+
+/// The shape of a small matrix: slices are not wide, a window has at most kSingleWarps of them, and
+/// windows are as large, and pieces as short, as lets all windows be resident at once.
+Shape single_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
 /// The fields of a shape as SpmvTrial::shape has them.
 std::string name_of(const Shape& shape);

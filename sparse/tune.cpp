@@ -16,9 +16,9 @@ namespace lanky::sparse {
 namespace {
 
 /// The shapes to measure, made from the model's.
-class Candidates {
+class Neighbours {
  public:
-  Candidates(const Shape& chosen, const RowFacts& facts, DType dtype, const Machine& machine)
+  Neighbours(const Shape& chosen, const RowFacts& facts, DType dtype, const Machine& machine)
       : facts_(facts), dtype_(dtype), machine_(machine), shapes_{chosen} {}
 
   /// Adds a shape that no other equals and every matrix of the facts can be packed in.
@@ -238,11 +238,11 @@ class Contest {
 
 }  // namespace
 
-std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
-                              const Machine& machine) {
+std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType dtype,
+                               const Machine& machine) {
   if (facts.rows == 0) return {chosen};
   constexpr std::int32_t kStaged = 8192;
-  Candidates all(chosen, facts, dtype, machine);
+  Neighbours all(chosen, facts, dtype, machine);
   const auto staging = [](Shape shape, std::int32_t columns) {
     shape.stage_most = columns;
     shape.hot_least = 0;
@@ -262,8 +262,13 @@ std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType 
   all.add(all.with_pieces(chosen, chosen.piece_most / 2));
   all.add(all.with_pieces(chosen, chosen.piece_most * 2));
   all.add(other_lanes);
-  all.add(choose_shape(facts, dtype, machine, false));
-  all.add(choose_shape(facts, dtype, machine, true));
+  all.add(single_shape(facts, dtype, machine));
+  std::vector<Shape> of_another_kind = candidates(facts, dtype, machine);
+  std::erase_if(of_another_kind, [&](const Shape& shape) {
+    return has_wide_slices(shape) == has_wide_slices(chosen);
+  });
+  if (!of_another_kind.empty())
+    all.add(least_predicted(of_another_kind, facts, dtype, machine).shape);
   return all.take();
 }
 

@@ -17,10 +17,10 @@ namespace lanky::sparse {
 // Of the model's time, what another shape must take less than to be kept, as `lanky tune` has it.
 inline constexpr double kWorthwhile = 0.98;
 
-/// Shapes to measure, each once: `chosen`, the model's, then others that hold any matrix of these
-/// facts, as choose_shape() does, and whose cells and staged columns fit a block of the machine.
-std::vector<Shape> candidates(const Shape& chosen, const RowFacts& facts, DType dtype,
-                              const Machine& machine);
+/// Shapes to measure, each once: `chosen`, the model's, then up to eleven near it, or that the
+/// model predicts to be fastest of another kind; each of them fits().
+std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType dtype,
+                               const Machine& machine);
 
 /// A shape multiplied by some kernels, and its time over that of the model's choice.
 struct Measured {

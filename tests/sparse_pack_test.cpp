@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sparse/cpu/placement.hpp"
+#include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
 #include "support/sparse_oracle.hpp"
@@ -888,7 +889,7 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
         mixed(0, 3000, 60'000)}) {
     const sparse::RowFacts facts = facts_of(offsets);
     for (const DType dtype : {DType::f64, DType::f32, DType::c128}) {
-      const Shape shape = sparse::choose_shape(facts, dtype, testing::h200());
+      const Shape shape = sparse::choose_shape(facts, dtype, testing::h200()).shape;
       SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries, "
                                         << name(dtype) << ", window_cost " << shape.window_cost);
       EXPECT_EQ(shape.window_cost % shape.piece_most, 0);
@@ -957,90 +958,6 @@ TEST(SparsePackReach, IsTheMeanOverRows) {
   EXPECT_EQ(reach(offsets, columns, 100'000), (Facts{25, 0}));  // of even rows and of odd ones
 }
 
-// Rows that reach too far for windows of the usual size to read a column twice.
-TEST(SparsePackReach, MakesWindowsLargerThatStageWhatTheyReach) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
-    sparse::RowFacts facts{1'562'500, 1'562'500, 49'000'000, 64, 1000};
-    facts.reach = 1500;
-    const Shape near = sparse::choose_shape(facts, dtype, testing::h200());
-    facts.reach = 12'000;
-    const Shape far = sparse::choose_shape(facts, dtype, testing::h200());
-    facts.reach = 300'000;
-    const Shape anywhere = sparse::choose_shape(facts, dtype, testing::h200());
-    EXPECT_GT(2 * far.window_cost, 3 * near.window_cost);
-    EXPECT_EQ(far.stage_most, 16'384);
-    EXPECT_LE(
-        far.stage_most * size_of(dtype) + sparse::kCellsLimit * (size_of(dtype) < 8 ? 4U : 8U),
-        231'000U);  // of what a block has
-    EXPECT_EQ(anywhere, near);
-  }
-}
-
-// A few windows that stage would cost all others registers and cache.
-TEST(SparsePackReach, DecidesWhetherAllWindowsStageOrNone) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
-    sparse::RowFacts facts{10'000'000, 10'000'000, 30'000'000, 3};
-    facts.reach = 2000;
-    const Shape near = sparse::choose_shape(facts, dtype, testing::h200());
-    EXPECT_GT(near.stage_most, near.granule + 2000);
-    facts.reach = 20'000;
-    EXPECT_EQ(sparse::choose_shape(facts, dtype, testing::h200()).stage_most, 0);
-
-    sparse::RowFacts few{59'000'000, 59'000'000, 50'000'000, 16, 55'000'000};
-    ASSERT_TRUE(sparse::few_filled(few.rows, few.empty, static_cast<int>(size_of(dtype))));
-    few.reach = 1500;
-    EXPECT_GT(sparse::choose_shape(few, dtype, testing::h200()).stage_most, 10'000);
-    few.reach = 30'000;
-    EXPECT_EQ(sparse::choose_shape(few, dtype, testing::h200()).stage_most, 0);
-  }
-}
-
-TEST(SparsePackReach, MakesWindowsLargerWhereRowsRepeat) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
-    sparse::RowFacts facts{7'077'888, 7'077'888, 49'324'032, 7};
-    facts.reach = 73'343;
-    const Shape others = sparse::choose_shape(facts, dtype, testing::h200());
-    facts.repeated = 98;
-    EXPECT_GT(2 * sparse::choose_shape(facts, dtype, testing::h200()).granule, 3 * others.granule);
-  }
-}
-
-// Where columns are far away each window of a large matrix is shared by more warps; where windows
-// stage them only if larger ones do, too.
-TEST(SparsePackReach, HasWindowsOfLargeMatricesJoined) {
-  const auto warps = [](const sparse::RowFacts& facts, DType dtype) {
-    return sparse::choose_shape(facts, dtype, testing::h200()).warps;
-  };
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
-    sparse::RowFacts stencil{7'077'888, 7'077'888, 49'324'032, 7};
-    stencil.reach = 73'343;
-    stencil.repeated = 98;
-    EXPECT_EQ(warps(stencil, dtype), 8);
-    stencil.nnz = 19'000'000;
-    EXPECT_EQ(warps(stencil, dtype), 4);
-
-    sparse::RowFacts band{4'000'000, 4'000'000, 80'000'000, 20};
-    band.reach = 3000;
-    EXPECT_EQ(warps(band, dtype), dtype == DType::f64 ? 4 : 8);
-    band.reach = 5500;
-    EXPECT_EQ(warps(band, dtype), 4);
-    sparse::RowFacts blocks{616'000, 616'000, 48'200'000, 81};
-    blocks.reach = 21'000;
-    EXPECT_EQ(warps(blocks, dtype), dtype == DType::f64 ? 4 : 8);
-  }
-  sparse::RowFacts complex{7'077'888, 7'077'888, 49'324'032, 7};  // whose slices are not wide
-  complex.reach = 73'343;
-  EXPECT_EQ(warps(complex, DType::c128), 4);
-  sparse::RowFacts uniform{3'100'000, 3'100'000, 49'600'000, 16};
-  uniform.reach = 2'900'000;
-  EXPECT_EQ(sparse::choose_shape(uniform, DType::f32, testing::h200()).granule,
-            2 * sparse::choose_shape(uniform, DType::f16, testing::h200()).granule);
-}
-
 // Kernels for small matrices have a warp for each slice of a window, of which they have eight:
 // lengths of all kinds, rows of up to 5000 entries among short ones.
 TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
@@ -1060,7 +977,7 @@ TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
     facts.nnz = offsets.back();
     facts.reach = random_int(random, 0, facts.cols);
     for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-      const Shape shape = sparse::choose_shape(facts, dtype, testing::h200(), false);
+      const Shape shape = sparse::single_shape(facts, dtype, testing::h200());
       const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), shape).header;
       ASSERT_LE(header.slices_most, 8)
           << name(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
@@ -1119,38 +1036,6 @@ TEST(SparsePackHotFacts, AreUnknownWhereTooManyColumnsAreTooHot) {
   EXPECT_TRUE(hot_facts_of(empty, 5) == sparse::HotFacts{});
 }
 
-// A large matrix of uneven rows, if enough entries are in the columns that can be held and most of
-// x is in no cache.
-TEST(SparsePackHotFacts, DecideWhetherColumnsAreHot) {
-  sparse::RowFacts facts{
-      .rows = 4'000'000, .cols = 4'000'000, .nnz = 64'000'000, .longest = 100'000, .empty = 100};
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::c128}) {
-    SCOPED_TRACE(name(dtype));
-    const std::int64_t most = sparse::hot_columns_most(dtype, testing::h200());
-    const std::int64_t fewer = sparse::hot_columns_most(dtype, known_machine("A100"));
-    EXPECT_LE(most * size_of(dtype), 194U << 10);
-    EXPECT_LT(fewer, most);
-    EXPECT_EQ(sparse::hot_columns_most(dtype, Machine()), 0);
-    facts.reach = facts.cols / 2;
-    facts.hot_least = 50;
-    facts.hot_entries = facts.nnz / 5;
-    EXPECT_EQ(sparse::choose_shape(facts, dtype, testing::h200()).hot_least, 0);
-    facts.hot_entries = facts.nnz / 2;
-    const Shape hot = sparse::choose_shape(facts, dtype, testing::h200());
-    EXPECT_EQ(hot.hot_least, 50);
-    EXPECT_EQ(hot.stage_most, 0);
-    EXPECT_EQ(sparse::choose_shape(facts, dtype, testing::h200(), false).hot_least, 0);
-    facts.reach = facts.cols / 20;
-    EXPECT_EQ(sparse::choose_shape(facts, dtype, testing::h200()).hot_least, 0);
-  }
-  EXPECT_TRUE(sparse::reads_hot_columns(facts, testing::h200()));
-  facts.longest = 32;
-  EXPECT_FALSE(sparse::reads_hot_columns(facts, testing::h200()));
-  facts.longest = 100'000;
-  facts.nnz = 1'000'000;
-  EXPECT_FALSE(sparse::reads_hot_columns(facts, testing::h200()));
-}
-
 // For more there is no kernel without a loop.
 TEST(SparsePackLimits, WindowsOfSmallMatricesHaveAtMostASliceForEachOf8Warps) {
   Random random(31);
@@ -1167,7 +1052,7 @@ TEST(SparsePackLimits, WindowsOfSmallMatricesHaveAtMostASliceForEachOf8Warps) {
         lengths(9000, [](std::int64_t row) { return row % 64 < 32 ? 0 : 40; })}) {
     const sparse::RowFacts facts = facts_of(offsets);
     for (const DType dtype : {DType::f64, DType::f16}) {
-      const Shape shape = sparse::choose_shape(facts, dtype, testing::h200());
+      const Shape shape = sparse::single_shape(facts, dtype, testing::h200());
       SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries");
       EXPECT_EQ(shape.lane_pieces, 1);
       const auto placement = sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape);

@@ -121,6 +121,7 @@ class SpmvWorkload final : public Workload {
           contestant.plan_bytes = plan->device_bytes();
           contestant.explanation = plan->explain();
           contestant.decision.sparse = plan->info();
+          contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
           contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
             plan->run(stream, x, y);
           };

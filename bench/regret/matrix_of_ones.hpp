@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sparse/cpu/steps.hpp"
+#include "sparse/plan.hpp"
 
 namespace lanky::regret {
 
@@ -27,7 +28,11 @@ class MatrixOfOnes {
 
   const CsrView<T>& view() const noexcept { return view_; }
   const sparse::Csr<T>& csr() const noexcept { return checked_.csr; }
-  sparse::RowFacts facts() const { return checked_.facts; }
+  /// As a plan knows them when it chooses a shape.
+  sparse::RowFacts facts() const {
+    const auto executor = sparse::cpu::make<T, T>(Stream(Device::cpu()));
+    return sparse::facts_of(*executor, checked_, SpmvPath::cuda);
+  }
 
  private:
   std::vector<T> values_;

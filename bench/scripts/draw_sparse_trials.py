@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws what lanky_sparse_trials is to measure, for fits of costs: draw_sparse_trials.py --seed S --count N [FILE...] > LINES
 
-N matrices of random generators, of 1e4 to MOST entries, and the given files; each in f64, f32 and f16. Of all shapes that a
-matrix may have (`lanky_sparse_terms locality`, all) SHAPES are drawn: the plan's choice first, some near it, some of those
+N matrices of random generators, of 1e4 to MOST entries, and the given files; each in f64, f32 and f16. Of the candidates
+that a plan has (`lanky_sparse_terms`) these are drawn: the plan's choice first, some that `tune` would measure, some of those
 that the rates fitted so far predict to be fastest, no two alike in everything but the size of windows, and some at random of
 those that are predicted to take up to SLOW times as long. FILE's folder is replaced by --folder, where the lines are to be
 run. Equal arguments, committed files and programs give equal lines.
@@ -74,11 +74,10 @@ def drawn_matrix(draw):
 
 
 def committed_rates(program, terms):
-    """Rates by locality, of all families of the committed files."""
+    """Those of sparse/cost_table.hpp, in all their digits."""
     cases = fit_sparse_cost.cases_of_files(fit_sparse_cost.COMMITTED, fit_sparse_cost.MATRICES)
-    names = fit_sparse_cost.read_terms(cases, program, "locality", terms)
-    whole = [case for case in cases if all(case.terms)]
-    return fit_sparse_cost.Fit(names).rates(fit_sparse_cost.Points(whole))
+    names = fit_sparse_cost.read_terms(cases, program, terms)
+    return fit_sparse_cost.Fit(names).rates(fit_sparse_cost.Points([case for case in cases if case.fitted()]))
 
 
 class Shapes:
@@ -129,9 +128,9 @@ def main():
     draw = random.Random(arguments.seed)
     sources = [*map(str, arguments.files), *(drawn_matrix(draw) for _ in range(arguments.count))]
     for source in sources:
-        queries = [f"{source} {arguments.chip} {dtype} {asked}" for dtype in TYPES for asked in ("near", "all")]
+        queries = [f"{source} {arguments.chip} {dtype} {asked}" for dtype in TYPES for asked in ("near", "candidates")]
         rows = [row.split("\t") for row in
-                fit_sparse_cost.terms_of(arguments.program, "locality", queries).splitlines()[1:]]
+                fit_sparse_cost.terms_of(arguments.program, queries).splitlines()[1:]]
         found = [Shapes([row for row in rows if int(row[0]) == i], rates) for i in range(len(queries))]
         there = arguments.folder / pathlib.Path(source).name if ".mtx" in source else source
         for i, dtype in enumerate(TYPES):

@@ -216,11 +216,16 @@ class Fit:
         return found
 
 
-def table(rows, files):
+def heading(script, files):
+    """The first lines of a table of rates."""
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     names = "".join(f"//   {file.relative_to(ROOT) if file.is_relative_to(ROOT) else file.name}\n" for file in files)
-    text = (f"// Written by bench/scripts/fit_cost.py from these files (SHA-256 {digest}):\n{names}"
-            "// Not edited by hand: run the script again after a new run.\n#pragma once\n\n"
+    return (f"// Written by bench/scripts/{script} from these files (SHA-256 {digest}):\n{names}"
+            "// Not edited by hand: run the script again after a new run.\n#pragma once\n\n")
+
+
+def table(rows, files):
+    text = (heading("fit_cost.py", files) +
             '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
             "inline constexpr CostRates kCostRates[] = {\n"
             "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and\n"

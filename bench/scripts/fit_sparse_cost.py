@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""Fits rates of a cost of sparse shapes, and reports what choosing by it would have gained: fit_sparse_cost.py FILE...
+"""Fits the rates of the cost of sparse shapes and writes sparse/cost_table.hpp: fit_sparse_cost.py [FILE...]
 
-FILE: lines of `lanky_sparse_trials`, or of `lanky batch` or `lanky spmv --tune` with trials, plain or .xz; default: the
-committed files of both cards. `lanky_sparse_terms FROM` tells what each candidate asks of the machine: FROM is facts (what
-a plan knows), locality (and a sample of columns) or packed (the packed matrix itself), so that a regret divides into what a
-cost errs, what facts do not tell, and what terms do not. The time of a candidate is the sum of its terms by the rates of
-its kernel.
+FILE: lines of `lanky_sparse_trials`, plain or .xz; default: the committed files of both cards. `lanky_sparse_terms` tells
+what each shape asks of the machine (sparse/cost.hpp); its time is the sum of these terms by the rates of its kernel.
 
 Families of matrices (the class in MANIFEST.csv, or the generator) are fitted to or validated by a hash of their
-names, never by a matrix. The plan's own choice by rules is kept unless another candidate is predicted to take less than
-MARGIN of its time, and SAVED microseconds less. Regrets, each beside that of the rules: of fit families by rates fitted
-to the other fit families (cross), by rates fitted to all of them (fit), and of validation families by these.
+names, never by a matrix. Regrets, the time of the shape of least predicted time among those that a plan could choose over
+the least time of all, each beside that of the shape that the plan chose when the trials were run: of fit families by rates
+fitted to the other fit families (cross), by rates fitted to all of them (fit), and of validation families by these.
 
-Nothing is written: plans choose by rules (sparse/policy.cpp). Needs NumPy and SciPy (Debian: python3-scipy).
+--report writes nothing. --judge FILE... reports on these files by the rates of FILE's, all families of them. Needs NumPy and
+SciPy (Debian: python3-scipy).
 """
 
 import argparse
@@ -22,27 +20,23 @@ import hashlib
 import json
 import math
 import pathlib
-import re
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 from scipy.optimize import least_squares
 
-from fit_cost import geometric_mean, percentile, text_of
+from fit_cost import geometric_mean, heading, percentile, text_of
 from jsonl import ROOT
 
 PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
+TABLE = ROOT / "sparse/cost_table.hpp"
 MATRICES = ROOT.parent / "shared/matrices"
-COMMITTED = [ROOT / "bench/results/h100/spmv_trials.raw.jsonl.xz",
-             *(ROOT / f"bench/results/{name}.raw.jsonl.xz"
-               for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2")),
-             *(ROOT / f"bench/results/{card}/regret_spmv_{part}.raw.jsonl.xz" for card in ("h200", "h100")
-               for part in ("fit", "validation"))]
+COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
+             for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
-MARGIN, SAVED = 0.95, 0.7  # of the least cross regret, by locality
-TWINS = 1.25  # candidates of equal terms, packed, whose times differ by more tell of a disturbed run
 PARTS = 5  # of the fit families, each left out once
 
 
@@ -56,16 +50,17 @@ def family_of(source, classes):
 
 
 class Case:
-    """A matrix of one type on one card: its candidates' shapes and times, the rules' choice first."""
+    """A matrix of one type on one card: shapes and their times, the plan's choice of its time first."""
 
-    def __init__(self, chip, source, family, dtype, asked, shapes, times):
+    def __init__(self, chip, source, family, dtype, trials):
         self.chip, self.source, self.family, self.dtype = chip, source, family, dtype
-        self.asked = asked  # as lanky_sparse_terms has it
-        self.shapes, self.times = shapes, np.array(times)
-        self.terms = [None] * len(shapes)  # {kernel: (weight, terms)} of each
+        self.shapes = [trial["shape"] for trial in trials]
+        self.times = np.array([trial["us"] for trial in trials])
+        self.terms = [None] * len(trials)  # {kernel: (weight, terms)} of each
+        self.single = ""  # the shape that a plan could choose for a small matrix
 
-    def query(self):
-        return f"{self.source} {self.chip} {self.dtype} {self.asked}"
+    def query(self, asked):
+        return f"{self.source} {self.chip} {self.dtype} {asked}"
 
     def origin(self):
         return "files" if ".mtx" in self.source else "generated"
@@ -73,73 +68,48 @@ class Case:
     def fitted(self):
         return drawn(self.family, 5) < 3
 
-    def disturbed(self):
-        seen = {}
-        for shape, time in zip(map(self.twin_of, range(len(self.shapes))), self.times):
-            first = seen.setdefault(shape, time)
-            if max(first / time, time / first) > TWINS:
-                return True
-        return False
-
-    def twin_of(self, number):
-        return tuple(sorted((kernel, weight, *terms) for kernel, (weight, terms) in self.terms[number].items()))
+    def choosable(self):
+        """Shapes like those that plans choose from: all but those of small matrices, and one of these."""
+        return [shape == self.single or not shape.startswith("lane 1 ") or " hot 0 " not in shape for shape in self.shapes]
 
 
 def cases_of(path, matrices, classes):
-    chip, autos, cases = "", {}, []
-
-    def add(line, asked, shapes, times):
-        name = pathlib.Path(line["source"]).name
-        source = str(matrices / name) if name in classes else line["source"]
-        cases.append(Case(chip, source, family_of(source, classes), line["dtype"], asked, shapes, times))
-
+    chip, cases = "", []
     for text in text_of(path).splitlines():
         line = json.loads(text)
         if line["kind"] == "env":
             chip = next(name for name in CHIPS if name in line["gpu"])
-        elif line["kind"] == "spmv" and line.get("contestant") == "lanky":
-            key = line["case"], line["dtype"]
-            if line["variant"] == "auto":
-                autos[key] = line
-            elif "trials" in line and key in autos:
-                trials = [trial for trial in line["trials"] if trial["path"] == "cuda"]
-                add(line, "near", [trial["shape"] for trial in trials],
-                    [trial["ratio"] * autos[key]["graph_us"] for trial in trials])
         elif line["kind"] == "spmv_trials":
+            name = pathlib.Path(line["source"]).name
+            source = str(matrices / name) if name in classes else line["source"]
             trials = [trial for trial in line["trials"] if "us" in trial]
-            shapes = [trial["shape"] for trial in trials]
-            add(line, ";".join(shapes), shapes, [trial["us"] for trial in trials])
+            cases.append(Case(chip, source, family_of(source, classes), line["dtype"], trials))
     return cases
 
 
-def old_name(shape):
-    """As names of shapes were before they had all fields."""
-    return re.sub(" (cost|bands) [0-9]+", "", shape)
-
-
-def read_terms(cases, program, level, kept):
-    """Gives each case the terms of its candidates; from the file `kept`, where it exists."""
-    queries = list(dict.fromkeys(case.query() for case in cases))
+def read_terms(cases, program, kept):
+    """Gives each case the terms of its shapes; from the file `kept`, where it exists. Returns their names."""
+    queries = list(dict.fromkeys(query for case in cases for query in (case.query(";".join(case.shapes)), case.query("single"))))
     if kept and kept.exists():
         text = kept.read_text()
     else:
-        text = terms_of(program, level, queries)
+        text = terms_of(program, queries)
         if kept:
             kept.write_text(text)
     names, *rows = (row.split("\t") for row in text.splitlines())
-    found = collections.defaultdict(dict)
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
     for number, shape, kernel, weight, *terms in rows:
-        query = queries[int(number)]
-        name = old_name(shape) if query.endswith(" near") else shape
-        found[query, name][kernel] = float(weight), tuple(map(float, terms))
+        found[queries[int(number)]][shape][kernel] = float(weight), tuple(map(float, terms))
     for case in cases:
-        case.terms = [found.get((case.query(), shape)) for shape in case.shapes]
+        own = found[case.query(";".join(case.shapes))]
+        case.terms = [own[shape] for shape in case.shapes]
+        case.single = next(iter(found[case.query("single")]))
     return names[4:]
 
 
-def terms_of(program, level, queries):
+def terms_of(program, queries):
     asked = "".join(query + "\n" for query in queries)
-    return subprocess.run([program, level], input=asked, capture_output=True, text=True, check=True).stdout
+    return subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout
 
 
 class Points:
@@ -149,8 +119,7 @@ class Points:
         rows = [(i, case, j) for i, case in enumerate(cases) for j in range(len(case.shapes))]
         count = len(next(iter(cases[0].terms[0].values()))[1])
         self.case = np.array([i for i, _, _ in rows])
-        self.first = np.array([j == 0 for _, _, j in rows])
-        self.certain = np.array([len(case.terms[j]) == 1 for _, case, j in rows])  # which kernel multiplies
+        self.choosable = np.concatenate([case.choosable() for case in cases])
         self.times = np.array([case.times[j] for _, case, j in rows])
         self.best = np.array([case.times.min() for _, case, _ in rows])
         self.terms = np.zeros((len(KERNELS), len(rows), count))  # weighted
@@ -214,15 +183,13 @@ class Fit:
         return found.x.reshape(kernels, count)
 
 
-def replay(cases, points, predicted, margin=MARGIN, saved=SAVED):
-    """(regret by cost, regret by rules) of each case. Besides the rules' choice, shapes whose kernel is certain are chosen:
-    all_shapes() lists no others."""
+def replay(cases, points, predicted):
+    """(regret by cost, regret of the plan's choice when the trials were run) of each case that has a shape to choose."""
     regrets = []
-    costs_of_all = np.where(points.certain | points.first, predicted, np.inf)
+    costs = np.where(points.choosable, predicted, np.inf)
     for i, case in enumerate(cases):
-        costs = costs_of_all[points.case == i] + saved
-        costs[0] = (costs[0] - saved) * margin
-        chosen = case.times[np.argmin(costs)]
+        own = costs[points.case == i]
+        chosen = case.times[np.argmin(own) if np.isfinite(own.min()) else 0]
         regrets.append((chosen / case.times.min(), case.times[0] / case.times.min()))
     return regrets
 
@@ -234,27 +201,10 @@ def report(name, cases, regrets, points, predicted):
         own = [regret for case, regret in zip(cases, regrets) if part in (case.dtype, case.origin(), "all")]
         if not own:
             continue
-        cost, rules = zip(*own)
-        print(f"  {part}: {len(own)} cases, regret {geometric_mean(cost):.3f} (rules {geometric_mean(rules):.3f}), "
-              f"90th percentile {percentile(cost, 0.9):.2f} ({percentile(rules, 0.9):.2f}), "
-              f"worst {max(cost):.2f} ({max(rules):.2f})")
-
-
-def chance(cases):
-    """The mean regret that the fastest candidates would have if all were measured again: times vary as those of
-    candidates that are packed alike do."""
-    noise, draw, regrets = [], np.random.default_rng(0), []
-    for case in cases:
-        seen = {}
-        for number, time in enumerate(case.times):
-            first = seen.setdefault(case.twin_of(number), time)
-            if first is not time:
-                noise += [math.log(time / first) / math.sqrt(2), math.log(first / time) / math.sqrt(2)]
-    for case in cases:
-        for _ in range(20):
-            again = case.times * np.exp(draw.choice(noise, len(case.times)))
-            regrets.append(again[np.argmin(case.times)] / again.min())
-    return geometric_mean(regrets)
+        cost, then = zip(*own)
+        print(f"  {part}: {len(own)} cases, regret {geometric_mean(cost):.3f} ({geometric_mean(then):.3f}), "
+              f"90th percentile {percentile(cost, 0.9):.2f} ({percentile(then, 0.9):.2f}), "
+              f"worst {max(cost):.2f} ({max(then):.2f})")
 
 
 def by_family(cases, regrets):
@@ -262,8 +212,8 @@ def by_family(cases, regrets):
     for case, regret in zip(cases, regrets):
         groups[case.family].append(regret)
     for family, values in sorted(groups.items(), key=lambda group: -len(group[1])):
-        cost, rules = zip(*values)
-        print(f"    {family}: {len(values)} cases, {geometric_mean(cost):.3f} ({geometric_mean(rules):.3f})")
+        cost, then = zip(*values)
+        print(f"    {family}: {len(values)} cases, {geometric_mean(cost):.3f} ({geometric_mean(then):.3f})")
 
 
 def cross(fit, cases):
@@ -283,49 +233,49 @@ def cases_of_files(files, matrices):
     return [case for file in files for case in cases_of(file, matrices, classes)]
 
 
+def table(names, rates, files):
+    text = (heading("fit_sparse_cost.py", files) + '#include "sparse/cost.hpp"\n\nnamespace lanky::sparse {\n\n'
+            "// clang-format off\n// Microseconds a unit of each term, by CostKernel.\n"
+            "inline constexpr CostTerms kCostRates[] = {\n")
+    for kernel, own in zip(KERNELS, rates[1:]):
+        values = ", ".join(f".{name}~=~{value:.3g}" for name, value in zip(names, np.exp(rates[0] + own)))
+        text += f"    // {kernel}\n" + textwrap.fill(f"{{{values}}},", 100, initial_indent="    ", subsequent_indent="     ").replace("~", " ") + "\n"
+    return text + "};\n// clang-format on\n\n}  // namespace lanky::sparse\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--program", default=PROGRAM)
-    parser.add_argument("--from", dest="level", default="facts", choices=("facts", "locality", "packed"))
     parser.add_argument("--matrices", type=pathlib.Path, default=MATRICES, help="with MANIFEST.csv")
     parser.add_argument("--terms", type=pathlib.Path, help="what the program prints is kept there, or read again")
-    parser.add_argument("--margin", type=float, default=MARGIN)
-    parser.add_argument("--saved", type=float, default=SAVED)
-    parser.add_argument("--judge", type=pathlib.Path, nargs="+", metavar="FILE",
-                        help="only report on these, by rates fitted to the other files' cases of all families")
+    parser.add_argument("--judge", type=pathlib.Path, nargs="+", metavar="FILE")
+    parser.add_argument("--report", action="store_true")
     parser.add_argument("--families", action="store_true", help="regrets by family too")
     arguments = parser.parse_args()
-    cases = cases_of_files(arguments.files or COMMITTED, arguments.matrices)
+    files = arguments.files or COMMITTED
+    cases = cases_of_files(files, arguments.matrices)
     to_judge = cases_of_files(arguments.judge or [], arguments.matrices)
-    cases += to_judge
-    names = read_terms(cases, arguments.program, arguments.level, arguments.terms)
-    whole = [case for case in cases if all(case.terms)]
-    kept = [case for case in whole if arguments.level != "packed" or not case.disturbed()]
-    print(f"{len(cases)} cases; {len(cases) - len(whole)} without terms, {len(whole) - len(kept)} disturbed")
+    names = read_terms(cases + to_judge, arguments.program, arguments.terms)
     fit = Fit(names)
     sets = []
     if to_judge:
-        judged = [case for case in kept if case in to_judge]
-        points = Points(judged)
-        rates = fit.rates(Points([case for case in kept if case not in to_judge]))
-        sets.append(("judged", judged, points, points.predict(rates)))
+        points = Points(to_judge)
+        sets.append(("judged", to_judge, points, points.predict(fit.rates(Points(cases)))))
     else:
-        fitted = [case for case in kept if case.fitted()]
-        validation = [case for case in kept if not case.fitted()]
-        points, predicted = cross(fit, fitted)
-        sets.append(("cross", fitted, points, predicted))
+        fitted = [case for case in cases if case.fitted()]
+        validation = [case for case in cases if not case.fitted()]
+        sets.append(("cross", fitted, *cross(fit, fitted)))
+        points, others = Points(fitted), Points(validation)
         rates = fit.rates(points)
-        sets.append(("fit", fitted, points, points.predict(rates)))
-        others = Points(validation)
-        sets.append(("validation", validation, others, others.predict(rates)))
+        sets += [("fit", fitted, points, points.predict(rates)), ("validation", validation, others, others.predict(rates))]
     for name, group, own, costs in sets:
-        regrets = replay(group, own, costs, arguments.margin, arguments.saved)
+        regrets = replay(group, own, costs)
         report(name, group, regrets, own, costs)
-        if arguments.level == "packed":
-            print(f"  by chance alone: {chance(group):.3f}")
         if arguments.families:
             by_family(group, regrets)
+    if not to_judge and not arguments.report:
+        TABLE.write_text(table(names, rates, files), encoding="utf-8")
     return 0
 
 

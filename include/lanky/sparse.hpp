@@ -57,6 +57,7 @@ struct SpmvTrial {
 struct SpmvInfo {
   SpmvPath path = SpmvPath::automatic;  // of the kernels; automatic: the CPU's, which have no path
   double padding = 0;                   // share of the slots that hold no entry
+  double predicted_us = 0;              // of a product, as the model chose; 0 on the CPU
   std::vector<SpmvTrial> trials{};      // the plan's own choice first; none where it was not tuned
   std::size_t kept = 0;                 // of these
 };

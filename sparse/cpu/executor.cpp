@@ -29,6 +29,9 @@ class CpuExecutor final : public Executor<T, TOut> {
   }
 
   ReachFacts reach_facts(const CsrPattern& a) const override { return cpu::reach_facts(a); }
+  std::vector<ColumnSample> column_samples(const CsrPattern& a) const override {
+    return cpu::column_samples(a, sizeof(T));
+  }
   HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const override {
     return cpu::hot_facts(a, most);
   }

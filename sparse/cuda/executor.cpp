@@ -30,6 +30,9 @@ class CudaExecutor final : public Executor<T, TOut> {
   ReachFacts reach_facts(const CsrPattern& a) const override {
     return cuda::reach_facts(stream_, a);
   }
+  std::vector<ColumnSample> column_samples(const CsrPattern& a) const override {
+    return cuda::column_samples(stream_, a, sizeof(T));
+  }
   HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const override {
     return cuda::hot_facts(stream_, a, most);
   }

@@ -54,6 +54,24 @@ inline std::int64_t pieces_of_rows(const RowLengths& rows, int piece_most) {
          rows.long_rows * sparse::pieces_of(rows.long_length, piece_most);
 }
 
+/// Windows of up to all columns, wider from sample to sample, that entries lead to ever fewer
+/// sectors of.
+inline void draw_locality(sparse::RowFacts& facts, Draw& draw) {
+  const double reach = static_cast<double>(std::max<std::int64_t>(facts.reach, 1));
+  const double advance = static_cast<double>(facts.cols) / static_cast<double>(facts.rows);
+  const double entries = static_cast<double>(facts.nnz) / static_cast<double>(facts.rows);
+  double sectors = static_cast<double>(10 + draw.below(91)) / 100;
+  for (int size = 0; size < sparse::kSampleSizes; ++size) {
+    const auto rows = static_cast<double>(sparse::sample_rows(size));
+    const double span = std::min(reach + rows * advance, static_cast<double>(facts.cols));
+    sparse::Locality& own = facts.locality[size];
+    own.span = {0.9 * span, span, std::min(1.2 * span, static_cast<double>(facts.cols))};
+    own.sectors = sectors;
+    own.entries_most = static_cast<std::int64_t>(rows * entries) + facts.longest;
+    sectors *= static_cast<double>(50 + draw.below(51)) / 100;
+  }
+}
+
 /// What a matrix of such rows could be found to have.
 inline sparse::RowFacts draw_row_facts(Draw& draw) {
   constexpr std::int64_t kMost = 0x7fffffff;
@@ -66,6 +84,11 @@ inline sparse::RowFacts draw_row_facts(Draw& draw) {
   facts.empty = facts.rows - std::min(lengths.filled + lengths.long_rows, facts.rows);
   facts.pieces8 = pieces_of_rows(lengths, 8);
   facts.pieces16 = pieces_of_rows(lengths, 16);
+  const auto count_long = [&](std::int64_t rows, std::int64_t length) {
+    if (length >= sparse::kLongRow) facts.long_rows[sparse::long_class(length)] += rows;
+  };
+  count_long(lengths.filled, (lengths.least + lengths.most) / 2);
+  count_long(lengths.long_rows, lengths.long_length);
   const std::int64_t share = std::int64_t{1} << draw.below(7);
   const int shape = static_cast<int>(draw.below(4));  // square, square, wide, tall
   facts.cols = shape < 2 ? facts.rows : shape == 2 ? facts.rows * share : facts.rows / share;
@@ -78,6 +101,7 @@ inline sparse::RowFacts draw_row_facts(Draw& draw) {
                  facts.cols);
     facts.repeated = draw.one_of({0, 0, 10, 74, 75, 99, 100});
   }
+  draw_locality(facts, draw);
   if (draw.happens(40)) {
     facts.hot_least = static_cast<std::int32_t>(16 + draw.below(2000));
     facts.hot_entries = facts.nnz * draw.one_of({5, 29, 31, 60, 80}) / 100;

@@ -1,5 +1,5 @@
 // Prints what is chosen for sparse matrices on a GPU like an H200, a line a choice: shapes of drawn
-// facts and tune's candidates, headers of packed matrices, and launches of their products.
+// facts and those near them, headers of packed matrices, and launches of their products.
 // tests/golden/check.py compares the lines with tests/data/golden/sparse_choices.txt.xz.
 #include <complex>
 #include <cstdio>
@@ -18,6 +18,7 @@
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/plan.hpp"
 #include "sparse/policy.hpp"
+#include "sparse/shapes.hpp"
 #include "sparse/tune.hpp"
 
 namespace lanky::sparse {
@@ -108,19 +109,18 @@ template <class T>
 void print_drawn(const RowFacts& facts, int number, golden::Draw& draw) {
   constexpr DType kType = kDType<T>;
   const std::string input = concat(number, ": ", text_of(facts), " ", name(kType));
-  const Shape chosen = choose_shape(facts, kType, kMachine);
-  print(input, concat(text_of(chosen), " reads_reach=", reads_reach(facts, kMachine),
-                      " reads_hot=", reads_hot_columns(facts, kMachine)));
-  const bool wide = number % 2 == 0;
-  print_launches<T>(
-      concat(number, " launch ", name(kType)),
-      golden::draw_header(facts, wide ? choose_shape(facts, kType, kMachine, true) : chosen, kType,
-                          draw));
+  const std::vector<Shape> all = candidates(facts, kType, kMachine);
+  const Shape chosen = choose_shape(facts, kType, kMachine).shape;
+  print(input, concat(text_of(chosen), " of=", all.size(),
+                      " may_have_hot_columns=", may_have_hot_columns(facts)));
+  const Shape& any = all[draw.below(std::ssize(all))];
+  print_launches<T>(concat(number, " launch ", name(kType)),
+                    golden::draw_header(facts, number % 2 == 0 ? any : chosen, kType, draw));
   if (number >= kTuned) return;
   std::string shapes;
-  for (const Shape& shape : candidates(chosen, facts, kType, kMachine))
+  for (const Shape& shape : shapes_near(chosen, facts, kType, kMachine))
     shapes += (shapes.empty() ? "" : "; ") + text_of(shape);
-  print(concat(number, " candidates ", name(kType)), shapes);
+  print(concat(number, " near ", name(kType)), shapes);
 }
 
 /// All types of each: a line is much like the one before, and the file small.
@@ -140,7 +140,6 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
   constexpr DType kType = kDType<T>;
   const Stream stream(Device::cpu());
   const regret::MatrixOfOnes<T> ones(stream, a);
-  RowFacts facts = ones.facts();
   const ReachFacts reach = cpu::reach_facts(ones.csr().pattern());
   const HotFacts hot = cpu::hot_facts(ones.csr().pattern(), 200);
   const auto print_header = [&](std::string_view what, const PackedHeader& header) {
@@ -152,9 +151,9 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
     print_header(what, cpu::pack(stream, ones.csr(), shape, nullptr).header);
   };
   print_header("as chosen", build_plan<T, T>(stream, ones.view(), {}).header());
-  facts.reach = reach.mean;
-  facts.repeated = reach.repeated;
-  print_shape("wide", choose_shape(facts, kType, kMachine, true));
+  print_shape(
+      "wide",
+      {.lane_pieces = kLanePiecesMost<T>, .wide_fill = 75, .piece_most = 16, .window_cost = 4096});
   if (hot.least > 0) {
     print_shape("hot", {.lane_pieces = kLanePiecesMost<T>,
                         .piece_most = 16,

@@ -18,6 +18,7 @@
 
 #include "sparse/cpu/steps.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/plan.hpp"
 #include "sparse/policy.hpp"
 #include "support/check_packed.hpp"
 #include "support/executor.hpp"
@@ -163,11 +164,15 @@ template <class T>
 struct PackedOnHost {
   explicit PackedOnHost(const CsrView<T>& view)
       : checked(sparse::load(stream(), view, sparse::cpu::kExamination)),
-        packed(pack(sparse::choose_shape(checked.facts, kDType<T>, testing::h200()))) {}
+        packed(pack(sparse::choose_shape(facts(), kDType<T>, testing::h200()).shape)) {}
   PackedOnHost(const CsrView<T>& view, const sparse::Shape& shape)
       : checked(sparse::load(stream(), view, sparse::cpu::kExamination)), packed(pack(shape)) {}
 
   static Stream stream() { return Stream(Device::cpu()); }
+  /// As a plan knows them when it chooses a shape.
+  sparse::RowFacts facts() const {
+    return sparse::facts_of(*sparse::cpu::make<T, T>(stream()), checked, SpmvPath::cuda);
+  }
   sparse::PackedMatrix<T> pack(const sparse::Shape& shape) const {
     return sparse::cpu::pack(stream(), checked.csr, shape, nullptr);
   }

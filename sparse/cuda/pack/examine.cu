@@ -1,6 +1,7 @@
 // A caller's CSR in device memory, looked at where it is: offsets checked and widened, rows
 // counted, columns checked.
 #include <algorithm>
+#include <iterator>
 #include <lanky/buffer.hpp>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct RowFindings {
   std::int64_t pieces8;
   std::int64_t pieces16;
   std::int64_t fall;  // rows - i for the first row i whose offsets fall
+  std::int64_t long_rows[kLongClasses];
 };
 
 __device__ void keep_most(std::int64_t& target, std::int64_t value) {
@@ -49,6 +51,9 @@ template <class Integer>
 __global__ void __launch_bounds__(kThreads)
     examine_rows_kernel(const Integer* offsets, std::int64_t rows, int index_base,
                         std::int64_t* zero_based, RowFindings* findings) {
+  __shared__ unsigned long_rows[kLongClasses];
+  if (threadIdx.x < kLongClasses) long_rows[threadIdx.x] = 0;
+  __syncthreads();  // all classes are empty
   RowFacts own;
   std::int64_t fall = 0;
   for (std::int64_t row = thread_of_grid(); row <= rows; row += threads_of_grid()) {
@@ -63,14 +68,16 @@ __global__ void __launch_bounds__(kThreads)
     if (end < begin) {
       fall = max(fall, rows - row);
     } else {
-      own.count_row(end - begin);
+      own.count_any_row(end - begin);
+      if (end - begin >= kLongRow) atomicAdd(&long_rows[long_class(end - begin)], 1U);
     }
   }
   add_of_block(findings->empty, own.empty);
   add_of_block(findings->pieces8, own.pieces8);
   add_of_block(findings->pieces16, own.pieces16);
   const std::int64_t longest = block_most(own.longest);
-  fall = block_most(fall);
+  fall = block_most(fall);  // a barrier, too: all long rows are counted
+  if (threadIdx.x < kLongClasses) add_to(findings->long_rows[threadIdx.x], long_rows[threadIdx.x]);
   if (threadIdx.x != 0) return;
   keep_most(findings->longest, longest);
   keep_most(findings->fall, fall);
@@ -117,6 +124,7 @@ ExaminedRows examine(const Stream& stream, const Integer* offsets, const CsrPatt
   rows.facts.empty = found.empty;
   rows.facts.pieces8 = found.pieces8;
   rows.facts.pieces16 = found.pieces16;
+  std::copy(std::begin(found.long_rows), std::end(found.long_rows), rows.facts.long_rows.begin());
   return rows;
 }
 

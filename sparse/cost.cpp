@@ -1,0 +1,510 @@
+// Estimates of what a packed matrix will be, by the rules of sparse/packed.hpp; where these depend
+// on more than is known, an expected value. Constants are measured shares, not limits of a card
+// (docs/lab/regret.md, "Sparse shapes by cost").
+#include "sparse/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sparse/cost_table.hpp"
+#include "sparse/policy.hpp"
+
+namespace lanky::sparse {
+
+namespace {
+
+constexpr double kWarps = 32;                   // of a multiprocessor, with 64 registers a thread
+constexpr double kSingleSlices = kSingleWarps;  // of a window whose slices have a warp each
+constexpr int kFewSteps = 8;
+constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
+constexpr auto kOfSystem = static_cast<double>(kSharedBytesOfSystem);
+
+/// From 0 to 1 as x rises.
+double rises(double x) {
+  return 1 / (1 + std::exp(-std::clamp(x, -30.0, 30.0)));
+}
+
+/// The value at so many rows of one that is known of samples: linear in logarithms, and beyond the
+/// last linear in rows, as what rows reach in all is.
+template <class F>
+double at_rows(double rows, F&& known) {
+  const auto most = static_cast<double>(sample_rows(2));
+  const auto fewer = static_cast<double>(sample_rows(1));
+  if (rows > most)
+    return known(2) + std::max(known(2) - known(1), 0.0) * (rows - most) / (most - fewer);
+  const double place = (std::log2(std::max(rows, 1.0)) - 5) / 2;
+  const int first = place < 1 ? 0 : 1;
+  const double low = std::log(std::max(known(first), 1e-9));
+  const double high = std::log(std::max(known(first + 1), 1e-9));
+  return std::exp(low + (high - low) * (place - first));
+}
+
+/// Rows of more than `length` entries, and their entries: those of a class are spread evenly.
+struct Longer {
+  double rows = 0;
+  double entries = 0;
+};
+Longer longer_than(double length, const RowFacts& facts) {
+  Longer found;
+  for (std::size_t i = 0; i < facts.long_rows.size(); ++i) {
+    if (facts.long_rows[i] == 0) continue;
+    const auto least = static_cast<double>(kLongRow << i);
+    const double most = std::min(2 * least - 1, static_cast<double>(facts.longest));
+    if (most <= length) continue;
+    const double from = std::max(least, std::floor(length) + 1);
+    const double rows =
+        static_cast<double>(facts.long_rows[i]) * (most - from + 1) / (most - least + 1);
+    found.rows += rows;
+    found.entries += rows * (from + most) / 2;
+  }
+  return found;
+}
+
+/// Windows, and what one has on average.
+struct Cutting {
+  double nnz, rows, mean, longest;  // mean: entries of a row that has any
+  bool cut, split, even, alike, aligned;
+  double pieces;
+  double windows;
+  double rows_of_window, entries_of_window, pieces_of_window;
+  double depth;    // of a piece
+  double bound;    // of the pieces of a window
+  double fullest;  // the most pieces of a window
+};
+
+/// Full pieces, and the rests of rows, which facts count for 8 entries and for 16.
+double pieces_of_all(const Shape& s, const RowFacts& f, double filled) {
+  const auto nnz = static_cast<double>(f.nnz);
+  const double piece = s.piece_most;
+  const double part8 = static_cast<double>(f.pieces8) - nnz / 8;
+  const double part16 = static_cast<double>(f.pieces16) - nnz / 16;
+  const double parts = piece <= 8    ? part8 * (0.85 + 0.15 * (piece - 4) / 4)
+                       : piece <= 16 ? part8 + (part16 - part8) * (piece - 8) / 8
+                                     : 1.1 * part16;
+  return std::max(nnz / piece + parts, filled);
+}
+
+double windows_of_all(const Shape& s, const Cutting& c) {
+  const double work = c.nnz + s.row_cost * c.rows;
+  const double size = s.window_cost;
+  const double whole = std::min((work - (c.split ? c.longest : 0)) / size, c.rows / s.granule);
+  if (!c.split) return std::max(std::ceil(whole), 1.0);
+  const double all = work / size + (c.nnz / c.rows > size / 2 ? c.rows / 2 : 1);
+  return std::ceil(std::max(all, whole + std::ceil(c.longest / size)));
+}
+
+/// At most so many pieces of a window, whatever the lengths of its rows.
+double bound_of(const Shape& s, const Cutting& c) {
+  const double size = s.window_cost;
+  if (!c.aligned)
+    return size / std::min<double>(s.row_cost + 1, s.piece_most) +
+           std::ceil(std::min(c.longest, size) / s.piece_most);
+  const double rows = std::max<double>(s.granule, size / (c.nnz / c.rows + s.row_cost));
+  return std::min(rows, c.rows) * std::ceil(c.longest / s.piece_most);
+}
+
+double fullest_of(const Shape& s, const Cutting& c) {
+  if (!c.aligned) return std::sqrt(c.pieces_of_window * c.bound);
+  const double work = s.granule * (c.nnz / c.rows + s.row_cost);
+  const double granules = std::max(std::ceil(s.window_cost / work - 1e-9), 1.0);
+  const double uneven = c.cut && !c.alike ? 1.04 : 1;
+  const double rows = std::min(s.granule * granules, c.rows);
+  return std::min(rows * c.pieces / c.rows * uneven, c.bound);
+}
+
+Cutting cut(const Shape& s, const RowFacts& f) {
+  Cutting c{};
+  const auto filled = static_cast<double>(std::max<std::int64_t>(f.rows - f.empty, 1));
+  c.nnz = static_cast<double>(f.nnz);
+  c.rows = static_cast<double>(f.rows);
+  c.mean = c.nnz / filled;
+  c.longest = static_cast<double>(std::max<std::int64_t>(f.longest, 1));
+  c.cut = c.longest > s.piece_most;
+  c.split = c.longest > s.window_cost;
+  c.even = c.longest <= 2 * std::ceil(c.mean);
+  c.alike = c.longest <= 1.25 * c.mean;
+  c.aligned = s.granule > 1;
+  c.pieces = c.cut ? pieces_of_all(s, f, filled) : filled;
+  c.windows = windows_of_all(s, c);
+  c.rows_of_window = c.rows / c.windows;
+  c.entries_of_window = c.nnz / c.windows;
+  c.pieces_of_window = c.pieces / c.windows;
+  c.depth = c.nnz / c.pieces;
+  c.bound = std::max(bound_of(s, c), c.pieces_of_window);
+  c.fullest = fullest_of(s, c);
+  return c;
+}
+
+/// How likely no window has more slices than a block has warps for one each.
+double single_likely(const Cutting& c) {
+  constexpr double kPieces = kSingleSlices * kLanes;
+  if (c.bound <= kPieces) return 1;
+  if (c.aligned) {
+    if (c.cut && !c.alike) return rises((std::log(kPieces + 0.5) - std::log(c.fullest)) / 0.03);
+    return c.fullest <= kPieces ? 1 : 0;
+  }
+  if (c.pieces_of_window > kPieces) return 0;
+  const double reached = std::log(kPieces / c.pieces_of_window) /
+                         std::max(std::log(c.bound / c.pieces_of_window), 0.02);
+  return rises((reached - 0.53) / 0.12);
+}
+
+/// The columns of x that windows reach, and those that they stage.
+struct Columns {
+  double span;               // of a window, from the first to the last
+  double longest_span;       // of one window of ten
+  double staging;            // share of the windows, as stages() decides
+  double staged_most;        // of a window; 0: no window stages any
+  double sectors_of_window;  // read for each entry, where the first cache holds them
+  double sectors_of_slice;   // and where it does not
+};
+
+/// The share of `span` that others than repeated rows decide on.
+double staging_share(const Shape& s, const Cutting& c, double span, double spread,
+                     double repeated) {
+  if (s.stage_most == 0) return 0;
+  const double others = c.entries_of_window * (1 - repeated);
+  return rises(std::log(s.stage_most / span) / spread) *
+         rises((std::log(8 * others + 1) - std::log(span)) / 0.3) *
+         rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
+}
+
+Columns columns_of(const Shape& s, const RowFacts& f, const Cutting& c, double repeated) {
+  const auto span_at = [&](std::size_t share) {
+    const double columns =
+        at_rows(c.rows_of_window, [&](int i) { return f.locality[i].span[share]; });
+    return std::clamp(columns, 1.0, std::max(static_cast<double>(f.cols), 1.0));
+  };
+  Columns x{};
+  x.span = span_at(1);
+  x.longest_span = span_at(2);
+  const double spread = std::clamp(std::log(x.longest_span / span_at(0)) / 2.56 * 0.55, 0.05, 1.0);
+  x.staging = staging_share(s, c, x.span, spread, repeated);
+  // The first and the last window of a band reach half as far, and the last one of a stencil has no
+  // slice that repeats.
+  const bool edge =
+      c.even && s.stage_most > 0.53 * x.span && (f.repeated < 75 || f.rows % s.granule != 0);
+  const double most = s.stage_most;
+  x.staged_most = x.staging > 0.5               ? std::min(most, 1.15 * x.span)
+                  : edge                        ? 0.53 * x.span
+                  : x.staging * c.windows > 0.5 ? 0.9 * most
+                                                : 0;
+  const double sectors = at_rows(c.rows_of_window, [&](int i) {
+    return f.locality[i].sectors * static_cast<double>(sample_rows(i));
+  });
+  x.sectors_of_window = std::min(sectors / std::max(c.rows_of_window, 1.0), 1.0);
+  x.sectors_of_slice = f.locality[0].sectors;
+  return x;
+}
+
+/// The estimated number of rows of more than kPiecesOfThread pieces in the window that has most of
+/// them. Entries of the densest sample of as many rows bound it, at 1.5 kPiecesOfThread full pieces
+/// a row.
+double long_rows_of_window(const Shape& s, const RowFacts& f, const Cutting& c) {
+  const Longer long_rows = longer_than(kPiecesOfThread * s.piece_most, f);
+  const double mean = std::min(long_rows.rows / c.windows, c.rows_of_window);
+  if (mean == 0) return 0;
+  const double entries = at_rows(
+      c.rows_of_window, [&](int i) { return static_cast<double>(f.locality[i].entries_most); });
+  const double each = 1.5 * kPiecesOfThread * s.piece_most;
+  const double most = std::min(entries, 2 * c.entries_of_window) / each;
+  return std::max(mean, std::min({most, long_rows.rows, c.rows_of_window}));
+}
+
+/// Entries of the longest piece of a window and of the shortest, and of slices of 32 pieces.
+struct Depths {
+  double deepest, shallowest, narrow;
+};
+Depths depths_of(const Shape& s, const Cutting& c) {
+  const double deepest = std::min({c.longest, double(s.piece_most), 2.5 * c.mean + 1});
+  const double shallowest = std::clamp(2 * c.depth - deepest, std::min(1.0, deepest), deepest);
+  const double spread = (deepest - shallowest) / std::max(c.pieces_of_window / kLanes, 1.0);
+  return {deepest, shallowest, std::min(c.depth + spread / 2, deepest)};
+}
+
+/// Slices of a window where they may be wide, their steps, and their slots.
+struct WideSlices {
+  double slices, steps, slots;
+};
+WideSlices wide_slices(const Shape& s, const Cutting& c, const Depths& depths) {
+  const double width = kLanes * s.lane_pieces;
+  const double spread =
+      (depths.deepest - depths.shallowest) / std::max(c.pieces_of_window / width, 1.0);
+  const double depth = std::min(c.depth + spread / 2, depths.deepest);
+  const double full = std::floor(c.pieces_of_window / width);
+  const double left = c.pieces_of_window - full * width;
+  const bool last_wide = 100 * left >= s.wide_fill * width;
+  const double filled = 1 - spread / std::max(depth + spread / 2, 1e-9);
+  const double wide_share = c.alike || c.cut ? 1 : rises((filled - s.wide_fill / 100.0) / 0.08);
+  const double wide = (full + (last_wide ? 1 : 0)) * wide_share;
+  const double narrow = (1 - wide_share) * std::ceil(c.pieces_of_window / kLanes) +
+                        wide_share * (last_wide ? 0 : std::ceil(left / kLanes));
+  const double others = c.pieces_of_window - std::min(wide * width, c.pieces_of_window);
+  return {std::ceil(wide + narrow), wide * depth + narrow * depths.narrow,
+          wide * width * depth + others * c.depth};
+}
+
+/// What terms are made of.
+struct Demand {
+  CostKernel kernel = CostKernel::few;
+  double slots = 0;
+  double plan_bytes = 0;    // besides values
+  double slices = 1;        // of a window
+  double slices_most = 1;   // of one
+  double shared_bytes = 0;  // of a block
+  double warps = 1;         // of a block
+  double steps = 0;         // of a warp, one after another
+  double staged_loads = 0;  // entries by the place of their x
+  double loads = 0;
+  double staged_columns = 0;  // of all windows
+  double copied_columns = 0;  // of a window that stages many
+};
+
+/// A shape of one matrix: what is expected of each kernel.
+class Expectation {
+ public:
+  Expectation(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine)
+      : s_(shape),
+        f_(facts),
+        dtype_(dtype),
+        machine_(machine),
+        bytes_(static_cast<int>(size_of(dtype))),
+        repeated_(facts.repeated / 100.0 * (facts.repeated >= 75 ? 1 : 0.3)),
+        c_(cut(shape, facts)),
+        x_(columns_of(shape, facts, c_, repeated_)),
+        long_rows_(long_rows_of_window(shape, facts, c_)) {}
+
+  double weight(CostKernel kernel) const {
+    if (s_.hot_least > 0) return kernel == CostKernel::hot ? 1 : 0;
+    if (s_.lane_pieces > 1) return kernel == CostKernel::wide ? 1 : 0;
+    const double single = single_likely(c_);
+    if (kernel == CostKernel::narrow) return 1 - single;
+    return kernel == (s_.piece_most <= kFewSteps ? CostKernel::few : CostKernel::deep) ? single : 0;
+  }
+
+  CostTerms terms(CostKernel kernel) const;
+
+ private:
+  Demand demand(CostKernel kernel) const;
+  void demand_loads(Demand& d) const;
+  void demand_slices(Demand& d) const;
+  void demand_block(Demand& d) const;
+  double resident_blocks(const Demand& d) const;
+  double sectors(const Demand& d, double at_once) const;
+  void add_bytes(CostTerms& terms, const Demand& d) const;
+  void add_sums(CostTerms& terms, const Demand& d, double mean_rounds) const;
+
+  const Shape& s_;
+  const RowFacts& f_;
+  DType dtype_;
+  const Machine& machine_;
+  int bytes_;        // of an element
+  double repeated_;  // share of the entries whose x no load of its own brings
+  Cutting c_;
+  Columns x_;
+  double long_rows_;
+};
+
+Demand Expectation::demand(CostKernel kernel) const {
+  Demand d{.kernel = kernel};
+  demand_loads(d);
+  demand_slices(d);
+  demand_block(d);
+  return d;
+}
+
+void Expectation::demand_loads(Demand& d) const {
+  const double others = c_.nnz * (1 - repeated_);
+  const double held = std::max<double>(s_.stage_most, 1);
+  d.staged_loads = others * x_.staging;
+  d.loads = others - d.staged_loads;
+  d.staged_columns = c_.windows * x_.staging * std::min(x_.span, held);
+  d.copied_columns = std::min(x_.staging * 4, 1.0) * std::min(x_.longest_span, held);
+  const bool far = f_.cols > 65'536 && f_.reach > 30'000;  // for indices of two bytes
+  const double indices = 2 * d.staged_loads + d.loads * (far ? 4 : 2);
+  d.plan_bytes = indices + (c_.cut                         ? 3 * c_.pieces + 2 * c_.rows
+                            : d.kernel == CostKernel::wide ? 0
+                                                           : 2 * c_.rows);
+  if (d.kernel != CostKernel::hot) return;
+  d.staged_loads = static_cast<double>(f_.hot_entries);
+  d.loads = c_.nnz - d.staged_loads;
+  d.copied_columns = static_cast<double>(hot_columns_most(dtype_, machine_));
+  d.staged_columns = static_cast<double>(machine_.multiprocessors) * d.copied_columns;
+}
+
+void Expectation::demand_slices(Demand& d) const {
+  const Depths depths = depths_of(s_, c_);
+  const double pieces = c_.pieces_of_window;
+  d.slots = 1.02 * c_.nnz;
+  d.slices = std::ceil(pieces / kLanes);
+  d.slices_most = std::ceil(c_.fullest / kLanes - 1e-9);
+  switch (d.kernel) {
+    case CostKernel::few:
+    case CostKernel::deep:
+      d.slices_most = std::min(d.slices_most, kSingleSlices);
+      d.warps = d.slices_most;
+      d.steps = pieces > kLanes ? pieces / kLanes * depths.narrow / d.slices_most : depths.narrow;
+      return;
+    case CostKernel::narrow:
+      d.slices_most = std::max(d.slices_most, kSingleSlices + 1);
+      [[fallthrough]];
+    case CostKernel::hot:
+      d.warps = 4;
+      d.steps = d.slices * depths.narrow / d.warps;
+      return;
+    case CostKernel::wide:
+      const WideSlices wide = wide_slices(s_, c_, depths);
+      d.slices = d.slices_most = wide.slices;
+      d.slots = std::max(c_.windows * wide.slots, c_.nnz);
+      d.steps = wide.steps;  // demand_block() divides them by warps
+      return;
+  }
+}
+
+/// Sums and staged columns in shared memory; a block that stages has as many warps as fill a
+/// multiprocessor.
+void Expectation::demand_block(Demand& d) const {
+  const double sum_bytes = is_half(dtype_) ? 4 : bytes_;
+  const bool direct = c_.even && c_.aligned && f_.empty == 0;
+  const double cells = c_.cut ? 1.15 * c_.pieces_of_window : direct ? 0 : c_.rows_of_window;
+  d.shared_bytes =
+      (bytes_ < 8 ? 16 * d.slices_most : 0) + cells * sum_bytes + x_.staged_most * bytes_;
+  if (d.kernel != CostKernel::wide) return;
+  d.warps = s_.warps;
+  if (x_.staged_most > 0) {
+    const double blocks = std::floor(static_cast<double>(machine_.shared_bytes_per_block) /
+                                     (d.shared_bytes + kOfSystem));
+    d.warps = std::max(std::floor(kWarps / std::max(blocks, 1.0)), 8.0);
+  }
+  d.steps /= d.warps;
+}
+
+double Expectation::resident_blocks(const Demand& d) const {
+  const double most = d.kernel == CostKernel::few ? (bytes_ < 8 ? 34 : 28)
+                      : d.kernel == CostKernel::deep || d.kernel == CostKernel::narrow ? 24
+                                                                                       : kWarps;
+  const double by_memory =
+      static_cast<double>(machine_.shared_bytes_per_multiprocessor) / (d.shared_bytes + kOfSystem);
+  return std::max(std::min(std::floor(most / d.warps), std::floor(by_memory)), 1.0);
+}
+
+/// Of x that come from the L2: the first cache holds what all windows at work reach or, of a small
+/// x, a share of all, which a multiprocessor reads once then.
+double Expectation::sectors(const Demand& d, double at_once) const {
+  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
+  const double first = std::max(
+      static_cast<double>(machine_.first_cache_bytes) - at_once * (d.shared_bytes + kOfSystem),
+      16.0 * 1024);
+  const double near = std::min(first / std::min(x_.span * bytes_ * at_once, x_bytes), 1.0);
+  const double each = d.loads * (x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near));
+  const double held = std::min(first / x_bytes, 1.0);
+  const double readers = std::min<double>(c_.windows, machine_.multiprocessors);
+  const double once = std::min(each, readers * x_bytes / static_cast<double>(kSectorBytes));
+  return std::max(each * (1 - held) + once * held, 1.0);
+}
+
+/// What is read from memory, and what the L2 has kept from the product before.
+void Expectation::add_bytes(CostTerms& terms, const Demand& d) const {
+  const double vectors = (c_.rows + static_cast<double>(f_.cols)) * bytes_;
+  const double bytes = d.slots * bytes_ + d.plan_bytes +
+                       c_.windows * (sizeof(Window) + 11 * d.slices_most) + vectors;
+  const auto cache = static_cast<double>(machine_.second_cache_bytes);
+  const double kept = std::pow(std::clamp(cache * 5 / 6 / bytes, 0.0, 1.0), 2);
+  terms.memory = 1e6 * bytes * (1 - kept) / machine_.read_bandwidth;
+  terms.l2 = 1e6 * bytes * kept / machine_.l2_bandwidth();
+}
+
+/// A thread adds up the cells of a cut row; of few rows, all warps have some.
+void Expectation::add_sums(CostTerms& terms, const Demand& d, double mean_rounds) const {
+  const double row_rounds = c_.rows_of_window / (d.warps * kLanes);
+  if (!c_.cut) {
+    terms.whole_row_rounds = row_rounds * mean_rounds;
+    return;
+  }
+  const double pieces_of_longest = std::min<double>(c_.longest, s_.window_cost) / s_.piece_most;
+  const double summing =
+      c_.rows_of_window <= kLanes ? kLanes : std::ceil(c_.rows_of_window / kLanes);
+  terms.cells = mean_rounds;
+  terms.row_rounds = std::max(row_rounds - 1, 0.0) * mean_rounds;
+  terms.long_sums = long_rows_ / std::min(d.warps, summing) * mean_rounds;
+  terms.chain_sums = std::min(pieces_of_longest / kPiecesOfThread, 1.0);
+}
+
+CostTerms Expectation::terms(CostKernel kernel) const {
+  const Demand d = demand(kernel);
+  const bool hot = kernel == CostKernel::hot;
+  const double at_once = resident_blocks(d);
+  const double rounds =
+      c_.windows / (machine_.multiprocessors * (hot ? double{kHotTeams} : at_once));
+  const double whole = std::max(std::ceil(rounds - 0.02), 1.0);
+  const double mean_rounds = (whole + std::max(rounds, 1.0)) / 2;
+  const double active =
+      hot ? kWarps : std::clamp(std::min(rounds, 1.0) * at_once * d.warps, 1.0, kWarps);
+  const double thin = kWarps / active;
+  // Windows of the multiprocessor that has most, over the mean, and 1 less.
+  const double share = c_.windows / machine_.multiprocessors;
+  const double busier = hot ? 0 : std::ceil(share) / share - 1;
+  const double load_us = 1e6 / (kLanes * machine_.multiprocessors * machine_.clock);
+  const double sectors_us =
+      sectors(d, at_once) * 1e6 * static_cast<double>(kSectorBytes) / machine_.l2_bandwidth();
+
+  CostTerms terms{.start = 1};
+  add_bytes(terms, d);
+  terms.rounds = std::max(rounds, 1.0);
+  terms.further_rounds = whole - 1;
+  terms.steps = d.steps * mean_rounds / 32;
+  terms.deepest = std::max(std::min<double>(c_.longest, s_.piece_most) - d.steps, 0.0) / 32;
+  terms.slice_starts = std::max(d.slices / d.warps - 1, 0.0) * mean_rounds;
+  terms.windows = share;
+  terms.sectors = sectors_us;
+  terms.sectors_thin = sectors_us * thin;
+  terms.sectors_busiest = sectors_us * busier;
+  terms.loads = d.loads * load_us;
+  terms.loads_thin = terms.loads * thin;
+  terms.loads_busiest = terms.loads * busier;
+  terms.rows = c_.rows * load_us;
+  terms.staged_loads = d.staged_loads * load_us;
+  terms.staged_bytes = 1e6 * d.staged_columns * bytes_ / machine_.l2_bandwidth();
+  terms.copies = d.copied_columns / (d.warps * kLanes) * mean_rounds / 32;
+  terms.stages = x_.staging * mean_rounds;
+  add_sums(terms, d, mean_rounds);
+  if (c_.split) {
+    const double partials = longer_than(s_.window_cost, f_).entries / s_.window_cost;
+    terms.split = 1;
+    terms.split_windows = partials / (machine_.multiprocessors * at_once);
+  }
+  return terms;
+}
+
+double sum_of(const CostTerms& terms, const CostTerms& rates) {
+  double sum = 0;
+#define LANKY_ADD(name) sum += terms.name * rates.name;
+  LANKY_COST_TERMS(LANKY_ADD)
+#undef LANKY_ADD
+  return sum;
+}
+
+}  // namespace
+
+std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
+                                                            const RowFacts& facts, DType dtype,
+                                                            const Machine& machine) {
+  const Expectation expected(shape, facts, dtype, machine);
+  std::array<KernelTerms, kCostKernels.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto kernel = static_cast<CostKernel>(i);
+    const double weight = expected.weight(kernel);
+    all[i] = {kernel, weight, weight > 0 ? expected.terms(kernel) : CostTerms{}};
+  }
+  return all;
+}
+
+double predict_us(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine) {
+  double us = 0;
+  for (const auto& [kernel, weight, terms] : expected_terms(shape, facts, dtype, machine)) {
+    if (weight > 0) us += weight * sum_of(terms, kCostRates[static_cast<std::size_t>(kernel)]);
+  }
+  return us;
+}
+
+}  // namespace lanky::sparse
