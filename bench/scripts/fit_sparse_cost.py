@@ -34,7 +34,8 @@ PROGRAM = ROOT / "build/dev/bin/lanky_sparse_terms"
 TABLE = ROOT / "sparse/cost_table.hpp"
 MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
-             for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2")]
+             for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2", "h200/spmv_shapes3",
+                          "h100/spmv_shapes3")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
