@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -16,8 +15,10 @@ namespace lanky::sparse {
 inline constexpr std::int64_t kLongRow = 64;
 inline constexpr int kLongClasses = 26;  // the last one has all of 2^31 entries and more
 constexpr int long_class(std::int64_t length) {
-  const int width = std::bit_width(static_cast<std::uint64_t>(length / kLongRow));
-  return width < kLongClasses ? width - 1 : kLongClasses - 1;
+  int i = 0;  // without std::bit_width, whose builtin device code has not
+  while (i + 1 < kLongClasses && length >= kLongRow << (i + 1))
+    ++i;
+  return i;
 }
 
 /// What the choice of a shape knows of a matrix: counts over its rows, and where their columns are.

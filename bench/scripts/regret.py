@@ -57,9 +57,12 @@ def sparse_regret(lines):
     ways += [(f"{line['contestant']}: {line['variant']}", line["graph_us"]) for line in timed
              if line["contestant"] != "lanky"]
     best, best_us = min(ways, key=lambda way: way[1])
-    return {"chosen": ways[0][0], "chosen_us": auto["graph_us"], "best": best, "best_us": round(best_us, 3),
-            "regret": round(auto["graph_us"] / best_us, 4), "candidates": len(ways),
-            "wrong": sum(line["status"] == "wrong" for line in lines)}
+    found = {"chosen": ways[0][0], "chosen_us": auto["graph_us"], "best": best, "best_us": round(best_us, 3),
+             "regret": round(auto["graph_us"] / best_us, 4), "candidates": len(ways),
+             "wrong": sum(line["status"] == "wrong" for line in lines)}
+    if auto.get("predicted_us"):
+        found["model_error"] = round(auto["predicted_us"] / auto["graph_us"], 4)
+    return found
 
 
 def dense_regret(lines):

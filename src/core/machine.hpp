@@ -43,6 +43,10 @@ struct Machine {
   constexpr bool has_warp_groups() const noexcept { return capability == 90; }
 };
 
+/// The shared memory of a block, at most, where bulk copies and warp groups are: kernels for these
+/// are made for so much.
+inline constexpr std::int64_t kSharedBytesOfHopper = 227 << 10;
+
 /// The shared memory that CUDA takes of each block's for itself.
 inline constexpr std::int64_t kSharedBytesOfSystem = 1 << 10;
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/machine.hpp"
 #include "core/text.hpp"
 #include "dense/cuda/gram/direct.cuh"
 #include "dense/cuda/gram/fma.cuh"
@@ -57,7 +58,7 @@ struct GramCall {
 template <class Product, class T>
 GramCall<T> ring_call(GramRingPointer<T> kernel) {
   constexpr std::size_t kAlignment = 1024;
-  static_assert(Product::kSharedBytes + kAlignment <= 227U << 10);
+  static_assert(Product::kSharedBytes + kAlignment <= kSharedBytesOfHopper);
   return {.ring = kernel,
           .threads = kGramRingThreads<Product>,
           .shared_bytes = Product::kSharedBytes + kAlignment,

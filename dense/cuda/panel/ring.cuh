@@ -386,13 +386,16 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   }
 }
 
-/// Registers of a thread that copies, and of one that computes: 4 x 72 + 8 x 216 = 4 x 40 + 8 x 232
-/// = 12 x 168, what 384 threads start with. Copying elements of B takes more than starting copies
-/// of boxes.
+/// Registers that each thread of a block starts with, and that one has which copies, and one that
+/// computes. Copying elements of B takes more than starting copies of boxes.
+inline constexpr int kPanelRegisters = 168;
 template <class Product>
 inline constexpr int kPanelProducerRegisters = Product::kMapsB || Product::kAlwaysPacked ? 40 : 72;
 template <class Product>
-inline constexpr int kPanelConsumerRegisters = 252 - kPanelProducerRegisters<Product> / 2;
+inline constexpr int kPanelConsumerRegisters =
+    ((kPanelProducers + kPanelConsumerWarps) * kPanelRegisters -
+     kPanelProducers * kPanelProducerRegisters<Product>) /
+    kPanelConsumerWarps;
 
 /// Block: an equal piece of the work; one to a multiprocessor, as it takes nearly all its shared
 /// memory. Eight warps compute, each a chunk (4 KiB: rows x depth) of A's slot times a group of
