@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "sparse/cost_table.hpp"
 #include "sparse/policy.hpp"
@@ -149,52 +150,53 @@ double single_likely(const Cutting& c) {
   return rises((reached - 0.53) / 0.12);
 }
 
-/// The columns of x that windows reach, and those that they stage.
-struct Columns {
+/// The columns of x that windows reach.
+struct Reached {
   double span;               // of a window, from the first to the last
   double longest_span;       // of one window of ten
-  double staging;            // share of the windows, as stages() decides
-  double staged_most;        // of a window; 0: no window stages any
+  double spread;             // of their logarithms
   double sectors_of_window;  // read for each entry, where the first cache holds them
   double sectors_of_slice;   // and where it does not
 };
-
-/// The share of `span` that others than repeated rows decide on.
-double staging_share(const Shape& s, const Cutting& c, double span, double spread,
-                     double repeated) {
-  if (s.stage_most == 0) return 0;
-  const double others = c.entries_of_window * (1 - repeated);
-  return rises(std::log(s.stage_most / span) / spread) *
-         rises((std::log(8 * others + 1) - std::log(span)) / 0.3) *
-         rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
-}
-
-Columns columns_of(const Shape& s, const RowFacts& f, const Cutting& c, double repeated) {
+Reached reached(const RowFacts& f, const Cutting& c) {
   const auto span_at = [&](std::size_t share) {
     const double columns =
         at_rows(c.rows_of_window, [&](int i) { return f.locality[i].span[share]; });
     return std::clamp(columns, 1.0, std::max(static_cast<double>(f.cols), 1.0));
   };
-  Columns x{};
+  Reached x{};
   x.span = span_at(1);
   x.longest_span = span_at(2);
-  const double spread = std::clamp(std::log(x.longest_span / span_at(0)) / 2.56 * 0.55, 0.05, 1.0);
-  x.staging = staging_share(s, c, x.span, spread, repeated);
-  // The first and the last window of a band reach half as far, and the last one of a stencil has no
-  // slice that repeats.
-  const bool edge =
-      c.even && s.stage_most > 0.53 * x.span && (f.repeated < 75 || f.rows % s.granule != 0);
-  const double most = s.stage_most;
-  x.staged_most = x.staging > 0.5               ? std::min(most, 1.15 * x.span)
-                  : edge                        ? 0.53 * x.span
-                  : x.staging * c.windows > 0.5 ? 0.9 * most
-                                                : 0;
+  x.spread = std::clamp(std::log(x.longest_span / span_at(0)) / 2.56 * 0.55, 0.05, 1.0);
   const double sectors = at_rows(c.rows_of_window, [&](int i) {
     return f.locality[i].sectors * static_cast<double>(sample_rows(i));
   });
   x.sectors_of_window = std::min(sectors / std::max(c.rows_of_window, 1.0), 1.0);
   x.sectors_of_slice = f.locality[0].sectors;
   return x;
+}
+
+/// The share of the windows that stage columns, as stages() decides, and how many one stages at
+/// most; `repeated`: the share of the entries in rows that repeat.
+struct Staging {
+  double share = 0;
+  double most = 0;
+};
+Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Reached& x,
+                   double repeated) {
+  if (s.stage_most == 0) return {};
+  const double most = s.stage_most;
+  const double others = c.entries_of_window * (1 - repeated);
+  const double share =
+      rises(std::log(most / x.span) / x.spread) *
+      rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
+      rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
+  if (share > 0.5) return {share, std::min(most, 1.15 * x.span)};
+  // The first and the last window of a band reach half as far, and the last one of a stencil has no
+  // slice that repeats.
+  const bool edge = c.even && most > 0.53 * x.span && (f.repeated < 75 || f.rows % s.granule != 0);
+  if (edge) return {share, 0.53 * x.span};
+  return {share, share * c.windows > 0.5 ? 0.9 * most : 0};
 }
 
 /// The estimated number of rows of more than kPiecesOfThread pieces in the window that has most of
@@ -244,6 +246,27 @@ WideSlices wide_slices(const Shape& s, const Cutting& c, const Depths& depths) {
           wide * width * depth + others * c.depth};
 }
 
+/// What shapes have in common that cut rows alike.
+struct Cut {
+  Shape shape;
+  Cutting cutting;
+  Reached reached;
+  Depths depths;
+  double long_rows;  // of a window
+
+  Cut(const Shape& s, const RowFacts& f)
+      : shape(s),
+        cutting(cut(s, f)),
+        reached(sparse::reached(f, cutting)),
+        depths(depths_of(s, cutting)),
+        long_rows(long_rows_of_window(s, f, cutting)) {}
+
+  bool is_of(const Shape& s) const {
+    return s.piece_most == shape.piece_most && s.row_cost == shape.row_cost &&
+           s.granule == shape.granule && s.window_cost == shape.window_cost;
+  }
+};
+
 /// What terms are made of.
 struct Demand {
   CostKernel kernel = CostKernel::few;
@@ -263,16 +286,18 @@ struct Demand {
 /// A shape of one matrix: what is expected of each kernel.
 class Expectation {
  public:
-  Expectation(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine)
+  Expectation(const Shape& shape, const Cut& cut, const RowFacts& facts, DType dtype,
+              const Machine& machine)
       : s_(shape),
         f_(facts),
         dtype_(dtype),
         machine_(machine),
         bytes_(static_cast<int>(size_of(dtype))),
         repeated_(facts.repeated / 100.0 * (facts.repeated >= 75 ? 1 : 0.3)),
-        c_(cut(shape, facts)),
-        x_(columns_of(shape, facts, c_, repeated_)),
-        long_rows_(long_rows_of_window(shape, facts, c_)) {}
+        cut_(cut),
+        c_(cut.cutting),
+        x_(cut.reached),
+        staging_(staging_of(shape, facts, c_, x_, repeated_)) {}
 
   double weight(CostKernel kernel) const {
     if (s_.hot_least > 0) return kernel == CostKernel::hot ? 1 : 0;
@@ -300,9 +325,10 @@ class Expectation {
   const Machine& machine_;
   int bytes_;        // of an element
   double repeated_;  // share of the entries whose x no load of its own brings
-  Cutting c_;
-  Columns x_;
-  double long_rows_;
+  const Cut& cut_;
+  const Cutting& c_;
+  const Reached& x_;
+  Staging staging_;
 };
 
 Demand Expectation::demand(CostKernel kernel) const {
@@ -316,10 +342,10 @@ Demand Expectation::demand(CostKernel kernel) const {
 void Expectation::demand_loads(Demand& d) const {
   const double others = c_.nnz * (1 - repeated_);
   const double held = std::max<double>(s_.stage_most, 1);
-  d.staged_loads = others * x_.staging;
+  d.staged_loads = others * staging_.share;
   d.loads = others - d.staged_loads;
-  d.staged_columns = c_.windows * x_.staging * std::min(x_.span, held);
-  d.copied_columns = std::min(x_.staging * 4, 1.0) * std::min(x_.longest_span, held);
+  d.staged_columns = c_.windows * staging_.share * std::min(x_.span, held);
+  d.copied_columns = std::min(staging_.share * 4, 1.0) * std::min(x_.longest_span, held);
   const bool far = f_.cols > 65'536 && f_.reach > 30'000;  // for indices of two bytes
   const double indices = 2 * d.staged_loads + d.loads * (far ? 4 : 2);
   d.plan_bytes = indices + (c_.cut                         ? 3 * c_.pieces + 2 * c_.rows
@@ -333,7 +359,7 @@ void Expectation::demand_loads(Demand& d) const {
 }
 
 void Expectation::demand_slices(Demand& d) const {
-  const Depths depths = depths_of(s_, c_);
+  const Depths& depths = cut_.depths;
   const double pieces = c_.pieces_of_window;
   d.slots = 1.02 * c_.nnz;
   d.slices = std::ceil(pieces / kLanes);
@@ -368,10 +394,10 @@ void Expectation::demand_block(Demand& d) const {
   const bool direct = c_.even && c_.aligned && f_.empty == 0;
   const double cells = c_.cut ? 1.15 * c_.pieces_of_window : direct ? 0 : c_.rows_of_window;
   d.shared_bytes =
-      (bytes_ < 8 ? 16 * d.slices_most : 0) + cells * sum_bytes + x_.staged_most * bytes_;
+      (bytes_ < 8 ? 16 * d.slices_most : 0) + cells * sum_bytes + staging_.most * bytes_;
   if (d.kernel != CostKernel::wide) return;
   d.warps = s_.warps;
-  if (x_.staged_most > 0) {
+  if (staging_.most > 0) {
     const double blocks = std::floor(static_cast<double>(machine_.shared_bytes_per_block) /
                                      (d.shared_bytes + kOfSystem));
     d.warps = std::max(std::floor(kWarps / std::max(blocks, 1.0)), 8.0);
@@ -426,7 +452,7 @@ void Expectation::add_sums(CostTerms& terms, const Demand& d, double mean_rounds
       c_.rows_of_window <= kLanes ? kLanes : std::ceil(c_.rows_of_window / kLanes);
   terms.cells = mean_rounds;
   terms.row_rounds = std::max(row_rounds - 1, 0.0) * mean_rounds;
-  terms.long_sums = long_rows_ / std::min(d.warps, summing) * mean_rounds;
+  terms.long_sums = cut_.long_rows / std::min(d.warps, summing) * mean_rounds;
   terms.chain_sums = std::min(pieces_of_longest / kPiecesOfThread, 1.0);
 }
 
@@ -466,7 +492,7 @@ CostTerms Expectation::terms(CostKernel kernel) const {
   terms.staged_loads = d.staged_loads * load_us;
   terms.staged_bytes = 1e6 * d.staged_columns * bytes_ / machine_.l2_bandwidth();
   terms.copies = d.copied_columns / (d.warps * kLanes) * mean_rounds / 32;
-  terms.stages = x_.staging * mean_rounds;
+  terms.stages = staging_.share * mean_rounds;
   add_sums(terms, d, mean_rounds);
   if (c_.split) {
     const double partials = longer_than(s_.window_cost, f_).entries / s_.window_cost;
@@ -489,7 +515,8 @@ double sum_of(const CostTerms& terms, const CostTerms& rates) {
 std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
                                                             const RowFacts& facts, DType dtype,
                                                             const Machine& machine) {
-  const Expectation expected(shape, facts, dtype, machine);
+  const Cut cut(shape, facts);
+  const Expectation expected(shape, cut, facts, dtype, machine);
   std::array<KernelTerms, kCostKernels.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto kernel = static_cast<CostKernel>(i);
@@ -499,12 +526,23 @@ std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
   return all;
 }
 
-double predict_us(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine) {
-  double us = 0;
-  for (const auto& [kernel, weight, terms] : expected_terms(shape, facts, dtype, machine)) {
-    if (weight > 0) us += weight * sum_of(terms, kCostRates[static_cast<std::size_t>(kernel)]);
+std::vector<double> predict_us(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,
+                               const Machine& machine) {
+  std::vector<double> times;
+  times.reserve(shapes.size());
+  std::optional<Cut> cut;
+  for (const Shape& shape : shapes) {
+    if (!cut || !cut->is_of(shape)) cut.emplace(shape, facts);
+    const Expectation expected(shape, *cut, facts, dtype, machine);
+    double us = 0;
+    for (std::size_t i = 0; i < kCostKernels.size(); ++i) {
+      const auto kernel = static_cast<CostKernel>(i);
+      const double weight = expected.weight(kernel);
+      if (weight > 0) us += weight * sum_of(expected.terms(kernel), kCostRates[i]);
+    }
+    times.push_back(us);
   }
-  return us;
+  return times;
 }
 
 }  // namespace lanky::sparse

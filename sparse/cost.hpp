@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <vector>
 
 #include "core/machine.hpp"
 #include "sparse/facts.hpp"
@@ -45,7 +46,9 @@ std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
                                                             const RowFacts& facts, DType dtype,
                                                             const Machine& machine);
 
-/// Microseconds. `facts` have the samples of columns.
-double predict_us(const Shape& shape, const RowFacts& facts, DType dtype, const Machine& machine);
+/// Microseconds, of each shape. `facts` have the samples of columns. Shapes that cut rows alike
+/// cost less where they follow each other.
+std::vector<double> predict_us(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,
+                               const Machine& machine);
 
 }  // namespace lanky::sparse

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <lanky/error.hpp>
-#include <limits>
 #include <vector>
 
 #include "core/ceil_div.hpp"
@@ -76,16 +75,10 @@ std::int64_t hot_columns_most(DType dtype, const Machine& machine) {
 
 ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,
                             const Machine& machine) {
-  ShapeChoice choice{shapes.front(), 0, shapes.size()};
-  if (facts.nnz == 0) return choice;
-  choice.predicted_us = std::numeric_limits<double>::infinity();
-  for (const Shape& shape : shapes) {
-    const double us = predict_us(shape, facts, dtype, machine);
-    if (us >= choice.predicted_us) continue;
-    choice.shape = shape;
-    choice.predicted_us = us;
-  }
-  return choice;
+  if (facts.nnz == 0) return {shapes.front(), 0, shapes.size()};
+  const std::vector<double> times = predict_us(shapes, facts, dtype, machine);
+  const auto least = std::min_element(times.begin(), times.end());
+  return {shapes[least - times.begin()], *least, shapes.size()};
 }
 
 ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& machine) {

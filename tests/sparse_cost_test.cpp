@@ -64,7 +64,7 @@ TEST(SparseCost, KernelsAreLikelyOnceInAll) {
         for (const auto& expected : sparse::expected_terms(shape, facts, dtype, testing::h200()))
           likely += expected.weight;
         EXPECT_NEAR(likely, 1, 1e-9);
-        const double us = sparse::predict_us(shape, facts, dtype, testing::h200());
+        const double us = sparse::predict_us({shape}, facts, dtype, testing::h200()).front();
         EXPECT_TRUE(std::isfinite(us) && us > 0.1) << us;
       }
     }
@@ -110,9 +110,10 @@ TEST(SparseChoice, IsTheLeastPredictedCandidate) {
   const sparse::ShapeChoice choice = chosen(facts, DType::f32);
   const std::vector<Shape> all = sparse::candidates(facts, DType::f32, h200());
   EXPECT_EQ(choice.of, all.size());
-  EXPECT_EQ(choice.predicted_us, sparse::predict_us(choice.shape, facts, DType::f32, h200()));
-  for (const Shape& shape : all)
-    EXPECT_GE(sparse::predict_us(shape, facts, DType::f32, h200()), choice.predicted_us);
+  EXPECT_EQ(choice.predicted_us,
+            sparse::predict_us({choice.shape}, facts, DType::f32, h200()).front());
+  for (const double us : sparse::predict_us(all, facts, DType::f32, h200()))
+    EXPECT_GE(us, choice.predicted_us);
 }
 
 TEST(SparseChoice, OfFewEntriesIsTheShapeOfSmallMatrices) {

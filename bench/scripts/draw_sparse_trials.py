@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what lanky_sparse_trials is to measure, for fits of costs: draw_sparse_trials.py --seed S --count N [FILE...] > LINES
 
-N matrices of random generators, of 1e4 to MOST entries, and the given files; each in f64, f32 and f16. Of the candidates
+N matrices of random generators, of --least to --most entries, and the given files; each in f64, f32 and f16. Of the candidates
 that a plan has (`lanky_sparse_terms`) these are drawn: the plan's choice first, some that `tune` would measure, some of those
 that the rates fitted so far predict to be fastest, no two alike in everything but the size of windows, and some at random of
 those that are predicted to take up to SLOW times as long. FILE's folder is replaced by --folder, where the lines are to be
@@ -20,15 +20,14 @@ import numpy as np
 import fit_sparse_cost
 from fit_sparse_cost import KERNELS, ROOT
 
-MOST = 3e7
 NEAR, FASTEST, ANY = 4, 9, 8
 SLOW = 3
 TYPES = ("f64", "f32", "f16")
 
 
-def drawn_matrix(draw):
+def drawn_matrix(draw, least, most):
     """A spec of io::generate, of about so many entries."""
-    entries = math.exp(draw.uniform(math.log(1e4), math.log(MOST)))
+    entries = math.exp(draw.uniform(math.log(least), math.log(most)))
     span = f",span={round(math.exp(draw.uniform(5, 9)))}" if draw.random() < 0.5 else ""
     seed = f",seed={draw.randrange(1, 1000)}"
     wide = math.exp(draw.choice((0, 0, draw.uniform(-2, 2))))  # columns for each row
@@ -40,11 +39,15 @@ def drawn_matrix(draw):
         return max(round(rows(per_row) * wide), least)
 
     kind = draw.choice(("stencil", "fem", "mesh", "band", "banded", "uniform", "short", "mixed", "huge", "empty", "rmat",
-                        "pareto", "pareto", "pareto"))
+                        "pareto", "pareto", "pareto", "dense", "diagonal"))
     mean, tail, hubs = draw.randint(3, 60), draw.randint(5, 49), draw.choice((0, draw.randint(10, 60)))
     if kind == "stencil":
         return draw.choice((f"stencil5:{round((entries / 5) ** 0.5)}", f"stencil7:{round((entries / 7) ** (1 / 3))}",
                             f"stencil27:{round((entries / 27) ** (1 / 3))}"))
+    if kind == "dense":
+        return f"dense:{round((entries / wide) ** 0.5)}:{round((entries * wide) ** 0.5)}"
+    if kind == "diagonal":
+        return f"diagonal:{round(entries)}"
     if kind == "fem":
         return f"fem:{max(round((entries / 243) ** (1 / 3)), 2)}"
     if kind == "mesh":
@@ -119,6 +122,8 @@ def main():
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--least", type=float, default=1e4)
+    parser.add_argument("--most", type=float, default=3e7)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/carry/matrices"))
     parser.add_argument("--chip", default="H200")
     parser.add_argument("--program", default=fit_sparse_cost.PROGRAM)
@@ -126,7 +131,7 @@ def main():
     arguments = parser.parse_args()
     rates = committed_rates(arguments.program, arguments.terms)
     draw = random.Random(arguments.seed)
-    sources = [*map(str, arguments.files), *(drawn_matrix(draw) for _ in range(arguments.count))]
+    sources = [*map(str, arguments.files), *(drawn_matrix(draw, arguments.least, arguments.most) for _ in range(arguments.count))]
     for source in sources:
         queries = [f"{source} {arguments.chip} {dtype} {asked}" for dtype in TYPES for asked in ("near", "candidates")]
         rows = [row.split("\t") for row in
