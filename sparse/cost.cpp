@@ -17,7 +17,8 @@ namespace {
 constexpr double kWarps = 32;                   // of a multiprocessor, with 64 registers a thread
 constexpr double kSingleSlices = kSingleWarps;  // of a window whose slices have a warp each
 constexpr int kFewSteps = 8;
-constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
+constexpr double kPiecesOfThread = 16;       // of a row, that one thread adds up
+constexpr double kLinesInFlight = 96 << 10;  // bytes of the first cache that gathers wait in
 constexpr auto kOfSystem = static_cast<double>(kSharedBytesOfSystem);
 
 /// From 0 to 1 as x rises.
@@ -315,6 +316,7 @@ class Expectation {
   void demand_slices(Demand& d) const;
   void demand_block(Demand& d) const;
   double resident_blocks(const Demand& d) const;
+  double first_cache(const Demand& d, double at_once) const;
   double sectors(const Demand& d, double at_once) const;
   void add_bytes(CostTerms& terms, const Demand& d) const;
   void add_sums(CostTerms& terms, const Demand& d, double mean_rounds) const;
@@ -414,13 +416,17 @@ double Expectation::resident_blocks(const Demand& d) const {
   return std::max(std::min(std::floor(most / d.warps), std::floor(by_memory)), 1.0);
 }
 
+/// Bytes of it that blocks leave for x.
+double Expectation::first_cache(const Demand& d, double at_once) const {
+  const double taken = at_once * (d.shared_bytes + kOfSystem);
+  return std::max(static_cast<double>(machine_.first_cache_bytes) - taken, 16.0 * 1024);
+}
+
 /// Of x that come from the L2: the first cache holds what all windows at work reach or, of a small
 /// x, a share of all, which a multiprocessor reads once then.
 double Expectation::sectors(const Demand& d, double at_once) const {
   const double x_bytes = static_cast<double>(f_.cols) * bytes_;
-  const double first = std::max(
-      static_cast<double>(machine_.first_cache_bytes) - at_once * (d.shared_bytes + kOfSystem),
-      16.0 * 1024);
+  const double first = first_cache(d, at_once);
   const double near = std::min(first / std::min(x_.span * bytes_ * at_once, x_bytes), 1.0);
   const double each = d.loads * (x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near));
   const double held = std::min(first / x_bytes, 1.0);
@@ -485,6 +491,8 @@ CostTerms Expectation::terms(CostKernel kernel) const {
   terms.sectors = sectors_us;
   terms.sectors_thin = sectors_us * thin;
   terms.sectors_busiest = sectors_us * busier;
+  // Twice the time of scattered short rows, where blocks leave 34 KB of 256 (H200).
+  terms.sectors_starved = sectors_us * std::max(kLinesInFlight / first_cache(d, at_once) - 1, 0.0);
   terms.loads = d.loads * load_us;
   terms.loads_thin = terms.loads * thin;
   terms.loads_busiest = terms.loads * busier;

@@ -26,7 +26,7 @@ inline constexpr std::array kCostKernels = {"few", "deep", "narrow", "wide", "ho
           apply(rows) apply(staged_bytes) apply(windows) apply(copies) apply(stages) apply(split) \
               apply(cells) apply(deepest) apply(long_sums) apply(split_windows) apply(row_rounds) \
                   apply(whole_row_rounds) apply(slice_starts) apply(sectors_busiest)              \
-                      apply(loads_busiest) apply(chain_sums)
+                      apply(loads_busiest) apply(chain_sums) apply(sectors_starved)
 struct CostTerms {
 #define LANKY_DECLARE(name) double name = 0;
   LANKY_COST_TERMS(LANKY_DECLARE)

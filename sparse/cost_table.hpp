@@ -1,9 +1,10 @@
-// Written by bench/scripts/fit_sparse_cost.py from these files (SHA-256 60d87f68c8117b5a):
+// Written by bench/scripts/fit_sparse_cost.py from these files (SHA-256 51f530cefac35df7):
 //   bench/results/h200/spmv_shapes.raw.jsonl.xz
 //   bench/results/h100/spmv_shapes.raw.jsonl.xz
 //   bench/results/h200/spmv_shapes2.raw.jsonl.xz
 //   bench/results/h200/spmv_shapes3.raw.jsonl.xz
 //   bench/results/h100/spmv_shapes3.raw.jsonl.xz
+//   bench/results/h200/spmv_shapes4.raw.jsonl.xz
 // Not edited by hand: run the script again after a new run.
 #pragma once
 
@@ -15,40 +16,45 @@ namespace lanky::sparse {
 // Microseconds a unit of each term, by CostKernel.
 inline constexpr CostTerms kCostRates[] = {
     // few
-    {.start = 0.788, .memory = 0.894, .l2 = 0.85, .rounds = 0.00658, .further_rounds = 0.358,
-     .steps = 0.0375, .sectors = 1.01, .sectors_thin = 0.0842, .loads = 6.67, .loads_thin = 0.038,
-     .staged_loads = 7.06, .rows = 17.8, .staged_bytes = 0.697, .windows = 0.0435, .copies = 0.451,
-     .stages = 0.598, .split = 1.11, .cells = 0.239, .deepest = 0.0183, .long_sums = 0.0553,
-     .split_windows = 0.145, .row_rounds = 0.317, .whole_row_rounds = 0.00299,
-     .slice_starts = 0.462, .sectors_busiest = 0.803, .loads_busiest = 1.64, .chain_sums = 0.265},
+    {.start = 0.791, .memory = 0.891, .l2 = 0.88, .rounds = 0.0055, .further_rounds = 0.358,
+     .steps = 0.0369, .sectors = 0.988, .sectors_thin = 0.0847, .loads = 6.75, .loads_thin = 0.0377,
+     .staged_loads = 7.15, .rows = 15.7, .staged_bytes = 0.686, .windows = 0.0431, .copies = 0.45,
+     .stages = 0.597, .split = 1.12, .cells = 0.239, .deepest = 0.0182, .long_sums = 0.0558,
+     .split_windows = 0.149, .row_rounds = 0.353, .whole_row_rounds = 0.00283,
+     .slice_starts = 0.439, .sectors_busiest = 0.817, .loads_busiest = 1.51, .chain_sums = 0.262,
+     .sectors_starved = 0.0235},
     // deep
-    {.start = 0.89, .memory = 0.855, .l2 = 0.952, .rounds = 0.00691, .further_rounds = 0.943,
-     .steps = 1.71, .sectors = 1.24, .sectors_thin = 0.0247, .loads = 2.23, .loads_thin = 0.0608,
-     .staged_loads = 1.17, .rows = 3.19, .staged_bytes = 0.334, .windows = 0.0124, .copies = 1.1,
-     .stages = 0.353, .split = 1.06, .cells = 0.0535, .deepest = 2.07, .long_sums = 0.042,
-     .split_windows = 0.158, .row_rounds = 0.312, .whole_row_rounds = 0.00312,
-     .slice_starts = 0.459, .sectors_busiest = 0.897, .loads_busiest = 0.611, .chain_sums = 0.248},
+    {.start = 0.896, .memory = 0.846, .l2 = 0.955, .rounds = 0.00578, .further_rounds = 0.984,
+     .steps = 1.7, .sectors = 1.23, .sectors_thin = 0.0259, .loads = 2.39, .loads_thin = 0.0615,
+     .staged_loads = 1.2, .rows = 2.6, .staged_bytes = 0.324, .windows = 0.0115, .copies = 1.1,
+     .stages = 0.357, .split = 1.06, .cells = 0.0521, .deepest = 2.06, .long_sums = 0.0402,
+     .split_windows = 0.161, .row_rounds = 0.346, .whole_row_rounds = 0.00295,
+     .slice_starts = 0.437, .sectors_busiest = 0.887, .loads_busiest = 0.573, .chain_sums = 0.252,
+     .sectors_starved = 0.0317},
     // narrow
-    {.start = 0.0479, .memory = 0.879, .l2 = 1.41, .rounds = 0.00653, .further_rounds = 0.186,
-     .steps = 0.612, .sectors = 1.05, .sectors_thin = 0.0133, .loads = 13.4, .loads_thin = 0.0673,
-     .staged_loads = 3.89, .rows = 2.58, .staged_bytes = 0.489, .windows = 0.0115, .copies = 0.208,
-     .stages = 0.944, .split = 1.89, .cells = 0.0364, .deepest = 1.1, .long_sums = 0.0324,
-     .split_windows = 0.214, .row_rounds = 0.619, .whole_row_rounds = 0.0031, .slice_starts = 0.654,
-     .sectors_busiest = 0.145, .loads_busiest = 1, .chain_sums = 1.21},
+    {.start = 0.0465, .memory = 0.868, .l2 = 1.39, .rounds = 0.00551, .further_rounds = 0.172,
+     .steps = 0.606, .sectors = 1.06, .sectors_thin = 0.0137, .loads = 13.8, .loads_thin = 0.0681,
+     .staged_loads = 4.24, .rows = 2.24, .staged_bytes = 0.506, .windows = 0.0104, .copies = 0.196,
+     .stages = 0.949, .split = 1.88, .cells = 0.0337, .deepest = 1.12, .long_sums = 0.0308,
+     .split_windows = 0.219, .row_rounds = 0.618, .whole_row_rounds = 0.00294,
+     .slice_starts = 0.664, .sectors_busiest = 0.139, .loads_busiest = 0.859, .chain_sums = 1.2,
+     .sectors_starved = 0.0318},
     // wide
-    {.start = 1.64, .memory = 0.812, .l2 = 1.15, .rounds = 0.00667, .further_rounds = 0.733,
-     .steps = 2.47, .sectors = 1.5, .sectors_thin = 0.019, .loads = 0.487, .loads_thin = 2.05,
-     .staged_loads = 2.12, .rows = 1.08, .staged_bytes = 1.15, .windows = 0.00333, .copies = 0.204,
-     .stages = 0.31, .split = 0.917, .cells = 0.334, .deepest = 1.67, .long_sums = 0.0638,
-     .split_windows = 3.11, .row_rounds = 0.268, .whole_row_rounds = 0.00287, .slice_starts = 0.533,
-     .sectors_busiest = 0.456, .loads_busiest = 1.06, .chain_sums = 0.488},
+    {.start = 1.63, .memory = 0.806, .l2 = 1.16, .rounds = 0.00556, .further_rounds = 0.685,
+     .steps = 2.55, .sectors = 1.47, .sectors_thin = 0.0223, .loads = 0.628, .loads_thin = 2.07,
+     .staged_loads = 2.1, .rows = 0.57, .staged_bytes = 1.15, .windows = 0.00263, .copies = 0.173,
+     .stages = 0.35, .split = 0.942, .cells = 0.369, .deepest = 1.66, .long_sums = 0.0626,
+     .split_windows = 3.21, .row_rounds = 0.299, .whole_row_rounds = 0.00271, .slice_starts = 0.494,
+     .sectors_busiest = 0.538, .loads_busiest = 0.864, .chain_sums = 0.444,
+     .sectors_starved = 0.039},
     // hot
-    {.start = 0.844, .memory = 0.781, .l2 = 2.39, .rounds = 0.00686, .further_rounds = 0.303,
-     .steps = 1.1, .sectors = 1.63, .sectors_thin = 0.0236, .loads = 2.36, .loads_thin = 0.0693,
-     .staged_loads = 10.8, .rows = 2.58, .staged_bytes = 0.616, .windows = 0.0108, .copies = 0.0244,
-     .stages = 0.445, .split = 1.13, .cells = 0.0856, .deepest = 1.23, .long_sums = 0.0487,
-     .split_windows = 0.207, .row_rounds = 0.289, .whole_row_rounds = 0.00306,
-     .slice_starts = 0.235, .sectors_busiest = 0.524, .loads_busiest = 1.03, .chain_sums = 0.41},
+    {.start = 0.855, .memory = 0.753, .l2 = 3.05, .rounds = 0.00574, .further_rounds = 0.284,
+     .steps = 0.999, .sectors = 1.64, .sectors_thin = 0.0258, .loads = 2.43, .loads_thin = 0.0701,
+     .staged_loads = 9.64, .rows = 2.21, .staged_bytes = 0.623, .windows = 0.0099, .copies = 0.0235,
+     .stages = 0.461, .split = 1.29, .cells = 0.0778, .deepest = 1.26, .long_sums = 0.0479,
+     .split_windows = 0.21, .row_rounds = 0.331, .whole_row_rounds = 0.0029, .slice_starts = 0.23,
+     .sectors_busiest = 0.579, .loads_busiest = 0.877, .chain_sums = 0.385,
+     .sectors_starved = 0.0323},
 };
 // clang-format on
 

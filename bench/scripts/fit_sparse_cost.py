@@ -35,7 +35,7 @@ TABLE = ROOT / "sparse/cost_table.hpp"
 MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
              for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2", "h200/spmv_shapes3",
-                          "h100/spmv_shapes3")]
+                          "h100/spmv_shapes3", "h200/spmv_shapes4")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
@@ -139,7 +139,7 @@ class Fit:
              "sectors_thin": 0.15, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "rows": 8, "staged_bytes": 0.7,
              "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06, "deepest": 1, "long_sums": 0.06,
              "row_rounds": 0.2, "whole_row_rounds": 0.02, "slice_starts": 0.1, "sectors_busiest": 0.1, "loads_busiest": 1,
-             "chain_sums": 0.1, "split_windows": 1}
+             "chain_sums": 0.1, "split_windows": 1, "sectors_starved": 0.3}
     REACH = 6      # logarithms that a rate may be from its prior
     SHARED = 0.05  # weight of a shared rate's way from the prior,
     OWN = 0.15     # and of a kernel's way from the shared one
