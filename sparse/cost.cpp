@@ -193,12 +193,11 @@ Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Re
       rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
       rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
   if (share > 0.5) return {share, std::min(most, 1.15 * x.span)};
-  // A few windows that stage save nothing, and all blocks give up registers and cache for them: the
-  // first and the last window of a band reach half as far, and the last one of a stencil has no
+  // The first and the last window of a band reach half as far, and the last one of a stencil has no
   // slice that repeats.
   const bool edge = c.even && most > 0.53 * x.span && (f.repeated < 75 || f.rows % s.granule != 0);
-  if (edge) return {0, 0.53 * x.span};
-  return {0, share * c.windows > 0.5 ? 0.9 * most : 0};
+  if (edge) return {share, 0.53 * x.span};
+  return {share, share * c.windows > 0.5 ? 0.9 * most : 0};
 }
 
 /// The estimated number of rows of more than kPiecesOfThread pieces in the window that has most of

@@ -62,9 +62,6 @@ class Space {
   static constexpr double kEntriesLeast = 256;  // of a window
   // Work of a window: of 130 products larger ones were the fastest by 3 % in 2, the slowest in 78.
   static constexpr double kWorkMost = 48 << 10;
-  // Of a window for four warps, at most: eight multiply larger ones in .90 of the time, others in
-  // as much.
-  static constexpr double kEntriesOfFour = 6000;
   static constexpr std::int32_t kWarpsMost = 8;
   static constexpr std::int32_t kBands = 1024;
   // The share of the L2 that x may take to stay there beside all that passes through.
@@ -104,11 +101,10 @@ class Space {
                              : bytes_ == 2    ? 30
                                               : 75,
                 .piece_most = piece};
-    if (static_cast<double>(facts_.nnz) > kEntriesOfFour * windows) shape.warps = kWarpsMost;
     const auto rows = static_cast<std::int64_t>(static_cast<double>(facts_.rows) / windows);
     if (even_ && rows >= kLanes) {
       align_windows(shape, facts_, round_up(rows, kLanes));
-      add_staging(shape);
+      add_blocks(shape);
       return;
     }
     for (const int row_cost : {4, 8}) {
@@ -116,17 +112,19 @@ class Space {
       const auto work = static_cast<double>(facts_.nnz + row_cost * facts_.rows);
       shape.window_cost = static_cast<std::int32_t>(
           std::clamp<double>(std::ceil(work / windows), piece, kWorkMost));
-      add_staging(shape);
+      add_blocks(shape);
     }
   }
 
-  /// A shape, and those that stage so many columns that one, two or four blocks share the memory of
-  /// a multiprocessor. Windows of split rows are multiplied beside those of other rows that read
-  /// the same part of x, where that does not stay in the L2.
-  void add_staging(Shape shape) {
+  /// Blocks of four warps and of eight, and those that stage so many columns that one, two or four
+  /// share the memory of a multiprocessor. Windows of split rows are multiplied beside those of
+  /// other rows that read the same part of x, where that does not stay in the L2.
+  void add_blocks(Shape shape) {
     const auto kept = kNearShare * static_cast<double>(machine_.second_cache_bytes);
     const bool far = static_cast<double>(facts_.cols) * static_cast<double>(bytes_) > kept;
     if (far && facts_.longest > shape.window_cost) shape.bands = kBands;
+    add(shape);
+    shape.warps = kWarpsMost;
     add(shape);
     for (const int blocks : {1, 2, 4}) {
       shape.stage_most = columns_of(blocks);
