@@ -17,8 +17,16 @@ namespace {
 constexpr double kWarps = 32;                   // of a multiprocessor, with 64 registers a thread
 constexpr double kSingleSlices = kSingleWarps;  // of a window whose slices have a warp each
 constexpr int kFewSteps = 8;
-constexpr double kPiecesOfThread = 16;       // of a row, that one thread adds up
-constexpr double kLinesInFlight = 96 << 10;  // bytes of the first cache that gathers wait in
+constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
+// A line of the first cache waits so many microseconds for a sector of x from the L2, and so many
+// more for one from memory (H200 and H100: what starved gathers took).
+constexpr double kLineBytes = 128;
+constexpr double kLineWaitsUs = 0.28;
+constexpr double kLineWaitsLongerUs = 0.8;
+constexpr double kKeptShare = 5.0 / 6;  // of the L2, that keeps what the next product reads again
+// What a multiprocessor can set aside as shared memory (CUDA C++ Programming Guide, "Unified
+// Shared Memory/L1/Texture Cache"); the rest of the first cache holds lines.
+constexpr std::array kSharedKilobytes = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 constexpr auto kOfSystem = static_cast<double>(kSharedBytesOfSystem);
 
 /// From 0 to 1 as x rises.
@@ -105,7 +113,11 @@ double bound_of(const Shape& s, const Cutting& c) {
   return std::min(rows, c.rows) * std::ceil(c.longest / s.piece_most);
 }
 
-double fullest_of(const Shape& s, const Cutting& c) {
+double fullest_of(const Shape& s, const RowFacts& f, const Cutting& c) {
+  if (!c.aligned && c.alike && f.empty == 0) {
+    const double rows = std::ceil(s.window_cost / (c.nnz / c.rows + s.row_cost) - 1e-9);
+    return std::min(rows * c.pieces / c.rows, c.bound);
+  }
   if (!c.aligned) return std::sqrt(c.pieces_of_window * c.bound);
   const double work = s.granule * (c.nnz / c.rows + s.row_cost);
   const double granules = std::max(std::ceil(s.window_cost / work - 1e-9), 1.0);
@@ -133,7 +145,7 @@ Cutting cut(const Shape& s, const RowFacts& f) {
   c.pieces_of_window = c.pieces / c.windows;
   c.depth = c.nnz / c.pieces;
   c.bound = std::max(bound_of(s, c), c.pieces_of_window);
-  c.fullest = fullest_of(s, c);
+  c.fullest = fullest_of(s, f, c);
   return c;
 }
 
@@ -151,6 +163,14 @@ double single_likely(const Cutting& c) {
   return rises((reached - 0.53) / 0.12);
 }
 
+/// Columns from the first to the last of a window, of a tenth of the windows at most (0), half of
+/// them (1), or nine tenths (2).
+double span_of(const RowFacts& f, const Cutting& c, std::size_t share) {
+  const double columns =
+      at_rows(c.rows_of_window, [&](int i) { return f.locality[i].span[share]; });
+  return std::clamp(columns, 1.0, std::max(static_cast<double>(f.cols), 1.0));
+}
+
 /// The columns of x that windows reach.
 struct Reached {
   double span;               // of a window, from the first to the last
@@ -158,23 +178,51 @@ struct Reached {
   double spread;             // of their logarithms
   double sectors_of_window;  // read for each entry, where the first cache holds them
   double sectors_of_slice;   // and where it does not
+  double long_share;         // of the entries, in long rows, which samples hardly meet
+  double sectors_of_long;    // of these at most, for each entry
 };
-Reached reached(const RowFacts& f, const Cutting& c) {
-  const auto span_at = [&](std::size_t share) {
-    const double columns =
-        at_rows(c.rows_of_window, [&](int i) { return f.locality[i].span[share]; });
-    return std::clamp(columns, 1.0, std::max(static_cast<double>(f.cols), 1.0));
-  };
+/// Long rows are taken to have their columns anywhere, in order.
+void reach_of_long_rows(Reached& x, const RowFacts& f, int bytes) {
+  const double all = std::max(static_cast<double>(f.cols) * bytes / kSectorBytes, 1.0);
+  double entries = 0;
+  double sectors = 0;
+  for (std::size_t i = 0; i < f.long_rows.size(); ++i) {
+    if (f.long_rows[i] == 0) continue;
+    const auto least = static_cast<double>(kLongRow << i);
+    const double length = (least + std::min(2 * least - 1, static_cast<double>(f.longest))) / 2;
+    const auto rows = static_cast<double>(f.long_rows[i]);
+    entries += rows * length;
+    sectors += rows * all * (1 - std::exp(-length / all));
+  }
+  x.long_share = std::min(entries / static_cast<double>(f.nnz), 1.0);
+  x.sectors_of_long = entries > 0 ? sectors / entries : 1;
+}
+Reached reached(const RowFacts& f, const Cutting& c, int bytes) {
   Reached x{};
-  x.span = span_at(1);
-  x.longest_span = span_at(2);
-  x.spread = std::clamp(std::log(x.longest_span / span_at(0)) / 2.56 * 0.55, 0.05, 1.0);
+  x.span = span_of(f, c, 1);
+  x.longest_span = span_of(f, c, 2);
+  x.spread = std::clamp(std::log(x.longest_span / span_of(f, c, 0)) / 2.56 * 0.55, 0.05, 1.0);
   const double sectors = at_rows(c.rows_of_window, [&](int i) {
     return f.locality[i].sectors * static_cast<double>(sample_rows(i));
   });
   x.sectors_of_window = std::min(sectors / std::max(c.rows_of_window, 1.0), 1.0);
   x.sectors_of_slice = f.locality[0].sectors;
+  reach_of_long_rows(x, f, bytes);
   return x;
+}
+
+/// What the first and the last window of a band reach: half of what a row does, and as far as the
+/// band moves; 0: this is no band.
+double edge_span(const RowFacts& f, const Cutting& c, const Reached& x) {
+  const auto cols = static_cast<double>(f.cols);
+  if (!c.even || x.span > 0.8 * cols) return 0;
+  return 1.06 * (x.span + std::min(c.rows_of_window * cols / c.rows, x.span)) / 2;
+}
+
+/// Whether the last window has so few rows that no slice of it repeats.
+bool last_is_alone(const Shape& s, const RowFacts& f) {
+  const std::int64_t rows = f.rows % s.granule;
+  return rows > 0 && rows < 2 * kLanes * s.lane_pieces;
 }
 
 /// The share of the windows that stage columns, as stages() decides, and how many one stages at
@@ -192,11 +240,9 @@ Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Re
       rises(std::log(most / x.span) / x.spread) *
       rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
       rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
-  if (share > 0.5) return {share, std::min(most, 1.15 * x.span)};
-  // The first and the last window of a band reach half as far, and the last one of a stencil has no
-  // slice that repeats.
-  const bool edge = c.even && most > 0.53 * x.span && (f.repeated < 75 || f.rows % s.granule != 0);
-  if (edge) return {share, 0.53 * x.span};
+  if (share > 0.5) return {share, std::min(most, 1.02 * x.longest_span)};
+  const double edge = edge_span(f, c, x);
+  if (edge > 0 && edge < most && (f.repeated < 75 || last_is_alone(s, f))) return {share, edge};
   return {share, share * c.windows > 0.5 ? 0.9 * most : 0};
 }
 
@@ -247,6 +293,21 @@ WideSlices wide_slices(const Shape& s, const Cutting& c, const Depths& depths) {
           wide * width * depth + others * c.depth};
 }
 
+/// Steps of the warp that has most of a window: its slices, from the deepest to the shallowest, are
+/// dealt forth and back over the warps.
+double longest_turn(double slices, double warps, double deepest, double shallowest) {
+  if (slices <= 1) return deepest;
+  const auto depth = [&](double i) { return deepest - (deepest - shallowest) * i / (slices - 1); };
+  const double both = 2 * warps;  // slices, forth and back
+  const double whole = std::floor(slices / both);
+  const double left = slices - whole * both;
+  const double turns = whole * (depth(0) + depth(std::max(whole * both - 1, 0.0)));
+  if (left <= 0) return turns;
+  const double forth = depth(whole * both);
+  if (left <= warps) return turns + forth;
+  return turns + forth + std::max(depth(whole * both + both - 1), 0.0);
+}
+
 /// What shapes have in common that cut rows alike.
 struct Cut {
   Shape shape;
@@ -255,10 +316,10 @@ struct Cut {
   Depths depths;
   double long_rows;  // of a window
 
-  Cut(const Shape& s, const RowFacts& f)
+  Cut(const Shape& s, const RowFacts& f, int bytes)
       : shape(s),
         cutting(cut(s, f)),
-        reached(sparse::reached(f, cutting)),
+        reached(sparse::reached(f, cutting, bytes)),
         depths(depths_of(s, cutting)),
         long_rows(long_rows_of_window(s, f, cutting)) {}
 
@@ -278,10 +339,22 @@ struct Demand {
   double shared_bytes = 0;  // of a block
   double warps = 1;         // of a block
   double steps = 0;         // of a warp, one after another
+  double most_steps = 0;    // of the warp that has most
   double staged_loads = 0;  // entries by the place of their x
   double loads = 0;
   double staged_columns = 0;  // of all windows
   double copied_columns = 0;  // of a window that stages many
+};
+
+/// How windows share the machine.
+struct Residence {
+  double at_once;      // blocks of a multiprocessor
+  double rounds;       // of such blocks; of teams, where columns are hot
+  double whole;        // rounds begun
+  double mean_rounds;  // between both: blocks drift apart
+  double thin;         // as many times fewer warps as there could be
+  double windows;      // of a multiprocessor
+  double busier;       // than the mean the busiest multiprocessor is, less 1
 };
 
 /// A shape of one matrix: what is expected of each kernel.
@@ -316,10 +389,17 @@ class Expectation {
   void demand_slices(Demand& d) const;
   void demand_block(Demand& d) const;
   double resident_blocks(const Demand& d) const;
+  Residence residence(const Demand& d) const;
   double first_cache(const Demand& d, double at_once) const;
   double sectors(const Demand& d, double at_once) const;
-  void add_bytes(CostTerms& terms, const Demand& d) const;
-  void add_sums(CostTerms& terms, const Demand& d, double mean_rounds) const;
+  double lines_us(double sectors, double first_cache) const;
+  void add_bytes(CostTerms& terms, const Demand& d, const Residence& r) const;
+  void add_steps(CostTerms& terms, const Demand& d, const Residence& r) const;
+  void add_gathers(CostTerms& terms, const Demand& d, const Residence& r) const;
+  void add_staging(CostTerms& terms, const Demand& d, const Residence& r) const;
+  void add_sums(CostTerms& terms, const Demand& d, const Residence& r) const;
+  /// Microseconds in which each thread of the machine issues a load.
+  double load_us() const { return 1e6 / (kLanes * machine_.multiprocessors * machine_.clock); }
 
   const Shape& s_;
   const RowFacts& f_;
@@ -338,6 +418,9 @@ Demand Expectation::demand(CostKernel kernel) const {
   demand_loads(d);
   demand_slices(d);
   demand_block(d);
+  const double deepest = std::min<double>(c_.longest, s_.piece_most);
+  d.most_steps = longest_turn(std::ceil(d.slices), d.warps, deepest,
+                              std::min(cut_.depths.shallowest, deepest));
   return d;
 }
 
@@ -416,10 +499,17 @@ double Expectation::resident_blocks(const Demand& d) const {
   return std::max(std::min(std::floor(most / d.warps), std::floor(by_memory)), 1.0);
 }
 
-/// Bytes of it that blocks leave for x.
+/// Bytes of it that blocks leave for lines.
 double Expectation::first_cache(const Demand& d, double at_once) const {
   const double taken = at_once * (d.shared_bytes + kOfSystem);
-  return std::max(static_cast<double>(machine_.first_cache_bytes) - taken, 16.0 * 1024);
+  auto shared = static_cast<double>(machine_.shared_bytes_per_multiprocessor);
+  for (const int kilobytes : kSharedKilobytes) {
+    if (taken <= kilobytes * 1024.0) {
+      shared = std::min(shared, kilobytes * 1024.0);
+      break;
+    }
+  }
+  return static_cast<double>(machine_.first_cache_bytes) - shared;
 }
 
 /// Of x that come from the L2: the first cache holds what all windows at work reach or, of a small
@@ -428,85 +518,110 @@ double Expectation::sectors(const Demand& d, double at_once) const {
   const double x_bytes = static_cast<double>(f_.cols) * bytes_;
   const double first = first_cache(d, at_once);
   const double near = std::min(first / std::min(x_.span * bytes_ * at_once, x_bytes), 1.0);
-  const double each = d.loads * (x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near));
+  const double sampled = x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near);
+  const double of_long = std::min(sampled, x_.sectors_of_long);
+  const double each = d.loads * (sampled * (1 - x_.long_share) + of_long * x_.long_share);
   const double held = std::min(first / x_bytes, 1.0);
   const double readers = std::min<double>(c_.windows, machine_.multiprocessors);
   const double once = std::min(each, readers * x_bytes / static_cast<double>(kSectorBytes));
   return std::max(each * (1 - held) + once * held, 1.0);
 }
 
-/// What is read from memory, and what the L2 has kept from the product before.
-void Expectation::add_bytes(CostTerms& terms, const Demand& d) const {
+/// Microseconds that sectors of x take where each waits in a line of the first cache (Little's
+/// law).
+double Expectation::lines_us(double sectors, double first_cache) const {
+  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
+  const double kept = kKeptShare * static_cast<double>(machine_.second_cache_bytes);
+  const double wait = kLineWaitsUs + kLineWaitsLongerUs * std::max(1 - kept / x_bytes, 0.0);
+  return sectors / machine_.multiprocessors / (first_cache / kLineBytes) * wait;
+}
+
+Residence Expectation::residence(const Demand& d) const {
+  const bool hot = d.kernel == CostKernel::hot;
+  Residence r{};
+  r.at_once = resident_blocks(d);
+  r.windows = c_.windows / machine_.multiprocessors;
+  r.rounds = r.windows / (hot ? double{kHotTeams} : r.at_once);
+  r.whole = std::max(std::ceil(r.rounds - 0.02), 1.0);
+  r.mean_rounds = (r.whole + std::max(r.rounds, 1.0)) / 2;
+  const double active =
+      hot ? kWarps : std::clamp(std::min(r.rounds, 1.0) * r.at_once * d.warps, 1.0, kWarps);
+  r.thin = kWarps / active;
+  r.busier = hot ? 0 : std::ceil(r.windows) / r.windows - 1;
+  return r;
+}
+
+/// What is read from memory, and what the L2 has kept from the product before. Few windows, or few
+/// rounds of them, end unevenly.
+void Expectation::add_bytes(CostTerms& terms, const Demand& d, const Residence& r) const {
   const double vectors = (c_.rows + static_cast<double>(f_.cols)) * bytes_;
   const double bytes = d.slots * bytes_ + d.plan_bytes +
                        c_.windows * (sizeof(Window) + 11 * d.slices_most) + vectors;
   const auto cache = static_cast<double>(machine_.second_cache_bytes);
-  const double kept = std::pow(std::clamp(cache * 5 / 6 / bytes, 0.0, 1.0), 2);
+  const double kept = std::pow(std::clamp(cache * kKeptShare / bytes, 0.0, 1.0), 2);
   terms.memory = 1e6 * bytes * (1 - kept) / machine_.read_bandwidth;
   terms.l2 = 1e6 * bytes * kept / machine_.l2_bandwidth();
+  terms.memory_last = terms.memory / std::max(r.rounds, 1.0);
+  terms.bytes_uneven = (terms.memory + terms.l2) / r.windows;
 }
 
-/// A thread adds up the cells of a cut row; of few rows, all warps have some.
-void Expectation::add_sums(CostTerms& terms, const Demand& d, double mean_rounds) const {
-  const double row_rounds = c_.rows_of_window / (d.warps * kLanes);
-  if (!c_.cut) {
-    terms.whole_row_rounds = row_rounds * mean_rounds;
-    return;
+void Expectation::add_steps(CostTerms& terms, const Demand& d, const Residence& r) const {
+  terms.further_rounds = r.whole - 1;
+  terms.windows = r.windows;
+  terms.rows = c_.rows * load_us();
+  terms.steps = d.steps * r.mean_rounds / 32;
+  terms.longest_turn = std::max(d.most_steps - d.steps, 0.0) * r.mean_rounds / 32;
+  terms.slice_starts = std::max(d.slices / d.warps - 1, 0.0) * r.mean_rounds;
+}
+
+void Expectation::add_gathers(CostTerms& terms, const Demand& d, const Residence& r) const {
+  const double read = sectors(d, r.at_once);
+  terms.sectors = 1e6 * read * static_cast<double>(kSectorBytes) / machine_.l2_bandwidth();
+  terms.sectors_thin = terms.sectors * r.thin;
+  terms.sectors_busiest = terms.sectors * r.busier;
+  const bool single = d.kernel == CostKernel::few || d.kernel == CostKernel::deep;
+  const double hidden = terms.memory + terms.l2 + terms.sectors;
+  if (!single) terms.lines = std::max(lines_us(read, first_cache(d, r.at_once)) - hidden, 0.0);
+  terms.loads = d.loads * load_us();
+  terms.loads_thin = terms.loads * r.thin;
+}
+
+void Expectation::add_staging(CostTerms& terms, const Demand& d, const Residence& r) const {
+  terms.staged_loads = d.staged_loads * load_us();
+  terms.staged_bytes = 1e6 * d.staged_columns * bytes_ / machine_.l2_bandwidth();
+  terms.copies = d.copied_columns / (d.warps * kLanes) * r.mean_rounds / 32;
+  terms.stages = staging_.share * r.mean_rounds;
+}
+
+/// A thread adds up the cells of a cut row; of few rows, all warps have some. The sums of the parts
+/// of split rows go through memory.
+void Expectation::add_sums(CostTerms& terms, const Demand& d, const Residence& r) const {
+  if (c_.cut) {
+    const double pieces_of_longest = std::min<double>(c_.longest, s_.window_cost) / s_.piece_most;
+    const double summing =
+        c_.rows_of_window <= kLanes ? kLanes : std::ceil(c_.rows_of_window / kLanes);
+    terms.cells = r.mean_rounds;
+    terms.pieces = c_.pieces * load_us();
+    terms.row_rounds = std::max(c_.rows_of_window / (d.warps * kLanes) - 1, 0.0) * r.mean_rounds;
+    terms.long_sums = cut_.long_rows / std::min(d.warps, summing) * r.mean_rounds;
+    terms.chain_sums = std::min(pieces_of_longest / kPiecesOfThread, 1.0);
   }
-  const double pieces_of_longest = std::min<double>(c_.longest, s_.window_cost) / s_.piece_most;
-  const double summing =
-      c_.rows_of_window <= kLanes ? kLanes : std::ceil(c_.rows_of_window / kLanes);
-  terms.cells = mean_rounds;
-  terms.row_rounds = std::max(row_rounds - 1, 0.0) * mean_rounds;
-  terms.long_sums = cut_.long_rows / std::min(d.warps, summing) * mean_rounds;
-  terms.chain_sums = std::min(pieces_of_longest / kPiecesOfThread, 1.0);
+  if (c_.split) {
+    const double partials = longer_than(s_.window_cost, f_).entries / s_.window_cost;
+    terms.split = 1;
+    terms.split_windows = partials / (machine_.multiprocessors * r.at_once);
+  }
 }
 
 CostTerms Expectation::terms(CostKernel kernel) const {
   const Demand d = demand(kernel);
-  const bool hot = kernel == CostKernel::hot;
-  const double at_once = resident_blocks(d);
-  const double rounds =
-      c_.windows / (machine_.multiprocessors * (hot ? double{kHotTeams} : at_once));
-  const double whole = std::max(std::ceil(rounds - 0.02), 1.0);
-  const double mean_rounds = (whole + std::max(rounds, 1.0)) / 2;
-  const double active =
-      hot ? kWarps : std::clamp(std::min(rounds, 1.0) * at_once * d.warps, 1.0, kWarps);
-  const double thin = kWarps / active;
-  // Windows of the multiprocessor that has most, over the mean, and 1 less.
-  const double share = c_.windows / machine_.multiprocessors;
-  const double busier = hot ? 0 : std::ceil(share) / share - 1;
-  const double load_us = 1e6 / (kLanes * machine_.multiprocessors * machine_.clock);
-  const double sectors_us =
-      sectors(d, at_once) * 1e6 * static_cast<double>(kSectorBytes) / machine_.l2_bandwidth();
-
+  const Residence r = residence(d);
   CostTerms terms{.start = 1};
-  add_bytes(terms, d);
-  terms.rounds = std::max(rounds, 1.0);
-  terms.further_rounds = whole - 1;
-  terms.steps = d.steps * mean_rounds / 32;
-  terms.deepest = std::max(std::min<double>(c_.longest, s_.piece_most) - d.steps, 0.0) / 32;
-  terms.slice_starts = std::max(d.slices / d.warps - 1, 0.0) * mean_rounds;
-  terms.windows = share;
-  terms.sectors = sectors_us;
-  terms.sectors_thin = sectors_us * thin;
-  terms.sectors_busiest = sectors_us * busier;
-  // Twice the time of scattered short rows, where blocks leave 34 KB of 256 (H200).
-  terms.sectors_starved = sectors_us * std::max(kLinesInFlight / first_cache(d, at_once) - 1, 0.0);
-  terms.loads = d.loads * load_us;
-  terms.loads_thin = terms.loads * thin;
-  terms.loads_busiest = terms.loads * busier;
-  terms.rows = c_.rows * load_us;
-  terms.staged_loads = d.staged_loads * load_us;
-  terms.staged_bytes = 1e6 * d.staged_columns * bytes_ / machine_.l2_bandwidth();
-  terms.copies = d.copied_columns / (d.warps * kLanes) * mean_rounds / 32;
-  terms.stages = staging_.share * mean_rounds;
-  add_sums(terms, d, mean_rounds);
-  if (c_.split) {
-    const double partials = longer_than(s_.window_cost, f_).entries / s_.window_cost;
-    terms.split = 1;
-    terms.split_windows = partials / (machine_.multiprocessors * at_once);
-  }
+  add_bytes(terms, d, r);
+  add_steps(terms, d, r);
+  add_gathers(terms, d, r);
+  add_staging(terms, d, r);
+  add_sums(terms, d, r);
   return terms;
 }
 
@@ -523,7 +638,7 @@ double sum_of(const CostTerms& terms, const CostTerms& rates) {
 std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
                                                             const RowFacts& facts, DType dtype,
                                                             const Machine& machine) {
-  const Cut cut(shape, facts);
+  const Cut cut(shape, facts, static_cast<int>(size_of(dtype)));
   const Expectation expected(shape, cut, facts, dtype, machine);
   std::array<KernelTerms, kCostKernels.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -534,13 +649,18 @@ std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
   return all;
 }
 
+double median_span(const Shape& shape, const RowFacts& facts) {
+  return span_of(facts, cut(shape, facts), 1);
+}
+
 std::vector<double> predict_us(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,
                                const Machine& machine) {
   std::vector<double> times;
   times.reserve(shapes.size());
+  const auto bytes = static_cast<int>(size_of(dtype));
   std::optional<Cut> cut;
   for (const Shape& shape : shapes) {
-    if (!cut || !cut->is_of(shape)) cut.emplace(shape, facts);
+    if (!cut || !cut->is_of(shape)) cut.emplace(shape, facts, bytes);
     const Expectation expected(shape, *cut, facts, dtype, machine);
     double us = 0;
     for (std::size_t i = 0; i < kCostKernels.size(); ++i) {

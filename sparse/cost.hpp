@@ -21,12 +21,12 @@ inline constexpr std::array kCostKernels = {"few", "deep", "narrow", "wide", "ho
 // Microseconds at nominal rates of the machine, or counts where no rate is nominal. "thin": where
 // few warps are resident, as many times more as there are fewer than 32.
 #define LANKY_COST_TERMS(apply)                                                                   \
-  apply(start) apply(memory) apply(l2) apply(rounds) apply(further_rounds) apply(steps)           \
-      apply(sectors) apply(sectors_thin) apply(loads) apply(loads_thin) apply(staged_loads)       \
-          apply(rows) apply(staged_bytes) apply(windows) apply(copies) apply(stages) apply(split) \
-              apply(cells) apply(deepest) apply(long_sums) apply(split_windows) apply(row_rounds) \
-                  apply(whole_row_rounds) apply(slice_starts) apply(sectors_busiest)              \
-                      apply(loads_busiest) apply(chain_sums) apply(sectors_starved)
+  apply(start) apply(memory) apply(memory_last) apply(bytes_uneven) apply(l2)                     \
+      apply(further_rounds) apply(windows) apply(rows) apply(steps) apply(longest_turn)           \
+          apply(slice_starts) apply(sectors) apply(sectors_thin) apply(sectors_busiest)           \
+              apply(lines) apply(loads) apply(loads_thin) apply(staged_loads) apply(staged_bytes) \
+                  apply(copies) apply(stages) apply(cells) apply(pieces) apply(row_rounds)        \
+                      apply(long_sums) apply(chain_sums) apply(split) apply(split_windows)
 struct CostTerms {
 #define LANKY_DECLARE(name) double name = 0;
   LANKY_COST_TERMS(LANKY_DECLARE)
@@ -45,6 +45,9 @@ struct KernelTerms {
 std::array<KernelTerms, kCostKernels.size()> expected_terms(const Shape& shape,
                                                             const RowFacts& facts, DType dtype,
                                                             const Machine& machine);
+
+/// Columns of x that half of the windows reach at most, each from its first to its last.
+double median_span(const Shape& shape, const RowFacts& facts);
 
 /// Microseconds, of each shape. `facts` have the samples of columns. Shapes that cut rows alike
 /// cost less where they follow each other.

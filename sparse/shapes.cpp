@@ -10,6 +10,7 @@
 
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
+#include "sparse/cost.hpp"
 #include "sparse/policy.hpp"
 
 namespace lanky::sparse {
@@ -109,6 +110,7 @@ class Space {
       return;
     }
     for (const int row_cost : {4, 8}) {
+      if (row_cost == 8 && bytes_ >= 8) continue;
       shape.row_cost = row_cost;
       const auto work = static_cast<double>(facts_.nnz + row_cost * facts_.rows);
       shape.window_cost = static_cast<std::int32_t>(
@@ -118,7 +120,8 @@ class Space {
   }
 
   /// Blocks of four warps and of eight, and those that stage so many columns that one, two or four
-  /// share the memory of a multiprocessor. Windows of split rows are multiplied beside those of
+  /// share the memory of a multiprocessor, where most windows have no more: if a few do, all blocks
+  /// have the room. Windows of split rows are multiplied beside those of
   /// other rows that read the same part of x, where that does not stay in the L2.
   void add_blocks(Shape shape) {
     const auto kept = kNearShare * static_cast<double>(machine_.second_cache_bytes);
@@ -127,9 +130,10 @@ class Space {
     add(shape);
     shape.warps = kWarpsMost;
     add(shape);
+    const double span = median_span(shape, facts_);
     for (const int blocks : {1, 2, 4}) {
       shape.stage_most = columns_of(blocks);
-      add(shape);
+      if (span <= shape.stage_most) add(shape);
     }
   }
 

@@ -35,7 +35,7 @@ TABLE = ROOT / "sparse/cost_table.hpp"
 MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
              for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2", "h200/spmv_shapes3",
-                          "h100/spmv_shapes3", "h200/spmv_shapes4")]
+                          "h100/spmv_shapes3", "h200/spmv_shapes4", "h200/spmv_shapes5", "h100/spmv_shapes6")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
@@ -83,8 +83,9 @@ def cases_of(path, matrices, classes):
         elif line["kind"] == "spmv_trials":
             name = pathlib.Path(line["source"]).name
             source = str(matrices / name) if name in classes else line["source"]
-            trials = [trial for trial in line["trials"] if "us" in trial]
-            cases.append(Case(chip, source, family_of(source, classes), line["dtype"], trials))
+            trials = [trial for trial in line["trials"] if trial.get("us")]
+            if trials:
+                cases.append(Case(chip, source, family_of(source, classes), line["dtype"], trials))
     return cases
 
 
@@ -135,17 +136,17 @@ class Points:
 class Fit:
     """Logarithms of the rates that all kernels share, and of how each kernel's differ."""
 
-    PRIOR = {"start": 1, "further_rounds": 0.3, "rounds": 0.5, "steps": 1, "memory": 1, "l2": 1, "sectors": 0.3,
-             "sectors_thin": 0.15, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "rows": 8, "staged_bytes": 0.7,
-             "windows": 0.01, "copies": 0.15, "stages": 0.1, "split": 0.5, "cells": 0.06, "deepest": 1, "long_sums": 0.06,
-             "row_rounds": 0.2, "whole_row_rounds": 0.02, "slice_starts": 0.1, "sectors_busiest": 0.1, "loads_busiest": 1,
-             "chain_sums": 0.1, "split_windows": 1, "sectors_starved": 0.3}
+    PRIOR = {"start": 1, "memory": 1, "memory_last": 0.1, "bytes_uneven": 0.3, "l2": 1, "further_rounds": 0.3, "windows": 0.01,
+             "rows": 8, "steps": 1, "longest_turn": 1, "slice_starts": 0.1, "sectors": 0.3, "sectors_thin": 0.15,
+             "sectors_busiest": 0.1, "lines": 0.5, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "staged_bytes": 0.7,
+             "copies": 0.15, "stages": 0.1, "cells": 0.06, "pieces": 6, "row_rounds": 0.2, "long_sums": 0.06, "chain_sums": 0.1,
+             "split": 0.5, "split_windows": 1}
     REACH = 6      # logarithms that a rate may be from its prior
     SHARED = 0.05  # weight of a shared rate's way from the prior,
     OWN = 0.15     # and of a kernel's way from the shared one
     LEVEL = 0.3    # of an error that all candidates of a case have: no choice depends on it
     NEAR = 0.25    # candidates so much slower than the best count half
-    OUTLIER = 0.05
+    OUTLIER = 0.15
 
     def __init__(self, names):
         self.prior = np.log([self.PRIOR[name] for name in names])
