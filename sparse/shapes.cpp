@@ -193,7 +193,7 @@ Shape shape_of(std::string_view name) {
 
 std::vector<Shape> candidates(const RowFacts& facts, DType dtype, const Machine& machine) {
   std::vector<Shape> all = Space(facts, dtype, machine).all();
-  all.push_back(single_shape(facts, dtype, machine));
+  if (const auto single = single_shape(facts, dtype, machine)) all.push_back(*single);
   std::sort(all.begin(), all.end(), precedes);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;

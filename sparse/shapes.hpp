@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lanky/dtype.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,13 @@ bool fits(const Shape& shape, const RowFacts& facts, DType dtype, const Machine&
 
 /// Some hundred shapes, each once, which fit() and differ in what they are for: lengths of pieces,
 /// windows from a few per multiprocessor to many, windows that stage columns, hot columns, and
-/// single_shape(). Of few entries there is that alone.
+/// single_shape(), where there is one. Of few entries there is that alone.
 std::vector<Shape> candidates(const RowFacts& facts, DType dtype, const Machine& machine);
 
 /// The shape of a small matrix: slices are not wide, a window has at most kSingleWarps of them, and
-/// windows are as large, and pieces as short, as lets all windows be resident at once.
-Shape single_shape(const RowFacts& facts, DType dtype, const Machine& machine);
+/// windows are as large, and pieces as short, as lets all windows be resident at once; none of a
+/// matrix that is too large for that.
+std::optional<Shape> single_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
 /// The fields of a shape as SpmvTrial::shape has them.
 std::string name_of(const Shape& shape);

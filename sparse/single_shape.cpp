@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "core/ceil_div.hpp"
 #include "sparse/policy.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr int kSlices = 4;
 constexpr int kSlicesMost = 8;
 constexpr auto kPiecesOfSingle = std::array{8, 16, 32};
-constexpr std::int64_t kLongestLeast = 1'400'000;  // entries: pieces of 32, where none all fit
+constexpr std::int64_t kManyLeast = 1'400'000;  // entries: no single shape, where none all fit
 // Of irregular rows windows are not alike, and fewer slices are resident; of elements of 8 bytes
 // still fewer beside rows that are split: so many on a multiprocessor.
 constexpr double kIrregularShare = 0.9;
@@ -71,8 +72,8 @@ int slices_at_once(int piece_most, int bytes) {
 }
 
 /// Rows of small matrices that are much alike: pieces as short, and windows as large, as are
-/// resident at once.
-void shape_aligned(Shape& shape, const Kind& kind) {
+/// resident at once. Returns whether there is such a shape.
+bool shape_aligned(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   // Returns how many times all windows that are resident at once there are.
   const auto take = [&](int piece_most, std::int64_t slices) {
@@ -93,24 +94,25 @@ void shape_aligned(Shape& shape, const Kind& kind) {
     const bool shared = cut && kind.regular && kind.bytes < 8 && piece_most <= kShortRow;
     const bool last = piece_most == kPiecesOfSingle.back();
     const double large = take(piece_most, kSlicesMost);
-    if (large <= kOneRound && (shared || (last && large >= kEnoughLarge))) return;
+    if (large <= kOneRound && (shared || (last && large >= kEnoughLarge))) return true;
     const double small = take(piece_most, kSlices);
-    if (small <= kOneRound || (gathers && small <= kFarRounds)) return;
+    if (small <= kOneRound || (gathers && small <= kFarRounds)) return true;
     if (large <= kOneRound) {
       take(piece_most, kSlicesMost);
-      return;
+      return true;
     }
-    if (!cut && piece_most <= kShortRow) return;
+    if (!cut && piece_most <= kShortRow) return true;
   }
-  const bool few = facts.nnz < kLongestLeast;  // entries
-  take(few ? 16 : kPiecesOfSingle.back(), few ? kSlices : kSlicesMost);
+  take(16, kSlices);
+  return facts.nnz < kManyLeast;
 }
 
-/// Others: windows of no more slices than a block has warps.
-void shape_irregular(Shape& shape, const Kind& kind) {
+/// Others: windows of no more slices than a block has warps. Returns whether there is such a shape.
+bool shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const auto slices8 = static_cast<double>(facts.pieces8) / kLanes;
   const auto slices16 = static_cast<double>(facts.pieces16) / kLanes;
+  const auto slices32 = static_cast<double>(facts.nnz / 32 + facts.rows - facts.empty) / kLanes;
   const bool split8 = facts.longest > kShortRow * kWindowPieces;
   const auto fits = [&](double slices, int piece_most) {
     const double at_once = split8 && kind.bytes >= 8
@@ -119,7 +121,8 @@ void shape_irregular(Shape& shape, const Kind& kind) {
     return slices <= kind.machine.multiprocessors * at_once;
   };
   const bool shortest = fits(slices8, 8) || slices16 > kFewerPieces * slices8;
-  shape.piece_most = shortest ? 8 : facts.nnz < kLongestLeast || fits(slices16, 16) ? 16 : 32;
+  shape.piece_most = shortest ? 8 : facts.nnz < kManyLeast || fits(slices16, 16) ? 16 : 32;
+  const bool resident = shape.piece_most < 32 || fits(slices32, 32);
   shape.row_cost = shape.piece_most / 2;
   shape.window_cost = shape.piece_most * (facts.nnz < 60'000 ? 48 : kWindowPieces);
   // A window has less than this, and one row that is no longer. It has 8 slices at most, for that
@@ -147,21 +150,19 @@ void shape_irregular(Shape& shape, const Kind& kind) {
     const int others = kPieces - pieces_of(facts.longest, shape.piece_most);
     shape.window_cost = std::clamp(others * (shape.row_cost + 1), shape.window_cost, 1200);
   }
+  return resident;
 }
 
 }  // namespace
 
-Shape single_shape(const RowFacts& facts, DType dtype, const Machine& machine) {
+std::optional<Shape> single_shape(const RowFacts& facts, DType dtype, const Machine& machine) {
   const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
   const Kind kind{facts, machine, static_cast<int>(size_of(dtype)),
                   std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
                   facts.nnz + Shape{}.row_cost * facts.rows};
   Shape shape;
-  if (kind.regular || kind.brief) {
-    shape_aligned(shape, kind);
-  } else {
-    shape_irregular(shape, kind);
-  }
+  const bool aligned = kind.regular || kind.brief;
+  if (!(aligned ? shape_aligned(shape, kind) : shape_irregular(shape, kind))) return std::nullopt;
   limit_windows(shape, facts);
   return shape;
 }

@@ -262,7 +262,7 @@ std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType
   all.add(all.with_pieces(chosen, chosen.piece_most / 2));
   all.add(all.with_pieces(chosen, chosen.piece_most * 2));
   all.add(other_lanes);
-  all.add(single_shape(facts, dtype, machine));
+  if (const auto single = single_shape(facts, dtype, machine)) all.add(*single);
   std::vector<Shape> of_another_kind = candidates(facts, dtype, machine);
   std::erase_if(of_another_kind, [&](const Shape& shape) {
     return has_wide_slices(shape) == has_wide_slices(chosen);

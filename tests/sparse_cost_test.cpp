@@ -120,12 +120,13 @@ TEST(SparseChoice, OfFewEntriesIsTheShapeOfSmallMatrices) {
   for (const DType dtype : kTypes) {
     const RowFacts facts = alike(5000, 8, 5000);
     EXPECT_EQ(chosen(facts, dtype).of, 1U);
-    EXPECT_EQ(chosen(facts, dtype).shape, sparse::single_shape(facts, dtype, h200()));
+    EXPECT_EQ(chosen(facts, dtype).shape, sparse::single_shape(facts, dtype, h200()).value());
     EXPECT_EQ(chosen(RowFacts{}, dtype).predicted_us, 0);
   }
 }
 
 TEST(SparseChoice, IsOfWideSlicesWhereThereAreManyEntries) {
+  EXPECT_FALSE(sparse::single_shape(alike(4'000'000, 27, 5000), DType::f32, h200()));
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64})
     EXPECT_GT(chosen(alike(4'000'000, 8, 5000), dtype).shape.lane_pieces, 1) << name(dtype);
 }

@@ -977,8 +977,12 @@ TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
     facts.nnz = offsets.back();
     facts.reach = random_int(random, 0, facts.cols);
     for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-      const Shape shape = sparse::single_shape(facts, dtype, testing::h200());
-      const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), shape).header;
+      const auto shape = sparse::single_shape(facts, dtype, testing::h200());
+      if (!shape) {
+        ASSERT_GE(facts.nnz, 1'400'000) << name(dtype) << ", " << rows << " rows of " << usual;
+        continue;
+      }
+      const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), *shape).header;
       ASSERT_LE(header.slices_most, 8)
           << name(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
     }
@@ -1052,7 +1056,7 @@ TEST(SparsePackLimits, WindowsOfSmallMatricesHaveAtMostASliceForEachOf8Warps) {
         lengths(9000, [](std::int64_t row) { return row % 64 < 32 ? 0 : 40; })}) {
     const sparse::RowFacts facts = facts_of(offsets);
     for (const DType dtype : {DType::f64, DType::f16}) {
-      const Shape shape = sparse::single_shape(facts, dtype, testing::h200());
+      const Shape shape = sparse::single_shape(facts, dtype, testing::h200()).value();
       SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries");
       EXPECT_EQ(shape.lane_pieces, 1);
       const auto placement = sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape);

@@ -60,7 +60,7 @@ TYPED_TEST(SparseTune, EveryCandidateHoldsTheMatrix) {
       ASSERT_NO_FATAL_FAILURE(expect_exact(a, operands, packed.multiply(operands)));
     };
     const std::vector<Shape> all = sparse::candidates(facts, kDType<T>, testing::h200());
-    for (const Shape& chosen : {sparse::single_shape(facts, kDType<T>, testing::h200()),
+    for (const Shape& chosen : {sparse::single_shape(facts, kDType<T>, testing::h200()).value(),
                                 sparse::choose_shape(facts, kDType<T>, testing::h200()).shape}) {
       const std::vector<Shape> shapes =
           sparse::shapes_near(chosen, facts, kDType<T>, testing::h200());

@@ -4,6 +4,7 @@
 // line, a shape's name, a kernel, its likelihood, and its terms.
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -43,7 +44,10 @@ void print(const std::string& input, const KernelTerms& expected) {
 /// or names between semicolons.
 std::vector<Shape> shapes_asked(const std::string& text, const RowFacts& facts, DType type,
                                 const Machine& machine) {
-  if (text == "single") return {single_shape(facts, type, machine)};
+  if (text == "single") {
+    const std::optional<Shape> single = single_shape(facts, type, machine);
+    return single ? std::vector{*single} : std::vector<Shape>{};
+  }
   if (text == "candidates") return candidates(facts, type, machine);
   if (text != "near") return regret::shapes_named(text);
   return shapes_near(choose_shape(facts, type, machine).shape, facts, type, machine);

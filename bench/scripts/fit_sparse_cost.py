@@ -105,7 +105,7 @@ def read_terms(cases, program, kept):
     for case in cases:
         own = found[case.query(";".join(case.shapes))]
         case.terms = [own[shape] for shape in case.shapes]
-        case.single = next(iter(found[case.query("single")]))
+        case.single = next(iter(found[case.query("single")]), "")
     return names[4:]
 
 
