@@ -385,6 +385,7 @@ class Expectation {
 
  private:
   Demand demand(CostKernel kernel) const;
+  double unstaged_parts() const;
   void demand_loads(Demand& d) const;
   void demand_slices(Demand& d) const;
   void demand_block(Demand& d) const;
@@ -424,10 +425,20 @@ Demand Expectation::demand(CostKernel kernel) const {
   return d;
 }
 
+/// The share of the entries that are in parts of split rows whose columns are too many to be
+/// staged.
+double Expectation::unstaged_parts() const {
+  if (!c_.split) return 0;
+  const Longer split = longer_than(s_.window_cost, f_);
+  if (split.rows == 0) return 0;
+  const double span = static_cast<double>(f_.cols) * s_.window_cost / (split.entries / split.rows);
+  return span > s_.stage_most ? std::min(split.entries / c_.nnz, 1.0) : 0;
+}
+
 void Expectation::demand_loads(Demand& d) const {
   const double others = c_.nnz * (1 - repeated_);
   const double held = std::max<double>(s_.stage_most, 1);
-  d.staged_loads = others * staging_.share;
+  d.staged_loads = others * staging_.share * (1 - unstaged_parts());
   d.loads = others - d.staged_loads;
   d.staged_columns = c_.windows * staging_.share * std::min(x_.span, held);
   d.copied_columns = std::min(staging_.share * 4, 1.0) * std::min(x_.longest_span, held);

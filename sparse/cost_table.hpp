@@ -40,7 +40,7 @@ inline constexpr CostTerms kCostRates[] = {
      .lines = 0.239, .loads = 9.71, .loads_thin = 0.151, .staged_loads = 1.92,
      .staged_bytes = 0.603, .copies = 0.183, .stages = 0.949, .cells = 0.0422, .pieces = 29.8,
      .row_rounds = 0.476, .long_sums = 0.025, .chain_sums = 1.13, .split = 1.78,
-     .split_windows = 0.253},
+     .split_windows = 0.252},
     // wide
     {.start = 1.76, .memory = 0.783, .memory_last = 0.0998, .bytes_uneven = 0.246, .l2 = 1.01,
      .further_rounds = 0.483, .windows = 0.00838, .rows = 4.13, .steps = 2.97, .longest_turn = 1.43,

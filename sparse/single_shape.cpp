@@ -113,9 +113,9 @@ bool shape_irregular(Shape& shape, const Kind& kind) {
   const auto slices8 = static_cast<double>(facts.pieces8) / kLanes;
   const auto slices16 = static_cast<double>(facts.pieces16) / kLanes;
   const auto slices32 = static_cast<double>(facts.nnz / 32 + facts.rows - facts.empty) / kLanes;
-  const bool split8 = facts.longest > kShortRow * kWindowPieces;
   const auto fits = [&](double slices, int piece_most) {
-    const double at_once = split8 && kind.bytes >= 8
+    const bool split = facts.longest > piece_most * kWindowPieces;
+    const double at_once = split && kind.bytes >= 8
                                ? kSplitSlices
                                : kIrregularShare * slices_at_once(piece_most, kind.bytes);
     return slices <= kind.machine.multiprocessors * at_once;
