@@ -211,6 +211,20 @@ Reached reached(const RowFacts& f, const Cutting& c, int bytes) {
   return x;
 }
 
+/// Windows that are parts of split rows, which are taken to have their columns anywhere.
+struct SplitParts {
+  double share = 0;  // of the entries
+  double windows = 0;
+  double span = 0;  // columns of one
+};
+SplitParts split_parts(const Shape& s, const RowFacts& f, const Cutting& c) {
+  const Longer split = longer_than(s.window_cost, f);
+  if (split.rows == 0) return {};
+  const double each = split.entries / split.rows;
+  return {std::min(split.entries / c.nnz, 1.0), split.entries / s.window_cost,
+          static_cast<double>(f.cols) * s.window_cost / each};
+}
+
 /// What the first and the last window of a band reach: half of what a row does, and as far as the
 /// band moves; 0: this is no band.
 double edge_span(const RowFacts& f, const Cutting& c, const Reached& x) {
@@ -240,7 +254,9 @@ Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Re
       rises(std::log(most / x.span) / x.spread) *
       rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
       rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
-  if (share > 0.5) return {share, std::min(most, 1.02 * x.longest_span)};
+  const SplitParts parts = split_parts(s, f, c);
+  const double by_parts = parts.span <= most ? parts.span : 0;
+  if (share > 0.5) return {share, std::min(most, std::max(1.02 * x.longest_span, by_parts))};
   const double edge = edge_span(f, c, x);
   if (edge > 0 && edge < most && (f.repeated < 75 || last_is_alone(s, f))) return {share, edge};
   return {share, share * c.windows > 0.5 ? 0.9 * most : 0};
@@ -385,7 +401,6 @@ class Expectation {
 
  private:
   Demand demand(CostKernel kernel) const;
-  double unstaged_parts() const;
   void demand_loads(Demand& d) const;
   void demand_slices(Demand& d) const;
   void demand_block(Demand& d) const;
@@ -425,23 +440,19 @@ Demand Expectation::demand(CostKernel kernel) const {
   return d;
 }
 
-/// The share of the entries that are in parts of split rows whose columns are too many to be
-/// staged.
-double Expectation::unstaged_parts() const {
-  if (!c_.split) return 0;
-  const Longer split = longer_than(s_.window_cost, f_);
-  if (split.rows == 0) return 0;
-  const double span = static_cast<double>(f_.cols) * s_.window_cost / (split.entries / split.rows);
-  return span > s_.stage_most ? std::min(split.entries / c_.nnz, 1.0) : 0;
-}
-
 void Expectation::demand_loads(Demand& d) const {
+  const SplitParts parts = split_parts(s_, f_, c_);
+  const bool parts_stage = parts.windows > 0 && parts.span <= s_.stage_most;
   const double others = c_.nnz * (1 - repeated_);
   const double held = std::max<double>(s_.stage_most, 1);
-  d.staged_loads = others * staging_.share * (1 - unstaged_parts());
+  d.staged_loads = others * staging_.share * (parts_stage ? 1 : 1 - parts.share);
   d.loads = others - d.staged_loads;
   d.staged_columns = c_.windows * staging_.share * std::min(x_.span, held);
   d.copied_columns = std::min(staging_.share * 4, 1.0) * std::min(x_.longest_span, held);
+  if (parts_stage) {
+    d.staged_columns += parts.windows * parts.span;
+    d.copied_columns = std::max(d.copied_columns, parts.span);
+  }
   const bool far = f_.cols > 65'536 && f_.reach > 30'000;  // for indices of two bytes
   const double indices = 2 * d.staged_loads + d.loads * (far ? 4 : 2);
   d.plan_bytes = indices + (c_.cut                         ? 3 * c_.pieces + 2 * c_.rows
