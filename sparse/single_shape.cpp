@@ -112,7 +112,8 @@ bool shape_irregular(Shape& shape, const Kind& kind) {
   const RowFacts& facts = kind.facts;
   const auto slices8 = static_cast<double>(facts.pieces8) / kLanes;
   const auto slices16 = static_cast<double>(facts.pieces16) / kLanes;
-  const auto slices32 = static_cast<double>(facts.nnz / 32 + facts.rows - facts.empty) / kLanes;
+  const std::int64_t pieces32 = facts.nnz / 32 + facts.rows - facts.empty;  // at most
+  const auto slices32 = static_cast<double>(pieces32) / kLanes;
   const auto fits = [&](double slices, int piece_most) {
     const bool split = facts.longest > piece_most * kWindowPieces;
     const double at_once = split && kind.bytes >= 8
