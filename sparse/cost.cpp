@@ -171,6 +171,20 @@ double span_of(const RowFacts& f, const Cutting& c, std::size_t share) {
   return std::clamp(columns, 1.0, std::max(static_cast<double>(f.cols), 1.0));
 }
 
+/// Windows that are parts of split rows, which are taken to have their columns anywhere.
+struct SplitParts {
+  double share = 0;  // of the entries
+  double windows = 0;
+  double span = 0;  // columns of one
+};
+SplitParts split_parts(const Shape& s, const RowFacts& f, const Cutting& c) {
+  const Longer split = longer_than(s.window_cost, f);
+  if (split.rows == 0) return {};
+  const double each = split.entries / split.rows;
+  return {std::min(split.entries / c.nnz, 1.0), split.entries / s.window_cost,
+          static_cast<double>(f.cols) * s.window_cost / each};
+}
+
 /// The columns of x that windows reach.
 struct Reached {
   double span;               // of a window, from the first to the last
@@ -211,20 +225,6 @@ Reached reached(const RowFacts& f, const Cutting& c, int bytes) {
   return x;
 }
 
-/// Windows that are parts of split rows, which are taken to have their columns anywhere.
-struct SplitParts {
-  double share = 0;  // of the entries
-  double windows = 0;
-  double span = 0;  // columns of one
-};
-SplitParts split_parts(const Shape& s, const RowFacts& f, const Cutting& c) {
-  const Longer split = longer_than(s.window_cost, f);
-  if (split.rows == 0) return {};
-  const double each = split.entries / split.rows;
-  return {std::min(split.entries / c.nnz, 1.0), split.entries / s.window_cost,
-          static_cast<double>(f.cols) * s.window_cost / each};
-}
-
 /// What the first and the last window of a band reach: half of what a row does, and as far as the
 /// band moves; 0: this is no band.
 double edge_span(const RowFacts& f, const Cutting& c, const Reached& x) {
@@ -245,8 +245,8 @@ struct Staging {
   double share = 0;
   double most = 0;
 };
-Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Reached& x,
-                   double repeated) {
+Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const SplitParts& parts,
+                   const Reached& x, double repeated) {
   if (s.stage_most == 0) return {};
   const double most = s.stage_most;
   const double others = c.entries_of_window * (1 - repeated);
@@ -254,7 +254,6 @@ Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Re
       rises(std::log(most / x.span) / x.spread) *
       rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
       rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
-  const SplitParts parts = split_parts(s, f, c);
   const double by_parts = parts.span <= most ? parts.span : 0;
   if (share > 0.5) return {share, std::min(most, std::max(1.02 * x.longest_span, by_parts))};
   const double edge = edge_span(f, c, x);
@@ -330,6 +329,7 @@ struct Cut {
   Cutting cutting;
   Reached reached;
   Depths depths;
+  SplitParts parts;
   double long_rows;  // of a window
 
   Cut(const Shape& s, const RowFacts& f, int bytes)
@@ -337,6 +337,7 @@ struct Cut {
         cutting(cut(s, f)),
         reached(sparse::reached(f, cutting, bytes)),
         depths(depths_of(s, cutting)),
+        parts(split_parts(s, f, cutting)),
         long_rows(long_rows_of_window(s, f, cutting)) {}
 
   bool is_of(const Shape& s) const {
@@ -387,7 +388,7 @@ class Expectation {
         cut_(cut),
         c_(cut.cutting),
         x_(cut.reached),
-        staging_(staging_of(shape, facts, c_, x_, repeated_)) {}
+        staging_(staging_of(shape, facts, c_, cut.parts, x_, repeated_)) {}
 
   double weight(CostKernel kernel) const {
     if (s_.hot_least > 0) return kernel == CostKernel::hot ? 1 : 0;
@@ -441,7 +442,7 @@ Demand Expectation::demand(CostKernel kernel) const {
 }
 
 void Expectation::demand_loads(Demand& d) const {
-  const SplitParts parts = split_parts(s_, f_, c_);
+  const SplitParts& parts = cut_.parts;
   const bool parts_stage = parts.windows > 0 && parts.span <= s_.stage_most;
   const double others = c_.nnz * (1 - repeated_);
   const double held = std::max<double>(s_.stage_most, 1);
@@ -629,9 +630,8 @@ void Expectation::add_sums(CostTerms& terms, const Demand& d, const Residence& r
     terms.chain_sums = std::min(pieces_of_longest / kPiecesOfThread, 1.0);
   }
   if (c_.split) {
-    const double partials = longer_than(s_.window_cost, f_).entries / s_.window_cost;
     terms.split = 1;
-    terms.split_windows = partials / (machine_.multiprocessors * r.at_once);
+    terms.split_windows = cut_.parts.windows / (machine_.multiprocessors * r.at_once);
   }
 }
 
