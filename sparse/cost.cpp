@@ -135,7 +135,7 @@ Cutting cut(const Shape& s, const RowFacts& f) {
   c.longest = static_cast<double>(std::max<std::int64_t>(f.longest, 1));
   c.cut = c.longest > s.piece_most;
   c.split = c.longest > s.window_cost;
-  c.even = c.longest <= 2 * std::ceil(c.mean);
+  c.even = f.even();
   c.alike = c.longest <= 1.25 * c.mean;
   c.aligned = s.granule > 1;
   c.pieces = c.cut ? pieces_of_all(s, f, filled) : filled;
@@ -176,6 +176,10 @@ struct SplitParts {
   double share = 0;  // of the entries
   double windows = 0;
   double span = 0;  // columns of one
+
+  bool stage(const Shape& s) const {
+    return windows > 0 && span <= std::min<double>(s.stage_most, 8.0 * s.window_cost);
+  }
 };
 SplitParts split_parts(const Shape& s, const RowFacts& f, const Cutting& c) {
   const Longer split = longer_than(s.window_cost, f);
@@ -254,11 +258,11 @@ Staging staging_of(const Shape& s, const RowFacts& f, const Cutting& c, const Sp
       rises(std::log(most / x.span) / x.spread) *
       rises((std::log(8 * others + 1) - std::log(x.span)) / 0.3) *
       rises((others - 0.4 * c.entries_of_window) / (0.05 * c.entries_of_window + 1e-9));
-  const double by_parts = parts.span <= most ? parts.span : 0;
+  const double by_parts = parts.stage(s) ? parts.span : 0;
   if (share > 0.5) return {share, std::min(most, std::max(1.02 * x.longest_span, by_parts))};
   const double edge = edge_span(f, c, x);
   if (edge > 0 && edge < most && (f.repeated < 75 || last_is_alone(s, f))) return {share, edge};
-  return {share, share * c.windows > 0.5 ? 0.9 * most : 0};
+  return {share, std::max(share * c.windows > 0.5 ? 0.9 * most : 0, by_parts)};
 }
 
 /// The estimated number of rows of more than kPiecesOfThread pieces in the window that has most of
@@ -443,7 +447,7 @@ Demand Expectation::demand(CostKernel kernel) const {
 
 void Expectation::demand_loads(Demand& d) const {
   const SplitParts& parts = cut_.parts;
-  const bool parts_stage = parts.windows > 0 && parts.span <= s_.stage_most;
+  const bool parts_stage = parts.stage(s_);
   const double others = c_.nnz * (1 - repeated_);
   const double held = std::max<double>(s_.stage_most, 1);
   d.staged_loads = others * staging_.share * (parts_stage ? 1 : 1 - parts.share);
@@ -616,13 +620,13 @@ void Expectation::add_staging(CostTerms& terms, const Demand& d, const Residence
   terms.stages = staging_.share * r.mean_rounds;
 }
 
-/// A thread adds up the cells of a cut row; of few rows, all warps have some. The sums of the parts
-/// of split rows go through memory.
+/// A thread adds up the cells of a cut row; where rows have many, all warps take turns at them. The
+/// sums of the parts of split rows go through memory.
 void Expectation::add_sums(CostTerms& terms, const Demand& d, const Residence& r) const {
   if (c_.cut) {
     const double pieces_of_longest = std::min<double>(c_.longest, s_.window_cost) / s_.piece_most;
-    const double summing =
-        c_.rows_of_window <= kLanes ? kLanes : std::ceil(c_.rows_of_window / kLanes);
+    const bool turns = c_.pieces_of_window > 4 * c_.rows_of_window;  // first_row() of writer.cuh
+    const double summing = turns ? kWarps : std::ceil(c_.rows_of_window / kLanes);
     terms.cells = r.mean_rounds;
     terms.pieces = c_.pieces * load_us();
     terms.row_rounds = std::max(c_.rows_of_window / (d.warps * kLanes) - 1, 0.0) * r.mean_rounds;

@@ -41,6 +41,14 @@ struct RowFacts {
   std::array<std::int64_t, kLongClasses> long_rows{};  // by their class
   std::array<Locality, kSampleSizes> locality{};       // of samples of rows; zeros: unknown
 
+  /// Entries of a row that has any, on average, rounded up; at least 1.
+  constexpr std::int64_t mean() const {
+    const std::int64_t filled = rows > empty ? rows - empty : 1;
+    return nnz > 0 ? (nnz + filled - 1) / filled : 1;
+  }
+  /// Whether rows are of about one length: the longest of at most two that have any entries.
+  constexpr bool even() const { return longest <= 2 * mean(); }
+
   /// Takes a row of `length` entries into the counts.
   constexpr void count_row(std::int64_t length) {
     count_any_row(length);

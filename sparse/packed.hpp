@@ -324,10 +324,13 @@ constexpr bool in_runs(int pieces, int breaks) {
   return kRun * breaks <= pieces;
 }
 /// Whether a window of `entries` stages `span` columns, from its least to its greatest, for those
-/// of its entries that are in slices whose kind is not is_repeated().
-constexpr bool stages(std::int64_t span, std::int64_t others, std::int64_t entries,
+/// of its entries that are in slices whose kind is not is_repeated(). The last part of a split row
+/// stages where a whole part whose columns lie as close would: all blocks have the room of one.
+constexpr bool stages(std::int64_t span, std::int64_t others, std::int64_t entries, bool split,
                       const Shape& shape) {
-  return span <= shape.stage_most && 8 * others >= span && 2 * others >= entries;
+  const std::int64_t room =
+      split ? shape.stage_most * entries / shape.window_cost : shape.stage_most;
+  return span <= room && 8 * others >= span && 2 * others >= entries;
 }
 /// Columns of steps alone are stored, and at most an offset for each piece.
 constexpr bool is_repeated(IndexKind kind) {

@@ -56,9 +56,13 @@ void limit_windows(Shape& shape, const RowFacts& facts) {
   shape.window_cost = std::min(shape.window_cost, window_cost_limit(facts, shape));
 }
 
+bool is_shallow(const RowFacts& facts) {
+  const bool none_longer = facts.longest <= kShortMost;
+  return none_longer && is_shallow(facts.nnz, facts.rows - facts.empty, 0);
+}
+
 bool may_have_hot_columns(const RowFacts& facts) {
-  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-  return facts.nnz >= kHotLeast && facts.longest > 2 * ceil_div(facts.nnz, filled);
+  return facts.nnz >= kHotLeast && !facts.even();
 }
 
 std::int64_t hot_columns_most(DType dtype, const Machine& machine) {

@@ -30,6 +30,16 @@ constexpr bool few_filled(std::int64_t rows, std::int64_t empty, int element_byt
   return 25 * (rows - empty) <= element_bytes * rows;
 }
 
+// Wide slices that a warp multiplies at once where rows are short.
+inline constexpr int kShallowGroup = 4;
+
+/// Whether a warp multiplies kShallowGroup slices at once: rows of one or two entries, on average,
+/// and so many of them that a warp has several slices.
+constexpr bool is_shallow(std::int64_t entries, std::int64_t short_rows, std::int64_t longer_rows) {
+  return longer_rows == 0 && entries <= 2 * short_rows && short_rows >= 2'000'000;
+}
+bool is_shallow(const RowFacts& facts);
+
 /// The shape of the least predicted time, and how many there were.
 struct ShapeChoice {
   Shape shape;

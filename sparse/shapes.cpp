@@ -43,10 +43,11 @@ constexpr std::int64_t kOtherSharedBytes = 8 << 10;  // what kernels have beside
 class Space {
  public:
   Space(const RowFacts& facts, DType dtype, const Machine& machine)
-      : facts_(facts), dtype_(dtype), machine_(machine), bytes_(size_of(dtype)) {
-    const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
-    even_ = facts.empty == 0 && facts.longest <= 2 * ceil_div(facts.nnz, filled);
-  }
+      : facts_(facts),
+        dtype_(dtype),
+        machine_(machine),
+        bytes_(size_of(dtype)),
+        even_(facts.empty == 0 && facts.even()) {}
 
   std::vector<Shape> all() {
     for (const int piece : pieces()) {
@@ -65,6 +66,8 @@ class Space {
   // the others, 2 were more than 3 % faster and 78 more than 3 % slower.
   static constexpr double kWorkMost = 48 << 10;
   static constexpr std::int32_t kWarpsMost = 8;
+  // Of a multiprocessor: rounds need not be full.
+  static constexpr std::int64_t kManyWindows = 8;
   static constexpr std::int32_t kBands = 1024;
   // The share of the L2 that x may take to stay there beside all that passes through.
   static constexpr double kNearShare = 0.4;
@@ -105,7 +108,7 @@ class Space {
                 .piece_most = piece};
     const auto rows = static_cast<std::int64_t>(static_cast<double>(facts_.rows) / windows);
     if (even_ && rows >= kLanes) {
-      align_windows(shape, facts_, round_up(rows, kLanes));
+      align_windows(shape, facts_, whole_rows(rows, lane_pieces));
       add_blocks(shape);
       return;
     }
@@ -119,6 +122,17 @@ class Space {
           std::clamp<double>(std::ceil(work / windows), piece, kWorkMost));
       add_blocks(shape);
     }
+  }
+
+  /// Where a warp multiplies several shallow slices at once, windows of whole slices, and if there
+  /// are many, of as many as a block of kWarpsMost does: a group that lacks a slice takes as long,
+  /// one with a slice that is not full longer.
+  std::int64_t whole_rows(std::int64_t rows, int lane_pieces) const {
+    if (!is_shallow(facts_)) return round_up(rows, kLanes);
+    const std::int64_t slice = std::int64_t{kLanes} * lane_pieces;
+    const std::int64_t groups = slice * kShallowGroup * kWarpsMost;
+    const bool many = facts_.rows >= kManyWindows * machine_.multiprocessors * groups;
+    return many && rows >= groups ? round_up(rows - groups / 2, groups) : round_up(rows, slice);
   }
 
   /// Blocks of four warps and of eight, and those that stage so many columns that one, two or four
@@ -155,7 +169,7 @@ class Space {
   DType dtype_;
   const Machine& machine_;
   std::size_t bytes_;
-  bool even_ = false;  // all rows are of about one length, and none is empty
+  bool even_;  // all rows are of about one length, and none is empty
   std::vector<Shape> shapes_;
 };
 

@@ -52,10 +52,9 @@ struct Kind {
   RowFacts facts;
   const Machine& machine;
   int bytes;          // of an element
-  std::int64_t mean;  // entries of a row that has any, rounded up
   std::int64_t work;  // entries, and as many as rows cost
-  bool even = facts.longest <= 2 * mean;
-  bool regular = even && facts.empty == 0 && mean <= kRegularMost;
+  std::int64_t mean = facts.mean();
+  bool regular = facts.even() && facts.empty == 0 && mean <= kRegularMost;
   bool brief = facts.longest <= 2 * kShortRow;  // rows of a piece or two
   bool hubs = facts.longest > 64 * mean;
 
@@ -157,9 +156,7 @@ bool shape_irregular(Shape& shape, const Kind& kind) {
 }  // namespace
 
 std::optional<Shape> single_shape(const RowFacts& facts, DType dtype, const Machine& machine) {
-  const std::int64_t filled = std::max<std::int64_t>(facts.rows - facts.empty, 1);
   const Kind kind{facts, machine, static_cast<int>(size_of(dtype)),
-                  std::max<std::int64_t>(ceil_div(facts.nnz, filled), 1),
                   facts.nnz + Shape{}.row_cost * facts.rows};
   Shape shape;
   const bool aligned = kind.regular || kind.brief;

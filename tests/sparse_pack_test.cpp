@@ -375,6 +375,17 @@ TEST(SparsePackKinds, AreTheCheapestThatHoldTheColumns) {
   EXPECT_EQ(anywhere(1'000'000), (Kinds{0, 0, 0, 0, kRows * 5, 0}));
 }
 
+// The last part of a split row, of few columns, stages them where whole parts do.
+TEST(SparsePackKinds, PartsOfARowStageAllOrNone) {
+  constexpr std::int64_t kLength = 2 * 512 + 100;
+  const auto staged = [](int stage_most) {
+    const auto column = [](std::int64_t, std::int64_t k) { return 3 * k + k % 7 / 5; };
+    return kinds_of(1, kLength, 4000, stage_most, column)[static_cast<int>(IndexKind::staged)];
+  };
+  EXPECT_EQ(staged(1600), kLength);
+  EXPECT_EQ(staged(1000), 0);
+}
+
 // Full pieces of a row that is full are shifted by a column each, however many there are.
 TEST(SparsePackKinds, DenseRowsNeedNoIndices) {
   Random random(11);

@@ -35,7 +35,8 @@ TABLE = ROOT / "sparse/cost_table.hpp"
 MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
              for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2", "h200/spmv_shapes3",
-                          "h100/spmv_shapes3", "h200/spmv_shapes4", "h200/spmv_shapes5", "h100/spmv_shapes6")]
+                          "h100/spmv_shapes3", "h200/spmv_shapes4", "h200/spmv_shapes5", "h100/spmv_shapes6",
+                          "h200/spmv_shapes7", "h200/spmv_shapes8", "h200/spmv_shapes9")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once

@@ -157,7 +157,7 @@ class ColumnPlacement {
     const auto entries = entries_of(pieces_);
     const auto [least, most] = std::minmax_element(columns_, columns_ + entries);
     const std::int64_t span = std::int64_t{*most} - *least + 1;
-    if (!stages(span, unshared, entries, header_.shape)) return;
+    if (!stages(span, unshared, entries, window_.split >= 0, header_.shape)) return;
     window_.first_column = *least - index_base_;
     window_.columns = static_cast<std::int32_t>(span);
   }

@@ -267,7 +267,7 @@ class PackedCheck {
       derive_steps(slice);
       first += width;
     }
-    derive_columns();
+    derive_columns(window.partial >= 0);
   }
 
   /// Entries of a slice that step `step` has: of its first pieces.
@@ -304,7 +304,8 @@ class PackedCheck {
   }
 
   /// Columns of the slices that do not repeat a piece: staged, if that is worth it, or one by one.
-  void derive_columns() {
+  /// `part`: of a split row, the last of which has room in proportion to its entries.
+  void derive_columns(bool part) {
     std::vector<WantedSlice*> others;
     std::int64_t entries = 0;
     std::int64_t entries_of_others = 0;
@@ -322,7 +323,9 @@ class PackedCheck {
         entries_of_others += piece.length;
     }
     const std::int64_t span = last - first + 1;
-    const bool stages = last >= 0 && span <= shape_.stage_most && 8 * entries_of_others >= span &&
+    const std::int64_t room =
+        part ? shape_.stage_most * entries / shape_.window_cost : shape_.stage_most;
+    const bool stages = last >= 0 && span <= room && 8 * entries_of_others >= span &&
                         2 * entries_of_others >= entries;
     first_column_ = stages ? first : 0;
     columns_ = stages ? span : 0;

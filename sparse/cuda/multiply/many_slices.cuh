@@ -10,6 +10,7 @@
 #include "sparse/cuda/multiply/fetch_ahead.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
 #include "sparse/cuda/multiply/window.cuh"
+#include "sparse/policy.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -50,7 +51,6 @@ class ManySlices {
  private:
   static constexpr int kWide = Method::kWide;
   static constexpr bool kStraight = Method::kSlices == Slices::straight;
-  static constexpr int kGroup = 4;  // shallow slices that a warp multiplies at once
 
   /// Copies the window's slices to shared memory.
   __device__ void keep_slices(int slices) const {
@@ -84,8 +84,8 @@ class ManySlices {
   /// read ahead.
   __device__ void run_all(const Slice& first, int slices) {
     if constexpr (Method::kSlices == Slices::shallow) {
-      for (int number = Team::warp(); number < slices; number += kGroup * Team::warps())
-        run_group(slice(number + lane_of_warp() % kGroup * Team::warps()));
+      for (int number = Team::warp(); number < slices; number += kShallowGroup * Team::warps())
+        run_group(slice(number + lane_of_warp() % kShallowGroup * Team::warps()));
     } else if constexpr (TeamWindow::kKeepsSlices) {
       for (Turn turn(Team::warp(), Team::warps()); turn.number < slices; turn.advance())
         run_slice(slice(turn.number));
@@ -155,11 +155,11 @@ class ManySlices {
     return lengths;
   }
 
-  /// kGroup slices of the warp, the j-th of which lane j has.
+  /// kShallowGroup slices of the warp, the j-th of which lane j has.
   __device__ void run_group(const Slice& group) {
     if (run_shallow(group)) return;
 #pragma unroll 1
-    for (int j = 0; j < kGroup; ++j)
+    for (int j = 0; j < kShallowGroup; ++j)
       run_slice(of_lane(group, j));
   }
 
@@ -184,7 +184,7 @@ class ManySlices {
           run_joined<kind.value, 1>(group, 0);
         } else {
           run_joined<kind.value, 2>(group, 0);
-          run_joined<kind.value, 2>(group, kGroup / 2);
+          run_joined<kind.value, 2>(group, kShallowGroup / 2);
         }
       }
     });
@@ -195,7 +195,7 @@ class ManySlices {
   /// does not exist, the first one is multiplied once more.
   template <IndexKind kKind, int kDepth>
   __device__ void run_joined(const Slice& group, int first) {
-    constexpr int kSlices = kGroup / kDepth;
+    constexpr int kSlices = kShallowGroup / kDepth;
     const unsigned existing = __ballot_sync(kAllLanes, group.width > 0) >> first;
     if ((existing & 1U) == 0) return;
     const auto exists = [&](int j) { return (existing >> j & 1U) != 0; };

@@ -14,8 +14,6 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// From so many rows on a warp has several slices.
-constexpr std::int64_t kShallowLeast = 2'000'000;
 // Slices of a multiprocessor that are not half of what is resident, so that the next product's are,
 // too.
 constexpr double kFewMost = 14.4;
@@ -76,18 +74,13 @@ bool goes_straight(const Setting& s) {
   return whole && s.a.columns_most > 0 && few_filled(s.a.rows, s.rows(RowClass::empty), s.bytes);
 }
 
-bool is_shallow(const Setting& s) {
-  const std::int64_t shallow = s.rows(RowClass::short_row);
-  const bool no_other = s.rows(RowClass::medium) + s.rows(RowClass::long_row) == 0;
-  return no_other && s.a.nnz <= 2 * shallow && shallow >= kShallowLeast;
-}
-
 /// The kernel of this matrix; tensor cores have one for any.
 Slices slices_of(const Setting& s, bool overwrites) {
   if (s.by_tensor_cores() || s.hot()) return Slices::any;
   if (!s.wide()) return narrow_slices(s);
   if (overwrites && goes_straight(s)) return Slices::straight;
-  return is_shallow(s) ? Slices::shallow : Slices::any;
+  const std::int64_t longer = s.rows(RowClass::medium) + s.rows(RowClass::long_row);
+  return is_shallow(s.a.nnz, s.rows(RowClass::short_row), longer) ? Slices::shallow : Slices::any;
 }
 
 /// Whether plan and vectors are likely in the L2 already, from the product before: half of it is

@@ -116,11 +116,13 @@ struct CutRows {
   }
 };
 
-/// The first of the rows that the thread adds up, where rows are cut: of a few rows, all warps have
-/// some.
+/// The first of the rows that the thread adds up, where rows are cut. A warp adds up long rows one
+/// after the other: where rows have many cells, warps take turns at them.
 template <class Team>
 __device__ int first_row(const Window& window) {
-  return window.rows <= kLanes ? lane_of_warp() * Team::warps() + Team::warp() : Team::thread();
+  constexpr int kMany = 4;  // cells of a row
+  return window.pieces > kMany * window.rows ? lane_of_warp() * Team::warps() + Team::warp()
+                                             : Team::thread();
 }
 
 /// The cells of the thread's first row, for write_cut_rows().

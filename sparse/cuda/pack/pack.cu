@@ -288,8 +288,9 @@ __global__ void __launch_bounds__(kThreadsMost)
   if (warp > 0) return;
 
   const std::int64_t span = std::int64_t{facts.most_column} - facts.least_column + 1;
-  const bool staged = slices > 0 && a.shape.stage_most > 0 &&
-                      stages(span, facts.unshared, end - start.first_entry, a.shape);
+  const bool staged =
+      slices > 0 && a.shape.stage_most > 0 &&
+      stages(span, facts.unshared, end - start.first_entry, start.split >= 0, a.shape);
   place_slices<kWide>(tables.slices, slices, staged, a.laid_out + number * a.tables.slices,
                       facts.sizes);
   __syncwarp();  // entries of all kinds are there
