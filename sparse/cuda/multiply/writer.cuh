@@ -117,12 +117,12 @@ struct CutRows {
 };
 
 /// The first of the rows that the thread adds up, where rows are cut. A warp adds up long rows one
-/// after the other: where rows have many cells, warps take turns at them.
+/// after the other: of a few rows, and of those that have many cells, each warp has some.
 template <class Team>
 __device__ int first_row(const Window& window) {
   constexpr int kMany = 4;  // cells of a row
-  return window.pieces > kMany * window.rows ? lane_of_warp() * Team::warps() + Team::warp()
-                                             : Team::thread();
+  const bool in_turn = window.rows <= kLanes || window.pieces > kMany * window.rows;
+  return in_turn ? lane_of_warp() * Team::warps() + Team::warp() : Team::thread();
 }
 
 /// The cells of the thread's first row, for write_cut_rows().
