@@ -42,7 +42,7 @@ class ManySlices {
     if (kStraight && w_.window.gaps != 0) clear_rows<Team>(writer(), w_.window.rows);
     w_.meet(stages);
     run_all(first, slices);
-    return first_range<Team>(w_.a, w_.window);
+    return first_range<Method>(w_.a, w_.window);
   }
 
   /// To the window's rows; after the wait.

@@ -33,7 +33,7 @@ class SingleSlice {
     if (w_.a.shares.values > 0 && Team::thread() == 0) fetch_shares(w_.a, w_.product.x, w_.number);
     w_.place_cells();
     w_.clear_cells();
-    const CellRange range = first_range<Team>(w_.a, w_.window);
+    const CellRange range = first_range<Method>(w_.a, w_.window);
     multiply(slice, w_.piece_of_lane(slice, told, [&] { return static_cast<int>(length); }));
     return range;
   }

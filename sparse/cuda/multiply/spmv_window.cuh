@@ -54,7 +54,7 @@ __device__ void multiply_window(const DeviceMatrix<device::DeviceElement<T>>& a,
     Cell<typename W::E> sum;
     if (add_part<Team>(a, workspace, w.window, w.cells, sum)) slices.writer().write({0}, {sum});
   } else if (w.window.first_row_cell >= 0) {
-    write_cut_rows<Team>(slices.writer(), w.cells, a, w.window, range);
+    write_cut_rows<Method>(slices.writer(), w.cells, a, w.window, range);
   } else {
     write_rows<Team>(slices.writer(), w.cells, w.place(), w.window.rows);
   }
