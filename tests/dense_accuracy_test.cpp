@@ -154,8 +154,9 @@ GramErrors gram_errors(const Stream& stream, GemmShape shape, bool one_sign) {
 TEST_P(FloatAccuracy, LongGramIsNoWorseThanPairwiseSummation) {
   LANKY_DEVICE_OR_SKIP(device, GetParam());
   const Stream stream(device);
-  // Errors are random: of the 16 sums of 4 columns, those of pairwise summation were a third below
-  // what is expected.
+  // Errors are random: the ratio of two root mean squares of 64 has a standard deviation of an
+  // eighth, of which two are allowed. A chain of a million terms would be some hundred times worse.
+  constexpr double kLuck = 1.25;
   const std::int64_t k = device.is_cuda() ? 10'000'000 : 1'000'000;
   const std::int64_t columns = device.is_cuda() ? 4 : 8;
   for (const Layout layout : {Layout::col, Layout::row}) {
@@ -165,7 +166,7 @@ TEST_P(FloatAccuracy, LongGramIsNoWorseThanPairwiseSummation) {
       const GramErrors errors = gram_errors(stream, shape, one_sign);
       // Both end with a rounding to float, by luck a small one for either.
       const double last_rounding = one_sign ? 0x1p-24 : 0;
-      EXPECT_LE(errors.of_plan, errors.of_pairwise + last_rounding)
+      EXPECT_LE(errors.of_plan, kLuck * errors.of_pairwise + last_rounding)
           << (layout == Layout::col ? "col" : "row") << (one_sign ? ", one sign" : "");
     }
   }
