@@ -117,22 +117,22 @@ float pairwise_sum(const std::vector<float>& terms, std::size_t begin, std::size
   return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end);
 }
 
-/// Root mean square of the errors of C, and of pairwise summation of the rounded products, relative
+/// Sums of squares of the errors of C, and of pairwise summation of the rounded products, relative
 /// to the sums of magnitudes.
 struct GramErrors {
   double of_plan = 0;
   double of_pairwise = 0;
 };
 
-GramErrors gram_errors(const Stream& stream, GemmShape shape, bool one_sign) {
-  DenseCase<float, float> dense(shape, Data::random, 44);
+void add_gram_errors(const Stream& stream, GemmShape shape, unsigned seed, bool one_sign,
+                     GramErrors& errors) {
+  DenseCase<float, float> dense(shape, Data::random, seed);
   if (one_sign) {
     for (HostMatrix<float>* matrix : {&dense.a, &dense.b})
       std::transform(matrix->data.begin(), matrix->data.end(), matrix->data.begin(),
                      [](float x) { return std::fabs(x); });
   }
   const HostMatrix<float> got = multiply(stream, dense);
-  GramErrors errors;
   std::vector<float> terms(static_cast<std::size_t>(shape.k));
   for (std::int64_t i = 0; i < shape.m; ++i) {
     for (std::int64_t j = 0; j < shape.n; ++j) {
@@ -147,26 +147,28 @@ GramErrors gram_errors(const Stream& stream, GemmShape shape, bool one_sign) {
       errors.of_pairwise += squared(pairwise_sum(terms, 0, terms.size()));
     }
   }
-  const auto sums = static_cast<double>(shape.m * shape.n);
-  return {std::sqrt(errors.of_plan / sums), std::sqrt(errors.of_pairwise / sums)};
 }
 
 TEST_P(FloatAccuracy, LongGramIsNoWorseThanPairwiseSummation) {
   LANKY_DEVICE_OR_SKIP(device, GetParam());
   const Stream stream(device);
-  // Errors are random: the ratio of two root mean squares of 64 has a standard deviation of an
-  // eighth, of which two are allowed. A chain of a million terms would be some hundred times worse.
-  constexpr double kLuck = 1.25;
+  // Errors are random. Of 256 sums the ratio of the root mean squares has a standard deviation of a
+  // sixteenth; it was .65 to .85 on a CPU without AVX-512.
   const std::int64_t k = device.is_cuda() ? 10'000'000 : 1'000'000;
   const std::int64_t columns = device.is_cuda() ? 4 : 8;
+  const unsigned draws = device.is_cuda() ? 1 : 4;
   for (const Layout layout : {Layout::col, Layout::row}) {
     for (const bool one_sign : {false, true}) {
       const GemmShape shape{
           .m = columns, .n = columns, .k = k, .op_a = Op::trans, .layout = layout};
-      const GramErrors errors = gram_errors(stream, shape, one_sign);
+      GramErrors errors;
+      for (unsigned draw = 0; draw < draws; ++draw)
+        add_gram_errors(stream, shape, 44 + draw, one_sign, errors);
       // Both end with a rounding to float, by luck a small one for either.
       const double last_rounding = one_sign ? 0x1p-24 : 0;
-      EXPECT_LE(errors.of_plan, kLuck * errors.of_pairwise + last_rounding)
+      const auto sums = static_cast<double>(draws * columns * columns);
+      EXPECT_LE(std::sqrt(errors.of_plan / sums),
+                std::sqrt(errors.of_pairwise / sums) + last_rounding)
           << (layout == Layout::col ? "col" : "row") << (one_sign ? ", one sign" : "");
     }
   }
