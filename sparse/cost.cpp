@@ -625,7 +625,7 @@ void Expectation::add_staging(CostTerms& terms, const Demand& d, const Residence
 void Expectation::add_sums(CostTerms& terms, const Demand& d, const Residence& r) const {
   if (c_.cut) {
     const double pieces_of_longest = std::min<double>(c_.longest, s_.window_cost) / s_.piece_most;
-    const bool turns = c_.pieces_of_window > 4 * c_.rows_of_window;  // first_row() of writer.cuh
+    const bool turns = c_.pieces_of_window > kCellsInTurn * c_.rows_of_window;
     const double summing = turns ? kWarps : std::ceil(c_.rows_of_window / kLanes);
     terms.cells = r.mean_rounds;
     terms.pieces = c_.pieces * load_us();

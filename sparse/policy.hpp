@@ -40,6 +40,10 @@ constexpr bool is_shallow(std::int64_t entries, std::int64_t short_rows, std::in
 }
 bool is_shallow(const RowFacts& facts);
 
+// Cells of a row, on average, from which on warps take turns at the rows of a window of many
+// slices.
+inline constexpr int kCellsInTurn = 4;
+
 /// The shape of the least predicted time, and how many there were.
 struct ShapeChoice {
   Shape shape;
