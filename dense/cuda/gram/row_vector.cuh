@@ -35,6 +35,30 @@ struct RowBundle {
   }
 };
 
+/// Adds the products of two bundles to the sums [j][i].
+template <class T, int kN, class Acc, int kSums>
+__device__ void add_bundles(Acc (&sums)[kSums], const GramArguments<T>& g,
+                            const RowBundle<device::DeviceElement<T>, kN>& x_bundle,
+                            const RowBundle<device::DeviceElement<T>, kN>& y_bundle) {
+  using E = device::DeviceElement<T>;
+  constexpr int kRows = RowBundle<E, kN>::kRows;
+  E x[kRows][kN];
+  E y[kRows][kN];
+  memcpy(x, x_bundle.words, sizeof(x));
+  memcpy(y, y_bundle.words, sizeof(y));
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int j = 0; j < kN; ++j) {
+#pragma unroll
+      for (int i = 0; i < kN; ++i)
+        sums[j * kN + i] =
+            fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
+                device::conjugate_if(g.conj_b, device::widen(y[r][j])), sums[j * kN + i]);
+    }
+  }
+}
+
 /// m = n = kN. Warp: of the steps of 32 bundles every (8 gridDim.x)-th, kUnroll of them in flight,
 /// each of which makes room for a later one once it is multiplied;
 /// what remains of k, and operands with padding or off 16 bytes, go element by element.
@@ -62,23 +86,6 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
   WarpSums<E, kSums> of_lane;
-  const auto add = [&](const Bundle& x_bundle, const Bundle& y_bundle) {
-    E x[Bundle::kRows][kN];
-    E y[Bundle::kRows][kN];
-    memcpy(x, x_bundle.words, sizeof(x));
-    memcpy(y, y_bundle.words, sizeof(y));
-#pragma unroll
-    for (int r = 0; r < Bundle::kRows; ++r) {
-#pragma unroll
-      for (int j = 0; j < kN; ++j) {
-#pragma unroll
-        for (int i = 0; i < kN; ++i)
-          of_lane.sums[j * kN + i] =
-              fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
-                  device::conjugate_if(g.conj_b, device::widen(y[r][j])), of_lane.sums[j * kN + i]);
-      }
-    }
-  };
   const std::int64_t first = std::int64_t{blockIdx.x} * kGramVectorWarps + warp;
   Bundle x[kUnroll];
   Bundle y[kUnroll];
@@ -98,7 +105,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
 #pragma unroll
       for (int w = 0; w < Bundle::kWords; ++w)
         y[u].words[w] = device::select(g.symmetric, x[u].words[w], y[u].words[w]);
-      add(x[u], y[u]);
+      add_bundles(of_lane.sums, g, x[u], y[u]);
       load_step(u, step + (kUnroll + u) * stride);
     }
     of_lane.added(kUnroll * Bundle::kRows);
@@ -109,7 +116,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
     const std::int64_t row = step * kStep + lane * Bundle::kRows;
     x.load_partly(g.a + row * g.a_strides.col, g.a_strides.col, k - row);
     y.load_partly(g.b + row * g.b_strides.row, g.b_strides.row, k - row);
-    add(x, y);
+    add_bundles(of_lane.sums, g, x, y);
     of_lane.added(Bundle::kRows);
   }
 

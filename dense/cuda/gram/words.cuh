@@ -105,96 +105,143 @@ __device__ void add_words_sums(const GramArguments<T>& g,
   }
 }
 
-/// Block: every gridDim.x-th chunk of k. Warp: 32 x 32 real elements of C and, of each chunk, one
-/// of as many parts as there are warps for each of these tiles, 2^g.run_log2 products deep. Shared
-/// memory: kGramWordsSlots slots of A's and B's parts of a chunk; at the end [warps][32][32] sums.
+/// A warp's part of the work: 32 x 32 real elements of C from (i0, j0) on and, of each chunk of k,
+/// one of `parts` parts of part_k. Warps whose part is none of these have nothing to multiply.
 template <class T>
-__global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramArguments<T> g) {
+struct GramWordsShare {
+  int tiles;
+  int i0;
+  int j0;
+  int part;
+  int parts;
+  int part_k;
+
+  __device__ GramWordsShare(const GramArguments<T>& g, int warp) {
+    using Shape = GramWordsShape<T>;
+    constexpr int kSide = kGramWordsSide;
+    const int tiles_m = (g.m * Shape::kParts + kSide - 1) / kSide;
+    tiles = tiles_m * ((g.n * Shape::kParts + kSide - 1) / kSide);
+    i0 = warp % tiles % tiles_m * kSide;
+    j0 = warp % tiles / tiles_m * kSide;
+    part = warp / tiles;
+    parts = kGramWordsThreads / 32 / tiles;
+    part_k = Shape::kDepth << g.run_log2;
+  }
+};
+
+/// How lines of A and B lie in a slot: B's after A's, and none where B is A.
+template <class T>
+struct GramWordsSlot {
+  using E = typename GramWordsShape<T>::Element;
+
+  Strides a_strides;  // [k, m]
+  WordLinesPlan a_plan;
+  WordLinesPlan b_plan;
+  int bytes;
+
+  __device__ GramWordsSlot(const GramArguments<T>& g, int chunk_k)
+      : a_strides{g.a_strides.col, g.a_strides.row},
+        a_plan(a_strides, chunk_k, g.m, sizeof(E)),
+        b_plan(g.b_strides, chunk_k, g.n, sizeof(E)),
+        bytes(a_plan.bytes + (g.symmetric ? 0 : b_plan.bytes)) {}
+  /// Starts copies of `count` of k from `first` on to a slot at `place`.
+  __device__ void fetch(const GramArguments<T>& g, std::int64_t first, int count,
+                        char* place) const {
+    WordLines<const E>(g.a + first * a_strides.row, a_strides, a_plan, count, g.m, place)
+        .template fetch<kGramWordsThreads>(end_of(g.a, a_strides, g.k, g.m));
+    if (!g.symmetric) {
+      WordLines<const E>(g.b + first * g.b_strides.row, g.b_strides, b_plan, count, g.n,
+                         place + a_plan.bytes)
+          .template fetch<kGramWordsThreads>(end_of(g.b, g.b_strides, g.k, g.n));
+    }
+  }
+};
+
+/// What a warp reads of each slot.
+template <class T>
+struct GramWordsOperands {
   using Shape = GramWordsShape<T>;
   using Real = typename Shape::Real;
   using F = typename Shape::F;
-  using Sum = typename Shape::Sum;
-  using E = typename Shape::Element;
-  using Acc = device::DeviceAccumulator<T>;
-  constexpr int kParts = Shape::kParts;
-  constexpr int kDepth = Shape::kDepth;
-  constexpr int kSide = kGramWordsSide;
-  constexpr int kWarps = kGramWordsThreads / 32;
-  extern __shared__ __align__(16) char dynamic_shared[];
-  char* const slots = dynamic_shared;
-  device::let_next_kernel_start();
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int tiles_m = (g.m * kParts + kSide - 1) / kSide;
-  const int tiles = tiles_m * ((g.n * kParts + kSide - 1) / kSide);
-  const int i0 = warp % tiles % tiles_m * kSide;
-  const int j0 = warp % tiles / tiles_m * kSide;
-  const int part = warp / tiles;
-  const int parts = kWarps / tiles;
-  const int part_k = kDepth << g.run_log2;
-  const int chunk_k = parts * part_k;
-  const Strides a_strides{g.a_strides.col, g.a_strides.row};  // [k, m]
-  const WordLinesPlan a_plan(a_strides, chunk_k, g.m, sizeof(E));
-  const WordLinesPlan b_plan(g.b_strides, chunk_k, g.n, sizeof(E));
-  const int slot_bytes = a_plan.bytes + (g.symmetric ? 0 : b_plan.bytes);
-  device::wait_for_kernel_ahead();
-  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
-  const std::int64_t chunks = (k + chunk_k - 1) / chunk_k;
 
-  const auto fetch = [&](std::int64_t chunk, int slot) {
-    const std::int64_t first = chunk * chunk_k;
-    if (chunk < chunks) {
-      const int count = static_cast<int>(min(std::int64_t{chunk_k}, k - first));
-      char* const place = slots + slot * slot_bytes;
-      WordLines<const E>(g.a + first * a_strides.row, a_strides, a_plan, count, g.m, place)
-          .template fetch<kGramWordsThreads>(end_of(g.a, a_strides, g.k, g.m));
-      if (!g.symmetric) {
-        WordLines<const E>(g.b + first * g.b_strides.row, g.b_strides, b_plan, count, g.n,
-                           place + a_plan.bytes)
-            .template fetch<kGramWordsThreads>(end_of(g.b, g.b_strides, g.k, g.n));
-      }
-    }
-    device::group_copies();
-  };
-  const GramWordsLines<T> a_lines(a_plan, i0, g.m, lane);
-  const GramWordsLines<T> b_lines(b_plan, j0, g.n, lane);
-  const int past_a = static_cast<int>(reinterpret_cast<std::uintptr_t>(g.a) % 16);
-  const int past_b = static_cast<int>(reinterpret_cast<std::uintptr_t>(g.b) % 16) +
-                     (g.symmetric ? 0 : a_plan.bytes);
-  Sum sums[2][4][4] = {};
-  const bool lower = i0 + 16 < g.m * kParts;  // the second 16 rows exist
-  const int columns = g.n * kParts - j0;
-  const auto multiply = [&](const char* slot, int count, auto partly) {
-    constexpr bool kPartly = decltype(partly)::value;
+  GramWordsLines<T> a;
+  GramWordsLines<T> b;
+  int past_a;  // bytes of a slot ahead of the first element
+  int past_b;
+  bool lower;   // the second 16 rows exist
+  int columns;  // that exist
+
+  __device__ GramWordsOperands(const GramArguments<T>& g, const GramWordsSlot<T>& slot,
+                               const GramWordsShare<T>& share, int lane)
+      : a(slot.a_plan, share.i0, g.m, lane),
+        b(slot.b_plan, share.j0, g.n, lane),
+        past_a(static_cast<int>(reinterpret_cast<std::uintptr_t>(g.a) % 16)),
+        past_b(static_cast<int>(reinterpret_cast<std::uintptr_t>(g.b) % 16) +
+               (g.symmetric ? 0 : slot.a_plan.bytes)),
+        lower(share.i0 + 16 < g.m * Shape::kParts),
+        columns(g.n * Shape::kParts - share.j0) {}
+  /// Adds the products of k from `first` to `last`; kPartly: zeros from `count` on.
+  template <bool kPartly>
+  __device__ void multiply(typename Shape::Sum (&sums)[2][4][4], const char* slot, int first,
+                           int last, int count) const {
 #pragma unroll 1
-    for (int p = part * part_k; p < (part + 1) * part_k; p += kDepth) {
-      Real a[2][F::kSpan][2];
+    for (int p = first; p < last; p += Shape::kDepth) {
+      Real rows[2][F::kSpan][2];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         Real line[F::kSpan] = {};
-        if (i < 2 || lower) a_lines.template load<kPartly>(line, slot + past_a, i, p, count);
+        if (i < 2 || lower) a.template load<kPartly>(line, slot + past_a, i, p, count);
 #pragma unroll
         for (int e = 0; e < F::kSpan; ++e)
-          a[i / 2][e][i % 2] = line[e];
+          rows[i / 2][e][i % 2] = line[e];
       }
       typename F::A fragments[2];
-      F::from_columns(fragments[0], a[0], 0);
-      F::from_columns(fragments[1], a[1], 0);
+      F::from_columns(fragments[0], rows[0], 0);
+      F::from_columns(fragments[1], rows[1], 0);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         if (j * 8 >= columns) break;
         Real line[F::kSpan];
-        b_lines.template load<kPartly>(line, slot + past_b, j, p, count);
-        typename F::B b;
+        b.template load<kPartly>(line, slot + past_b, j, p, count);
+        typename F::B column;
 #pragma unroll
         for (int e = 0; e < F::kSpan; ++e)
-          b.e[e] = line[e];
-        F::multiply(sums[0][j], fragments[0], b);
-        if (lower) F::multiply(sums[1][j], fragments[1], b);
+          column.e[e] = line[e];
+        F::multiply(sums[0][j], fragments[0], column);
+        if (lower) F::multiply(sums[1][j], fragments[1], column);
       }
     }
-  };
+  }
+};
 
+/// Block: every gridDim.x-th chunk of k. Warp: GramWordsShare, 2^g.run_log2 products deep. Shared
+/// memory: kGramWordsSlots slots of A's and B's parts of a chunk; at the end [warps][32][32] sums.
+template <class T>
+__global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramArguments<T> g) {
+  using Sum = typename GramWordsShape<T>::Sum;
+  using Acc = device::DeviceAccumulator<T>;
+  extern __shared__ __align__(16) char slots[];
+  device::let_next_kernel_start();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const GramWordsShare<T> share(g, warp);
+  const int chunk_k = share.parts * share.part_k;
+  const GramWordsSlot<T> lines(g, chunk_k);
+  device::wait_for_kernel_ahead();
+  const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : g.k;
+  const std::int64_t chunks = (k + chunk_k - 1) / chunk_k;
+  const auto fetch = [&](std::int64_t chunk, int slot) {
+    if (chunk < chunks) {
+      const std::int64_t first = chunk * chunk_k;
+      lines.fetch(g, first, static_cast<int>(min(std::int64_t{chunk_k}, k - first)),
+                  slots + slot * lines.bytes);
+    }
+    device::group_copies();
+  };
+  const GramWordsOperands<T> operands(g, lines, share, lane);
+  Sum sums[2][4][4] = {};
+  const int first = share.part * share.part_k;
+  const int last = first + share.part_k;
   for (int s = 0; s + 1 < kGramWordsSlots; ++s)
     fetch(blockIdx.x + std::int64_t{s} * gridDim.x, s);
   int slot = 0;
@@ -204,22 +251,22 @@ __global__ __launch_bounds__(kGramWordsThreads, 2) void gram_words_kernel(GramAr
     fetch(chunk + std::int64_t{kGramWordsSlots - 1} * gridDim.x,
           (slot + kGramWordsSlots - 1) % kGramWordsSlots);
     const std::int64_t left = k - chunk * chunk_k;
-    const char* const place = slots + slot * slot_bytes;
-    if (part < parts) {
+    const char* const place = slots + slot * lines.bytes;
+    if (share.part < share.parts) {
       if (left >= chunk_k) {
-        multiply(place, chunk_k, std::false_type());
+        operands.template multiply<false>(sums, place, first, last, chunk_k);
       } else {
-        multiply(place, static_cast<int>(left), std::true_type());
+        operands.template multiply<true>(sums, place, first, last, static_cast<int>(left));
       }
     }
     slot = (slot + 1) % kGramWordsSlots;
   }
   device::wait_for_copy_groups<0>();
   __syncthreads();  // slots have been read before sums take their place
-  auto* const all = reinterpret_cast<Sum*>(dynamic_shared);  // [warp][column][row]
-  leave_words_sums(all + warp * kSide * kSide, sums, lane);
+  auto* const all = reinterpret_cast<Sum*>(slots);  // [warp][column][row]
+  leave_words_sums(all + warp * kGramWordsSide * kGramWordsSide, sums, lane);
   __syncthreads();  // all sums are there
-  add_words_sums(g, all, tiles, parts);
+  add_words_sums(g, all, share.tiles, share.parts);
 }
 
 }  // namespace lanky::dense::cuda

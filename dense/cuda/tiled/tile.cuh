@@ -79,26 +79,85 @@ inline constexpr int kStagedB = kTile.k*(kTile.n + 1);
 template <int kIndex, class T>
 inline constexpr Tile kTileOf = tile_for(kIndex, sizeof(Accumulator<T>));
 
+/// A thread's place in kTile: its sums are threads_m() and threads_n() apart, of every groups-th k.
+template <Tile kTile>
+struct TileThread {
+  static constexpr int kGroupThreads = kTile.threads_m() * kTile.threads_n();
+
+  int in_group = static_cast<int>(threadIdx.x) % kGroupThreads;
+  int group = static_cast<int>(threadIdx.x) / kGroupThreads;
+  int m = in_group % kTile.threads_m();
+  int n = in_group / kTile.threads_m();
+
+  __device__ static int row(int r) { return r * kTile.threads_m(); }
+  __device__ static int column(int s) { return s * kTile.threads_n(); }
+};
+
+template <Tile kTile, class Acc>
+using TileSums = Acc[kTile.micro_m][kTile.micro_n];
+
+/// Adds a group's products of the tiles of A and B in shared memory.
+template <Tile kTile, class Acc>
+__device__ void multiply_tiles(TileSums<kTile, Acc>& sums, const TileThread<kTile>& thread,
+                               const Acc* a_tile, const Acc* b_tile, int depth) {
+#pragma unroll 4
+  for (int p = thread.group; p < depth; p += kTile.groups) {
+    Acc column[kTile.micro_n];
+#pragma unroll
+    for (int s = 0; s < kTile.micro_n; ++s)
+      column[s] = b_tile[p * (kTile.n + 1) + thread.n + thread.column(s)];
+#pragma unroll
+    for (int r = 0; r < kTile.micro_m; ++r) {
+      const Acc row = a_tile[p * (kTile.m + 1) + thread.m + thread.row(r)];
+#pragma unroll
+      for (int s = 0; s < kTile.micro_n; ++s)
+        sums[r][s] = fma(row, column[s], sums[r][s]);
+    }
+  }
+}
+
+/// Group after group adds to the sums of group 0, through staged[micro_m][micro_n][in_group].
+template <Tile kTile, class Acc>
+__device__ void add_groups(TileSums<kTile, Acc>& sums, const TileThread<kTile>& thread,
+                           Acc* staged) {
+  const auto place = [&](int r, int s) -> Acc& {
+    return staged[(r * kTile.micro_n + s) * thread.kGroupThreads + thread.in_group];
+  };
+  for (int sender = 1; sender < kTile.groups; ++sender) {
+#pragma unroll
+    for (int r = 0; r < kTile.micro_m; ++r) {
+#pragma unroll
+      for (int s = 0; s < kTile.micro_n; ++s)
+        if (thread.group == sender) place(r, s) = sums[r][s];
+    }
+    __syncthreads();  // the sender's sums are written before group 0 reads them
+    if (thread.group == 0) {
+#pragma unroll
+      for (int r = 0; r < kTile.micro_m; ++r) {
+#pragma unroll
+        for (int s = 0; s < kTile.micro_n; ++s)
+          sums[r][s] += place(r, s);
+      }
+    }
+    __syncthreads();  // they are read before the next sender, or tile, overwrites them
+  }
+}
+
 /// kTileOf<kIndex, T> at work. Block: tiles of C over one chunk of k, tile after tile where the
-/// grid is smaller than their number. Thread: micro_m x micro_n sums, threads_m() and threads_n()
-/// apart; group g takes every groups-th k from g on. Two blocks share a multiprocessor, so that one
-/// loads while the other computes.
+/// grid is smaller than their number. Two blocks share a multiprocessor, so that one loads while
+/// the other computes.
 template <int kIndex, class T, class TOut>
 __global__ __launch_bounds__(kTileOf<kIndex, T>.threads(),
                              2) void gemm_tile_kernel(TileArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
   constexpr Tile kTile = kTileOf<kIndex, T>;
-  constexpr int kGroupThreads = kTile.threads_m() * kTile.threads_n();
   static_assert(kTile.groups == 1 || kTile.m * kTile.n <= kStagedA<kTile> + kStagedB<kTile>);
   __shared__ Acc staged[kStagedA<kTile> + kStagedB<kTile>];
   Acc* const a_tile = staged;                    // [kTile.k][kTile.m + 1]
   Acc* const b_tile = staged + kStagedA<kTile>;  // [kTile.k][kTile.n + 1]
 
   const Problem& problem = g.problem;
-  const int in_group = static_cast<int>(threadIdx.x) % kGroupThreads;
-  const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  const int thread_m = in_group % kTile.threads_m();
-  const int thread_n = in_group / kTile.threads_m();
+  const TileThread<kTile> thread;
   const std::int64_t k = g.alpha.load() == Acc(0) ? 0 : problem.k;
   const std::int64_t tiles = g.tiles_m * g.tiles_n;
 
@@ -110,7 +169,7 @@ __global__ __launch_bounds__(kTileOf<kIndex, T>.threads(),
     const int rows = static_cast<int>(min(std::int64_t{kTile.m}, problem.m - i0));
     const int columns = static_cast<int>(min(std::int64_t{kTile.n}, problem.n - j0));
 
-    Acc sums[kTile.micro_m][kTile.micro_n] = {};
+    TileSums<kTile, Acc> sums = {};
     for (std::int64_t k0 = chunk * g.split.length; k0 < k1; k0 += kTile.k) {
       const int depth = static_cast<int>(min(std::int64_t{kTile.k}, k1 - k0));
       stage<kTile, kTile.m>(a_tile, g.a + i0 * problem.a.row + k0 * problem.a.col, problem.a,
@@ -118,53 +177,18 @@ __global__ __launch_bounds__(kTileOf<kIndex, T>.threads(),
       stage<kTile, kTile.n>(b_tile, g.b + k0 * problem.b.row + j0 * problem.b.col,
                             {problem.b.col, problem.b.row}, problem.conj_b, columns, depth);
       __syncthreads();  // both tiles are written before they are read
-#pragma unroll 4
-      for (int p = group; p < depth; p += kTile.groups) {
-        Acc column[kTile.micro_n];
-#pragma unroll
-        for (int s = 0; s < kTile.micro_n; ++s)
-          column[s] = b_tile[p * (kTile.n + 1) + thread_n + s * kTile.threads_n()];
-#pragma unroll
-        for (int r = 0; r < kTile.micro_m; ++r) {
-          const Acc row = a_tile[p * (kTile.m + 1) + thread_m + r * kTile.threads_m()];
-#pragma unroll
-          for (int s = 0; s < kTile.micro_n; ++s)
-            sums[r][s] = fma(row, column[s], sums[r][s]);
-        }
-      }
+      multiply_tiles<kTile>(sums, thread, a_tile, b_tile, depth);
       __syncthreads();  // both tiles are read before the next ones, or the sums, overwrite them
     }
+    add_groups<kTile>(sums, thread, staged);
 
-    // Group after group adds to the sums of group 0, through staged[micro_m][micro_n][in_group].
-    for (int sender = 1; sender < kTile.groups; ++sender) {
-#pragma unroll
-      for (int r = 0; r < kTile.micro_m; ++r) {
-#pragma unroll
-        for (int s = 0; s < kTile.micro_n; ++s) {
-          if (group == sender) {
-            staged[(r * kTile.micro_n + s) * kGroupThreads + in_group] = sums[r][s];
-          }
-        }
-      }
-      __syncthreads();  // the sender's sums are written before group 0 reads them
-      if (group == 0) {
-#pragma unroll
-        for (int r = 0; r < kTile.micro_m; ++r) {
-#pragma unroll
-          for (int s = 0; s < kTile.micro_n; ++s)
-            sums[r][s] += staged[(r * kTile.micro_n + s) * kGroupThreads + in_group];
-        }
-      }
-      __syncthreads();  // they are read before the next sender, or tile, overwrites them
-    }
-
-    if (group != 0) continue;
+    if (thread.group != 0) continue;
 #pragma unroll
     for (int s = 0; s < kTile.micro_n; ++s) {
-      const int j = thread_n + s * kTile.threads_n();
+      const int j = thread.n + thread.column(s);
 #pragma unroll
       for (int r = 0; r < kTile.micro_m; ++r) {
-        const int i = thread_m + r * kTile.threads_m();
+        const int i = thread.m + thread.row(r);
         if (i >= rows || j >= columns) continue;
         if (g.split.count > 1) {
           g.partials[(chunk * problem.n + j0 + j) * problem.m + i0 + i] = sums[r][s];

@@ -23,6 +23,51 @@ __device__ void turn(uint4* tile, uint4 (&words)[kWords]) {
     words[v] = tile[kToOwnRows ? own(v) : flat(v)];
 }
 
+/// A thread's sums of kRows rows of A, [row][p], and B in shared memory.
+template <int kSide, int kRows, class Element, class Acc, int kPitch>
+__device__ void multiply_packed(Acc (&sums)[kRows][kPitch], const Element (&values)[kRows * kSide],
+                                const Acc* b_rows) {
+#pragma unroll
+  for (int p = 0; p < kSide; ++p) {
+    Acc column[kPitch];
+    device::load_words(column, b_rows + p * kPitch);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const Acc value = device::widen(values[r * kSide + p]);
+#pragma unroll
+      for (int j = 0; j < kSide; ++j)
+        sums[r][j] = fma(value, column[j], sums[r][j]);
+    }
+  }
+}
+
+/// C = alpha sums + beta C for a thread's words of C, from the first on 32 apart, before `end`.
+template <class Result, int kRows, int kSide, int kWords, class Acc, int kPitch>
+__device__ void leave_packed(uint4* c, std::int64_t first, std::int64_t end, uint4* tile,
+                             const Factors<Acc>& factors, const Acc (&sums)[kRows][kPitch]) {
+  uint4 words[kWords];
+  Result out[kRows * kSide];
+  if (factors.adds()) {
+#pragma unroll
+    for (int v = 0; v < kWords; ++v)
+      if (first + v * 32 < end) words[v] = c[first + v * 32];
+    turn<true>(tile, words);
+    memcpy(out, words, sizeof(out));
+#pragma unroll
+    for (int x = 0; x < kRows * kSide; ++x)
+      out[x] = factors.of(sums[x / kSide][x % kSide], out[x], true);
+  } else {
+#pragma unroll
+    for (int x = 0; x < kRows * kSide; ++x)
+      out[x] = factors.of(sums[x / kSide][x % kSide], Result{}, false);
+  }
+  memcpy(words, out, sizeof(out));
+  turn<false>(tile, words);
+#pragma unroll
+  for (int v = 0; v < kWords; ++v)
+    if (first + v * 32 < end) __stcs(c + first + v * 32, words[v]);
+}
+
 /// k = n = kSide. A thread computes R adjacent rows, R elements of A being 16 bytes; m is a
 /// multiple of R. Warp: 32 R rows. Shared memory: B, and a tile of each warp.
 template <int kVariant, class T, class TOut>
@@ -74,39 +119,8 @@ __global__ void __launch_bounds__(128) update_packed_kernel(UpdateArguments<T, T
   memcpy(values, words, sizeof(values));
   __syncthreads();  // B is written before it is read
   Acc sums[kRows][kPitch] = {};
-#pragma unroll
-  for (int p = 0; p < kSide; ++p) {
-    Acc column[kPitch];
-    device::load_words(column, b_rows + p * kPitch);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const Acc value = device::widen(values[r * kSide + p]);
-#pragma unroll
-      for (int j = 0; j < kSide; ++j)
-        sums[r][j] = fma(value, column[j], sums[r][j]);
-    }
-  }
-  uint4 out_words[kWordsC];
-  Result out[kRows * kSide];
-  if (factors.adds()) {
-#pragma unroll
-    for (int v = 0; v < kWordsC; ++v)
-      if (first_c + v * 32 < threads * kWordsC) out_words[v] = c[first_c + v * 32];
-    turn<true>(tile, out_words);
-    memcpy(out, out_words, sizeof(out));
-#pragma unroll
-    for (int x = 0; x < kRows * kSide; ++x)
-      out[x] = factors.of(sums[x / kSide][x % kSide], out[x], true);
-  } else {
-#pragma unroll
-    for (int x = 0; x < kRows * kSide; ++x)
-      out[x] = factors.of(sums[x / kSide][x % kSide], Result{}, false);
-  }
-  memcpy(out_words, out, sizeof(out));
-  turn<false>(tile, out_words);
-#pragma unroll
-  for (int v = 0; v < kWordsC; ++v)
-    if (first_c + v * 32 < threads * kWordsC) __stcs(c + first_c + v * 32, out_words[v]);
+  multiply_packed<kSide>(sums, values, b_rows);
+  leave_packed<Result, kRows, kSide, kWordsC>(c, first_c, threads * kWordsC, tile, factors, sums);
 }
 
 }  // namespace lanky::dense::cuda

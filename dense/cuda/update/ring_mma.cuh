@@ -322,6 +322,64 @@ __device__ void leave_fragments(const typename RingChunk<T, kByColumns>::Sums& s
   }
 }
 
+/// Where a block's tiles of C are: rows from `first` on, `stride` apart, and columns from j0 on.
+struct RingTiles {
+  std::int64_t first;
+  std::int64_t stride;
+  int j0;
+
+  __device__ RingTiles(const UpdateRingPlan& plan, int rows, int columns) {
+    const int column_blocks = static_cast<int>(gridDim.x) / plan.row_tiles;
+    const int tile_rows = plan.warps_m * rows;
+    first = std::int64_t{blockIdx.x / static_cast<unsigned>(column_blocks)} * tile_rows;
+    stride = std::int64_t{plan.row_tiles} * tile_rows;
+    j0 = static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * columns;
+  }
+};
+
+/// By the copying warp: every slot of all tiles, `lines` of each box; k in real elements.
+template <class Chunk, bool kByColumns, class Ring>
+__device__ void copy_boxes(const CUtensorMap& map, const UpdateRingPlan& plan, const Ring& ring,
+                           const RingTiles& tiles, std::int64_t m, int k, int lines) {
+  const int boxes = plan.warps_m * Chunk::kBoxes;
+  const int box_bytes = plan.slot_bytes / boxes;
+  device::RingPlace turn;
+  for (std::int64_t i0 = tiles.first; i0 < m; i0 += tiles.stride) {
+    for (int k0 = 0; k0 < k; k0 += plan.depth) {
+      device::Mbarrier* const filled = ring.wait_until_read(turn);
+      if (threadIdx.x % 32 == 0) {
+        device::mbarrier_arrive_expecting(filled, static_cast<unsigned>(boxes * lines * 128));
+        // Units of the map are parts of complex<double>, else elements.
+        const int p = k0 / Chunk::kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
+        const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
+        for (int w = 0; w < boxes; ++w) {
+          const int row = i + w * (kByColumns ? Chunk::kLineUnits : Chunk::kRows);
+          device::copy_box(ring.slot(turn) + w * box_bytes, &map, kByColumns ? row : p,
+                           kByColumns ? p : row, filled);
+        }
+      }
+      ring.advance(turn, 1);
+    }
+  }
+}
+
+/// Adds a slot's products to a warp's sums; `shallow`: all of k are one step's first 8.
+template <class Chunk, bool kMayBeShallow>
+__device__ void multiply_slot(typename Chunk::Sums& sums, const char* chunk, const double2* b,
+                              int steps, int box_bytes, bool narrow, bool shallow) {
+  const auto multiply = [&]<int kHalves>() {
+    if constexpr (kMayBeShallow) {
+      if (shallow) return Chunk::template multiply<kHalves, 2>(sums, chunk, b, steps, box_bytes);
+    }
+    Chunk::template multiply<kHalves, 4>(sums, chunk, b, steps, box_bytes);
+  };
+  if (narrow) {
+    multiply.template operator()<1>();
+  } else {
+    multiply.template operator()<2>();
+  }
+}
+
 /// Block: as update_ring_kernel's, with one of warps_k. Computing warp: RingChunk's rows x columns
 /// of each tile. A has a map; C any strides. Shared memory: slots [warps_m][chunk], B's fragments,
 /// barriers.
@@ -340,12 +398,7 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int consumers = plan.warps_m * plan.warps_n;
-  const int column_blocks = static_cast<int>(gridDim.x) / plan.row_tiles;
-  const int tile_rows = plan.warps_m * Chunk::kRows;
-  const std::int64_t first =
-      std::int64_t{blockIdx.x / static_cast<unsigned>(column_blocks)} * tile_rows;
-  const std::int64_t stride = std::int64_t{plan.row_tiles} * tile_rows;
-  const int j0 = static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Chunk::kColumns;
+  const RingTiles tiles(plan, Chunk::kRows, Chunk::kColumns);
   // Lines that no copy touches stay zero.
   const int lines = kByColumns ? min(plan.depth, g.k) : Chunk::kRows;
   device::let_next_kernel_start();
@@ -359,58 +412,28 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   device::wait_for_kernel_ahead();
   const Factors<device::DeviceAccumulator<T>> factors(g);
   const int k = factors.k * kPartsAlong;
-  const int boxes = plan.warps_m * Chunk::kBoxes;
-  const int box_bytes = plan.slot_bytes / boxes;
-  device::RingPlace turn;
-  if (warp == consumers) {
-    for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
-      for (int k0 = 0; k0 < k; k0 += plan.depth) {
-        device::Mbarrier* const filled = ring.wait_until_read(turn);
-        if (lane == 0) {
-          device::mbarrier_arrive_expecting(filled, static_cast<unsigned>(boxes * lines * 128));
-          // Units of the map are parts of complex<double>, else elements.
-          const int p = k0 / kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
-          const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
-          for (int w = 0; w < boxes; ++w) {
-            const int row = i + w * (kByColumns ? Chunk::kLineUnits : Chunk::kRows);
-            device::copy_box(ring.slot(turn) + w * box_bytes, &map, kByColumns ? row : p,
-                             kByColumns ? p : row, filled);
-          }
-        }
-        ring.advance(turn, 1);
-      }
-    }
-    return;
-  }
-  stage_fragments<Chunk>(ring.b, g, factors.k, j0, plan.warps_n, steps, 32 * consumers);
+  if (warp == consumers)
+    return copy_boxes<Chunk, kByColumns>(map, plan, ring, tiles, g.m, k, lines);
+  stage_fragments<Chunk>(ring.b, g, factors.k, tiles.j0, plan.warps_n, steps, 32 * consumers);
   device::warps_barrier(1, 32 * consumers);  // B is whole before it is read
   const int warp_m = warp % plan.warps_m;
   const int warp_n = warp / plan.warps_m;
-  const int warp_j0 = j0 + warp_n * Chunk::kColumns;
+  const int warp_j0 = tiles.j0 + warp_n * Chunk::kColumns;
   const bool narrow = Chunk::is_narrow(warp_j0, g.n);
-  constexpr bool kMayBeShallow = kByColumns || Chunk::kDouble;
+  const int box_bytes = plan.slot_bytes / (plan.warps_m * Chunk::kBoxes);
   const double2* const b_warp = ring.b + warp_n * steps * Chunk::kWords * 32 + lane;
-  for (std::int64_t i0 = first; i0 < g.m; i0 += stride) {
+  device::RingPlace turn;
+  for (std::int64_t i0 = tiles.first; i0 < g.m; i0 += tiles.stride) {
     const std::int64_t warp_i0 = i0 + warp_m * Chunk::kRows;
     prefetch_c(g, factors, warp_i0, Chunk::kRows, warp_j0, Chunk::kColumns);
     typename Chunk::Sums sums = {};
     for (int k0 = 0; k0 < k; k0 += plan.depth) {
       const char* const chunk = ring.slot(turn) + warp_m * Chunk::kBoxes * box_bytes;
       const int slot_steps = (min(plan.depth, k - k0) + 15) / 16;
-      const double2* const b_slot = b_warp + k0 / 16 * Chunk::kWords * 32;
       ring.wait_until_filled(turn);
-      const auto multiply = [&]<int kHalves>() {
-        if constexpr (kMayBeShallow) {
-          if (k <= 8)
-            return Chunk::template multiply<kHalves, 2>(sums, chunk, b_slot, slot_steps, box_bytes);
-        }
-        Chunk::template multiply<kHalves, 4>(sums, chunk, b_slot, slot_steps, box_bytes);
-      };
-      if (narrow) {
-        multiply.template operator()<1>();
-      } else {
-        multiply.template operator()<2>();
-      }
+      multiply_slot<Chunk, kByColumns || Chunk::kDouble>(sums, chunk,
+                                                         b_warp + k0 / 16 * Chunk::kWords * 32,
+                                                         slot_steps, box_bytes, narrow, k <= 8);
       ring.give_back(turn.slot, lane);
       ring.advance(turn, 1);
     }
