@@ -44,59 +44,6 @@ __device__ void for_each_element(bool by_rows, int rows, int columns, Load load,
   }
 }
 
-template <class Acc>
-using StagedSums = Acc[kStagedRows][kStagedColumns];
-
-/// From one row to the next of a warp's tile of A, and of C: odd, so that lanes meet other banks.
-template <class Element>
-inline constexpr int kStagedPitchA = kStagedDepth<Element> + 1;
-inline constexpr int kStagedPitchC = kStagedColumns + 1;
-
-/// Adds the products of a warp's tile of A and as many rows of B.
-template <class Element, class Acc>
-__device__ void multiply_staged(StagedSums<Acc>& sums, const Element* a_tile, const Acc* b_rows,
-                                int depth, bool conj_a) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll 4
-  for (int p = 0; p < depth; ++p) {
-    Acc column[kStagedColumns];
-    device::load_words(column, b_rows + p * kStagedColumns);
-#pragma unroll
-    for (int r = 0; r < kStagedRows; ++r) {
-      const Acc value = device::conjugate_if(
-          conj_a, device::widen(a_tile[(lane + 32 * r) * kStagedPitchA<Element> + p]));
-#pragma unroll
-      for (int j = 0; j < kStagedColumns; ++j)
-        sums[r][j] = fma(value, column[j], sums[r][j]);
-    }
-  }
-}
-
-/// C = alpha sums + beta C for a warp's rows x columns of C from `c` on, by way of its tile.
-template <class Result, class Acc>
-__device__ void leave_staged(Result* c, Strides strides, int rows, int columns, Acc* c_tile,
-                             const StagedSums<Acc>& sums, const Factors<Acc>& factors) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int r = 0; r < kStagedRows; ++r) {
-#pragma unroll
-    for (int j = 0; j < kStagedColumns; ++j)
-      c_tile[(lane + 32 * r) * kStagedPitchC + j] = sums[r][j];
-  }
-  __syncwarp();  // the tile is whole before it leaves
-  const auto place = [&](int r, int j) { return c + r * strides.row + j * strides.col; };
-  for_each_element<4, Result>(
-      strides.col == 1, rows, columns,
-      [&](int r, int j) {
-        Result old{};
-        if (factors.adds()) old = *place(r, j);
-        return old;
-      },
-      [&](int r, int j, Result old) {
-        *place(r, j) = factors.of(c_tile[r * kStagedPitchC + j], old, factors.adds());
-      });
-}
-
 /// Block: kStagedBlockRows rows x kStagedColumns columns of C; the blocks of the same rows are
 /// neighbours. Thread: kStagedRows rows x kStagedColumns sums. Shared memory: B
 /// [k][kStagedColumns], and for each warp a tile of A [64][kDepth + 1], later of C
@@ -110,8 +57,8 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
   constexpr int kRows = kStagedRows;
   constexpr int kColumns = kStagedColumns;
   constexpr int kDepth = kStagedDepth<Element>;
-  constexpr int kPitchA = kStagedPitchA<Element>;
-  constexpr int kPitchC = kStagedPitchC;
+  constexpr int kPitchA = kDepth + 1;
+  constexpr int kPitchC = kColumns + 1;
   constexpr int kTileBytes =
       32 * kRows *
       (kPitchA * sizeof(Element) > kPitchC * sizeof(Acc) ? kPitchA * sizeof(Element)
@@ -120,6 +67,7 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
   __shared__ __align__(16) char tiles[kStagedWarps][kTileBytes];
   device::let_next_kernel_start();
   auto* const b_rows = reinterpret_cast<Acc*>(staged);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   auto* const a_tile = reinterpret_cast<Element*>(tiles[warp]);
   auto* const c_tile = reinterpret_cast<Acc*>(tiles[warp]);
@@ -136,7 +84,7 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
 
   stage_b<kColumns>(b_rows, g, k, k, j0);
   __syncthreads();  // B is written before it is read
-  StagedSums<Acc> sums = {};
+  Acc sums[kRows][kColumns] = {};
   const Element* const a = g.a + first * g.a_strides.row;
   for (int k0 = 0; k0 < k; k0 += kDepth) {
     const int depth = min(kDepth, k - k0);
@@ -146,11 +94,41 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
         [&](int r, int p) { return a[r * g.a_strides.row + (k0 + p) * g.a_strides.col]; },
         [&](int r, int p, Element value) { a_tile[r * kPitchA + p] = value; });
     __syncwarp();  // the tile is written before it is read
-    multiply_staged(sums, a_tile, b_rows + k0 * kColumns, depth, g.conj_a);
+#pragma unroll 4
+    for (int p = 0; p < depth; ++p) {
+      Acc column[kColumns];
+      device::load_words(column, b_rows + (k0 + p) * kColumns);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const Acc value =
+            device::conjugate_if(g.conj_a, device::widen(a_tile[(lane + 32 * r) * kPitchA + p]));
+#pragma unroll
+        for (int j = 0; j < kColumns; ++j)
+          sums[r][j] = fma(value, column[j], sums[r][j]);
+      }
+    }
   }
   __syncwarp();  // A's tile is read before C's overwrites it
-  leave_staged(g.c + first * g.c_strides.row + j0 * g.c_strides.col, g.c_strides, rows, columns,
-               c_tile, sums, factors);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j)
+      c_tile[(lane + 32 * r) * kPitchC + j] = sums[r][j];
+  }
+  __syncwarp();  // C's tile is whole before it leaves
+  const auto place = [&](int r, int j) {
+    return g.c + (first + r) * g.c_strides.row + (j0 + j) * g.c_strides.col;
+  };
+  for_each_element<4, Result>(
+      g.c_strides.col == 1, rows, columns,
+      [&](int r, int j) {
+        Result old{};
+        if (factors.adds()) old = *place(r, j);
+        return old;
+      },
+      [&](int r, int j, Result old) {
+        *place(r, j) = factors.of(c_tile[r * kPitchC + j], old, factors.adds());
+      });
 }
 
 }  // namespace lanky::dense::cuda

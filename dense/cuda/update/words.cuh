@@ -79,23 +79,25 @@ __device__ void multiply_words(typename UpdateWordsShape<T>::Sums& sums, const c
   }
 }
 
-/// C = alpha sums + beta C in shared memory, from `target` on, where the first `columns` exist of
-/// those of a lane's n-tiles.
+/// C = alpha sums + beta C in shared memory, `c_row` being a lane's first element: of `tiles`
+/// n-tiles and n columns those from n-tile n0 on.
 template <class T, class TOut>
-__device__ void leave_words_tiles(const typename UpdateWordsShape<T>::Sums& sums, char* target,
-                                  const WordLinesPlan& plan, int columns,
+__device__ void leave_words_tiles(const typename UpdateWordsShape<T>::Sums& sums, char* c_row,
+                                  const WordLinesPlan& plan, int n0, int tiles, int n,
                                   const Factors<device::DeviceAccumulator<T>>& factors) {
   using Acc = device::DeviceAccumulator<T>;
   using Result = device::DeviceElement<TOut>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int tile = 0; tile < UpdateWordsShape<T>::kTiles; ++tile) {
+    if (n0 + tile >= tiles) break;
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      if (tile * 8 + odd >= columns) continue;
-      char* const column = target + (tile * 8 + odd) * plan.column;
+      if ((n0 + tile) * 8 + lane % 4 * 2 + odd >= n) continue;
+      char* const target = c_row + (tile * 8 + odd) * plan.column;
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
-        Result& result = *reinterpret_cast<Result*>(column + r * 8 * plan.row);
+        Result& result = *reinterpret_cast<Result*>(target + r * 8 * plan.row);
         result = factors.of(Acc(sums[r / 2][tile][r % 2 * 2 + odd]), result, factors.adds());
       }
     }
@@ -153,9 +155,8 @@ __global__ void __launch_bounds__(kUpdateWordsThreads)
       for (int step = 0; step < k / kDepth; ++step)
         multiply(step, std::false_type());
       if (k % kDepth != 0) multiply(steps - 1, std::true_type());
-      const int column = n0 * 8 + lane % 4 * 2;
-      leave_words_tiles<T, TOut>(sums, c.shared + row * c_plan.row + column * c_plan.column, c_plan,
-                                 g.n - column, factors);
+      char* const c_row = c.shared + row * c_plan.row + (n0 * 8 + lane % 4 * 2) * c_plan.column;
+      leave_words_tiles<T, TOut>(sums, c_row, c_plan, n0, tiles, g.n, factors);
     }
   }
   __syncthreads();  // C is whole before it leaves
