@@ -134,12 +134,14 @@ std::size_t WorkerProcess::readable_bytes() const {
   return ioctl(replies_, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
-std::int64_t WorkerProcess::resident_bytes() const {
+std::int64_t WorkerProcess::resident_bytes() {
   std::ifstream file("/proc/" + std::to_string(process_) + "/statm");
   std::int64_t total = 0;
   std::int64_t resident = 0;
   file >> total >> resident;
-  return resident * sysconf(_SC_PAGE_SIZE);
+  resident *= sysconf(_SC_PAGE_SIZE);
+  most_seen_ = std::max(most_seen_, resident);
+  return resident;
 }
 
 void WorkerProcess::kill() {
@@ -164,7 +166,8 @@ bool WorkerProcess::reap() {
   reaped_ = true;
   ending_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   ending_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  ending_.memory_bytes = std::int64_t{usage.ru_maxrss} << 10;
+  // The system counts in steps: what exceeded a limit may be more than it knows.
+  ending_.memory_bytes = std::max(std::int64_t{usage.ru_maxrss} << 10, most_seen_);
   return true;
 }
 

@@ -42,8 +42,8 @@ class WorkerProcess {
   /// will be none; endless: it is longer than any reply.
   Event next(int milliseconds, std::string& line);
 
-  /// Main memory in use now.
-  std::int64_t resident_bytes() const;
+  /// Main memory in use now, which Ending::memory_bytes is no less than.
+  std::int64_t resident_bytes();
   /// It, and what it started.
   void kill();
   /// Tells it that nothing more will come, and waits for its end; kills it after `milliseconds`, or
@@ -62,6 +62,7 @@ class WorkerProcess {
   std::string buffer_;
   std::size_t searched_ = 0;           // bytes of buffer_ that hold no newline
   std::optional<std::size_t> left_{};  // bytes still to be read, once it has ended
+  std::int64_t most_seen_ = 0;         // bytes of main memory
   bool reaped_ = false;
   Ending ending_;
 };
