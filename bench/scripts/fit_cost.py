@@ -3,7 +3,7 @@
 
 FILE: lines of `lanky tune --gemm GRID --json`, plain or .xz, or of `lanky batch`; default: the fit set of both cards,
 bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core*.raw.jsonl.xz
-and grid_*.raw.jsonl.xz. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
+and grid_*.raw.jsonl.xz, and of the H100 what two builds chose there. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
 dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
 points they fit much better.
 
@@ -32,7 +32,8 @@ CARDS = ("h200", "h100")
 FIT = [  # the newest last
     *(f"bench/results/h200/grid_{part}.raw.jsonl.xz" for part in ("panel", "update", "gram", "syrk", "sample")),
     *(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
-    *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2"))]
+    *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2")),
+    *(f"bench/results/h100/core_{build}5d0943d.raw.jsonl.xz" for build in ("before_", ""))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
@@ -90,6 +91,7 @@ class Case:
         candidate = Candidate(fields)
         if candidate.name() == "vendor":  # of the newest run, whose first algorithm is the heuristic's first
             own = [line for line in self.lines if line["contestant"] == "vendor" or line["variant"] == "gemmex"]
+            own = own or [line for line in self.lines if chosen_vendor(line)]
             own = [line for line in own if line["run"] == own[-1]["run"]][:1]
         else:
             own = [line for line in self.lines if is_by(line, candidate)]
@@ -119,6 +121,11 @@ def is_by(line, candidate):
     if line["variant"] != "auto":
         return line["variant"] == candidate.name()
     return "chosen" not in line and configuration_of(kernel_of(line)) == candidate.configuration
+
+
+def chosen_vendor(line):
+    """Whether a plan that was not tuned chose cuBLAS."""
+    return line["variant"] == "auto" and "chosen" not in line and kernel_of(line).startswith("cuBLASLt")
 
 
 def text_of(path):
