@@ -24,13 +24,7 @@ RESULTS = ROOT / "bench/results/h200"
 SPARSE, DENSE = RESULTS / "spmv_core.jsonl", RESULTS / "gemm_gram.jsonl"
 TYPES = ("f64", "f32", "f16", "bf16")
 MOST_BYTES = 12 * 2**20
-# A keystroke in the filter may take 100 ms where SEARCH takes 24: processors that others use, too, are up to twice as slow.
-MOST_SEARCHES = 100 / 24
-SEARCH = """(() => {
-  const begin = performance.now();
-  let found = 0;
-  for (let i = 0; i < 300000; ++i) if (`matrix_${i} lanky auto f64`.includes('77')) found += 1;
-  return performance.now() - begin; })()"""
+MOST_FILTER_MS = 100
 THIN = "\u2009"
 
 
@@ -331,11 +325,9 @@ class Page(unittest.TestCase):
         contestants = [("lanky", "auto"), ("cusparse", "alg1"), ("cusparse", "alg2"), ("cusparse", "sell")]
         page = self.report("large", self.lines_file("large", synthetic_lines(3000, TYPES, contestants)))
         self.assertLess(page.stat().st_size, MOST_BYTES)
-        self.browser.run(SEARCH)  # is compiled
-        searches = [min(self.filter_ms(text) / self.browser.run(SEARCH) for _ in range(4))
-                    for text in ("m", "matrix_1", "sell", "matrix_0042", "")]
-        print("page of 12,000 cases:", page.stat().st_size, "bytes; filter, searches:", [round(s, 1) for s in searches])
-        self.assertLess(max(searches), MOST_SEARCHES)
+        times = [min(self.filter_ms(text) for _ in range(4)) for text in ("m", "matrix_1", "sell", "matrix_0042", "")]
+        print("page of 12,000 cases:", page.stat().st_size, "bytes; filter, ms:", [round(t, 1) for t in times])
+        self.assertLess(max(times), MOST_FILTER_MS)
         self.assertEqual(self.text("#spmv-cases output"), "12000 of 12000 cases")
         self.assertEqual(len(self.column(1)), 200)
         self.browser.click("#spmv-cases .rest button")

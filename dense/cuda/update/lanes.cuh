@@ -7,61 +7,6 @@
 
 namespace lanky::dense::cuda {
 
-/// What a lane of one row adds up: sums [row][y][column], of slot y for the lane whose place in the
-/// row is its own ^ y.
-template <int kVariant, class Acc>
-using LanesSums = Acc[kUpdateLanes[kVariant].unroll][kUpdateLanes[kVariant].lanes]
-                     [kUpdateLanes[kVariant].columns];
-
-/// Elements of Acc from one lane's rows of B to the next lane's, which lie in other banks.
-template <int kVariant, class Acc>
-inline constexpr int kLanesPitch =
-    kUpdateLanes[kVariant].span* kUpdateLanes[kVariant].lanes* kUpdateLanes[kVariant].columns +
-    kWide<Acc>;
-
-/// B for the lanes of a row: [lane][element of its span][y][column], zeros beyond k and n.
-template <int kVariant, class T, class TOut, class Acc>
-__device__ void stage_lanes_b(Acc* b_rows, const UpdateArguments<T, TOut>& g, int k) {
-  constexpr UpdateLanes kShape = kUpdateLanes[kVariant];
-  constexpr int kSpan = kShape.span;
-  constexpr int kWidth = kShape.lanes * kShape.columns;
-  stage<2>(
-      kShape.lanes * kSpan * kWidth,
-      [&](int slot) {
-        const int p = slot / kWidth;
-        const int y = slot % kWidth / kShape.columns;
-        const int j = (p / kSpan ^ y) * kShape.columns + slot % kShape.columns;
-        return p < k && j < g.n ? device::widen(g.b[p * g.b_strides.row + j * g.b_strides.col])
-                                : Acc(0);
-      },
-      [&](int slot, Acc value) { b_rows[slot + slot / (kSpan * kWidth) * kWide<Acc>] = value; });
-}
-
-/// Adds a lane's products; b_rows: its rows of B.
-template <int kVariant, class Element, class Acc>
-__device__ void multiply_lanes(
-    LanesSums<kVariant, Acc>& sums,
-    const Element (&values)[kUpdateLanes[kVariant].unroll][kUpdateLanes[kVariant].span],
-    const Acc* b_rows) {
-  constexpr UpdateLanes kShape = kUpdateLanes[kVariant];
-#pragma unroll
-  for (int e = 0; e < kShape.span; ++e) {
-#pragma unroll
-    for (int y = 0; y < kShape.lanes; ++y) {
-      Acc column[kShape.columns];
-      device::load_words(column, b_rows + (e * kShape.lanes + y) * kShape.columns);
-#pragma unroll
-      for (int u = 0; u < kShape.unroll; ++u) {
-        const Acc value = device::widen(values[u][e]);
-#pragma unroll
-        for (int q = 0; q < kShape.columns; ++q)
-          sums[u][y][q] = fma(value, column[q], sums[u][y][q]);
-      }
-    }
-  }
-}
-
-/// Warp: 32 / lanes rows, `unroll` times.
 template <int kVariant, bool kAdds, class T, class TOut>
 __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TOut> g) {
   using Acc = device::DeviceAccumulator<T>;
@@ -94,12 +39,37 @@ __global__ void __launch_bounds__(256) update_lanes_kernel(UpdateArguments<T, TO
       memcpy(values[u], zeros, sizeof(zeros));
     }
   }
-  constexpr int kPitch = kLanesPitch<kVariant, Acc>;
+  constexpr int kWidth = kLanes * kColumns;
+  constexpr int kPitch = kSpan * kWidth + kWide<Acc>;  // lanes of a row read other banks
   __shared__ __align__(16) Acc b_rows[kLanes * kPitch];
-  stage_lanes_b<kVariant>(b_rows, g, k);
+  stage<2>(
+      kLanes * kSpan * kWidth,
+      [&](int slot) {
+        const int p = slot / kWidth;
+        const int y = slot % kWidth / kColumns;
+        const int j = (p / kSpan ^ y) * kColumns + slot % kColumns;
+        return p < k && j < g.n ? device::widen(g.b[p * g.b_strides.row + j * g.b_strides.col])
+                                : Acc(0);
+      },
+      [&](int slot, Acc value) { b_rows[slot + slot / (kSpan * kWidth) * kWide<Acc>] = value; });
   __syncthreads();  // B is written before it is read
-  LanesSums<kVariant, Acc> sums = {};
-  multiply_lanes<kVariant>(sums, values, b_rows + in_row * kPitch);
+  // Slot y holds the columns that end in lane in_row ^ y of the row.
+  Acc sums[kShape.unroll][kLanes][kColumns] = {};
+#pragma unroll
+  for (int e = 0; e < kSpan; ++e) {
+#pragma unroll
+    for (int y = 0; y < kLanes; ++y) {
+      Acc column[kColumns];
+      device::load_words(column, b_rows + in_row * kPitch + e * kWidth + y * kColumns);
+#pragma unroll
+      for (int u = 0; u < kShape.unroll; ++u) {
+        const Acc value = device::widen(values[u][e]);
+#pragma unroll
+        for (int q = 0; q < kColumns; ++q)
+          sums[u][y][q] = fma(value, column[q], sums[u][y][q]);
+      }
+    }
+  }
   constexpr int kBatch = kLinesAtOnce<kAdds, kShape.unroll>;
 #pragma unroll
   for (int u0 = 0; u0 < kShape.unroll; u0 += kBatch) {
