@@ -18,11 +18,14 @@ constexpr double kWarps = 32;                   // of a multiprocessor, with 64 
 constexpr double kSingleSlices = kSingleWarps;  // of a window whose slices have a warp each
 constexpr int kFewSteps = 8;
 constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
-// A line of the first cache waits so many microseconds for a sector of x from the L2, and so many
-// more for one from memory (H200 and H100: what starved gathers took).
+// A line of the first cache waits so many microseconds for sectors of x from the L2, and so many
+// more for those from memory (H200 and H100: what starved gathers took).
 constexpr double kLineBytes = 128;
 constexpr double kLineWaitsUs = 0.28;
 constexpr double kLineWaitsLongerUs = 0.8;
+constexpr double kLinesPower = 4;  // LINES_POWER of fit_sparse_cost.py
+// Of what passes through the first cache, what displaces x there: entries are loaded not to stay.
+constexpr double kPassingShare = 0.25;
 constexpr double kKeptShare = 5.0 / 6;  // of the L2, that keeps what the next product reads again
 // What a multiprocessor can set aside as shared memory (CUDA C++ Programming Guide, "Unified
 // Shared Memory/L1/Texture Cache"); the rest of the first cache holds lines.
@@ -376,6 +379,7 @@ struct Residence {
   double thin;         // as many times fewer warps as there could be
   double windows;      // of a multiprocessor
   double busier;       // than the mean the busiest multiprocessor is, less 1
+  double first_cache;  // bytes of it that blocks leave for lines
 };
 
 /// A shape of one matrix: what is expected of each kernel.
@@ -412,8 +416,9 @@ class Expectation {
   double resident_blocks(const Demand& d) const;
   Residence residence(const Demand& d) const;
   double first_cache(const Demand& d, double at_once) const;
-  double sectors(const Demand& d, double at_once) const;
-  double lines_us(double sectors, double first_cache) const;
+  double sectors(const Demand& d, const Residence& r) const;
+  double lines_of(double sectors) const;
+  double lines_us(double lines, double wait_us, const Residence& r) const;
   void add_bytes(CostTerms& terms, const Demand& d, const Residence& r) const;
   void add_steps(CostTerms& terms, const Demand& d, const Residence& r) const;
   void add_gathers(CostTerms& terms, const Demand& d, const Residence& r) const;
@@ -526,7 +531,6 @@ double Expectation::resident_blocks(const Demand& d) const {
   return std::max(std::min(std::floor(most / d.warps), std::floor(by_memory)), 1.0);
 }
 
-/// Bytes of it that blocks leave for lines.
 double Expectation::first_cache(const Demand& d, double at_once) const {
   const double taken = at_once * (d.shared_bytes + kOfSystem);
   auto shared = static_cast<double>(machine_.shared_bytes_per_multiprocessor);
@@ -540,27 +544,38 @@ double Expectation::first_cache(const Demand& d, double at_once) const {
 }
 
 /// Of x that come from the L2: the first cache holds what all windows at work reach or, of a small
-/// x, a share of all, which a multiprocessor reads once then.
-double Expectation::sectors(const Demand& d, double at_once) const {
-  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
-  const double first = first_cache(d, at_once);
-  const double near = std::min(first / std::min(x_.span * bytes_ * at_once, x_bytes), 1.0);
+/// x, a share of all, which a multiprocessor reads once then. Between two reads of a sector, the
+/// plan's entries of the rows between pass through the cache.
+double Expectation::sectors(const Demand& d, const Residence& r) const {
+  const auto cols = static_cast<double>(f_.cols);
+  const double x_bytes = cols * bytes_;
+  const double rows_between =
+      std::min(c_.rows_of_window,
+               static_cast<double>(f_.locality[0].span[1]) * c_.rows / cols + kLanes * d.warps);
+  const double passing =
+      kPassingShare * r.at_once * rows_between * (d.slots * bytes_ + d.plan_bytes) / c_.rows;
+  const double held_at_once = std::min(x_.span * bytes_ * r.at_once, x_bytes) + passing;
+  const double near = std::min(r.first_cache / held_at_once, 1.0);
   const double sampled = x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near);
   const double of_long = std::min(sampled, x_.sectors_of_long);
   const double each = d.loads * (sampled * (1 - x_.long_share) + of_long * x_.long_share);
-  const double held = std::min(first / x_bytes, 1.0);
+  const double held = std::min(r.first_cache / x_bytes, 1.0);
   const double readers = std::min<double>(c_.windows, machine_.multiprocessors);
   const double once = std::min(each, readers * x_bytes / static_cast<double>(kSectorBytes));
   return std::max(each * (1 - held) + once * held, 1.0);
 }
 
-/// Microseconds that sectors of x take where each waits in a line of the first cache (Little's
-/// law).
-double Expectation::lines_us(double sectors, double first_cache) const {
-  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
-  const double kept = kKeptShare * static_cast<double>(machine_.second_cache_bytes);
-  const double wait = kLineWaitsUs + kLineWaitsLongerUs * std::max(1 - kept / x_bytes, 0.0);
-  return sectors / machine_.multiprocessors / (first_cache / kLineBytes) * wait;
+/// Lines that have these sectors of x, which are taken to lie anywhere in what windows reach.
+double Expectation::lines_of(double sectors) const {
+  constexpr double kSectorsOfLine = kLineBytes / kSectorBytes;
+  const double reached = std::max(c_.windows * x_.span * bytes_ / kSectorBytes, 1.0);
+  const double dense = std::min(sectors / reached, 1.0);
+  return sectors * (1 - std::pow(1 - dense, kSectorsOfLine)) / (kSectorsOfLine * dense);
+}
+
+/// By Little's law, where each waits so long.
+double Expectation::lines_us(double lines, double wait_us, const Residence& r) const {
+  return lines * wait_us / machine_.multiprocessors / (r.first_cache / kLineBytes);
 }
 
 Residence Expectation::residence(const Demand& d) const {
@@ -575,6 +590,7 @@ Residence Expectation::residence(const Demand& d) const {
       hot ? kWarps : std::clamp(std::min(r.rounds, 1.0) * r.at_once * d.warps, 1.0, kWarps);
   r.thin = kWarps / active;
   r.busier = hot ? 0 : std::ceil(r.windows) / r.windows - 1;
+  r.first_cache = first_cache(d, r.at_once);
   return r;
 }
 
@@ -590,6 +606,7 @@ void Expectation::add_bytes(CostTerms& terms, const Demand& d, const Residence& 
   terms.l2 = 1e6 * bytes * kept / machine_.l2_bandwidth();
   terms.memory_last = terms.memory / std::max(r.rounds, 1.0);
   terms.bytes_uneven = (terms.memory + terms.l2) / r.windows;
+  terms.streams = lines_us(bytes / kLineBytes, kLineWaitsUs, r);
 }
 
 void Expectation::add_steps(CostTerms& terms, const Demand& d, const Residence& r) const {
@@ -602,13 +619,14 @@ void Expectation::add_steps(CostTerms& terms, const Demand& d, const Residence& 
 }
 
 void Expectation::add_gathers(CostTerms& terms, const Demand& d, const Residence& r) const {
-  const double read = sectors(d, r.at_once);
+  const double read = sectors(d, r);
   terms.sectors = 1e6 * read * static_cast<double>(kSectorBytes) / machine_.l2_bandwidth();
   terms.sectors_thin = terms.sectors * r.thin;
   terms.sectors_busiest = terms.sectors * r.busier;
-  const bool single = d.kernel == CostKernel::few || d.kernel == CostKernel::deep;
-  const double hidden = terms.memory + terms.l2 + terms.sectors;
-  if (!single) terms.lines = std::max(lines_us(read, first_cache(d, r.at_once)) - hidden, 0.0);
+  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
+  const double kept = kKeptShare * static_cast<double>(machine_.second_cache_bytes);
+  const double wait = kLineWaitsUs + kLineWaitsLongerUs * std::max(1 - kept / x_bytes, 0.0);
+  terms.lines = lines_us(lines_of(read), wait, r);
   terms.loads = d.loads * load_us();
   terms.loads_thin = terms.loads * r.thin;
 }
@@ -651,12 +669,15 @@ CostTerms Expectation::terms(CostKernel kernel) const {
   return terms;
 }
 
-double sum_of(const CostTerms& terms, const CostTerms& rates) {
+/// Lines wait while all else goes on: the time is the greater of both, or a little more.
+double us_of(const CostTerms& terms, const CostTerms& rates) {
   double sum = 0;
 #define LANKY_ADD(name) sum += terms.name * rates.name;
   LANKY_COST_TERMS(LANKY_ADD)
 #undef LANKY_ADD
-  return sum;
+  const double lines = terms.lines * rates.lines;
+  return std::pow(std::pow(sum - lines, kLinesPower) + std::pow(lines, kLinesPower),
+                  1 / kLinesPower);
 }
 
 }  // namespace
@@ -692,7 +713,7 @@ std::vector<double> predict_us(const std::vector<Shape>& shapes, const RowFacts&
     for (std::size_t i = 0; i < kCostKernels.size(); ++i) {
       const auto kernel = static_cast<CostKernel>(i);
       const double weight = expected.weight(kernel);
-      if (weight > 0) us += weight * sum_of(expected.terms(kernel), kCostRates[i]);
+      if (weight > 0) us += weight * us_of(expected.terms(kernel), kCostRates[i]);
     }
     times.push_back(us);
   }

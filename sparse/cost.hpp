@@ -19,9 +19,10 @@ enum class CostKernel : std::uint8_t { few, deep, narrow, wide, hot };
 inline constexpr std::array kCostKernels = {"few", "deep", "narrow", "wide", "hot"};
 
 // Microseconds at nominal rates of the machine, or counts where no rate is nominal. "thin": where
-// few warps are resident, as many times more as there are fewer than 32.
+// few warps are resident, as many times more as there are fewer than 32. Times add up but for
+// `lines`, which wait while all else goes on.
 #define LANKY_COST_TERMS(apply)                                                                   \
-  apply(start) apply(memory) apply(memory_last) apply(bytes_uneven) apply(l2)                     \
+  apply(start) apply(memory) apply(memory_last) apply(bytes_uneven) apply(l2) apply(streams)      \
       apply(further_rounds) apply(windows) apply(rows) apply(steps) apply(longest_turn)           \
           apply(slice_starts) apply(sectors) apply(sectors_thin) apply(sectors_busiest)           \
               apply(lines) apply(loads) apply(loads_thin) apply(staged_loads) apply(staged_bytes) \

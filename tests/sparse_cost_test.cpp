@@ -105,6 +105,21 @@ TEST(SparseCost, FollowsTheMachine) {
   EXPECT_GT(sparse::choose_shape(facts, DType::f64, slower).predicted_us, 1.4 * us);
 }
 
+// Each sector that is read waits in a line: where sums of a block's pieces leave few lines, gathers
+// from anywhere take longer than their bytes, and what is read in order does not.
+TEST(SparseCost, GathersWaitForLinesOfTheFirstCache) {
+  const Shape lean{.lane_pieces = 2, .wide_fill = 75, .piece_most = 16, .window_cost = 8192};
+  Shape full = lean;  // 48 KB of sums in each of four blocks
+  full.window_cost = 65'536;
+  full.warps = 8;
+  const auto slowed = [&](const RowFacts& facts) {
+    const auto us = sparse::predict_us({full, lean}, facts, DType::f64, testing::h200());
+    return us[0] / us[1];
+  };
+  EXPECT_GT(slowed(alike(4'000'000, 20, 4'000'000)), 1.3);
+  EXPECT_LT(slowed(alike(4'000'000, 20, 100)), 1.3);
+}
+
 TEST(SparseChoice, IsTheLeastPredictedCandidate) {
   const RowFacts facts = with_hubs(alike(200'000, 9, 5000), 3, 20'000);
   const sparse::ShapeChoice choice = chosen(facts, DType::f32);

@@ -77,20 +77,22 @@ def drawn_matrix(draw, least, most):
 
 
 def committed_rates(program, terms):
-    """Those of sparse/cost_table.hpp, in all their digits."""
+    """(names of terms, rates) of sparse/cost_table.hpp, in all their digits."""
     cases = fit_sparse_cost.cases_of_files(fit_sparse_cost.COMMITTED, fit_sparse_cost.MATRICES)
     names = fit_sparse_cost.read_terms(cases, program, terms)
-    return fit_sparse_cost.Fit(names).rates(fit_sparse_cost.Points([case for case in cases if case.fitted()]))
+    points = fit_sparse_cost.Points([case for case in cases if case.fitted()], names)
+    return names, fit_sparse_cost.Fit(names).rates(points)
 
 
 class Shapes:
     """The shapes that lanky_sparse_terms names for a line, and the times that rates predict for them."""
 
-    def __init__(self, rows, rates):
+    def __init__(self, rows, names, rates):
         times = {}
         for _, shape, kernel, weight, *terms in rows:
             own = np.exp(rates[0] + rates[1 + KERNELS.index(kernel)])
-            times[shape] = times.get(shape, 0) + float(weight) * float(np.array(terms, dtype=float) @ own)
+            parts = float(weight) * np.array(terms, dtype=float) * own
+            times[shape] = times.get(shape, 0) + float(fit_sparse_cost.times_of(parts, names.index("lines")))
         self.times = times
 
     def fastest_first(self):
@@ -129,14 +131,14 @@ def main():
     parser.add_argument("--program", default=fit_sparse_cost.PROGRAM)
     parser.add_argument("--terms", type=pathlib.Path, help="as fit_sparse_cost.py has it")
     arguments = parser.parse_args()
-    rates = committed_rates(arguments.program, arguments.terms)
+    names, rates = committed_rates(arguments.program, arguments.terms)
     draw = random.Random(arguments.seed)
     sources = [*map(str, arguments.files), *(drawn_matrix(draw, arguments.least, arguments.most) for _ in range(arguments.count))]
     for source in sources:
         queries = [f"{source} {arguments.chip} {dtype} {asked}" for dtype in TYPES for asked in ("near", "candidates")]
         rows = [row.split("\t") for row in
                 fit_sparse_cost.terms_of(arguments.program, queries).splitlines()[1:]]
-        found = [Shapes([row for row in rows if int(row[0]) == i], rates) for i in range(len(queries))]
+        found = [Shapes([row for row in rows if int(row[0]) == i], names, rates) for i in range(len(queries))]
         there = arguments.folder / pathlib.Path(source).name if ".mtx" in source else source
         for i, dtype in enumerate(TYPES):
             print(there, dtype, ";".join(drawn_shapes(found[2 * i], found[2 * i + 1], draw)), flush=True)

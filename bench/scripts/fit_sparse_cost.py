@@ -2,7 +2,8 @@
 """Fits the rates of the cost of sparse shapes and writes sparse/cost_table.hpp: fit_sparse_cost.py [FILE...]
 
 FILE: lines of `lanky_sparse_trials`, plain or .xz; default: the committed files of both cards. `lanky_sparse_terms` tells
-what each shape asks of the machine (sparse/cost.hpp); its time is the sum of these terms by the rates of its kernel.
+what each shape asks of the machine (sparse/cost.hpp). Its time is the sum of these terms by the rates of its kernel, but that
+lines of the first cache wait meanwhile.
 
 Families of matrices (the class in MANIFEST.csv, or the generator) are fitted to or validated by a hash of their
 names, never by a matrix. Regrets, the time of the shape of least predicted time among those that a plan could choose over
@@ -36,10 +37,12 @@ MATRICES = ROOT.parent / "shared/matrices"
 COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
              for name in ("h200/spmv_shapes", "h100/spmv_shapes", "h200/spmv_shapes2", "h200/spmv_shapes3",
                           "h100/spmv_shapes3", "h200/spmv_shapes4", "h200/spmv_shapes5", "h100/spmv_shapes6",
-                          "h200/spmv_shapes7", "h200/spmv_shapes8", "h200/spmv_shapes9")]
+                          "h200/spmv_shapes7", "h200/spmv_shapes8", "h200/spmv_shapes9", "h200/spmv_shapes10")]
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
+LINES_POWER = 4  # kLinesPower of sparse/cost.cpp
+TINY = 1e-30
 
 
 def drawn(text, parts):
@@ -115,33 +118,50 @@ def terms_of(program, queries):
     return subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout
 
 
+def times_of(parts, lines):
+    """Of parts along the last axis, of which the one at `lines` waits while all others go on, one after another."""
+    waits = parts[..., lines]
+    return ((parts.sum(axis=-1) - waits) ** LINES_POWER + waits**LINES_POWER) ** (1 / LINES_POWER)
+
+
 class Points:
     """Candidates of cases as arrays."""
 
-    def __init__(self, cases):
+    def __init__(self, cases, names):
         rows = [(i, case, j) for i, case in enumerate(cases) for j in range(len(case.shapes))]
-        count = len(next(iter(cases[0].terms[0].values()))[1])
+        self.lines = names.index("lines")
         self.case = np.array([i for i, _, _ in rows])
         self.choosable = np.concatenate([case.choosable() for case in cases])
         self.times = np.array([case.times[j] for _, case, j in rows])
         self.best = np.array([case.times.min() for _, case, _ in rows])
-        self.terms = np.zeros((len(KERNELS), len(rows), count))  # weighted
+        self.terms = np.zeros((len(KERNELS), len(rows), len(names)))  # weighted
         for row, (_, case, j) in enumerate(rows):
             for kernel, (weight, terms) in case.terms[j].items():
                 self.terms[KERNELS.index(kernel), row] = weight * np.array(terms)
 
     def predict(self, rates):
-        return sum(terms @ np.exp(rates[0] + own) for terms, own in zip(self.terms, rates[1:]))
+        return sum(time for time, _ in self.of_kernels(rates))
+
+    def of_kernels(self, rates):
+        """(times, slopes by the logarithm of each rate) of each kernel; none where it is not the one that runs."""
+        for terms, own in zip(self.terms, rates[1:]):
+            parts = terms * np.exp(rates[0] + own)
+            times = times_of(parts, self.lines)
+            least = np.maximum(times, TINY)
+            waits = parts[:, self.lines]
+            slopes = parts * (((parts.sum(axis=1) - waits) / least) ** (LINES_POWER - 1))[:, None]
+            slopes[:, self.lines] = waits * (waits / least) ** (LINES_POWER - 1)
+            yield times, slopes
 
 
 class Fit:
     """Logarithms of the rates that all kernels share, and of how each kernel's differ."""
 
-    PRIOR = {"start": 1, "memory": 1, "memory_last": 0.1, "bytes_uneven": 0.3, "l2": 1, "further_rounds": 0.3, "windows": 0.01,
-             "rows": 8, "steps": 1, "longest_turn": 1, "slice_starts": 0.1, "sectors": 0.3, "sectors_thin": 0.15,
-             "sectors_busiest": 0.1, "lines": 0.5, "loads": 4, "loads_thin": 1.5, "staged_loads": 4, "staged_bytes": 0.7,
-             "copies": 0.15, "stages": 0.1, "cells": 0.06, "pieces": 6, "row_rounds": 0.2, "long_sums": 0.06, "chain_sums": 0.1,
-             "split": 0.5, "split_windows": 1}
+    PRIOR = {"start": 1, "memory": 1, "memory_last": 0.1, "bytes_uneven": 0.3, "l2": 1, "streams": 0.3,
+             "further_rounds": 0.3, "windows": 0.01, "rows": 8, "steps": 1, "longest_turn": 1, "slice_starts": 0.1,
+             "sectors": 0.3, "sectors_thin": 0.15, "sectors_busiest": 0.1, "lines": 1, "loads": 4, "loads_thin": 1.5,
+             "staged_loads": 4, "staged_bytes": 0.7, "copies": 0.15, "stages": 0.1, "cells": 0.06, "pieces": 6,
+             "row_rounds": 0.2, "long_sums": 0.06, "chain_sums": 0.1, "split": 0.5, "split_windows": 1}
     REACH = 6      # logarithms that a rate may be from its prior
     SHARED = 0.05  # weight of a shared rate's way from the prior,
     OWN = 0.15     # and of a kernel's way from the shared one
@@ -173,11 +193,8 @@ class Fit:
             return np.concatenate([centred(errors) * weight, self.LEVEL * errors * weight, pulls * (x - start)])
 
         def jacobian(x):
-            rates = x.reshape(kernels, count)
-            predicted = points.predict(rates)
-            own = [terms * np.exp(rates[0] + rate) / predicted[:, None]
-                   for terms, rate in zip(points.terms, rates[1:])]
-            slopes = np.hstack([sum(own), *own])
+            times, own = zip(*points.of_kernels(x.reshape(kernels, count)))
+            slopes = np.hstack([sum(own), *own]) / sum(times)[:, None]
             return np.vstack([centred(slopes) * weight[:, None], self.LEVEL * slopes * weight[:, None],
                               np.diag(pulls)])
 
@@ -219,13 +236,13 @@ def by_family(cases, regrets):
         print(f"    {family}: {len(values)} cases, {geometric_mean(cost):.3f} ({geometric_mean(then):.3f})")
 
 
-def cross(fit, cases):
+def cross(fit, cases, names):
     """Predictions for cases of each part of the families by rates of the others."""
-    points = Points(cases)
+    points = Points(cases, names)
     predicted = np.ones(len(points.times))
     part = np.array([drawn("fold" + case.family, PARTS) for case in cases])[points.case]
     for left_out in sorted(set(part)):
-        others = Points([case for case in cases if drawn("fold" + case.family, PARTS) != left_out])
+        others = Points([case for case in cases if drawn("fold" + case.family, PARTS) != left_out], names)
         predicted[part == left_out] = points.predict(fit.rates(others))[part == left_out]
     return points, predicted
 
@@ -263,13 +280,13 @@ def main():
     fit = Fit(names)
     sets = []
     if to_judge:
-        points = Points(to_judge)
-        sets.append(("judged", to_judge, points, points.predict(fit.rates(Points(cases)))))
+        points = Points(to_judge, names)
+        sets.append(("judged", to_judge, points, points.predict(fit.rates(Points(cases, names)))))
     else:
         fitted = [case for case in cases if case.fitted()]
         validation = [case for case in cases if not case.fitted()]
-        sets.append(("cross", fitted, *cross(fit, fitted)))
-        points, others = Points(fitted), Points(validation)
+        sets.append(("cross", fitted, *cross(fit, fitted, names)))
+        points, others = Points(fitted, names), Points(validation, names)
         rates = fit.rates(points)
         sets += [("fit", fitted, points, points.predict(rates)), ("validation", validation, others, others.predict(rates))]
     for name, group, own, costs in sets:
