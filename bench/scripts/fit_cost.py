@@ -33,7 +33,8 @@ FIT = [  # the newest last
     *(f"bench/results/h200/grid_{part}.raw.jsonl.xz" for part in ("panel", "update", "gram", "syrk", "sample")),
     *(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
     *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2")),
-    *(f"bench/results/h100/core_{build}5d0943d.raw.jsonl.xz" for build in ("before_", ""))]
+    *(f"bench/results/{run}.raw.jsonl.xz" for run in ("h100/core_before_5d0943d", "h100/core_5d0943d",
+                                                      "h200/core_before_0d0ef14", "h200/core_0d0ef14"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"

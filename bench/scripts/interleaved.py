@@ -80,16 +80,21 @@ def table(name):
     return text
 
 
-def types(name):
+def types(name, kept=lambda pair: True):
     """Speed-ups by type and family."""
-    pairs = pairs_of(name)
+    pairs = [pair for pair in pairs_of(name) if kept(pair)]
     families = sorted({family_of(pair) for pair in pairs})
     text = heading(["type", *families])
     for dtype in dict.fromkeys(pair.line["dtype"] for pair in pairs):
         own = [[pair.speedup for pair in pairs if (pair.line["dtype"], family_of(pair)) == (dtype, family)]
                for family in families]
-        text += row([dtype, *(f"{geometric_mean(each):.3f}" if each else "" for each in own)])
+        text += row([dtype, *(f"{geometric_mean(each):.3f} ({len(each)})" if each else "" for each in own)])
     return text
+
+
+def control(name):
+    """The same of products that both builds leave to the same algorithm of cuBLASLt's."""
+    return types(name, lambda pair: pair.same_way() and "cuBLASLt" in pair.ways[0])
 
 
 def name_of(way):

@@ -22,7 +22,8 @@ H200 = ROOT / "bench/results/h200"
 RESULTS = [  # the newest last
     *(H200 / f"grid_{family}.raw.jsonl.xz" for family in ("panel", "update", "gram", "syrk")),
     *(H200 / f"{name}.raw.jsonl.xz" for name in ("core_ce71dfc", "regret_gemm_core", "core_e33b72a", "core_15e2e83",
-                                              "regret_gemm_core2", "core_before_1650cf2", "core_1650cf2"))]
+                                              "regret_gemm_core2", "core_before_1650cf2", "core_1650cf2",
+                                              "core_before_0d0ef14", "core_0d0ef14"))]
 PAYS = 1.03
 HEAD = {"format": "lanky gemm tuning 3"}
 
