@@ -23,7 +23,7 @@ constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
 constexpr double kLineBytes = 128;
 constexpr double kLineWaitsUs = 0.28;
 constexpr double kLineWaitsLongerUs = 0.8;
-constexpr double kLinesPower = 4;  // LINES_POWER of fit_sparse_cost.py
+constexpr double kLinesPower = 4;  // of the mean of lines and all else; fit_sparse_cost.py reads it
 // Of what passes through the first cache, what displaces x there: entries are loaded not to stay.
 constexpr double kPassingShare = 0.25;
 constexpr double kKeptShare = 5.0 / 6;  // of the L2, that keeps what the next product reads again

@@ -21,6 +21,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -41,7 +42,7 @@ COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
-LINES_POWER = 4  # kLinesPower of sparse/cost.cpp
+LINES_POWER = int(re.search(r"kLinesPower = (\d+)", (ROOT / "sparse/cost.cpp").read_text(encoding="utf-8"))[1])
 TINY = 1e-30
 
 
