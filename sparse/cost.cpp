@@ -18,13 +18,12 @@ constexpr double kWarps = 32;                   // of a multiprocessor, with 64 
 constexpr double kSingleSlices = kSingleWarps;  // of a window whose slices have a warp each
 constexpr int kFewSteps = 8;
 constexpr double kPiecesOfThread = 16;  // of a row, that one thread adds up
-// A line of the first cache waits so many microseconds for sectors of x from the L2, and so many
-// more for those from memory (H200 and H100: what starved gathers took).
+// A line of the L1 waits kLineWaitsUs for sectors of x from the L2, and kLineWaitsLongerUs more for
+// sectors from memory. Both are what starved gathers took on an H200 and an H100.
 constexpr double kLineBytes = 128;
 constexpr double kLineWaitsUs = 0.28;
 constexpr double kLineWaitsLongerUs = 0.8;
-constexpr double kLinesPower = 4;  // of the mean of lines and all else; fit_sparse_cost.py reads it
-// Of what passes through the first cache, what displaces x there: entries are loaded not to stay.
+// The share of the plan's bytes that displaces x in the L1, although the loads ask it not to.
 constexpr double kPassingShare = 0.25;
 constexpr double kKeptShare = 5.0 / 6;  // of the L2, that keeps what the next product reads again
 // What a multiprocessor can set aside as shared memory (CUDA C++ Programming Guide, "Unified
@@ -35,6 +34,10 @@ constexpr auto kOfSystem = static_cast<double>(kSharedBytesOfSystem);
 /// From 0 to 1 as x rises.
 double rises(double x) {
   return 1 / (1 + std::exp(-std::clamp(x, -30.0, 30.0)));
+}
+
+double fourth_power(double x) {
+  return x * x * (x * x);
 }
 
 /// The value at so many rows of one that is known of samples: linear in logarithms, and beyond the
@@ -379,7 +382,7 @@ struct Residence {
   double thin;         // as many times fewer warps as there could be
   double windows;      // of a multiprocessor
   double busier;       // than the mean the busiest multiprocessor is, less 1
-  double first_cache;  // bytes of it that blocks leave for lines
+  double first_cache;  // bytes of the L1 that blocks leave for lines
 };
 
 /// A shape of one matrix: what is expected of each kernel.
@@ -426,6 +429,11 @@ class Expectation {
   void add_sums(CostTerms& terms, const Demand& d, const Residence& r) const;
   /// Microseconds in which each thread of the machine issues a load.
   double load_us() const { return 1e6 / (kLanes * machine_.multiprocessors * machine_.clock); }
+  double x_bytes() const { return static_cast<double>(f_.cols) * bytes_; }
+  /// Bytes that the L2 keeps from one product to the next.
+  double kept_bytes() const {
+    return static_cast<double>(machine_.second_cache_bytes) * kKeptShare;
+  }
 
   const Shape& s_;
   const RowFacts& f_;
@@ -543,37 +551,36 @@ double Expectation::first_cache(const Demand& d, double at_once) const {
   return static_cast<double>(machine_.first_cache_bytes) - shared;
 }
 
-/// Of x that come from the L2: the first cache holds what all windows at work reach or, of a small
-/// x, a share of all, which a multiprocessor reads once then. Between two reads of a sector, the
-/// plan's entries of the rows between pass through the cache.
+/// Sectors of x that come from the L2. The L1 holds what all windows at work reach, and what passes
+/// through it between two reads of a sector: the plan's entries of the rows between. Of a small x
+/// it holds a share whatever windows reach, and each multiprocessor reads that share once.
 double Expectation::sectors(const Demand& d, const Residence& r) const {
-  const auto cols = static_cast<double>(f_.cols);
-  const double x_bytes = cols * bytes_;
-  const double rows_between =
-      std::min(c_.rows_of_window,
-               static_cast<double>(f_.locality[0].span[1]) * c_.rows / cols + kLanes * d.warps);
+  const double slice_span = static_cast<double>(f_.locality[0].span[1]);
+  const double rows_between = std::min(
+      c_.rows_of_window, slice_span * c_.rows / static_cast<double>(f_.cols) + kLanes * d.warps);
   const double passing =
       kPassingShare * r.at_once * rows_between * (d.slots * bytes_ + d.plan_bytes) / c_.rows;
-  const double held_at_once = std::min(x_.span * bytes_ * r.at_once, x_bytes) + passing;
+  const double held_at_once = std::min(x_.span * bytes_ * r.at_once, x_bytes()) + passing;
   const double near = std::min(r.first_cache / held_at_once, 1.0);
   const double sampled = x_.sectors_of_window * near + x_.sectors_of_slice * (1 - near);
   const double of_long = std::min(sampled, x_.sectors_of_long);
   const double each = d.loads * (sampled * (1 - x_.long_share) + of_long * x_.long_share);
-  const double held = std::min(r.first_cache / x_bytes, 1.0);
+  const double held = std::min(r.first_cache / x_bytes(), 1.0);
   const double readers = std::min<double>(c_.windows, machine_.multiprocessors);
-  const double once = std::min(each, readers * x_bytes / static_cast<double>(kSectorBytes));
+  const double once = std::min(each, readers * x_bytes() / static_cast<double>(kSectorBytes));
   return std::max(each * (1 - held) + once * held, 1.0);
 }
 
-/// Lines that have these sectors of x, which are taken to lie anywhere in what windows reach.
+/// Lines of the L1 that hold these sectors of x, which are taken to lie anywhere in what windows
+/// reach.
 double Expectation::lines_of(double sectors) const {
-  constexpr double kSectorsOfLine = kLineBytes / kSectorBytes;
+  static_assert(kLineBytes == 4 * kSectorBytes);
   const double reached = std::max(c_.windows * x_.span * bytes_ / kSectorBytes, 1.0);
   const double dense = std::min(sectors / reached, 1.0);
-  return sectors * (1 - std::pow(1 - dense, kSectorsOfLine)) / (kSectorsOfLine * dense);
+  return sectors * (1 - fourth_power(1 - dense)) / (4 * dense);
 }
 
-/// By Little's law, where each waits so long.
+/// The time that these lines take where each waits for `wait_us` (Little's law).
 double Expectation::lines_us(double lines, double wait_us, const Residence& r) const {
   return lines * wait_us / machine_.multiprocessors / (r.first_cache / kLineBytes);
 }
@@ -600,8 +607,7 @@ void Expectation::add_bytes(CostTerms& terms, const Demand& d, const Residence& 
   const double vectors = (c_.rows + static_cast<double>(f_.cols)) * bytes_;
   const double bytes = d.slots * bytes_ + d.plan_bytes +
                        c_.windows * (sizeof(Window) + 11 * d.slices_most) + vectors;
-  const auto cache = static_cast<double>(machine_.second_cache_bytes);
-  const double kept = std::pow(std::clamp(cache * kKeptShare / bytes, 0.0, 1.0), 2);
+  const double kept = std::pow(std::clamp(kept_bytes() / bytes, 0.0, 1.0), 2);
   terms.memory = 1e6 * bytes * (1 - kept) / machine_.read_bandwidth;
   terms.l2 = 1e6 * bytes * kept / machine_.l2_bandwidth();
   terms.memory_last = terms.memory / std::max(r.rounds, 1.0);
@@ -623,10 +629,8 @@ void Expectation::add_gathers(CostTerms& terms, const Demand& d, const Residence
   terms.sectors = 1e6 * read * static_cast<double>(kSectorBytes) / machine_.l2_bandwidth();
   terms.sectors_thin = terms.sectors * r.thin;
   terms.sectors_busiest = terms.sectors * r.busier;
-  const double x_bytes = static_cast<double>(f_.cols) * bytes_;
-  const double kept = kKeptShare * static_cast<double>(machine_.second_cache_bytes);
-  const double wait = kLineWaitsUs + kLineWaitsLongerUs * std::max(1 - kept / x_bytes, 0.0);
-  terms.lines = lines_us(lines_of(read), wait, r);
+  const double from_memory = std::max(1 - kept_bytes() / x_bytes(), 0.0);
+  terms.lines = lines_us(lines_of(read), kLineWaitsUs + kLineWaitsLongerUs * from_memory, r);
   terms.loads = d.loads * load_us();
   terms.loads_thin = terms.loads * r.thin;
 }
@@ -669,15 +673,15 @@ CostTerms Expectation::terms(CostKernel kernel) const {
   return terms;
 }
 
-/// Lines wait while all else goes on: the time is the greater of both, or a little more.
+/// The kernel works while lines wait: its time is the greater of both, or a little more.
+/// fit_sparse_cost.py has the same mean (times_of()).
 double us_of(const CostTerms& terms, const CostTerms& rates) {
   double sum = 0;
 #define LANKY_ADD(name) sum += terms.name * rates.name;
   LANKY_COST_TERMS(LANKY_ADD)
 #undef LANKY_ADD
   const double lines = terms.lines * rates.lines;
-  return std::pow(std::pow(sum - lines, kLinesPower) + std::pow(lines, kLinesPower),
-                  1 / kLinesPower);
+  return std::sqrt(std::sqrt(fourth_power(sum - lines) + fourth_power(lines)));
 }
 
 }  // namespace

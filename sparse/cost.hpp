@@ -19,8 +19,8 @@ enum class CostKernel : std::uint8_t { few, deep, narrow, wide, hot };
 inline constexpr std::array kCostKernels = {"few", "deep", "narrow", "wide", "hot"};
 
 // Microseconds at nominal rates of the machine, or counts where no rate is nominal. "thin": where
-// few warps are resident, as many times more as there are fewer than 32. Times add up but for
-// `lines`, which wait while all else goes on.
+// few warps are resident, as many times more as there are fewer than 32. All terms add up but
+// `lines`: lines of the L1 wait while the kernel does everything else.
 #define LANKY_COST_TERMS(apply)                                                                   \
   apply(start) apply(memory) apply(memory_last) apply(bytes_uneven) apply(l2) apply(streams)      \
       apply(further_rounds) apply(windows) apply(rows) apply(steps) apply(longest_turn)           \

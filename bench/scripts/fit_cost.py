@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
-FILE: lines of `lanky tune --gemm GRID --json`, plain or .xz, or of `lanky batch`; default: the fit set of both cards,
-bench/results/{h200,h100}/regret_gemm_fit*.raw.jsonl.xz, and the core grid, bench/results/h200/regret_gemm_core*.raw.jsonl.xz
-and grid_*.raw.jsonl.xz, and of the H100 what two builds chose there. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. Writes
+FILE: lines of `lanky tune --gemm GRID --json` or of `lanky batch`, plain or .xz. The default is FIT below: the fit set of both
+cards, the core grid of the H200 with all candidates, and what two builds chose on the core grid of each card. The program
+(build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. This script writes
 dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
 points they fit much better.
 

@@ -2,8 +2,8 @@
 """Fits the rates of the cost of sparse shapes and writes sparse/cost_table.hpp: fit_sparse_cost.py [FILE...]
 
 FILE: lines of `lanky_sparse_trials`, plain or .xz; default: the committed files of both cards. `lanky_sparse_terms` tells
-what each shape asks of the machine (sparse/cost.hpp). Its time is the sum of these terms by the rates of its kernel, but that
-lines of the first cache wait meanwhile.
+what each shape asks of the machine (sparse/cost.hpp). The time of a shape is the sum of all terms but `lines`, by the rates of
+its kernel, or the time that lines of the L1 wait meanwhile, if that is longer.
 
 Families of matrices (the class in MANIFEST.csv, or the generator) are fitted to or validated by a hash of their
 names, never by a matrix. Regrets, the time of the shape of least predicted time among those that a plan could choose over
@@ -21,7 +21,6 @@ import hashlib
 import json
 import math
 import pathlib
-import re
 import subprocess
 import sys
 import textwrap
@@ -42,7 +41,7 @@ COMMITTED = [ROOT / f"bench/results/{name}.raw.jsonl.xz"
 CHIPS = ("H200", "H100")
 KERNELS = ("few", "deep", "narrow", "wide", "hot")
 PARTS = 5  # of the fit families, each left out once
-LINES_POWER = int(re.search(r"kLinesPower = (\d+)", (ROOT / "sparse/cost.cpp").read_text(encoding="utf-8"))[1])
+LINES_POWER = 4  # of the mean in us_of(), sparse/cost.cpp
 TINY = 1e-30
 
 
@@ -120,7 +119,7 @@ def terms_of(program, queries):
 
 
 def times_of(parts, lines):
-    """Of parts along the last axis, of which the one at `lines` waits while all others go on, one after another."""
+    """The times of which these are the parts, along the last axis. The part at `lines` goes on while the others follow one another."""
     waits = parts[..., lines]
     return ((parts.sum(axis=-1) - waits) ** LINES_POWER + waits**LINES_POWER) ** (1 / LINES_POWER)
 
@@ -144,7 +143,7 @@ class Points:
         return sum(time for time, _ in self.of_kernels(rates))
 
     def of_kernels(self, rates):
-        """(times, slopes by the logarithm of each rate) of each kernel; none where it is not the one that runs."""
+        """(times, slopes by the logarithm of each rate) of each kernel; zeros where another kernel runs."""
         for terms, own in zip(self.terms, rates[1:]):
             parts = terms * np.exp(rates[0] + own)
             times = times_of(parts, self.lines)
@@ -171,6 +170,7 @@ class Fit:
     OUTLIER = 0.15
 
     def __init__(self, names):
+        self.names = names
         self.prior = np.log([self.PRIOR[name] for name in names])
 
     def rates(self, points):
@@ -237,13 +237,13 @@ def by_family(cases, regrets):
         print(f"    {family}: {len(values)} cases, {geometric_mean(cost):.3f} ({geometric_mean(then):.3f})")
 
 
-def cross(fit, cases, names):
+def cross(fit, cases):
     """Predictions for cases of each part of the families by rates of the others."""
-    points = Points(cases, names)
+    points = Points(cases, fit.names)
     predicted = np.ones(len(points.times))
     part = np.array([drawn("fold" + case.family, PARTS) for case in cases])[points.case]
     for left_out in sorted(set(part)):
-        others = Points([case for case in cases if drawn("fold" + case.family, PARTS) != left_out], names)
+        others = Points([case for case in cases if drawn("fold" + case.family, PARTS) != left_out], fit.names)
         predicted[part == left_out] = points.predict(fit.rates(others))[part == left_out]
     return points, predicted
 
@@ -286,7 +286,7 @@ def main():
     else:
         fitted = [case for case in cases if case.fitted()]
         validation = [case for case in cases if not case.fitted()]
-        sets.append(("cross", fitted, *cross(fit, fitted, names)))
+        sets.append(("cross", fitted, *cross(fit, fitted)))
         points, others = Points(fitted, names), Points(validation, names)
         rates = fit.rates(points)
         sets += [("fit", fitted, points, points.predict(rates)), ("validation", validation, others, others.predict(rates))]

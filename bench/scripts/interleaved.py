@@ -81,7 +81,7 @@ def table(name):
 
 
 def types(name, kept=lambda pair: True):
-    """Speed-ups by type and family."""
+    """Speed-ups by type and family of the pairs that are kept, and how many they are."""
     pairs = [pair for pair in pairs_of(name) if kept(pair)]
     families = sorted({family_of(pair) for pair in pairs})
     text = heading(["type", *families])
@@ -92,9 +92,17 @@ def types(name, kept=lambda pair: True):
     return text
 
 
+def left_alone(pair):
+    """Both builds leave the product to the same algorithm of cuBLASLt's."""
+    return pair.same_way() and "cuBLASLt" in pair.ways[0]
+
+
 def control(name):
-    """The same of products that both builds leave to the same algorithm of cuBLASLt's."""
-    return types(name, lambda pair: pair.same_way() and "cuBLASLt" in pair.ways[0])
+    return types(name, left_alone)
+
+
+def decided(name):
+    return types(name, lambda pair: not left_alone(pair))
 
 
 def name_of(way):
