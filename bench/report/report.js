@@ -1,7 +1,7 @@
 // Shows, hides, sorts, filters and tells: everything that is shown stands in the page already.
 "use strict";
 (() => {
-  const kRowsAtOnce = 200;
+  const kRowsAtOnce = 100;
   const kReach = 14;  // pixels from the pointer to a point
   const printed = matchMedia("print");
   let type = "all";
