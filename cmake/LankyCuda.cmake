@@ -32,3 +32,21 @@ if(LANKY_HAS_CUDA)
 else()
   message(STATUS "lanky: executor cpu only (no CUDA toolkit, or LANKY_CUDA is OFF)")
 endif()
+
+option(LANKY_CUDA_UNITY "Compile CUDA sources of a kind as one unit" OFF)
+
+# lanky_cuda_sources(<sources...>): of the target lanky. With LANKY_CUDA_UNITY they are one unit: the headers of kernels take longer
+# to compile than kernels that are not optimised. Otherwise each is alone, also where CMake (from 3.31 on) would join CUDA sources.
+function(lanky_cuda_sources)
+  set(sources ${ARGN})
+  if(LANKY_CUDA_UNITY)
+    cmake_path(GET ARGV0 STEM first)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/unity_${first}.cu)
+    list(TRANSFORM sources REPLACE ".+" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\0\"\n")
+    list(JOIN sources "" includes)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${includes}" @ONLY)
+    set(sources ${unit})
+  endif()
+  target_sources(lanky PRIVATE ${sources})
+  set_source_files_properties(${sources} TARGET_DIRECTORY lanky PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
