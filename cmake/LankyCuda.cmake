@@ -35,11 +35,12 @@ endif()
 
 option(LANKY_CUDA_UNITY "Compile CUDA sources of a kind as one unit" OFF)
 
-# lanky_cuda_sources(<sources...>): of the target lanky. With LANKY_CUDA_UNITY they are one unit: the headers of kernels take longer
-# to compile than kernels that are not optimised. Otherwise each is alone, also where CMake (from 3.31 on) would join CUDA sources.
+# lanky_cuda_sources(<sources...>): of the target lanky. With LANKY_CUDA_UNITY they are compiled as one unit, because the headers of
+# kernels take longer to compile than the kernels do without optimisation. Without it each source is compiled alone, although CMake
+# joins CUDA sources from 3.31 on.
 function(lanky_cuda_sources)
   set(sources ${ARGN})
-  if(LANKY_CUDA_UNITY)
+  if(LANKY_CUDA_UNITY AND ARGC GREATER 1)
     cmake_path(GET ARGV0 STEM first)
     set(unit ${CMAKE_CURRENT_BINARY_DIR}/unity_${first}.cu)
     list(TRANSFORM sources REPLACE ".+" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\0\"\n")

@@ -111,17 +111,10 @@ INSTANTIATE_TEST_SUITE_P(Executors, FloatAccuracy,
                            return test.param == DeviceKind::cuda ? "cuda" : "cpu";
                          });
 
-/// Of neighbours, then of the sums of neighbours, and so on.
-float pairwise_sum(std::vector<float> terms) {
-  while (terms.size() > 1) {
-    const std::size_t pairs = terms.size() / 2;
-    for (std::size_t i = 0; i < pairs; ++i)
-      terms[i] = terms[2 * i] + terms[2 * i + 1];
-    const bool odd = terms.size() % 2 == 1;
-    if (odd) terms[pairs] = terms.back();
-    terms.resize(odd ? pairs + 1 : pairs);
-  }
-  return terms.front();
+float pairwise_sum(const std::vector<float>& terms, std::size_t begin, std::size_t end) {
+  if (end - begin == 1) return terms[begin];
+  const std::size_t middle = begin + (end - begin) / 2;
+  return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end);
 }
 
 /// Sums of squares of the errors of C, and of pairwise summation of the rounded products, relative
@@ -151,7 +144,7 @@ void add_gram_errors(const Stream& stream, GemmShape shape, unsigned seed, bool 
         return error * error;
       };
       errors.of_plan += squared(got.at(i, j));
-      errors.of_pairwise += squared(pairwise_sum(terms));
+      errors.of_pairwise += squared(pairwise_sum(terms, 0, terms.size()));
     }
   }
 }
@@ -219,7 +212,7 @@ double worst_error_of_pairwise(const DenseCase<float, float>& dense) {
         const float b = dense.shape.op_b == Op::none ? dense.b.at(p, j) : dense.b.at(j, p);
         terms[static_cast<std::size_t>(p)] = a * b;
       }
-      sums.at(i, j) = pairwise_sum(terms);
+      sums.at(i, j) = pairwise_sum(terms, 0, terms.size());
     }
   }
   return worst_error(dense, sums);

@@ -266,8 +266,8 @@ NEEDED = ("needed by 3 %: products for which the fastest of all other ways, the 
 INTERLEAVED = {"interleaved": interleaved.table, "interleaved-types": interleaved.types,
                "interleaved-control": interleaved.control, "interleaved-decided": interleaved.decided,
                "losses": interleaved.losses}
-MEANING_INTERLEAVED = ("speed-up: geometric mean of the times before over those after, of as many products as in brackets; faster, slower: by more than 3 % and what "
-                       "samples differ by; the same way: the same launch, or the same algorithm of cuBLASLt's")
+MEANING_INTERLEAVED = ("speed-up: geometric mean of the times before over those after; a number in brackets: of so many "
+                       "products; faster, slower: by more than 3 % and what samples differ by; the same way: the same launch, or the same algorithm of cuBLASLt's")
 REGRET = ("regret: time of a plan's choice over that of the fastest candidate; no loss: up to 1.02; model error: "
           "predicted time over measured time of the choice, less 1")
 
