@@ -82,7 +82,7 @@ std::vector<Finding> judge_integers(Session& session, Workload& workload) {
   return findings;
 }
 
-/// How a contestant that is timed is judged by what its timed products wrote.
+/// How a contestant is judged by what the products that are timed write, between their samples.
 Lap judged_lap(Session& session, Workload& workload, Contestant& contestant) {
   Lap lap{.product = contestant.run,
           .slots = workload.slots(),

@@ -20,8 +20,8 @@ struct Lap {
   int slots = 1;
   bool graph = true;
   bool cold = true;
-  /// Called outside of the time around some of the samples, in each of the three ways around the
-  /// first, with the slot that the last product of the sample writes. Absent: no sample is judged.
+  /// Called around further samples that are not counted, in each of the three ways before the first
+  /// that is, with the slot that the last product of the sample writes. Absent: none is judged.
   std::function<void(int slot)> poison{};
   std::function<void(int slot)> judge{};
 };
