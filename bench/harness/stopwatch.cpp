@@ -23,9 +23,9 @@ struct Runner {
   std::int64_t turn = 0;
 };
 
-/// Takes samples of a lap. Before those whose number is a power of two (many at first, since
-/// judging takes time, and some however long it goes on) it takes one more that is judged, not
-/// counted: the poison in the caches costs it time.
+/// Takes samples of a lap. Before those whose number is a power of two it takes one more, which is
+/// judged and does not count, because a judged sample is slower: many at first, since judging takes
+/// time, and some however long it goes on.
 class JudgedSamples {
  public:
   explicit JudgedSamples(const Lap& lap) : lap_(lap) {}
