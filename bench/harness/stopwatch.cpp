@@ -24,8 +24,8 @@ struct Runner {
 };
 
 /// Takes samples of a lap. Before those whose number is a power of two it takes one more, which is
-/// judged and does not count, because a judged sample is slower: many at first, since judging takes
-/// time, and some however long it goes on.
+/// judged and does not count, because the poison changes what the caches hold: many at first, since
+/// judging takes time, and some however long it goes on.
 class JudgedSamples {
  public:
   explicit JudgedSamples(const Lap& lap) : lap_(lap) {}
