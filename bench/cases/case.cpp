@@ -82,7 +82,7 @@ std::vector<Finding> judge_integers(Session& session, Workload& workload) {
   return findings;
 }
 
-/// How a contestant is judged by what its products write between the timed samples.
+/// How a contestant that is timed is judged by what its timed products wrote.
 Lap judged_lap(Session& session, Workload& workload, Contestant& contestant) {
   Lap lap{.product = contestant.run,
           .slots = workload.slots(),

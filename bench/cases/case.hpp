@@ -134,9 +134,8 @@ class Workload {
 enum class Checks : std::uint8_t { all, random, none };
 
 /// Checks every contestant on integer and on random data, given new values too where it takes them,
-/// and times those that are right. Checks again what products write between the timed samples, and
-/// further products after them; whoever is then wrong, or faster than the device can move the
-/// operands, has no time.
+/// and times those that are right. Checks again what the timed products wrote, and further products
+/// after them; whoever is then wrong, or faster than the device can move the operands, has no time.
 CaseReport run_workload(Session& session, Workload& workload, Checks checks = Checks::all);
 
 }  // namespace lanky::bench

@@ -23,21 +23,19 @@ struct Runner {
   std::int64_t turn = 0;
 };
 
-/// Takes samples of a lap. Before those whose number is a power of two it takes one more, which is
-/// judged and does not count, because the poison changes what the caches hold: many at first, since
-/// judging takes time, and some however long it goes on.
+/// Takes samples of a lap, and has those judged whose number is a power of two: many at first,
+/// since judging takes time, and some however long it goes on.
 class JudgedSamples {
  public:
   explicit JudgedSamples(const Lap& lap) : lap_(lap) {}
 
   template <class Sample>
   double take(int last_slot, Sample sample) {
-    if (lap_.judge && std::has_single_bit(++taken_)) {
-      lap_.poison(last_slot);
-      sample();
-      lap_.judge(last_slot);
-    }
-    return sample();
+    const bool judged = lap_.judge && std::has_single_bit(++taken_);
+    if (judged) lap_.poison(last_slot);
+    const double us = sample();
+    if (judged) lap_.judge(last_slot);
+    return us;
   }
 
  private:

@@ -20,8 +20,8 @@ struct Lap {
   int slots = 1;
   bool graph = true;
   bool cold = true;
-  /// Called around samples that do not count, one before the first that does in each of the three
-  /// ways, with the slot that the last product of such a sample writes. Absent: none is judged.
+  /// Called outside of the time around some of the samples, in each of the three ways around the
+  /// first, with the slot that the last product of the sample writes. Absent: no sample is judged.
   std::function<void(int slot)> poison{};
   std::function<void(int slot)> judge{};
 };
