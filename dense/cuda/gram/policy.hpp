@@ -146,11 +146,11 @@ inline constexpr FmaTile kFmaTilesFloat[] = {
 inline constexpr FmaTile kFmaTilesComplexFloat[] = {
     {16, 16, 4, 4, 4, 4, 12, 4, 9},      {32, 32, 8, 4, 4, 8, 8, 2, 8},
     {128, 16, 8, 4, 4, 4, 2, 1, 8},      {64, 64, 8, 4, 4, 8, 2, 1, 8},
-    {32, 32, 4, 2, 4, 8, 2, 2, 8, true}, {128, 16, 4, 2, 4, 8, 1, 1, 8, true},
+    {32, 32, 4, 2, 4, 8, 3, 2, 9, true}, {128, 16, 4, 2, 4, 8, 1, 1, 8, true},
     {64, 64, 4, 4, 4, 8, 1, 1, 8, true}, {16, 16, 4, 2, 4, 8, 8, 4, 8, true}};
 inline constexpr FmaTile kFmaTilesComplexDouble[] = {{8, 8, 4, 4, 2, 2, 12, 8, 6},
                                                      {16, 16, 4, 4, 4, 4, 12, 4, 6},
-                                                     {32, 32, 4, 2, 4, 8, 2, 2, 8, true},
+                                                     {32, 32, 4, 2, 4, 8, 3, 2, 9, true},
                                                      {64, 64, 4, 4, 4, 8, 1, 1, 8, true},
                                                      {16, 16, 4, 2, 4, 8, 8, 4, 8, true}};
 constexpr std::span<const FmaTile> fma_tiles(DType type) noexcept {

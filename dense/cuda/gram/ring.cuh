@@ -163,13 +163,19 @@ __device__ void read_segments(const GramShare& share,
   }
 }
 
-/// Of each thread, where the four warps that copy hand registers on.
-inline constexpr int kGramCopyRegisters = 40;
-inline constexpr int kGramWorkRegisters = 232;
-
 /// Threads of a block.
 template <class Product>
 inline constexpr unsigned kGramRingThreads = Product::kWorkers + (Product::kHandsOn ? 128 : 32);
+
+/// Of each thread, where the four warps that copy hand registers on to those that multiply. All
+/// have equally many at first; the hardware counts them in eights.
+inline constexpr int kGramCopyRegisters = 40;
+template <class Product>
+inline constexpr int kGramWorkRegisters = [] {
+  constexpr int kThreads = kGramRingThreads<Product>;
+  constexpr int kAtFirst = (1 << 16) / kThreads / 8 * 8;
+  return (kAtFirst * kThreads - kGramCopyRegisters * 128) / Product::kWorkers / 8 * 8;
+}();
 
 /// What a block of a ring's kernel does: it leaves partial sums of its part. A Product has
 ///   kWorkers               threads that multiply; the first one behind them copies
@@ -209,7 +215,7 @@ __device__ void gram_ring(const GramMaps& maps, const GramArguments<T>& g) {
     if (threadIdx.x == Product::kWorkers) copy_slots<Product>(maps, g, share, ring);
     return;
   }
-  if constexpr (Product::kHandsOn) device::take_registers<kGramWorkRegisters>();
+  if constexpr (Product::kHandsOn) device::take_registers<kGramWorkRegisters<Product>>();
   Product(g, share, memory).multiply(share, ring);
 }
 

@@ -40,25 +40,13 @@ class WideSquare {
 
   /// Adds the product of one segment: `a` and `b` are where the rows and columns of the warp begin.
   __device__ void add(Sums& sums, std::uint32_t a, std::uint32_t b) const {
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
-      double left[kTilesM][2 * kDepth];
-#pragma unroll
-      for (int i = 0; i < kTilesM; ++i)
-        load_left(left[i], a + i * kRows * kSegmentBytes, s);
-#pragma unroll
-      for (int j = 0; j < kTilesN; ++j) {
-        if (j * 8 >= warp_.columns) break;
-        double right[kParts][kDepth];
-        load_right(right, b + j * 8 * kSegmentBytes, s);
-#pragma unroll
-        for (int i = 0; i < kTilesM; ++i) {
-          if (i * kRows >= warp_.rows || (i + 1) * kRows - 1 + warp_.ahead < j * 8) continue;
-#pragma unroll
-          for (int part = 0; part < kParts; ++part)
-            multiply(sums.of[i][j][part], left[i], right[part]);
-        }
-      }
+    const bool whole = warp_.rows >= kTile.warp_m() && warp_.columns >= kTile.warp_n();
+    if (!kComplex && whole && warp_.ahead >= kTile.warp_n()) {
+      add_ahead<kTile.warp_n()>(sums, a, b);
+    } else if (!kComplex && whole && warp_.ahead == 0) {
+      add_ahead<0>(sums, a, b);
+    } else {
+      add_ahead<kAny>(sums, a, b);
     }
   }
 
@@ -95,10 +83,38 @@ class WideSquare {
   }
 
  private:
+  static constexpr int kAny = -1;
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kDepth = sizeof(Real) == 4 ? 4 : 2;  // k of a lane in a fragment
   static constexpr int kSteps = 2 * kVector / kDepth;       // of 4 kDepth k each
   static constexpr int kWords = kDepth / kVector;           // of a lane in a line
+
+  /// kAhead: of a warp that has all its rows and columns, or kAny.
+  template <int kAhead>
+  __device__ void add_ahead(Sums& sums, std::uint32_t a, std::uint32_t b) const {
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      double left[kTilesM][2 * kDepth];
+#pragma unroll
+      for (int i = 0; i < kTilesM; ++i)
+        load_left(left[i], a + i * kRows * kSegmentBytes, s);
+#pragma unroll
+      for (int j = 0; j < kTilesN; ++j) {
+        if (kAhead == kAny && j * 8 >= warp_.columns) break;
+        double right[kParts][kDepth];
+        load_right(right, b + j * 8 * kSegmentBytes, s);
+#pragma unroll
+        for (int i = 0; i < kTilesM; ++i) {
+          const int ahead = kAhead == kAny ? warp_.ahead : kAhead;
+          if (kAhead == kAny && i * kRows >= warp_.rows) continue;
+          if ((i + 1) * kRows - 1 + ahead < j * 8) continue;
+#pragma unroll
+          for (int part = 0; part < kParts; ++part)
+            multiply(sums.of[i][j][part], left[i], right[part]);
+        }
+      }
+    }
+  }
 
   /// Reals of the lane's units of a line, widened.
   __device__ void load_line(double (&reals)[kDepth * kParts], std::uint32_t first, int s) const {
