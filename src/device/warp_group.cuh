@@ -20,6 +20,13 @@ __device__ void take_registers() {
 #endif
 }
 
+/// Registers a thread that `takers` threads of a block can take when `givers` keep `kept` each. All
+/// have equally many at first, as a block has the multiprocessor to itself; they come in eights.
+constexpr int registers_to_take(int takers, int givers, int kept) {
+  const int at_first = (1 << 16) / (takers + givers) / 8 * 8;
+  return (at_first * (takers + givers) - kept * givers) / takers / 8 * 8;
+}
+
 /// Barrier `number` (1 to 15) of `threads` threads, whole warps.
 __device__ inline void warps_barrier(int number, int threads) {
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");

@@ -139,7 +139,7 @@ struct FmaTile {
 
 /// A ring must hold twice what the groups work on: twelve warps, for which totals leave six slots,
 /// were slower than eight (H200, f32 n = 64, k = 1e7: 2.09 instead of 1.92 ms). In complex tiles of
-/// 32 columns, with nine slots, they are faster: one warp of a scheduler waits for its own loads.
+/// 32 columns, whose totals leave nine slots, twelve are faster (docs/lab/gram.md).
 inline constexpr FmaTile kFmaTilesFloat[] = {
     {32, 32, 8, 8, 4, 4, 8, 2, 8},       {128, 16, 8, 8, 8, 2, 4, 1, 8},
     {64, 64, 8, 8, 4, 8, 4, 1, 8},       {64, 64, 8, 4, 4, 8, 2, 1, 8, true},

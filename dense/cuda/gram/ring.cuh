@@ -167,15 +167,11 @@ __device__ void read_segments(const GramShare& share,
 template <class Product>
 inline constexpr unsigned kGramRingThreads = Product::kWorkers + (Product::kHandsOn ? 128 : 32);
 
-/// Of each thread, where the four warps that copy hand registers on to those that multiply. All
-/// have equally many at first; the hardware counts them in eights.
+/// Of each thread, where the four warps that copy hand registers on to those that multiply.
 inline constexpr int kGramCopyRegisters = 40;
 template <class Product>
-inline constexpr int kGramWorkRegisters = [] {
-  constexpr int kThreads = kGramRingThreads<Product>;
-  constexpr int kAtFirst = (1 << 16) / kThreads / 8 * 8;
-  return (kAtFirst * kThreads - kGramCopyRegisters * 128) / Product::kWorkers / 8 * 8;
-}();
+inline constexpr int kGramWorkRegisters = device::registers_to_take(Product::kWorkers, 128,
+                                                                    kGramCopyRegisters);
 
 /// What a block of a ring's kernel does: it leaves partial sums of its part. A Product has
 ///   kWorkers               threads that multiply; the first one behind them copies

@@ -39,16 +39,15 @@ class WideSquare {
   }
 
   /// Adds the product of one segment: `a` and `b` are where the rows and columns of the warp begin.
-  /// Of complex elements nvcc 13.0 makes slower code where it knows what there is to do.
+  /// Which products a warp of complex elements needs is asked at run time: most complex tiles were
+  /// slower where nvcc 13.0 knew it (docs/lab/gram.md).
   __device__ void add(Sums& sums, std::uint32_t a, std::uint32_t b) const {
-    const bool whole = warp_.rows >= kTile.warp_m() && warp_.columns >= kTile.warp_n();
-    if (!kComplex && whole && warp_.ahead >= kTile.warp_n()) {
-      add_ahead<kTile.warp_n()>(sums, a, b);
-    } else if (!kComplex && whole && warp_.ahead == 0) {
-      add_ahead<0>(sums, a, b);
-    } else {
-      add_ahead<kAny>(sums, a, b);
+    if constexpr (!kComplex) {
+      const bool whole = warp_.rows >= kTile.warp_m() && warp_.columns >= kTile.warp_n();
+      if (whole && warp_.ahead >= kTile.warp_n()) return add_ahead<kTile.warp_n()>(sums, a, b);
+      if (whole && warp_.ahead == 0) return add_ahead<0>(sums, a, b);
     }
+    add_ahead<kAny>(sums, a, b);
   }
 
   /// Leaves the sums of the warp.
@@ -84,13 +83,13 @@ class WideSquare {
   }
 
  private:
-  static constexpr int kAny = -1;
+  static constexpr int kAny = -1;  // rows, columns and `ahead` of a warp are what warp_ tells
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kDepth = sizeof(Real) == 4 ? 4 : 2;  // k of a lane in a fragment
   static constexpr int kSteps = 2 * kVector / kDepth;       // of 4 kDepth k each
   static constexpr int kWords = kDepth / kVector;           // of a lane in a line
 
-  /// kAhead: of a warp that has all its rows and columns, or kAny.
+  /// kAhead: `ahead` of a warp that has all its rows and columns, or kAny.
   template <int kAhead>
   __device__ void add_ahead(Sums& sums, std::uint32_t a, std::uint32_t b) const {
 #pragma unroll

@@ -386,16 +386,13 @@ __device__ void leave_tile(Product& product, const PanelFinish<T>& finish,
   }
 }
 
-/// Registers that each thread of a block starts with, and that one has which copies, and one that
-/// computes. Copying elements of B takes more than starting copies of boxes.
-inline constexpr int kPanelRegisters = 168;
+/// Registers of a thread that copies, and of one that computes. Copying elements of B takes more
+/// than starting copies of boxes.
 template <class Product>
 inline constexpr int kPanelProducerRegisters = Product::kMapsB || Product::kAlwaysPacked ? 40 : 72;
 template <class Product>
-inline constexpr int kPanelConsumerRegisters =
-    ((kPanelProducers + kPanelConsumerWarps) * kPanelRegisters -
-     kPanelProducers * kPanelProducerRegisters<Product>) /
-    kPanelConsumerWarps;
+inline constexpr int kPanelConsumerRegisters = device::registers_to_take(
+    kPanelConsumerWarps * 32, kPanelProducers * 32, kPanelProducerRegisters<Product>);
 
 /// Block: an equal piece of the work; one to a multiprocessor, as it takes nearly all its shared
 /// memory. Eight warps compute, each a chunk (4 KiB: rows x depth) of A's slot times a group of
