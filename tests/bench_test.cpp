@@ -1121,6 +1121,27 @@ TEST(Stopwatch, WhoIsTwentyTimesSlowerIsMeasuredOnce) {
   EXPECT_EQ(timings[2].warm.samples, 7);
 }
 
+TEST(Stopwatch, TheSamplesThatCountAreJudged) {
+  Session session(Device::cpu(),
+                  {.min_rounds = 4, .max_rounds = 4, .max_seconds = 9, .batch_ms = 0.1});
+  bool poisoned = false;
+  int judged = 0;
+  const auto product = [&](const Stream&, int) {
+    if (poisoned) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    poisoned = false;
+  };
+  const auto judge = [&](int) {
+    EXPECT_FALSE(poisoned) << "no product between poison() and judge()";
+    ++judged;
+  };
+  const Lap lap{
+      .product = product, .cold = false, .poison = [&](int) { poisoned = true; }, .judge = judge};
+  const Timing timing = time_laps(session, {&lap, 1}).front();
+  EXPECT_EQ(judged, 3);  // samples 1, 2 and 4
+  EXPECT_EQ(timing.warm.samples, 4);
+  EXPECT_GT(timing.warm.median_us, 14);  // 30 ms over no more than 2,048 products
+}
+
 TEST(Stopwatch, RotatesThroughTheSlots) {
   const Stream stream(Device::cpu());
   std::string order;
