@@ -91,9 +91,9 @@ class Batch {
     line["config"] = configuration(options_, line, answer.at("peers"));
     if (options_.resume) read_earlier_runs(line["config"]);
     std::optional<std::uint64_t> seed = work_.grid.seed ? work_.grid.seed : earlier_.seed;
-    if (!seed && work_.set.set == "drawn") seed = bench::draw_seed();
+    if (!seed && work_.set.is_drawn()) seed = bench::draw_seed();
     const std::optional<std::uint64_t> grid_seed = choose_products(seed);
-    if (work_.set.set != "drawn") seed = grid_seed;
+    if (!work_.set.is_drawn()) seed = grid_seed;
     if (seed) line["seed"] = *seed;
     reporter_.start(line);
     choose_matrices(seed.value_or(0));

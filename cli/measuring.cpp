@@ -248,8 +248,8 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   batch.add_option("--cache", work.cache, "folder of what was fetched")->type_name("DIR");
   batch
       .add_option("--spmv", work.set.set,
-                  "generated matrices: core, or drawn with --seed (docs/measuring.md)")
-      ->check(CLI::IsMember({"core", "drawn"}), "")
+                  "generated matrices: core, or drawn or irregular with --seed (docs/measuring.md)")
+      ->check(CLI::IsMember({"core", "drawn", "irregular"}), "")
       ->type_name("SET");
   add_grid_options(batch, work.grid, parsed->shard);
   batch.add_flag("--resume", options.resume,

@@ -1,6 +1,8 @@
 #include "io/patterns.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -246,6 +248,55 @@ Pattern make_pareto(Values v) {
           }};
 }
 
+/// median * 2^(z deviation / 100), z of a normal distribution (twelve uniform numbers), in
+/// sixteenths of an octave: products of exact constants, so equal on every machine.
+double log_normal(RowRandom& random, std::int64_t median, std::int64_t deviation) {
+  constexpr std::array<double, 4> kRoots = {1.4142135623730951, 1.1892071150027210,
+                                            1.0905077326652577, 1.0442737824274138};
+  constexpr std::int64_t kUniform = 1 << 16;
+  std::int64_t z = -6 * kUniform;
+  for (int i = 0; i < 12; ++i)
+    z += random.below(kUniform);
+  const std::int64_t sixteenths = z * deviation * 16 / 100 / kUniform + 16 * 64;  // above 0
+  double length = std::ldexp(static_cast<double>(median), static_cast<int>(sixteenths / 16) - 64);
+  for (std::size_t bit = 0; bit < kRoots.size(); ++bit) {
+    if ((sixteenths >> (3 - bit) & 1) != 0) length *= kRoots[bit];
+  }
+  return length;
+}
+
+/// Rows of log-normal lengths; each column is drawn within `span` of the diagonal with `near` %
+/// chance, otherwise from all or, as in make_pareto, from hubs. An adversary for choices by
+/// classes: lengths, places and extents vary independently of each other.
+Pattern make_irregular(Values v) {
+  const std::int64_t rows = v[0];
+  const std::int64_t cols = or_equal(v[3], rows);
+  return {rows, cols,
+          [=, median = v[1], deviation = v[2], span = v[4], near = v[5], hubs = v[6]](
+              std::int64_t row, RowRandom& random, Columns& columns) {
+            const double drawn = log_normal(random, median, deviation) + random.fraction();
+            const auto length =
+                static_cast<std::int64_t>(std::min(drawn, static_cast<double>((cols + 1) / 2)));
+            const auto scale = static_cast<double>(cols) / static_cast<double>(rows);
+            const auto middle = static_cast<std::int64_t>(static_cast<double>(row) * scale);
+            const std::int64_t first = std::max<std::int64_t>(0, middle - span);
+            const std::int64_t reach = std::min(cols, middle + span + 1) - first;
+            const auto begin = static_cast<std::ptrdiff_t>(columns.size());
+            for (std::int64_t k = 0; k < length; ++k) {
+              std::int64_t range = cols;
+              if (random.below(100) < near) {
+                append(columns, first + random.below(reach));
+                continue;
+              }
+              while (range > 1 && random.below(100) < hubs)
+                range /= 2;
+              append(columns, random.below(range));
+            }
+            std::sort(columns.begin() + begin, columns.end());
+            columns.erase(std::unique(columns.begin() + begin, columns.end()), columns.end());
+          }};
+}
+
 Pattern make_diagonal(Values v) {
   return {v[0], v[0],
           [](std::int64_t row, RowRandom& /*random*/, Columns& columns) { append(columns, row); }};
@@ -348,6 +399,16 @@ const std::vector<Generator>& generators() {
        {rows, {"least", 2, 1, 1 << 20}, {"tail", 40, 0, 99}, cols, {"hubs", 0, 0, 99}},
        "rows of `least` or more, doubled with `tail` % chance, repeatedly",
        make_pareto},
+      {"irregular",
+       {rows,
+        {"median", 8, 1, 1 << 20},
+        {"deviation", 100, 0, 400},
+        cols,
+        span,
+        {"near", 0, 0, 100},
+        {"hubs", 0, 0, 99}},
+       "rows of log-normal lengths (100: an octave), `near` % within span",
+       make_irregular},
       {"diagonal", {n}, "one entry a row, on the diagonal", make_diagonal},
       {"dense", {rows, cols}, "every entry; cols 0: as rows", make_dense},
   };

@@ -176,6 +176,34 @@ std::vector<std::string> drawn_matrices(std::uint64_t seed) {
   return specs;
 }
 
+std::vector<std::string> irregular_matrices(std::uint64_t seed) {
+  constexpr double kMost = 3e7;
+  constexpr int kCount = 90;
+  std::vector<std::string> specs;
+  for (int i = 0; i < kCount; ++i) {
+    Draw draw(mix(seed) + static_cast<std::uint64_t>(i));
+    const double place = (i + draw.share()) / kCount;
+    const double entries = kFewestEntries * std::pow(kMost / kFewestEntries, place);
+    const auto median = std::llround(draw.scaled(1, 100));
+    const std::int64_t deviation = draw.happens(0.2) ? 0 : draw.between(20, 250);
+    // A log-normal distribution's mean is above its median.
+    const double sigma = static_cast<double>(deviation) / 100 * std::log(2.0);
+    const double a_row = static_cast<double>(median) * std::exp(sigma * sigma / 2);
+    const std::int64_t rows = std::max<std::int64_t>(rounded(entries / a_row), 16);
+    const double wide = draw.happens(0.4) ? 1 : draw.scaled(1.0 / 30, 30);
+    const std::int64_t cols = std::max<std::int64_t>(rounded(static_cast<double>(rows) * wide), 16);
+    const std::int64_t near = draw.one_of(std::array{0, 0, 50, 90, 100});
+    const std::int64_t hubs = draw.happens(0.5) ? 0 : draw.between(10, 70);
+    std::string name = spec("irregular", rows, median, deviation, cols);
+    if (near > 0)
+      name += ",span=" + std::to_string(rounded(draw.scaled(20, 10000))) +
+              ",near=" + std::to_string(near);
+    if (hubs > 0 && near < 100) name += ",hubs=" + std::to_string(hubs);
+    specs.push_back(name + ",seed=" + std::to_string(draw.between(1, 999)));
+  }
+  return specs;
+}
+
 std::vector<std::string> core_matrices() {
   std::vector<std::string> specs(kChosenMatrices.begin(), kChosenMatrices.end());
   for (std::string& drawn : drawn_matrices(kCommittedSeed))
@@ -187,7 +215,9 @@ std::vector<std::string> choose_matrices(const SpmvSetChoice& choice) {
   if (choice.set.empty()) return {};
   if (choice.set == "core") return core_matrices();
   if (choice.set == "drawn") return drawn_matrices(choice.seed);
-  throw Error(ErrorCode::invalid_argument, "\"" + choice.set + "\" is not core or drawn");
+  if (choice.set == "irregular") return irregular_matrices(choice.seed);
+  throw Error(ErrorCode::invalid_argument,
+              "\"" + choice.set + "\" is not core, drawn or irregular");
 }
 
 }  // namespace lanky::bench

@@ -30,10 +30,16 @@ std::vector<std::string> drawn_matrices(std::uint64_t seed);
 inline constexpr std::uint64_t kCommittedSeed = 4;
 std::vector<std::string> core_matrices();
 
+/// 90 matrices of 1e4 to 3e7 entries whose lengths of rows, places of columns and extents are drawn
+/// independently of each other (generator "irregular").
+std::vector<std::string> irregular_matrices(std::uint64_t seed);
+
 /// Which matrices to measure beside those of files.
 struct SpmvSetChoice {
-  std::string set;                      // "core", "drawn", "" for none
-  std::uint64_t seed = kCommittedSeed;  // of "drawn"
+  std::string set;                      // "core", "drawn", "irregular", "" for none
+  std::uint64_t seed = kCommittedSeed;  // where it is drawn
+
+  bool is_drawn() const { return !set.empty() && set != "core"; }
 };
 /// Error(invalid_argument) for another name.
 std::vector<std::string> choose_matrices(const SpmvSetChoice& choice);

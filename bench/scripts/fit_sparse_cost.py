@@ -21,6 +21,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -50,8 +51,15 @@ def drawn(text, parts):
 
 
 def family_of(source, classes):
+    """The class of a file, or of the file that transform_matrices.py made it of; the generator, irregular ones by places."""
     name = pathlib.Path(source).name
-    return classes[name].split(" (")[0].split("/")[0].strip() if name in classes else source.split(":")[0]
+    name = next((file for file in classes if file.split(".")[0] == name.split(".")[0]), name) if ".mtx" in name else name
+    if name in classes:
+        return classes[name].split(" (")[0].split("/")[0].strip()
+    if source.startswith("irregular:"):
+        near = re.search(",near=([0-9]+)", source)
+        return f"irregular, near {near[1] if near else 0}" + (", hubs" if ",hubs=" in source else "")
+    return source.split(":")[0]
 
 
 class Case:
