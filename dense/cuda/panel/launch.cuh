@@ -1,6 +1,7 @@
 // Launches of the panel kernels; each element type lists its variants in panel_<type>.cu.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "core/text.hpp"
@@ -144,8 +145,11 @@ void run(const Stream& stream, const Problem& problem, const PanelLaunch& launch
                                 static_cast<std::size_t>(plan.shared_bytes)};
   if (packs) {
     const unsigned classes = 1U << plan.classes.log2;
-    const device::LaunchSize pack{dim3(kPanelPackBlocks / classes, classes),
-                                  dim3(kPanelPackThreads)};
+    const int parts = plan.small_bytes / variant.host.chunk.bytes_b;  // of a step
+    constexpr int kOfThread = 4;                                      // elements, at least
+    const int threads = variant.host.chunk.depth * plan.group_columns / kOfThread / 32 * 32;
+    const device::LaunchSize pack{dim3(static_cast<unsigned>(plan.steps * parts), classes),
+                                  dim3(std::clamp(threads, 32, kPanelPackThreads))};
     device::launch_dependent(stream, variant.pack, pack, arguments);
   }
   device::launch_dependent(stream, variant.kernel, ring, maps, arguments);

@@ -453,48 +453,55 @@ __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
 #endif
 }
 
+/// Threads of a block that packs, at most.
 inline constexpr int kPanelPackThreads = 256;
-inline constexpr int kPanelPackBlocks = 264;
 
 /// Writes B as slots of the ring take it, zeros beyond k and n, for each class of A's lines: every
-/// so many-th row of B, or all but those that meet what the class leaves out. Block (x, class).
-/// Thread: elements a grid apart, with neighbours in memory for neighbours. Whatever runs ahead has
-/// ended before the next kernel starts, so that panel_ring_kernel may read A at once.
+/// so many-th row of B, or all but those that meet what the class leaves out. Block (x, class): a
+/// chunk's k times a group of columns, which is put in order in shared memory, so that memory is
+/// written in words of 16 bytes. Whatever runs ahead has ended before the next kernel starts, so
+/// that panel_ring_kernel may read A at once.
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelPackThreads) void panel_pack_kernel(
     const __grid_constant__ PanelArguments<T> g) {
   using Element = typename Product::Element;
+  constexpr int kDepth = Product::kDepth;
+  __shared__ __align__(16) char ordered[Product::kBytesB];
   device::wait_for_kernel_ahead();
   device::let_next_kernel_start();
   const PanelFinish<T> finish(g);
   if (finish.skips_product()) return;
   const PanelPlan& plan = g.plan;
   const Strides b = g.problem.b;
-  const auto depth = static_cast<unsigned>(plan.steps * plan.step);
-  const auto columns = static_cast<unsigned>(plan.warps_n * plan.group_columns);
+  const int parts = plan.step / kDepth * plan.warps_n;  // of a step
+  const auto step = static_cast<int>(blockIdx.x) / parts;
+  const int part = static_cast<int>(blockIdx.x) - step * parts;
+  const int columns = plan.group_columns;
+  const std::int64_t p0 = std::int64_t{step} * plan.step + part / plan.warps_n * kDepth;
+  const std::int64_t j0 = std::int64_t{part % plan.warps_n} * columns;
+  const auto threads = static_cast<int>(blockDim.x);
   const bool along_k = b.row == 1;
-  const unsigned inner = along_k ? depth : columns;
   const unsigned apart = plan.classes.of_k ? plan.classes.log2 : 0;  // rows of B, 2^apart
   const unsigned first = plan.classes.of_k ? blockIdx.y : g.left_out(blockIdx.y);
-  char* const packed = g.packed + std::int64_t{blockIdx.y} * plan.steps * plan.small_bytes;
 #pragma unroll 4
-  for (unsigned e = blockIdx.x * kPanelPackThreads + threadIdx.x; e < depth * columns;
-       e += gridDim.x * kPanelPackThreads) {
-    const unsigned outer = e / inner;
-    const unsigned p = along_k ? e - outer * inner : outer;
-    const unsigned j = along_k ? outer : e - outer * inner;
+  for (int e = static_cast<int>(threadIdx.x); e < kDepth * columns; e += threads) {
+    const int outer = along_k ? e / kDepth : e / columns;
+    const int inner = along_k ? e % kDepth : e - outer * columns;
+    const int p = along_k ? inner : outer;
+    const int j = along_k ? outer : inner;
     Element value(0.0F);
-    const std::int64_t row = (std::int64_t{p} << apart) + first;
-    if (row < g.problem.k && j < g.problem.n) value = g.b[row * b.row + j * b.col];
+    const std::int64_t row = ((p0 + p) << apart) + first;
+    if (row < g.problem.k && j0 + j < g.problem.n) value = g.b[row * b.row + (j0 + j) * b.col];
     if constexpr (Product::kPacksConjugate)
       value = device::conjugate_if(g.problem.conj_a != g.problem.conj_b, value);
-    const unsigned step = p / plan.step;
-    const unsigned in_step = p - step * plan.step;
-    const unsigned part = in_step / Product::kDepth * plan.warps_n + j / plan.group_columns;
-    Product::pack(packed + std::int64_t{step} * plan.small_bytes + part * Product::kBytesB,
-                  static_cast<int>(in_step % Product::kDepth),
-                  static_cast<int>(j % plan.group_columns), value);
+    Product::pack(ordered, p, j, value);
   }
+  __syncthreads();  // all of it is in order
+  auto* const packed = reinterpret_cast<uint4*>(
+      g.packed + (std::int64_t{blockIdx.y} * plan.steps + step) * plan.small_bytes +
+      part * Product::kBytesB);
+  for (int word = static_cast<int>(threadIdx.x); word < Product::kBytesB / 16; word += threads)
+    packed[word] = reinterpret_cast<const uint4*>(ordered)[word];
 }
 
 /// Tiles of C that several blocks of panel_ring_kernel have worked at, or none (alpha = 0).
