@@ -54,6 +54,8 @@ int print_info() {
   if (Device::cuda_count() == 0) {
     print("cuda", "no device: " + Device::cuda_absence());
   } else {
+    const std::string absence = Device::cuda_absence();
+    if (!absence.empty()) print("cuda:0", "is not used: " + absence);
     print("driver", bench::gpu::driver_version());
     print("CUDA", bench::gpu::runtime_version());
   }

@@ -37,6 +37,7 @@ void Reporter::start(const nlohmann::ordered_json& environment) {
   const std::string rate = floor.is_number() ? digits(floor.get<double>()) + " TB/s" : "any speed";
   print("device " + text("device") + ": " + text(cuda_ ? "gpu" : "cpu") + ", reads at " + rate);
   if (!cuda_ && Device::cuda_count() == 0) print("no GPU is used: " + Device::cuda_absence());
+  if (environment.contains("gpu_absence")) warn("warning: no GPU is used: " + text("gpu_absence"));
   if (environment.at("void").get<bool>())
     warn("THIS RUN IS VOID: an H200 that reads at " + rate +
          ", less than 4.4 TB/s, is shared or ill; no time below counts");

@@ -4,6 +4,7 @@
 
 #include "bench/records/environment.hpp"
 #include "bench/records/record.hpp"
+#include "cli/device.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measurement.hpp"
 #include "cli/reporter.hpp"
@@ -50,7 +51,7 @@ int run_work(const RunOptions& options, const Work& work) {
   if (!work.grid.grid.empty()) grid = bench::choose_cases(work.grid);
   grid.cases.insert(grid.cases.begin(), work.products.begin(), work.products.end());
   const Sources sources = find_sources(work, 0);
-  const Device device = options.device.empty() ? Device::best() : Device::parse(options.device);
+  const Device device = device_of(options.device);
   Reporter reporter(options.json, work.single);
   Report report(reporter);
   set_current_task("the measurement of the streaming floor");
@@ -59,6 +60,7 @@ int run_work(const RunOptions& options, const Work& work) {
   bench::Environment environment =
       bench::describe_environment(session, options.argv, !options.no_vendor);
   environment.seed = grid.seed;
+  environment.gpu_absence = gpu_absence(options.device);
   reporter.start(to_json(environment));
   for (const bench::MatrixRecord& failed : sources.failed)
     reporter.add(failed);

@@ -16,6 +16,7 @@
 #include "bench/cases/grid.hpp"
 #include "bench/records/environment.hpp"
 #include "bench/records/record.hpp"
+#include "cli/device.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measurement.hpp"
 #include "cli/signals.hpp"
@@ -85,8 +86,7 @@ class Worker {
   Worker(const RunOptions& options, const Work& work, Replies& replies)
       : options_(options),
         replies_(replies),
-        session_(options.device.empty() ? Device::best() : Device::parse(options.device),
-                 timing_of(options, work)),
+        session_(device_of(options.device), timing_of(options, work)),
         measurement_(options, session_, replies_) {}
 
   void run(const Json& task) {
@@ -101,8 +101,9 @@ class Worker {
 
  private:
   void environment() {
-    const bench::Environment environment =
+    bench::Environment environment =
         bench::describe_environment(session_, options_.argv, !options_.no_vendor);
+    environment.gpu_absence = gpu_absence(options_.device);
     replies_.done({{"environment", bench::to_json(environment)}, {"peers", measurement_.peers()}});
   }
 

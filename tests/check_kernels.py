@@ -1,5 +1,5 @@
 """What device code keeps to (docs/design.md, section 7): where inline PTX stands, how many template parameters a
-kernel has, how long a comment's line is. Prints every fault."""
+kernel has, how long a comment's line is, and where code asks what it is compiled for. Prints every fault."""
 
 import pathlib
 import re
@@ -16,6 +16,12 @@ MORE_PARAMETERS = {
     ("bench/cuda/peak.cu", "Tile"): "those of nvcuda::wmma::fragment, which it names once",
 }
 
+# Code that asks what it is compiled for may leave a kernel without its body: it does so in these files alone, and
+# kernels ask the constants of src/device/code.cuh, by which they have another body, or trap.
+MAY_ASK = {"src/device/code.cuh", "src/device/mma.cuh", "src/core/code_target_kernel.cu",
+           "examples/solvers/cuda/vector_steps.cu"}
+
+TARGET = re.compile(r"__CUDA_ARCH\w*")
 ASSEMBLER = re.compile(r"\b(asm|__asm__|__asm)\b")
 COMMENT = re.compile(r"//.*")
 CLASS = re.compile(r"\s*(?:struct|class)\s+(?:alignas\([^)]*\)\s*)?(\w+)")
@@ -57,6 +63,8 @@ def faults(path: str, text: str, used: set) -> list[str]:
     # A .cpp never goes through nvcc: what it has is the CPU's.
     if not path.endswith(".cpp") and not path.startswith("src/device/") and ASSEMBLER.search(code):
         found.append(f"{path}: inline PTX stands in src/device alone")
+    if path not in MAY_ASK and TARGET.search(code):
+        found.append(f"{path}: asks what it is compiled for, which src/device/code.cuh does")
     for name, count in templates(code) if path.endswith((".cu", ".cuh")) else []:
         if count > MOST_PARAMETERS:
             used.add((path, name))
@@ -82,6 +90,8 @@ def self_test() -> None:
         ("dense/cuda/a.cuh", "template <class A, class B = P<A, A>, int c = (1, 2), int d = 3, bool e = 1>\nstruct S {"),
         ("bench/cuda/a.cu", "template <class... A, class B, class C, class D, class E>\nclass S;"),
         ("io/a.cpp", "  // " + 96 * "x"),
+        ("dense/cuda/a.cuh", "__global__ void k() {\n#if __CUDA_ARCH__ >= 900\n  f();\n#endif\n}"),
+        ("src/device/a.cuh", "#ifdef __CUDA_ARCH_FEAT_SM90_ALL"),
     ]
     for path, text in planted:
         if not faults(path, text, set()):
@@ -89,6 +99,7 @@ def self_test() -> None:
     sound = [
         ("src/device/a.cuh", 'asm volatile("bar.sync 0;");'),
         ("bench/harness/a.cpp", 'asm volatile("");'),
+        ("src/device/code.cuh", "#ifdef __CUDA_ARCH__"),
         ("dense/cuda/a.cuh", "// no asm here\ntemplate <class A, class B = P<A, A>, int c = f(1, 2), bool d = 1>\n"
                              "__global__ void k(A a, int b, int c, int d, int e) {}"),
         ("dense/cuda/a.cuh", "template <class A, class B, class C, class D, class E>\n__device__ void f(A, B, C, D, E);"),

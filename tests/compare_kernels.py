@@ -136,6 +136,12 @@ def dump(option: str, file: pathlib.Path) -> list[str]:
     return run.stdout.splitlines()
 
 
+def has_machine_code(file: pathlib.Path, target: str) -> bool:
+    tool = shutil.which("cuobjdump") or "/usr/local/cuda/bin/cuobjdump"
+    run = subprocess.run([tool, "-lelf", str(file)], capture_output=True, text=True)
+    return f".{target}." in run.stdout
+
+
 def read(file: pathlib.Path, code: bool) -> dict[str, Kernel]:
     kernels: dict[str, Kernel] = {}
     kernel = Kernel()

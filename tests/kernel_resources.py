@@ -32,6 +32,9 @@ def main() -> None:
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
+    if arguments.build.is_file() and not compare_kernels.has_machine_code(arguments.build, "sm_90a"):
+        print(f"{arguments.build} has no code for sm_90a, whose registers are known")
+        return
     found = found_in(arguments.build)
     if arguments.write:
         lines = [f"{registers} {local} {name}\n" for name, (registers, local) in sorted(found.items())]

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/code_fault.hpp"
 #include "core/machine.hpp"
 #include "support/expect_error.hpp"
 
@@ -46,7 +47,7 @@ TEST(Machines, OfTheTableAreWholeAndDiffer) {
 }
 
 TEST(Machines, OfADeviceHaveTheRowOfItsChip) {
-  const Machine machine = machine_of(h200());
+  const Machine machine = machine_of(h200(), code_for(90));
   const Machine& row = known_machine("H200");
   EXPECT_EQ(machine.chip, "H200");
   EXPECT_TRUE(machine.measured);
@@ -64,7 +65,7 @@ TEST(Machines, OfADeviceHaveTheRowOfItsChip) {
                                    {"NVIDIA GH200 480GB", ""},
                                    {"NVIDIA RTX 40900", ""}}) {
     other.name = name;
-    EXPECT_EQ(machine_of(other).chip, chip) << name;
+    EXPECT_EQ(machine_of(other, code_for(90)).chip, chip) << name;
   }
 }
 
@@ -74,7 +75,7 @@ TEST(Machines, OfASiblingAreScaled) {
   pcie.name = "NVIDIA H100 PCIe";
   pcie.multiprocessors = 114;
   pcie.memory_bandwidth = 2.04e12;
-  const Machine machine = machine_of(pcie);
+  const Machine machine = machine_of(pcie, code_for(90));
   const Machine& row = known_machine("H100");
   EXPECT_FALSE(machine.measured);
   EXPECT_EQ(machine.multiprocessors, 114);
@@ -96,7 +97,8 @@ TEST(Machines, WithoutARowAreEstimated) {
                     .shared_bytes_per_multiprocessor =
                         static_cast<std::size_t>(row.shared_bytes_per_multiprocessor),
                     .clock = row.clock,
-                    .memory_bandwidth = row.bandwidth});
+                    .memory_bandwidth = row.bandwidth},
+                   row.code);
     EXPECT_EQ(machine.chip, "");
     EXPECT_FALSE(machine.measured);
     EXPECT_EQ(machine.bandwidth, row.bandwidth);
@@ -106,6 +108,44 @@ TEST(Machines, WithoutARowAreEstimated) {
     EXPECT_NEAR(machine.tensor_tf32 / row.tensor_tf32, 1, 0.15);
     EXPECT_NEAR(machine.first_cache_bytes / 1.0 / row.first_cache_bytes, 1, 0.01);
   }
+}
+
+// What a GPU can do and what the code for it can do are two things: a driver translates PTX.
+TEST(Machines, ArePickedKernelsForByTheirCode) {
+  const Machine own = machine_of(h200(), code_for(90));
+  EXPECT_TRUE(own.has_bulk_copies() && own.has_warp_groups() && own.waits_for_kernels());
+  const Machine of_ptx90 = machine_of(h200(), {.capability = 90});
+  EXPECT_TRUE(of_ptx90.has_bulk_copies());
+  EXPECT_FALSE(of_ptx90.has_warp_groups());
+  const Machine of_ptx80 = machine_of(h200(), code_for(80));
+  EXPECT_EQ(of_ptx80.capability, 90);
+  EXPECT_EQ(of_ptx80.read_bandwidth, own.read_bandwidth);
+  EXPECT_FALSE(of_ptx80.has_bulk_copies() || of_ptx80.has_warp_groups());
+  EXPECT_FALSE(of_ptx80.waits_for_kernels());
+  for (const Machine& machine : known_machines()) {
+    EXPECT_EQ(machine.code, code_for(machine.capability)) << machine.chip;
+    EXPECT_EQ(machine.shared_bytes_per_block, shared_bytes_for(machine.capability)) << machine.chip;
+  }
+}
+
+// One text for each way in which a GPU that is there is of no use, with what to do.
+TEST(CodeFaults, SayWhatToDo) {
+  DeviceProperties gpu = h200();
+  const auto text = [&](CodeFault fault) {
+    return describe_fault(fault, "cuda:0", gpu, "sm_80, PTX for compute_120", 13000, 12040);
+  };
+  EXPECT_EQ(text(CodeFault::no_code),
+            "this lanky has code for sm_80, PTX for compute_120; cuda:0, NVIDIA H200, is sm_90: "
+            "build lanky with -DCMAKE_CUDA_ARCHITECTURES=90a-real, or use the cpu device");
+  EXPECT_NE(
+      text(CodeFault::old_driver).find("for CUDA 12.4, cannot translate the PTX of CUDA 13.0"),
+      std::string::npos);
+  EXPECT_NE(text(CodeFault::no_translator).find("CUDA_DISABLE_PTX_JIT"), std::string::npos);
+  gpu.compute_capability = 75;
+  gpu.name = "Tesla T4";
+  for (const CodeFault fault : {CodeFault::no_code, CodeFault::old_driver})
+    EXPECT_NE(text(fault).find("Tesla T4, is sm_75: lanky needs sm_80 or later"),
+              std::string::npos);
 }
 
 TEST(Machines, OfTheCpuKnowItsThreadsAndVectors) {

@@ -2,9 +2,12 @@
 // here is what no golden line says.
 #include <gtest/gtest.h>
 
+#include "golden/draw_sparse.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
+#include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
+#include "support/machines.hpp"
 
 namespace lanky::testing {
 namespace {
@@ -93,6 +96,39 @@ TEST(SparseLaunch, NamesAGridThatCudaCannotTake) {
   header.windows = 3'000'000'000;
   expect_error([&] { sparse::cuda::choose_launches(header, DType::f64, SpmvPath::cuda, h200()); },
                ErrorCode::unsupported, {"a launch of 3000000000 blocks; CUDA takes 2147483647"});
+}
+
+/// Every shape that is listed for a matrix, and the launches of a matrix that is packed in it.
+TEST(SparseLaunch, FitsEveryMachine) {
+  constexpr DType kTypes[] = {DType::f64,  DType::f32, DType::f16,
+                              DType::bf16, DType::c64, DType::c128};
+  for (const Machine& machine : all_machines()) {
+    SCOPED_TRACE(name_of(machine));
+    golden::Draw draw(35);
+    for (int number = 0; number < 300; ++number) {
+      const sparse::RowFacts facts = golden::draw_row_facts(draw);
+      const DType type = kTypes[number % std::size(kTypes)];
+      const auto bytes = static_cast<std::int64_t>(size_of(type));
+      const std::vector<sparse::Shape> all = sparse::candidates(facts, type, machine);
+      ASSERT_FALSE(all.empty()) << facts.nnz << " entries, " << name(type);
+      for (const sparse::Shape& shape : all)
+        ASSERT_TRUE(sparse::fits(shape, facts, type, machine)) << sparse::name_of(shape);
+      const sparse::Shape chosen = sparse::choose_shape(facts, type, machine).shape;
+      PackedHeader header = golden::draw_header(facts, chosen, type, draw);
+      header.hot = std::min(header.hot, sparse::hot_columns_most(type, machine));
+      const std::int64_t sum_bytes = is_half(type) ? 4 : bytes;
+      const std::int64_t room = machine.shared_bytes_per_block - (4 << 10) -
+                                header.columns_most * bytes - header.slices_most * 32;
+      header.cells_most =
+          static_cast<std::int32_t>(std::min<std::int64_t>(header.cells_most, room / sum_bytes));
+      for (const bool overwrites : {false, true}) {
+        const Launch launch =
+            sparse::cuda::choose_launches(header, type, SpmvPath::cuda, machine).of(overwrites);
+        EXPECT_LE(launch.shared_bytes, machine.shared_bytes_per_block);
+        EXPECT_LE(launch.threads, 1024);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -142,11 +142,9 @@ double mma_rate(const Stream& stream, unsigned blocks) {
 }
 
 double f64_rate(const Stream& stream, unsigned blocks) {
-  constexpr int kWide = 90;  // compute capability that has m16n8k16
   constexpr double kFlops = 2.0 * 16 * 8 * 16 * kChains * (kThreads / 32.0);
   const double narrow = std::max(fma_rate<double>(stream, blocks),
                                  mma_rate<Tile<double, double, 8, 8, 4>>(stream, blocks));
-  if (stream.device().properties().compute_capability < kWide) return narrow;
   const Buffer<double> never(stream, 1);
   const double wide = best_rate(stream, kFlops * blocks, [&](int repeats) {
     f64_peak_kernel<<<blocks, kThreads, 0, stream.native()>>>(repeats, 0.0, never.data());

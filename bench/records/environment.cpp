@@ -11,6 +11,7 @@
 #include "bench/harness/floor.hpp"
 #include "bench/harness/gpu.hpp"
 #include "bench/rivals/vendor.hpp"
+#include "core/machine.hpp"
 
 namespace lanky::bench {
 
@@ -38,7 +39,9 @@ std::string joined(const std::vector<std::string>& argv) {
 
 void describe_gpu(Session& session, bool vendors, Environment& environment) {
   const DeviceProperties properties = session.stream.device().properties();
+  const CodeTarget code = machine_of(session.stream.device()).code;
   environment.gpu = properties.name;
+  environment.code = "compute_" + std::to_string(code.capability) + (code.warp_groups ? "a" : "");
   environment.l2_bytes = static_cast<std::int64_t>(properties.l2_bytes);
   environment.driver = gpu::driver_version();
   environment.cuda = gpu::runtime_version();

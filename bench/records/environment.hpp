@@ -23,8 +23,10 @@ struct Environment {
   double sm_clock_mhz = 0;
   std::int64_t l2_bytes = 0;
   double read_floor_tbs = 0;
-  bool is_void = false;  // the device did not reach its own bandwidth: no figure counts
-  std::string device;    // "cuda:0", "cpu"
+  bool is_void = false;     // the device did not reach its own bandwidth: no figure counts
+  std::string device;       // "cuda:0", "cpu"
+  std::string code;         // what lanky's kernels were compiled for: "compute_90a"; "" on a CPU
+  std::string gpu_absence;  // why a GPU that is there is not used; "" elsewhere
   std::string cpu;
   int threads = 0;  // hardware threads of the machine
   std::string openblas;

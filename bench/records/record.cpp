@@ -172,6 +172,8 @@ Json to_json(const Environment& e) {
                {"binary_hash", e.binary_hash},
                {"config", e.config}};
   if (e.seed) line["seed"] = *e.seed;
+  if (!e.code.empty()) line["code"] = e.code;
+  if (!e.gpu_absence.empty()) line["gpu_absence"] = e.gpu_absence;
   return line;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/plan_types.hpp"
 #include "dense/backend.hpp"
+#include "dense/cuda/gram/policy.hpp"
 #include "dense/cuda/panel/policy.hpp"
 
 namespace lanky::dense::cuda {
@@ -35,6 +36,11 @@ namespace lanky::dense {
 
 std::vector<PanelKernel> panel_kernels(DType /*in*/) {
   return {};
+}
+
+std::int64_t gram_shared_bytes(const GramLaunch& /*launch*/, const Problem& /*problem*/,
+                               DType /*type*/, CodeTarget /*code*/) {
+  return 0;
 }
 
 }  // namespace lanky::dense

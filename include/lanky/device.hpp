@@ -26,10 +26,11 @@ struct DeviceProperties {
 class Device {
  public:
   static Device cpu() noexcept { return Device(DeviceKind::cpu, 0); }
-  /// CUDA device `index`; throws Error(no_device) that says how many there are, or why none.
+  /// CUDA device `index`; throws Error(no_device) that says how many there are, or why none. A
+  /// stream on a device that does not run this lanky's code throws Error(no_device), too.
   static Device cuda(int index = 0);
-  /// cuda:0 when there is one, the CPU otherwise.
-  static Device best() noexcept;
+  /// cuda:0 where it is there and runs this lanky's code, else the CPU; cuda_absence() tells why.
+  static Device best();
   /// The CPU, then every CUDA device.
   static std::vector<Device> all();
   /// "cpu", "cuda" or "cuda:1"; throws Error(invalid_argument) for other text.
@@ -37,7 +38,10 @@ class Device {
 
   /// Number of CUDA devices; 0 in a build without CUDA and on a machine without a driver.
   static int cuda_count() noexcept;
-  /// Why cuda_count() is 0 ("built without CUDA", "no CUDA-capable device is detected"); else "".
+  /// Why best() is the CPU: no device ("built without CUDA", "no CUDA-capable device is detected"),
+  /// or one that does not run this lanky's code ("this lanky has code for sm_90a; cuda:0, NVIDIA
+  /// A100-SXM4-80GB, is sm_80: ..."); "" where best() is cuda:0. The first call runs a kernel there
+  /// that shows it. lanky prints nothing: a program warns with this text.
   static std::string cuda_absence();
 
   DeviceKind kind() const noexcept { return kind_; }

@@ -39,8 +39,8 @@ Device Device::cuda(int index) {
   return Device(DeviceKind::cuda, index);
 }
 
-Device Device::best() noexcept {
-  return cuda_count() > 0 ? Device(DeviceKind::cuda, 0) : Device(DeviceKind::cpu, 0);
+Device Device::best() {
+  return cuda_absence().empty() ? Device(DeviceKind::cuda, 0) : Device(DeviceKind::cpu, 0);
 }
 
 std::vector<Device> Device::all() {
@@ -68,7 +68,13 @@ int Device::cuda_count() noexcept {
 }
 
 std::string Device::cuda_absence() {
-  return runtime::device_count().absence;
+  if (cuda_count() == 0) return runtime::device_count().absence;
+  try {
+    runtime::code_target(0);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 std::string Device::name() const {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/runtime.hpp"
 #include "core/text.hpp"
 
 namespace lanky {
@@ -29,8 +30,9 @@ constexpr Machine kMachines[] = {
     {.chip = "H200",
      .measured = true,
      .capability = 90,
+     .code = code_for(90),
      .multiprocessors = 132,
-     .shared_bytes_per_block = kSharedBytesOfHopper,
+     .shared_bytes_per_block = shared_bytes_for(90),
      .shared_bytes_per_multiprocessor = 228 * kKib,
      .first_cache_bytes = 256 * kKib,
      .second_cache_bytes = 60 * kMib,
@@ -47,8 +49,9 @@ constexpr Machine kMachines[] = {
     {.chip = "H100",
      .measured = true,
      .capability = 90,
+     .code = code_for(90),
      .multiprocessors = 132,
-     .shared_bytes_per_block = kSharedBytesOfHopper,
+     .shared_bytes_per_block = shared_bytes_for(90),
      .shared_bytes_per_multiprocessor = 228 * kKib,
      .first_cache_bytes = 256 * kKib,
      .second_cache_bytes = 50 * kMib,
@@ -63,6 +66,7 @@ constexpr Machine kMachines[] = {
      .tensor_half = 989e12},
     {.chip = "A100",
      .capability = 80,
+     .code = code_for(80),
      .multiprocessors = 108,
      .shared_bytes_per_block = 163 * kKib,
      .shared_bytes_per_multiprocessor = 164 * kKib,
@@ -79,6 +83,7 @@ constexpr Machine kMachines[] = {
      .tensor_half = 312e12},
     {.chip = "L40S",
      .capability = 89,
+     .code = code_for(89),
      .multiprocessors = 142,
      .shared_bytes_per_block = 99 * kKib,
      .shared_bytes_per_multiprocessor = 100 * kKib,
@@ -95,6 +100,7 @@ constexpr Machine kMachines[] = {
      .tensor_half = 362e12},
     {.chip = "RTX 4090",
      .capability = 89,
+     .code = code_for(89),
      .multiprocessors = 128,
      .shared_bytes_per_block = 99 * kKib,
      .shared_bytes_per_multiprocessor = 100 * kKib,
@@ -111,6 +117,7 @@ constexpr Machine kMachines[] = {
      .tensor_half = 165e12},
     {.chip = "RTX 5090",
      .capability = 120,
+     .code = code_for(120),
      .multiprocessors = 170,
      .shared_bytes_per_block = 99 * kKib,
      .shared_bytes_per_multiprocessor = 100 * kKib,
@@ -127,6 +134,7 @@ constexpr Machine kMachines[] = {
      .tensor_half = 209.5e12},
     {.chip = "B200",
      .capability = 100,
+     .code = code_for(100),
      .multiprocessors = 148,
      .shared_bytes_per_block = 227 * kKib,
      .shared_bytes_per_multiprocessor = 228 * kKib,
@@ -245,10 +253,11 @@ const Machine& known_machine(std::string_view chip) {
               concat("unknown chip \"", chip, "\"; known are ", names));
 }
 
-Machine machine_of(const DeviceProperties& gpu) {
+Machine machine_of(const DeviceProperties& gpu, CodeTarget code) {
   const Machine* const row = row_of(gpu.name);
   Machine machine = row != nullptr ? *row : Machine();
   machine.capability = gpu.compute_capability;
+  machine.code = code;
   machine.multiprocessors = gpu.multiprocessors;
   machine.shared_bytes_per_block = static_cast<std::int64_t>(gpu.shared_bytes_per_block);
   machine.shared_bytes_per_multiprocessor =
@@ -274,7 +283,8 @@ const Machine& machine_of(Device device) {
   const std::lock_guard lock(mutex);
   const auto found = known.find(device.index());
   if (found != known.end()) return found->second;
-  return known.emplace(device.index(), machine_of(device.properties())).first->second;
+  const CodeTarget code = runtime::code_target(device.index());
+  return known.emplace(device.index(), machine_of(device.properties(), code)).first->second;
 }
 
 }  // namespace lanky

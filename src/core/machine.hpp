@@ -8,12 +8,29 @@
 #include <span>
 #include <string_view>
 
+#include "core/host_device.hpp"
+
 namespace lanky {
+
+/// What the code that runs on a GPU was compiled for, which the device's number does not tell: a
+/// driver translates PTX for compute_80 to an H100's instructions.
+struct CodeTarget {
+  int capability = 0;        // 80 for compute_80; 0 for a CPU
+  bool warp_groups = false;  // for sm_90a, whose code runs on sm_90 alone
+
+  friend bool operator==(const CodeTarget&, const CodeTarget&) = default;
+};
+
+/// Code that was compiled for just this device.
+constexpr CodeTarget code_for(int capability) noexcept {
+  return {capability, capability == 90};
+}
 
 struct Machine {
   std::string_view chip{};  // "H200"; "" where the table has no row and rates are estimates
   bool measured = false;    // read_bandwidth was measured on this chip, not derived
-  int capability = 0;       // 90 for sm_90; 0 for a CPU
+  int capability = 0;       // of the device: 90 for sm_90; 0 for a CPU
+  CodeTarget code{};        // what kernels are picked by
   int multiprocessors = 0;  // SMs, or threads of a CPU
   int vector_bits = 0;      // widest registers of a CPU; 0 for a GPU
   std::int64_t shared_bytes_per_block = 0;           // the most that a block can opt in to
@@ -37,25 +54,31 @@ struct Machine {
   /// From a GPU's L2, bytes per second: 32 a cycle of each multiprocessor.
   constexpr double l2_bandwidth() const noexcept { return 32 * clock * multiprocessors; }
   /// Copies by tensor maps into shared memory, with barriers that count bytes.
-  constexpr bool has_bulk_copies() const noexcept { return capability >= 90; }
-  /// Products of warp groups (wgmma) and registers that warps hand to each other (setmaxnreg):
-  /// code for sm_90a runs on that alone.
-  constexpr bool has_warp_groups() const noexcept { return capability == 90; }
+  constexpr bool has_bulk_copies() const noexcept { return code.capability >= 90; }
+  /// Kernels that start before the one ahead of them has ended, and wait for it.
+  constexpr bool waits_for_kernels() const noexcept { return code.capability >= 90; }
+  /// Products of warp groups (wgmma) and registers that warps hand to each other (setmaxnreg).
+  constexpr bool has_warp_groups() const noexcept { return code.warp_groups; }
 };
 
-/// The shared memory of a block, at most, where bulk copies and warp groups are: kernels for these
-/// are made for so much.
-inline constexpr std::int64_t kSharedBytesOfHopper = 227 << 10;
+/// The shared memory of a block that kernels are made for, in code for a capability: what blocks of
+/// such a device can have. Code for sm_80 runs on sm_86 and sm_89 too, where they have less:
+/// kernels that need more are no candidates there.
+LANKY_HOST_DEVICE constexpr std::int64_t shared_bytes_for(int capability) noexcept {
+  const bool data_center = capability == 90 || capability == 100 || capability == 103;
+  return (data_center ? 227 : capability == 80 || capability == 87 ? 163 : 99) << 10;
+}
 
 /// The shared memory that CUDA takes of each block's for itself.
 inline constexpr std::int64_t kSharedBytesOfSystem = 1 << 10;
 
-/// The machine of a device. A GPU's is read once.
+/// The machine of a device. A GPU's is read once. Throws Error(no_device) where no code of this
+/// lanky runs on it.
 const Machine& machine_of(Device device);
 
-/// The machine of a GPU with these properties: rates are the table's row for its name, or follow
-/// from its clocks and its bus.
-Machine machine_of(const DeviceProperties& gpu);
+/// The machine of a GPU with these properties that runs such code: rates are the table's row for
+/// its name, or follow from its clocks and its bus.
+Machine machine_of(const DeviceProperties& gpu, CodeTarget code);
 
 /// All rows of the table, as whole machines.
 std::span<const Machine> known_machines() noexcept;

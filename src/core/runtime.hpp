@@ -7,6 +7,8 @@
 #include <lanky/device.hpp>
 #include <string>
 
+#include "core/machine.hpp"
+
 struct CUstream_st;
 struct CUevent_st;
 
@@ -26,6 +28,11 @@ struct PointerSide {
 
 const DeviceCount& device_count() noexcept;
 DeviceProperties properties(int device);
+
+/// What the code that is loaded for a device was compiled for, by a kernel that says so and shows
+/// that it ran. It runs at the first call. Throws Error(no_device) that says what to do where the
+/// device has no code, the driver is too old for it, or its result is wrong.
+CodeTarget code_target(int device);
 
 CUstream_st* create_stream(int device);
 void destroy_stream(CUstream_st* stream) noexcept;

@@ -19,6 +19,9 @@ const DeviceCount& device_count() noexcept {
 DeviceProperties properties(int /*device*/) {
   absent();
 }
+CodeTarget code_target(int /*device*/) {
+  absent();
+}
 
 CUstream_st* create_stream(int /*device*/) {
   absent();

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/code_fault.hpp"
 #include "core/cuda_check.hpp"
 #include "core/runtime.hpp"
 
@@ -19,6 +20,10 @@ const DeviceCount& device_count() noexcept {
       int driver = 0;
       cudaDriverGetVersion(&driver);
       if (driver == 0) return DeviceCount{0, "no CUDA driver is installed"};
+      return DeviceCount{
+          0, concat("the driver is for CUDA ", cuda_version(driver),
+                    ", and this lanky was built with CUDA ", cuda_version(CUDART_VERSION),
+                    ": update the driver, or build lanky with a toolkit as old")};
     }
     if (status != cudaSuccess) return DeviceCount{0, cudaGetErrorString(status)};
     if (devices == 0) return DeviceCount{0, "no CUDA-capable device is detected"};

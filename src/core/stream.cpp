@@ -22,17 +22,27 @@ struct Stream::State {
   bool owned;
 };
 
+namespace {
+
+/// The device, which a stream is the first use of: code that does not run there is told here.
+Device usable(Device device) {
+  if (device.is_cuda()) runtime::code_target(device.index());
+  return device;
+}
+
+}  // namespace
+
 Stream::Stream(Device device)
-    : state_(device.is_cuda() ? std::make_shared<const State>(
-                                    device, runtime::create_stream(device.index()), true)
-                              : std::make_shared<const State>(device, nullptr, false)) {}
+    : state_(usable(device).is_cuda() ? std::make_shared<const State>(
+                                            device, runtime::create_stream(device.index()), true)
+                                      : std::make_shared<const State>(device, nullptr, false)) {}
 
 Stream Stream::wrap(CUstream_st* stream, Device device) {
   if (!device.is_cuda()) {
     throw Error(ErrorCode::invalid_argument,
                 concat("a cudaStream_t belongs to a CUDA device, not to ", device.name()));
   }
-  return Stream(std::make_shared<const State>(device, stream, false));
+  return Stream(std::make_shared<const State>(usable(device), stream, false));
 }
 
 Device Stream::device() const noexcept {

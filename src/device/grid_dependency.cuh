@@ -8,6 +8,8 @@
 #include <cuda_runtime.h>
 
 #include "core/cuda_check.hpp"
+#include "core/machine.hpp"
+#include "device/code.cuh"
 #include "device/launch.cuh"
 
 namespace lanky::device {
@@ -15,16 +17,12 @@ namespace lanky::device {
 /// Until the kernels ahead have ended and their writes are visible. Before it, a kernel may touch
 /// no memory that another one writes or reads.
 __device__ inline void wait_for_kernel_ahead() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  if constexpr (kDependentLaunches) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 /// The next kernel may start as soon as each block has said so (or has ended).
 __device__ inline void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  if constexpr (kDependentLaunches) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 /// What a kernel has in registers before it waits for the kernel ahead, by all lanes of a warp.
@@ -67,7 +65,8 @@ struct LaunchSize {
   std::size_t shared_bytes = 0;
 };
 
-/// Launches a kernel that calls wait_for_kernel_ahead() before it touches memory.
+/// Launches a kernel that calls wait_for_kernel_ahead() before it touches memory. Code without that
+/// wait starts when the kernel ahead has ended, as any other.
 template <class... Parameters, class... Arguments>
 void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), LaunchSize size,
                       const Arguments&... arguments) {
@@ -80,7 +79,7 @@ void launch_dependent(const Stream& stream, void (*kernel)(Parameters...), Launc
   config.dynamicSmemBytes = size.shared_bytes;
   config.stream = stream.native();
   config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.numAttrs = machine_of(stream.device()).waits_for_kernels() ? 1 : 0;
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
 }
 

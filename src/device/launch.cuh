@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/cuda_check.hpp"
+#include "core/machine.hpp"
 
 namespace lanky::device {
 
@@ -24,15 +25,24 @@ class LaunchScope {
   DeviceGuard guard_;
 };
 
+/// Loads a kernel's code onto the stream's device, which is current. Kernels are picked by what
+/// machine_of() says the code is for, so that all must be for the same: Error(device) otherwise.
+inline void load_kernel(const Stream& stream, const void* kernel) {
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  const int target = machine_of(stream.device()).code.capability;
+  if (attributes.ptxVersion == target) return;
+  throw Error(ErrorCode::device,
+              concat("a kernel was compiled for compute_", attributes.ptxVersion,
+                     ", and lanky's others for compute_", target, ": build all of lanky anew"));
+}
+
 /// Loads the code of kernels onto the stream's device. CUDA does so at a kernel's first launch
 /// otherwise, and may allocate and wait for it: a plan's constructor loads, so that run does not.
 template <class... Kernels>
 void load_kernels(const Stream& stream, Kernels*... kernels) {
   const DeviceGuard guard(stream.device().index());
-  cudaFuncAttributes attributes{};
-  (check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernels)),
-              "cudaFuncGetAttributes"),
-   ...);
+  (load_kernel(stream, reinterpret_cast<const void*>(kernels)), ...);
 }
 
 /// Lets blocks of a kernel have `bytes` of dynamic shared memory, which beyond 48 KiB with what it

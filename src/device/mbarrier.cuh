@@ -1,9 +1,11 @@
-// Barriers in shared memory for producers and consumers (PTX ISA, mbarrier; sm_90). A barrier
-// completes a phase when all its arrivals, and all bytes that were announced to it, have come;
-// phases alternate in parity, the first is 0.
+// Barriers in shared memory for producers and consumers (PTX ISA, mbarrier). A barrier completes a
+// phase when all its arrivals, and all bytes that were announced to it (sm_90), have come; phases
+// alternate in parity, the first is 0.
 #pragma once
 
 #include <cstdint>
+
+#include "device/code.cuh"
 
 namespace lanky::device {
 
@@ -22,7 +24,7 @@ __device__ inline void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
 /// Lets bulk copies see the barriers that this thread has initialized; for other threads a
 /// block-wide barrier must follow.
 __device__ inline void publish_mbarriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  if constexpr (kBulkCopies) asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 __device__ inline void mbarrier_arrive(Mbarrier* barrier) {
@@ -30,25 +32,41 @@ __device__ inline void mbarrier_arrive(Mbarrier* barrier) {
                : "memory");
 }
 
-/// Arrives and announces `bytes` of copies.
+/// Arrives and announces `bytes` of bulk copies.
 __device__ inline void mbarrier_arrive_expecting(Mbarrier* barrier, unsigned bytes) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
+  if constexpr (kBulkCopies) {
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
+  } else {
+    mbarrier_arrive(barrier);
+  }
 }
 
-/// Until the phase of this parity is complete.
+/// Until the phase of this parity is complete. From sm_90 on a thread sleeps meanwhile.
 __device__ inline void mbarrier_wait(Mbarrier* barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n"
-      "}\n" ::"r"(shared_address(barrier)),
-      "r"(parity)
-      : "memory");
+  if constexpr (kBulkCopies) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}\n" ::"r"(shared_address(barrier)),
+        "r"(parity)
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again:\n"
+        "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}\n" ::"r"(shared_address(barrier)),
+        "r"(parity)
+        : "memory");
+  }
 }
 
 }  // namespace lanky::device

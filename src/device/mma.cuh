@@ -149,12 +149,13 @@ __device__ inline void mma_m16n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// m16n8k16 f64, about twice the rate of m8n8k4 on sm_90. Lane l = g * 4 + t holds:
+// m16n8k16 f64, about twice the rate of m8n8k4 on sm_90; eight of these before. Lane l = g * 4 + t
+// holds:
 //   a[16,16]: a[2 i]     = A[g][4 i + t], a[2 i + 1] = A[g + 8][4 i + t], i = 0..3
 //   b[16,8]:  b[i]       = B[4 i + t][g]
 //   c[16,8]:  c[0], c[1] = C[g][2 t + {0, 1}], c[2], c[3] = C[g + 8][2 t + {0, 1}]
 
-/// c += a b. All lanes of the warp take part. Traps below sm_90.
+/// c += a b. All lanes of the warp take part.
 __device__ inline void mma_m16n8k16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
@@ -164,7 +165,17 @@ __device__ inline void mma_m16n8k16(double (&c)[4], const double (&a)[8], const 
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
         "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #else
-  __trap();
+  double upper[2] = {c[0], c[1]};
+  double lower[2] = {c[2], c[3]};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    mma_m8n8k4(upper, a[2 * i], b[i]);
+    mma_m8n8k4(lower, a[2 * i + 1], b[i]);
+  }
+  c[0] = upper[0];
+  c[1] = upper[1];
+  c[2] = lower[0];
+  c[3] = lower[1];
 #endif
 }
 

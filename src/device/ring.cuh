@@ -1,5 +1,5 @@
-// A ring of slots in shared memory that some warps fill and others read, by bulk copies and
-// mbarriers (sm_90). Slot s is filled when all arrivals and bytes have come to full[s]; every warp
+// A ring of slots in shared memory that some warps fill and others read, by asynchronous copies and
+// mbarriers. Slot s is filled when all arrivals and bytes have come to full[s]; every warp
 // that reads it arrives at empty[s] when it is through. Whoever meets the slots in one order needs
 // no more than its place among them.
 #pragma once
@@ -19,6 +19,11 @@ struct RingPlace {
     if (slot < slots) return;
     slot -= slots;
     parity ^= 1U;
+  }
+  /// Any number.
+  __device__ void advance_far(int by, int slots) {
+    for (slot += by; slot >= slots; slot -= slots)
+      parity ^= 1U;
   }
 };
 

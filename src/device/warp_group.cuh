@@ -2,22 +2,20 @@
 // (PTX ISA, setmaxnreg; sm_90a), and some of the warps meet at a barrier of their own.
 #pragma once
 
+#include "device/code.cuh"
+
 namespace lanky::device {
 
 /// A warp group (four warps, the first a multiple of four) keeps this many registers a thread.
 /// Other architectures do without.
 template <int kRegisters>
 __device__ void keep_registers() {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
-#endif
+  if constexpr (kWarpGroups) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 /// A warp group waits until it has this many registers a thread.
 template <int kRegisters>
 __device__ void take_registers() {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
-#endif
+  if constexpr (kWarpGroups) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
 /// Registers a thread that `takers` threads of a block can take when `givers` keep `kept` each. All

@@ -196,7 +196,6 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
                              std::is_same_v<T, float>
                                  ? 1
                                  : 2) void gram_direct_kernel(GramArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
   using Tile = DirectTile<T, kSide>;
   using Sum = typename Tile::Sum;
   constexpr int kSpan = kUnroll * Tile::kWindow;
@@ -256,7 +255,6 @@ __global__ __launch_bounds__(kGramDirectWarps * 32,
         static_cast<typename Tile::Acc>(sum);
   }
   sum_in_last_block(g, shared.totals);
-#endif
 }
 
 }  // namespace lanky::dense::cuda

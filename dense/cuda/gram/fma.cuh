@@ -279,13 +279,19 @@ class FmaProduct {
   static constexpr int kReaders = kSegments * kTile.group_warps();
   static constexpr int kMostSlots = kTile.slots;
   static constexpr bool kHandsOn = kTile.wide;
+  static constexpr std::size_t kTotalBytes = kWorkers * kTile.sums() * sizeof(Sum);
   struct Slots {
-    static constexpr int stages = kTile.slots;
     static constexpr int slot_bytes = fma_slot_bytes<E>(kTile);
+    static constexpr int stages =
+        ring_slots(device::kCapability, kTile.slots, kGroups, kSegments, slot_bytes, kTotalBytes);
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
-  static constexpr std::size_t kSharedBytes =
-      std::size_t{kMostSlots} * Slots::slot_bytes + kWorkers * kTile.sums() * sizeof(Sum);
+  static constexpr bool kExists = Slots::stages > 0;
+  static constexpr std::size_t shared_bytes(int capability) {
+    const int slots =
+        ring_slots(capability, kTile.slots, kGroups, kSegments, Slots::slot_bytes, kTotalBytes);
+    return slots == 0 ? kNeverFits : std::size_t(slots) * Slots::slot_bytes + kTotalBytes;
+  }
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) { return fma_share<FmaProduct>(g); }
@@ -380,9 +386,7 @@ template <class T, int kIndex>
 __global__ __launch_bounds__(kGramRingThreads<FmaProduct<T, kIndex>>,
                              1) void gram_fma_kernel(const __grid_constant__ GramMaps maps,
                                                      GramArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
   gram_ring<FmaProduct<T, kIndex>>(maps, g);
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -40,7 +40,9 @@ struct GramCall {
   GramKernelPointer<T> plain = nullptr;  // one of the two
   GramRingPointer<T> ring = nullptr;
   unsigned threads = 256;
-  std::size_t shared_bytes = 0;  // dynamic
+  std::size_t shared_bytes = 0;  // dynamic, of a plain one
+  std::size_t (*ring_bytes)(int capability) =
+      nullptr;  // of a ring, from a multiple of 1024 bytes on
   // Of a ring: segments of a slot, rows of A and columns of B that pass at once, how they lie.
   int segments = 0;
   int tile_m = 0;
@@ -57,11 +59,9 @@ struct GramCall {
 /// A kernel that gram_ring() is the body of, with this Product.
 template <class Product, class T>
 GramCall<T> ring_call(GramRingPointer<T> kernel) {
-  constexpr std::size_t kAlignment = 1024;
-  static_assert(Product::kSharedBytes + kAlignment <= kSharedBytesOfHopper);
   return {.ring = kernel,
           .threads = kGramRingThreads<Product>,
-          .shared_bytes = Product::kSharedBytes + kAlignment,
+          .ring_bytes = &Product::shared_bytes,
           .segments = Product::kSegments,
           .tile_m = Product::kM,
           .tile_n = Product::kN,
@@ -255,13 +255,21 @@ GramCall<T> call_of(const GramWords& c, const Problem& problem) {
   }
 }
 
-/// The kernel of a launch.
+/// The kernel of a launch, in code for a target.
 template <class T>
-GramCall<T> call_of(const GramLaunch& launch, const Problem& problem) {
+GramCall<T> call_of(const GramLaunch& launch, const Problem& problem, CodeTarget code) {
+  constexpr std::size_t kAlignment = 1024;
   GramCall<T> call =
       std::visit([&](const auto& kernel) { return call_of<T>(kernel, problem); }, launch.kernel);
+  if (call.ring_bytes != nullptr) call.shared_bytes = call.ring_bytes(code.capability) + kAlignment;
   call.shared_bytes = std::max(call.shared_bytes, static_cast<std::size_t>(launch.shared_least));
   return call;
+}
+
+/// The shared memory of a block that a launch asks for. `problem`: with A and B in their places.
+template <class T>
+std::size_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, CodeTarget code) {
+  return call_of<T>(launch, launch.exchanged ? exchanged(problem) : problem, code).shared_bytes;
 }
 
 template <class T>
@@ -276,12 +284,12 @@ constexpr CUtensorMapDataType tensor_type() {
 /// A map of `rows` rows of elements T, each `segments` segments of `length` elements, that copies
 /// boxes of so many of them at once.
 template <class T>
-CUtensorMap map_of(const T* data, std::int64_t length, std::int64_t rows, std::int64_t stride,
-                   std::int64_t segments, device::TensorMapBox box) {
+device::TensorMap map_of(const T* data, std::int64_t length, std::int64_t rows, std::int64_t stride,
+                         std::int64_t segments, device::TensorMapBox box, bool bulk) {
   constexpr std::int64_t kParts = sizeof(T) / sizeof(MapElement<T>);
   return device::make_tensor_map({data, tensor_type<T>(), sizeof(MapElement<T>), length * kParts,
                                   rows, stride * static_cast<std::int64_t>(sizeof(T)), segments},
-                                 box);
+                                 box, bulk);
 }
 
 /// An operand of a ring: `width` rows of A (columns of B), of which `tile` pass at once.
@@ -295,34 +303,38 @@ struct GramSource {
   Strides strides;  // row: from one k to the next
   int tile;
   unsigned segments;  // of a slot
+  bool bulk;          // code copies in bulk
 
   /// Where k is adjacent: whole segments, or what remains of k (`rest`).
-  CUtensorMap columns(std::int64_t k, bool rest) const {
+  device::TensorMap columns(std::int64_t k, bool rest) const {
     const auto box = static_cast<unsigned>(box_rows(std::min(static_cast<int>(width), tile)));
     const std::int64_t whole = k / kSegmentK;
     if (!rest || k % kSegmentK == 0)
-      return map_of(data, kSegmentK, width, strides.col, whole, {kSegmentReals, box, segments});
+      return map_of(data, kSegmentK, width, strides.col, whole, {kSegmentReals, box, segments},
+                    bulk);
     return map_of(data + whole * kSegmentK, k % kSegmentK, width, strides.col, 1,
-                  {kSegmentReals, box, 1});
+                  {kSegmentReals, box, 1}, bulk);
   }
   /// Elements of one k adjacent: `packed` rows of the memory are one of `k`.
-  CUtensorMap rows(GramOrder order, std::int64_t first, std::int64_t k, int packed) const {
+  device::TensorMap rows(GramOrder order, std::int64_t first, std::int64_t k, int packed) const {
     const int pitch =
         order == GramOrder::panels ? kSegmentBytes : row_pitch(static_cast<int>(width));
     return map_of(data + first * strides.row, width * packed, k, strides.row * packed, 1,
                   {static_cast<unsigned>(pitch) / static_cast<unsigned>(sizeof(MapElement<T>)),
-                   static_cast<unsigned>(kSegmentK) * segments, 1});
+                   static_cast<unsigned>(kSegmentK) * segments, 1},
+                  bulk);
   }
 };
 
 template <class T>
-GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramCall<T>& call) {
+GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramCall<T>& call,
+                 bool bulk) {
   const auto segments = static_cast<unsigned>(call.segments);
-  const GramSource<T> of_a{a, g.m, g.a_strides.transposed(), call.tile_m, segments};
-  const GramSource<T> of_b{b, g.n, g.b_strides, call.tile_n, segments};
+  const GramSource<T> of_a{a, g.m, g.a_strides.transposed(), call.tile_m, segments, bulk};
+  const GramSource<T> of_b{b, g.n, g.b_strides, call.tile_n, segments, bulk};
   if (call.order_a != GramOrder::columns) {  // the last segment goes beyond k
-    const CUtensorMap a_map = of_a.rows(call.order_a, 0, g.k / g.packed, g.packed);
-    const CUtensorMap b_map = of_b.rows(call.order_b, 0, g.k / g.packed, g.packed);
+    const device::TensorMap a_map = of_a.rows(call.order_a, 0, g.k / g.packed, g.packed);
+    const device::TensorMap b_map = of_b.rows(call.order_b, 0, g.k / g.packed, g.packed);
     return {a_map, b_map, a_map, b_map};
   }
   GramMaps maps{of_a.columns(g.k, false), {}, of_a.columns(g.k, true), {}};
@@ -340,7 +352,7 @@ GramMaps maps_of(const GramArguments<T>& g, const T* a, const T* b, const GramCa
 template <class T, class TOut>
 void prepare(const Stream& stream, const Problem& given, const GramLaunch& launch) {
   const Problem problem = launch.exchanged ? exchanged(given) : given;
-  const GramCall<T> call = call_of<T>(launch, problem);
+  const GramCall<T> call = call_of<T>(launch, problem, machine_of(stream.device()).code);
   device::load_kernels(stream, call.kernel(), &gram_sum_kernel<T>);
   // Beyond what every kernel may have, a kernel has one size in all plans.
   device::allow_shared_memory(stream, call.kernel(), static_cast<int>(call.shared_bytes));
@@ -419,7 +431,8 @@ void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
   const Problem problem = launch.exchanged ? exchanged(given) : given;
   const Operands<T, TOut> operands = launch.exchanged ? exchanged(given_operands) : given_operands;
   GramArguments<T> arguments = arguments_of(problem, launch, operands);
-  const GramCall<T> call = call_of<T>(launch, problem);
+  const Machine& machine = machine_of(stream.device());
+  const GramCall<T> call = call_of<T>(launch, problem, machine.code);
   int blocks = launch.blocks * launch.strips;
   const auto* const fma = std::get_if<GramFma>(&launch.kernel);
   if (arguments.symmetric && fma != nullptr && fma->below_blocks > 0) {
@@ -432,8 +445,9 @@ void run(const Stream& stream, const Problem& given, const GramLaunch& launch,
   if (call.plain != nullptr) {
     device::launch_dependent(stream, call.plain, size, arguments);
   } else {
-    device::launch_dependent(stream, call.ring, size,
-                             maps_of(arguments, operands.a, operands.b, call), arguments);
+    device::launch_dependent(
+        stream, call.ring, size,
+        maps_of(arguments, operands.a, operands.b, call, machine.has_bulk_copies()), arguments);
   }
   if (arguments.arrivals != nullptr) return;
   const int sum_blocks =

@@ -303,9 +303,9 @@ GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
   return {.kernel = words, .blocks = blocks_for(p.k, depth, 2 * machine.multiprocessors)};
 }
 
-/// Whether gram's kernels know such extents, and the machine has what they are built on.
-bool is_served(const Problem& p, const Machine& machine) {
-  return machine.has_bulk_copies() && p.n > 0 && p.k > 128 && p.k < std::int64_t{1} << 31;
+/// Whether gram's kernels know such extents.
+bool is_served(const Problem& p) {
+  return p.n > 0 && p.k > 128 && p.k < std::int64_t{1} << 31;
 }
 
 /// gram_triangle_kernel, for B = A.
@@ -392,13 +392,19 @@ class GramCandidates {
     const std::int64_t stride = row_major ? p_.a.col : p_.a.row;
     const bool whole = stride * static_cast<std::int64_t>(size_of(type_)) % 16 == 0;
     const int groups = triangle_groups(p_, type_);
-    if (machine_.has_warp_groups() && (row_major || column_major) && whole && groups > 0)
+    if ((row_major || column_major) && whole && groups > 0)
       add_aligned(triangle(p_, type_, groups, machine_));
   }
 
   /// Those for pointers that may be off 16 bytes (`off`), or that are not: then no launch without
-  /// wide loads whose twin has them.
+  /// wide loads whose twin has them. None that a block has no shared memory for, or that the code
+  /// lacks.
   std::vector<GramLaunch> take(bool off) {
+    const auto too_large = [this](const GramLaunch& c) {
+      return gram_shared_bytes(c, p_, type_, machine_.code) > machine_.shared_bytes_per_block;
+    };
+    std::erase_if(all_, too_large);
+    std::erase_if(unaligned_, too_large);
     if (off) return std::move(unaligned_);
     const auto slower = [this](const GramLaunch& c) {
       return !is_wide(c.kernel) &&
@@ -487,7 +493,7 @@ int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
 std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Machine& machine,
                                         bool off, bool same) {
   GramCandidates all(p, type, machine);
-  if (!is_served(p, machine)) return {};
+  if (!is_served(p)) return {};
   all.add_of_any_strides();
   if (p.a.col == 1 && p.b.row == 1) all.add_column_major(same);
   if (p.a.row == 1) all.add_row_major(same);

@@ -185,6 +185,11 @@ inline constexpr int kGramWordsSide = 32;
 /// Its dynamic shared memory.
 int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 
+/// The shared memory of a block that a launch asks for, in code for a target; more than any block
+/// has where that code has no such kernel. 0 in a build without CUDA.
+std::int64_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, DType type,
+                               CodeTarget code);
+
 /// Every kernel that serves a `problem` whose pointers may be off 16 bytes (`off`) or are not; with
 /// `same`, those for B = A too.
 std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, const Machine& machine,

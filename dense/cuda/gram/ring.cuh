@@ -1,11 +1,15 @@
 // Gram products whose operands pass in segments of k (128 bytes of each row of A and column of B,
 // where k is adjacent in memory) through a ring in shared memory: what these kernels have in
-// common. One thread has tensor copies fill the slots, warps multiply. Each kernel is a Product:
+// common. Copies of boxes fill the slots, warps multiply. Each kernel is a Product:
 // how its warps multiply a segment, and what they do with their sums (gram_ring()).
 #pragma once
 
+#include <cstddef>
+
+#include "core/machine.hpp"
 #include "dense/cuda/gram/product.cuh"
 #include "dense/cuda/gram/sum.cuh"
+#include "device/matrix_copy.cuh"
 #include "device/ring.cuh"
 #include "device/tensor_map.cuh"
 #include "device/warp_group.cuh"
@@ -14,10 +18,10 @@ namespace lanky::dense::cuda {
 
 /// The operands as segments, and the k beyond the last whole segment.
 struct GramMaps {
-  CUtensorMap a;
-  CUtensorMap b;
-  CUtensorMap a_rest;
-  CUtensorMap b_rest;
+  device::TensorMap a;
+  device::TensorMap b;
+  device::TensorMap a_rest;
+  device::TensorMap b_rest;
 };
 
 /// How an operand lies in memory and, swizzled (device/tensor_map.cuh), in a slot:
@@ -25,6 +29,23 @@ struct GramMaps {
 ///   rows     the elements of one k are adjacent, at most 128 bytes   [k][row_pitch]
 ///   panels   likewise, of any length                                 [panel][k][128 bytes]
 enum class GramOrder { columns, rows, panels };
+
+/// Slots of a ring, at most `most`: as many as a block of code for a capability has room for beside
+/// `beside` bytes. All slots meet the same groups of warps in every round: 0 where there is no room
+/// for one.
+__host__ __device__ constexpr int ring_slots(int capability, int most, int groups, int segments,
+                                             int slot_bytes, std::size_t beside = 0) {
+  constexpr int kOther = 2 << 10;  // the ring's alignment, and barriers
+  const auto room =
+      static_cast<int>(shared_bytes_for(capability)) - kOther - static_cast<int>(beside);
+  int slots = room < 0 ? 0 : room / slot_bytes < most ? room / slot_bytes : most;
+  while (slots * segments % groups != 0)
+    --slots;
+  return slots;
+}
+
+/// Dynamic shared memory of a ring's kernel that does not exist.
+inline constexpr std::size_t kNeverFits = std::size_t{1} << 30;
 
 /// Rows of an operand in a segment: whole groups of 8, so that the swizzle is that of the row.
 __host__ __device__ constexpr int box_rows(int rows) {
@@ -81,8 +102,8 @@ struct GramOperand {
   static constexpr int kSlotK = kPanel * kSegments;
   static constexpr int kPanelBytes = kSlotK * kSegmentBytes;
 
-  const CUtensorMap* map;
-  const CUtensorMap* rest_map;
+  const device::TensorMap* map;
+  const device::TensorMap* rest_map;
   int first;
   int rows;
 
@@ -109,7 +130,7 @@ struct GramOperand {
   }
 };
 
-/// What the thread that copies does. Boxes by columns are equally large in all of C's tiles, rows
+/// What the lanes that copy do. Boxes by columns are equally large in all of C's tiles, rows
 /// end with the matrix.
 template <class Product, class T>
 __device__ void copy_slots(const GramMaps& maps, const GramArguments<T>& g, const GramShare& share,
@@ -130,11 +151,13 @@ __device__ void copy_slots(const GramMaps& maps, const GramArguments<T>& g, cons
     char* const slot = ring.slot(place);
     device::Mbarrier* const arrived = ring.wait_until_read(place);
     const int bytes = a.bytes(rest) + (once ? 0 : b.bytes(rest));
-    device::mbarrier_arrive_expecting(arrived, static_cast<unsigned>(bytes));
+    device::announce_boxes(arrived, bytes);
     a.copy(slot, s, rest, arrived);
     if (!once) b.copy(slot + ring.plan.b_place, s, rest, arrived);
+    device::finish_boxes(arrived);
     ring.advance(place, 1);
   }
+  if constexpr (!device::kBulkCopies) device::wait_for_copies();  // before the lanes end
 }
 
 /// Warps of group `group` multiply segments group, group + kGroups, ... of the block's. A group
@@ -174,8 +197,10 @@ inline constexpr int kGramWorkRegisters = device::registers_to_take(Product::kWo
                                                                     kGramCopyRegisters);
 
 /// What a block of a ring's kernel does: it leaves partial sums of its part. A Product has
-///   kWorkers               threads that multiply; the first one behind them copies
-///   kSharedBytes           dynamic shared memory, from a multiple of 1024 bytes on
+///   kWorkers               threads that multiply; the first warp behind them copies
+///   shared_bytes(capability)  dynamic shared memory, from a multiple of 1024 bytes on, of code for
+///                          a capability; kNeverFits where it has no body
+///   kExists                whether it has one in this code
 ///   kHandsOn               whether the copying warps, four then, hand registers on
 ///   kReaders               warps that read a slot
 ///   kSegments, kM, kN      of a slot; most rows of A and columns of B in it
@@ -191,6 +216,7 @@ inline constexpr int kGramWorkRegisters = device::registers_to_take(Product::kWo
 /// Shared memory: the ring, swizzled; its place is the Product's when all segments are read.
 template <class Product, class T>
 __device__ void gram_ring(const GramMaps& maps, const GramArguments<T>& g) {
+  if constexpr (!Product::kExists) return device::fail_without_body();
   extern __shared__ __align__(16) char dynamic_shared[];
   __shared__ device::Mbarrier full[Product::kMostSlots];
   __shared__ device::Mbarrier empty[Product::kMostSlots];
@@ -199,7 +225,7 @@ __device__ void gram_ring(const GramMaps& maps, const GramArguments<T>& g) {
   const device::Ring<typename Product::Slots> ring{slots, memory, full, empty};
   device::let_next_kernel_start();
   if (threadIdx.x == 0) {
-    ring.init(1, Product::kReaders);
+    ring.init(device::kBoxArrivals, Product::kReaders);
     device::prefetch_tensor_map(&maps.a);
     device::prefetch_tensor_map(&maps.b);
   }
@@ -208,7 +234,8 @@ __device__ void gram_ring(const GramMaps& maps, const GramArguments<T>& g) {
   const GramShare share = Product::share(g);
   if (static_cast<int>(threadIdx.x) / 32 >= Product::kWorkers / 32) {
     if constexpr (Product::kHandsOn) device::keep_registers<kGramCopyRegisters>();
-    if (threadIdx.x == Product::kWorkers) copy_slots<Product>(maps, g, share, ring);
+    const int lane = static_cast<int>(threadIdx.x) - Product::kWorkers;
+    if (lane < 32 && device::copies_boxes(lane)) copy_slots<Product>(maps, g, share, ring);
     return;
   }
   if constexpr (Product::kHandsOn) device::take_registers<kGramWorkRegisters<Product>>();

@@ -470,7 +470,6 @@ struct WideSums {
 template <class T, int kUnits, int kUnroll, bool kAny>
 __global__ __launch_bounds__(kGramRowsWarps * 32,
                              kUnits == 1 ? 2 : 1) void gram_rows_kernel(GramArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
   using Tile = RowTile<T, kUnits>;
   using Acc = device::DeviceAccumulator<T>;
   extern __shared__ __align__(16) char dynamic_shared[];
@@ -497,7 +496,6 @@ __global__ __launch_bounds__(kGramRowsWarps * 32,
         static_cast<Acc>(wide.sum_of(g, s % g.m, s / g.m));
   }
   sum_in_last_block(g, *reinterpret_cast<GramWarpTotals<T>*>(dynamic_shared));
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -63,12 +63,17 @@ class StagedProduct {
   static constexpr bool kHandsOn = false;
   using Sums = WarpProduct<E, kMath, kTile.warp_m, kTile.warp_n>;
   struct Slots {
-    static constexpr int stages = kGramSlots;
     static constexpr int slot_bytes = (kM + kN) * kSegments * kSegmentBytes;
+    static constexpr int stages =
+        ring_slots(device::kCapability, kGramSlots, kGroups, kSegments, slot_bytes);
     static constexpr int b_place = kM * kSegments * kSegmentBytes;
   };
-  static constexpr std::size_t kSharedBytes =
-      std::max(kGroups * kM * kN * sizeof(Acc), std::size_t{kGramSlots} * Slots::slot_bytes);
+  static constexpr bool kExists = Slots::stages > 0;
+  static constexpr std::size_t shared_bytes(int capability) {
+    const int slots = ring_slots(capability, kGramSlots, kGroups, kSegments, Slots::slot_bytes);
+    if (slots == 0) return kNeverFits;
+    return std::max(kGroups * kM * kN * sizeof(Acc), std::size_t(slots) * Slots::slot_bytes);
+  }
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) {
@@ -144,9 +149,7 @@ template <class T, Math kMath, int kIndex, GramLayout kLayout>
 __global__ __launch_bounds__(kGramRingThreads<StagedProduct<T, kMath, kIndex, kLayout>>,
                              1) void gram_staged_kernel(const __grid_constant__ GramMaps maps,
                                                         GramArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
   gram_ring<StagedProduct<T, kMath, kIndex, kLayout>>(maps, g);
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -33,12 +33,18 @@ class TriangleProduct {
   static constexpr int kTiles = kGroups_ == 1 ? 1 : kRowTiles * (kRowTiles + 1);  // of 16 x 8
   static constexpr bool kHandsOn = kGroups_ == 8;  // more sums than registers of 9 warps hold
   struct Slots {
-    static constexpr int stages = kTriangleSlots;
     static constexpr int slot_bytes = kTriangleSlotBytes;
+    static constexpr int stages =
+        ring_slots(device::kCapability, kTriangleSlots, kGroups, kSegments, slot_bytes);
     static constexpr int b_place = 0;
   };
-  static constexpr std::size_t kSharedBytes = std::max(
-      kGroups * kTiles * 128 * sizeof(Acc), std::size_t{kTriangleSlots} * kTriangleSlotBytes);
+  static constexpr bool kExists = Slots::stages > 0;
+  static constexpr std::size_t shared_bytes(int capability) {
+    const int slots =
+        ring_slots(capability, kTriangleSlots, kGroups, kSegments, kTriangleSlotBytes);
+    if (slots == 0) return kNeverFits;
+    return std::max(kGroups * kTiles * 128 * sizeof(Acc), std::size_t(slots) * kTriangleSlotBytes);
+  }
 
   __device__ static Slots slots(const GramArguments<T>& /*g*/) { return {}; }
   __device__ static GramShare share(const GramArguments<T>& g) {
@@ -168,9 +174,7 @@ template <class T, Math kMath, int kGroups, bool kRowMajor>
 __global__ __launch_bounds__(kGramRingThreads<TriangleProduct<T, kMath, kGroups, kRowMajor>>,
                              1) void gram_triangle_kernel(const __grid_constant__ GramMaps maps,
                                                           GramArguments<T> g) {
-#if __CUDA_ARCH__ >= 900
   gram_ring<TriangleProduct<T, kMath, kGroups, kRowMajor>>(maps, g);
-#endif
 }
 
 }  // namespace lanky::dense::cuda

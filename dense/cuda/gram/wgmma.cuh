@@ -31,7 +31,8 @@ class WgmmaProduct {
   static constexpr int kMostSlots = 24;
   static constexpr bool kHandsOn = false;
   // What products read beyond the rows or columns of an operand is in the ring all the same.
-  static constexpr std::size_t kSharedBytes = (192 + 16) << 10;
+  static constexpr std::size_t shared_bytes(int /*capability*/) { return (192 + 16) << 10; }
+  static constexpr bool kExists = device::kWarpGroups;
   using Operand = GramOperand<kOrderA, E, kSegments>;
   struct Slots {
     int stages;
@@ -186,9 +187,7 @@ template <class T, int kTiles, bool kRowMajor>
 __global__ __launch_bounds__(kGramRingThreads<WgmmaProduct<T, kTiles, kRowMajor>>,
                              1) void gram_wgmma_kernel(const __grid_constant__ GramMaps maps,
                                                        GramArguments<T> g) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma exists on no other architecture
   gram_ring<WgmmaProduct<T, kTiles, kRowMajor>>(maps, g);
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -38,7 +38,8 @@ constexpr PanelVariant<T> panel_variant() {
                    .boxes = Product::kBoxes,
                    .swizzled = Product::kSwizzled,
                    .always_packed = Product::kAlwaysPacked,
-                   .maps_b = Product::kMapsB},
+                   .maps_b = Product::kMapsB,
+                   .warp_groups = Product::kWarpGroups},
           .kernel = &panel_ring_kernel<Product, T>,
           .pack = &panel_pack_kernel<Product, T>};
 }
@@ -64,7 +65,8 @@ struct MapElement {
 
 /// The map of one class of A's lines, from a multiple of 16 bytes on.
 template <class T>
-CUtensorMap make_panel_map(const PanelArguments<T>& g, const PanelKernel& kernel, int c) {
+device::TensorMap make_panel_map(const PanelArguments<T>& g, const PanelKernel& kernel, int c,
+                                 bool bulk) {
   using Map = MapElement<T>;
   const Problem& problem = g.problem;
   const std::int64_t stride = kernel.along_k ? problem.a.row : problem.a.col;
@@ -80,26 +82,28 @@ CUtensorMap make_panel_map(const PanelArguments<T>& g, const PanelKernel& kernel
       static_cast<unsigned>(kPanelChunkBytes / kernel.boxes / kernel.line_bytes), kernel.swizzled};
   // Boxes side by side along k meet in lines of the L2 (H200, by rows: f64 10241 squared 236 to 217
   // us, f16 20481 squared 258 to 238; along the rows of a column nothing).
-  return device::make_line_map(of_class, box, kernel.along_k && of_class.stride_bytes % 128 != 0);
+  return device::make_line_map(of_class, box, bulk,
+                               kernel.along_k && of_class.stride_bytes % 128 != 0);
 }
 
 /// Boxes of a chunk's k times a group of columns.
 template <class T>
-CUtensorMap make_panel_b_map(const Problem& problem, const PanelKernel& kernel, const T* b) {
+device::TensorMap make_panel_b_map(const Problem& problem, const PanelKernel& kernel, const T* b,
+                                   bool bulk) {
   constexpr std::int64_t kUnit = 16 / sizeof(T);
   const auto depth = static_cast<unsigned>(kernel.chunk.depth);
   const auto columns = static_cast<unsigned>(kernel.chunk.columns);
   if (problem.b.row != 1) {
     return device::make_line_map({b, MapElement<T>::kType, problem.n, problem.k,
                                   problem.b.row * static_cast<std::int64_t>(sizeof(T))},
-                                 {columns, depth, true});
+                                 {columns, depth, true}, bulk);
   }
   // The stride of a single line does not matter, but must be a multiple of 16 bytes.
   const std::int64_t stride =
       problem.n == 1 ? device::ceil_div(problem.k, kUnit) * kUnit : problem.b.col;
   return device::make_line_map({b, MapElement<T>::kType, problem.k, problem.n,
                                 stride * static_cast<std::int64_t>(sizeof(T))},
-                               {depth, columns, true});
+                               {depth, columns, true}, bulk);
 }
 
 template <class T, class TOut>
@@ -135,11 +139,12 @@ void run(const Stream& stream, const Problem& problem, const PanelLaunch& launch
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
   PanelMaps<T> maps{};
+  const bool bulk = machine_of(stream.device()).has_bulk_copies();
   if (problem.k > 0) {
     for (int c = 0; c < 1 << plan.classes.log2; ++c)
-      maps.a[c] = make_panel_map(arguments, variant.host, c);
+      maps.a[c] = make_panel_map(arguments, variant.host, c, bulk);
   }
-  if (launch.maps_b) maps.b = make_panel_b_map(problem, variant.host, operands.b);
+  if (launch.maps_b) maps.b = make_panel_b_map(problem, variant.host, operands.b, bulk);
   const device::LaunchScope scope(stream);
   const device::LaunchSize ring{dim3(static_cast<unsigned>(plan.blocks)), dim3(kPanelThreads),
                                 static_cast<std::size_t>(plan.shared_bytes)};

@@ -448,6 +448,7 @@ struct WgmmaProduct : FragmentSums<float, float, WgmmaRows<kColumnCount, kLongK>
   using Base::kColumns;
   using Base::kProducts;
   static constexpr char kName[] = "wgmma";
+  static constexpr bool kWarpGroups = true;
   static constexpr Math kMath = kPasses == 3 ? Math::tf32x3 : Math::tf32;
   static constexpr bool kAlongK = kLongK;
   static constexpr int kBoxes = Fragments::kBoxes;

@@ -57,7 +57,7 @@ PanelPlan plan_with(const Problem& problem, const PanelChunk& chunk, int warps_m
   constexpr int kMostStages = 16;
   plan.stages = std::min(problem.k > 2048 ? chunk.stages : kMostStages, ring / slot);
   plan.shared_bytes = kAlignment + plan.sum_bytes + plan.stages * slot;
-  if (ring / slot < kPanelProducers) plan.blocks = 0;
+  if (ring / slot < panel_least_slots(machine.code.capability)) plan.blocks = 0;
   if (classes.room > 0 && plan.blocks > 0)
     plan.kept = static_cast<int>(ceil_div(plan.tiles * plan.steps, plan.blocks) / plan.steps) + 2;
   plan_sum(plan, problem, chunk, machine);
@@ -164,10 +164,10 @@ void for_each_kernel(const Problem& problem, DType in, F&& f) {
 std::vector<PanelLaunch> panel_candidates(const Problem& problem, DType in, const Machine& machine,
                                           bool a_off, bool b_off) {
   std::vector<PanelLaunch> all;
-  if (!machine.has_warp_groups()) return all;
   const auto bytes = static_cast<int>(size_of(in));
   const PanelClasses classes = classes_of(problem, bytes, a_off);
   for_each_kernel(problem, in, [&](const PanelKernel& kernel, int variant) {
+    if (kernel.warp_groups && !machine.has_warp_groups()) return;
     for (const PanelPlan& plan : panel_plans(problem, kernel.chunk, machine, classes))
       all.push_back(launch_of(problem, kernel, variant, plan, bytes, b_off));
   });

@@ -24,6 +24,12 @@ inline constexpr int kPanelThreads = 32 * (kPanelConsumerWarps + kPanelProducers
 inline constexpr int kPanelSumThreads = 256;
 inline constexpr int kPanelChunkBytes = 4096;  // of A, what one warp multiplies at a time
 
+/// Slots of the ring at least, in code for a capability: one for each producer where blocks have as
+/// much shared memory as is known (sm_90); elsewhere some producers wait for others' slots.
+LANKY_HOST_DEVICE constexpr int panel_least_slots(int capability) noexcept {
+  return shared_bytes_for(capability) == shared_bytes_for(90) ? kPanelProducers : 2;
+}
+
 /// The work of one warp and one slot, as the kernel of an element type fixes it.
 struct PanelChunk {
   int rows;       // of A
@@ -33,7 +39,7 @@ struct PanelChunk {
   int bytes_b;    // of depth x columns elements of B in shared memory
   int bytes_sum;  // of one sum
   int together;   // warps that must share a part of B
-  int stages;     // slots of the ring at most; at least one for each producer
+  int stages;     // slots of the ring at most
 };
 
 /// Lines of A (columns, or rows where k is adjacent) off 16 bytes: line q is of class q % count,
@@ -59,6 +65,7 @@ struct PanelKernel {
   bool swizzled;
   bool always_packed;
   bool maps_b;
+  bool warp_groups;  // exists in code for sm_90a alone
 };
 
 /// All kernels for elements of a type, narrow groups of columns before wide ones. None in a build
@@ -70,7 +77,7 @@ struct PanelPlan {
   int warps_k = 0;        // and along k
   int warps_n = 0;        // groups of columns; warps_m * warps_k * warps_n warps work
   int group_columns = 0;  // of B, in a group
-  int stages = 0;         // slots of the ring, at least one for each producer
+  int stages = 0;         // slots of the ring, panel_least_slots() or more
   int blocks = 0;
   int tile_rows = 0;
   int step = 0;   // of k, in a slot

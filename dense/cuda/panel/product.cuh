@@ -22,6 +22,7 @@ struct PanelProduct {
   static constexpr bool kPacksConjugate = false;  // which conjugates then
   static constexpr int kWarpsTogether = 1;        // that must share a part of B
   static constexpr int kStages = 16;              // at most
+  static constexpr bool kWarpGroups = false;      // exists in code for sm_90a alone
 
   __device__ void combine_lanes(int /*lane*/) {}
 };

@@ -1,5 +1,5 @@
 // C[m, n] = alpha A[m, k] B[k, n] + beta C for long m and k: A streams once through a ring of slots
-// in shared memory, written by tensor-map copies and read by the warps that compute. Every block
+// in shared memory, written by copies of boxes and read by the warps that compute. Every block
 // gets an equal piece of the work, tile of rows after tile and slot of k after slot (stream-K,
 // Osama et al., PPoPP '23); tiles that several blocks share are added up by panel_sum_kernel in the
 // blocks' order. TSM2's panel (Chen et al., ICS '19) with Hopper's means.
@@ -58,8 +58,8 @@ struct PanelArguments {
 template <class T>
 struct PanelMaps {
   static constexpr int kCount = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
-  CUtensorMap a[kCount];
-  CUtensorMap b;
+  device::TensorMap a[kCount];
+  device::TensorMap b;
 };
 
 /// What a block has in shared memory, from a multiple of 1024 bytes on:
@@ -154,7 +154,7 @@ struct PanelBox {
   int line;
 };
 
-/// A lane's box of a slot of A.
+/// Box `lane` of a slot of A.
 template <class Product>
 __device__ PanelBox box_of_a(const PanelPlan& plan, std::int64_t i0, std::int64_t k0, int lane) {
   constexpr int kBoxRows = Product::kRows / Product::kBoxes;
@@ -166,7 +166,7 @@ __device__ PanelBox box_of_a(const PanelPlan& plan, std::int64_t i0, std::int64_
   return Product::kAlongK ? PanelBox{kPerElement * p, i} : PanelBox{kPerElement * i, p};
 }
 
-/// A lane's box of B: a group of columns times the k of a chunk.
+/// Box `lane` of B: a group of columns times the k of a chunk.
 template <class Product, class T>
 __device__ PanelBox box_of_b(const PanelArguments<T>& g, std::int64_t k0, int lane) {
   const int p = static_cast<int>(k0) + lane / g.plan.warps_n * Product::kDepth;
@@ -198,6 +198,17 @@ __device__ void prefetch_slot(const PanelMaps<T>& maps, const PanelArguments<T>&
   }
 }
 
+/// copy(box) for `count` boxes, each by a lane, or where words are copied each by all lanes.
+template <class Copy>
+__device__ void for_each_box(int lane, int count, const Copy& copy) {
+  if constexpr (device::kBulkCopies) {
+    if (lane < count) copy(lane);
+  } else {
+    for (int box = 0; box < count; ++box)
+      copy(box);
+  }
+}
+
 /// A warp starts the copies of unit (tile, step of k) to a slot of A and its part of B.
 template <class Product, class T>
 __device__ void copy_unit(const PanelMaps<T>& maps, const PanelArguments<T>& g,
@@ -211,26 +222,26 @@ __device__ void copy_unit(const PanelMaps<T>& maps, const PanelArguments<T>& g,
   const int bytes = plan.slot_bytes + (b_counts ? plan.small_bytes : 0);
   if (lane == 0) device::mbarrier_arrive_expecting(full, bytes);
   __syncwarp();  // announced before the first byte comes
-  if (lane < plan.warps_m * plan.warps_k * Product::kBoxes) {
-    constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
-    const PanelBox box = box_of_a<Product>(plan, i0, k0, lane);
+  constexpr int kBoxBytes = kPanelChunkBytes / Product::kBoxes;
+  for_each_box(lane, plan.warps_m * plan.warps_k * Product::kBoxes, [&](int which) {
+    const PanelBox box = box_of_a<Product>(plan, i0, k0, which);
     if (plan.classes.log2 == 0) {  // an address that is the same for all needs no instructions
-      device::copy_box(slot + lane * kBoxBytes, maps.a, box.element, box.line, full);
+      device::copy_box(slot + which * kBoxBytes, maps.a, box.element, box.line, full);
     } else {
-      device::copy_box(slot + lane * kBoxBytes, maps.a + of_class, box.element, box.line, full);
+      device::copy_box(slot + which * kBoxBytes, maps.a + of_class, box.element, box.line, full);
     }
-  }
+  });
   if (g.packed != nullptr) {
     device::wait_for_kernel_ahead();  // B is packed
-    if (lane == 0) {
+    if (device::copies_boxes(lane)) {
       const std::int64_t step = std::int64_t{of_class} * plan.steps + piece.step;
       device::copy_bytes(small, g.packed + step * plan.small_bytes, plan.small_bytes, full);
     }
   } else if constexpr (Product::kMapsB) {
-    if (lane < plan.warps_k * plan.warps_n) {
-      const PanelBox box = box_of_b<Product>(g, k0, lane);
-      device::copy_box(small + lane * Product::kBytesB, &maps.b, box.element, box.line, full);
-    }
+    for_each_box(lane, plan.warps_k * plan.warps_n, [&](int which) {
+      const PanelBox box = box_of_b<Product>(g, k0, which);
+      device::copy_box(small + which * Product::kBytesB, &maps.b, box.element, box.line, full);
+    });
   } else if constexpr (!Product::kAlwaysPacked) {
     copy_small<Product>(g, small, k0, lane);
   }
@@ -241,9 +252,17 @@ __device__ void copy_unit(const PanelMaps<T>& maps, const PanelArguments<T>& g,
 template <class Product, class T>
 __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
+  constexpr bool kFar = panel_least_slots(device::kCapability) < kPanelProducers;
   const PanelPlan& plan = g.plan;
   device::RingPlace place;
-  place.advance(producer, plan.stages);
+  const auto advance = [&](int by) {
+    if constexpr (kFar) {
+      place.advance_far(by, plan.stages);
+    } else {
+      place.advance(by, plan.stages);
+    }
+  };
+  advance(producer);
   piece.step += producer;
   for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
     while (piece.step >= plan.steps) {
@@ -252,7 +271,7 @@ __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
     }
     device::Mbarrier* const full = ring.wait_until_read(place);
     copy_unit<Product>(maps, g, piece, ring.slot(place), ring.small_of(place), full, lane);
-    ring.advance(place, kPanelProducers);
+    advance(kPanelProducers);
     piece.step += kPanelProducers;
   }
   device::wait_for_copies();  // a warp does not end before what it has started
@@ -400,57 +419,61 @@ inline constexpr int kPanelConsumerRegisters = device::registers_to_take(
 template <class Product, class T>
 __global__ __launch_bounds__(kPanelThreads, 1) void panel_ring_kernel(
     const __grid_constant__ PanelMaps<T> maps, const __grid_constant__ PanelArguments<T> g) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma and setmaxnreg exist on no other architecture
-  extern __shared__ char memory[];
-  const PanelPlan& plan = g.plan;
-  const auto ring = panel_ring<Product>(memory + device::bytes_to_box(memory), plan);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (g.ahead && warp >= kPanelConsumerWarps)
-    prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps, lane);
-  const int working = plan.warps_m * plan.warps_k * plan.warps_n;
-  if (threadIdx.x == 0) ring.init(33, working);  // filled by 32 lanes' elements, and the boxes
-  __syncthreads();                               // barriers are initialized
-  device::let_next_kernel_start();
-  if (g.packed == nullptr) device::wait_for_kernel_ahead();
-  const PanelFinish<T> finish(g);
-  PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
-  if (warp >= kPanelConsumerWarps) {
-    device::keep_registers<kPanelProducerRegisters<Product>>();
-    produce<Product>(maps, g, ring, piece, warp - kPanelConsumerWarps, lane);
-    return;
-  }
-  device::take_registers<kPanelConsumerRegisters<Product>>();
-  const int chunk = warp / plan.warps_n;
-  const int small = (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
-  device::RingPlace place;
-  const std::int64_t kept = g.problem.n * plan.tile_rows;  // sums of a tile
-  auto* const partials = g.partials + std::int64_t{blockIdx.x} * plan.kept * kept;
-  int tiles = 0;
-  while (piece.left > 0) {
-    const int steps = static_cast<int>(min(std::int64_t{plan.steps - piece.step}, piece.left));
-    Product product;
-    product.clear(g.problem.conj_a != g.problem.conj_b,
-                  min(plan.group_columns,
-                      static_cast<int>(g.problem.n) - warp % plan.warps_n * plan.group_columns));
-    if constexpr (Product::kMapsB) product.b_by_rows = g.b_mapped && g.problem.b.row != 1;
-    if (warp < working) {
-      for (int step = 0; step < steps; ++step) {
-        ring.wait_until_filled(place);
-        product.multiply(ring.slot(place) + chunk * kPanelChunkBytes, ring.small_of(place) + small,
-                         lane);
-        ring.give_back(place.slot, lane);
-        ring.advance(place, 1);
-      }
+  if constexpr (Product::kWarpGroups && !device::kWarpGroups) {
+    device::fail_without_body();
+  } else {
+    extern __shared__ char memory[];
+    const PanelPlan& plan = g.plan;
+    const auto ring = panel_ring<Product>(memory + device::bytes_to_box(memory), plan);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (g.ahead && warp >= kPanelConsumerWarps)
+      prefetch_slot<Product>(maps, g, static_cast<int>(blockIdx.x), warp - kPanelConsumerWarps,
+                             lane);
+    const int working = plan.warps_m * plan.warps_k * plan.warps_n;
+    if (threadIdx.x == 0) ring.init(33, working);  // filled by 32 lanes' elements, and the boxes
+    __syncthreads();                               // barriers are initialized
+    device::let_next_kernel_start();
+    if (g.packed == nullptr) device::wait_for_kernel_ahead();
+    const PanelFinish<T> finish(g);
+    PanelPiece piece(plan, static_cast<int>(blockIdx.x), finish.skips_product());
+    if (warp >= kPanelConsumerWarps) {
+      device::keep_registers<kPanelProducerRegisters<Product>>();
+      produce<Product>(maps, g, ring, piece, warp - kPanelConsumerWarps, lane);
+      return;
     }
-    leave_tile(product, finish, ring, piece.tile, steps == plan.steps && plan.classes.room == 0,
-               partials + min(tiles, plan.kept - 1) * kept);
-    piece.left -= steps;
-    piece.step = 0;
-    ++piece.tile;
-    ++tiles;
+    device::take_registers<kPanelConsumerRegisters<Product>>();
+    const int chunk = warp / plan.warps_n;
+    const int small =
+        (chunk / plan.warps_m * plan.warps_n + warp % plan.warps_n) * Product::kBytesB;
+    device::RingPlace place;
+    const std::int64_t kept = g.problem.n * plan.tile_rows;  // sums of a tile
+    auto* const partials = g.partials + std::int64_t{blockIdx.x} * plan.kept * kept;
+    int tiles = 0;
+    while (piece.left > 0) {
+      const int steps = static_cast<int>(min(std::int64_t{plan.steps - piece.step}, piece.left));
+      Product product;
+      product.clear(g.problem.conj_a != g.problem.conj_b,
+                    min(plan.group_columns,
+                        static_cast<int>(g.problem.n) - warp % plan.warps_n * plan.group_columns));
+      if constexpr (Product::kMapsB) product.b_by_rows = g.b_mapped && g.problem.b.row != 1;
+      if (warp < working) {
+        for (int step = 0; step < steps; ++step) {
+          ring.wait_until_filled(place);
+          product.multiply(ring.slot(place) + chunk * kPanelChunkBytes,
+                           ring.small_of(place) + small, lane);
+          ring.give_back(place.slot, lane);
+          ring.advance(place, 1);
+        }
+      }
+      leave_tile(product, finish, ring, piece.tile, steps == plan.steps && plan.classes.room == 0,
+                 partials + min(tiles, plan.kept - 1) * kept);
+      piece.left -= steps;
+      piece.step = 0;
+      ++piece.tile;
+      ++tiles;
+    }
   }
-#endif
 }
 
 /// Threads of a block that packs, at most.

@@ -26,7 +26,7 @@ namespace lanky::dense::cuda {
 template <class T, class TOut>
 using UpdateFunction = void (*)(UpdateArguments<T, TOut>);
 template <class T, class TOut>
-using UpdateRingFunction = void (*)(CUtensorMap, UpdateArguments<T, TOut>, UpdateRingPlan);
+using UpdateRingFunction = void (*)(device::TensorMap, UpdateArguments<T, TOut>, UpdateRingPlan);
 
 /// The kernel of a row of a table, for a beta of 0 alone unless kAdds; null where it is not
 /// compiled for T.
@@ -96,7 +96,8 @@ UpdateRingFunction<T, TOut> update_ring(const UpdateLaunch& launch) {
 
 /// The map of A, [k][m] by columns and [m][k] by rows, complex<double> as pairs of doubles.
 template <class T>
-CUtensorMap make_update_map(const Problem& problem, const UpdateLaunch& launch, const T* a) {
+device::TensorMap make_update_map(const Problem& problem, const UpdateLaunch& launch, const T* a,
+                                  bool bulk) {
   const int depth = launch.ring->depth;
   constexpr int kPerElement = sizeof(T) > 8 ? 2 : 1;
   const bool by_columns = problem.a.row == 1;
@@ -113,13 +114,16 @@ CUtensorMap make_update_map(const Problem& problem, const UpdateLaunch& launch, 
         lines,
         {.line_elements = 128 / std::min(sizeof(T), sizeof(double)),
          .lines = by_columns ? static_cast<unsigned>(std::min<std::int64_t>(depth, problem.k)) : 32,
-         .swizzled = true});
+         .swizzled = true},
+        bulk);
   }
   const int line = by_columns ? launch.rows : depth;
   const int count = by_columns ? depth : launch.rows;
-  return device::make_line_map(lines, {.line_elements = static_cast<unsigned>(line * kPerElement),
-                                       .lines = static_cast<unsigned>(count),
-                                       .swizzled = !by_columns});
+  return device::make_line_map(lines,
+                               {.line_elements = static_cast<unsigned>(line * kPerElement),
+                                .lines = static_cast<unsigned>(count),
+                                .swizzled = !by_columns},
+                               bulk);
 }
 
 template <class T, class TOut>
@@ -163,9 +167,11 @@ void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launc
     device::launch_dependent(stream, kernel, size, more...);
   };
   if (const auto& ring = launch.ring) {
-    const CUtensorMap map = ring->mapped && problem.k > 0
-                                ? make_update_map(problem, launch, operands.a)
-                                : CUtensorMap{};
+    const device::TensorMap map =
+        ring->mapped && problem.k > 0
+            ? make_update_map(problem, launch, operands.a,
+                              machine_of(stream.device()).has_bulk_copies())
+            : device::TensorMap{};
     launch_with(update_ring<T, TOut>(launch), ring->row_tiles, map, arguments, *ring);
   } else {
     const std::int64_t rows = std::int64_t{launch.rows} * launch.passes;

@@ -208,7 +208,7 @@ class UpdateCandidates {
     const bool by_columns = p_.a.row == 1;
     const bool lines = by_columns || p_.a.col == 1;
     const bool wide = aligned && maps_a() && writes_wide();
-    if (!machine_.has_bulk_copies() || !lines || (kHalves.has(type_) && !wide)) return;
+    if (!lines || (kHalves.has(type_) && !wide)) return;
     constexpr int kColumnsOfBlock = 64;
     const auto column_blocks = static_cast<int>(ceil_div(p_.n, kColumnsOfBlock));
     const auto columns = static_cast<int>(ceil_div(p_.n, column_blocks));
@@ -223,8 +223,8 @@ class UpdateCandidates {
   void add_ring_mma() {
     const bool by_columns = p_.a.row == 1;
     const bool wide = writes_wide() && by_columns == (p_.c.row == 1);
-    if ((!by_columns && p_.a.col != 1) || !machine_.has_bulk_copies() || kHalves.has(type_) ||
-        !maps_a() || (type_ == DType::f32 && !wide))
+    if ((!by_columns && p_.a.col != 1) || kHalves.has(type_) || !maps_a() ||
+        (type_ == DType::f32 && !wide))
       return;
     const int parts = kComplexes.has(type_) ? 2 : 1;
     const int real = in_ / parts;  // bytes

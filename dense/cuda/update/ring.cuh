@@ -151,7 +151,7 @@ __device__ void copy_slot(char* slot, const UpdateArguments<T, TOut>& g, const U
 /// read and write is more than the L2 keeps. The computing warps would do it sooner, but they need
 /// the registers.
 template <class Ring, class T, class TOut>
-__device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>& g,
+__device__ void fill_ring(const device::TensorMap* map, const UpdateArguments<T, TOut>& g,
                           const UpdateRingPlan& plan, const UpdateSlots<typename Ring::Acc>& ring,
                           const Factors<typename Ring::Acc>& factors, std::int64_t tile, int j0) {
   constexpr int kPerElement = sizeof(typename Ring::Element) > 8 ? 2 : 1;  // of the map
@@ -173,14 +173,15 @@ __device__ void fill_ring(const CUtensorMap* map, const UpdateArguments<T, TOut>
         // Elements of 16 bits always have a map: they are too small to be copied one by one.
         if constexpr (sizeof(typename Ring::Element) >= 4) copy_slot<Ring>(slot, g, plan, i0, k0);
         device::mbarrier_arrive_after_copies(full);
-      } else if (lane == 0) {
-        device::mbarrier_arrive_expecting(full, static_cast<unsigned>(plan.slot_bytes));
+      } else if (device::copies_boxes(lane)) {
+        device::announce_boxes(full, plan.slot_bytes);
         const int i = static_cast<int>(i0);
         if constexpr (Ring::kByColumns) {
           device::copy_box(slot, map, kPerElement * i, k0, full);
         } else {
           device::copy_box(slot, map, kPerElement * k0, i, full);
         }
+        device::finish_boxes(full);
       }
     }
   }
@@ -336,10 +337,9 @@ __device__ void add_sums(Acc (&sums)[Ring::kRows][Ring::kColumns], Acc* memory,
 /// rows x its columns of each tile x every plan.warps_k-th slot.
 template <int kVariant, class T, class TOut>
 __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResident)
-    update_ring_kernel(const __grid_constant__ CUtensorMap map,
+    update_ring_kernel(const __grid_constant__ device::TensorMap map,
                        const __grid_constant__ UpdateArguments<T, TOut> g,
                        const __grid_constant__ UpdateRingPlan plan) {
-#if __CUDA_ARCH__ >= 900  // bulk copies
   using Ring = RingShape<kVariant, T>;
   using Acc = typename Ring::Acc;
   constexpr int V = Ring::V;
@@ -354,7 +354,8 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
   const int block_j0 =
       static_cast<int>(blockIdx.x) % column_blocks * plan.warps_n * Ring::kWarpColumns;
   device::let_next_kernel_start();
-  if (threadIdx.x == 0) ring.init(plan.mapped ? 1 : 32, plan.warps_m * plan.warps_n);
+  if (threadIdx.x == 0)
+    ring.init(plan.mapped ? device::kBoxArrivals : 32, plan.warps_m * plan.warps_n);
   __syncthreads();  // barriers are initialized
   device::wait_for_kernel_ahead();
   const Factors<Acc> factors(g);
@@ -390,7 +391,6 @@ __global__ void __launch_bounds__(kRingThreads, RingShape<kVariant, T>::kResiden
                        block_j0 + warp_n * Ring::kWarpColumns);
     }
   }
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -339,16 +339,17 @@ struct RingTiles {
 
 /// By the copying warp: every slot of all tiles, `lines` of each box; k in real elements.
 template <class Chunk, bool kByColumns, class Ring>
-__device__ void copy_boxes(const CUtensorMap& map, const UpdateRingPlan& plan, const Ring& ring,
-                           const RingTiles& tiles, std::int64_t m, int k, int lines) {
+__device__ void copy_boxes(const device::TensorMap& map, const UpdateRingPlan& plan,
+                           const Ring& ring, const RingTiles& tiles, std::int64_t m, int k,
+                           int lines) {
   const int boxes = plan.warps_m * Chunk::kBoxes;
   const int box_bytes = plan.slot_bytes / boxes;
   device::RingPlace turn;
   for (std::int64_t i0 = tiles.first; i0 < m; i0 += tiles.stride) {
     for (int k0 = 0; k0 < k; k0 += plan.depth) {
       device::Mbarrier* const filled = ring.wait_until_read(turn);
-      if (threadIdx.x % 32 == 0) {
-        device::mbarrier_arrive_expecting(filled, static_cast<unsigned>(boxes * lines * 128));
+      if (device::copies_boxes(static_cast<int>(threadIdx.x) % 32)) {
+        device::announce_boxes(filled, boxes * lines * 128);
         // Units of the map are parts of complex<double>, else elements.
         const int p = k0 / Chunk::kPartsAlong * (kByColumns ? 1 : Chunk::kElementUnits);
         const int i = static_cast<int>(i0) * (kByColumns ? Chunk::kElementUnits : 1);
@@ -357,10 +358,12 @@ __device__ void copy_boxes(const CUtensorMap& map, const UpdateRingPlan& plan, c
           device::copy_box(ring.slot(turn) + w * box_bytes, &map, kByColumns ? row : p,
                            kByColumns ? p : row, filled);
         }
+        device::finish_boxes(filled);
       }
       ring.advance(turn, 1);
     }
   }
+  if constexpr (!device::kBulkCopies) device::wait_for_copies();  // before the lanes end
 }
 
 /// Adds a slot's products to a warp's sums; `shallow`: all of k are one step's first 8.
@@ -385,10 +388,9 @@ __device__ void multiply_slot(typename Chunk::Sums& sums, const char* chunk, con
 /// barriers.
 template <class T, bool kByColumns>
 __global__ void __launch_bounds__(kRingThreads, 3)
-    update_ring_mma_kernel(const __grid_constant__ CUtensorMap map,
+    update_ring_mma_kernel(const __grid_constant__ device::TensorMap map,
                            const __grid_constant__ UpdateArguments<T, T> g,
                            const __grid_constant__ UpdateRingPlan plan) {
-#if __CUDA_ARCH__ >= 900  // bulk copies
   using Chunk = RingChunk<T, kByColumns>;
   constexpr int kPartsAlong = Chunk::kPartsAlong;
   extern __shared__ __align__(16) char staged[];
@@ -402,7 +404,7 @@ __global__ void __launch_bounds__(kRingThreads, 3)
   // Lines that no copy touches stay zero.
   const int lines = kByColumns ? min(plan.depth, g.k) : Chunk::kRows;
   device::let_next_kernel_start();
-  if (threadIdx.x == 0) ring.init(1, consumers);
+  if (threadIdx.x == 0) ring.init(device::kBoxArrivals, consumers);
   if (kByColumns && lines < plan.depth) {
     for (int place = static_cast<int>(threadIdx.x) * 16; place < plan.ring_bytes;
          place += static_cast<int>(blockDim.x) * 16)
@@ -439,7 +441,6 @@ __global__ void __launch_bounds__(kRingThreads, 3)
     }
     leave_fragments<T, kByColumns>(sums, g, plan.wide_c, factors, warp_i0, warp_j0);
   }
-#endif
 }
 
 }  // namespace lanky::dense::cuda

@@ -261,12 +261,13 @@ class CudaVectorSteps final : public VectorSteps<T> {
  private:
   /// CUDA would load them at their first launch, which may be captured.
   template <class... Kernels>
-  void load_kernels(Kernels*... kernels) const {
+  void load_kernels(Kernels*... kernels) {
     check_cuda(cudaSetDevice(stream_.device().index()), "cudaSetDevice");
     cudaFuncAttributes attributes{};
     (check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernels)),
                 "cudaFuncGetAttributes"),
      ...);
+    dependent_ = attributes.ptxVersion >= 90;  // begin() waits in such code
   }
 
   template <class Vectors, class... More>
@@ -281,7 +282,7 @@ class CudaVectorSteps final : public VectorSteps<T> {
     config.blockDim = dim3(kThreads);
     config.stream = stream_.native();
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = dependent_ ? 1 : 0;
     check_cuda(cudaSetDevice(stream_.device().index()), "cudaSetDevice");
     check_cuda(cudaLaunchKernelEx(&config, kernel, v, more...), "cudaLaunchKernelEx");
   }
@@ -290,6 +291,7 @@ class CudaVectorSteps final : public VectorSteps<T> {
   Buffer<double> partials_;
   Buffer<unsigned> arrivals_;
   Meeting meeting_;
+  bool dependent_ = false;
 };
 
 }  // namespace

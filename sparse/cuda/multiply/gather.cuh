@@ -27,6 +27,11 @@ __device__ inline device::Mbarrier* staged_barrier() {
   return &barrier;
 }
 
+/// Until the words have come, by threads that a barrier has parted from the start of the copies.
+__device__ inline void wait_for_staged() {
+  if constexpr (device::kBulkCopies) device::mbarrier_wait(staged_barrier(), 0);
+}
+
 template <class E, Nearby kNearby>
 class Gather {
  public:
@@ -44,8 +49,7 @@ class Gather {
   /// Before x of a slice of this kind is read.
   template <IndexKind kKind>
   __device__ void wait() const {
-    if constexpr (kKind == IndexKind::staged && kNearby == Nearby::arriving)
-      device::mbarrier_wait(staged_barrier(), 0);
+    if constexpr (kKind == IndexKind::staged && kNearby == Nearby::arriving) wait_for_staged();
   }
 
   /// factor = x[column + further], or 0 where the entry does not exist.
@@ -67,9 +71,9 @@ class Gather {
 };
 
 /// Starts to copy `columns` elements of x to shared memory; returns where they stand, which is in a
-/// word at or behind `target` as the source is in its own. Words are copied at once and arrive at
-/// staged_barrier(); columns before and behind them are copied one by one, by threads that a
-/// barrier must follow.
+/// word at or behind `target` as the source is in its own. Words are copied in bulk and arrive at
+/// staged_barrier(), or by threads that call finish_staging(); columns before and behind them are
+/// copied one by one. A barrier must follow.
 template <class Team, class E>
 __device__ E* stage_columns(const E* source, int columns, E* target) {
   constexpr int kWord = kWordBytes / static_cast<int>(sizeof(E));
@@ -78,7 +82,10 @@ __device__ E* stage_columns(const E* source, int columns, E* target) {
   const int whole = (columns - before) / kWord * kWord;
   const int behind = columns - before - whole;
   target += place;
-  if (Team::thread() == 0) {
+  if constexpr (!device::kBulkCopies) {
+    for (int i = Team::thread() * kWord; i < whole; i += Team::threads() * kWord)
+      device::copy_word(target + before + i, source + before + i);
+  } else if (Team::thread() == 0) {
     device::Mbarrier* const arrived = staged_barrier();
     device::mbarrier_init(arrived, 1);
     device::publish_mbarriers();
@@ -90,6 +97,11 @@ __device__ E* stage_columns(const E* source, int columns, E* target) {
   if (single < before) target[single] = source[single];
   if (single < behind) target[before + whole + single] = source[before + whole + single];
   return target;
+}
+
+/// The words that this thread copies have come, ahead of the barrier.
+__device__ inline void finish_staging() {
+  if constexpr (!device::kBulkCopies) device::wait_for_copies();
 }
 
 /// Copies `columns` elements of x to `target` itself, by threads that a barrier must follow.

@@ -109,9 +109,10 @@ struct TeamWindow {
   /// From here on x may be read, and cells be written. `stages`: what stage() returned; asked once
   /// more, window.columns cost registers.
   __device__ void meet(bool stages) const {
+    if (kStagesWords && stages) finish_staging();
     if (kKeepsSlices || stages || window.gaps != 0)
       Team::sync();  // cells or rows are clear; slices, the barrier and single columns are there
-    if (stages && kStagesWords && !Method::kLate) device::mbarrier_wait(staged_barrier(), 0);
+    if (stages && kStagesWords && !Method::kLate) wait_for_staged();
   }
 
   /// Slice `which` of the window; zeros beyond them. Waits for nothing of the window.
