@@ -20,11 +20,6 @@ struct RingPlace {
     slot -= slots;
     parity ^= 1U;
   }
-  /// Any number.
-  __device__ void advance_far(int by, int slots) {
-    for (slot += by; slot >= slots; slot -= slots)
-      parity ^= 1U;
-  }
 };
 
 /// Plan: has `stages`, the number of slots, and `slot_bytes`. It is looked at anew for every slot:

@@ -248,31 +248,27 @@ __device__ void copy_unit(const PanelMaps<T>& maps, const PanelArguments<T>& g,
   device::mbarrier_arrive_after_copies(full);
 }
 
-/// What one of the producer warps does: every kPanelProducers-th slot is its to fill.
+/// What one of the producer warps does: every so many-th slot is its to fill. No more of them work
+/// than there are slots: a barrier tells apart the two last phases of a slot, no third.
 template <class Product, class T>
 __device__ void produce(const PanelMaps<T>& maps, const PanelArguments<T>& g,
                         const PanelRing<Product>& ring, PanelPiece piece, int producer, int lane) {
-  constexpr bool kFar = panel_least_slots(device::kCapability) < kPanelProducers;
+  constexpr bool kFewSlots = panel_least_slots(device::kCapability) < kPanelProducers;
   const PanelPlan& plan = g.plan;
+  const int producers = kFewSlots ? min(kPanelProducers, plan.stages) : kPanelProducers;
+  if (kFewSlots && producer >= producers) return;
   device::RingPlace place;
-  const auto advance = [&](int by) {
-    if constexpr (kFar) {
-      place.advance_far(by, plan.stages);
-    } else {
-      place.advance(by, plan.stages);
-    }
-  };
-  advance(producer);
+  place.advance(producer, plan.stages);
   piece.step += producer;
-  for (std::int64_t unit = producer; unit < piece.left; unit += kPanelProducers) {
+  for (std::int64_t unit = producer; unit < piece.left; unit += producers) {
     while (piece.step >= plan.steps) {
       piece.step -= plan.steps;
       ++piece.tile;
     }
     device::Mbarrier* const full = ring.wait_until_read(place);
     copy_unit<Product>(maps, g, piece, ring.slot(place), ring.small_of(place), full, lane);
-    advance(kPanelProducers);
-    piece.step += kPanelProducers;
+    ring.advance(place, producers);
+    piece.step += producers;
   }
   device::wait_for_copies();  // a warp does not end before what it has started
 }
