@@ -11,8 +11,8 @@ namespace lanky::sparse::cpu {
 namespace {
 
 // A sample is of so many entries and rows, or of all.
-constexpr std::int64_t kSampledEntries = 1 << 17;
-constexpr std::int64_t kSampledRows = 1 << 15;
+constexpr std::int64_t kSampledEntries = 1 << 15;
+constexpr std::int64_t kSampledRows = 1 << 13;
 constexpr std::int64_t kScopesOfRows = 32;  // that a matrix has at least where it is sorted
 // Of a sleeping thread, until it multiplies: 12 to 20 us were measured on the EPYC of
 // docs/lab/cpu.md.

@@ -266,8 +266,9 @@ void write_values(const PlannedChunk& planned, const T* values, T* slots) {
   }
 }
 
-bool worth_threads(const CsrPattern& a) {
-  return a.nnz + a.rows >= kThreadsLeast;
+/// Packing takes about ten times what a product does, and so is worth waking threads earlier.
+bool packing_is_worth_threads(const CsrPattern& a) {
+  return a.nnz + a.rows >= kThreadsLeast / 8;
 }
 
 /// CSR of the plan's own, by which values find their slots.
@@ -299,7 +300,7 @@ ChunkMatrix<T> pack_chunks(const Stream& stream, const Csr<T>& a, const ChunkSha
 
   Buffer<Chunk> chunks(stream, header.chunks, allocator);
   std::vector<ChunkCounts> counts(tasks);
-  const bool threads = worth_threads(pattern);
+  const bool threads = packing_is_worth_threads(pattern);
 #pragma omp parallel for schedule(dynamic) if (threads)
   for (std::int64_t task = 0; task < tasks; ++task) {
     Chunk* next = chunks.data() + starts[task].first_chunk;
@@ -355,7 +356,7 @@ template <class T>
 void update_chunks(const ChunkMatrix<T>& matrix, const T* values) {
   const CsrPattern a = pattern_of(matrix);
   const ChunkView view = matrix.view();
-#pragma omp parallel for schedule(dynamic) if (worth_threads(a))
+#pragma omp parallel for schedule(dynamic) if (packing_is_worth_threads(a))
   for (std::int64_t task = 0; task < matrix.header.tasks; ++task) {
     const std::byte* codes = view.codes + view.tasks[task].first_code;
     T* slots = matrix.values.data() + view.tasks[task].first_value;
