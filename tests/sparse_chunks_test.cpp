@@ -131,15 +131,11 @@ TYPED_TEST(SparseChunks, AreExactOnSmallIntegersInEveryShape) {
       };
       auto a = matrix_of<T>(lengths, cols, random, sign);
       draw_columns(a, random);
-      for (const double beta : {0.0, 2.0}) {
-        const Operands<T, TOut> operands{element<Accumulator<T>>(-1.0),
-                                         element<Accumulator<T>>(beta),
-                                         vector_of<T>(cols, random, seldom),
-                                         vector_of<TOut>(a.rows, random, small_integer<TOut>)};
-        for_each_form(a, operands,
-                      [&](const std::vector<TOut>& y) { expect_exact(a, operands, y); });
-        if (::testing::Test::HasFatalFailure()) return;
-      }
+      const Operands<T, TOut> operands{
+          element<Accumulator<T>>(-1.0), element<Accumulator<T>>(cols == 300 ? 0.0 : 2.0),
+          vector_of<T>(cols, random, seldom), vector_of<TOut>(a.rows, random, small_integer<TOut>)};
+      for_each_form(a, operands, [&](const std::vector<TOut>& y) { expect_exact(a, operands, y); });
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
 }

@@ -13,6 +13,7 @@ namespace {
 // A sample is of so many entries and rows, or of all.
 constexpr std::int64_t kSampledEntries = 1 << 15;
 constexpr std::int64_t kSampledRows = 1 << 13;
+constexpr std::int64_t kLastCacheMost = std::int64_t{32} << 20;
 constexpr std::int64_t kScopesOfRows = 32;  // that a matrix has at least where it is sorted
 // Of a sleeping thread, until it multiplies: 12 to 20 us were measured on the EPYC of
 // docs/lab/cpu.md.
@@ -84,8 +85,9 @@ std::array<double, kChunkTerms> chunk_terms(const ChunkCounts& counts, const Csr
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
   const double bytes = number(counts.slots) * element + number(counts.code_bytes) +
                        number(counts.chunks) * sizeof(Chunk) + number(a.rows + a.cols) * element;
-  // Beyond the last cache, of which another product's data keeps some, all bytes come from memory.
-  const double cached = number(machine.last_cache_bytes) / 2;
+  // Beyond the last cache all bytes come from memory. Others' data has a part of it, and a virtual
+  // machine reports the whole cache of its host.
+  const double cached = number(std::min(machine.last_cache_bytes, kLastCacheMost)) / 2;
   const double far = std::clamp((bytes - cached) / cached, 0.0, 1.0) * bytes;
   const double contiguous = number(counts.code_entries[static_cast<int>(Codes::none)]);
   return {bytes,
