@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Draws the matrices that sparse products on the CPU are measured on: draw_cpu_set.py fit|validation [--count N] [--seed S]
 
-Prints N specs of random generators, of --least to --most entries, then the files of --matrices. The set takes the families
+Prints N specs of random generators, of --least to --most entries, then the files of --matrices, relative to the repository. The set takes the families
 (the generator, or the class in MANIFEST.csv) that fit_sparse_cost.py fits to, or those that it validates by: they share none.
 Equal arguments give equal lines.
 """
 
 import argparse
 import csv
+import os
 import pathlib
 import random
 import sys
 
 from draw_sparse_trials import drawn_matrix
 from fit_sparse_cost import MATRICES, drawn, family_of
+from jsonl import ROOT
 
 
 def in_set(family, name):
@@ -26,7 +28,7 @@ def main():
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=35)
     parser.add_argument("--least", type=float, default=1e4)
-    parser.add_argument("--most", type=float, default=2e7)
+    parser.add_argument("--most", type=float, default=1e7)
     parser.add_argument("--matrices", type=pathlib.Path, default=MATRICES)
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
@@ -39,7 +41,7 @@ def main():
     with open(arguments.matrices / "MANIFEST.csv") as manifest:
         for row in csv.DictReader(manifest):
             if in_set(family_of(row["file"], {row["file"]: row["class"]}), arguments.set):
-                print(arguments.matrices / row["file"])
+                print(os.path.relpath(arguments.matrices / row["file"], ROOT))
     return 0
 
 
