@@ -1,6 +1,6 @@
-// What an executor offers to a plan: the steps of making it, and products. Two implementations of
-// make(): cpu/ and cuda/, which make and read the same bits; a build without CUDA takes
-// cuda/absent.cpp.
+// What a device offers to a plan: the steps of making it, and a matrix in the form that it
+// multiplies. Two implementations of make(): cpu/, whose form are chunks, and cuda/, whose form is
+// the packed one; a build without CUDA takes cuda/absent.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,17 @@
 #include "sparse/launch.hpp"
 #include "sparse/load.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/plan_matrix.hpp"
+#include "sparse/policy.hpp"
 #include "sparse/product.hpp"
 
 namespace lanky::sparse {
 
 /// One device, whose memory holds all arrays, with a stream for the steps of making a plan.
 template <class T, class TOut>
-class Executor {
+class Backend {
  public:
-  virtual ~Executor() = default;
+  virtual ~Backend() = default;
 
   /// The caller's matrix, checked. Throws Error as the constructor of SpmvPlan does.
   virtual LoadedCsr<T> load(const CsrView<T>& a) const = 0;
@@ -39,6 +41,22 @@ class Executor {
   virtual Arrangement expand(const CsrPattern& a, const TriangleMarks& marks,
                              Allocator* allocator) const = 0;
   virtual void gather_values(const ValueMap& map, const T* source, T* target) const = 0;
+
+  /// A in the form that this device multiplies fastest by prediction or, where the options say
+  /// `tune`, by measurement. The arrays of `a` are not needed after the return.
+  virtual std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
+                                                           const PlanOptions& options,
+                                                           const PathChoice& choice) const = 0;
+};
+
+/// A backend whose form is the packed one: what a GPU offers to packed_matrix.cpp and tune.cpp.
+template <class T, class TOut>
+class Executor : public Backend<T, TOut> {
+ public:
+  /// By make_packed_matrix().
+  std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
+                                                   const PlanOptions& options,
+                                                   const PathChoice& choice) const final;
 
   virtual ReachFacts reach_facts(const CsrPattern& a) const = 0;
   /// [kAllSamples]
@@ -64,7 +82,7 @@ class Executor {
 
 namespace cpu {
 template <class T, class TOut>
-std::unique_ptr<const Executor<T, TOut>> make(const Stream& stream);
+std::unique_ptr<const Backend<T, TOut>> make(const Stream& stream);
 }  // namespace cpu
 
 namespace cuda {

@@ -1,4 +1,5 @@
-// How a plan is made, from top to bottom of build_plan(): load, arrange, choose, pack, tune, ready.
+// How a plan is made, from top to bottom of build_plan(): load, arrange, make the matrix of the
+// device, ready.
 #include "sparse/plan.hpp"
 
 #include <lanky/error.hpp>
@@ -28,14 +29,14 @@ void check_arrangeable(const CsrPattern& extents, const PlanOptions& options) {
 
 /// Values of op(A), in the order of `entries`, from the caller's on the device.
 template <class T, class TOut>
-Buffer<T> gathered(const Executor<T, TOut>& executor, const Buffer<std::uint32_t>& entries,
+Buffer<T> gathered(const Backend<T, TOut>& backend, const Buffer<std::uint32_t>& entries,
                    Symmetry symmetry, Op op, const T* values) {
   Buffer<T> target(entries.stream(), entries.size());
   const ValueMap map{.entries = entries.data(),
                      .count = entries.size(),
                      .symmetry = symmetry,
                      .conjugated = op == Op::conj_trans};
-  executor.gather_values(map, values, target.data());
+  backend.gather_values(map, values, target.data());
   return target;
 }
 
@@ -47,16 +48,16 @@ struct Arranged {
 };
 
 template <class T, class TOut>
-Arranged<T> arrange(const Executor<T, TOut>& executor, const Stream& stream,
+Arranged<T> arrange(const Backend<T, TOut>& backend, const Stream& stream,
                     const LoadedCsr<T>& given, const PlanOptions& options) {
   if (!rearranges(options.symmetry, options.op)) return {given, Buffer<std::uint32_t>(stream, 0)};
   Allocator* const allocator = options.updates ? options.allocator : nullptr;
   const CsrPattern pattern = given.csr.pattern();
   Arrangement made = options.symmetry == Symmetry::general
-                         ? executor.transpose(pattern, allocator)
-                         : executor.expand(pattern, TriangleMarks(options.op), allocator);
+                         ? backend.transpose(pattern, allocator)
+                         : backend.expand(pattern, TriangleMarks(options.op), allocator);
   Buffer<T> values =
-      gathered(executor, made.entries, options.symmetry, options.op, given.csr.values);
+      gathered(backend, made.entries, options.symmetry, options.op, given.csr.values);
   Buffer<std::uint32_t> entries = std::exchange(made.entries, Buffer<std::uint32_t>(stream, 0));
   if (!options.updates) entries = Buffer<std::uint32_t>(stream, 0);
   const RowFacts facts = made.facts;
@@ -72,102 +73,70 @@ Arranged<T> arrange(const Executor<T, TOut>& executor, const Stream& stream,
 }
 
 template <class T, class TOut>
-std::unique_ptr<const Executor<T, TOut>> make_executor(const Stream& stream) {
-  return stream.device().is_cuda() ? cuda::make<T, TOut>(stream) : cpu::make<T, TOut>(stream);
+std::unique_ptr<const Backend<T, TOut>> make_backend(const Stream& stream) {
+  if (stream.device().is_cuda()) return cuda::make<T, TOut>(stream);
+  return cpu::make<T, TOut>(stream);
 }
 
 }  // namespace
 
 template <class T, class TOut>
-RowFacts facts_of(const Executor<T, TOut>& executor, const LoadedCsr<T>& a, SpmvPath path) {
-  RowFacts facts = a.facts;
-  const CsrPattern pattern = a.csr.pattern();
-  const ReachFacts reach = executor.reach_facts(pattern);
-  facts.reach = reach.mean;
-  facts.repeated = reach.repeated;
-  facts.locality = locality_of(executor.column_samples(pattern));
-  if (path == SpmvPath::cuda && may_have_hot_columns(facts)) {
-    const std::int64_t most = hot_columns_most(kDType<T>, executor.machine());
-    const HotFacts hot = executor.hot_facts(pattern, most);
-    facts.hot_least = hot.least;
-    facts.hot_entries = hot.entries;
-  }
-  return facts;
-}
-
-template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options) {
-  PathChoice choice = choose_path(options.path, kDType<T>, stream.device().kind());
+  const PathChoice choice = choose_path(options.path, kDType<T>, stream.device().kind());
   check_arrangeable(extents_of(a), options);
-  auto executor = make_executor<T, TOut>(stream);
+  auto backend = make_backend<T, TOut>(stream);
 
-  LoadedCsr<T> given = executor->load(a);
-  Arranged<T> arranged = arrange(*executor, stream, given, options);
-  const RowFacts facts = facts_of(*executor, arranged.a, choice.path);
-  const ShapeChoice model = choose_shape(facts, kDType<T>, executor->machine());
-  PackedMatrix<T> packed = executor->pack(arranged.a.csr, model.shape, options.allocator);
-  std::optional<Tuning> tuning;
-  if (options.tune) {
-    const std::vector<Shape> shapes =
-        shapes_near(model.shape, facts, kDType<T>, executor->machine());
-    tuning = tune(*executor, arranged.a.csr, shapes, options, packed, choice);
-  }
+  LoadedCsr<T> given = backend->load(a);
+  Arranged<T> arranged = arrange(*backend, stream, given, options);
+  auto matrix = backend->make_matrix(arranged.a, options, choice);
   arranged.a = given = {};  // the workspace may take the memory of both
 
-  Buffer<std::byte> workspace(stream, workspace_bytes<T>(packed.header), options.allocator);
+  Buffer<std::byte> workspace(stream, matrix->workspace_bytes(), options.allocator);
   workspace.fill_zero();
-  const Launches launches = executor->prepare(choice.path, packed.header);
   stream.synchronize();  // memory is ready for every stream, not only for this one
   return {.stream = stream,
-          .executor = std::move(executor),
+          .backend = std::move(backend),
           .symmetry = options.symmetry,
           .op = options.op,
           .given_entries = a.nnz,
           .entries = std::move(arranged.entries),
-          .packed = std::move(packed),
-          .model = model,
-          .choice = choice,
-          .tuning = std::move(tuning),
-          .launches = launches,
+          .matrix = std::move(matrix),
           .workspace = std::move(workspace)};
 }
 
 template <class T, class TOut>
 void update_values(const Plan<T, TOut>& plan, VectorView<const T> values) {
   const bool rearranged = rearranges(plan.symmetry, plan.op);
-  if (rearranged && plan.entries.size() != plan.header().nnz) {
+  if (rearranged && plan.entries.size() != plan.matrix->nnz()) {
     throw Error(ErrorCode::unsupported,
                 concat("new values for ",
                        plan.symmetry == Symmetry::general ? "a transposed matrix" : "a triangle",
                        ", whose plan was made without PlanOptions::updates"));
   }
-  const Executor<T, TOut>& executor = *plan.executor;
   const LoadedArray<T> own(plan.stream, values.data, values.size, "the new values of A");
-  T* const slots = plan.packed.values.data();
-  if (!rearranged) return executor.update_values(plan.packed.view(), own.data(), slots);
-  const Buffer<T> arranged = gathered(executor, plan.entries, plan.symmetry, plan.op, own.data());
-  executor.update_values(plan.packed.view(), arranged.data(), slots);
+  if (!rearranged) return plan.matrix->update_values(own.data());
+  const Buffer<T> arranged =
+      gathered(*plan.backend, plan.entries, plan.symmetry, plan.op, own.data());
+  plan.matrix->update_values(arranged.data());
 }
 
 template <class T, class TOut>
 PlanInfo info_of(const Plan<T, TOut>& plan) {
-  return {.device = plan.stream.device(),
-          .dtype = kDType<T>,
-          .out_dtype = kDType<TOut>,
-          .symmetry = plan.symmetry,
-          .given_entries = plan.given_entries,
-          .op = plan.op,
-          .choice = plan.choice,
-          .workspace_bytes = workspace_bytes<T>(plan.header()),
-          .device_bytes = device_bytes(plan),
-          .header = plan.header(),
-          .launches = plan.launches,
-          .tuning = plan.tuning,
-          .model = plan.model};
+  PlanInfo info{.device = plan.stream.device(),
+                .dtype = kDType<T>,
+                .out_dtype = kDType<TOut>,
+                .symmetry = plan.symmetry,
+                .given_entries = plan.given_entries,
+                .op = plan.op,
+                .choice = {},
+                .workspace_bytes = plan.matrix->workspace_bytes(),
+                .device_bytes = device_bytes(plan),
+                .header = {}};
+  plan.matrix->tell(info);
+  return info;
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
-  template RowFacts facts_of(const Executor<T, TOut>&, const LoadedCsr<T>&, SpmvPath);     \
   template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const PlanOptions&); \
   template void update_values(const Plan<T, TOut>&, VectorView<const T>);                  \
   template PlanInfo info_of(const Plan<T, TOut>&);

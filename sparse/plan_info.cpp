@@ -112,9 +112,101 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
   }
 }
 
+// The CPU's form.
+
+struct RowsOfClass {
+  std::string_view name;
+  std::int64_t rows;
+  std::int64_t entries;
+  std::string meaning;
+};
+
+void write_classes(std::ostream& out, const cpu::ChunkHeader& header) {
+  const std::int64_t medium = header.rows - header.empty_rows - header.short_rows - header.cut_rows;
+  const std::array<RowsOfClass, kRowClasses> classes = {
+      {{"long", header.cut_rows, header.cut_entries,
+        concat("cut into pieces of ", cpu::kPieceEntries)},
+       {"medium", medium, header.nnz - header.short_entries - header.cut_entries,
+        concat("up to ", cpu::kCutEntries, " entries")},
+       {"short", header.short_rows, header.short_entries,
+        concat("1 to ", cpu::kShortRow, " entries")},
+       {"empty", header.empty_rows, 0, ""}}};
+  out << "  rows         count        entries\n";
+  for (const RowsOfClass& each : classes) {
+    out << "  " << std::left << std::setw(6) << each.name << std::right << std::setw(12)
+        << each.rows << std::setw(15) << each.entries;
+    if (!each.meaning.empty() && each.rows > 0) out << "  " << each.meaning;
+    out << "\n";
+  }
+}
+
+void write_codes(std::ostream& out, const cpu::ChunkHeader& header) {
+  constexpr std::array<std::string_view, cpu::kCodes> kNames = {
+      "one after another, or along diagonals", "1-byte offsets", "2-byte offsets", "4 bytes"};
+  out << "  columns   ";
+  const char* separator = "";
+  for (int i = 0; i < cpu::kCodes; ++i) {
+    if (header.code_entries[i] == 0) continue;
+    out << separator << kNames[i] << " " << 100.0 * ratio(header.code_entries[i], header.nnz)
+        << "%";
+    separator = ", ";
+  }
+  out << (header.nnz == 0 ? "none\n" : "\n");
+}
+
+void write_chunks(std::ostream& out, const cpu::ChunkInfo& info) {
+  const cpu::ChunkHeader& header = info.header;
+  out << "  chunks    " << header.chunks << " of up to " << cpu::kChunkRows << " rows, "
+      << 100.0 * ratio(header.beside_entries, header.nnz) << "% of the entries side by side";
+  if (header.shape.scope > cpu::kChunkRows)
+    out << ", rows sorted by length in scopes of " << header.shape.scope;
+  if (header.partials > 0) out << "; " << header.partials << " pieces of long rows";
+  out << "\n  tasks     " << header.tasks << ", "
+      << (header.threads ? "shared by threads" : "all by the calling thread") << "\n"
+      << "  padding   " << 100 * (header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots))
+      << "% of " << header.slots << " slots\n"
+      << "  kernels   cpu: " << info.isa << ", on every path alike\n";
+  if (header.nnz > 0)
+    out << "  predicted " << std::setprecision(2) << info.model.predicted_us
+        << " us a product by one thread, the least of " << info.model.of << " shapes\n"
+        << std::setprecision(1);
+}
+
+void write_tuning(std::ostream& out, const cpu::ChunkTuning& tuning) {
+  out << "  tuned     ";
+  if (tuning.measured.empty()) {
+    out << "no: nothing was measured here, the model chose\n";
+    return;
+  }
+  if (tuning.kept == 0) {
+    out << "of " << tuning.measured.size() << " measured the model's choice is kept: none takes "
+        << 100 * (1 - kWorthwhile) << "% less\n";
+  } else {
+    out << "the fastest of " << tuning.measured.size() << " measured, in "
+        << 100 * (1 - tuning.measured[tuning.kept].ratio) << "% less than the model's choice\n";
+  }
+  out << "            time   rows\n";
+  for (std::size_t i = 0; i < tuning.measured.size(); ++i) {
+    const auto& [shape, ratio] = tuning.measured[i];
+    out << "            " << std::setprecision(3) << ratio << std::setprecision(1) << "  "
+        << name_of(shape) << (i == tuning.kept ? " (kept)\n" : "\n");
+  }
+}
+
+SpmvInfo summary(const cpu::ChunkInfo& info) {
+  const cpu::ChunkHeader& header = info.header;
+  SpmvInfo found{.padding = header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots)};
+  if (!info.tuning) return found;
+  found.kept = info.tuning->kept;
+  for (const auto& [shape, ratio] : info.tuning->measured)
+    found.trials.push_back({name_of(shape), SpmvPath::automatic, ratio});
+  return found;
+}
+
 }  // namespace
 
 SpmvInfo summary(const PlanInfo& info) {
+  if (info.chunks) return summary(*info.chunks);
   SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
                  .padding = padding(info.header),
                  .predicted_us = info.device.is_cuda() ? info.model.predicted_us : 0};
@@ -126,8 +218,47 @@ SpmvInfo summary(const PlanInfo& info) {
   return found;
 }
 
-std::string explain(const PlanInfo& info) {
+namespace {
+
+void write_packed(std::ostream& out, const PlanInfo& info) {
   const PackedHeader& header = info.header;
+  write_classes(out, header);
+  write_kinds(out, header);
+  write_hot_columns(out, header);
+  write_shape(out, header);
+  out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
+  out << "  kernels   " << (info.device.is_cuda() ? name(info.choice.path) : "cpu") << ": "
+      << info.choice.reason << "\n";
+  if (info.device.is_cuda() && header.nnz > 0)
+    out << "  predicted " << std::setprecision(2) << info.model.predicted_us
+        << " us a product, the least of " << info.model.of
+        << (info.model.of == 1 ? " shape\n" : " shapes\n") << std::setprecision(1);
+  if (info.tuning) write_tuning(out, *info.tuning);
+}
+
+void write_chunk_form(std::ostream& out, const cpu::ChunkInfo& info) {
+  write_classes(out, info.header);
+  write_codes(out, info.header);
+  write_chunks(out, info);
+  if (info.tuning) write_tuning(out, *info.tuning);
+}
+
+/// Extents of op(A).
+struct Extents {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t nnz;
+};
+Extents extents_of(const PlanInfo& info) {
+  if (info.chunks)
+    return {info.chunks->header.rows, info.chunks->header.cols, info.chunks->header.nnz};
+  return {info.header.rows, info.header.cols, info.header.nnz};
+}
+
+}  // namespace
+
+std::string explain(const PlanInfo& info) {
+  const Extents header = extents_of(info);
   const auto entry_bytes = static_cast<std::int64_t>(size_of(info.dtype) + sizeof(std::int32_t));
   const std::int64_t offset_bytes = header.nnz > std::int64_t{0x7fffffff} ? 8 : 4;
   const std::int64_t csr_bytes = header.nnz * entry_bytes + (header.rows + 1) * offset_bytes;
@@ -143,18 +274,11 @@ std::string explain(const PlanInfo& info) {
   if (info.op != Op::none)
     out << (info.op == Op::trans ? ", transposed" : ", transposed and conjugated");
   out << ", on " << info.device.name() << " (" << info.device.properties().name << ")\n";
-  write_classes(out, header);
-  write_kinds(out, header);
-  write_hot_columns(out, header);
-  write_shape(out, header);
-  out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
-  out << "  kernels   " << (info.device.is_cuda() ? name(info.choice.path) : "cpu") << ": "
-      << info.choice.reason << "\n";
-  if (info.device.is_cuda() && header.nnz > 0)
-    out << "  predicted " << std::setprecision(2) << info.model.predicted_us
-        << " us a product, the least of " << info.model.of
-        << (info.model.of == 1 ? " shape\n" : " shapes\n") << std::setprecision(1);
-  if (info.tuning) write_tuning(out, *info.tuning);
+  if (info.chunks) {
+    write_chunk_form(out, *info.chunks);
+  } else {
+    write_packed(out, info);
+  }
   out << "  memory    " << info.device_bytes << " bytes, of them workspace " << info.workspace_bytes
       << "; " << ratio(packed_bytes, header.nnz) << " an entry, in CSR "
       << ratio(csr_bytes, header.nnz) << "; CSR takes " << csr_bytes << " (packed is "

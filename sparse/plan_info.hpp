@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "sparse/cpu/chunk_info.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
@@ -30,6 +31,8 @@ struct PlanInfo {
   Launches launches = {};             // of a GPU
   std::optional<Tuning> tuning = {};  // where the plan was asked for it
   ShapeChoice model = {};             // header has another shape where that was tuned
+  // The CPU's form, in the place of header, launches, tuning and model.
+  std::optional<cpu::ChunkInfo> chunks = {};
 };
 
 /// The text of SpmvPlan::explain().

@@ -105,8 +105,7 @@ PathChoice choose_path(SpmvPath requested, DType dtype, DeviceKind device) {
     throw Error(ErrorCode::unsupported,
                 concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", name(dtype)));
   }
-  if (device == DeviceKind::cpu)
-    return {SpmvPath::cuda, "the cpu replays the slices, on every path alike"};
+  if (device == DeviceKind::cpu) return {SpmvPath::cuda, "the cpu has one kernel for every path"};
   if (requested != SpmvPath::automatic) return {requested, "asked for"};
   return {SpmvPath::cuda, "one vector is bound by memory, and tensor cores win no class"};
 }

@@ -6,7 +6,16 @@
 
 namespace lanky::sparse {
 
-/// The operands of y = alpha A x + beta y, all on the executor's device.
+/// The operands of y = alpha A x + beta y, all on the matrix's device.
+template <class T, class TOut>
+struct ProductOperands {
+  const T* x;  // [cols]
+  TOut* y;     // [rows]
+  Scalar<Accumulator<T>> alpha;
+  Scalar<Accumulator<T>> beta;
+};
+
+/// The same with the workspace of a packed matrix.
 template <class T, class TOut>
 struct Product {
   const T* x;  // [cols]

@@ -10,7 +10,6 @@
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
-#include "core/runtime.hpp"
 #include "core/text.hpp"
 #include "sparse/plan.hpp"
 
@@ -51,27 +50,22 @@ void check_scalar(const Scalar<Sum>& scalar, Device device, std::string_view wha
   if (scalar.pointer() != nullptr) check_on_device(scalar.pointer(), 1, device, what);
 }
 
-/// What the counters of a workspace hold.
-enum class Arrivals : std::uint8_t { zero, unknown };
-
 }  // namespace
 
 template <class T, class TOut>
 struct SpmvPlan<T, TOut>::Impl {
-  using Sum = Accumulator<T>;
-
   std::string_view name() const { return plan.op == Op::none ? "A" : "op(A)"; }
 
   void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
              VectorView<TOut> y) const {
     check_same_device(plan.stream.device(), s.device());
-    if (x.size != plan.header().cols) {
+    if (x.size != plan.matrix->cols()) {
       throw Error(ErrorCode::size_mismatch, concat("x has ", x.size, " entries, ", name(), " has ",
-                                                   plan.header().cols, " columns"));
+                                                   plan.matrix->cols(), " columns"));
     }
-    if (y.size != plan.header().rows) {
+    if (y.size != plan.matrix->rows()) {
       throw Error(ErrorCode::size_mismatch, concat("y has ", y.size, " entries, ", name(), " has ",
-                                                   plan.header().rows, " rows"));
+                                                   plan.matrix->rows(), " rows"));
     }
     check_on_device(x.data, x.size, plan.stream.device(), "x");
     check_on_device(y.data, y.size, plan.stream.device(), "y");
@@ -81,15 +75,9 @@ struct SpmvPlan<T, TOut>::Impl {
   }
 
   void run(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
-           VectorView<TOut> y, std::byte* memory, Arrivals arrivals) const {
+           VectorView<TOut> y, std::byte* memory, sparse::Arrivals arrivals) const {
     check(s, alpha, x, beta, y);
-    auto* const counters =
-        reinterpret_cast<unsigned*>(memory + sparse::partials_bytes<T>(plan.header()));
-    const std::size_t bytes = sparse::counters(plan.header()) * sizeof(unsigned);
-    if (arrivals == Arrivals::unknown && s.device().is_cuda() && bytes > 0)
-      runtime::zero(counters, bytes, s.native(), s.device().index());
-    plan.executor->run(s, plan.launches, plan.packed.view(),
-                       {x.data, y.data, alpha, beta, reinterpret_cast<Sum*>(memory), counters});
+    plan.matrix->run(s, {x.data, y.data, alpha, beta}, memory, arrivals);
   }
 
   sparse::Plan<T, TOut> plan;
@@ -116,7 +104,7 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorV
 template <class T, class TOut>
 void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y) const {
-  impl_->run(stream, alpha, x, beta, y, impl_->plan.workspace.data(), Arrivals::zero);
+  impl_->run(stream, alpha, x, beta, y, impl_->plan.workspace.data(), sparse::Arrivals::zero);
 }
 
 template <class T, class TOut>
@@ -128,7 +116,8 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const
     throw Error(ErrorCode::invalid_argument, concat("the workspace at ", workspace.data,
                                                     " is not aligned to ", alignof(Sum), " bytes"));
   }
-  impl_->run(stream, alpha, x, beta, y, static_cast<std::byte*>(workspace.data), Arrivals::unknown);
+  impl_->run(stream, alpha, x, beta, y, static_cast<std::byte*>(workspace.data),
+             sparse::Arrivals::unknown);
 }
 
 template <class T, class TOut>
@@ -143,12 +132,12 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
-  return impl_->plan.header().rows;
+  return impl_->plan.matrix->rows();
 }
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
-  return impl_->plan.header().cols;
+  return impl_->plan.matrix->cols();
 }
 
 template <class T, class TOut>
@@ -163,7 +152,7 @@ Device SpmvPlan<T, TOut>::device() const noexcept {
 
 template <class T, class TOut>
 std::int64_t SpmvPlan<T, TOut>::workspace_bytes() const noexcept {
-  return sparse::workspace_bytes<T>(impl_->plan.header());
+  return impl_->plan.matrix->workspace_bytes();
 }
 
 template <class T, class TOut>

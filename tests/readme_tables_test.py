@@ -279,6 +279,23 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("| 2.00 (80%) |", page.read_text())
         self.assertEqual(self.run_script("--check").returncode, 0)
 
+    def test_products_on_a_cpu_beside_each_rival(self):
+        cpu = {**ENV, "gpu": "", "cuda": "", "cpu": "EPYC", "threads": 2, "openblas": "",
+               "mkl": "oneMKL Version 2026.2-Product Build, kernels def"}
+        lines = [spmv("a", "lanky", "auto", None, warm_us=10.0), spmv("a", "cpu-csr", "static", None, warm_us=30.0),
+                 spmv("a", "cpu-csr", "guided", None, warm_us=20.0), spmv("a", "cpu-csr", "serial", None, warm_us=40.0),
+                 spmv("a", "mkl", "mv", None, warm_us=25.0), spmv("b", "lanky", "auto", None, warm_us=10.0),
+                 spmv("b", "cpu-csr", "static", None, warm_us=5.0), spmv("b", "mkl", "mv", None, warm_us=1.0, status="wrong"),
+                 spmv("c", "lanky", "auto", None, warm_us=10.0)]
+        (self.root / "cpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [cpu, *lines]))
+        tables = "".join(f"<!-- table: {kind} cpu.jsonl -->\n<!-- end table -->\n" for kind in ("cpu-spmv", "cpu-spmv-losses"))
+        (self.root / "README.md").write_text(tables)
+        self.assertEqual(self.run_script().returncode, 0)
+        text = (self.root / "README.md").read_text()
+        self.assertIn("| f64 | 2 | 1.00 (50%) | 2.50 (100%) | 4.00 (100%) | 1.00 (50%) | 0.50 (b) |\n", text)
+        self.assertIn("| b | f64 | 10.0 | CSR loop | 5.0 | 0.50 |\n", text)
+        self.assertIn('oneMKL 2026.2-Product with its kernels "def"', text)
+
     def test_what_cannot_be_a_table_is_an_error(self):
         good = spmv("a", "lanky", "auto", 5.0)
         for lines, kind, message in (([{**ENV, "void": True}, good], "spmv", "void"),

@@ -201,7 +201,7 @@ TEST_F(SparseError, OperandsOfARun) {
 
 TEST_F(SparseError, WorkspaceOfARun) {
   Random random(1);
-  const auto a = matrix_of<double>({5000}, 4, random, uniform<double>);
+  const auto a = matrix_of<double>({20'000}, 4, random, uniform<double>);
   const SpmvPlan<double> plan(stream_, a.view());
   const std::int64_t bytes = plan.workspace_bytes();
   ASSERT_GE(bytes, 16);

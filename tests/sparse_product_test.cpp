@@ -386,7 +386,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(16);
-  const auto a = matrix_of<T>({5000, 3, 9000}, 90, random, small_integer<T>);
+  const auto a = matrix_of<T>({5000, 3, 20'000}, 90, random, small_integer<T>);
   const auto operands = TestFixture::integer_operands(a, random);
   const Stream stream(device);
   const SpmvPlan<T, TOut> plan(stream, a.view());

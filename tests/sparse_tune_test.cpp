@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sparse/cpu/chunk_cost.hpp"
 #include "sparse/plan_info.hpp"
 #include "sparse/shapes.hpp"
 #include "sparse/tune.hpp"
@@ -205,19 +206,22 @@ EXECUTOR_TEST(SparseTunedPlan, OfNothingIsOne) {
                run_plan(stream, SpmvPlan<T, TOut>(stream, empty.view(), {.tune = true}), operands));
 }
 
-TEST(SparseTunedPlanOnCpu, IsThatOfTheModel) {
+TEST(SparseTunedPlanOnCpu, MeasuresEveryCandidate) {
   Random random(5);
-  const auto a = matrix_of<float>(boundary_lengths(), 90, random, uniform<float>);
-  const Operands<float, float> operands{1, 0, vector_of<float>(90, random, uniform<float>),
+  const auto a = matrix_of<float>(boundary_lengths(), 90, random, small_integer<float>);
+  const Operands<float, float> operands{1, 0, vector_of<float>(90, random, small_integer<float>),
                                         std::vector<float>(a.rows)};
   const Stream stream(Device::cpu());
-  const SpmvPlan<float> plain(stream, a.view());
-  const SpmvPlan<float> tuned(stream, a.view(), {.tune = true});
-  std::string text = tuned.explain();
-  const std::string line = "  tuned     no: nothing was measured here, the model chose\n";
-  ASSERT_NE(text.find(line), std::string::npos) << text;
-  EXPECT_EQ(text.erase(text.find(line), line.size()), plain.explain());
-  EXPECT_EQ(run_plan(stream, tuned, operands), run_plan(stream, plain, operands));
+  const SpmvPlan<float> plan(stream, a.view(), {.tune = true});
+  const SpmvInfo info = plan.info();
+  EXPECT_EQ(info.trials.size(), sparse::cpu::chunk_candidates(a.rows).size());
+  ASSERT_LT(info.kept, info.trials.size());
+  EXPECT_EQ(info.trials[0].ratio, 1);
+  for (const SpmvTrial& trial : info.trials) {
+    EXPECT_EQ(trial.path, SpmvPath::automatic);
+    EXPECT_NE(plan.explain().find("  " + trial.shape), std::string::npos) << plan.explain();
+  }
+  expect_exact(a, operands, run_plan(stream, plan, operands));
 }
 
 TEST(SparseExplain, TellsWhatWasMeasured) {

@@ -8,26 +8,14 @@
 #include "bench/cases/operand.hpp"
 #include "bench/harness/gpu.hpp"
 #include "bench/harness/spmv_oracle.hpp"
+#include "bench/rivals/csr_loop.hpp"
+#include "bench/rivals/mkl.hpp"
 #include "bench/rivals/padded_formats.hpp"
 #include "bench/rivals/vendor.hpp"
 
 namespace lanky::bench {
 
 namespace {
-
-/// cpu-csr: the loop that anyone would write, rows shared among threads where that can pay.
-template <class T>
-void multiply_rows(const CsrView<T>& a, const T* x, T* y) {
-  constexpr std::int64_t kEntriesWorthThreads = 1 << 15;
-#pragma omp parallel for schedule(guided) if (a.nnz > kEntriesWorthThreads)
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    Accumulator<T> sum = 0;
-    for (std::int64_t e = a.row_offsets[i]; e < a.row_offsets[i + 1]; ++e)
-      sum += static_cast<Accumulator<T>>(a.values[e]) *
-             static_cast<Accumulator<T>>(x[a.col_indices[e]]);
-    y[i] = static_cast<T>(sum);
-  }
-}
 
 /// x and y are longer than the matrix, so that whole blocks may read and write them.
 constexpr std::int64_t kSpare = kLargestBlock - 1;
@@ -80,7 +68,10 @@ class SpmvWorkload final : public Workload {
       all.push_back(peer->contest(session_.stream, peer_matrix(), x_.data(), y_.data()));
     if (!selection_.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
-      all.push_back(csr_loop());
+      all.push_back(csr_loop("static", CsrSchedule::fixed));
+      all.push_back(csr_loop("guided", CsrSchedule::guided));
+      all.push_back(csr_loop("serial", CsrSchedule::serial));
+      all.push_back(mkl());
       return all;
     }
     all.push_back(cusparse("alg1", [&] { return csr(VendorSpmvAlgorithm::alg1); }));
@@ -230,12 +221,24 @@ class SpmvWorkload final : public Workload {
             .stream = session_.stream.native()};
   }
 
-  Contestant csr_loop() {
-    return make_contestant("cpu-csr", "rows", session_.stream, [&](Contestant& contestant) {
-      contestant.plan_bytes = csr_bytes();
-      contestant.run = [a = view(), x = x_.data(), y = y_.data()](const Stream&, int /*slot*/) {
-        multiply_rows(a, x, y);
-      };
+  Contestant csr_loop(std::string variant, CsrSchedule schedule) {
+    return make_contestant("cpu-csr", std::move(variant), session_.stream,
+                           [&](Contestant& contestant) {
+                             contestant.plan_bytes = csr_bytes();
+                             contestant.run = [a = view(), x = x_.data(), y = y_.data(), schedule](
+                                                  const Stream&, int /*slot*/) {
+                               multiply_csr(a, static_cast<const T*>(x), y, schedule);
+                             };
+                           });
+  }
+
+  /// Opening the library is in no setup time.
+  Contestant mkl() {
+    mkl_version();
+    return make_contestant("mkl", "mv", session_.stream, [&](Contestant& contestant) {
+      const std::shared_ptr<MklSpmv> product = mkl_spmv<T>(view(), x_.data(), y_.data());
+      contestant.plan_bytes = csr_bytes();  // what it keeps besides, it does not tell
+      contestant.run = [product](const Stream&, int /*slot*/) { product->run(); };
     });
   }
 

@@ -10,6 +10,7 @@
 
 #include "bench/harness/floor.hpp"
 #include "bench/harness/gpu.hpp"
+#include "bench/rivals/mkl.hpp"
 #include "bench/rivals/vendor.hpp"
 #include "core/machine.hpp"
 
@@ -94,6 +95,7 @@ Environment describe_environment(Session& session, const std::vector<std::string
     describe_gpu(session, vendors, environment);
   } else if (vendors) {
     environment.openblas = openblas_version();
+    environment.mkl = mkl_version();
   }
   environment.is_void = floor_is_void(environment.gpu, environment.read_floor_tbs);
   return environment;

@@ -30,6 +30,7 @@ struct Environment {
   std::string cpu;
   int threads = 0;  // hardware threads of the machine
   std::string openblas;
+  std::string mkl;                    // with the kernels that it takes for the processor
   std::string sources_hash;           // SHA-256 of lanky's sources, taken when it was built
   std::string binary_hash;            // FNV-1a of the running program
   std::string config;                 // text_hash() of all that its figures depend on

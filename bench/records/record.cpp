@@ -168,6 +168,7 @@ Json to_json(const Environment& e) {
                {"cpu", e.cpu},
                {"threads", e.threads},
                {"openblas", e.openblas},
+               {"mkl", e.mkl},
                {"sources_hash", e.sources_hash},
                {"binary_hash", e.binary_hash},
                {"config", e.config}};

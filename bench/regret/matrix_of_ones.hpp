@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sparse/cpu/steps.hpp"
-#include "sparse/plan.hpp"
+#include "sparse/packed_matrix.hpp"
 
 namespace lanky::regret {
 
@@ -28,10 +28,10 @@ class MatrixOfOnes {
 
   const CsrView<T>& view() const noexcept { return view_; }
   const sparse::Csr<T>& csr() const noexcept { return checked_.csr; }
-  /// As a plan knows them when it chooses a shape.
+  /// As a plan on an H200 knows them when it chooses a shape.
   sparse::RowFacts facts() const {
-    const auto executor = sparse::cpu::make<T, T>(Stream(Device::cpu()));
-    return sparse::facts_of(*executor, checked_, SpmvPath::cuda);
+    const sparse::cpu::PackedSteps<T> steps(known_machine("H200"));
+    return sparse::facts_by(steps, checked_, SpmvPath::cuda);
   }
 
  private:

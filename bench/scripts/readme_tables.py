@@ -6,7 +6,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is read, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
+KIND is read, cpu-spmv, cpu-spmv-losses, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
 gemm-sample, gemm-targets, gemm-grid:FAMILY, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import cpu_spmv
 import interleaved
 import ladder_plots
 import ladder_tables
@@ -31,6 +32,7 @@ from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, ge
 from markdown import heading, row
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
+CPU_SPMV = {"cpu-spmv": cpu_spmv.table, "cpu-spmv-losses": cpu_spmv.losses}
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
 SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
 
@@ -297,6 +299,9 @@ def make_table(kind, name):
     if kind == "regret":
         environments, lines = read_lines(name)
         return "\n" + regret.table(lines, regret.by_family) + ladder_source(environments, name, REGRET) + "\n"
+    if kind in CPU_SPMV:
+        environments, lines = read_lines(name)
+        return "\n" + CPU_SPMV[kind](lines) + cpu_spmv.source(environments, name, commits(environments)) + "\n"
     if kind in INTERLEAVED:
         return "\n" + INTERLEAVED[kind](name) + f"\n`{name}`, and core_before of that run; {MEANING_INTERLEAVED}.\n"
     if kind == "needed":
@@ -307,7 +312,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(CPU_SPMV)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

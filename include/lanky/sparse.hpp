@@ -1,6 +1,6 @@
 // Sparse matrix times dense vector: y = alpha A x + beta y, A sparse [m, n], x [n], y [m].
-// Rows are packed for the device once, into slices of rows side by side with compressed column
-// indices (docs/packed_format.md), then multiplied any number of times.
+// Rows are packed for the device once, side by side with compressed column indices (GPUs:
+// docs/packed_format.md, CPU: docs/cpu_format.md), then multiplied any number of times.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct PlanOptions {
   /// it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands of
   /// products, and takes up to three times the memory of the plan. Two plans of a matrix may have
   /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
-  /// plans. On the CPU this changes nothing.
+  /// plans. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
@@ -121,8 +121,8 @@ class SpmvPlan {
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
   SpmvInfo info() const;
-  /// Rows and entries of each class, how columns are stored, windows and slices, kernels and why,
-  /// memory. Two plans of a matrix that explain themselves alike give equal bits for equal input.
+  /// Rows and entries of each class, how columns are stored, windows and slices or (on the CPU)
+  /// chunks, kernels and why, memory. Two plans of a matrix that explain themselves alike give equal bits for equal input.
   std::string explain() const;
 
  private:

@@ -1,17 +1,148 @@
-// The CPU behind sparse::Executor.
+// The CPU behind sparse::Backend: chunks of the cheapest shape, or of the fastest measured one.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/cpu/chunk_cost.hpp"
+#include "sparse/cpu/chunk_info.hpp"
+#include "sparse/cpu/chunk_product.hpp"
+#include "sparse/cpu/pack_chunks.hpp"
 #include "sparse/cpu/steps.hpp"
-#include "sparse/policy.hpp"
+#include "sparse/plan_info.hpp"
+#include "sparse/tune.hpp"
 
 namespace lanky::sparse::cpu {
 
 namespace {
 
+/// Products of candidates in turn, timed.
 template <class T, class TOut>
-class CpuExecutor final : public Executor<T, TOut> {
+class Trials {
  public:
-  explicit CpuExecutor(const Stream& stream) : stream_(stream) {}
+  explicit Trials(const ChunkMatrix<T>& a)
+      : x_(a.header.cols, static_cast<T>(1.0F)), y_(a.header.rows), partials_(a.header.partials) {}
+
+  /// Seconds of one product, the least of some samples of each.
+  std::pair<double, double> least_of_both(const ChunkMatrix<T>& a, const ChunkMatrix<T>& b,
+                                          int rounds) {
+    std::pair<double, double> least = {kNone, kNone};
+    for (int round = 0; round <= rounds; ++round) {
+      const double of_a = seconds(a);
+      const double of_b = seconds(b);
+      if (round == 0) continue;  // brings both into the caches
+      least = {std::min(least.first, of_a), std::min(least.second, of_b)};
+    }
+    return least;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  static constexpr double kBatchSeconds = 200e-6;
+
+  double seconds(const ChunkMatrix<T>& a) {
+    int products = 0;
+    const auto begin = Clock::now();
+    double passed = 0;
+    do {
+      run_chunks<T, TOut>(a, {x_.data(), y_.data(), Sum{1}, Sum{0}, partials_.data(), nullptr},
+                          chunk_kernels());
+      ++products;
+      passed = Seconds(Clock::now() - begin).count();
+    } while (passed < kBatchSeconds);
+    return passed / products;
+  }
+
+  using Sum = Accumulator<T>;
+  std::vector<T> x_;
+  std::vector<TOut> y_;
+  std::vector<Sum> partials_;
+};
+
+template <class T, class TOut>
+class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
+ public:
+  ChunkPlanMatrix(const Stream& stream, const LoadedCsr<T>& a, const PlanOptions& options)
+      : model_(choose_chunks(a.csr.pattern(), kDType<T>, machine_of(Device::cpu()))),
+        chunks_(pack(stream, a, model_.shape, options)) {
+    if (options.tune) tune(stream, a, options);
+  }
+
+  std::int64_t rows() const noexcept override { return chunks_.header.rows; }
+  std::int64_t cols() const noexcept override { return chunks_.header.cols; }
+  std::int64_t nnz() const noexcept override { return chunks_.header.nnz; }
+  std::int64_t bytes() const noexcept override { return chunks_.bytes(); }
+  std::int64_t workspace_bytes() const noexcept override {
+    return chunks_.header.partials * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  }
+
+  void update_values(const T* values) const override { update_chunks(chunks_, values); }
+
+  void run(const Stream& /*stream*/, const ProductOperands<T, TOut>& operands, std::byte* memory,
+           Arrivals /*arrivals*/) const override {
+    run_chunks<T, TOut>(chunks_,
+                        {operands.x, operands.y, operands.alpha, operands.beta,
+                         reinterpret_cast<Accumulator<T>*>(memory), nullptr},
+                        chunk_kernels());
+  }
+
+  void tell(PlanInfo& info) const override {
+    info.chunks = ChunkInfo{chunks_.header, chunk_kernels().isa, model_, tuning_};
+  }
+
+ private:
+  ChunkMatrix<T> pack(const Stream& stream, const LoadedCsr<T>& a, const ChunkShape& shape,
+                      const PlanOptions& options) const {
+    ChunkMatrix<T> chunks = pack_chunks(stream, a.csr, shape, options.allocator);
+    chunks.header.threads = worth_waking(model_.predicted_us);
+    return chunks;
+  }
+
+  /// The fastest of all candidates, where that takes less than kWorthwhile of the model's time.
+  void tune(const Stream& stream, const LoadedCsr<T>& a, const PlanOptions& options) {
+    constexpr int kRounds = 5;
+    tuning_.emplace();
+    if (a.csr.nnz == 0) return;
+    Trials<T, TOut> trials(chunks_);
+    tuning_->measured.push_back({model_.shape, 1});
+    std::optional<ChunkMatrix<T>> fastest;
+    double least = 1;
+    for (const ChunkShape& shape : chunk_candidates(a.csr.rows)) {
+      if (shape == model_.shape) continue;
+      ChunkMatrix<T> other = pack(stream, a, shape, options);
+      const auto [of_model, of_other] = trials.least_of_both(chunks_, other, kRounds);
+      tuning_->measured.push_back({shape, of_other / of_model});
+      tuning_->model_us = std::min(tuning_->model_us, of_model * 1e6);
+      if (of_other / of_model >= least) continue;
+      least = of_other / of_model;
+      tuning_->kept = tuning_->measured.size() - 1;
+      fastest = std::move(other);
+    }
+    if (!fastest) return;
+    // Once more, and longer: the least of some ratios is too small by chance.
+    const auto [of_model, of_other] = trials.least_of_both(chunks_, *fastest, 3 * kRounds);
+    tuning_->measured[tuning_->kept].ratio = of_other / of_model;
+    if (of_other / of_model < kWorthwhile) {
+      chunks_ = std::move(*fastest);
+    } else {
+      tuning_->kept = 0;
+    }
+  }
+
+  ChunkChoice model_;
+  ChunkMatrix<T> chunks_;
+  std::optional<ChunkTuning> tuning_;
+};
+
+template <class T, class TOut>
+class CpuBackend final : public Backend<T, TOut> {
+ public:
+  explicit CpuBackend(const Stream& stream) : stream_(stream) {}
 
   LoadedCsr<T> load(const CsrView<T>& a) const override {
     return sparse::load(stream_, a, cpu::kExamination);
@@ -28,30 +159,10 @@ class CpuExecutor final : public Executor<T, TOut> {
     cpu::gather_values(map, source, target);
   }
 
-  ReachFacts reach_facts(const CsrPattern& a) const override { return cpu::reach_facts(a); }
-  std::vector<ColumnSample> column_samples(const CsrPattern& a) const override {
-    return cpu::column_samples(a, sizeof(T));
-  }
-  HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const override {
-    return cpu::hot_facts(a, most);
-  }
-  /// Of the GPU whose products the CPU replays.
-  /// Plans have the shapes of a GPU's, so that a machine without one tests the format.
-  const Machine& machine() const override { return known_machine("H200"); }
-
-  PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
-    return cpu::pack(stream_, a, shape, allocator);
-  }
-  void update_values(const PatternView& a, const T* values, T* slots) const override {
-    cpu::update_values(a, values, slots);
-  }
-
-  bool measures() const noexcept override { return false; }
-
-  Launches prepare(SpmvPath /*path*/, const PackedHeader& /*a*/) const override { return {}; }
-  void run(const Stream& /*stream*/, const Launches& /*launches*/, const PackedView<T>& a,
-           const Product<T, TOut>& product) const override {
-    cpu::run(a, product);
+  std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
+                                                   const PlanOptions& options,
+                                                   const PathChoice& /*choice*/) const override {
+    return std::make_unique<ChunkPlanMatrix<T, TOut>>(stream_, a, options);
   }
 
  private:
@@ -61,12 +172,12 @@ class CpuExecutor final : public Executor<T, TOut> {
 }  // namespace
 
 template <class T, class TOut>
-std::unique_ptr<const Executor<T, TOut>> make(const Stream& stream) {
-  return std::make_unique<const CpuExecutor<T, TOut>>(stream);
+std::unique_ptr<const Backend<T, TOut>> make(const Stream& stream) {
+  return std::make_unique<const CpuBackend<T, TOut>>(stream);
 }
 
 #define LANKY_INSTANTIATE(T, TOut) \
-  template std::unique_ptr<const Executor<T, TOut>> make(const Stream&);
+  template std::unique_ptr<const Backend<T, TOut>> make(const Stream&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

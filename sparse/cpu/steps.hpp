@@ -1,17 +1,18 @@
-// The steps of making a plan, and the product, on the CPU.
+// The steps of making a plan on the CPU; and those of the packed format, for tests and for programs
+// that look into its choices.
 #pragma once
 
 #include <lanky/buffer.hpp>
 #include <lanky/stream.hpp>
 #include <vector>
 
+#include "core/machine.hpp"
 #include "sparse/arrangement.hpp"
 #include "sparse/column_samples.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/load.hpp"
 #include "sparse/packed.hpp"
-#include "sparse/product.hpp"
 
 namespace lanky::sparse::cpu {
 
@@ -53,7 +54,23 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
 template <class T>
 void update_values(const PatternView& a, const T* values, T* slots);
 
-template <class T, class TOut>
-void run(const PackedView<T>& a, const Product<T, TOut>& product);
+/// What samples a matrix as a GPU of `machine` would, and so chooses the shape that it packs.
+template <class T>
+class PackedSteps {
+ public:
+  explicit PackedSteps(const Machine& machine) : machine_(machine) {}
+
+  ReachFacts reach_facts(const CsrPattern& a) const { return cpu::reach_facts(a); }
+  std::vector<ColumnSample> column_samples(const CsrPattern& a) const {
+    return cpu::column_samples(a, sizeof(T));
+  }
+  HotFacts hot_facts(const CsrPattern& a, std::int64_t most) const {
+    return cpu::hot_facts(a, most);
+  }
+  const Machine& machine() const { return machine_; }
+
+ private:
+  const Machine& machine_;
+};
 
 }  // namespace lanky::sparse::cpu

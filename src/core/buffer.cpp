@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <cstring>
 #include <lanky/buffer.hpp>
 #include <lanky/error.hpp>
@@ -12,24 +14,41 @@ namespace lanky::detail {
 
 namespace {
 
-constexpr std::align_val_t kHostAlignment{256};
+constexpr std::size_t kHostAlignment = 256;
+// From so many bytes on, host memory is asked for in huge pages. Two threads of an EPYC read 512
+// MiB of them at 22.6 GB/s, and of ordinary pages at 17.6 (docs/lab/cpu.md): fewer misses of the
+// TLB, and prefetchers that go on past 4 KiB.
+constexpr std::size_t kHugeLeast = std::size_t{4} << 20;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::align_val_t host_alignment(std::size_t bytes) {
+  return std::align_val_t{bytes >= kHugeLeast ? kHugePage : kHostAlignment};
+}
+
+/// A hint: where the system has no huge pages, nothing happens.
+void advise_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  if (bytes >= kHugeLeast) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+}
 
 void* allocate_on(const Stream& stream, std::size_t bytes) {
   if (stream.device().is_cuda()) {
     return runtime::allocate(bytes, stream.native(), stream.device().index());
   }
-  void* data = ::operator new(bytes, kHostAlignment, std::nothrow);
+  void* data = ::operator new(bytes, host_alignment(bytes), std::nothrow);
   if (data == nullptr) {
     throw Error(ErrorCode::out_of_memory, concat("cannot allocate ", bytes, " bytes on the cpu"));
   }
+  advise_huge_pages(data, bytes);
   return data;
 }
 
-void deallocate_on(const Stream& stream, void* data) noexcept {
+void deallocate_on(const Stream& stream, void* data, std::size_t bytes) noexcept {
   if (stream.device().is_cuda()) {
     runtime::deallocate(data, stream.native(), stream.device().index());
   } else {
-    ::operator delete(data, kHostAlignment);
+    ::operator delete(data, host_alignment(bytes));
   }
 }
 
@@ -103,7 +122,7 @@ Allocation::~Allocation() {
   if (allocator_ != nullptr) {
     allocator_->deallocate(data_, bytes_, stream_);
   } else {
-    deallocate_on(stream_, data_);
+    deallocate_on(stream_, data_, bytes_);
   }
 }
 

@@ -18,11 +18,13 @@
 
 #include "sparse/cpu/steps.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/packed_matrix.hpp"
 #include "sparse/plan.hpp"
 #include "sparse/policy.hpp"
 #include "support/check_packed.hpp"
 #include "support/executor.hpp"
 #include "support/h200.hpp"
+#include "support/replay_packed.hpp"
 
 namespace lanky::testing {
 
@@ -171,7 +173,7 @@ struct PackedOnHost {
   static Stream stream() { return Stream(Device::cpu()); }
   /// As a plan knows them when it chooses a shape.
   sparse::RowFacts facts() const {
-    return sparse::facts_of(*sparse::cpu::make<T, T>(stream()), checked, SpmvPath::cuda);
+    return sparse::facts_by(sparse::cpu::PackedSteps<T>(testing::h200()), checked, SpmvPath::cuda);
   }
   sparse::PackedMatrix<T> pack(const sparse::Shape& shape) const {
     return sparse::cpu::pack(stream(), checked.csr, shape, nullptr);
@@ -183,8 +185,8 @@ struct PackedOnHost {
   std::vector<TOut> multiply(const Operands<T, TOut>& operands) const {
     std::vector<TOut> y = operands.y;
     std::vector<Accumulator<T>> partials(packed.header.partials);
-    sparse::cpu::run<T, TOut>(packed.view(), {operands.x.data(), y.data(), operands.alpha,
-                                              operands.beta, partials.data(), nullptr});
+    sparse::replay_packed<T, TOut>(packed.view(), {operands.x.data(), y.data(), operands.alpha,
+                                                   operands.beta, partials.data(), nullptr});
     return y;
   }
 
@@ -286,7 +288,7 @@ sparse::Shape random_shape(Random& random) {
   return shape;
 }
 
-/// Kernels to test by name: all that the type has on a GPU, the one replay on the CPU.
+/// Kernels to test by name: all that the type has on a GPU, the one way of the CPU.
 template <class T>
 std::vector<SpmvPath> paths_on(Device device) {
   if (!device.is_cuda()) return {SpmvPath::automatic};
@@ -401,11 +403,18 @@ void expect_within_bound(const CsrMatrix<T>& a, const Operands<T, TOut>& operand
   }
 }
 
-/// Packs A, checks the packed form, multiplies on every path of the device; judge(y) each time.
+/// Packs A, checks the packed form, multiplies by it on the host and by plans on every path of the
+/// device; judge(y) each time.
 template <class T, class TOut, class Judge>
 void for_each_path(Device device, const CsrMatrix<T>& a, const Operands<T, TOut>& operands,
                    Judge judge) {
-  ASSERT_EQ(PackedOnHost<T>(a.view()).violation(), "");
+  const PackedOnHost<T> packed(a.view());
+  ASSERT_EQ(packed.violation(), "");
+  {
+    SCOPED_TRACE("replay of the packed matrix");
+    judge(packed.multiply(operands));
+    if (::testing::Test::HasFatalFailure()) return;
+  }
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
     SCOPED_TRACE(name(path));

@@ -1,14 +1,16 @@
-// The cpu executor: y = alpha A x + beta y from the packed matrix, slice by slice as the kernels
-// do. Threads take windows; no sum crosses threads, so their number is no matter.
+// y = alpha A x + beta y from the packed matrix, slice by slice as the kernels do: a machine
+// without a GPU tests the format by it. Threads take windows; no sum crosses threads, so their
+// number is no matter.
+#include "support/replay_packed.hpp"
+
 #include <algorithm>
 #include <array>
 #include <complex>
 
 #include "core/plan_types.hpp"
 #include "sparse/cpu/placement.hpp"
-#include "sparse/cpu/steps.hpp"
 
-namespace lanky::sparse::cpu {
+namespace lanky::sparse {
 
 namespace {
 
@@ -36,7 +38,7 @@ class Replay {
         partials_(product.partials) {}
 
   void run() const {
-    const bool threads = worth_threads(a_.header);
+    const bool threads = cpu::worth_threads(a_.header);
 #pragma omp parallel if (threads)
     {
       // Cells of one window; on the stack, for a run never allocates.
@@ -91,7 +93,7 @@ class Replay {
     const T* const values = a_.values + window.first_slot + slice.first_slot * kSlotUnit;
     const bool differ = slice.depth != slice.shortest;
     const auto walk = [&](auto column) {
-      for_each_slot(
+      cpu::for_each_slot(
           slice, a_.header.shape.lane_pieces,
           [&](int piece) { return differ ? a_.lengths[told + piece] : slice.depth; },
           [&](int step, int piece, int slot) {
@@ -150,12 +152,13 @@ class Replay {
 }  // namespace
 
 template <class T, class TOut>
-void run(const PackedView<T>& a, const Product<T, TOut>& product) {
+void replay_packed(const PackedView<T>& a, const Product<T, TOut>& product) {
   Replay<T, TOut>(a, product).run();
 }
 
-#define LANKY_INSTANTIATE(T, TOut) template void run(const PackedView<T>&, const Product<T, TOut>&);
+#define LANKY_INSTANTIATE(T, TOut) \
+  template void replay_packed(const PackedView<T>&, const Product<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-}  // namespace lanky::sparse::cpu
+}  // namespace lanky::sparse

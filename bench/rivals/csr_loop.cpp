@@ -1,0 +1,41 @@
+#include "bench/rivals/csr_loop.hpp"
+
+#include <lanky/dtype.hpp>
+#include <lanky/half.hpp>
+
+#include "bench/rivals/csr_loop_kernels.hpp"
+
+namespace lanky::bench {
+
+namespace {
+
+const CsrLoops& csr_loops() {
+#if LANKY_X86_64
+  static const bool is_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (is_v3) return v3::csr_loops;
+#endif
+  return baseline::csr_loops;
+}
+
+template <class T>
+CsrLoop loop_of() {
+  if constexpr (kDType<T> == DType::f64) return csr_loops().f64;
+  if constexpr (kDType<T> == DType::f32) return csr_loops().f32;
+  if constexpr (kDType<T> == DType::f16) return csr_loops().f16;
+  if constexpr (kDType<T> == DType::bf16) return csr_loops().bf16;
+}
+
+}  // namespace
+
+template <class T>
+void multiply_csr(const CsrView<T>& a, const T* x, T* y, CsrSchedule schedule) {
+  loop_of<T>()({schedule, a.rows, a.nnz, a.row_offsets.data(), a.row_offsets.wide(), a.col_indices,
+                a.values, x, y});
+}
+
+template void multiply_csr(const CsrView<double>&, const double*, double*, CsrSchedule);
+template void multiply_csr(const CsrView<float>&, const float*, float*, CsrSchedule);
+template void multiply_csr(const CsrView<half>&, const half*, half*, CsrSchedule);
+template void multiply_csr(const CsrView<bfloat16>&, const bfloat16*, bfloat16*, CsrSchedule);
+
+}  // namespace lanky::bench

@@ -1,0 +1,21 @@
+// CSR loops on the CPU as users write them, compiled for the processor at hand: the rivals
+// `cpu-csr`.
+#pragma once
+
+#include <cstdint>
+#include <lanky/view.hpp>
+
+namespace lanky::bench {
+
+/// How threads share the rows. serial: one thread, y zeroed first: the loop of SciPy's csr_matvec
+/// (scipy/sparse/sparsetools/csr.h), without what Python adds. The others: as many rows each
+/// (`schedule(static)`), or fewer and fewer of those that are left (`schedule(guided)`); one
+/// thread alone multiplies where a matrix has few entries.
+enum class CsrSchedule : std::uint8_t { serial, fixed, guided };
+
+/// y = A x, zero-based: a sum a row, in the accumulator of T. Halves are converted by F16C where
+/// the processor has it.
+template <class T>
+void multiply_csr(const CsrView<T>& a, const T* x, T* y, CsrSchedule schedule);
+
+}  // namespace lanky::bench

@@ -1,0 +1,35 @@
+// What csr_loop.cpp takes from the loops of each instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bench/rivals/csr_loop.hpp"
+
+namespace lanky::bench {
+
+struct CsrLoopCall {
+  CsrSchedule schedule;
+  std::int64_t rows;
+  std::int64_t nnz;
+  const void* offsets;  // [rows + 1], 64 bits where `wide`, else 32
+  bool wide;
+  const std::int32_t* columns;  // [nnz]
+  const void* values;           // [nnz]
+  const void* x;                // [cols]
+  void* y;                      // [rows]
+};
+using CsrLoop = void (*)(const CsrLoopCall& call);
+
+struct CsrLoops {
+  CsrLoop f64, f32, f16, bf16;
+};
+
+namespace baseline {
+extern const CsrLoops csr_loops;
+}
+namespace v3 {
+extern const CsrLoops csr_loops;
+}
+
+}  // namespace lanky::bench

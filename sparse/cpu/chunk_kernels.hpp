@@ -1,0 +1,54 @@
+// Products of chunks, from one source for each instruction set (chunk_kernels_isa.hpp), of which
+// the processor's is taken when first needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "sparse/cpu/chunks.hpp"
+
+namespace lanky::sparse::cpu {
+
+/// One task of y = alpha A x + beta y. Halves are their bits, complex numbers pairs of reals.
+struct TaskArguments {
+  const Chunk* chunks;
+  const Chunk* chunks_end;
+  const std::byte* codes;  // of the first chunk
+  const void* values;      // likewise
+  const void* x;           // [cols]
+  void* y;                 // [rows]
+  const void* alpha;       // one accumulator
+  const void* beta;        // likewise
+  void* partials;          // [partials] accumulators
+};
+using RunTask = void (*)(const TaskArguments& task);
+
+/// Writes y of a row from its sum, alpha and beta, all accumulators.
+using WriteRow = void (*)(const TaskArguments& task, std::int64_t row, const void* sum);
+
+struct ChunkKernel {
+  RunTask run_task;
+  WriteRow write_row;
+};
+
+/// The kernels of one instruction set, by the types of a plan.
+struct ChunkKernels {
+  std::string_view isa;
+  ChunkKernel f64, f32, f16, f16_f32, bf16, bf16_f32, c64, c128;
+};
+
+namespace baseline {
+extern const ChunkKernels chunk_kernels;
+}
+namespace avx2 {
+extern const ChunkKernels chunk_kernels;
+}
+namespace avx512 {
+extern const ChunkKernels chunk_kernels;
+}
+
+/// Those of this processor.
+const ChunkKernels& chunk_kernels();
+
+}  // namespace lanky::sparse::cpu

@@ -1,0 +1,716 @@
+// The body of chunk_kernels_<isa>.cpp, each compiled with other flags. Those define kIsa,
+// kVectorBytes, Bits8, widen_f16(), widen_bf16(), narrow_f16() and narrow_bf16() before. Nothing
+// that is not inlined and has external linkage is called from here
+// (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one by one: gather
+// instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are slow on Intel's
+// processors since they hide sampled data.
+#include <type_traits>
+
+#include "sparse/cpu/chunk_kernels.hpp"
+
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
+
+#define LANKY_INLINE [[gnu::always_inline]] inline
+
+namespace lanky::sparse::cpu {
+
+namespace {
+
+constexpr int kRows = kChunkRows;
+
+/// kRows numbers in as many vectors as they take.
+template <class Real>
+constexpr int kPartBytes = kVectorBytes < kRows* static_cast<int>(sizeof(Real))
+                               ? kVectorBytes
+                               : kRows* static_cast<int>(sizeof(Real));
+template <class Real>
+constexpr int kWidth = kPartBytes<Real> / static_cast<int>(sizeof(Real));
+template <class Real>
+constexpr int kParts = kRows / kWidth<Real>;
+
+template <class Real>
+struct VectorOf {
+  typedef Real Type __attribute__((vector_size(kPartBytes<Real>)));
+  typedef Real Unaligned
+      __attribute__((vector_size(kPartBytes<Real>), aligned(sizeof(Real)), may_alias));
+  using Integer = std::conditional_t<sizeof(Real) == 8, std::int64_t, std::int32_t>;
+  typedef Integer Mask __attribute__((vector_size(kPartBytes<Real>)));
+};
+
+template <class Real>
+struct Lanes {
+  typename VectorOf<Real>::Type part[kParts<Real>];
+};
+template <class Real>
+struct Masks {
+  typename VectorOf<Real>::Mask part[kParts<Real>];
+};
+
+template <class Real>
+LANKY_INLINE Lanes<Real> load(const Real* from) {
+  Lanes<Real> lanes;
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p)
+    lanes.part[p] =
+        *reinterpret_cast<const typename VectorOf<Real>::Unaligned*>(from + p * kWidth<Real>);
+  return lanes;
+}
+template <class Real>
+LANKY_INLINE void store(Real* to, const Lanes<Real>& lanes) {
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p)
+    *reinterpret_cast<typename VectorOf<Real>::Unaligned*>(to + p * kWidth<Real>) = lanes.part[p];
+}
+
+/// One element for each of the kRows indices.
+template <class Real, class Index>
+LANKY_INLINE Lanes<Real> gather(const Real* x, const Index* index) {
+  Lanes<Real> lanes;
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p) {
+    const Index* const i = index + p * kWidth<Real>;
+    if constexpr (kWidth<Real> == 2) {
+      lanes.part[p] = typename VectorOf<Real>::Type{x[i[0]], x[i[1]]};
+    } else if constexpr (kWidth<Real> == 4) {
+      lanes.part[p] = typename VectorOf<Real>::Type{x[i[0]], x[i[1]], x[i[2]], x[i[3]]};
+    } else {
+      lanes.part[p] = typename VectorOf<Real>::Type{x[i[0]], x[i[1]], x[i[2]], x[i[3]],
+                                                    x[i[4]], x[i[5]], x[i[6]], x[i[7]]};
+    }
+  }
+  return lanes;
+}
+
+/// Lanes whose length is beyond step k.
+template <class Real>
+LANKY_INLINE Masks<Real> active(const Lanes<Real>& lengths, Real k) {
+  Masks<Real> masks;
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p)
+    masks.part[p] = lengths.part[p] > k;
+  return masks;
+}
+
+/// ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)), however wide vectors are.
+template <class Real>
+LANKY_INLINE Real sum_of(const Lanes<Real>& lanes) {
+  Real s[kRows];
+  store(s, lanes);
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+// Types of elements: how kRows values and as many elements of x become sums.
+
+template <class Real>
+LANKY_INLINE void multiply_add(Lanes<Real>& sums, const Lanes<Real>& a, const Lanes<Real>& x) {
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p)
+    sums.part[p] += a.part[p] * x.part[p];
+}
+template <class Real>
+LANKY_INLINE void multiply_add(Lanes<Real>& sums, const Lanes<Real>& a, const Lanes<Real>& x,
+                               const Masks<Real>& masks) {
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts<Real>; ++p) {
+    const auto next = sums.part[p] + a.part[p] * x.part[p];
+    sums.part[p] = masks.part[p] ? next : sums.part[p];
+  }
+}
+
+/// Elements whose accumulators are real.
+template <class RealOfSums, class StoredType>
+struct RealElements {
+  using Real = RealOfSums;
+  using Stored = StoredType;
+  static constexpr int kReals = 1;  // of an accumulator
+  using Values = Lanes<Real>;
+  struct Sums {
+    Lanes<Real> real = {};
+  };
+
+  LANKY_INLINE static void add(Sums& sums, const Values& a, const Values& x) {
+    multiply_add(sums.real, a, x);
+  }
+  LANKY_INLINE static void add(Sums& sums, const Values& a, const Values& x,
+                               const Masks<Real>& masks) {
+    multiply_add(sums.real, a, x, masks);
+  }
+  LANKY_INLINE static void merge(Sums& sums, const Sums& others) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts<Real>; ++p)
+      sums.real.part[p] += others.real.part[p];
+  }
+  /// The sum of each lane.
+  LANKY_INLINE static Values finished(const Sums& sums) {
+    return sums.real;
+  }
+  LANKY_INLINE static Values scaled(const Real* by, const Values& sums) {
+    Values found;
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts<Real>; ++p)
+      found.part[p] = by[0] * sums.part[p];
+    return found;
+  }
+  LANKY_INLINE static void accumulate(Values& sums, const Values& others) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts<Real>; ++p)
+      sums.part[p] += others.part[p];
+  }
+  LANKY_INLINE static Values loaded(const Real* from) {
+    return load(from);
+  }
+  LANKY_INLINE static void stored(Real* to, const Values& values) {
+    store(to, values);
+  }
+  /// And of all of them.
+  LANKY_INLINE static void reduce(const Sums& sums, Real* to) {
+    *to = sum_of(sums.real);
+  }
+};
+
+template <class RealType>
+struct PlainElements : RealElements<RealType, RealType> {
+  using Base = RealElements<RealType, RealType>;
+  LANKY_INLINE static Lanes<RealType> values(const RealType* from) { return load(from); }
+  LANKY_INLINE static Lanes<RealType> contiguous(const RealType* x) { return load(x); }
+  template <class Index>
+  LANKY_INLINE static Lanes<RealType> gathered(const RealType* x, const Index* index) {
+    return gather(x, index);
+  }
+  LANKY_INLINE static void add_one(RealType* sum, RealType a, RealType x) { *sum += a * x; }
+};
+
+typedef std::uint16_t UnalignedBits8 __attribute__((vector_size(16), aligned(2), may_alias));
+
+/// Halves of either kind: kWiden takes kRows of them to floats.
+template <Lanes<float> (*kWiden)(Bits8)>
+struct HalfElements : RealElements<float, std::uint16_t> {
+  LANKY_INLINE static Lanes<float> values(const std::uint16_t* from) {
+    return kWiden(*reinterpret_cast<const UnalignedBits8*>(from));
+  }
+  LANKY_INLINE static Lanes<float> contiguous(const std::uint16_t* x) { return values(x); }
+  template <class Index>
+  LANKY_INLINE static Lanes<float> gathered(const std::uint16_t* x, const Index* i) {
+    return kWiden(Bits8{x[i[0]], x[i[1]], x[i[2]], x[i[3]], x[i[4]], x[i[5]], x[i[6]], x[i[7]]});
+  }
+  LANKY_INLINE static void add_one(float* sum, std::uint16_t a, std::uint16_t x) {
+    const Lanes<float> both = kWiden(Bits8{a, x});
+    *sum += both.part[0][0] * both.part[0][1];
+  }
+};
+
+LANKY_INLINE Lanes<float> widened_f16(Bits8 bits) {
+  Lanes<float> lanes;
+  widen_f16(bits, reinterpret_cast<float*>(&lanes));
+  return lanes;
+}
+LANKY_INLINE Lanes<float> widened_bf16(Bits8 bits) {
+  Lanes<float> lanes;
+  widen_bf16(bits, reinterpret_cast<float*>(&lanes));
+  return lanes;
+}
+
+/// Pairs of reals. The real parts of a times x and the imaginary ones have a sum each, which meet
+/// at the end: re = sum(ar xr) - sum(ai xi), im = sum(ar xi) + sum(ai xr).
+template <class RealType>
+struct ComplexElements {
+  using Real = RealType;
+  using Stored = RealType;  // of which an element has two
+  static constexpr int kReals = 2;
+  struct Values {
+    Lanes<Real> half[2];  // kRows pairs
+  };
+  struct Sums {
+    Lanes<Real> by_real[2] = {};  // ar xr, ar xi
+    Lanes<Real> by_imag[2] = {};  // ai xi, ai xr
+  };
+
+  LANKY_INLINE static Values values(const Real* from) { return {{load(from), load(from + kRows)}}; }
+  LANKY_INLINE static Values contiguous(const Real* x) { return values(x); }
+  template <class Index>
+  LANKY_INLINE static Values gathered(const Real* x, const Index* index) {
+    Values found;
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h)
+      found.half[h] = pairs(x, index + h * kRows / 2);
+    return found;
+  }
+  LANKY_INLINE static void add(Sums& sums, const Values& a, const Values& x) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      multiply_add(sums.by_real[h], doubled<0>(a.half[h]), x.half[h]);
+      multiply_add(sums.by_imag[h], doubled<1>(a.half[h]), swapped(x.half[h]));
+    }
+  }
+  LANKY_INLINE static void add(Sums& sums, const Values& a, const Values& x,
+                               const Masks<Real>* masks) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      multiply_add(sums.by_real[h], doubled<0>(a.half[h]), x.half[h], masks[h]);
+      multiply_add(sums.by_imag[h], doubled<1>(a.half[h]), swapped(x.half[h]), masks[h]);
+    }
+  }
+  LANKY_INLINE static void merge(Sums& sums, const Sums& others) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts<Real>; ++p) {
+        sums.by_real[h].part[p] += others.by_real[h].part[p];
+        sums.by_imag[h].part[p] += others.by_imag[h].part[p];
+      }
+    }
+  }
+  LANKY_INLINE static Values finished(const Sums& sums) {
+    Values found;
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts<Real>; ++p)
+        found.half[h].part[p] = sums.by_real[h].part[p] + sums.by_imag[h].part[p] * signs();
+    }
+    return found;
+  }
+  LANKY_INLINE static Values scaled(const Real* by, const Values& sums) {
+    Values found;
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      const Lanes<Real> others = swapped(sums.half[h]);
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts<Real>; ++p)
+        found.half[h].part[p] = by[0] * sums.half[h].part[p] + (by[1] * others.part[p]) * signs();
+    }
+    return found;
+  }
+  LANKY_INLINE static void accumulate(Values& sums, const Values& others) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts<Real>; ++p)
+        sums.half[h].part[p] += others.half[h].part[p];
+    }
+  }
+  LANKY_INLINE static Values loaded(const Real* from) {
+    return values(from);
+  }
+  LANKY_INLINE static void stored(Real* to, const Values& values) {
+    store(to, values.half[0]);
+    store(to + kRows, values.half[1]);
+  }
+  LANKY_INLINE static void reduce(const Sums& sums, Real* to) {
+    Real s[2 * kRows];
+    stored(s, finished(sums));
+#pragma GCC unroll 2
+    for (int c = 0; c < 2; ++c)
+      to[c] = ((s[c] + s[8 + c]) + (s[4 + c] + s[12 + c])) +
+              ((s[2 + c] + s[10 + c]) + (s[6 + c] + s[14 + c]));
+  }
+  LANKY_INLINE static void add_one(Real* sum, const Real* a, const Real* x) {
+    sum[0] += a[0] * x[0] - a[1] * x[1];
+    sum[1] += a[0] * x[1] + a[1] * x[0];
+  }
+
+ private:
+  template <class Index>
+  LANKY_INLINE static Lanes<Real> pairs(const Real* x, const Index* index) {
+    Real found[kRows];
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows / 2; ++i)
+      __builtin_memcpy(found + 2 * i, x + 2 * static_cast<std::int64_t>(index[i]),
+                       2 * sizeof(Real));
+    return load(found);
+  }
+  /// -1 for real parts, 1 for imaginary ones: a product by these is exact.
+  LANKY_INLINE static typename VectorOf<Real>::Type signs() {
+    typename VectorOf<Real>::Type found;
+#pragma GCC unroll 8
+    for (int lane = 0; lane < kWidth<Real>; ++lane)
+      found[lane] = lane % 2 == 0 ? -1 : 1;
+    return found;
+  }
+  /// The real (0) or imaginary (1) part of each pair, twice.
+  template <int kPart>
+  LANKY_INLINE static Lanes<Real> doubled(const Lanes<Real>& a) {
+    Lanes<Real> found;
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts<Real>; ++p)
+      found.part[p] = __builtin_shuffle(a.part[p], pattern(kPart, kPart));
+    return found;
+  }
+  LANKY_INLINE static Lanes<Real> swapped(const Lanes<Real>& x) {
+    Lanes<Real> found;
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts<Real>; ++p)
+      found.part[p] = __builtin_shuffle(x.part[p], pattern(1, 0));
+    return found;
+  }
+  LANKY_INLINE static typename VectorOf<Real>::Mask pattern(int even, int odd) {
+    typename VectorOf<Real>::Mask found;
+#pragma GCC unroll 8
+    for (int lane = 0; lane < kWidth<Real>; ++lane)
+      found[lane] = lane / 2 * 2 + (lane % 2 == 0 ? even : odd);
+    return found;
+  }
+};
+
+// Where sums go.
+
+/// The types of a plan.
+template <class ElementsType, class StoredResult, void (*kNarrow)(const float*, std::uint16_t*),
+          void (*kWiden)(Bits8, float*)>
+struct Types {
+  using Elements = ElementsType;
+  using Real = typename Elements::Real;
+  using Values = typename Elements::Values;
+  using Result = StoredResult;
+  static constexpr int kReals = Elements::kReals;
+
+  LANKY_INLINE static Values widened(const Result* from) {
+    if constexpr (std::is_same_v<Real, Result>) {
+      return Elements::loaded(from);
+    } else {
+      Real found[kRows];
+      kWiden(*reinterpret_cast<const UnalignedBits8*>(from), found);
+      return Elements::loaded(found);
+    }
+  }
+  LANKY_INLINE static void narrowed(Result* to, const Values& values) {
+    if constexpr (std::is_same_v<Real, Result>) {
+      Elements::stored(to, values);
+    } else {
+      Real found[kRows];
+      Elements::stored(found, values);
+      kNarrow(found, to);
+    }
+  }
+};
+
+/// alpha sums + beta y to the rows of chunks.
+template <class Types>
+class Writer {
+ public:
+  using Elements = typename Types::Elements;
+  using Real = typename Types::Real;
+  using Values = typename Types::Values;
+  using Result = typename Types::Result;
+  static constexpr int kReals = Types::kReals;
+
+  LANKY_INLINE explicit Writer(const TaskArguments& task) : y_(static_cast<Result*>(task.y)) {
+#pragma GCC unroll 2
+    for (int c = 0; c < kReals; ++c) {
+      alpha_[c] = static_cast<const Real*>(task.alpha)[c];
+      beta_[c] = static_cast<const Real*>(task.beta)[c];
+      adds_ = adds_ || beta_[c] != 0;
+    }
+  }
+
+  /// kRows rows from `row` on.
+  LANKY_INLINE void consecutive(std::int64_t row, const Values& sums) const {
+    Result* const y = y_ + row * kReals;
+    Values found = Elements::scaled(alpha_, sums);
+    if (adds_) Elements::accumulate(found, Elements::scaled(beta_, Types::widened(y)));
+    Types::narrowed(y, found);
+  }
+  /// `rows` rows, `listed` from `row` on.
+  LANKY_INLINE void listed(std::int64_t row, int rows, const std::uint16_t* listed,
+                           const Values& sums) const {
+    Result* const y = y_ + row * kReals;
+    Values scaled = Elements::scaled(alpha_, sums);
+    if (adds_) {
+      Result old[kReals * kRows] = {};
+      for (int i = 0; i < rows; ++i)
+        __builtin_memcpy(old + kReals * i, y + listed[i] * kReals, kReals * sizeof(Result));
+      Elements::accumulate(scaled, Elements::scaled(beta_, Types::widened(old)));
+    }
+    Result found[kReals * kRows];
+    Types::narrowed(found, scaled);
+    for (int i = 0; i < rows; ++i)
+      __builtin_memcpy(y + listed[i] * kReals, found + kReals * i, kReals * sizeof(Result));
+  }
+  /// The rows of any chunk.
+  LANKY_INLINE void any(const Chunk& chunk, const CodeParts& parts, const Values& sums) const {
+    constexpr std::uint16_t kEach[kRows] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const bool lists = chunk.kind.target == Target::listed;
+    listed(chunk.first_row, chunk.kind.rows, lists ? parts.listed : kEach, sums);
+  }
+
+ private:
+  Result* y_;
+  Real alpha_[kReals];
+  Real beta_[kReals];
+  bool adds_ = false;
+};
+
+// Chunks.
+
+/// Of codes 0 .. 2 and 4 bytes wide; none of kind 0 are read.
+template <int kBytes>
+struct CodeOf {
+  using Type = std::int32_t;
+  static constexpr Codes kCodes = kBytes == 0 ? Codes::none : Codes::absolute;
+};
+template <>
+struct CodeOf<1> {
+  using Type = std::uint8_t;
+  static constexpr Codes kCodes = Codes::offset8;
+};
+template <>
+struct CodeOf<2> {
+  using Type = std::uint16_t;
+  static constexpr Codes kCodes = Codes::offset16;
+};
+
+LANKY_INLINE bool same_kind(const ChunkKind& a, const ChunkKind& b) {
+  std::uint32_t of_a = 0;
+  std::uint32_t of_b = 0;
+  __builtin_memcpy(&of_a, &a, sizeof(of_a));
+  __builtin_memcpy(&of_b, &b, sizeof(of_b));
+  return of_a == of_b;
+}
+
+/// Rows side by side.
+template <class Elements, int kBytes>
+LANKY_INLINE typename Elements::Values walk_beside(const Chunk& chunk, const CodeParts& parts,
+                                                   const typename Elements::Stored* values,
+                                                   const typename Elements::Stored* x) {
+  using Real = typename Elements::Real;
+  using Code = typename CodeOf<kBytes>::Type;
+  constexpr int kReals = Elements::kReals;
+  const auto* const codes = reinterpret_cast<const Code*>(parts.codes);
+  const auto factors = [&](std::int64_t k) {
+    if constexpr (kBytes == 4) {
+      return Elements::gathered(x, codes + k * kRows);
+    } else {
+      const auto* const from = x + std::int64_t{parts.bases[k]} * kReals;
+      if constexpr (kBytes == 0) {
+        return Elements::contiguous(from);
+      } else {
+        return Elements::gathered(from, codes + k * kRows);
+      }
+    }
+  };
+  typename Elements::Sums sums;
+  std::int64_t k = 0;
+  for (; k < chunk.shortest; ++k)
+    Elements::add(sums, Elements::values(values + k * kRows * kReals), factors(k));
+  if (k < chunk.depth) {
+    Real lengths[kReals * kRows];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      for (int c = 0; c < kReals; ++c)
+        lengths[kReals * i + c] = static_cast<Real>(parts.beside_lengths[i]);
+    }
+    const Lanes<Real> first = load(lengths);
+    const Lanes<Real> second = load(lengths + (kReals - 1) * kRows);
+    for (; k < chunk.depth; ++k) {
+      const auto step = static_cast<Real>(k);
+      const auto a = Elements::values(values + k * kRows * kReals);
+      if constexpr (kReals == 1) {
+        Elements::add(sums, a, factors(k), active(first, step));
+      } else {
+        const Masks<Real> masks[2] = {active(first, step), active(second, step)};
+        Elements::add(sums, a, factors(k), masks);
+      }
+    }
+  }
+  return Elements::finished(sums);
+}
+
+/// The sum of one row, in two times kRows parts and what is left.
+template <class Elements, int kBytes>
+LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::Type* codes,
+                           const typename Elements::Stored* values,
+                           const typename Elements::Stored* x, typename Elements::Real* sum) {
+  constexpr int kReals = Elements::kReals;
+  using Real = typename Elements::Real;
+  const auto factors = [&](std::int64_t e) {
+    if constexpr (kBytes == 0) {
+      return Elements::contiguous(x + e * kReals);
+    } else {
+      return Elements::gathered(x, codes + e);
+    }
+  };
+  std::int64_t e = 0;
+  Real total[kReals] = {};
+  if (entries >= kRows) {
+    typename Elements::Sums sums;
+    if (entries >= 2 * kRows) {
+      typename Elements::Sums others;
+      for (; e + 2 * kRows <= entries; e += 2 * kRows) {
+        Elements::add(sums, Elements::values(values + e * kReals), factors(e));
+        Elements::add(others, Elements::values(values + (e + kRows) * kReals), factors(e + kRows));
+      }
+      Elements::merge(sums, others);
+    }
+    if (e + kRows <= entries) {
+      Elements::add(sums, Elements::values(values + e * kReals), factors(e));
+      e += kRows;
+    }
+    Elements::reduce(sums, total);
+  }
+  for (; e < entries; ++e) {
+    std::int64_t column = e;
+    if constexpr (kBytes != 0) column = codes[e];
+    if constexpr (kReals == 1) {
+      Elements::add_one(total, values[e], x[column]);
+    } else {
+      Elements::add_one(total, values + e * kReals, x + column * kReals);
+    }
+  }
+  for (int c = 0; c < kReals; ++c)
+    sum[c] = total[c];
+}
+
+/// Rows one after another. Returns their slots.
+template <class Elements, int kBytes>
+LANKY_INLINE std::int64_t walk_alone(const Chunk& chunk, const CodeParts& parts,
+                                     const typename Elements::Stored* values,
+                                     const typename Elements::Stored* x,
+                                     typename Elements::Real* sums_of_rows) {
+  using Code = typename CodeOf<kBytes>::Type;
+  constexpr int kReals = Elements::kReals;
+  const auto* codes = reinterpret_cast<const Code*>(parts.codes);
+  std::int64_t slots = 0;
+  for (int i = 0; i < chunk.kind.rows; ++i) {
+    const std::int64_t entries = parts.alone_lengths[i];
+    const auto* from = x;
+    if constexpr (kBytes != 4) from += std::int64_t{parts.bases[i]} * kReals;
+    walk_row<Elements, kBytes>(entries, codes + slots, values + slots * kReals, from,
+                               sums_of_rows + i * kReals);
+    slots += entries;
+  }
+  return slots;
+}
+
+/// Where a task stands in its arrays.
+template <class Elements>
+struct Place {
+  const Chunk* chunk;
+  const std::byte* codes;
+  const typename Elements::Stored* values;
+
+  LANKY_INLINE void pass(std::int64_t slots) {
+    codes += codes_size(*chunk, slots);
+    values += slots * Elements::kReals;
+    ++chunk;
+  }
+};
+
+/// Whole chunks of one kind, side by side.
+template <class Types, int kBytes, Target kTarget>
+void run_beside(Place<typename Types::Elements>& place, const TaskArguments& task) {
+  using Elements = typename Types::Elements;
+  const auto* const x = static_cast<const typename Elements::Stored*>(task.x);
+  const Writer<Types> writer(task);
+  Place<Elements> at = place;
+  do {
+    Chunk chunk = *at.chunk;
+    chunk.kind = {CodeOf<kBytes>::kCodes, 1, kTarget, kRows};  // which the compiler knows now
+    const CodeParts parts = parts_of(chunk, at.codes);
+    const auto sums = walk_beside<Elements, kBytes>(chunk, parts, at.values, x);
+    if constexpr (kTarget == Target::listed) {
+      writer.listed(chunk.first_row, kRows, parts.listed, sums);
+    } else {
+      writer.consecutive(chunk.first_row, sums);
+    }
+    const std::int64_t slots = std::int64_t{chunk.depth} * kRows;
+    at.codes += codes_size(chunk, slots);
+    at.values += slots * Elements::kReals;
+    ++at.chunk;
+  } while (at.chunk != task.chunks_end && same_kind(at.chunk->kind, place.chunk->kind));
+  place = at;
+}
+
+/// Chunks of one kind, rows alone, or one chunk of fewer rows.
+template <class Types, int kBytes>
+void run_any(Place<typename Types::Elements>& place, const TaskArguments& task) {
+  using Elements = typename Types::Elements;
+  using Real = typename Types::Real;
+  const auto* const x = static_cast<const typename Elements::Stored*>(task.x);
+  const Writer<Types> writer(task);
+  Place<Elements> at = place;
+  do {
+    const Chunk chunk = *at.chunk;
+    const CodeParts parts = parts_of(chunk, at.codes);
+    std::int64_t slots = std::int64_t{chunk.depth} * kRows;
+    typename Types::Values sums;
+    if (chunk.kind.beside == 1) {
+      sums = walk_beside<Elements, kBytes>(chunk, parts, at.values, x);
+    } else {
+      Real of_rows[Types::kReals * kRows] = {};
+      slots = walk_alone<Elements, kBytes>(chunk, parts, at.values, x, of_rows);
+      sums = Elements::loaded(of_rows);
+    }
+    if (chunk.kind.target == Target::partial) {
+      Real found[Types::kReals * kRows];
+      Elements::stored(found, sums);
+      __builtin_memcpy(
+          static_cast<Real*>(task.partials) + std::int64_t{chunk.first_row} * Types::kReals, found,
+          Types::kReals * sizeof(Real));
+    } else {
+      writer.any(chunk, parts, sums);
+    }
+    at.pass(slots);
+  } while (at.chunk != task.chunks_end && same_kind(at.chunk->kind, place.chunk->kind));
+  place = at;
+}
+
+template <class Types, int kBytes>
+LANKY_INLINE void run_kind(Place<typename Types::Elements>& place, const TaskArguments& task) {
+  const ChunkKind kind = place.chunk->kind;
+  if (kind.beside == 0 || kind.rows < kRows) return run_any<Types, kBytes>(place, task);
+  if (kind.target == Target::listed) return run_beside<Types, kBytes, Target::listed>(place, task);
+  run_beside<Types, kBytes, Target::consecutive>(place, task);
+}
+
+template <class Types>
+void run_task(const TaskArguments& task) {
+  using Elements = typename Types::Elements;
+  Place<Elements> place{task.chunks, task.codes,
+                        static_cast<const typename Elements::Stored*>(task.values)};
+  while (place.chunk != task.chunks_end) {
+    switch (place.chunk->kind.codes) {
+      case Codes::none:
+        run_kind<Types, 0>(place, task);
+        break;
+      case Codes::offset8:
+        run_kind<Types, 1>(place, task);
+        break;
+      case Codes::offset16:
+        run_kind<Types, 2>(place, task);
+        break;
+      case Codes::absolute:
+        run_kind<Types, 4>(place, task);
+        break;
+    }
+  }
+}
+
+template <class Types>
+void write_row(const TaskArguments& task, std::int64_t row, const void* sum) {
+  using Real = typename Types::Real;
+  Real sums[Types::kReals * kRows] = {};
+  __builtin_memcpy(sums, sum, Types::kReals * sizeof(Real));
+  const std::uint16_t first = 0;
+  Writer<Types>(task).listed(row, 1, &first, Types::Elements::loaded(sums));
+}
+
+template <class Types>
+constexpr ChunkKernel kKernel = {run_task<Types>, write_row<Types>};
+
+using F16 = HalfElements<widened_f16>;
+using Bf16 = HalfElements<widened_bf16>;
+
+constexpr ChunkKernels kKernels = {
+    kIsa,
+    kKernel<Types<PlainElements<double>, double, nullptr, nullptr>>,
+    kKernel<Types<PlainElements<float>, float, nullptr, nullptr>>,
+    kKernel<Types<F16, std::uint16_t, narrow_f16, widen_f16>>,
+    kKernel<Types<F16, float, nullptr, nullptr>>,
+    kKernel<Types<Bf16, std::uint16_t, narrow_bf16, widen_bf16>>,
+    kKernel<Types<Bf16, float, nullptr, nullptr>>,
+    kKernel<Types<ComplexElements<float>, float, nullptr, nullptr>>,
+    kKernel<Types<ComplexElements<double>, double, nullptr, nullptr>>};
+
+}  // namespace
+
+}  // namespace lanky::sparse::cpu

@@ -1,0 +1,66 @@
+#include "sparse/cpu/chunk_product.hpp"
+
+#include <type_traits>
+
+#include "core/plan_types.hpp"
+
+namespace lanky::sparse::cpu {
+
+namespace {
+
+template <class T, class TOut>
+const ChunkKernel& kernel_of(const ChunkKernels& kernels) {
+  constexpr bool kWidens = !std::is_same_v<T, TOut>;
+  if constexpr (kDType<T> == DType::f64) return kernels.f64;
+  if constexpr (kDType<T> == DType::f32) return kernels.f32;
+  if constexpr (kDType<T> == DType::f16) return kWidens ? kernels.f16_f32 : kernels.f16;
+  if constexpr (kDType<T> == DType::bf16) return kWidens ? kernels.bf16_f32 : kernels.bf16;
+  if constexpr (kDType<T> == DType::c64) return kernels.c64;
+  if constexpr (kDType<T> == DType::c128) return kernels.c128;
+}
+
+template <class Sum>
+Sum load(const Scalar<Sum>& scalar) {
+  return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
+}
+
+}  // namespace
+
+template <class T, class TOut>
+void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
+                const ChunkKernels& kernels) {
+  using Sum = Accumulator<T>;
+  const ChunkKernel& kernel = kernel_of<T, TOut>(kernels);
+  const ChunkView view = a.view();
+  const Sum alpha = load(product.alpha);
+  const Sum beta = load(product.beta);
+  const auto arguments = [&](std::int64_t task) -> TaskArguments {
+    const Task& begin = view.tasks[task];
+    return {view.chunks + begin.first_chunk,
+            view.chunks + view.tasks[task + 1].first_chunk,
+            view.codes + begin.first_code,
+            a.values.data() + begin.first_value,
+            product.x,
+            product.y,
+            &alpha,
+            &beta,
+            product.partials};
+  };
+  const std::int64_t tasks = a.header.tasks;
+#pragma omp parallel for schedule(dynamic, 1) if (a.header.threads)
+  for (std::int64_t task = 0; task < tasks; ++task)
+    kernel.run_task(arguments(task));
+  for (std::int64_t row = 0; row < a.header.cut_rows; ++row) {
+    Sum sum{};
+    for (std::int64_t i = view.cut_starts[row]; i < view.cut_starts[row + 1]; ++i)
+      sum += product.partials[i];
+    kernel.write_row(arguments(0), view.cut_rows[row], &sum);
+  }
+}
+
+#define LANKY_INSTANTIATE(T, TOut) \
+  template void run_chunks(const ChunkMatrix<T>&, const Product<T, TOut>&, const ChunkKernels&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse::cpu

@@ -1,0 +1,17 @@
+// y = alpha A x + beta y by chunks.
+#pragma once
+
+#include "sparse/cpu/chunk_kernels.hpp"
+#include "sparse/cpu/chunks.hpp"
+#include "sparse/product.hpp"
+
+namespace lanky::sparse::cpu {
+
+/// Threads share the tasks where the header says that this is worth waking them. No sum crosses
+/// tasks but those of cut rows, which are added in the order of their pieces: the number of threads
+/// changes no bits. `product.partials` has room for the header's partials.
+template <class T, class TOut>
+void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
+                const ChunkKernels& kernels);
+
+}  // namespace lanky::sparse::cpu

@@ -1,0 +1,105 @@
+#include "sparse/packed_matrix.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/plan_types.hpp"
+#include "core/runtime.hpp"
+#include "sparse/launch.hpp"
+#include "sparse/plan_info.hpp"
+#include "sparse/tune.hpp"
+
+namespace lanky::sparse {
+
+namespace {
+
+template <class T>
+std::int64_t partials_bytes(const PackedHeader& a) {
+  return a.partials * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+}
+
+template <class T, class TOut>
+class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
+ public:
+  PackedPlanMatrix(const Executor<T, TOut>& executor, const LoadedCsr<T>& a,
+                   const PlanOptions& options, const PathChoice& choice)
+      : executor_(executor),
+        choice_(choice),
+        facts_(facts_by(executor, a, choice.path)),
+        model_(choose_shape(facts_, kDType<T>, executor.machine())),
+        packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
+    if (options.tune) {
+      const std::vector<Shape> shapes =
+          shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
+      tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
+    }
+    launches_ = executor.prepare(choice_.path, packed_.header);
+  }
+
+  std::int64_t rows() const noexcept override { return packed_.header.rows; }
+  std::int64_t cols() const noexcept override { return packed_.header.cols; }
+  std::int64_t nnz() const noexcept override { return packed_.header.nnz; }
+  std::int64_t bytes() const noexcept override { return packed_.bytes(); }
+  std::int64_t workspace_bytes() const noexcept override {
+    return partials_bytes<T>(packed_.header) +
+           counters(packed_.header) * static_cast<std::int64_t>(sizeof(unsigned));
+  }
+
+  void update_values(const T* values) const override {
+    executor_.update_values(packed_.view(), values, packed_.values.data());
+  }
+
+  void run(const Stream& stream, const ProductOperands<T, TOut>& operands, std::byte* memory,
+           Arrivals arrivals) const override {
+    auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes<T>(packed_.header));
+    const std::size_t bytes = counters(packed_.header) * sizeof(unsigned);
+    if (arrivals == Arrivals::unknown && stream.device().is_cuda() && bytes > 0)
+      runtime::zero(waiting, bytes, stream.native(), stream.device().index());
+    executor_.run(stream, launches_, packed_.view(),
+                  {operands.x, operands.y, operands.alpha, operands.beta,
+                   reinterpret_cast<Accumulator<T>*>(memory), waiting});
+  }
+
+  void tell(PlanInfo& info) const override {
+    info.choice = choice_;
+    info.header = packed_.header;
+    info.launches = launches_;
+    info.tuning = tuning_;
+    info.model = model_;
+  }
+
+ private:
+  const Executor<T, TOut>& executor_;
+  PathChoice choice_;
+  RowFacts facts_;
+  ShapeChoice model_;  // packed_ has another shape where it was tuned
+  PackedMatrix<T> packed_;
+  std::optional<Tuning> tuning_;
+  Launches launches_;
+};
+
+}  // namespace
+
+template <class T, class TOut>
+std::unique_ptr<PlanMatrix<T, TOut>> make_packed_matrix(const Executor<T, TOut>& executor,
+                                                        const LoadedCsr<T>& a,
+                                                        const PlanOptions& options,
+                                                        const PathChoice& choice) {
+  return std::make_unique<PackedPlanMatrix<T, TOut>>(executor, a, options, choice);
+}
+
+template <class T, class TOut>
+std::unique_ptr<PlanMatrix<T, TOut>> Executor<T, TOut>::make_matrix(
+    const LoadedCsr<T>& a, const PlanOptions& options, const PathChoice& choice) const {
+  return make_packed_matrix(*this, a, options, choice);
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                  \
+  template class Executor<T, TOut>;                                 \
+  template std::unique_ptr<PlanMatrix<T, TOut>> make_packed_matrix( \
+      const Executor<T, TOut>&, const LoadedCsr<T>&, const PlanOptions&, const PathChoice&);
+LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::sparse
