@@ -231,6 +231,26 @@ TEST(SpmvSet, TheCommittedSetDoesNotMove) {
   EXPECT_EQ(hash, 14719786274136341170U);
 }
 
+TEST(SpmvSet, IrregularMatricesFollowFromTheSeed) {
+  const std::vector<std::string> specs = irregular_matrices(9);
+  EXPECT_EQ(specs.size(), 90U);
+  EXPECT_EQ(std::set<std::string>(specs.begin(), specs.end()).size(), specs.size());
+  EXPECT_EQ(specs, irregular_matrices(9));
+  EXPECT_NE(specs, irregular_matrices(10));
+  int near = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    near += specs[i].find(",near=") != std::string::npos ? 1 : 0;
+    const auto entries = static_cast<double>(io::estimated_entries(specs[i]));
+    EXPECT_LT(entries, 1e8) << specs[i];
+    if (i < 30) {  // small ones
+      EXPECT_GT(entries, 3e2) << specs[i];
+      EXPECT_LT(entries, 1e6) << specs[i];
+    }
+  }
+  EXPECT_GT(near, 30);
+  EXPECT_LT(near, 80);
+}
+
 TEST(SpmvSet, ClassesGoByWhatBoundsAProduct) {
   EXPECT_EQ(matrix_class("stencil7:9"), "stencil");
   EXPECT_EQ(matrix_class("mesh:9:3"), "regular");

@@ -214,6 +214,25 @@ INSTANTIATE_TEST_SUITE_P(
                const auto hubs = std::ranges::count_if(a.col_indices, [](auto c) { return c < 100; });
                EXPECT_GT(hubs, a.nnz() / 8);  // of all columns a sixteenth
              }},
+        Case{"irregular:20000:8:100", 20000, 20000, -1,
+             [](const Matrix& a) {
+               EXPECT_NEAR(rows_of_length(a, 0, 8), 10700, 250);  // half, and what is rounded down
+               EXPECT_NEAR(rows_of_length(a, 16, 20000), 3400, 250);    // beyond an octave
+               EXPECT_NEAR(rows_of_length(a, 32, 20000), 500, 100);     // and beyond two
+             }},
+        Case{"irregular:5000:10:0:5000,span=50,near=100", 5000, 5000, -1,
+             [](const Matrix& a) {
+               EXPECT_LE(widest_reach(a), 50);
+               EXPECT_EQ(rows_of_length(a, 11, 5000), 0);
+               EXPECT_GT(a.nnz(), 9 * 5000);  // columns that are drawn twice count once
+             }},
+        Case{"irregular:3000:12:60:900,hubs=50", 3000, 900, -1,
+             [](const Matrix& a) {
+               const auto hubs = std::ranges::count_if(a.col_indices, [](auto c) { return c < 57; });
+               EXPECT_GT(hubs, a.nnz() / 8);  // of all columns a sixteenth
+             }},
+        Case{"irregular:40:8:400:12", 40, 12, -1,
+             [](const Matrix& a) { EXPECT_LE(longest_row(a), 6); }},
         Case{"diagonal:9", 9, 9, 9, check_symmetric_pattern},
         Case{"diagonal:0", 0, 0, 0, nothing_more}, Case{"dense:20:30", 20, 30, 600, nothing_more},
         Case{"dense:7", 7, 7, 49, nothing_more}, Case{"uniform:0:5", 0, 0, 0, nothing_more},
@@ -254,6 +273,7 @@ TEST(Generate, GivesTheBitsOfTheFirstVersion) {
       {"huge:300:2", 0x5ba3eeb28c119d11U},
       {"empty:400", 0x5757afa7b7719ff7U},
       {"pareto:300:2:45:90:30", 0x5501501abc7efa98U},
+      {"irregular:200:6:150:300,span=20,near=50,hubs=30", 0x0U},
       {"diagonal:33", 0x522b0e843dc5bbd6U},
       {"mesh:300:2", 0xf49c5dbcf41b8393U},
       {"band:200:40:5", 0xba1a4cffdc24c419U},

@@ -50,6 +50,17 @@ class ReadmeTables(unittest.TestCase):
     def page(self):
         return (self.root / "README.md").read_text()
 
+    def test_unseen_inputs_stand_beside_the_best_vendor(self):
+        trials = [{"shape": "a", "path": "cuda", "ratio": 1.0}, {"shape": "b", "path": "cuda", "ratio": 0.8}]
+        own = {"variant": "auto", "out": "f32", "alpha": 1}
+        self.write([ENV, spmv("m", "lanky", "auto", 2.0, cold_us=6.0), spmv("m", "cusparse", "alg1", 3.0, cold_us=4.5),
+                    spmv("m", "cusparse", "sell", 4.0, cold_us=9.0), spmv("m", "lanky", "tuned", 1.6, cold_us=6.0, trials=trials),
+                    gemm("lanky", 5.0, graph_us=2.0, predicted_us=3.0, **own),
+                    gemm("cublas", 1.0, graph_us=1.9, out="f32", alpha=1)], ["unseen-spmv", "unseen-gemm"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f64 | 1 | 1.50 (100%) | 1.50 | 0.75 (0%) | 1.88 (100%) | 1.88 | 1.250 |", self.page())
+        self.assertIn("| gram | 1 | 0.95 | 0% | 0.95 (gram-1e6x16) | 0% |", self.page())
+
     def test_reading_stands_beside_scipy(self):
         env = {"kind": "env", "schema": 1, "cpu": "CPU", "cores": 2, "scipy": "1.17", "commit": "0123456789abcdef",
                "utc": "2026-01-02T03:04:05Z"}
