@@ -273,7 +273,7 @@ TEST(Generate, GivesTheBitsOfTheFirstVersion) {
       {"huge:300:2", 0x5ba3eeb28c119d11U},
       {"empty:400", 0x5757afa7b7719ff7U},
       {"pareto:300:2:45:90:30", 0x5501501abc7efa98U},
-      {"irregular:200:6:150:300,span=20,near=50,hubs=30", 0x0U},
+      {"irregular:200:6:150:300,span=20,near=50,hubs=30", 0x8beeabdbed65f1e2U},
       {"diagonal:33", 0x522b0e843dc5bbd6U},
       {"mesh:300:2", 0xf49c5dbcf41b8393U},
       {"band:200:40:5", 0xba1a4cffdc24c419U},
