@@ -55,7 +55,7 @@ ChunkCounts sampled_counts(const CsrPattern& a, const ChunkShape& shape) {
       PlannedChunk planned = place_chunk(
           a, first, all.subspan(at, std::min<std::size_t>(kChunkRows, all.size() - at)), shape);
       planned.chunk.kind.codes = choose_codes(a, planned);
-      counts += counts_of(planned);
+      count_chunk(planned, counts);
     }
   }
   // Entries are known; rows that were not seen are taken to be like those that were.

@@ -133,8 +133,10 @@ Codes codes_alone(const CsrPattern& a, const PlannedChunk& planned) {
 
 PlannedChunk place_chunk(const CsrPattern& a, std::int64_t first,
                          std::span<const std::uint16_t> order, const ChunkShape& shape) {
-  PlannedChunk planned{};
+  PlannedChunk planned;
   Chunk& chunk = planned.chunk;
+  chunk = {};
+  planned.entries = 0;
   chunk.kind.rows = static_cast<std::uint8_t>(order.size());
   std::int64_t depth = 0;
   std::int64_t shortest = kCutEntries;
@@ -171,7 +173,8 @@ Codes choose_codes(const CsrPattern& a, const PlannedChunk& planned) {
 
 PlannedChunk place_piece(const CsrPattern& a, std::int64_t row, std::int64_t piece,
                          std::int32_t partial) {
-  PlannedChunk planned{};
+  PlannedChunk planned;
+  planned.chunk = {};
   planned.chunk.first_row = partial;
   planned.chunk.kind.rows = 1;
   planned.chunk.kind.target = Target::partial;
@@ -182,36 +185,33 @@ PlannedChunk place_piece(const CsrPattern& a, std::int64_t row, std::int64_t pie
   return planned;
 }
 
-ChunkCounts counts_of(const PlannedChunk& planned) {
+void count_chunk(const PlannedChunk& planned, ChunkCounts& counts) {
   const Chunk& chunk = planned.chunk;
-  ChunkCounts counts;
-  counts.entries = planned.entries;
-  counts.chunks = 1;
-  counts.slots = planned.slots;
-  counts.code_bytes = codes_size(chunk, planned.slots);
-  counts.code_entries[static_cast<int>(chunk.kind.codes)] = planned.entries;
-  if (chunk.kind.target == Target::partial) return counts;
-  counts.rows = chunk.kind.rows;
+  counts.entries += planned.entries;
+  ++counts.chunks;
+  counts.slots += planned.slots;
+  counts.code_bytes += codes_size(chunk, planned.slots);
+  counts.code_entries[static_cast<int>(chunk.kind.codes)] += planned.entries;
+  if (chunk.kind.target == Target::partial) return;
+  counts.rows += chunk.kind.rows;
   int filled = 0;
   for (int i = 0; i < chunk.kind.rows; ++i) {
     const std::int64_t length = planned.length[i];
-    if (length > 0) ++filled;
-    if (length > 0 && length <= kShortRow) {
-      ++counts.short_rows;
-      counts.short_entries += length;
-    }
+    filled += length > 0 ? 1 : 0;
+    const bool is_short = length > 0 && length <= kShortRow;
+    counts.short_rows += is_short ? 1 : 0;
+    counts.short_entries += is_short ? length : 0;
   }
-  counts.empty_rows = chunk.kind.rows - filled;
-  if (chunk.kind.target == Target::listed) counts.listed_rows = chunk.kind.rows;
+  counts.empty_rows += chunk.kind.rows - filled;
+  if (chunk.kind.target == Target::listed) counts.listed_rows += chunk.kind.rows;
   if (chunk.kind.beside == 1) {
-    counts.beside_rows = filled;
-    counts.beside_entries = planned.entries;
-    counts.beside_steps = chunk.depth;
-    counts.uneven_chunks = is_uneven(chunk) ? 1 : 0;
+    counts.beside_rows += filled;
+    counts.beside_entries += planned.entries;
+    counts.beside_steps += chunk.depth;
+    counts.uneven_chunks += is_uneven(chunk) ? 1 : 0;
   } else {
-    counts.alone_rows = filled;
+    counts.alone_rows += filled;
   }
-  return counts;
 }
 
 }  // namespace lanky::sparse::cpu

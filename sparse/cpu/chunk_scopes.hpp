@@ -55,6 +55,7 @@ class ScopeOrder {
 /// A chunk with what its arrays hold.
 struct PlannedChunk {
   Chunk chunk;
+  // Of the chunk's rows alone: the rest is not set, which setups would notice.
   std::array<std::int64_t, kChunkRows> row;  // of the matrix
   std::array<std::int64_t, kChunkRows> begin;
   std::array<std::int64_t, kChunkRows> length;
@@ -71,7 +72,8 @@ PlannedChunk place_piece(const CsrPattern& a, std::int64_t row, std::int64_t pie
 /// The narrowest codes that hold its columns.
 Codes choose_codes(const CsrPattern& a, const PlannedChunk& planned);
 
-ChunkCounts counts_of(const PlannedChunk& planned);
+/// Takes a chunk, its codes chosen, into the counts.
+void count_chunk(const PlannedChunk& planned, ChunkCounts& counts);
 
 /// Scopes of a matrix: all but the last one have shape.scope rows.
 constexpr std::int64_t scopes_of(std::int64_t rows, const ChunkShape& shape) {

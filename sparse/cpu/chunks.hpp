@@ -70,7 +70,8 @@ inline constexpr std::int64_t kDepthMost = kCutEntries;
 
 /// What a plan chooses for a whole matrix.
 struct ChunkShape {
-  std::int32_t scope = kChunkRows;  // rows that are sorted by length: 8 (none are) .. kScopeMost
+  // Rows that are sorted by length, a multiple of 8: from 8 (none are) to kScopeMost.
+  std::int32_t scope = kChunkRows;
   // Slots that a row alone costs besides its entries. Rows of a chunk are set side by side where
   // that takes no more slots; never where this is kAlone.
   std::int32_t row_cost = 8;

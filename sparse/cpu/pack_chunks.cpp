@@ -51,6 +51,11 @@ class Deal {
 
   std::int64_t chunks_of(std::int64_t task) const {
     if (task >= scope_tasks()) return piece_end(task) - piece_begin(task);
+    if (cut_rows_.empty()) {  // all scopes but the last one are whole
+      const std::int64_t first = first_scope_[task] * shape_.scope;
+      const std::int64_t last = std::min(first_scope_[task + 1] * shape_.scope, a_.rows);
+      return (last - first + kChunkRows - 1) / kChunkRows;
+    }
     std::int64_t chunks = 0;
     for (std::int64_t scope = first_scope_[task]; scope < first_scope_[task + 1]; ++scope)
       chunks += (uncut_rows(scope) + kChunkRows - 1) / kChunkRows;
@@ -65,8 +70,9 @@ class Deal {
                  cut_starts_.begin() - 1;
       for (std::int64_t piece = piece_begin(task); piece < piece_end(task); ++piece) {
         if (piece == cut_starts_[row + 1]) ++row;
-        visit(place_piece(a_, cut_rows_[row], piece - cut_starts_[row],
-                          static_cast<std::int32_t>(piece)));
+        PlannedChunk planned = place_piece(a_, cut_rows_[row], piece - cut_starts_[row],
+                                           static_cast<std::int32_t>(piece));
+        visit(planned);
       }
       return;
     }
@@ -76,9 +82,9 @@ class Deal {
       const std::int64_t last = std::min<std::int64_t>(first + shape_.scope, a_.rows);
       const auto rows = order.of(a_, first, last, shape_.scope > kChunkRows);
       for (std::size_t i = 0; i < rows.size(); i += kChunkRows) {
-        visit(place_chunk(a_, first,
-                          rows.subspan(i, std::min<std::size_t>(kChunkRows, rows.size() - i)),
-                          shape_));
+        const std::size_t count = std::min<std::size_t>(kChunkRows, rows.size() - i);
+        PlannedChunk planned = place_chunk(a_, first, rows.subspan(i, count), shape_);
+        visit(planned);
       }
     }
   }
@@ -304,11 +310,13 @@ ChunkMatrix<T> pack_chunks(const Stream& stream, const Csr<T>& a, const ChunkSha
 #pragma omp parallel for schedule(dynamic) if (threads)
   for (std::int64_t task = 0; task < tasks; ++task) {
     Chunk* next = chunks.data() + starts[task].first_chunk;
-    deal.for_each_chunk(task, [&](PlannedChunk planned) {
+    ChunkCounts counted;  // of this thread's own lines
+    deal.for_each_chunk(task, [&](PlannedChunk& planned) {
       planned.chunk.kind.codes = choose_codes(pattern, planned);
       *next++ = planned.chunk;
-      counts[task] += counts_of(planned);
+      count_chunk(planned, counted);
     });
+    counts[task] = counted;
   }
   ChunkCounts all;
   for (std::int64_t task = 0; task < tasks; ++task) {
@@ -341,7 +349,7 @@ ChunkMatrix<T> pack_chunks(const Stream& stream, const Csr<T>& a, const ChunkSha
     std::byte* codes = matrix.codes.data() + starts[task].first_code;
     T* values = matrix.values.data() + starts[task].first_value;
     const Chunk* next = matrix.chunks.data() + starts[task].first_chunk;
-    deal.for_each_chunk(task, [&](PlannedChunk planned) {
+    deal.for_each_chunk(task, [&](PlannedChunk& planned) {
       planned.chunk = *next++;
       write_codes(pattern, planned, codes);
       write_values(planned, a.values, values);
