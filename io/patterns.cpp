@@ -407,7 +407,7 @@ const std::vector<Generator>& generators() {
         span,
         {"near", 0, 0, 100},
         {"hubs", 0, 0, 99}},
-       "rows of log-normal lengths (100: an octave), `near` % within span",
+       "log-normal rows, `near` % within span",
        make_irregular},
       {"diagonal", {n}, "one entry a row, on the diagonal", make_diagonal},
       {"dense", {rows, cols}, "every entry; cols 0: as rows", make_dense},
