@@ -382,7 +382,7 @@ TEST(Generate, RefusesWhatItCannotMake) {
 
 TEST(Generate, HelpHasOneLineEach) {
   const std::string help = io::generator_help();
-  EXPECT_EQ(std::ranges::count(help, '\n'), 18);
+  EXPECT_EQ(std::ranges::count(help, '\n'), 19);
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);)
     EXPECT_LE(line.size(), 120U) << line;
