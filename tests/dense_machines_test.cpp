@@ -94,8 +94,7 @@ TEST(DenseMachines, HaveTheRingsThatTheirBlocksHaveRoomFor) {
   const GemmShape update{.m = 1'000'000, .n = 24, .k = 24, .lda = 1'000'001};
   for (const Machine& machine : all_machines()) {
     SCOPED_TRACE(name_of(machine));
-    EXPECT_TRUE(
-        kernels_for(panel, DType::f64, machine).contains("panel_ring_kernel<mma"));
+    EXPECT_TRUE(kernels_for(panel, DType::f64, machine).contains("panel_ring_kernel<mma"));
     EXPECT_TRUE(kernels_for(update, DType::f64, machine).contains("update_ring_kernel by columns"));
     // Gram's are made for the blocks of their target.
     const bool fits = shared_bytes_for(machine.code.capability) <= machine.shared_bytes_per_block;
