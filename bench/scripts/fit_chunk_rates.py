@@ -97,14 +97,14 @@ def main():
     shared = {id(case): min(case.times.values()) > SHARED_US / 2 for case in cases}
     fitted = [case for case in cases if case.fitted()]
     rates = fit(fitted, shared)
-    committed = np.array([float(rate) for rate in re.findall(r"^ +([0-9.e+-]+),  //", TABLE.read_text(), re.MULTILINE)])
+    committed = np.array([float(rate) for rate in re.findall(r"^ +([0-9.e+-]+), +//", TABLE.read_text(), re.MULTILINE)])
     for name, group in (("fit", fitted), ("validation", [case for case in cases if not case.fitted()])):
         report(f"{name}, committed rates", group, committed)
         report(f"{name}, these rates", group, rates)
     print(" ".join(f"{rate:.4g}" for rate in rates))
     if not arguments.report:
         values = iter(rates)
-        TABLE.write_text(re.sub(r"^( +)[0-9.e+-]+(,  //)", lambda found: f"{found[1]}{next(values):.4g}{found[2]}",
+        TABLE.write_text(re.sub(r"^( +)[0-9.e+-]+(, +//)", lambda found: f"{found[1]}{next(values):.4g}{found[2]}",
                                 TABLE.read_text(), flags=re.MULTILINE))
     return 0
 
