@@ -122,7 +122,8 @@ class SpmvPlan {
   std::int64_t device_bytes() const noexcept;
   SpmvInfo info() const;
   /// Rows and entries of each class, how columns are stored, windows and slices or (on the CPU)
-  /// chunks, kernels and why, memory. Two plans of a matrix that explain themselves alike give equal bits for equal input.
+  /// chunks, kernels and why, memory. Two plans of a matrix that explain themselves alike give
+  /// equal bits for equal input.
   std::string explain() const;
 
  private:
