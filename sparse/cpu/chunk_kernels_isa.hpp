@@ -333,22 +333,27 @@ struct ComplexElements {
     Lanes<Real> found;
 #pragma GCC unroll 4
     for (int p = 0; p < kParts<Real>; ++p)
-      found.part[p] = __builtin_shuffle(a.part[p], pattern(kPart, kPart));
+      found.part[p] = paired<kPart, kPart>(a.part[p]);
     return found;
   }
   LANKY_INLINE static Lanes<Real> swapped(const Lanes<Real>& x) {
     Lanes<Real> found;
 #pragma GCC unroll 4
     for (int p = 0; p < kParts<Real>; ++p)
-      found.part[p] = __builtin_shuffle(x.part[p], pattern(1, 0));
+      found.part[p] = paired<1, 0>(x.part[p]);
     return found;
   }
-  LANKY_INLINE static typename VectorOf<Real>::Mask pattern(int even, int odd) {
-    typename VectorOf<Real>::Mask found;
-#pragma GCC unroll 8
-    for (int lane = 0; lane < kWidth<Real>; ++lane)
-      found[lane] = lane / 2 * 2 + (lane % 2 == 0 ? even : odd);
-    return found;
+  /// Elements kEven and kOdd of each pair.
+  template <int kEven, int kOdd, class Vector>
+  LANKY_INLINE static Vector paired(Vector a) {
+    if constexpr (kWidth<Real> == 2) {
+      return __builtin_shufflevector(a, a, kEven, kOdd);
+    } else if constexpr (kWidth<Real> == 4) {
+      return __builtin_shufflevector(a, a, kEven, kOdd, 2 + kEven, 2 + kOdd);
+    } else {
+      return __builtin_shufflevector(a, a, kEven, kOdd, 2 + kEven, 2 + kOdd, 4 + kEven, 4 + kOdd,
+                                     6 + kEven, 6 + kOdd);
+    }
   }
 };
 
