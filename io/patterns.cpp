@@ -275,8 +275,9 @@ Pattern make_irregular(Values v) {
           [=, median = v[1], deviation = v[2], span = v[4], near = v[5], hubs = v[6]](
               std::int64_t row, RowRandom& random, Columns& columns) {
             const double drawn = log_normal(random, median, deviation) + random.fraction();
+            const std::int64_t most = (cols + 1) / 2;
             const auto length =
-                static_cast<std::int64_t>(std::min(drawn, static_cast<double>((cols + 1) / 2)));
+                static_cast<std::int64_t>(std::min(drawn, static_cast<double>(most)));
             const auto scale = static_cast<double>(cols) / static_cast<double>(rows);
             const auto middle = static_cast<std::int64_t>(static_cast<double>(row) * scale);
             const std::int64_t first = std::max<std::int64_t>(0, middle - span);
