@@ -1,7 +1,11 @@
 // The body of csr_loop_baseline.cpp and csr_loop_v3.cpp, which define LANKY_CSR_LOOP_ISA. Halves
-// are GCC's _Float16, so that no function of a header is compiled here for one processor and linked
-// for all.
+// are converted here, so that no function of a header is compiled for one processor and linked for
+// all.
+#include <cmath>
 #include <cstdint>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 #include "bench/rivals/csr_loop_kernels.hpp"
 
@@ -12,6 +16,9 @@ namespace {
 // Below so many entries threads take longer to wake than to multiply.
 constexpr std::int64_t kEntriesWorthThreads = 1 << 15;
 
+struct F16 {
+  std::uint16_t bits;
+};
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -22,9 +29,36 @@ inline double widened(double value) {
 inline float widened(float value) {
   return value;
 }
-inline float widened(_Float16 value) {
-  return static_cast<float>(value);
+#ifdef __F16C__
+inline float widened(F16 value) {
+  return _cvtsh_ss(value.bits);
 }
+inline void narrow(float sum, F16& to) {
+  const __m128i half = _mm_cvtps_ph(_mm_set_ss(sum), _MM_FROUND_TO_NEAREST_INT);
+  to.bits = static_cast<std::uint16_t>(_mm_cvtsi128_si32(half));
+}
+#else
+inline float widened(F16 value) {
+  const int exponent = value.bits >> 10 & 31;
+  const auto fraction = static_cast<float>(value.bits & 1023);
+  float found = exponent == 0 ? fraction * 0x1p-24F : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31) found = fraction == 0 ? HUGE_VALF : NAN;
+  return (value.bits & 0x8000) != 0 ? -found : found;
+}
+/// Multiples of the distance between halves near the sum, rounded to the nearest, even ones first.
+inline void narrow(float sum, F16& to) {
+  const float size = std::fabs(sum);
+  int bits = 0x7e00;  // NaN
+  if (size >= 65520) {
+    bits = 0x7c00;
+  } else if (size < 65520) {
+    const int exponent = size < 0x1p-14F ? -14 : std::ilogb(size);
+    const float multiples = std::nearbyint(std::ldexp(size, 10 - exponent));
+    bits = ((exponent + 14) << 10) + static_cast<int>(multiples);
+  }
+  to.bits = static_cast<std::uint16_t>(bits | (std::signbit(sum) ? 0x8000 : 0));
+}
+#endif
 inline float widened(Bf16 value) {
   const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16;
   float wide = 0;
@@ -36,9 +70,6 @@ inline void narrow(double sum, double& to) {
 }
 inline void narrow(float sum, float& to) {
   to = sum;
-}
-inline void narrow(float sum, _Float16& to) {
-  to = static_cast<_Float16>(sum);
 }
 inline void narrow(float sum, Bf16& to) {
   std::uint32_t bits = 0;
@@ -68,7 +99,7 @@ void multiply_rows(const CsrLoopCall& call) {
       for (std::int64_t row = 0; row < call.rows; ++row)
         multiply_row<T>(call, offsets, row);
       return;
-    case CsrSchedule::fixed:
+    case CsrSchedule::fixed:  // NOLINT(bugprone-branch-clone): by the pragma it is not
 #pragma omp parallel for schedule(static) if (threads)
       for (std::int64_t row = 0; row < call.rows; ++row)
         multiply_row<T>(call, offsets, row);
@@ -89,7 +120,7 @@ void multiply(const CsrLoopCall& call) {
 }  // namespace
 
 namespace LANKY_CSR_LOOP_ISA {
-const CsrLoops csr_loops = {multiply<double>, multiply<float>, multiply<_Float16>, multiply<Bf16>};
+const CsrLoops csr_loops = {multiply<double>, multiply<float>, multiply<F16>, multiply<Bf16>};
 }  // namespace LANKY_CSR_LOOP_ISA
 
 }  // namespace lanky::bench
