@@ -70,9 +70,6 @@ class Executor : public Backend<T, TOut> {
   /// Values in CSR order to the slots that pack() gave them.
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
-  /// Whether shapes and paths differ in the time of a product, so that `tune` measures them.
-  virtual bool measures() const noexcept = 0;
-
   /// The launches of products of `a`, ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.

@@ -54,11 +54,10 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
            Arrivals arrivals) const override {
     auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes<T>(packed_.header));
     const std::size_t bytes = counters(packed_.header) * sizeof(unsigned);
-    if (arrivals == Arrivals::unknown && stream.device().is_cuda() && bytes > 0)
+    if (arrivals == Arrivals::unknown && bytes > 0)
       runtime::zero(waiting, bytes, stream.native(), stream.device().index());
     executor_.run(stream, launches_, packed_.view(),
-                  {operands.x, operands.y, operands.alpha, operands.beta,
-                   reinterpret_cast<Accumulator<T>*>(memory), waiting});
+                  {operands, reinterpret_cast<Accumulator<T>*>(memory), waiting});
   }
 
   void tell(PlanInfo& info) const override {

@@ -65,8 +65,9 @@ void write_hot_columns(std::ostream& out, const PackedHeader& header) {
       << 100.0 * ratio(header.hot_sampled, sampled) << "% of all\n";
 }
 
-/// Share of the slots that hold no entry.
-double padding(const PackedHeader& header) {
+/// Share of the slots that hold no entry, of either form.
+template <class Header>
+double padding(const Header& header) {
   return header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots);
 }
 
@@ -89,11 +90,13 @@ void write_shape(std::ostream& out, const PackedHeader& header) {
   out << "\n";
 }
 
-void write_tuning(std::ostream& out, const Tuning& tuning) {
+/// What became of the trials, of either form. Returns whether there are any.
+template <class Trials>
+bool write_kept(std::ostream& out, const Trials& tuning) {
   out << "  tuned     ";
   if (tuning.measured.empty()) {
     out << "no: nothing was measured here, the model chose\n";
-    return;
+    return false;
   }
   if (tuning.kept == 0) {
     out << "of " << tuning.measured.size() << " measured the model's choice is kept: none takes "
@@ -102,6 +105,11 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
     out << "the fastest of " << tuning.measured.size() << " measured, in "
         << 100 * (1 - tuning.measured[tuning.kept].ratio) << "% less than the model's choice\n";
   }
+  return true;
+}
+
+void write_tuning(std::ostream& out, const Tuning& tuning) {
+  if (!write_kept(out, tuning)) return;
   out << "            time   window  from row  piece  staged    hot  lane  kernels\n";
   for (std::size_t i = 0; i < tuning.measured.size(); ++i) {
     const auto& [shape, path, ratio] = tuning.measured[i];
@@ -163,8 +171,7 @@ void write_chunks(std::ostream& out, const cpu::ChunkInfo& info) {
   if (header.partials > 0) out << "; " << header.partials << " pieces of long rows";
   out << "\n  tasks     " << header.tasks << ", "
       << (header.threads ? "shared by threads" : "all by the calling thread") << "\n"
-      << "  padding   " << 100 * (header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots))
-      << "% of " << header.slots << " slots\n"
+      << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n"
       << "  kernels   cpu: " << info.isa << ", on every path alike\n";
   if (header.nnz > 0)
     out << "  predicted " << std::setprecision(2) << info.model.predicted_us
@@ -173,18 +180,7 @@ void write_chunks(std::ostream& out, const cpu::ChunkInfo& info) {
 }
 
 void write_tuning(std::ostream& out, const cpu::ChunkTuning& tuning) {
-  out << "  tuned     ";
-  if (tuning.measured.empty()) {
-    out << "no: nothing was measured here, the model chose\n";
-    return;
-  }
-  if (tuning.kept == 0) {
-    out << "of " << tuning.measured.size() << " measured the model's choice is kept: none takes "
-        << 100 * (1 - kWorthwhile) << "% less\n";
-  } else {
-    out << "the fastest of " << tuning.measured.size() << " measured, in "
-        << 100 * (1 - tuning.measured[tuning.kept].ratio) << "% less than the model's choice\n";
-  }
+  if (!write_kept(out, tuning)) return;
   out << "            time   rows\n";
   for (std::size_t i = 0; i < tuning.measured.size(); ++i) {
     const auto& [shape, ratio] = tuning.measured[i];
@@ -195,7 +191,7 @@ void write_tuning(std::ostream& out, const cpu::ChunkTuning& tuning) {
 
 SpmvInfo summary(const cpu::ChunkInfo& info) {
   const cpu::ChunkHeader& header = info.header;
-  SpmvInfo found{.padding = header.slots == 0 ? 0 : 1 - ratio(header.nnz, header.slots)};
+  SpmvInfo found{.padding = padding(header)};
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, ratio] : info.tuning->measured)

@@ -17,17 +17,13 @@ struct ProductOperands {
 
 /// The same with the workspace of a packed matrix.
 template <class T, class TOut>
-struct Product {
-  const T* x;  // [cols]
-  TOut* y;     // [rows]
-  Scalar<Accumulator<T>> alpha;
-  Scalar<Accumulator<T>> beta;
+struct Product : ProductOperands<T, TOut> {
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
   unsigned* arrivals;        // [counters(header)] workspace: zeros, before and after a product
 
   /// False where beta is known to be 0.
   bool may_add() const noexcept {
-    return beta.pointer() != nullptr || beta.value() != Accumulator<T>{0};
+    return this->beta.pointer() != nullptr || this->beta.value() != Accumulator<T>{0};
   }
 };
 

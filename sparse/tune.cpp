@@ -104,7 +104,7 @@ class Trial {
       for (int i = 0; i < count; ++i) {
         executor.run(
             track.stream, launches, packed.view(),
-            {track.x.data(), track.y.data(), Sum{1}, Sum{0}, partials_.data(), arrivals_.data()});
+            {{track.x.data(), track.y.data(), Sum{1}, Sum{0}}, partials_.data(), arrivals_.data()});
       }
     };
     products(1);
@@ -275,7 +275,7 @@ std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType
 template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
             const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
-  if (!executor.measures() || packed.header.windows == 0) return {};
+  if (packed.header.windows == 0) return {};
   std::vector<SpmvPath> paths = {choice.path};
   if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
     paths = {SpmvPath::cuda, SpmvPath::mma};

@@ -31,15 +31,15 @@ struct Measured {
 
 /// What was measured, the model's choice first.
 struct Tuning {
-  std::vector<Measured> measured;  // empty on the CPU, and where there is nothing to measure
+  std::vector<Measured> measured;  // empty where there is nothing to measure
   std::size_t kept = 0;            // of these
   double model_us = std::numeric_limits<double>::infinity();  // of the model's choice, the least
 };
 
 /// Replaces `packed` and `choice`, which are those of the model, by the fastest of `shapes` for
-/// `a`, if that takes less than kWorthwhile of the model's time: on an executor that measures. The
-/// paths are those that the options allow. At most three packed matrices are in memory at once;
-/// candidates that memory has no room for are left out. Waits.
+/// `a`, if that takes less than kWorthwhile of the model's time. The paths are those that the
+/// options allow. At most three packed matrices are in memory at once; candidates that memory has
+/// no room for are left out. Waits.
 template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
             const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice);

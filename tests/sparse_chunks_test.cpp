@@ -59,7 +59,7 @@ struct ChunksOnHost {
     std::vector<Accumulator<T>> partials(chunks.header.partials);
     sparse::cpu::run_chunks<T, TOut>(
         chunks,
-        {operands.x.data(), y.data(), operands.alpha, operands.beta, partials.data(), nullptr},
+        {{operands.x.data(), y.data(), operands.alpha, operands.beta}, partials.data(), nullptr},
         kernels);
     return y;
   }

@@ -70,7 +70,7 @@ std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& pac
   counters.fill_zero();
   sparse::cuda::run<T, T>(
       stream, sparse::cuda::prepare<T, T>(stream, SpmvPath::cuda, packed.header), packed.view(),
-      {x.data(), y.data(), operands.alpha, beta, partials.data(), counters.data()});
+      {{x.data(), y.data(), operands.alpha, beta}, partials.data(), counters.data()});
   return y.to_host();
 }
 
@@ -410,7 +410,7 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
         auto y = Buffer<T>::from(stream, operands.y);
         sparse::cuda::run<T, T>(
             stream, launches, packed.view(),
-            {x.data(), y.data(), Sum{1}, Sum{0}, partials.data(), counters.data()});
+            {{x.data(), y.data(), Sum{1}, Sum{0}}, partials.data(), counters.data()});
         expect_exact(a, operands, y.to_host());
         EXPECT_EQ(counters.to_host(), std::vector<unsigned>(counters.size()));
       }

@@ -76,17 +76,6 @@ def drawn_matrix(draw, least, most):
     return f"pareto:{rows(mean)}:{least}:{tail}:{cols(mean, 8)}:{hubs}{seed}"
 
 
-def drawn_irregular(draw, least, most):
-    """A spec of the generator "irregular": lengths, places and extents independently of each other."""
-    entries = math.exp(draw.uniform(math.log(least), math.log(most)))
-    median, deviation = round(math.exp(draw.uniform(0, math.log(100)))), draw.choice((0, *(draw.randint(20, 250) for _ in range(4))))
-    rows = max(round(entries / median / math.exp((deviation / 100 * math.log(2)) ** 2 / 2)), 16)
-    cols = max(round(rows * math.exp(draw.choice((0, draw.uniform(-3.4, 3.4))))), 16)
-    near, hubs = draw.choice((0, 0, 50, 90, 100)), draw.choice((0, draw.randint(10, 70)))
-    places = f",span={round(math.exp(draw.uniform(3, 9)))},near={near}" if near else ""
-    return f"irregular:{rows}:{median}:{deviation}:{cols}{places}{f',hubs={hubs}' if hubs and near < 100 else ''},seed={draw.randrange(1, 1000)}"
-
-
 def committed_rates(program, terms):
     """(names of terms, rates) of sparse/cost_table.hpp, in all their digits."""
     cases = fit_sparse_cost.cases_of_files(fit_sparse_cost.COMMITTED, fit_sparse_cost.MATRICES)
@@ -135,7 +124,6 @@ def main():
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--irregular", action="store_true", help="matrices of the generator of that name alone")
     parser.add_argument("--least", type=float, default=1e4)
     parser.add_argument("--most", type=float, default=3e7)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/carry/matrices"))
@@ -145,8 +133,7 @@ def main():
     arguments = parser.parse_args()
     names, rates = committed_rates(arguments.program, arguments.terms)
     draw = random.Random(arguments.seed)
-    drawn = drawn_irregular if arguments.irregular else drawn_matrix
-    sources = [*map(str, arguments.files), *(drawn(draw, arguments.least, arguments.most) for _ in range(arguments.count))]
+    sources = [*map(str, arguments.files), *(drawn_matrix(draw, arguments.least, arguments.most) for _ in range(arguments.count))]
     for source in sources:
         queries = [f"{source} {arguments.chip} {dtype} {asked}" for dtype in TYPES for asked in ("near", "candidates")]
         rows = [row.split("\t") for row in

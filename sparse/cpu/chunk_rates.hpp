@@ -1,4 +1,6 @@
-// Nanoseconds of one thread for each of chunk_terms().
+// Nanoseconds of one thread for each of chunk_terms(): rounded by hand from trials of six f64
+// matrices, two of them of a validation family (fem), on one AMD EPYC (Zen 3). Rates that
+// bench/scripts/fit_chunk_rates.py fits choose worse on validation (docs/lab/cpu.md).
 #pragma once
 
 #include <array>

@@ -50,7 +50,7 @@ class Trials {
     const auto begin = Clock::now();
     double passed = 0;
     do {
-      run_chunks<T, TOut>(a, {x_.data(), y_.data(), Sum{1}, Sum{0}, partials_.data(), nullptr},
+      run_chunks<T, TOut>(a, {{x_.data(), y_.data(), Sum{1}, Sum{0}}, partials_.data(), nullptr},
                           chunk_kernels());
       ++products;
       passed = Seconds(Clock::now() - begin).count();
@@ -85,9 +85,7 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
 
   void run(const Stream& /*stream*/, const ProductOperands<T, TOut>& operands, std::byte* memory,
            Arrivals /*arrivals*/) const override {
-    run_chunks<T, TOut>(chunks_,
-                        {operands.x, operands.y, operands.alpha, operands.beta,
-                         reinterpret_cast<Accumulator<T>*>(memory), nullptr},
+    run_chunks<T, TOut>(chunks_, {operands, reinterpret_cast<Accumulator<T>*>(memory), nullptr},
                         chunk_kernels());
   }
 

@@ -45,8 +45,6 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::update_values(stream_, a, values, slots);
   }
 
-  bool measures() const noexcept override { return true; }
-
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
   }

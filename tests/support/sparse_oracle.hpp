@@ -185,8 +185,9 @@ struct PackedOnHost {
   std::vector<TOut> multiply(const Operands<T, TOut>& operands) const {
     std::vector<TOut> y = operands.y;
     std::vector<Accumulator<T>> partials(packed.header.partials);
-    sparse::replay_packed<T, TOut>(packed.view(), {operands.x.data(), y.data(), operands.alpha,
-                                                   operands.beta, partials.data(), nullptr});
+    sparse::replay_packed<T, TOut>(
+        packed.view(),
+        {{operands.x.data(), y.data(), operands.alpha, operands.beta}, partials.data(), nullptr});
     return y;
   }
 
