@@ -347,8 +347,8 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warps = static_cast<int>(blockDim.x) / 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  std::int64_t first =
-      (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * Shape::stride(g);
+  const int stride = Shape::stride(g);
+  std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * stride;
   device::wait_for_kernel_ahead();
   const Factors<typename Shape::Acc> factors(g);
   const int k = factors.k;
@@ -408,8 +408,8 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
       }
       b_tile += kFragments * 32;
     }
-    if constexpr (Shape::kStagesC) Shape::leave_rows(g, c_lines, first);
-    first += warps * Shape::stride(g);
+    if constexpr (Shape::kStagesC) Shape::leave_rows(c_lines, first, stride);
+    first += warps * stride;
     if (pass + 1 < g.passes) Shape::load(values, g, k, first, lane);
     if (Shape::kAdds && pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   }

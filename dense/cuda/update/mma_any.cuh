@@ -337,23 +337,25 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     const int j0 = n0 + lane % 4 * (2 * Base::kTogether);
     char* const place =
         c.shared + Base::row(lane / 4, 0, 0) * c.pitch.row + j0 * static_cast<int>(sizeof(Result));
-    for_each_pair(sums, [&](int i, int j, Acc even, Acc odd) {
-      auto* const target = reinterpret_cast<Result*>(place + i * c.pitch.row) + j;
-      const Acc both[2] = {even, odd};
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        if (j0 + j + e >= g.n) continue;
-        const Result old = factors.adds() ? target[e] : Result(0.F);
-        target[e] = factors.of(both[e], old, factors.adds());
-      }
-    });
+    const auto stage = [&](auto finish) {
+      for_each_pair(sums, [&](int i, int j, Acc even, Acc odd) {
+        auto* const target = reinterpret_cast<Result*>(place + i * c.pitch.row) + j;
+        if (j0 + j < g.n) finish(target[0], even);
+        if (j0 + j + 1 < g.n) finish(target[1], odd);
+      });
+    };
+    if (factors.adds()) {
+      stage([&](Result& element, Acc sum) { element = factors.of(sum, element, true); });
+    } else {
+      stage(
+          [&](Result& element, Acc sum) { element = device::narrow<Result>(factors.alpha * sum); });
+    }
   }
   /// The words that begin in the warp's own rows, or all of its rows, where lines have gaps.
-  static __device__ void leave_rows(const Arguments& g, const WordLines<Result>& c,
-                                    std::int64_t first) {
+  static __device__ void leave_rows(const WordLines<Result>& c, std::int64_t first, int own_rows) {
     __syncwarp();  // C is whole before it leaves
     if (c.pitch.tight) {
-      const int owned = stride(g) * c.pitch.row;
+      const int owned = own_rows * c.pitch.row;
       const auto past = static_cast<int>(reinterpret_cast<std::uintptr_t>(c.global) % 16);
       const int begin = past == 0 ? 0 : first == 0 ? -past : 16 - past;
       const int lane = static_cast<int>(threadIdx.x) % 32;
