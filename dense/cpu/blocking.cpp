@@ -58,7 +58,7 @@ constexpr std::int64_t kInnerMost = 64;
 constexpr std::int64_t kWantedTasks = 32;
 constexpr std::int64_t kChunkLeast = 1024;
 /// Multiply-adds of f64 that a task is worth.
-constexpr double kTaskLeast = 1 << 17;
+constexpr double kTaskLeast = 1 << 18;
 /// Tasks that are few, and k of their chunks at least.
 constexpr std::int64_t kFewTasks = 8;
 constexpr std::int64_t kChunkOfFew = 256;
@@ -94,12 +94,10 @@ std::int64_t tasks_worth(const Problem& problem, Elements elements) noexcept {
   return static_cast<std::int64_t>(std::min(work / kTaskLeast, 1.0 * kFewTasks));
 }
 
-/// Rows of a block, a multiple of `unit`, so that the product has tasks for several threads: as
-/// many as its multiply-adds are worth, where chunks of `chunk` of k are too few.
-std::int64_t rows_of_tasks(const Problem& problem, Elements elements, std::int64_t unit,
+/// Rows of a block, a multiple of `unit`, so that there are `tasks` with chunks of `chunk` of k.
+std::int64_t rows_of_tasks(const Problem& problem, std::int64_t tasks, std::int64_t unit,
                            std::int64_t chunk) noexcept {
-  const std::int64_t blocks =
-      ceil_div(tasks_worth(problem, elements), std::max<std::int64_t>(1, problem.k / chunk));
+  const std::int64_t blocks = ceil_div(tasks, std::max<std::int64_t>(1, problem.k / chunk));
   if (blocks <= 1) return problem.m;
   return std::min(problem.m, ceil_div(ceil_div(problem.m, blocks), unit) * unit);
 }
@@ -170,14 +168,13 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
                                 32 * problem.m * problem.n / (problem.m + problem.n));
   std::int64_t wanted = kWantedTasks;
   // Multiply-adds hide them where there are few tasks otherwise.
-  if (tasks_worth(problem, elements) >
-      ceil_div(problem.m, kRowsOfFew) * std::max<std::int64_t>(1, problem.k / least)) {
-    least = kChunkOfFew;
-    wanted = kFewTasks;
+  const std::int64_t worth = tasks_worth(problem, elements);
+  if (worth > ceil_div(problem.m, kRowsOfFew) * std::max<std::int64_t>(1, problem.k / least)) {
+    least = ceil_div(problem.k, std::max<std::int64_t>(1, problem.k / kChunkOfFew));
+    wanted = worth;
   }
   const std::int64_t unit = blocking.form == Form::inner ? width : kVectorsOfStrip * width;
-  blocking.rows =
-      static_cast<int>(std::min(most_rows, rows_of_tasks(problem, elements, unit, least)));
+  blocking.rows = static_cast<int>(std::min(most_rows, rows_of_tasks(problem, worth, unit, least)));
   const std::int64_t blocks = ceil_div(problem.m, blocking.rows);
   if (problem.k <= depth) {  // B is packed once a task
     blocking.blocks =

@@ -100,28 +100,34 @@ void pack_strips(const RegisterTiles<R>& tiles, R* panel, int rows, int depth, V
   }
 }
 
-/// The same from rows that stand contiguous along p, `row_stride` apart: four at a time.
+/// target[p * height + r] = source[r * stride + p] for r < rows and p < depth, 0 for other r <
+/// height.
+template <class T, class R>
+void interleave(const T* source, std::int64_t stride, int rows, int depth, R* target, int height) {
+  constexpr int kAtOnce = 4;
+  int r = 0;
+  for (; r + kAtOnce <= rows; r += kAtOnce) {
+    const T* from = source + r * stride;
+    R* to = target + r;
+    for (int p = 0; p < depth; ++p, ++from, to += height) {
+      for (int q = 0; q < kAtOnce; ++q)
+        to[q] = static_cast<R>(from[q * stride]);
+    }
+  }
+  for (; r < height; ++r) {
+    for (int p = 0; p < depth; ++p)
+      target[p * height + r] = r < rows ? static_cast<R>(source[r * stride + p]) : R(0);
+  }
+}
+
+/// The same strips from rows that are contiguous along p, `stride` apart.
 template <class T, class R>
 void pack_transposed_strips(const RegisterTiles<R>& tiles, R* panel, const T* source,
-                            std::int64_t row_stride, int rows, int depth) {
-  constexpr int kAtOnce = 4;
+                            std::int64_t stride, int rows, int depth) {
   for (int row = 0; row < rows;) {
     const int height = strip_height(tiles, rows, row);
-    R* strip = panel + strip_start(tiles, row, depth);
-    int r = 0;
-    for (; r + kAtOnce <= std::min(height, rows - row); r += kAtOnce) {
-      const T* from = source + (row + r) * row_stride;
-      R* to = strip + r;
-      for (int p = 0; p < depth; ++p, ++from, to += height) {
-        for (int q = 0; q < kAtOnce; ++q)
-          to[q] = static_cast<R>(from[q * row_stride]);
-      }
-    }
-    for (; r < height; ++r) {
-      const T* from = source + (row + r) * row_stride;
-      for (int p = 0; p < depth; ++p)
-        strip[p * height + r] = row + r < rows ? static_cast<R>(from[p]) : R(0);
-    }
+    interleave(source + row * stride, stride, std::min(height, rows - row), depth,
+               panel + strip_start(tiles, row, depth), height);
     row += height;
   }
 }
@@ -181,11 +187,20 @@ void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth
   }
 }
 
-/// The same from rows that are contiguous along j: some rows at a time, which are read as they
-/// stand.
+/// The same from columns that are contiguous along p, `stride` apart.
+template <class T, class R>
+void pack_transposed_groups(const RegisterTiles<R>& tiles, R* panel, const T* source,
+                            std::int64_t stride, int columns, int depth) {
+  for (int first = 0; first < columns; first += tiles.group) {
+    interleave(source + first * stride, stride, std::min(tiles.group, columns - first), depth,
+               panel + static_cast<std::int64_t>(first) * depth, tiles.group);
+  }
+}
+
+/// The same from rows that are contiguous along j, `row` apart: some at a time, read as they stand.
 template <class R>
-void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth, const R* source,
-                 std::int64_t row) {
+void pack_contiguous_groups(const RegisterTiles<R>& tiles, R* panel, const R* source,
+                            std::int64_t row, int columns, int depth) {
   constexpr int kAtOnce = 16;
   for (int begin = 0; begin < depth; begin += kAtOnce) {
     const int end = std::min(depth, begin + kAtOnce);

@@ -15,8 +15,8 @@ namespace lanky::dense::cpu {
 
 namespace {
 
-/// Multiply-adds of f64, and bytes of operands, below which one thread computes: either takes it
-/// about 25 us, and waking another 10 to 20.
+/// Multiply-adds, and bytes of operands, below which one thread computes: either takes it about
+/// 25 us, and waking another 10 to 20.
 constexpr double kThreadsLeast = 1 << 19;
 /// The same for elements of C that are only scaled, or summed from partial sums.
 constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
@@ -73,7 +73,7 @@ class Run {
     const auto m = static_cast<double>(problem_.m);
     const auto n = static_cast<double>(problem_.n);
     const auto k = static_cast<double>(problem_.k);
-    const double products = m * n * k * kParts<T> * kParts<T> * sizeof(R) / sizeof(double);
+    const double products = m * n * k;
     const double bytes = (m * k + k * n) * sizeof(T) + m * n * sizeof(TOut);
     return std::max(products, bytes) >= kThreadsLeast;
   }
@@ -206,6 +206,23 @@ class Run {
     }
   }
 
+  /// What an outer product reads of A in place, `depth` columns of it.
+  Ahead a_of(const Block& block, int depth) const {
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
+    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
+            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
+  }
+
+  /// Has all lines of it on their way: a first block, which none before it asked for.
+  static void ask_for(const Ahead& lines) {
+    const auto* column = static_cast<const char*>(lines.data);
+    for (int c = 0; c < lines.columns; ++c, column += lines.column) {
+      for (int byte = 0; byte < lines.column_bytes; byte += 64)
+        __builtin_prefetch(column + byte);
+    }
+  }
+
   /// What an outer product reads of A after k up to `p`: the next `depth` columns of the block, or
   /// the first ones of the next block.
   Ahead a_after(Block block, std::int64_t p, int depth) const {
@@ -216,10 +233,7 @@ class Run {
       block.p = block.p_begin;
     }
     if (block.i >= block.i_end) return {};
-    const auto size = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
-    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
-            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
+    return a_of(block, depth);
   }
 
   const T* a_at(const Block& block) const {
@@ -250,8 +264,16 @@ class Run {
     switch (blocking_.form) {
       case Form::outer:
         if constexpr (std::is_same_v<T, R>) {
-          if (problem_.b.col == 1)
-            return pack_groups(tiles_, panel, columns, depth, b_at(block), problem_.b.row);
+          if (problem_.b.col == 1) {
+            return pack_contiguous_groups(tiles_, panel, b_at(block), problem_.b.row, columns,
+                                          depth);
+          }
+        }
+        if constexpr (!kIsComplex<T>) {
+          if (problem_.b.row == 1) {
+            return pack_transposed_groups(tiles_, panel, b_at(block), problem_.b.col, columns,
+                                          depth);
+          }
         }
         return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
       case Form::inner:
@@ -363,6 +385,9 @@ class Run {
       tiles_.outer(rest);
     }
     if (whole == 0) return;
+    const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
+    if (first && blocking_.step == block.depth && problem_.a.col > block.rows)
+      ask_for(a_of(block, block.depth));
     tile.rows = whole;
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
