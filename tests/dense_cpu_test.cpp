@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-
 #include <lanky/lanky.hpp>
 
 #include "core/text.hpp"

@@ -13,7 +13,7 @@ constexpr std::int64_t kVectorsOfStrip = 3;
 /// Rows of C at a time: a multiple of the rows of a strip of every instruction set.
 constexpr int kRows = 240;
 /// The same where C has few columns: the hardware's prefetchers want long columns of A.
-constexpr int kRowsOfFewColumns = 2048;
+constexpr int kRowsOfLongColumns = 2048;
 constexpr std::int64_t kMostColumns = 128;
 constexpr std::int64_t kMostRowsInner = 128;
 /// Bytes of a packed row of depth: with kRows, a panel of 256 KiB, which leaves room in the second
@@ -145,7 +145,8 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
       if (near && depth_in_cache > 0) depth = std::min(depth, depth_in_cache);
       blocking.b_in_place = real && problem.b.col == 1 &&
                             (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0));
-      if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks) most_rows = kRowsOfFewColumns;
+      if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks)
+        most_rows = problem.k > kFewColumns ? kRowsOfLongColumns : 2 * kRows;
       break;
     case Form::swapped:
       blocking.a_in_place = !elements.converted;
@@ -163,7 +164,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
     }
   }
   // The sums of a chunk are far smaller than what it reads.
-  const bool long_blocks = most_rows == kRowsOfFewColumns;
+  const bool long_blocks = most_rows == kRowsOfLongColumns;
   std::int64_t least = std::max(long_blocks ? 128 : kChunkLeast,
                                 32 * problem.m * problem.n / (problem.m + problem.n));
   std::int64_t wanted = kWantedTasks;
