@@ -11,8 +11,8 @@ std::string cuda_version(int version) {
 std::string describe_fault(CodeFault fault, std::string_view device, const DeviceProperties& gpu,
                            std::string_view targets, int toolkit, int driver) {
   const int number = gpu.compute_capability;
-  const std::string has = concat("this lanky has code for ", targets, "; ", device, ", ", gpu.name,
-                                 ", is sm_", number, ": ");
+  std::string has = concat("this lanky has code for ", targets, "; ", device, ", ", gpu.name,
+                           ", is sm_", number, ": ");
   const std::string build =
       concat("-DCMAKE_CUDA_ARCHITECTURES=", number, number == 90 ? "a" : "", "-real");
   if (number < kLeastCapability)
