@@ -137,9 +137,8 @@ std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string
 void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
   command
       .add_option("--gemm", grid.grid,
-                  "dense products: core, sample, scattered, scattered-cpu (docs/measuring.md), or "
-                  "a file such as\n"
-                  "bench/grids/small.json, which names its own types")
+                  "dense products: core, sample, scattered, scattered-cpu (docs/measuring.md), or\n"
+                  "a file such as bench/grids/small.json, which names its own types")
       ->type_name("GRID");
   add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
       ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");

@@ -328,7 +328,7 @@ TEST_F(Cli, OneShardOfTheGrid) {
       json());
   EXPECT_EQ(core.exit_code, 0) << core.err;
   std::vector<Json> all = lines();
-  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all.size(), 4U);
   EXPECT_FALSE(all[0].contains("seed"));
   EXPECT_EQ(all[1]["case"], "gram-1e4x1");
   EXPECT_EQ(all[1]["dtype"], "f64");
