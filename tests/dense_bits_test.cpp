@@ -266,7 +266,8 @@ std::vector<std::string> expected_kernels(DType type) {
       kernels.push_back(kernel);
   } else {
     for (const char* kernel :
-         {"update_mma_kernel by columns", "update_mma_kernel by rows", "gram_direct_kernel",
+         {"update_mma_kernel by columns", "update_mma_kernel by rows",
+          "update_mma_any_kernel by columns", "update_mma_any_kernel by rows", "gram_direct_kernel",
           "gram_rows_kernel", type == DType::f64 ? "gram_staged_kernel" : "gram_wgmma_kernel"})
       kernels.emplace_back(kernel);
   }
@@ -282,6 +283,10 @@ void for_each_short(F&& f) {
                                   {.m = 304, .n = 4, .k = 4},
                                   {.m = 304, .n = 12, .k = 12},
                                   {.m = 304, .n = 64, .k = 40},
+                                  {.m = 303, .n = 5, .k = 3},
+                                  {.m = 301, .n = 33, .k = 19},
+                                  {.m = 303, .n = 13, .k = 21, .op_a = Op::trans},
+                                  {.m = 305, .n = 70, .k = 61},
                                   {.m = 3, .n = 3, .k = 300, .op_a = Op::trans},
                                   {.m = 12, .n = 12, .k = 300, .op_a = Op::trans},
                                   {.m = 24, .n = 20, .k = 300, .op_a = Op::trans},

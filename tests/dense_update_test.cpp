@@ -202,6 +202,10 @@ TEST(UpdatePolicy, KernelsServeTheShapesAndStridesThatTheyAreMadeFor) {
   EXPECT_FALSE(serves("ring_kernel by columns", odd, DType::f16));
   EXPECT_TRUE(serves("ring_mma_kernel by columns", columns, DType::c64));
   EXPECT_FALSE(serves("ring_mma_kernel by columns", columns, DType::f16));
+  EXPECT_TRUE(serves("mma_any_kernel by columns", odd, DType::f32));
+  EXPECT_FALSE(serves("mma_any_kernel by columns", columns, DType::f64)) << "whole words";
+  EXPECT_TRUE(serves("mma_any_kernel by columns", columns, DType::f64, true));
+  EXPECT_TRUE(serves("mma_any_kernel by rows", problem(kLong, 13, 7, Layout::row), DType::f16));
   EXPECT_TRUE(serves("words_kernel", odd, DType::f16, true));
   EXPECT_FALSE(serves("words_kernel", odd, DType::c64));
   for (const DType type : {DType::f64, DType::f16, DType::c128})

@@ -60,11 +60,11 @@ void print(int number, const std::string& line) {
   for (const Launch& launch : all) {
     const CostKey key = cost_key(launch, request, kind);
     const CostTerms t = cost_terms(launch, request, kind);
-    std::printf("%d\t%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%d\t%.6g\t%.6g\t%s\n",
-                number, key.kernel.c_str(), std::string(key.arithmetic).c_str(), key.layout.c_str(),
-                key.algorithm.c_str(), predict_us(launch, request, kind), t.memory, t.l2, t.flops,
-                t.steps, t.fill, t.launches, t.side, t.lines,
-                describe(launch, request.types).c_str());
+    std::printf(
+        "%d\t%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%d\t%.6g\t%.6g\t%.6g\t%s\n",
+        number, key.kernel.c_str(), std::string(key.arithmetic).c_str(), key.layout.c_str(),
+        key.algorithm.c_str(), predict_us(launch, request, kind), t.memory, t.l2, t.flops, t.steps,
+        t.fill, t.launches, t.side, t.ends, t.lines, describe(launch, request.types).c_str());
   }
 }
 

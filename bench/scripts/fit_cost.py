@@ -34,7 +34,8 @@ FIT = [  # the newest last
     *(f"bench/results/{card}/regret_gemm_{name}.raw.jsonl.xz" for card in CARDS for name in ("fit", "fit34")),
     *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2")),
     *(f"bench/results/{run}.raw.jsonl.xz" for run in ("h100/core_before_5d0943d", "h100/core_5d0943d",
-                                                      "h200/core_before_0d0ef14", "h200/core_0d0ef14"))]
+                                                      "h200/core_before_0d0ef14", "h200/core_0d0ef14",
+                                                      "h200/regret_gemm_fit35a", "h200/regret_gemm_fit35b"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
@@ -50,8 +51,8 @@ class Candidate:
     def __init__(self, fields):
         self.words = tuple(fields[:4])
         self.predicted = float(fields[4])
-        self.terms = tuple(map(float, fields[5:13]))
-        self.configuration = configuration_of(fields[13])
+        self.terms = tuple(map(float, fields[5:14]))
+        self.configuration = configuration_of(fields[14])
         self.measured = None
 
     def name(self):
@@ -163,13 +164,13 @@ def cases_of(program, *paths):
 
 
 class Fit:
-    """Rates of one row: start, launch, bandwidth, l2, peak, step, side (logarithms) and fill."""
+    """Rates of one row: start, launch, bandwidth, l2, peak, step, side, end (logarithms) and fill."""
 
-    PRIOR = (*map(math.log, (2, 1.5, 0.85, 0.7, 1.0, 0.5, 0.1)), 0.5)
-    LEAST = (math.log(0.8), math.log(0.3), -4, -4, -7, math.log(0.05), -7, 0)
-    MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1, 1.3)
+    PRIOR = (*map(math.log, (2, 1.5, 0.85, 0.7, 1.0, 0.5, 0.1, 1)), 0.5)
+    LEAST = (math.log(0.8), math.log(0.3), -4, -4, -7, math.log(0.05), -7, math.log(0.05), 0)
+    MOST = (3, 2.5, 0.05, 1.0, 5, math.log(3), 1, math.log(20), 1.3)
     # How far a rate strays from the coarser row's for an error of one: a few points hardly move it.
-    WEIGHTS = (0.25, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.6)
+    WEIGHTS = (0.25, 1.0, 0.3, 0.3, 0.1, 0.3, 0.2, 0.3, 0.6)
     CHAIN = (math.log(1.3), math.log(0.7))  # start and step of a second guess: the two stand for each other
     CLOSER = (1, 1, 1.5, 2)  # these times more with each further word
     OUTLIER = 0.15
@@ -179,11 +180,11 @@ class Fit:
         self.np, self.least_squares = numpy, least_squares
 
     def predict(self, rates, terms):
-        start, launch, bandwidth, l2, peak, step, side = self.np.exp(rates[:7])
-        memory, cache, flops, steps, fill, launches, beside, lines = terms.T
+        start, launch, bandwidth, l2, peak, step, side, end = self.np.exp(rates[:8])
+        memory, cache, flops, steps, fill, launches, beside, ends, lines = terms.T
         flow = ((memory / bandwidth) ** 4 + (cache / l2) ** 4 + (flops / peak) ** 4 + lines ** 4) ** 0.25
-        busy = ((flow / fill ** rates[7]) ** 4 + (steps * step) ** 4) ** 0.25
-        return start + (launches - 1) * launch + beside / side + busy
+        busy = ((flow / fill ** rates[8]) ** 4 + (steps * step) ** 4) ** 0.25
+        return start + (launches - 1) * launch + beside / side + ends * end + busy
 
     def row(self, candidates, prior, level):
         np = self.np
@@ -237,9 +238,9 @@ def table(rows, files):
             '#include "dense/cuda/cost_rates.hpp"\n\nnamespace lanky::dense {\n\n// clang-format off\n'
             "inline constexpr CostRates kCostRates[] = {\n"
             "    // kernel, arithmetic, layout, algorithm; start and launch in us; shares of bandwidth, L2 and\n"
-            "    // peak; step in us; exponent of fill; share of the L2 for `side`\n")
+            "    // peak; step in us; exponent of fill; share of the L2 for `side`; end in us\n")
     for words, rates in sorted(rows.items()):
-        values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[7]):.2g}", f"{math.exp(rates[6]):.3g}"]
+        values = [f"{math.exp(rate):.3g}" for rate in rates[:6]] + [f"{abs(rates[8]):.2g}", *(f"{math.exp(rate):.3g}" for rate in rates[6:8])]
         text += "    {{" + ", ".join(f'"{word}"' for word in words) + "}, " + ", ".join(values) + "},\n"
     return text + "};\n// clang-format on\n\n}  // namespace lanky::dense\n"
 

@@ -93,6 +93,7 @@ class Terms {
       ++terms_.launches;
     }
     if (plan.classes.room > 0) bytes_ += bytes_of_classes(plan);
+    terms_.ends = std::ceil(units / plan.blocks / plan.steps);
     set_rounds(plan.blocks, machine_.multiprocessors, units / plan.blocks);
     return at_nominal_rates();
   }
@@ -292,6 +293,7 @@ double predict_us(const Launch& launch, const Request& request, RunKind kind) {
   const double flow = together(
       {terms.memory / rates.bandwidth, terms.l2 / rates.l2, terms.flops / rates.peak, terms.lines});
   return rates.start + (terms.launches - 1) * rates.launch + terms.side / rates.side +
+         terms.ends * rates.end +
          together({flow / std::pow(terms.fill, rates.fill), terms.steps * rates.step});
 }
 

@@ -21,6 +21,7 @@ struct CostTerms {
   double fill = 1;    // share of the places that have a block, in the mean of all rounds
   int launches = 1;   // kernels, one after the other
   double side = 0;    // bytes of partial sums and packed operands, through the L2 beside the rest
+  double ends = 0;    // tiles of a panel that a block ends one after the other, while A waits
   double lines = 0;   // of an L1, that loads of single elements look up, one a clock
 };
 

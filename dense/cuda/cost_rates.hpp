@@ -16,9 +16,10 @@ struct CostRates {
   double step;                            // microseconds
   double fill;                            // exponent of CostTerms::fill
   double side;                            // share of l2_bandwidth() for CostTerms::side
+  double end;                             // microseconds
 };
 
 /// For a kernel that has no row: one that nobody has measured is chosen where there is no other.
-inline constexpr CostRates kUnknownKernel{{}, 20, 5, 0.1, 0.1, 0.1, 3, 0.5, 0.05};
+inline constexpr CostRates kUnknownKernel{{}, 20, 5, 0.1, 0.1, 0.1, 3, 0.5, 0.05, 5};
 
 }  // namespace lanky::dense

@@ -34,6 +34,35 @@ __device__ E* end_of(E* first, Strides strides, std::int64_t rows, std::int64_t 
   return first + (rows - 1) * strides.row + (columns - 1) * strides.col + 1;
 }
 
+/// target[e] = element e of the word for first <= e < last; `target` is aligned to 16 bytes.
+template <class E>
+__device__ void store_part(E* target, const uint4& word, int first, int last) {
+  if constexpr (sizeof(E) >= 4) {
+    constexpr int kCount = 16 / static_cast<int>(sizeof(E));
+    E elements[kCount];
+    memcpy(elements, &word, sizeof(word));
+#pragma unroll
+    for (int e = 0; e < kCount; ++e)
+      if (first <= e && e < last) target[e] = elements[e];
+  } else {
+    std::uint32_t pairs[4];
+    memcpy(pairs, &word, sizeof(word));
+    auto* const halves = reinterpret_cast<unsigned short*>(target);
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      const bool low = first <= 2 * pair && 2 * pair < last;
+      const bool high = first <= 2 * pair + 1 && 2 * pair + 1 < last;
+      if (low && high) {
+        reinterpret_cast<std::uint32_t*>(target)[pair] = pairs[pair];
+      } else if (low) {
+        halves[2 * pair] = static_cast<unsigned short>(pairs[pair]);
+      } else if (high) {
+        halves[2 * pair + 1] = static_cast<unsigned short>(pairs[pair] >> 16);
+      }
+    }
+  }
+}
+
 /// Part of a strided matrix of E: lines of adjacent elements. In shared memory every element has
 /// the address, modulo 16, that it has in global memory: a line's words of 16 bytes stay words.
 template <class E>
@@ -98,6 +127,46 @@ struct WordLines {
           *reinterpret_cast<E*>(to + byte) = *reinterpret_cast<const E*>(from + byte);
       }
     });
+  }
+
+  /// for_each_word() by a warp: a line by as many lanes, a power of two, as it has words.
+  template <class Visit>
+  __device__ void for_each_word_of_warp(Visit visit) const {
+    if (lines <= 0 || bytes <= 0) return;
+    const int words = (bytes + 14) / 16 + 1;  // that a line touches at most
+    const int width_bits = min(5, 32 - __clz(words - 1));
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
+    int line = lane >> width_bits;
+    Byte* begin = reinterpret_cast<Byte*>(global) + line * stride;
+    char* place = shared + line * line_pitch;
+    const int step = 32 >> width_bits;
+    for (; line < lines; line += step, begin += step * stride, place += step * line_pitch) {
+      const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16);
+      for (int byte = (lane & ((1 << width_bits) - 1)) * 16 - past; byte < bytes;
+           byte += 16 << width_bits)
+        visit(begin + byte, place + byte, max(0, -byte), min(16, bytes - byte));
+    }
+  }
+  /// Copies of whole words into shared memory, each of which holds an element.
+  __device__ void fetch_by_warp() const {
+    for_each_word_of_warp([](const char* from, char* to, int /*first*/, int /*last*/) {
+      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+    });
+  }
+  /// Copies from shared memory.
+  __device__ void leave_by_warp() const {
+    for_each_word_of_warp(leave_word);
+  }
+  /// The bytes from first to last of a word.
+  static __device__ void leave_word(char* to, const char* from, int first, int last) {
+    const uint4 word = *reinterpret_cast<const uint4*>(from);
+    if (first == 0 && last == 16) {
+      __stcs(reinterpret_cast<uint4*>(to), word);
+    } else {
+      store_part(reinterpret_cast<E*>(to), word, first / static_cast<int>(sizeof(E)),
+                 last / static_cast<int>(sizeof(E)));
+    }
   }
 };
 

@@ -11,7 +11,7 @@
 #include "dense/cuda/run.hpp"
 #include "dense/cuda/update/direct.cuh"
 #include "dense/cuda/update/lanes.cuh"
-#include "dense/cuda/update/mma.cuh"
+#include "dense/cuda/update/mma_any.cuh"
 #include "dense/cuda/update/packed.cuh"
 #include "dense/cuda/update/ring.cuh"
 #include "dense/cuda/update/ring_mma.cuh"
@@ -50,6 +50,22 @@ constexpr auto update_variant() {
   }
 }
 
+/// That of a row of kUpdateMma for lines of any alignment.
+template <int kIndex, class T, class TOut>
+constexpr UpdateFunction<T, TOut> update_any_variant() {
+  if constexpr (kUpdateMma[kIndex].any.has(kDType<T>))
+    return &update_mma_kernel<UpdateMmaAnyShape<kIndex, T, TOut>>;
+  return nullptr;
+}
+template <class T, class TOut>
+UpdateFunction<T, TOut> update_any_variant_of(const UpdateMma* shape) {
+  return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
+    const UpdateFunction<T, TOut> kernels[] = {update_any_variant<kIndices, T, TOut>()...};
+    return kernels[shape - kUpdateMma];
+  }
+  (std::make_integer_sequence<int, std::size(kUpdateMma)>());
+}
+
 /// That of the row `shape`.
 template <class Function, const auto& kTable, bool kAdds, class T, class TOut>
 Function update_variant_of(const auto* shape) {
@@ -79,6 +95,7 @@ UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, bool adds) {
                  [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
                  [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
                  [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
+                 [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
                  [](const auto& /*ring*/) -> Function { return nullptr; }};
   return std::visit(kernel, launch.kernel);
 }

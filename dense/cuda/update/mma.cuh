@@ -117,6 +117,9 @@ struct UpdateMmaShape {
   static constexpr bool kAdds = kAdds_;  // where it is not, beta is 0
   static constexpr bool kColumnsOfA = kShape.columns_of_a();
   static constexpr bool kColumnsOfC = kShape.columns_of_c();
+  static constexpr bool kStagesC = false;
+  /// Rows from a warp to the next.
+  static __device__ int stride(const Arguments& /*g*/) { return kPassRows; }
   static constexpr int kSteps = kShape.steps;
   static constexpr int kGroups = kShape.groups;
   static constexpr int kTiles = kShape.tiles;
@@ -134,6 +137,11 @@ struct UpdateMmaShape {
                                     Element[kSteps][kGroups][kProducts][2][kSpan]>;
   using Sums = Sum[kTiles][kGroups][kProducts][4];
 
+  /// Nothing: words of C leave from registers.
+  static __device__ int lines_of_c(const Arguments& /*g*/, std::int64_t /*first*/, char* /*place*/,
+                                   int /*warp*/) {
+    return 0;
+  }
   /// The row of its group that is row g + 8 `half` of the fragment of a product.
   static __device__ int row(int g, int product, int half) {
     return kColumnsOfA || kColumnsOfC ? g * kRows + product * 2 + half : g + half * 8;
@@ -324,7 +332,8 @@ struct UpdateMmaShape {
 
 /// Block: `passes` times its warps' rows, adjacent in C. Warp and pass: kGroups groups of rows x
 /// all columns of C, kTiles n-tiles at a time; its part of A (all of k) is in registers. Shared
-/// memory: B as fragments [n-tile][step][part of the step][lane].
+/// memory: B as fragments [n-tile][step][part of the step][lane]; where kStagesC, C's rows of a
+/// pass [warp] as well.
 template <class Shape>
 __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Arguments g) {
   using F = typename Shape::F;
@@ -339,7 +348,7 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
   const int warps = static_cast<int>(blockDim.x) / 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   std::int64_t first =
-      (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * kPassRows;
+      (static_cast<std::int64_t>(blockIdx.x) * g.passes * warps + warp) * Shape::stride(g);
   device::wait_for_kernel_ahead();
   const Factors<typename Shape::Acc> factors(g);
   const int k = factors.k;
@@ -361,8 +370,12 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
       if (f0 + s * warps < fragments) b_shared[(f0 + s * warps) * 32 + lane] = b[s];
   }
   __syncthreads();  // B is written before it is read
+  char* const place_of_c = staged + fragments * 32 * sizeof(typename F::B);
   for (int pass = 0; pass < g.passes; ++pass) {
     Shape::arrange(values, lane);
+    [[maybe_unused]] const auto c_lines = Shape::lines_of_c(g, first, place_of_c, warp);
+    if constexpr (Shape::kStagesC)
+      if (factors.adds()) Shape::fetch_rows(c_lines);
     const typename F::B* b_tile = b_shared + lane;
     for (int n0 = 0; n0 < g.n; n0 += kColumns) {
       __syncwarp();  // keeps the fragments of B in shared memory: the compiler would hold them
@@ -388,12 +401,15 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
       }
       if constexpr (Shape::kColumnsOfC) {
         Shape::store_columns(sums, g, factors, first, n0, lane);
+      } else if constexpr (Shape::kStagesC) {
+        Shape::stage_rows(sums, g, factors, c_lines, n0, lane);
       } else {
         Shape::store_rows(sums, g, factors, first, n0, lane);
       }
       b_tile += kFragments * 32;
     }
-    first += warps * kPassRows;
+    if constexpr (Shape::kStagesC) Shape::leave_rows(g, c_lines, first);
+    first += warps * Shape::stride(g);
     if (pass + 1 < g.passes) Shape::load(values, g, k, first, lane);
     if (Shape::kAdds && pass + 1 < g.passes) prefetch_c(g, factors, first, kPassRows, 0, g.n);
   }

@@ -38,8 +38,9 @@ class UpdateCandidates {
         add_tile(false);
       }
       add_mma();
-      add_ring_mma();
     }
+    if (all_.empty()) add_mma_any();
+    if (!off) add_ring_mma();
     add_rings(!off);
     if (!kComplexes.has(type_)) add_words();
     add_staged();
@@ -142,19 +143,34 @@ class UpdateCandidates {
   }
 
   void add_mma() {
+    for (const UpdateMma& shape : kUpdateMma)
+      if (shape.types.has(type_) && p_.k <= shape.depth() && fits(shape))
+        push_mma(&shape, shape, shape.pass_rows(in_), 0);
+  }
+  /// Where nothing reads whole words: the same with lines of any alignment.
+  void add_mma_any() {
+    const auto adjacent = [](Strides s) { return s.row == 1 || s.col == 1; };
+    if (!adjacent(p_.a) || !adjacent(p_.c)) return;
+    const auto n = static_cast<int>(p_.n);
     for (const UpdateMma& shape : kUpdateMma) {
-      if (!shape.types.has(type_) || p_.k > shape.depth() || !fits(shape)) continue;
-      const int group = shape.layout == UpdateLayout::rows ? 16 : 8 * (16 / in_);
-      const int rows = shape.warps * group * shape.groups;
-      const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
-      // A fragment of B takes 4 * span elements of each lane's 8 columns.
-      const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
-      all_.push_back({.kernel = &shape,
-                      .threads = 32 * shape.warps,
-                      .passes = passes(rows, shape.passes),
-                      .rows = rows,
-                      .shared_bytes = tiles * shape.steps * 32 * fragment});
+      if (!shape.any.has(type_) || p_.k > shape.depth() ||
+          shape.columns_of_a() != (p_.a.row == 1) || shape.columns_of_c() != (p_.c.row == 1))
+        continue;
+      const WordLinesPlan c(p_.c, shape.pass_rows(in_), n, out_);
+      push_mma(UpdateMmaAny{&shape}, shape, shape.owned_rows(in_, out_, n, c.tight),
+               shape.columns_of_c() ? 0 : shape.warps * c.bytes);
     }
+  }
+  /// A warp computes `rows` in a pass, and has so much shared memory beside B.
+  void push_mma(UpdateKernel kernel, const UpdateMma& shape, int rows, int bytes) {
+    const int tiles = static_cast<int>(ceil_div(p_.n, 8 * shape.tiles)) * shape.tiles;
+    // A fragment of B takes 4 * span elements of each lane's 8 columns.
+    const int fragment = in_ == 2 ? 2 * std::max(shape.span, 4) : 8 * std::max(shape.span, 2);
+    all_.push_back({.kernel = kernel,
+                    .threads = 32 * shape.warps,
+                    .passes = passes(shape.warps * rows, shape.passes),
+                    .rows = shape.warps * rows,
+                    .shared_bytes = tiles * shape.steps * 32 * fragment + bytes});
   }
 
   /// Whether a tensor map can describe A.
@@ -374,6 +390,9 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
       [&](const UpdateMma* s) {
         return Granules{8 * s->tiles, s->depth(), all};
       },
+      [&](UpdateMmaAny s) {
+        return Granules{8 * s.shape->tiles, s.shape->depth(), all};
+      },
       [&](const UpdateRing* s) {
         return Granules{4 * s->columns * launch.ring->warps_n, word, ring_step};
       },
@@ -384,13 +403,14 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
 }
 
 std::string kernel_name(const UpdateKernel& kernel) {
-  constexpr const char* kNames[] = {"staged", "words", "direct", "lanes",   "packed",
-                                    "tile",   "mma",   "ring",   "ring_mma"};
+  constexpr const char* kNames[] = {"staged", "words", "direct",  "lanes", "packed",
+                                    "tile",   "mma",   "mma_any", "ring",  "ring_mma"};
   static_assert(std::size(kNames) == std::variant_size_v<UpdateKernel>);
   constexpr const char* kLayouts[] = {" by columns", " by rows", " from rows to columns",
                                       " from columns to rows"};
   const auto layout =
       Overloaded{[&](const UpdateMma* s) { return kLayouts[static_cast<int>(s->layout)]; },
+                 [&](UpdateMmaAny s) { return kLayouts[static_cast<int>(s.shape->layout)]; },
                  [&](const UpdateRing* s) { return kLayouts[s->by_columns ? 0 : 1]; },
                  [&](UpdateRingMma l) { return kLayouts[l.by_columns ? 0 : 1]; },
                  [](const auto&) { return ""; }};
@@ -399,6 +419,10 @@ std::string kernel_name(const UpdateKernel& kernel) {
 
 std::string algorithm_name(const UpdateLaunch& launch) {
   // The parameters that tell a variant from its kernel's others of a type.
+  const auto mma = [](const UpdateMma& s) {
+    return concat(", ", 8 * s.tiles, " columns, ", s.depth(), " deep by ", 4 * s.span, ", rows x ",
+                  s.groups);
+  };
   const auto parameters = Overloaded{
       [](const UpdateDirect* s) {
         return concat(", ", s->columns, " columns, ", s->depth, " deep");
@@ -412,10 +436,8 @@ std::string algorithm_name(const UpdateLaunch& launch) {
         return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,
                       " words wide, ", s->kWords, " deep");
       },
-      [](const UpdateMma* s) {
-        return concat(", ", 8 * s->tiles, " columns, ", s->depth(), " deep by ", 4 * s->span,
-                      ", rows x ", s->groups);
-      },
+      [&](const UpdateMma* s) { return mma(*s); },
+      [&](UpdateMmaAny s) { return mma(*s.shape); },
       [](const UpdateRing* s) { return concat(", ", s->rows, " x ", s->columns, " sums"); },
       [](const auto&) { return std::string(); }};
   const auto& ring = launch.ring;

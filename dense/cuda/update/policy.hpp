@@ -18,8 +18,10 @@ namespace lanky::dense {
 /// The types of A and B that a variant is compiled for.
 class TypeSet {
  public:
+  constexpr TypeSet() = default;
   template <class... Types>
-  constexpr TypeSet(Types... types) : bits_(((1U << static_cast<unsigned>(types)) | ...)) {}
+  requires(sizeof...(Types) > 0) constexpr TypeSet(Types... types)
+      : bits_(((1U << static_cast<unsigned>(types)) | ...)) {}
   constexpr bool has(DType type) const noexcept {
     return (bits_ >> static_cast<unsigned>(type) & 1U) != 0;
   }
@@ -29,7 +31,7 @@ class TypeSet {
   }
 
  private:
-  unsigned bits_;
+  unsigned bits_ = 0;
 };
 inline constexpr TypeSet kHalves{DType::f16, DType::bf16};
 inline constexpr TypeSet kReals = kHalves | TypeSet(DType::f32, DType::f64);
@@ -93,7 +95,7 @@ enum class UpdateLayout : std::uint8_t { columns, rows, rows_to_columns, columns
 
 /// A warp computes `groups` groups of rows a pass and `tiles` x 8 columns at once. A lane holds
 /// `span` elements along k a step, so that `steps` steps cover 4 * span * steps. `warps` of a
-/// block, at most `passes`.
+/// block, at most `passes`. `any`: the types that it is compiled for with lines of any alignment.
 struct UpdateMma {
   UpdateLayout layout;
   int span;
@@ -103,58 +105,84 @@ struct UpdateMma {
   int warps;
   int passes;
   TypeSet types;
+  TypeSet any{};
 
   constexpr int depth() const noexcept { return 4 * span * steps; }
-  constexpr bool columns_of_a() const noexcept {
+  /// Rows of C that a warp computes in a pass.
+  LANKY_HOST_DEVICE constexpr int pass_rows(int in_bytes) const noexcept {
+    return groups * (layout == UpdateLayout::rows ? 16 : 8 * (16 / in_bytes));
+  }
+  /// With lines off 16 bytes: rows from a warp to the next. The last rows of its pass are the next
+  /// one's first, which it computes to fill its words; `tight`: the rows of C are one line.
+  LANKY_HOST_DEVICE constexpr int owned_rows(int in_bytes, int out_bytes, int n,
+                                             bool tight) const noexcept {
+    if (columns_of_c()) return pass_rows(in_bytes) - 16 / in_bytes;
+    const int reach = tight && n > 0 ? (16 / out_bytes - 2 + n) / n : 0;
+    return pass_rows(in_bytes) - reach;
+  }
+  LANKY_HOST_DEVICE constexpr bool columns_of_a() const noexcept {
     return layout == UpdateLayout::columns || layout == UpdateLayout::columns_to_rows;
   }
-  constexpr bool columns_of_c() const noexcept {
+  LANKY_HOST_DEVICE constexpr bool columns_of_c() const noexcept {
     return layout == UpdateLayout::columns || layout == UpdateLayout::rows_to_columns;
   }
 };
 inline constexpr UpdateMma kUpdateMma[] = {
-    {UpdateLayout::columns, 2, 1, 1, 1, 4, 1, kHalves | TypeSet(DType::f64)},
-    {UpdateLayout::columns, 2, 2, 1, 1, 4, 1, DType::f64},
-    {UpdateLayout::columns, 2, 4, 2, 1, 4, 2, DType::f64},
+    {UpdateLayout::columns, 2, 1, 1, 1, 4, 1, kHalves | TypeSet(DType::f64),
+     kHalves | TypeSet(DType::f64)},
+    {UpdateLayout::columns, 2, 2, 1, 1, 4, 1, DType::f64, DType::f64},
+    {UpdateLayout::columns, 2, 4, 2, 1, 4, 2, DType::f64, DType::f64},
     {UpdateLayout::columns, 2, 8, 1, 1, 8, 2, DType::f64},
-    {UpdateLayout::columns, 4, 1, 1, 1, 4, 1, kHalves},
-    {UpdateLayout::columns, 4, 2, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::columns, 4, 1, 1, 1, 4, 1, kHalves, kHalves},
+    {UpdateLayout::columns, 4, 2, 1, 1, 4, 1, kHalves, kHalves},
     {UpdateLayout::columns, 4, 4, 1, 1, 8, 1, kHalves},
     {UpdateLayout::columns, 4, 8, 1, 1, 8, 1, kHalves},
-    {UpdateLayout::rows, 2, 1, 1, 1, 4, 1, DType::f64},
-    {UpdateLayout::rows, 2, 2, 2, 1, 4, 1, DType::f64},
-    {UpdateLayout::rows, 2, 4, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::columns, 2, 1, 2, 1, 4, 1, {}, DType::f32},
+    {UpdateLayout::columns, 2, 2, 2, 1, 4, 1, {}, DType::f32},
+    {UpdateLayout::rows, 2, 1, 1, 1, 4, 1, DType::f64, DType::f64},
+    {UpdateLayout::rows, 2, 2, 2, 1, 4, 1, DType::f64, DType::f64},
+    {UpdateLayout::rows, 2, 4, 1, 1, 8, 4, DType::f64, DType::f64},
     {UpdateLayout::rows, 2, 8, 1, 1, 8, 4, DType::f64},
     {UpdateLayout::rows, 2, 1, 4, 2, 4, 1, kHalves},
     {UpdateLayout::rows, 2, 1, 1, 4, 4, 2, kHalves},
-    {UpdateLayout::rows, 4, 1, 2, 2, 4, 2, kHalves},
-    {UpdateLayout::rows, 8, 1, 4, 2, 4, 1, kHalves},
-    {UpdateLayout::rows, 8, 2, 4, 1, 8, 4, kHalves},
-    {UpdateLayout::rows, 8, 4, 4, 1, 8, 4, kHalves},
+    {UpdateLayout::rows, 4, 1, 2, 2, 4, 2, kHalves, kHalves},
+    {UpdateLayout::rows, 8, 1, 4, 2, 4, 1, kHalves, kHalves},
+    {UpdateLayout::rows, 8, 2, 4, 1, 8, 4, kHalves, kHalves},
+    {UpdateLayout::rows, 8, 4, 4, 1, 8, 4, kHalves, kHalves},
     {UpdateLayout::rows, 4, 2, 2, 1, 4, 2, kHalves},
     {UpdateLayout::rows, 4, 2, 4, 2, 4, 2, DType::f32},
     {UpdateLayout::rows, 4, 4, 4, 2, 4, 2, DType::f32},
+    {UpdateLayout::rows, 4, 1, 2, 1, 4, 2, {}, DType::f32},
+    {UpdateLayout::rows, 4, 2, 2, 1, 4, 2, {}, DType::f32},
     {UpdateLayout::rows_to_columns, 2, 1, 2, 1, 4, 1, {DType::f64, DType::f32}},
-    {UpdateLayout::rows_to_columns, 2, 2, 2, 1, 4, 1, DType::f64},
-    {UpdateLayout::rows_to_columns, 2, 4, 1, 1, 8, 4, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 2, 2, 1, 4, 1, DType::f64, DType::f64},
+    {UpdateLayout::rows_to_columns, 2, 4, 1, 1, 8, 4, DType::f64, DType::f64},
     {UpdateLayout::rows_to_columns, 2, 8, 1, 1, 8, 4, DType::f64},
-    {UpdateLayout::rows_to_columns, 4, 1, 2, 1, 4, 1, DType::f32},
-    {UpdateLayout::rows_to_columns, 4, 2, 2, 1, 4, 2, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 1, 2, 1, 4, 1, DType::f32, DType::f32},
+    {UpdateLayout::rows_to_columns, 4, 2, 2, 1, 4, 2, DType::f32, DType::f32},
     {UpdateLayout::rows_to_columns, 4, 4, 2, 1, 4, 2, DType::f32},
     {UpdateLayout::rows_to_columns, 2, 1, 1, 1, 4, 1, kHalves},
-    {UpdateLayout::rows_to_columns, 4, 1, 1, 1, 4, 1, kHalves},
-    {UpdateLayout::rows_to_columns, 8, 1, 1, 1, 4, 1, kHalves},
+    {UpdateLayout::rows_to_columns, 4, 1, 1, 1, 4, 1, kHalves, kHalves},
+    {UpdateLayout::rows_to_columns, 8, 1, 1, 1, 4, 1, kHalves, kHalves},
     {UpdateLayout::rows_to_columns, 8, 2, 1, 1, 4, 1, kHalves},
     {UpdateLayout::columns_to_rows, 2, 1, 2, 1, 4, 1, {DType::f64, DType::f32}},
-    {UpdateLayout::columns_to_rows, 2, 2, 2, 1, 4, 1, {DType::f64, DType::f32}},
+    {UpdateLayout::columns_to_rows,
+     2,
+     2,
+     2,
+     1,
+     4,
+     1,
+     {DType::f64, DType::f32},
+     {DType::f64, DType::f32}},
     {UpdateLayout::columns_to_rows, 2, 4, 2, 1, 4, 2, {DType::f64, DType::f32}},
     {UpdateLayout::columns_to_rows, 2, 8, 1, 1, 8, 2, DType::f64},
     {UpdateLayout::columns_to_rows, 2, 1, 4, 1, 4, 1, kHalves},
     {UpdateLayout::columns_to_rows, 4, 1, 4, 1, 4, 1, kHalves},
     {UpdateLayout::columns_to_rows, 4, 2, 4, 1, 4, 1, kHalves},
     {UpdateLayout::columns_to_rows, 2, 1, 2, 1, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 1, 2, 1, 4, 1, kHalves},
-    {UpdateLayout::columns_to_rows, 4, 2, 2, 1, 4, 1, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 1, 2, 1, 4, 1, kHalves, kHalves},
+    {UpdateLayout::columns_to_rows, 4, 2, 2, 1, 4, 1, kHalves, kHalves},
     {UpdateLayout::columns_to_rows, 4, 4, 2, 1, 4, 1, kHalves}};
 
 /// Computing warps of a block of the ring kernel, at most; one more copies.
@@ -206,12 +234,16 @@ inline constexpr int kUpdateWordsThreads = 128;
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
 
-// Launches of kernels without a table.
+// Launches of kernels without a table of their own.
 struct UpdateStaged {
   friend bool operator==(UpdateStaged, UpdateStaged) = default;
 };
 struct UpdateWords {
   friend bool operator==(UpdateWords, UpdateWords) = default;
+};
+struct UpdateMmaAny {
+  const UpdateMma* shape;
+  friend bool operator==(UpdateMmaAny, UpdateMmaAny) = default;
 };
 struct UpdateRingMma {
   bool by_columns;
@@ -220,7 +252,7 @@ struct UpdateRingMma {
 /// A kernel with what tells its launches apart: a row of its table, where it has one.
 using UpdateKernel = std::variant<UpdateStaged, UpdateWords, const UpdateDirect*,
                                   const UpdateLanes*, const UpdatePacked*, const UpdateTile*,
-                                  const UpdateMma*, const UpdateRing*, UpdateRingMma>;
+                                  const UpdateMma*, UpdateMmaAny, const UpdateRing*, UpdateRingMma>;
 
 /// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads; with a
 /// ring row_tiles * column_blocks.
