@@ -152,7 +152,7 @@ std::vector<DType> dtypes_of(const RunOptions& options) {
 bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {
   if (options.quick) return bench::MeasureOptions::quick();
   const auto is_named = [&](const char* name) { return work.grid.grid == name; };
-  constexpr std::array kNamed = {"core", "sample", "scattered"};
+  constexpr std::array kNamed = {"core", "sample", "scattered", "scattered-cpu"};
   const bool many = !work.set.set.empty() || std::any_of(kNamed.begin(), kNamed.end(), is_named);
   return many ? bench::MeasureOptions::grid() : bench::MeasureOptions();
 }

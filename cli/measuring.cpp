@@ -60,8 +60,9 @@ void add_run_options(CLI::App& command, RunOptions& options,
            ("element types, of " + joined(types) + "; commas between").c_str())
       ->check(CLI::IsMember(types), "")
       ->capture_default_str();
-  command.add_flag("--no-vendor", options.no_vendor,
-                   "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS or the plain CSR loop");
+  command.add_flag(
+      "--no-vendor", options.no_vendor,
+      "measure lanky alone, without cuSPARSE, cuBLAS, OpenBLAS, MKL or the plain CSR loop");
   command.add_flag("--quick", options.quick,
                    "short timing: see that all works, trust no third digit");
   command.add_flag("--explain", options.explain, "print what each plan says of itself");
@@ -136,8 +137,8 @@ std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string
 void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
   command
       .add_option("--gemm", grid.grid,
-                  "dense products: core, sample, scattered (docs/measuring.md), or a file such as\n"
-                  "bench/grids/small.json, which names its own types")
+                  "dense products: core, sample, scattered, scattered-cpu (docs/measuring.md), or\n"
+                  "a file such as bench/grids/small.json, which names its own types")
       ->type_name("GRID");
   add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
       ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");

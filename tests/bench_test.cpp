@@ -1048,6 +1048,18 @@ TEST(Grid, ScatteredCasesFollowFromTheirSeed) {
   EXPECT_EQ(types.size(), 8U);
 }
 
+TEST(Grid, ScatteredCasesOfCpusAreSmallerAndOfTypesThatBlasHas) {
+  const GridRun run = choose_cases({.grid = "scattered-cpu", .seed = 5});
+  EXPECT_EQ(described(run.cases), described(scattered_grid(5, 480, scale_of_cpus())));
+  std::set<std::string> types;
+  for (const GemmCase& gemm : run.cases) {
+    types.emplace(name(gemm.type));
+    const auto most = static_cast<double>(std::max(gemm.m * gemm.k, gemm.k * gemm.n));
+    EXPECT_LT(most * static_cast<double>(size_of(gemm.type.in)), 2.4e8) << gemm_case_name(gemm);
+  }
+  EXPECT_EQ(types, (std::set<std::string>{"f32", "f64"}));
+}
+
 TEST(Grid, ShardsTogetherAreTheWhole) {
   GridChoice choice{.grid = "core", .families = {"gram"}, .types = {"f64", "tf32x3"}};
   const std::vector<GemmCase> whole = choose_cases(choice).cases;

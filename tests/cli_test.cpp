@@ -92,10 +92,10 @@ TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {
                         json() + " --plot " + drawn);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   const std::vector<Json> all = lines();
-  ASSERT_EQ(all.size(), 1U + 2 * 3);  // and OpenBLAS
+  ASSERT_EQ(all.size(), 1U + 2 * 4);  // and OpenBLAS and MKL
   EXPECT_EQ(all[1]["kind"], "ladder");
   EXPECT_EQ(all[1]["rung"], "loops");
-  EXPECT_EQ(all[4]["m"], 40);
+  EXPECT_EQ(all[5]["m"], 40);
   const Ran again = lanky("ladder --from " + json() + " --plot -");
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, content(drawn));
@@ -283,14 +283,15 @@ TEST_F(Cli, ProductsOfEveryFamilyAndJsonOnStandardOutput) {
   const Ran ran = lanky("batch --device cpu --quick --json - --gemm " + grid);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   const std::vector<Json> all = parse(ran.out);  // nothing but JSON lines
-  ASSERT_EQ(all.size(), 1U + 5 * 2);
-  EXPECT_EQ(all[2]["family"], "panel");
+  ASSERT_EQ(all.size(), 1U + 5 * 3);
+  EXPECT_EQ(all[3]["family"], "panel");
   EXPECT_EQ(all[1]["contestant"], "openblas");
-  EXPECT_EQ(all[4]["family"], "update");
-  EXPECT_EQ(all[4]["ld"], "padded");
-  EXPECT_EQ(all[6]["op_a"], "t");
-  EXPECT_EQ(all[5]["status"], "unsupported");  // OpenBLAS has no f16
-  for (const std::size_t i : {2, 4, 6, 8, 10})
+  EXPECT_EQ(all[2]["contestant"], "mkl");  // which may not be there
+  EXPECT_EQ(all[6]["family"], "update");
+  EXPECT_EQ(all[6]["ld"], "padded");
+  EXPECT_EQ(all[9]["op_a"], "t");
+  EXPECT_EQ(all[7]["status"], "unsupported");  // OpenBLAS has no f16
+  for (const std::size_t i : {3, 6, 9, 12, 15})
     EXPECT_EQ(all[i]["status"], "ok") << all[i];
   EXPECT_NE(ran.err.find("err/bnd"), std::string::npos) << "the table goes to standard error";
 }
@@ -327,7 +328,7 @@ TEST_F(Cli, OneShardOfTheGrid) {
       json());
   EXPECT_EQ(core.exit_code, 0) << core.err;
   std::vector<Json> all = lines();
-  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all.size(), 4U);
   EXPECT_FALSE(all[0].contains("seed"));
   EXPECT_EQ(all[1]["case"], "gram-1e4x1");
   EXPECT_EQ(all[1]["dtype"], "f64");

@@ -2,6 +2,7 @@
 // processor has, on shapes at the edges of vectors, strips, groups, panels and chunks.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <lanky/lanky.hpp>
 
 #include "core/text.hpp"
@@ -125,7 +126,24 @@ TYPED_TEST(DenseTiles, WideRowMajorGrams) {
         {.m = m, .n = n, .k = 4097, .op_a = Op::trans, .layout = Layout::row}, 0);
 }
 
-// A C of more than 8 MB is written past the caches, whole vectors or not.
+// A is contiguous along k and C along m: A is transposed as it is packed, whole strips or not.
+TYPED_TEST(DenseTiles, TransposedUpdates) {
+  for (const auto& [m, n, k] : {std::array{23, 701, 3}, {50, 243, 49}, {16, 130, 16}})
+    expect_exact_for_all_tiles<TypeParam>(
+        {.m = m, .n = n, .k = k, .op_b = Op::trans, .layout = Layout::row}, 0);
+}
+
+// Too few rows and too short a k for blocks and chunks of the usual size.
+TYPED_TEST(DenseTiles, ProductsOfFewBlocks) {
+  for (const Op op : {Op::none, Op::trans}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      expect_exact_for_all_tiles<TypeParam>(
+          {.m = 101, .n = 83, .k = 600, .op_a = op, .layout = layout}, 1);
+    }
+  }
+}
+
+// A large C is written past the caches, whole lines or not.
 TYPED_TEST(DenseTiles, LargeResults) {
   for (const Layout layout : {Layout::col, Layout::row}) {
     for (const std::int64_t padding : {0, 1})
@@ -162,6 +180,17 @@ TEST(DenseBlocking, NarrowRowMajorGramsFoldIntoVectors) {
   EXPECT_EQ(fold(8, 8), 1);
   EXPECT_EQ(fold(7, 16), 2);
   EXPECT_EQ(fold(12, 8), 1);
+}
+
+TEST(DenseBlocking, ThereAreTasksWhereMultiplyAddsAreWorthThem) {
+  const auto tasks = [](const GemmShape& shape) {
+    const Blocking blocking = blocking_of(shape);
+    return ceil_div(shape.m, std::int64_t{blocking.rows} * blocking.blocks) * blocking.split.count;
+  };
+  EXPECT_EQ(tasks({.m = 30, .n = 30, .k = 30}), 1);
+  EXPECT_GE(tasks({.m = 100, .n = 100, .k = 160, .op_a = Op::trans}), 4);
+  EXPECT_GE(tasks({.m = 82, .n = 82, .k = 1158, .op_b = Op::trans}), 4);
+  EXPECT_GE(tasks({.m = 2000, .n = 2, .k = 200}), 2);
 }
 
 TEST(DenseBlocking, PartialSumsAreFewAndFloatsArePromoted) {

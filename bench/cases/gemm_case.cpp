@@ -317,7 +317,8 @@ class GemmWorkload final : public Workload {
     if (selection_.lanky) built_.push_back(lanky());
     if (!selection_.vendors) return;
     if (!on_gpu()) {
-      built_.push_back(openblas());
+      built_.push_back(on_cpu("openblas", CpuVendor::openblas));
+      built_.push_back(on_cpu("mkl", CpuVendor::mkl));
       return;
     }
     for (const VendorRoutine routine : vendor_routines(call())) {
@@ -398,9 +399,9 @@ class GemmWorkload final : public Workload {
     return syrk;
   }
 
-  Contestant openblas() {
-    return make_contestant("openblas", "gemm", session_.stream, [&](Contestant& contestant) {
-      bind(contestant, openblas_gemm(call()));
+  Contestant on_cpu(const char* name, CpuVendor vendor) {
+    return make_contestant(name, "gemm", session_.stream, [&](Contestant& contestant) {
+      bind(contestant, cpu_vendor_gemm(vendor, call()));
     });
   }
 

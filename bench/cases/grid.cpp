@@ -235,10 +235,11 @@ GridRun choose_cases(const GridChoice& choice) {
   } else if (choice.grid == "sample") {
     run.seed = choice.seed ? *choice.seed : draw_seed();
     run.cases = sample_grid(*run.seed, choice.share);
-  } else if (choice.grid == "scattered") {
+  } else if (choice.grid == "scattered" || choice.grid == "scattered-cpu") {
     constexpr std::size_t kScattered = 480;
     run.seed = choice.seed ? *choice.seed : draw_seed();
-    run.cases = scattered_grid(*run.seed, kScattered);
+    run.cases = scattered_grid(*run.seed, kScattered,
+                               choice.grid == "scattered" ? scale_of_gpus() : scale_of_cpus());
   } else {
     run.cases = read_grid(choice.grid);
   }

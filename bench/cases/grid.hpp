@@ -28,10 +28,10 @@ std::string to_grid(const GemmCase& gemm);
 
 /// Which part of which grid to run.
 struct GridChoice {
-  std::string grid;                     // "core", "sample", "scattered", or a file
+  std::string grid;                     // "core", "sample", "scattered", "scattered-cpu", or a file
   std::vector<std::string> families{};  // these alone; all where empty
   std::vector<std::string> types{};     // by name(GemmType); all where empty
-  std::optional<std::uint64_t> seed{};  // of "sample", "scattered"; drawn where absent
+  std::optional<std::uint64_t> seed{};  // of what is drawn; a new one where absent
   double share = 0.05;                  // of "sample"
   std::size_t shard = 0;                // every `shards`-th case, beginning with this one
   std::size_t shards = 1;
@@ -39,7 +39,7 @@ struct GridChoice {
 
 struct GridRun {
   std::vector<GemmCase> cases;
-  std::optional<std::uint64_t> seed;  // that "sample" or "scattered" was drawn with
+  std::optional<std::uint64_t> seed;  // that cases were drawn with
 };
 
 /// Throws as read_grid does.

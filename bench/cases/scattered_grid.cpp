@@ -1,6 +1,7 @@
 #include "bench/cases/scattered_grid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -37,8 +38,9 @@ Op any_op(Draw& draw, bool conjugates) {
   return kOps[draw.between(0, conjugates ? 2 : 1)];
 }
 
-void draw_sizes(Draw& draw, GemmCase& gemm) {
-  const double bytes = draw.happens(1.0 / 6) ? draw.scaled(1e5, 1e7) : draw.scaled(1e7, 5e8);
+void draw_sizes(Draw& draw, GemmCase& gemm, const ScatteredScale& scale) {
+  const double bytes = draw.happens(1.0 / 6) ? draw.scaled(scale.least, scale.usual)
+                                             : draw.scaled(scale.usual, scale.most);
   const double elements = bytes / static_cast<double>(size_of(gemm.type.in));
   gemm.m = skinny_side(draw);
   gemm.n = draw.happens(0.4) ? gemm.m : skinny_side(draw);
@@ -85,11 +87,11 @@ void transpose(GemmCase& gemm) {
   gemm.op_a = other(std::exchange(gemm.op_b, other(gemm.op_a)));
 }
 
-GemmCase draw_case(std::uint64_t seed) {
+GemmCase draw_case(std::uint64_t seed, const ScatteredScale& scale) {
   Draw draw(seed);
   GemmCase gemm;
-  gemm.type = draw.one_of(grid_types());
-  draw_sizes(draw, gemm);
+  gemm.type = draw.one_of(scale.types);
+  draw_sizes(draw, gemm, scale);
   draw_transposes(draw, gemm);
   if (!gemm.symmetric && draw.happens(0.15)) transpose(gemm);
   gemm.layout = draw.happens(0.4) ? Layout::row : Layout::col;
@@ -105,10 +107,20 @@ GemmCase draw_case(std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<GemmCase> scattered_grid(std::uint64_t seed, std::size_t count) {
+ScatteredScale scale_of_gpus() {
+  return {grid_types(), 1e5, 1e7, 5e8};
+}
+
+ScatteredScale scale_of_cpus() {
+  static constexpr std::array kTypes = {GemmType::same(DType::f64), GemmType::same(DType::f32)};
+  return {kTypes, 1e4, 3e5, 1e8};
+}
+
+std::vector<GemmCase> scattered_grid(std::uint64_t seed, std::size_t count,
+                                     const ScatteredScale& scale) {
   std::vector<GemmCase> cases;
   for (std::size_t i = 0; i < count; ++i)
-    cases.push_back(draw_case(mix(seed) + i));
+    cases.push_back(draw_case(mix(seed) + i, scale));
   return cases;
 }
 

@@ -9,7 +9,6 @@
 #include <lanky/half.hpp>
 #include <utility>
 
-#include "core/shared_library.hpp"
 #include "core/text.hpp"
 
 namespace lanky::bench {
@@ -44,23 +43,11 @@ using SetInt = int(int value);
 using SetThreads = void(int threads);
 using VersionText = void(char* text, int length);
 
-const SharedLibrary& library() {
-  static const SharedLibrary instance = [] {
-    SharedLibrary mkl({"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"});
-    if (auto* const set = mkl.function<SetInt>("MKL_Set_Interface_Layer")) set(kInterfaceLp64);
-    if (auto* const set = mkl.function<SetInt>("MKL_Set_Threading_Layer")) set(kThreadingGnu);
-    if (auto* const set = mkl.function<SetThreads>("MKL_Set_Num_Threads"))
-      set(Device::cpu().properties().multiprocessors);
-    return mkl;
-  }();
-  return instance;
-}
-
 template <class Function>
 Function* needed(const char* name) {
-  if (!library().loaded())
-    throw Error(ErrorCode::unsupported, concat("MKL cannot be opened: ", library().failure()));
-  Function* const function = library().function<Function>(name);
+  if (!mkl_library().loaded())
+    throw Error(ErrorCode::unsupported, concat("MKL cannot be opened: ", mkl_library().failure()));
+  Function* const function = mkl_library().function<Function>(name);
   if (function == nullptr) throw Error(ErrorCode::unsupported, concat("MKL has no ", name));
   return function;
 }
@@ -118,6 +105,18 @@ std::string mapped_kernels() {
 
 }  // namespace
 
+const SharedLibrary& mkl_library() {
+  static const SharedLibrary instance = [] {
+    SharedLibrary mkl({"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"});
+    if (auto* const set = mkl.function<SetInt>("MKL_Set_Interface_Layer")) set(kInterfaceLp64);
+    if (auto* const set = mkl.function<SetInt>("MKL_Set_Threading_Layer")) set(kThreadingGnu);
+    if (auto* const set = mkl.function<SetThreads>("MKL_Set_Num_Threads"))
+      set(Device::cpu().properties().multiprocessors);
+    return mkl;
+  }();
+  return instance;
+}
+
 template <class T>
 std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y) {
   if constexpr (kDType<T> == DType::f64) {
@@ -132,7 +131,7 @@ std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y) {
 }
 
 std::string mkl_version() {
-  auto* const text_of = library().function<VersionText>("mkl_get_version_string");
+  auto* const text_of = mkl_library().function<VersionText>("mkl_get_version_string");
   if (text_of == nullptr) return "";
   std::array<char, 256> text{};
   text_of(text.data(), static_cast<int>(text.size()) - 1);

@@ -1,4 +1,4 @@
-// Intel's oneMKL, opened at run time: its inspector-executor of sparse products.
+// Intel's oneMKL, opened at run time, and its inspector-executor of sparse products.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "core/shared_library.hpp"
+
 namespace lanky::bench {
+
+/// libmkl_rt.so, where LD_LIBRARY_PATH or the loader finds it: 32-bit integers, a thread of libgomp
+/// for each core.
+const SharedLibrary& mkl_library();
 
 /// y = A x by mkl_sparse_?_mv of a handle that mkl_sparse_optimize() has prepared for many
 /// products. The arrays of A must outlive this.

@@ -92,9 +92,12 @@ extern "C" lanky::bench::Vendor* lanky_vendor();
 /// cuBLAS and cuSPARSE; Error(unsupported) with the loader's reason where they cannot be opened.
 Vendor& gpu_vendor();
 
-/// OpenBLAS's product on the CPU: f64, f32, c128, c64.
-std::unique_ptr<VendorGemmProduct> openblas_gemm(const GemmCall& gemm);
-/// Its version and build; "" where libopenblas.so.0 cannot be opened.
+/// Libraries with dense products on the CPU, opened at run time.
+enum class CpuVendor : std::uint8_t { openblas, mkl };
+
+/// The product by cblas_?gemm: f64, f32, c128, c64.
+std::unique_ptr<VendorGemmProduct> cpu_vendor_gemm(CpuVendor vendor, const GemmCall& gemm);
+/// OpenBLAS's version and build; "" where libopenblas.so.0 cannot be opened.
 std::string openblas_version();
 
 }  // namespace lanky::bench

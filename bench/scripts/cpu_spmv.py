@@ -58,8 +58,13 @@ def losses(lines, below=1.0):
     return text
 
 
+def mkl(env):
+    """MKL's version and the kernels that it takes, from its own words."""
+    if not env.get("mkl"):
+        return "no MKL"
+    return f"oneMKL {env['mkl'].partition('Version ')[2].partition(' ')[0]} with its kernels \"{env['mkl'].rpartition(' ')[2]}\""
+
+
 def source(environments, name, commits):
     env = environments[-1]
-    mkl = f"oneMKL {env['mkl'].partition('Version ')[2].partition(' ')[0]} with its kernels \"{env['mkl'].rpartition(' ')[2]}\"" \
-        if env.get("mkl") else "no MKL"
-    return f"\n`{name}`: {env['cpu']}, {env['threads']} threads, {mkl}, commit {', '.join(commits)}, {env['utc'][:10]}; {MEANING}.\n"
+    return f"\n`{name}`: {env['cpu']}, {env['threads']} threads, {mkl(env)}, commit {', '.join(commits)}, {env['utc'][:10]}; {MEANING}.\n"

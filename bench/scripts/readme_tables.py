@@ -243,10 +243,14 @@ def read_source(environments, name):
             "either, their peaks, and the time that the bytes of the cache alone take over that of loading it.\n")
 
 
+def and_mkl(env):
+    return f", {cpu_spmv.mkl(env)}" if env.get("mkl") else ""
+
+
 def ladder_source(environments, name, meaning):
     env = environments[-1]
     machine = f"{env['gpu']}, CUDA {env['cuda']}" if env["gpu"] else (
-        f"{env['cpu']}, {env['threads']} threads, {env['openblas']}")
+        f"{env['cpu']}, {env['threads']} threads, {env['openblas']}{and_mkl(env)}")
     return f"\n`{name}`: {machine}, commit {', '.join(commits(environments))}, {env['utc'][:10]}; {meaning}.\n"
 
 
@@ -255,7 +259,7 @@ def source(environments, name, kind, meaning):
     machine = env["gpu"] or env.get("cpu", "cpu")
     versions = f", CUDA {env['cuda']}" if env["cuda"] else ""
     if env.get("openblas"):
-        versions = f", {env['threads']} threads, {' '.join(env['openblas'].split()[:2])}"
+        versions = f", {env['threads']} threads, {' '.join(env['openblas'].split()[:2])}{and_mkl(env)}"
     library = "cusparse" if kind == "spmv" else "cublas"
     if env.get(library):
         versions += f", {'cuSPARSE' if kind == 'spmv' else 'cuBLAS'} {env[library]}"

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "dense/policy.hpp"
+
 namespace lanky::dense::cpu {
 
 namespace {
 
-constexpr int kRows = 256;
+/// Of a packed strip of A (RegisterTiles::strip).
+constexpr std::int64_t kVectorsOfStrip = 3;
+/// Rows of C at a time: a multiple of the rows of a strip of every instruction set.
+constexpr int kRows = 240;
+/// The same where C has few columns: the hardware's prefetchers want long columns of A.
+constexpr int kRowsOfLongColumns = 2048;
 constexpr std::int64_t kMostColumns = 128;
 constexpr std::int64_t kMostRowsInner = 128;
 /// Bytes of a packed row of depth: with kRows, a panel of 256 KiB, which leaves room in the second
@@ -21,16 +28,20 @@ constexpr int kInnerDepthMost = 16384;
 constexpr std::int64_t kPromote = 1024;
 /// The same for grams, which are to be no worse than pairwise summation. With u the unit roundoff
 /// and terms of variance 1, a chain of c and then one of s chains err by (c + s) / 2 u^2 / 3 for
-/// each term, pairwise summation of 2^20 by 21: 16 / 2 + 8 / 2 leaves room for the sum of a
-/// vector's lanes.
-constexpr int kGramChain = 16;
+/// each term, pairwise summation of 2^20 by 21: 32 / 2 + 8 / 2 is 20.
+constexpr int kGramChain = 32;
 constexpr int kGramPromote = 8 * kGramChain;
+constexpr int kGramDepth = 4 * kGramChain;
 /// Columns of A that are read side by side where A stays in place.
 constexpr int kStreams = 8;
+/// Columns of A, a few lines of each of which stay in the first cache.
+constexpr int kFewColumns = 32;
 /// Up to this many columns of C, A in place is read once.
 constexpr int kColumnsInPlace = 8;
 /// Bytes from one column of A to the next, up to which they are read one after the other.
 constexpr int kNearBytes = 1024;
+/// Of A and B near in place that a block reads, so that each line comes to the first cache once.
+constexpr std::int64_t kFirstCacheBytes = 24 << 10;
 /// Bytes of a row of B in place: 8 columns are read at a time, and rows further apart evict each
 /// other from the first cache.
 constexpr int kRowOfBInPlace = 256;
@@ -41,23 +52,54 @@ constexpr std::int64_t kSharers = 4;
 constexpr int kColumnsOfLongBlocks = 4;
 /// Shorter rows of A make poor dot products.
 constexpr std::int64_t kInnerLeast = 128;
+/// More columns of B do not stay in the second cache while rows of A are multiplied by all of them.
+constexpr std::int64_t kInnerMost = 64;
 /// Chunks of k are made until this many tasks can run at once.
 constexpr std::int64_t kWantedTasks = 32;
 constexpr std::int64_t kChunkLeast = 1024;
+/// Multiply-adds of f64 that a task is worth.
+constexpr double kTaskLeast = 1 << 18;
+/// Tasks that are few, and k of their chunks at least.
+constexpr std::int64_t kFewTasks = 8;
+constexpr std::int64_t kChunkOfFew = 256;
+/// Fewer rows of C read B too often.
+constexpr std::int64_t kRowsOfFew = 96;
 constexpr std::int64_t kBlocksOfShortSums = 8;
 
 Form choose_form(const Problem& problem, Elements elements, int width) noexcept {
   const bool long_sums = problem.k * elements.parts > kInnerLeast;
-  const bool b_along_k = problem.b.row == 1;
-  if (problem.a.col == 1 && b_along_k && long_sums) return Form::inner;
+  const bool inner = problem.b.row == 1 && problem.n * elements.parts <= kInnerMost;
+  if (problem.a.col == 1 && inner && long_sums) return Form::inner;
   if (problem.a.row == 1) return Form::outer;
-  return long_sums && problem.n * elements.parts < width ? Form::inner : Form::swapped;
+  if (long_sums) return problem.n * elements.parts < width ? Form::inner : Form::swapped;
+  // Either A or C is transposed: the smaller one.
+  const bool outer = elements.parts == 1 && problem.c.row == 1 && problem.k <= problem.n;
+  return outer ? Form::outer : Form::swapped;
 }
 
 /// As many rows side by side as fill a vector at most.
 int choose_fold(const Problem& problem, int width) noexcept {
   const bool tight = problem.a == Strides{1, problem.m} && problem.b == Strides{problem.n, 1};
   return tight ? static_cast<int>(std::max<std::int64_t>(1, width / problem.m)) : 1;
+}
+
+/// Tasks that a product is worth, by its multiply-adds or its bytes, up to a few.
+std::int64_t tasks_worth(const Problem& problem, Elements elements) noexcept {
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const double bytes = elements.parts * elements.real_bytes;
+  const double products = m * n * k * elements.parts * bytes / 8;
+  const double work = std::max(products, (m * k + k * n + m * n) * bytes / 2);
+  return static_cast<std::int64_t>(std::min(work / kTaskLeast, 1.0 * kFewTasks));
+}
+
+/// Rows of a block, a multiple of `unit`, so that there are `tasks` with chunks of `chunk` of k.
+std::int64_t rows_of_tasks(const Problem& problem, std::int64_t tasks, std::int64_t unit,
+                           std::int64_t chunk) noexcept {
+  const std::int64_t blocks = ceil_div(tasks, std::max<std::int64_t>(1, problem.k / chunk));
+  if (blocks <= 1) return problem.m;
+  return std::min(problem.m, ceil_div(ceil_div(problem.m, blocks), unit) * unit);
 }
 
 }  // namespace
@@ -77,7 +119,10 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const int parts = elements.parts;
   const bool real = parts == 1 && !elements.converted;
   blocking.form = choose_form(original, elements, width);
-  const bool near = original.a.col * elements.real_bytes <= kNearBytes;
+  const bool along_rows = original.a.row == 1;
+  const bool near = along_rows && original.a.col * elements.real_bytes <= kNearBytes;
+  // Columns whose distance is a large power of two share too few sets of the cache.
+  const bool few = original.k <= kFewColumns && original.a.col * elements.real_bytes % 1024 != 0;
   if (blocking.form == Form::outer && real && near && original.k >= kFoldLeast) {
     blocking.fold = choose_fold(original, width);
     const std::int64_t rows = blocking.fold * original.m;
@@ -89,12 +134,19 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   blocking.columns = static_cast<int>(std::clamp<std::int64_t>(problem.n, 1, kMostColumns / parts));
   std::int64_t most_rows = kRows;
   std::int64_t depth = kDepthBytes / elements.real_bytes / parts;
+  const std::int64_t b_row = problem.b.row * elements.real_bytes;
+  const std::int64_t depth_in_cache =
+      kFirstCacheBytes / ((problem.m + problem.n) * elements.real_bytes) / kGramChain * kGramChain;
   switch (blocking.form) {
     case Form::outer:
-      blocking.a_in_place = real && (near || problem.n <= kColumnsInPlace || problem.k <= kStreams);
-      blocking.b_in_place =
-          real && problem.b.col == 1 && problem.b.row * elements.real_bytes <= kRowOfBInPlace;
-      if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks) most_rows *= 2;
+      blocking.a_in_place = real && along_rows &&
+                            ((near && depth_in_cache > 0) || few || problem.n <= kColumnsInPlace ||
+                             problem.k <= kStreams);
+      if (near && depth_in_cache > 0) depth = std::min(depth, depth_in_cache);
+      blocking.b_in_place = real && problem.b.col == 1 &&
+                            (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0));
+      if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks)
+        most_rows = problem.k > kFewColumns ? kRowsOfLongColumns : 2 * kRows;
       break;
     case Form::swapped:
       blocking.a_in_place = !elements.converted;
@@ -111,31 +163,39 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
       break;
     }
   }
-  blocking.rows = static_cast<int>(std::min(problem.m, most_rows));
+  // The sums of a chunk are far smaller than what it reads.
+  const bool long_blocks = most_rows == kRowsOfLongColumns;
+  std::int64_t least = std::max(long_blocks ? 128 : kChunkLeast,
+                                32 * problem.m * problem.n / (problem.m + problem.n));
+  std::int64_t wanted = kWantedTasks;
+  // Multiply-adds hide them where there are few tasks otherwise.
+  const std::int64_t worth = tasks_worth(problem, elements);
+  if (worth > ceil_div(problem.m, kRowsOfFew) * std::max<std::int64_t>(1, problem.k / least)) {
+    least = ceil_div(problem.k, std::max<std::int64_t>(1, problem.k / kChunkOfFew));
+    wanted = worth;
+  }
+  const std::int64_t unit = blocking.form == Form::inner ? width : kVectorsOfStrip * width;
+  blocking.rows = static_cast<int>(std::min(most_rows, rows_of_tasks(problem, worth, unit, least)));
   const std::int64_t blocks = ceil_div(problem.m, blocking.rows);
   if (problem.k <= depth) {  // B is packed once a task
     blocking.blocks =
         static_cast<int>(std::clamp<std::int64_t>(blocks / kWantedTasks, 1, kBlocksOfShortSums));
   }
-  // The sums of a chunk are far smaller than what it reads.
-  const std::int64_t least =
-      std::max(kChunkLeast, 32 * problem.m * problem.n / (problem.m + problem.n));
-  blocking.split =
-      choose_split(ceil_div(blocks, blocking.blocks), problem.k, kWantedTasks, 64, least);
+  blocking.split = choose_split(ceil_div(blocks, blocking.blocks), problem.k, wanted, 64, least);
   blocking.depth = static_cast<int>(
       std::clamp<std::int64_t>(std::min(problem.k, blocking.split.length), 1, depth));
   blocking.b_shared = !blocking.b_in_place && ceil_div(blocks, blocking.blocks) >= kSharers;
   const bool floats = elements.real_bytes == 4;
   const bool gram = floats && original.m <= kSkinny && problem.k > kInnerLeast;
   if (gram && blocking.form != Form::inner)
-    blocking.depth = std::min(blocking.depth, kGramPromote / parts);
+    blocking.depth = std::min(blocking.depth, kGramDepth / parts);
   blocking.chain = gram ? kGramChain : blocking.depth * parts;
   if (gram) {
-    blocking.promote = blocking.depth;
+    blocking.promote = std::max(1, kGramPromote / parts / blocking.depth) * blocking.depth;
   } else if (floats && problem.k > kPromote) {
     blocking.promote = std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth;
   }
-  blocking.step = blocking.form == Form::outer && blocking.a_in_place && !near
+  blocking.step = blocking.form == Form::outer && blocking.a_in_place && !near && !few
                       ? std::min(kStreams, blocking.depth)
                       : blocking.depth;
   return blocking;

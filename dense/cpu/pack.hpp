@@ -79,16 +79,55 @@ int strip_height(const RegisterTiles<R>& tiles, int rows, int row) {
   return std::min(vectors * tiles.width, tiles.strip);
 }
 
+/// Where that strip begins.
+template <class R>
+std::int64_t strip_start(const RegisterTiles<R>& tiles, std::int64_t row, std::int64_t depth) {
+  constexpr std::int64_t kPerLine = 64 / sizeof(R);
+  return row * depth + (row + tiles.strip - 1) / tiles.strip * kPerLine;
+}
+
 /// Strips of OuterProduct::a from numbers value(r, p), r < rows, and 0 up to a full vector.
 template <class R, class Value>
 void pack_strips(const RegisterTiles<R>& tiles, R* panel, int rows, int depth, Value value) {
   for (int row = 0; row < rows;) {
     const int height = strip_height(tiles, rows, row);
-    R* strip = panel + static_cast<std::int64_t>(row) * depth;
+    R* strip = panel + strip_start(tiles, row, depth);
     for (int r = 0; r < height; ++r) {
       for (int p = 0; p < depth; ++p)
         strip[p * height + r] = row + r < rows ? value(row + r, p) : R(0);
     }
+    row += height;
+  }
+}
+
+/// target[p * height + r] = source[r * stride + p] for r < rows and p < depth, 0 for other r <
+/// height.
+template <class T, class R>
+void interleave(const T* source, std::int64_t stride, int rows, int depth, R* target, int height) {
+  constexpr int kAtOnce = 4;
+  int r = 0;
+  for (; r + kAtOnce <= rows; r += kAtOnce) {
+    const T* from = source + r * stride;
+    R* to = target + r;
+    for (int p = 0; p < depth; ++p, ++from, to += height) {
+      for (int q = 0; q < kAtOnce; ++q)
+        to[q] = static_cast<R>(from[q * stride]);
+    }
+  }
+  for (; r < height; ++r) {
+    for (int p = 0; p < depth; ++p)
+      target[p * height + r] = r < rows ? static_cast<R>(source[r * stride + p]) : R(0);
+  }
+}
+
+/// The same strips from rows that are contiguous along p, `stride` apart.
+template <class T, class R>
+void pack_transposed_strips(const RegisterTiles<R>& tiles, R* panel, const T* source,
+                            std::int64_t stride, int rows, int depth) {
+  for (int row = 0; row < rows;) {
+    const int height = strip_height(tiles, rows, row);
+    interleave(source + row * stride, stride, std::min(height, rows - row), depth,
+               panel + strip_start(tiles, row, depth), height);
     row += height;
   }
 }
@@ -99,7 +138,7 @@ void pack_strip_row(const RegisterTiles<R>& tiles, R* panel, const R* numbers, i
                     int p) {
   for (int row = 0; row < rows;) {
     const int height = strip_height(tiles, rows, row);
-    R* target = panel + static_cast<std::int64_t>(row) * depth + p * height;
+    R* target = panel + strip_start(tiles, row, depth) + std::int64_t{p} * height;
     const int count = std::min(height, rows - row);
     std::memcpy(target, numbers + row, static_cast<std::size_t>(count) * sizeof(R));
     std::fill(target + count, target + height, R(0));
@@ -144,6 +183,34 @@ void pack_groups(const RegisterTiles<R>& tiles, R* panel, int columns, int depth
     for (int p = 0; p < depth; ++p) {
       for (int c = 0; c < count; ++c)
         group[p * tiles.group + c] = value(p, first + c);
+    }
+  }
+}
+
+/// The same from columns that are contiguous along p, `stride` apart.
+template <class T, class R>
+void pack_transposed_groups(const RegisterTiles<R>& tiles, R* panel, const T* source,
+                            std::int64_t stride, int columns, int depth) {
+  for (int first = 0; first < columns; first += tiles.group) {
+    interleave(source + first * stride, stride, std::min(tiles.group, columns - first), depth,
+               panel + static_cast<std::int64_t>(first) * depth, tiles.group);
+  }
+}
+
+/// The same from rows that are contiguous along j, `row` apart: some at a time, read as they stand.
+template <class R>
+void pack_contiguous_groups(const RegisterTiles<R>& tiles, R* panel, const R* source,
+                            std::int64_t row, int columns, int depth) {
+  constexpr int kAtOnce = 16;
+  for (int begin = 0; begin < depth; begin += kAtOnce) {
+    const int end = std::min(depth, begin + kAtOnce);
+    for (int first = 0; first < columns; first += tiles.group) {
+      const int count = std::min(tiles.group, columns - first);
+      R* group = panel + static_cast<std::int64_t>(first) * depth;
+      for (int p = begin; p < end; ++p) {
+        for (int c = 0; c < count; ++c)
+          group[p * tiles.group + c] = source[p * row + first + c];
+      }
     }
   }
 }

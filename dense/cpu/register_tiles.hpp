@@ -22,7 +22,7 @@ struct OuterProduct {
   const Real* a;
   /// A in place: column p stands at a + p * a_column, with a_column > 0. Packed (a_column = 0):
   /// strips of RegisterTiles::strip rows, then of `width` rows for the rest, each [depth][rows of
-  /// strip].
+  /// strip], with a cache line between two.
   std::int64_t a_column;
   int rows;  // a multiple of width
   /// B(p, j) at b[g * b_group + p * b_row + (j - g * group) * b_column], in groups g of

@@ -108,6 +108,15 @@ constexpr OuterTile<Real> kOuterTiles[] = {
 };
 constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
 
+/// Where the packed strip begins whose first row is `row`. Strips are a cache line apart: without
+/// it all would begin in one set of the first cache, and packing writes to each of them in turn.
+template <class Real>
+constexpr std::int64_t strip_start(std::int64_t row, std::int64_t depth) {
+  constexpr std::int64_t kStrip = kStripVectors * kWidth<Real>;
+  constexpr std::int64_t kPerLine = 64 / sizeof(Real);
+  return row * depth + (row + kStrip - 1) / kStrip * kPerLine;
+}
+
 /// Asks for the lines of an Ahead, some at a time.
 struct Prefetcher {
   explicit Prefetcher(const Ahead& ahead)
@@ -156,9 +165,9 @@ void outer(const OuterProduct<Real>& g) {
       count = (all - done) / vectors;
       if (count > kStripsPerAsk) count = kStripsPerAsk;
     }
-    Strips<Real> strips{.a = g.a + static_cast<std::int64_t>(done) * kW * (packed ? g.depth : 1),
+    Strips<Real> strips{.a = g.a + (packed ? strip_start<Real>(done * kW, g.depth) : done * kW),
                         .a_step = packed ? height : g.a_column,
-                        .a_next = packed ? static_cast<std::int64_t>(height) * g.depth : height,
+                        .a_next = packed ? strip_start<Real>(height, g.depth) : height,
                         .sums = g.sums + done * kW,
                         .count = count,
                         .last = done + count * vectors == all ? last : kW};
@@ -200,10 +209,8 @@ void pack(const Real* source, std::int64_t column, int rows, int depth, Real* st
       const int count = rows - row < height ? rows - row : height;
       for (int i = 0; more && i < count; i += kPerLine)
         __builtin_prefetch(from + column + row + i);
-      copy_padded(
-          from + row, count,
-          strips + static_cast<std::int64_t>(row) * depth + static_cast<std::int64_t>(p) * height,
-          height);
+      copy_padded(from + row, count,
+                  strips + strip_start<Real>(row, depth) + std::int64_t{p} * height, height);
     }
   }
 }
@@ -228,32 +235,52 @@ inline Real sum_of_lanes(Vector<Real> value) {
   return value[0];
 }
 
+/// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
+/// cycles each.
+constexpr int kSumsAtOnce = 8;
+
+/// acc += the products of one vector of each row and column, from p on.
+template <int kRows, int kColumns, class Real>
+inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real* b, int p,
+                         Vector<Real> (&acc)[kRows][kColumns]) {
+  Vector<Real> x[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+    x[r] = load(a + r * g.lda + p);
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+    const Vector<Real> y = load(b + c * g.ldb + p);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+      acc[r][c] += x[r] * y;
+  }
+}
+
 template <int kRows, int kColumns, class Real>
 void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real* sums) {
   constexpr int kW = kWidth<Real>;
+  constexpr int kSteps = kRows * kColumns < kSumsAtOnce ? kSumsAtOnce / (kRows * kColumns) : 1;
   const int vectors = g.depth / kW;
   Vector<Real> total[kRows][kColumns] = {};
   for (int done = 0; done < vectors; done += g.chain) {
     const int end = (vectors - done < g.chain ? vectors : done + g.chain) * kW;
-    Vector<Real> acc[kRows][kColumns] = {};
-    for (int p = done * kW; p < end; p += kW) {
-      Vector<Real> x[kRows];
+    Vector<Real> acc[kSteps][kRows][kColumns] = {};
+    int p = done * kW;
+    for (; p + kSteps * kW <= end; p += kSteps * kW) {
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r)
-        x[r] = load(a + r * g.lda + p);
-#pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) {
-        const Vector<Real> y = load(b + c * g.ldb + p);
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r)
-          acc[r][c] += x[r] * y;
-      }
+      for (int s = 0; s < kSteps; ++s)
+        add_products(g, a, b, p + s * kW, acc[s]);
     }
+    for (; p < end; p += kW)
+      add_products(g, a, b, p, acc[0]);
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
+    for (int s = 0; s < kSteps; ++s) {
 #pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c)
-        total[r][c] += acc[r][c];
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; ++c)
+          total[r][c] += acc[s][r][c];
+      }
     }
   }
 #pragma GCC unroll 8
@@ -301,13 +328,16 @@ void promote(const Real* sums, double* totals, std::int64_t count) {
 
 template <class Real>
 void stream(const Real* source, Real* target, std::int64_t count) {
+  constexpr std::int64_t kLine = 64 / sizeof(Real);
   std::int64_t i = 0;
-  while (i < count && reinterpret_cast<std::uintptr_t>(target + i) % kVectorBytes != 0) {
+  while (i < count && reinterpret_cast<std::uintptr_t>(target + i) % 64 != 0) {
     target[i] = source[i];
     ++i;
   }
-  for (; i + kWidth<Real> <= count; i += kWidth<Real>)
-    stream_vector(target + i, load(source + i));
+  for (; i + kLine <= count; i += kLine) {  // whole lines: parts of one would be merged in memory
+    for (std::int64_t v = 0; v < kLine; v += kWidth<Real>)
+      stream_vector(target + i + v, load(source + i + v));
+  }
   for (; i < count; ++i)
     target[i] = source[i];
 }

@@ -15,12 +15,16 @@ namespace lanky::dense::cpu {
 
 namespace {
 
-/// Multiply-adds below which one thread computes: waking others costs more than it saves.
+/// Multiply-adds, and bytes of operands, below which one thread computes: either takes it about
+/// 25 us, and waking another 10 to 20.
 constexpr double kThreadsLeast = 1 << 19;
 /// The same for elements of C that are only scaled, or summed from partial sums.
 constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
-/// A C of this many bytes is written past the caches, which saves reading it first.
-constexpr std::int64_t kStreamLeast = 8 << 20;
+/// A C of this many bytes, which the second cache does not hold, is written past the caches: it
+/// need not be read first.
+constexpr std::int64_t kStreamLeast = 1 << 20;
+/// Columns of C that tiles write side by side, a part of a line each: more are written one by one.
+constexpr std::int64_t kColumnsIntoC = 8;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
 
@@ -46,10 +50,7 @@ class Run {
     const std::int64_t row_tasks =
         ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
     const std::int64_t tasks = row_tasks * blocking_.split.count;
-    const bool worth = static_cast<double>(problem_.m) * static_cast<double>(problem_.n) *
-                           static_cast<double>(problem_.k) >=
-                       kThreadsLeast;
-    const auto used = static_cast<int>(worth ? std::min<std::int64_t>(threads, tasks) : 1);
+    const auto used = static_cast<int>(is_long() ? std::min<std::int64_t>(threads, tasks) : 1);
 #pragma omp parallel num_threads(used)
     {
       Panels panels(*this, omp_get_thread_num());
@@ -67,6 +68,16 @@ class Run {
   }
 
  private:
+  /// Worth the time in which other threads wake.
+  bool is_long() const {
+    const auto m = static_cast<double>(problem_.m);
+    const auto n = static_cast<double>(problem_.n);
+    const auto k = static_cast<double>(problem_.k);
+    const double products = m * n * k;
+    const double bytes = (m * k + k * n) * sizeof(T) + m * n * sizeof(TOut);
+    return std::max(products, bytes) >= kThreadsLeast;
+  }
+
   /// Scratch of one thread.
   struct Panels {
     Panels(const Run& run, int thread) {
@@ -113,7 +124,9 @@ class Run {
       return !blocking_.partial() && factors_.alpha == 1 && factors_.beta == 0 &&
              problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
              blocking_.chain >= blocking_.depth &&
-             (blocking_.form == Form::swapped ? c.col : c.row) == 1 && !past_caches();
+             (blocking_.form == Form::swapped ? c.col == 1
+                                              : c.row == 1 && problem_.n <= kColumnsIntoC) &&
+             !past_caches();
     } else {
       return false;
     }
@@ -193,6 +206,23 @@ class Run {
     }
   }
 
+  /// What an outer product reads of A in place, `depth` columns of it.
+  Ahead a_of(const Block& block, int depth) const {
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
+    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
+            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
+  }
+
+  /// Has all lines of it on their way: a first block, which none before it asked for.
+  static void ask_for(const Ahead& lines) {
+    const auto* column = static_cast<const char*>(lines.data);
+    for (int c = 0; c < lines.columns; ++c, column += lines.column) {
+      for (int byte = 0; byte < lines.column_bytes; byte += 64)
+        __builtin_prefetch(column + byte);
+    }
+  }
+
   /// What an outer product reads of A after k up to `p`: the next `depth` columns of the block, or
   /// the first ones of the next block.
   Ahead a_after(Block block, std::int64_t p, int depth) const {
@@ -203,10 +233,7 @@ class Run {
       block.p = block.p_begin;
     }
     if (block.i >= block.i_end) return {};
-    const auto size = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t rows = std::min<std::int64_t>(blocking_.rows, block.i_end - block.i);
-    return {a_at(block), problem_.a.col * size, static_cast<int>(rows * size),
-            static_cast<int>(std::min<std::int64_t>(depth, block.p_end - block.p))};
+    return a_of(block, depth);
   }
 
   const T* a_at(const Block& block) const {
@@ -236,6 +263,18 @@ class Run {
     const int depth = block.depth * kParts<T>;
     switch (blocking_.form) {
       case Form::outer:
+        if constexpr (std::is_same_v<T, R>) {
+          if (problem_.b.col == 1) {
+            return pack_contiguous_groups(tiles_, panel, b_at(block), problem_.b.row, columns,
+                                          depth);
+          }
+        }
+        if constexpr (!kIsComplex<T>) {
+          if (problem_.b.row == 1) {
+            return pack_transposed_groups(tiles_, panel, b_at(block), problem_.b.col, columns,
+                                          depth);
+          }
+        }
         return pack_groups(tiles_, panel, columns, depth, b_numbers(block));
       case Form::inner:
         if constexpr (kIsComplex<T>) {
@@ -247,6 +286,12 @@ class Run {
         if constexpr (!kIsComplex<T>) {
           if (problem_.b.col == 1) {
             return pack_contiguous_strips(tiles_, panel, b_at(block), problem_.b.row, columns,
+                                          depth);
+          }
+        }
+        if constexpr (!kIsComplex<T>) {
+          if (problem_.b.row == 1) {
+            return pack_transposed_strips(tiles_, panel, b_at(block), problem_.b.col, columns,
                                           depth);
           }
         }
@@ -314,6 +359,13 @@ class Run {
       tile.b_row = tiles_.group;
     }
     if (blocking_.a_in_place) return multiply_in_place(panels, block, tile);
+    if constexpr (!kIsComplex<T>) {
+      if (problem_.a.row != 1) {
+        pack_transposed_strips(tiles_, panels.a, a_at(block), problem_.a.row, block.rows,
+                               block.depth);
+        return tiles_.outer(tile);
+      }
+    }
     pack_contiguous_strips(tiles_, panels.a, a_at(block), problem_.a.col, block.rows, block.depth);
     tile.ahead = a_after(block, block.p + block.depth, blocking_.depth);
     tiles_.outer(tile);
@@ -333,6 +385,9 @@ class Run {
       tiles_.outer(rest);
     }
     if (whole == 0) return;
+    const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
+    if (first && blocking_.step == block.depth && problem_.a.col > block.rows)
+      ask_for(a_of(block, block.depth));
     tile.rows = whole;
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
@@ -405,11 +460,13 @@ class Run {
         blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
     if (!blocking_.partial()) return finish(Sums<Sum>{data, strides}, block);
     double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
-    for (int j = 0; j < block.columns * kParts<T>; ++j) {
-      for (int i = 0; i < block.rows; ++i) {
-        partials[j * problem_.m + i] = static_cast<double>(data[i * strides.row + j * strides.col]);
+    const auto copy = [&](std::int64_t step) {
+      for (int j = 0; j < block.columns * kParts<T>; ++j) {
+        for (int i = 0; i < block.rows; ++i)
+          partials[j * problem_.m + i] = static_cast<double>(data[i * step + j * strides.col]);
       }
-    }
+    };
+    strides.row == 1 ? copy(1) : copy(strides.row);  // vectors where they are neighbours
   }
 
   /// Partial sums [n * kParts][m] of a chunk.
@@ -427,12 +484,15 @@ class Run {
     const std::int64_t runs = along_rows ? block.columns : block.rows;
     const std::int64_t length = along_rows ? block.rows : block.columns;
     if constexpr (!kIsComplex<T>) {
-      if (factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1 && c_strides.row == 1) {
-        if (s_strides.col == length && c_strides.col == length) {
-          return copy_run(sums.data, c, runs * length);
+      const bool copied = factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1;
+      if (copied && c_strides.row == 1 && s_strides.col == length && c_strides.col == length)
+        return copy_run(sums.data, c, runs * length);
+      if (c_strides.row == 1 && (copied || !is_half(kDType<TOut>))) {
+        for (std::int64_t r = 0; r < runs; ++r) {
+          const Sum* const run = sums.data + r * s_strides.col;
+          TOut* const target = c + r * c_strides.col;
+          copied ? copy_run(run, target, length) : scale_run(run, s_strides.row, target, length);
         }
-        for (std::int64_t r = 0; r < runs; ++r)
-          copy_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
         return;
       }
     }
@@ -457,6 +517,24 @@ class Run {
       c[e] = static_cast<TOut>(sums[e]);
   }
 
+  /// c = alpha sums + beta c, as finished() has it, for sums that are `step` apart.
+  template <class Sum>
+  void scale_run(const Sum* sums, std::int64_t step, TOut* c, std::int64_t length) const {
+    const auto each = [=, this](std::int64_t apart) {
+      const Final<T> alpha = factors_.alpha;
+      const Final<T> beta = factors_.beta;
+      if (beta == 0) {
+        for (std::int64_t e = 0; e < length; ++e)
+          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]));
+      } else {
+        for (std::int64_t e = 0; e < length; ++e)
+          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]) +
+                                   beta * static_cast<double>(c[e]));
+      }
+    };
+    step == 1 ? each(1) : each(step);  // vectors where they are neighbours
+  }
+
   void store(Final<T> sum, TOut& c) const {
     const Final<T> old = factors_.beta == Final<T>(0) ? Final<T>(0) : Final<T>(c);
     c = static_cast<TOut>(finished(factors_, sum, old));
@@ -464,25 +542,32 @@ class Run {
 
   /// C from the partial sums, chunk after chunk, and in each one diagonal block after the other.
   void reduce() const {
-    const std::int64_t elements = original_.m * original_.n;
-#pragma omp parallel for schedule(static) if (elements * blocking_.split.count >= \
-                                              kElementsThreadsLeast)
-    for (std::int64_t e = 0; e < elements; ++e) {
-      const std::int64_t i = e % original_.m;
-      const std::int64_t j = e / original_.m;
-      double sum[2] = {};
+    constexpr std::int64_t kRun = 64;  // of a column of C
+    const std::int64_t m = original_.m;
+    const std::int64_t runs = ceil_div(m, kRun);
+    const bool is_long = m * original_.n * blocking_.split.count >= kElementsThreadsLeast;
+#pragma omp parallel for schedule(static) if (is_long)
+    for (std::int64_t index = 0; index < runs * original_.n; ++index) {
+      const std::int64_t j = index / runs;
+      const std::int64_t first = index % runs * kRun;
+      const std::int64_t count = std::min(kRun, m - first);
+      double sums[kParts<T>][kRun] = {};
       for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
         for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
           for (int part = 0; part < kParts<T>; ++part) {
-            const std::int64_t row = diagonal * original_.m + i;
             const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
-            sum[part] += partials_of(chunk)[column * problem_.m + row];
+            const double* partials =
+                partials_of(chunk) + column * problem_.m + diagonal * m + first;
+            for (std::int64_t i = 0; i < count; ++i)
+              sums[part][i] += partials[i];
           }
         }
       }
-      if constexpr (!kIsComplex<T>) sum[0] += last_terms(i, j);
-      store(Sums<double>{sum, {0, 1}}.template at<T>(0, 0),
-            g_.c[i * original_.c.row + j * original_.c.col]);
+      for (std::int64_t i = 0; i < count; ++i) {
+        if constexpr (!kIsComplex<T>) sums[0][i] += last_terms(first + i, j);
+        store(Sums<double>{&sums[0][i], {0, kRun}}.template at<T>(0, 0),
+              g_.c[(first + i) * original_.c.row + j * original_.c.col]);
+      }
     }
   }
 

@@ -43,7 +43,9 @@ struct WorkspaceLayout {
                                            : 0);
     const std::int64_t columns = std::int64_t{blocking.columns} * kParts<T>;
     const std::int64_t depth = std::int64_t{blocking.depth} * kParts<T>;
-    b_block = after(0, round_up(columns, std::max(tiles.width, tiles.group)) * depth * kSize);
+    b_block =
+        after(0, strip_start(tiles, round_up(columns, std::max(tiles.width, tiles.group)), depth) *
+                     kSize);
     b_blocks_of_chunk = ceil_div(blocking.split.length, blocking.depth);
     b_blocks_of_columns = ceil_div(work.n, blocking.columns);
     threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
@@ -53,7 +55,9 @@ struct WorkspaceLayout {
     const std::int64_t elements =
         std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
     const std::int64_t rows = round_up(blocking.rows, tiles.width);
-    b = after(0, (blocking.a_in_place && blocking.form != Form::outer ? 0 : rows) * depth * kSize);
+    b = after(0, (blocking.a_in_place && blocking.form != Form::outer
+                      ? 0
+                      : strip_start(tiles, rows, depth) * kSize));
     sums = after(b, blocking.b_in_place || blocking.b_shared ? 0 : b_block);
     totals = after(sums, elements * kSize);
     per_thread = after(totals, blocking.promote == 0 ? 0 : elements * std::int64_t{sizeof(double)});
