@@ -288,8 +288,6 @@ class Run {
             return pack_contiguous_strips(tiles_, panel, b_at(block), problem_.b.row, columns,
                                           depth);
           }
-        }
-        if constexpr (!kIsComplex<T>) {
           if (problem_.b.row == 1) {
             return pack_transposed_strips(tiles_, panel, b_at(block), problem_.b.col, columns,
                                           depth);

@@ -173,19 +173,10 @@ struct UpdateMmaShape {
     return b;
   }
 
-  static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
-                              int lane) {
-    const std::int64_t i0 = first + (kColumnsOfA ? row_of(lane) * kRows : row(lane / 4, 0, 0));
-    const int p0 = (kColumnsOfA ? column_of_lane(lane) : lane % 4) * kSpan;
-    const std::int64_t ld = device::opaque(kColumnsOfA ? g.a_strides.col : g.a_strides.row);
-    const Element* const a = g.a + (kColumnsOfA ? i0 + p0 * ld : i0 * ld + p0);
-    const auto load_at = [&](auto& word, int i, int p) {
-      if (p0 + p < k && i0 + i < g.m) {
-        device::load_constant(word, a + (kColumnsOfA ? p * ld + i : i * ld + p));
-      } else {
-        memset(word, 0, sizeof(word));
-      }
-    };
+  /// visit(number of the unit, row and element along k from the lane's first ones on, the unit) for
+  /// the units of adjacent elements that a lane loads, in the order of the loads.
+  template <class Units, class Visit>
+  static __device__ void for_each_unit(Units& units, Visit visit) {
     if constexpr (kColumnsOfA) {
 #pragma unroll
       for (int d = 0; d < kSteps; ++d) {
@@ -193,7 +184,7 @@ struct UpdateMmaShape {
         for (int e = 0; e < kSpan; ++e) {
 #pragma unroll
           for (int s = 0; s < kGroups; ++s)
-            load_at(values[d][s][e], s * kGroupRows, 4 * d * kSpan + e);
+            visit((d * kSpan + e) * kGroups + s, s * kGroupRows, 4 * d * kSpan + e, units[d][s][e]);
         }
       }
     } else {
@@ -203,11 +194,25 @@ struct UpdateMmaShape {
         for (int r = 0; r < kRows; ++r) {
 #pragma unroll
           for (int d = 0; d < kSteps; ++d)
-            load_at(values[d][s][r / 2][r % 2], s * kGroupRows + row(0, r / 2, r % 2),
-                    4 * d * kSpan);
+            visit((s * kRows + r) * kSteps + d, s * kGroupRows + row(0, r / 2, r % 2),
+                  4 * d * kSpan, units[d][s][r / 2][r % 2]);
         }
       }
     }
+  }
+  static __device__ void load(Values& values, const Arguments& g, int k, std::int64_t first,
+                              int lane) {
+    const std::int64_t i0 = first + (kColumnsOfA ? row_of(lane) * kRows : row(lane / 4, 0, 0));
+    const int p0 = (kColumnsOfA ? column_of_lane(lane) : lane % 4) * kSpan;
+    const std::int64_t ld = device::opaque(kColumnsOfA ? g.a_strides.col : g.a_strides.row);
+    const Element* const a = g.a + (kColumnsOfA ? i0 + p0 * ld : i0 * ld + p0);
+    for_each_unit(values, [&](int /*unit*/, int i, int p, auto& word) {
+      if (p0 + p < k && i0 + i < g.m) {
+        device::load_constant(word, a + (kColumnsOfA ? p * ld + i : i * ld + p));
+      } else {
+        memset(word, 0, sizeof(word));
+      }
+    });
   }
   /// Lane (g, t) gets what lane 8 t + g has read.
   static __device__ void arrange(Values& values, int lane) {

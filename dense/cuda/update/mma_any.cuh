@@ -11,13 +11,11 @@ namespace lanky::dense::cuda {
 /// target[e] = element e of the word for 0 <= e < count; `target` is aligned to 16 bytes.
 template <class E>
 __device__ void store_first(E* target, const uint4& word, int count) {
-  constexpr int kCount = kWide<E>;
-  if (count >= kCount) return __stcs(reinterpret_cast<uint4*>(target), word);
-  E elements[kCount];
-  memcpy(elements, &word, sizeof(word));
-#pragma unroll
-  for (int e = 0; e < kCount; ++e)
-    if (e < count) target[e] = elements[e];
+  if (count >= kWide<E>) {
+    __stcs(reinterpret_cast<uint4*>(target), word);
+  } else {
+    store_part(target, word, 0, count);
+  }
 }
 
 /// target[0] and target[1], rounded: of halves by one instruction.
@@ -89,34 +87,6 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     int k;
   };
 
-  /// visit(number of the unit, row of the lane's or column of it, element along k, the unit's
-  /// elements)
-  template <class Elements, class Visit>
-  static __device__ void for_each_unit(Elements& elements, Visit visit) {
-    if constexpr (kColumnsOfA) {
-#pragma unroll
-      for (int d = 0; d < kSteps; ++d) {
-#pragma unroll
-        for (int s = 0; s < kGroups; ++s) {
-#pragma unroll
-          for (int e = 0; e < kSpan; ++e)
-            visit((d * kGroups + s) * kSpan + e, s * kGroupRows, 4 * d * kSpan + e,
-                  elements[d][s][e]);
-        }
-      }
-    } else {
-#pragma unroll
-      for (int s = 0; s < kGroups; ++s) {
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-          for (int d = 0; d < kSteps; ++d)
-            visit((s * kRows + r) * kSteps + d, s * kGroupRows + Base::row(0, r / 2, r % 2),
-                  4 * d * kSpan, elements[d][s][r / 2][r % 2]);
-        }
-      }
-    }
-  }
   /// The elements of a row from k on are a stranger's.
   static __device__ void cut(Element (&unit)[kCount], int count) {
     if (count >= kCount) return;
@@ -142,7 +112,7 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     values.first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(a));
     values.line = static_cast<unsigned>(ld) * static_cast<unsigned>(sizeof(Element));
     values.k = k - p0;
-    for_each_unit(values.elements, [&](int unit, int i, int p, Element(&elements)[kCount]) {
+    Base::for_each_unit(values.elements, [&](int unit, int i, int p, Element(&elements)[kCount]) {
       const Element* const source = a + (kColumnsOfA ? p * ld + i : i * ld + p);
       const int along = kColumnsOfA ? rows - i : values.k - p;
       const int across = kColumnsOfA ? values.k - p : rows - i;
@@ -167,7 +137,7 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
   }
   static __device__ void arrange(Values& values, int lane) {
     if constexpr (kLater) {
-      for_each_unit(values.elements, [&](int unit, int i, int p, Element(&elements)[kCount]) {
+      Base::for_each_unit(values.elements, [&](int unit, int i, int p, Element(&elements)[kCount]) {
         // Rows of groups, and steps along k, are whole words apart.
         put_together(elements, values.high[unit],
                      values.first + (kColumnsOfA ? p : i) * values.line);
