@@ -198,33 +198,54 @@ std::string name_of(const Choice& choice) {
 /// Operands and arithmetic of a product.
 struct Matmul {
   Matmul(const BlasCall& call, DType in, DType out, Math math)
-      : operations{make_operation(call, in, math, CUBLASLT_POINTER_MODE_HOST),
+      : k(call.k),
+        operations{make_operation(call, in, math, CUBLASLT_POINTER_MODE_HOST),
                    make_operation(call, in, math, CUBLASLT_POINTER_MODE_DEVICE)},
         a(make_matrix(in, stored(call.m, call.k, call.trans_a), call.lda)),
         b(make_matrix(in, stored(call.k, call.n, call.trans_b), call.ldb)),
         c(make_matrix(out, {call.m, call.n}, call.ldc)) {}
 
-  /// Up to `most` algorithms that the heuristic offers, the best first.
+  /// Up to `most` algorithms that the heuristic offers, the best first, without those that are
+  /// wrong; where too few are left it is asked for more.
   std::vector<Algorithm> offered(cublasLtHandle_t handle, bool scalars_on_device,
                                  const Preference& preference, int most) const {
+    constexpr int kMost = 256;
+    for (int asked = most;; asked *= 4) {
+      const auto [all, right] = of_heuristic(handle, scalars_on_device, preference, asked);
+      if (right.size() < static_cast<std::size_t>(most) && all == asked && asked < kMost) continue;
+      return {right.begin(), right.begin() + std::min<std::ptrdiff_t>(most, std::ssize(right))};
+    }
+  }
+
+  std::int64_t k;
+  Operation operations[2];  // scalars in host memory, in device memory
+  StoredMatrix a;
+  StoredMatrix b;
+  StoredMatrix c;
+
+ private:
+  struct Offer {
+    int all;
+    std::vector<Algorithm> right;
+  };
+  Offer of_heuristic(cublasLtHandle_t handle, bool scalars_on_device, const Preference& preference,
+                     int most) const {
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
     int found = 0;
     const cublasStatus_t status = api().cublasLtMatmulAlgoGetHeuristic(
         handle, operations[scalars_on_device].get(), a.get(), b.get(), c.get(), c.get(),
         preference.get(), most, results.data(), &found);
-    std::vector<Algorithm> algorithms;
-    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < found; ++i) {
+    if (status != CUBLAS_STATUS_SUCCESS) found = 0;
+    Offer offer{found, {}};
+    for (int i = 0; i < found; ++i) {
       const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
-      if (result.state != CUBLAS_STATUS_SUCCESS) continue;
-      algorithms.push_back({result.algo, static_cast<std::int64_t>(result.workspaceSize)});
+      if (result.state != CUBLAS_STATUS_SUCCESS ||
+          leaves_out_the_end(result.algo, api().cublasLtMatmulAlgoConfigGetAttribute, k))
+        continue;
+      offer.right.push_back({result.algo, static_cast<std::int64_t>(result.workspaceSize)});
     }
-    return algorithms;
+    return offer;
   }
-
-  Operation operations[2];  // scalars in host memory, in device memory
-  StoredMatrix a;
-  StoredMatrix b;
-  StoredMatrix c;
 };
 
 }  // namespace
