@@ -270,6 +270,10 @@ std::vector<std::string> expected_kernels(DType type) {
           "update_mma_any_kernel by columns", "update_mma_any_kernel by rows", "gram_direct_kernel",
           "gram_rows_kernel", type == DType::f64 ? "gram_staged_kernel" : "gram_wgmma_kernel"})
       kernels.emplace_back(kernel);
+    if (type == DType::f64) {
+      kernels.emplace_back("gram_double_kernel, 16 x 16, k");
+      kernels.emplace_back("gram_double_kernel, 16 x 16, row-major");
+    }
   }
   return kernels;
 }

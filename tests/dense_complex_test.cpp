@@ -213,21 +213,27 @@ EXECUTOR_TEST(DenseComplex, ScalarsFromTheDevice) {
   }
 }
 
-// On a GPU, A and B may be loaded once, and C computed below its diagonal alone.
+// On a GPU, A and B may be loaded once, and C computed below its diagonal alone; by lanky's own
+// kernels also where the vendor's are faster.
 EXECUTOR_TEST(DenseComplex, ProductOfAMatrixWithItself) {
   LANKY_COMPLEX_BODY();
-  for (const std::int64_t side : {3, 8, 12, 16, 20, 50, 70}) {
+  for (const std::int64_t side : {3, 8, 12, 16, 20, 36, 50, 70, 104, 128}) {
     for (const Op op : {Op::trans, Op::conj_trans}) {
       for (const Layout layout : {Layout::col, Layout::row}) {
         const GemmShape shape{.m = side, .n = side, .k = 1030, .op_a = op, .layout = layout};
         SCOPED_TRACE(text(shape));
         ComplexCase<T> complex(shape, true, 0, 0);
         complex.b = complex.a;
-        const GemmPlan<T> plan(stream, complex.shape);
+        GemmTuning own;
+        for (const bool same : {false, true})
+          own.set({device, complex.shape, kDType<T>, kDType<T>, same}, {.vendor = false});
         DeviceMatrix<T> a(stream, complex.a);
         DeviceMatrix<T> c(stream, complex.c);
-        plan.run(stream, T(1), a.view(), a.view(), T(0), c.view());
-        complex.expect(c.download(), T(1), T(0), 0);
+        for (const bool by_own : {false, true}) {
+          const GemmPlan<T> plan(stream, complex.shape, {.tuning = by_own ? &own : nullptr});
+          plan.run(stream, T(1), a.view(), a.view(), T(0), c.view());
+          complex.expect(c.download(), T(1), T(0), 0);
+        }
       }
     }
   }

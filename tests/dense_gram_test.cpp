@@ -177,6 +177,43 @@ EXECUTOR_TEST(DenseGram, ExactOverLongSumsWhereAIsB) {
   }
 }
 
+// Numbers of tiles that deal out evenly and do not, halves of one pair and four; k ends within a
+// segment, and with one; A is B, and not.
+TEST(DenseGramOfDoubles, ShortExactForLongSides) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  constexpr std::int64_t kSides[][2] = {{33, 33},   {34, 2},   {50, 50},  {64, 2},
+                                        {64, 64},   {66, 66},  {81, 33},  {96, 96},
+                                        {100, 100}, {128, 60}, {128, 128}};
+  for (const auto& [m, n] : kSides) {
+    for (const std::int64_t k : {264, 4096 + 10}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const std::int64_t padding = layout == Layout::row ? m % 2 : 0;  // both or none are odd
+        DenseCase<double, double> dense(gram(m, n, k, layout), Data::integers, 9, 2, 0, padding);
+        const GemmShape& shape = dense.shape;
+        SCOPED_TRACE(text(shape));
+        GemmTuning named;
+        for (const bool same : {false, true}) {
+          named.set({device, shape, DType::f64, DType::f64, same},
+                    {.algorithm = concat("gram_double_kernel, 16 x 16",
+                                         layout == Layout::row ? ", row-major" : "")});
+        }
+        const GemmPlan<double> plan(stream, shape, {.tuning = &named});
+        ASSERT_NE(plan.explain().find("gram_double_kernel"), std::string::npos) << plan.explain();
+        DeviceMatrix<double> a(stream, dense.a);
+        DeviceMatrix<double> b(stream, dense.b);
+        DeviceMatrix<double> c(stream, dense.c);
+        plan.run(stream, dense.alpha, a.view(), b.view(), 0, c.view());
+        dense.expect_exact(c.download());
+        if (m != n) continue;
+        dense.b = dense.a;
+        plan.run(stream, dense.alpha, a.view(), a.view(), 0, c.view());
+        dense.expect_exact(c.download());
+      }
+    }
+  }
+}
+
 // What is padded along k multiplies zeros by zeros: a NaN in the last row or a step before it
 // reaches its own row of C alone.
 EXECUTOR_TEST(DenseGram, NanAtTheEndOfKStaysInItsRow) {
@@ -308,6 +345,12 @@ TEST(GramPolicy, KernelsServeTheShapesAndTypesThatTheyAreMadeFor) {
   EXPECT_TRUE(serves<dense::GramStaged>(gram(32, 32, kLong, Layout::col), DType::f64));
   EXPECT_FALSE(serves<dense::GramStaged>(gram(32, 32, kLong, Layout::col), DType::f64, true));
   EXPECT_FALSE(serves<dense::GramStaged>(gram(32, 32, kLong + 1, Layout::col), DType::f64));
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    EXPECT_TRUE(serves<dense::GramDouble>(gram(128, 34, kLong, layout), DType::f64));
+    EXPECT_FALSE(serves<dense::GramDouble>(gram(128, 34, kLong, layout), DType::f64, true));
+    EXPECT_FALSE(serves<dense::GramDouble>(gram(128, 34, kLong, layout), DType::f32));
+    EXPECT_FALSE(serves<dense::GramDouble>(gram(32, 32, kLong, layout), DType::f64));
+  }
   EXPECT_TRUE(serves<dense::GramWgmma>(gram(128, 128, kLong, Layout::row), DType::bf16));
   EXPECT_TRUE(serves<dense::GramRows>(gram(20, 20, kLong, Layout::row), DType::f16));
   EXPECT_FALSE(serves<dense::GramWords>(gram(32, 32, kLong + 1, Layout::col), DType::c128));

@@ -239,18 +239,20 @@ __device__ GramShare fma_share(const GramArguments<T>& g) {
   constexpr FmaTile kTile = Product::kTile;
   GramShare share = gram_share<Product>(g, g.k);
   const int block = static_cast<int>(blockIdx.x);
+  share.side_m = tile_side(g.m, kTile.m);
+  share.side_n = tile_side(g.n, kTile.n);
   if (g.diagonal_walkers == 0) {
     const int strips_m = (g.m + kTile.m - 1) / kTile.m;
-    share.i0 = block % g.strips % strips_m * kTile.m;
-    share.j0 = block % g.strips / strips_m * kTile.n;
+    share.i0 = block % g.strips % strips_m * share.side_m;
+    share.j0 = block % g.strips / strips_m * share.side_n;
     share.walker = block / g.strips;
     share.walkers = g.walkers;
   } else if (block < g.walkers) {
-    share.i0 = kTile.m;
+    share.i0 = share.side_m;
     share.walker = block;
     share.walkers = g.walkers;
   } else {
-    share.i0 = share.j0 = (block - g.walkers) / g.diagonal_walkers * kTile.m;
+    share.i0 = share.j0 = (block - g.walkers) / g.diagonal_walkers * share.side_m;
     share.walker = (block - g.walkers) % g.diagonal_walkers;
     share.walkers = g.diagonal_walkers;
   }
@@ -315,8 +317,10 @@ class FmaProduct {
     Sums sums;
     const bool useful = own_.rows > 0 && own_.columns > 0 && own_.ahead + kTile.warp_m() > 0;
     constexpr int kSegmentK = kSegmentBytes / sizeof(E);
-    const int a_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, kM)));
-    const int b_segment = kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, kN)));
+    const int a_segment =
+        kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.m, share.side_m)));
+    const int b_segment =
+        kSegmentBytes * (kRowMajor ? kSegmentK : box_rows(min(g_.n, share.side_n)));
     read_segments<FmaProduct>(share, ring, own_.group, [&](int slot, int within) {
       if (useful) square_.add(sums, a_ + slot + within * a_segment, b_ + slot + within * b_segment);
     });
@@ -330,26 +334,36 @@ class FmaProduct {
     for (int s = static_cast<int>(threadIdx.x); s < kM * kN; s += kWorkers) {
       const int i = share.i0 + s % kM;
       const int j = share.j0 + s / kM;
-      if (i < g_.m && j < g_.n) leave_element(share, s, i, j);
+      if (s % kM < rows_of(g_, share) && s / kM < columns_of(g_, share))
+        leave_element(share, s, i, j);
     }
     sum_in_last_block(g_, *reinterpret_cast<GramWarpTotals<T>*>(ring_));
   }
 
-  /// The later groups exchange the roles of warps that share a scheduler: on the diagonal some of
-  /// them have less to do.
+  __device__ static int rows_of(const GramArguments<T>& g, const GramShare& share) {
+    return min(g.m - share.i0, share.side_m);
+  }
+  __device__ static int columns_of(const GramArguments<T>& g, const GramShare& share) {
+    return min(g.n - share.j0, share.side_n);
+  }
+  /// On the diagonal some warps have less to do: the later groups exchange the roles of those that
+  /// share a scheduler, and of one group every second column has its rows the other way round.
   __device__ static FmaWarp own_part(const GramArguments<T>& g, const GramShare& share,
                                      bool diagonal) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int group = warp / kTile.group_warps();
     const int nth = warp % kTile.group_warps();
     const int in_group = group < kGroups / 2 ? nth : kTile.group_warps() - 1 - nth;
-    const int i0 = in_group % kTile.warps_m() * kTile.warp_m();
-    const int j0 = in_group / kTile.warps_m() * kTile.warp_n();
+    const int column = in_group / kTile.warps_m();
+    const int row = in_group % kTile.warps_m();
+    const bool turned = kTile.wide && kGroups == 1 && column % 2 != 0;
+    const int i0 = (turned ? kTile.warps_m() - 1 - row : row) * kTile.warp_m();
+    const int j0 = column * kTile.warp_n();
     return {.group = group,
             .i0 = i0,
             .j0 = j0,
-            .rows = g.m - share.i0 - i0,
-            .columns = g.n - share.j0 - j0,
+            .rows = rows_of(g, share) - i0,
+            .columns = columns_of(g, share) - j0,
             .ahead = diagonal ? i0 - j0 : kN};
   }
   __device__ Sum* totals() const {

@@ -9,6 +9,7 @@
 #include "core/machine.hpp"
 #include "core/text.hpp"
 #include "dense/cuda/gram/direct.cuh"
+#include "dense/cuda/gram/double.cuh"
 #include "dense/cuda/gram/fma.cuh"
 #include "dense/cuda/gram/row_strip.cuh"
 #include "dense/cuda/gram/row_vector.cuh"
@@ -195,10 +196,13 @@ GramCall<T> fma_call_of(int tile, std::integer_sequence<int, kIndices...> /*all*
 }
 
 template <class T>
-GramCall<T> call_of(const GramFma& c, const Problem& /*problem*/) {
+GramCall<T> call_of(const GramFma& c, const Problem& problem) {
   if constexpr (std::is_same_v<T, float> || kIsComplex<T>) {
     constexpr int kTiles = static_cast<int>(fma_tiles(kDType<T>).size());
-    return fma_call_of<T>(c.tile, std::make_integer_sequence<int, kTiles>());
+    GramCall<T> call = fma_call_of<T>(c.tile, std::make_integer_sequence<int, kTiles>());
+    call.tile_m = tile_side(static_cast<int>(problem.m), call.tile_m);
+    call.tile_n = tile_side(static_cast<int>(problem.n), call.tile_n);
+    return call;
   } else {
     return {};
   }
@@ -240,6 +244,16 @@ GramCall<T> call_of(const GramTriangle& c, const Problem& /*problem*/) {
     return c.tile == 1   ? triangle_call<T, kIeee, 1>()
            : c.tile == 2 ? triangle_call<T, kIeee, 2>()
                          : triangle_call<T, kIeee, 4>();
+  }
+}
+
+template <class T>
+GramCall<T> call_of(const GramDouble& c, const Problem& /*problem*/) {
+  if constexpr (std::is_same_v<T, double>) {
+    return c.row_major ? ring_call<DoubleProduct<true>, T>(&gram_double_kernel<true>)
+                       : ring_call<DoubleProduct<false>, T>(&gram_double_kernel<false>);
+  } else {
+    return {};
   }
 }
 

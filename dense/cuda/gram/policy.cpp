@@ -1,6 +1,7 @@
 #include "dense/cuda/gram/policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -225,7 +226,8 @@ GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
   if (sums >= 1024) c.sum_columns_log2 = sums < 4096 ? 4 : c.blocks > 36 ? 5 : 6;
   const bool never = std::holds_alternative<GramRowStrip>(c.kernel) ||
                      std::holds_alternative<GramWgmma>(c.kernel) ||
-                     std::holds_alternative<GramTriangle>(c.kernel);
+                     std::holds_alternative<GramTriangle>(c.kernel) ||
+                     std::holds_alternative<GramDouble>(c.kernel);
   if (c.strips > 1 || never || sums > kThreads) return c;
   int log2 = 3;
   while (1 << log2 < sums)
@@ -256,6 +258,21 @@ int triangle_groups(const Problem& p, DType type) {
     }
   }
   return p.m <= 8 * groups ? groups : 0;
+}
+
+/// gram_double_kernel, where others have no tensor cores for such sides.
+std::optional<GramLaunch> choose_double(const Problem& p, DType type, const Machine& machine) {
+  constexpr int kSlot = 16;  // of k
+  if (type != DType::f64 || p.m <= 32 || p.m > kGramDoubleSide) return {};
+  // Blocks share out 2 m n k operations at a multiprocessor's peak, and each adds 16 m n bytes that
+  // the L2 takes and gives back: the sum of both times is least with so many.
+  const double flops_a_byte = machine.peak_f64 / machine.l2_bandwidth();
+  const double best =
+      std::sqrt(static_cast<double>(p.k * machine.multiprocessors) / 8 / flops_a_byte);
+  const auto most = std::min<std::int64_t>(machine.multiprocessors, std::llround(best));
+  const bool row_major = p.a.col != 1;
+  return GramLaunch{.kernel = GramDouble{.row_major = row_major, .run_log2 = row_major ? 0 : 1},
+                    .blocks = blocks_for(p.k, kSlot, most)};
 }
 
 /// `wgmma` with its tile, and its blocks.
@@ -363,6 +380,7 @@ class GramCandidates {
     if (type_ != DType::f32 || p_.math != Math::ieee)
       add_aligned(staged_columns(p_, type_, machine_));
     if (no_mma()) add_aligned(choose_fma(p_, type_, machine_));
+    add_aligned(choose_double(p_, type_, machine_));
     add_wgmma(same);
   }
 
@@ -373,6 +391,7 @@ class GramCandidates {
     if (p_.b.col != 1) return;
     const bool whole = p_.a.col % vector == 0 && p_.b.row % vector == 0;
     if (no_mma() && whole) add_aligned(choose_fma(p_, type_, machine_));
+    if (whole) add_aligned(choose_double(p_, type_, machine_));
     if (type_ == DType::f32 && whole && p_.m <= 16) add_aligned(staged_rows(p_, machine_));
     if (!is_complex(type_)) {
       for (const std::int64_t units : {8, 16}) {
@@ -536,6 +555,8 @@ GramGranules granules(const GramLaunch& launch, DType type) {
           return {8 * kernel.tile, 8 * kernel.tile};
         } else if constexpr (std::is_same_v<Kernel, GramWords>) {
           return {kGramWordsSide, kGramWordsSide};
+        } else if constexpr (std::is_same_v<Kernel, GramDouble>) {
+          return {16, 16};
         } else {
           return {};
         }
@@ -574,8 +595,9 @@ int packed_rows(const GramKernel& kernel) {
 }
 
 std::string kernel_name(const GramKernel& kernel) {
-  constexpr const char* kNames[] = {"vector",     "direct",    "staged", "fma",      "rows",
-                                    "row_vector", "row_strip", "wgmma",  "triangle", "words"};
+  constexpr const char* kNames[] = {"vector",   "direct",     "staged",    "fma",
+                                    "rows",     "row_vector", "row_strip", "wgmma",
+                                    "triangle", "words",      "double"};
   static_assert(std::size(kNames) == std::variant_size_v<GramKernel>);
   return concat("gram_", kNames[kernel.index()], "_kernel");
 }

@@ -84,12 +84,18 @@ struct GramTriangle {
   int run_log2 = 0;
   friend bool operator==(const GramTriangle&, const GramTriangle&) = default;
 };
+struct GramDouble {
+  bool row_major = false;
+  int run_log2 = 0;
+  friend bool operator==(const GramDouble&, const GramDouble&) = default;
+};
 struct GramWords {
   int run_log2 = 0;  // 2^run_log2 products deep is a warp's part of a slot
   friend bool operator==(const GramWords&, const GramWords&) = default;
 };
-using GramKernel = std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows,
-                                GramRowVector, GramRowStrip, GramWgmma, GramTriangle, GramWords>;
+using GramKernel =
+    std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows, GramRowVector, GramRowStrip,
+                 GramWgmma, GramTriangle, GramWords, GramDouble>;
 
 struct GramLaunch {
   GramKernel kernel;
@@ -137,6 +143,13 @@ struct FmaTile {
   LANKY_HOST_DEVICE constexpr int sums() const noexcept { return thread_m * thread_n; }
 };
 
+/// Rows of C in each tile where `rows` of them are cut into as few tiles of `most` as can be: about
+/// equally many, in wholes of 8.
+LANKY_HOST_DEVICE constexpr int tile_side(int rows, int most) noexcept {
+  const int tiles = (rows + most - 1) / most;
+  return tiles <= 1 ? most : ((rows + tiles - 1) / tiles + 7) / 8 * 8;
+}
+
 /// A ring must hold twice what the groups work on: twelve warps, for which totals leave six slots,
 /// were slower than eight (H200, f32 n = 64, k = 1e7: 2.09 instead of 1.92 ms). In complex tiles of
 /// 32 columns, whose totals leave nine slots, twelve are faster (docs/lab/gram.md).
@@ -176,6 +189,9 @@ constexpr int gram_vector_columns(DType type, int tile) noexcept {
 constexpr int gram_row_vector_widest(DType type) noexcept {
   return type == DType::f32 ? 8 : 4;
 }
+
+/// Sides of C that gram_double_kernel computes, at most.
+inline constexpr int kGramDoubleSide = 128;
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.

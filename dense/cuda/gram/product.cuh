@@ -28,6 +28,22 @@ __device__ inline int mixed_row(int g) {
   return g >> 1 | (g & 1) << 2;
 }
 
+/// Calls visit(first, second) with the numbers of fragments of B, kMost at most, that a warp
+/// multiplies the first and the second of its two tiles of A with, as types
+/// (std::integral_constant): the second one's are as many or more, or none. A product that a
+/// predicate leaves out takes an H200 as long as another, so that code must know which there are.
+template <int kMost, int kFirst = kMost, int kSecond = kMost, class Visit>
+__device__ void visit_known(int first, int second, const Visit& visit) {
+  if (first == kFirst && second == kSecond) {
+    visit(std::integral_constant<int, kFirst>(), std::integral_constant<int, kSecond>());
+  } else if constexpr (kFirst > 0) {
+    visit_known<kMost, kFirst - 1, kSecond>(first, second, visit);
+  } else if constexpr (kSecond > 0) {
+    constexpr int kLess = kSecond - 1;
+    visit_known<kMost, kLess == 0 ? kMost : kLess, kLess>(first, second, visit);
+  }
+}
+
 /// c[16,8] += a[16, 16 bytes x 4 lanes] b; a_low are rows 0..7, a_high rows 8..15.
 template <class E>
 __device__ void multiply_units(float (&c)[4], const uint4& a_low, const uint4& a_high,

@@ -57,12 +57,14 @@ __host__ __device__ constexpr int row_pitch(int columns) {
   return columns <= 8 ? 32 : columns <= 16 ? 64 : 128;
 }
 
-/// A block's part: the rows of C from i0 on, its columns from j0 on, and of k the slots' worth that
-/// are walker `walker`'s: runs of 2^run_log2 neighbours, interleaved over the walkers. The last of
-/// all is what remains of k beyond whole segments.
+/// A block's part: up to side_m rows of C from i0 on, up to side_n columns from j0 on, and of k the
+/// slots' worth that are walker `walker`'s: runs of 2^run_log2 neighbours, interleaved over the
+/// walkers. The last of all is what remains of k beyond whole segments.
 struct GramShare {
   int i0;
   int j0;
+  int side_m;
+  int side_n;
   int walker;
   int walkers;
   int run_log2;
@@ -88,6 +90,8 @@ __device__ GramShare gram_share(const GramArguments<T>& g, std::int64_t k) {
   const bool has_rest = kColumns && k % kSegmentK != 0;
   return {.i0 = 0,
           .j0 = 0,
+          .side_m = Product::kM,
+          .side_n = Product::kN,
           .walker = static_cast<int>(blockIdx.x),
           .walkers = static_cast<int>(gridDim.x),
           .run_log2 = g.run_log2,
@@ -140,9 +144,9 @@ __device__ void copy_slots(const GramMaps& maps, const GramArguments<T>& g, cons
     return min(order == GramOrder::columns ? all : all - first, most);
   };
   const GramOperand<Product::kOrderA, E, Product::kSegments> a{
-      &maps.a, &maps.a_rest, share.i0, rows(Product::kOrderA, g.m, share.i0, Product::kM)};
+      &maps.a, &maps.a_rest, share.i0, rows(Product::kOrderA, g.m, share.i0, share.side_m)};
   const GramOperand<Product::kOrderB, E, Product::kSegments> b{
-      &maps.b, &maps.b_rest, share.j0, rows(Product::kOrderB, g.n, share.j0, Product::kN)};
+      &maps.b, &maps.b_rest, share.j0, rows(Product::kOrderB, g.n, share.j0, share.side_n)};
   const bool once = Product::is_one_operand(g, share);
   device::RingPlace place;
   int s;

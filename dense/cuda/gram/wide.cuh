@@ -36,18 +36,15 @@ class WideSquare {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = mixed_row(lane / 4);
     place_ = row * kSegmentBytes + ((lane % 4) ^ row) * 16;
+    for (int i = 0; i < kTilesM; ++i)
+      columns_[i] = columns_of(warp, i);
   }
 
   /// Adds the product of one segment: `a` and `b` are where the rows and columns of the warp begin.
-  /// Which products a warp of complex elements needs is asked at run time: most complex tiles were
-  /// slower where nvcc 13.0 knew it (docs/lab/gram.md).
   __device__ void add(Sums& sums, std::uint32_t a, std::uint32_t b) const {
-    if constexpr (!kComplex) {
-      const bool whole = warp_.rows >= kTile.warp_m() && warp_.columns >= kTile.warp_n();
-      if (whole && warp_.ahead >= kTile.warp_n()) return add_ahead<kTile.warp_n()>(sums, a, b);
-      if (whole && warp_.ahead == 0) return add_ahead<0>(sums, a, b);
-    }
-    add_ahead<kAny>(sums, a, b);
+    visit_known<kTilesN>(columns_[0], columns_[1], [&](auto first, auto second) {
+      add_known<first.value, second.value>(sums, a, b);
+    });
   }
 
   /// Leaves the sums of the warp.
@@ -83,31 +80,36 @@ class WideSquare {
   }
 
  private:
-  static constexpr int kAny = -1;  // rows, columns and `ahead` of a warp are what warp_ tells
   static constexpr int kVector = 16 / sizeof(E);
   static constexpr int kDepth = sizeof(Real) == 4 ? 4 : 2;  // k of a lane in a fragment
   static constexpr int kSteps = 2 * kVector / kDepth;       // of 4 kDepth k each
   static constexpr int kWords = kDepth / kVector;           // of a lane in a line
 
-  /// kAhead: `ahead` of a warp that has all its rows and columns, or kAny.
-  template <int kAhead>
-  __device__ void add_ahead(Sums& sums, std::uint32_t a, std::uint32_t b) const {
+  /// Fragments of B that tile i of A is multiplied with.
+  __device__ static int columns_of(const FmaWarp& warp, int i) {
+    if (i * kRows >= warp.rows) return 0;
+    const int below = (i + 1) * kRows + warp.ahead;  // columns up to the diagonal, or all
+    return max(0, (min(min(warp.columns, below), kTile.warp_n()) + 7) / 8);
+  }
+
+  /// So many fragments of B with the first and the second tile of A.
+  template <int kFirst, int kSecond>
+  __device__ void add_known(Sums& sums, std::uint32_t a, std::uint32_t b) const {
+    static_assert(kTilesM == 2);
+    constexpr int kCounts[kTilesM] = {kFirst, kSecond};
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
       double left[kTilesM][2 * kDepth];
 #pragma unroll
       for (int i = 0; i < kTilesM; ++i)
-        load_left(left[i], a + i * kRows * kSegmentBytes, s);
+        if (kCounts[i] > 0) load_left(left[i], a + i * kRows * kSegmentBytes, s);
 #pragma unroll
-      for (int j = 0; j < kTilesN; ++j) {
-        if (kAhead == kAny && j * 8 >= warp_.columns) break;
+      for (int j = 0; j < max(kFirst, kSecond); ++j) {
         double right[kParts][kDepth];
         load_right(right, b + j * 8 * kSegmentBytes, s);
 #pragma unroll
         for (int i = 0; i < kTilesM; ++i) {
-          const int ahead = kAhead == kAny ? warp_.ahead : kAhead;
-          if (kAhead == kAny && i * kRows >= warp_.rows) continue;
-          if ((i + 1) * kRows - 1 + ahead < j * 8) continue;
+          if (j >= kCounts[i]) continue;
 #pragma unroll
           for (int part = 0; part < kParts; ++part)
             multiply(sums.of[i][j][part], left[i], right[part]);
@@ -162,6 +164,7 @@ class WideSquare {
   FmaWarp warp_;
   double sign_;  // of products of two imaginary parts, negated
   std::uint32_t place_;
+  int columns_[kTilesM];  // fragments of B that each tile of A is multiplied with
 };
 
 }  // namespace lanky::dense::cuda

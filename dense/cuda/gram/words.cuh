@@ -180,17 +180,33 @@ struct GramWordsOperands {
                (g.symmetric ? 0 : slot.a_plan.bytes)),
         lower(share.i0 + 16 < g.m * Shape::kParts),
         columns(g.n * Shape::kParts - share.j0) {}
-  /// Adds the products of k from `first` to `last`; kPartly: zeros from `count` on.
+  /// Adds the products of k from `first` to `last`; kPartly: zeros from `count` on. Of halves, code
+  /// knows whether the second 16 rows exist: a product that a predicate leaves out takes as long as
+  /// another. Other types have one code, as two were slower.
   template <bool kPartly>
   __device__ void multiply(typename Shape::Sum (&sums)[2][4][4], const char* slot, int first,
                            int last, int count) const {
+    if constexpr (sizeof(Real) == 2) {
+      if (lower) {
+        multiply_rows<kPartly>(sums, slot, first, last, count, std::true_type());
+      } else {
+        multiply_rows<kPartly>(sums, slot, first, last, count, std::false_type());
+      }
+    } else {
+      multiply_rows<kPartly>(sums, slot, first, last, count, lower);
+    }
+  }
+  /// `second`: whether there are 32 rows, not 16; a bool, or known to the code.
+  template <bool kPartly, class Known>
+  __device__ void multiply_rows(typename Shape::Sum (&sums)[2][4][4], const char* slot, int first,
+                                int last, int count, Known second) const {
 #pragma unroll 1
     for (int p = first; p < last; p += Shape::kDepth) {
       Real rows[2][F::kSpan][2];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         Real line[F::kSpan] = {};
-        if (i < 2 || lower) a.template load<kPartly>(line, slot + past_a, i, p, count);
+        if (i < 2 || second) a.template load<kPartly>(line, slot + past_a, i, p, count);
 #pragma unroll
         for (int e = 0; e < F::kSpan; ++e)
           rows[i / 2][e][i % 2] = line[e];
@@ -208,7 +224,7 @@ struct GramWordsOperands {
         for (int e = 0; e < F::kSpan; ++e)
           column.e[e] = line[e];
         F::multiply(sums[0][j], fragments[0], column);
-        if (lower) F::multiply(sums[1][j], fragments[1], column);
+        if (second) F::multiply(sums[1][j], fragments[1], column);
       }
     }
   }
