@@ -35,9 +35,11 @@ FIT = [  # the newest last
     *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2")),
     *(f"bench/results/{run}.raw.jsonl.xz" for run in ("h100/core_before_5d0943d", "h100/core_5d0943d",
                                                       "h200/core_before_0d0ef14", "h200/core_0d0ef14",
-                                                      "h200/regret_gemm_fit35a", "h200/regret_gemm_fit35b"))]
+                                                      *(f"h200/regret_gemm_fit35{part}" for part in "abcde")))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
+# The first file since gram_fma_kernel by columns left out what lies above the diagonal.
+SINCE_TRIANGLES = "regret_gemm_fit35d"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
@@ -130,6 +132,13 @@ def chosen_vendor(line):
     return line["variant"] == "auto" and "chosen" not in line and kernel_of(line).startswith("cuBLASLt")
 
 
+def is_former_triangle(line, path):
+    """Whether gram_fma_kernel computed A^T A by columns, and all of it."""
+    kernel = kernel_of(line)
+    return (kernel.startswith("gram_fma_kernel") and "row-major" not in kernel and
+            path.name.split(".")[0] < SINCE_TRIANGLES)
+
+
 def text_of(path):
     return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
 
@@ -137,12 +146,12 @@ def text_of(path):
 def lines_by_case(*paths):
     """(chip, {case: its timed lines, each with the number of its run}) of files of one card, in their order."""
     found, chip, commit, run = {}, "", "", 0
-    for text in (line for path in paths for line in text_of(path).splitlines()):
+    for path, text in ((path, line) for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
         if line["kind"] == "env":
             chip, commit = next(card.upper() for card in CARDS if card.upper() in line["gpu"]), line["commit"]
             run += 1
-        elif line.get("family") == "syrk" and commit == BEFORE_SYRK:
+        elif line.get("family") == "syrk" and (commit == BEFORE_SYRK or is_former_triangle(line, path)):
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
             found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line) | {"run": run})
