@@ -122,20 +122,22 @@ class Terms {
     if (launch.exchanged) p_ = exchanged(p_);
     const auto [rows, columns] = granules(launch, types_.in);
     const int packed = packed_rows(launch.kernel);
-    const bool tiles_alike = std::holds_alternative<GramFma>(launch.kernel);
-    const auto side = [tiles_alike](std::int64_t all, std::int64_t most) {
-      return tiles_alike ? tile_side(static_cast<int>(all), static_cast<int>(most)) : most;
+    const auto* const fma = std::get_if<GramFma>(&launch.kernel);
+    const auto side = [fma, this](std::int64_t all, std::int64_t most) -> std::int64_t {
+      if (fma == nullptr) return most;
+      return tile_side(fma_tiles(types_.in)[static_cast<std::size_t>(fma->tile)],
+                       static_cast<int>(all), static_cast<int>(most));
     };
     const double m = padded(p_.m * packed, side(p_.m, rows));
     const double n = padded(p_.n * packed, side(p_.n, columns));
     set_flops(m, n, static_cast<double>(p_.k) / packed);
     if (std::holds_alternative<GramTriangle>(launch.kernel)) flops_ *= 0.5 * (n + 8) / n;
-    if (same_ && (tiles_alike || std::holds_alternative<GramDouble>(launch.kernel)))
+    if (same_ && (fma != nullptr || std::holds_alternative<GramDouble>(launch.kernel)))
       flops_ *= 0.5 * (n + 16) / n;
     const double tiles =
         std::ceil(m / static_cast<double>(rows)) * std::ceil(n / static_cast<double>(columns));
     const bool vector = std::holds_alternative<GramVector>(launch.kernel);
-    if (vector || tiles_alike)
+    if (vector || fma != nullptr)
       l2_bytes_ += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
     if (vector) {
       const double of_step = static_cast<double>(rows) * looked_up_lines(p_.a.col) +

@@ -7,6 +7,7 @@
 
 #include "dense/word_lines.hpp"
 #include "device/matrix_copy.cuh"
+#include "device/memory.cuh"
 
 namespace lanky::dense::cuda {
 
@@ -148,10 +149,13 @@ struct WordLines {
         visit(begin + byte, place + byte, max(0, -byte), min(16, bytes - byte));
     }
   }
-  /// Copies of whole words into shared memory, each of which holds an element.
-  __device__ void fetch_by_warp() const {
-    for_each_word_of_warp([](const char* from, char* to, int /*first*/, int /*last*/) {
-      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+  /// Copies of whole words into shared memory, each of which holds an element; none at `end` or
+  /// beyond it, as fetch().
+  __device__ void fetch_by_warp(const E* end) const {
+    for_each_word_of_warp([end](const char* from, char* to, int /*first*/, int /*last*/) {
+      const auto* const word = reinterpret_cast<const uint4*>(from);
+      *reinterpret_cast<uint4*>(to) =
+          reinterpret_cast<const char*>(end) - from >= 16 ? *word : device::load_until(word, end);
     });
   }
   /// Copies from shared memory.

@@ -190,8 +190,23 @@ struct AlignedUnit {
   }
 };
 
+/// The word at `place`, with zeros for its elements from `end` on, which are not read.
+template <class Word, class E>
+__device__ Word load_until(const Word* place, const E* end) {
+  constexpr int kCount = sizeof(Word) / sizeof(E);
+  const E* const first = reinterpret_cast<const E*>(place);
+  E elements[kCount];
+#pragma unroll
+  for (int e = 0; e < kCount; ++e)
+    elements[e] = first + e < end ? __ldg(first + e) : E(0.F);
+  Word word;
+  memcpy(&word, elements, sizeof(word));
+  return word;
+}
+
 /// The same from any address, put together from the aligned words that hold one of the `count`
-/// elements. They may reach beyond what was allocated if the elements are its last ones.
+/// elements. They may reach beyond what was allocated if the elements are its last ones: there,
+/// load with its end.
 template <class Word>
 struct UnalignedUnit {
   Word low{};
@@ -202,13 +217,23 @@ struct UnalignedUnit {
     return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(source)) % sizeof(Word);
   }
   template <class E>
+  __device__ static bool reaches_high(const E* source, int count) {
+    return static_cast<int>(offset(source)) + count * static_cast<int>(sizeof(E)) >
+           static_cast<int>(sizeof(Word));
+  }
+  template <class E>
   __device__ void load(const E* source, int count = sizeof(Word) / sizeof(E)) {
     const auto* const words = reinterpret_cast<const Word*>(
         reinterpret_cast<const unsigned char*>(source) - offset(source));
     if (count > 0) low = __ldg(words);
-    if (static_cast<int>(offset(source)) + count * static_cast<int>(sizeof(E)) >
-        static_cast<int>(sizeof(Word)))
-      high = __ldg(words + 1);
+    if (reaches_high(source, count)) high = __ldg(words + 1);
+  }
+  template <class E>
+  __device__ void load(const E* source, int count, const E* end) {
+    const auto* const words = reinterpret_cast<const Word*>(
+        reinterpret_cast<const unsigned char*>(source) - offset(source));
+    if (count > 0) low = load_until(words, end);
+    if (reaches_high(source, count)) high = load_until(words + 1, end);
   }
   /// `source`, or one that is whole words away from it.
   template <class E>

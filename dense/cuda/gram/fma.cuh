@@ -239,8 +239,8 @@ __device__ GramShare fma_share(const GramArguments<T>& g) {
   constexpr FmaTile kTile = Product::kTile;
   GramShare share = gram_share<Product>(g, g.k);
   const int block = static_cast<int>(blockIdx.x);
-  share.side_m = tile_side(g.m, kTile.m);
-  share.side_n = tile_side(g.n, kTile.n);
+  share.side_m = tile_side(kTile, g.m, kTile.m);
+  share.side_n = tile_side(kTile, g.n, kTile.n);
   if (g.diagonal_walkers == 0) {
     const int strips_m = (g.m + kTile.m - 1) / kTile.m;
     share.i0 = block % g.strips % strips_m * share.side_m;

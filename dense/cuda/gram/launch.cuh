@@ -200,8 +200,9 @@ GramCall<T> call_of(const GramFma& c, const Problem& problem) {
   if constexpr (std::is_same_v<T, float> || kIsComplex<T>) {
     constexpr int kTiles = static_cast<int>(fma_tiles(kDType<T>).size());
     GramCall<T> call = fma_call_of<T>(c.tile, std::make_integer_sequence<int, kTiles>());
-    call.tile_m = tile_side(static_cast<int>(problem.m), call.tile_m);
-    call.tile_n = tile_side(static_cast<int>(problem.n), call.tile_n);
+    const FmaTile& tile = fma_tiles(kDType<T>)[c.tile];
+    call.tile_m = tile_side(tile, static_cast<int>(problem.m), call.tile_m);
+    call.tile_n = tile_side(tile, static_cast<int>(problem.n), call.tile_n);
     return call;
   } else {
     return {};

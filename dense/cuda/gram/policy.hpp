@@ -143,11 +143,11 @@ struct FmaTile {
   LANKY_HOST_DEVICE constexpr int sums() const noexcept { return thread_m * thread_n; }
 };
 
-/// Rows of C in each tile where `rows` of them are cut into as few tiles of `most` as can be: about
-/// equally many, in wholes of 8.
-LANKY_HOST_DEVICE constexpr int tile_side(int rows, int most) noexcept {
+/// Rows of C in each tile of `most`, the tile's m or n, where there are `rows` in all: of wide
+/// tiles side by side, which take less time with fewer, about equally many, in wholes of 8.
+LANKY_HOST_DEVICE constexpr int tile_side(const FmaTile& tile, int rows, int most) noexcept {
   const int tiles = (rows + most - 1) / most;
-  return tiles <= 1 ? most : ((rows + tiles - 1) / tiles + 7) / 8 * 8;
+  return !tile.wide || tile.n < 64 || tiles <= 1 ? most : ((rows + tiles - 1) / tiles + 7) / 8 * 8;
 }
 
 /// A ring must hold twice what the groups work on: twelve warps, for which totals leave six slots,

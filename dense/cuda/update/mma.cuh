@@ -380,7 +380,7 @@ __global__ void __launch_bounds__(256) update_mma_kernel(typename Shape::Argumen
     Shape::arrange(values, lane);
     [[maybe_unused]] const auto c_lines = Shape::lines_of_c(g, first, place_of_c, warp);
     if constexpr (Shape::kStagesC)
-      if (factors.adds()) Shape::fetch_rows(c_lines);
+      if (factors.adds()) Shape::fetch_rows(g, c_lines);
     const typename F::B* b_tile = b_shared + lane;
     for (int n0 = 0; n0 < g.n; n0 += kColumns) {
       __syncwarp();  // keeps the fragments of B in shared memory: the compiler would hold them

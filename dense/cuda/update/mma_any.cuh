@@ -112,6 +112,19 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     values.first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(a));
     values.line = static_cast<unsigned>(ld) * static_cast<unsigned>(sizeof(Element));
     values.k = k - p0;
+    if (kByElements || g.m - first > kPassRows + kCount) {
+      load_units(values, a, ld, rows,
+                 [](Unit& both, const Element* source, int count) { both.load(source, count); });
+    } else {
+      const Element* const end = end_of(g.a, g.a_strides, g.m, k);
+      load_units(values, a, ld, rows, [end](Unit& both, const Element* source, int count) {
+        both.load(source, count, end);
+      });
+    }
+  }
+  template <class Load>
+  static __device__ void load_units(Values& values, const Element* a, std::int64_t ld, int rows,
+                                    Load load_unit) {
     Base::for_each_unit(values.elements, [&](int unit, int i, int p, Element(&elements)[kCount]) {
       const Element* const source = a + (kColumnsOfA ? p * ld + i : i * ld + p);
       const int along = kColumnsOfA ? rows - i : values.k - p;
@@ -123,7 +136,7 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
           elements[e] = e < count ? __ldg(source + e) : Element(0.F);
       } else {
         Unit both;
-        both.load(source, count);
+        load_unit(both, source, count);
         memcpy(elements, &both.low, sizeof(both.low));
         if constexpr (kLater) {
           values.high[unit] = both.high;
@@ -177,6 +190,8 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     const int j0 = n0 + Base::column_of_lane(lane) * 2;
     const std::int64_t ld = device::opaque(g.c_strides.col);
     Result* const c = g.c + first + group * kRows + j0 * ld;
+    const bool near_end = g.m - first <= kPassRows + kOfWord;
+    const Result* const end = near_end ? end_of(g.c, g.c_strides, g.m, g.n) : nullptr;
     // Rows from the lane's first on.
     const auto left = static_cast<int>(min(g.m - first - group * kRows, std::int64_t{1} << 16));
 #pragma unroll
@@ -188,7 +203,7 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
 #pragma unroll
       for (int s = 0; s < kGroups; ++s) {
         if (factors.adds()) {
-          read_part(parts[s], column + s * kGroupRows, exists ? left - s * kGroupRows : 0);
+          read_part(parts[s], column + s * kGroupRows, exists ? left - s * kGroupRows : 0, end);
           turn(parts[s], lane, true);
         }
 #pragma unroll
@@ -237,12 +252,18 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     if constexpr (Base::kExchanged)
       device::exchange(part.rows[0], to_sums ? lane % 4 * 8 + lane / 4 : lane % 8 * 4 + lane / 8);
   }
-  static __device__ void read_part(Part& part, const Result* rows, int count) {
+  /// `end`: of C, where words may reach beyond it; else null.
+  static __device__ void read_part(Part& part, const Result* rows, int count, const Result* end) {
 #pragma unroll
     for (int w = 0; w < kWords; ++w) {
       device::UnalignedUnit<uint4> both;
       const Result* const source = rows + w * kOfWord;
-      both.load(source, max(0, min(count - w * kOfWord, kOfWord)));
+      const int of_word = max(0, min(count - w * kOfWord, kOfWord));
+      if (end == nullptr) {
+        both.load(source, of_word);
+      } else {
+        both.load(source, of_word, end);
+      }
       part.set_word(w, both.unit(source));
     }
   }
@@ -255,8 +276,8 @@ struct UpdateMmaAnyShape : UpdateMmaShape<kVariant, true, T, TOut> {
     return WordLines<Result>(g.c + first * g.c_strides.row, g.c_strides, plan, rows, g.n,
                              place + warp * plan.bytes);
   }
-  static __device__ void fetch_rows(const WordLines<Result>& c) {
-    c.fetch_by_warp();
+  static __device__ void fetch_rows(const Arguments& g, const WordLines<Result>& c) {
+    c.fetch_by_warp(end_of(g.c, g.c_strides, g.m, g.n));
     __syncwarp();  // C is there before it is added to
   }
   static __device__ void stage_rows(const Sums& sums, const Arguments& g,
