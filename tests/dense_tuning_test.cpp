@@ -287,6 +287,62 @@ TEST_P(TunedPlan, HasOneChoiceForAnEmptyResult) {
               std::vector<GemmChoice>{GemmChoice{}});
 }
 
+/// A plan follows what was measured, whether it is its own way or not, and is right.
+void follow_measured(DeviceKind kind, const GemmShape& shape, double beta, bool same) {
+  LANKY_DEVICE_OR_SKIP(device, kind);
+  const Stream stream(device);
+  DenseCase<float, float> dense(shape, Data::integers, 54, 2, beta);
+  if (same) dense.b = dense.a;
+  DeviceMatrix<float> a(stream, dense.a);
+  DeviceMatrix<float> b(stream, dense.b);
+  DeviceMatrix<float> c(stream, dense.c);
+  DeviceMatrix<float>& second = same ? a : b;
+  GemmTuning tuning;
+  const std::vector<GemmTrial> trials = measure_choices<float>(stream, dense.shape,
+                                                               {.alpha = 2,
+                                                                .a = a.view(),
+                                                                .b = second.view(),
+                                                                .beta = static_cast<float>(beta),
+                                                                .c = c.view()},
+                                                               tuning);
+  ASSERT_GE(trials.size(), 2U);
+  for (const GemmTrial& trial : trials)
+    EXPECT_GT(trial.us, 0) << trial.choice.algorithm;
+  EXPECT_LE(tuning.size(), 1U);
+  const GemmQuery query{device, dense.shape, DType::f32, DType::f32, same, !same && beta != 0};
+  if (const GemmChoice* const kept = tuning.find(query)) {
+    const auto is_kept = [&](const GemmTrial& trial) { return trial.choice == *kept; };
+    EXPECT_TRUE(std::any_of(trials.begin() + 1, trials.end(), is_kept)) << kept->algorithm;
+  }
+  const GemmPlan<float> plan(stream, dense.shape, {.tuning = &tuning});
+  SCOPED_TRACE(plan.explain());
+  DeviceMatrix<float> result(stream, dense.c);
+  plan.run(stream, 2, a.view(), second.view(), static_cast<float>(beta), result.view());
+  dense.expect_exact(result.download());
+}
+
+TEST_P(TunedPlan, FollowsWhatItMeasured) {
+  constexpr GemmShape kSyrk{.m = 20, .n = 20, .k = 3000, .op_a = Op::trans};
+  for (const GemmShape& shape : {kGram, GemmShape{.m = 700, .n = 24, .k = 600}, kSyrk}) {
+    for (const double beta : {0.0, -1.0})
+      follow_measured(GetParam(), shape, beta, false);
+  }
+  follow_measured(GetParam(), kSyrk, 0, true);
+}
+
+TEST_P(TunedPlan, MeasuresNothingForAnEmptyResultAndRefusesOthersOperands) {
+  LANKY_DEVICE_OR_SKIP(device, GetParam());
+  const Stream stream(device);
+  GemmTuning tuning;
+  EXPECT_TRUE(measure_choices<float>(stream, {.m = 0, .n = 8, .k = 16}, {}, tuning).empty());
+  Buffer<float> memory(stream, 64);
+  const MatrixView<float> view{memory.data(), 8, 8, 8};
+  EXPECT_THROW(measure_choices<float>(stream, {.m = 9, .n = 8, .k = 8},
+                                      {.a = view, .b = view, .c = view}, tuning),
+               Error);
+  EXPECT_EQ(tuning.size(), 0U);
+}
+
 TEST_P(TunedPlan, SaysThatItKnowsNothing) {
   LANKY_DEVICE_OR_SKIP(device, GetParam());
   const GemmTuning none;

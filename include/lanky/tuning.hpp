@@ -82,4 +82,34 @@ class GemmTuning {
   std::string note_;
 };
 
+/// C = alpha op(A) op(B) + beta C, in memory of one device, as GemmPlan::run() takes them.
+template <class T, class TOut = T>
+struct GemmOperands {
+  Accumulator<T> alpha = 1;
+  MatrixView<const T> a;
+  MatrixView<const T> b;
+  Accumulator<T> beta = 0;
+  MatrixView<TOut> c;
+};
+
+/// A way to compute a product, and the microseconds that it took.
+struct GemmTrial {
+  GemmChoice choice;
+  double us = 0;
+};
+
+/// Times all that gemm_choices() lists, and what a plan without tuning takes, on the caller's
+/// operands; where another way is the fastest, by more than two percent, `tuning` has it for such
+/// products afterwards: of runs whose B is A if these operands are, of runs that add to C if beta
+/// is not 0. What was measured, the plan's own way first; nothing where C is empty. On a GPU it
+/// takes some tenths of a second, and products are timed in graphs. C is overwritten, and holds no
+/// product where beta is not 0. Waits. Throws Error as GemmPlan does.
+///
+///     GemmTuning tuning;
+///     measure_choices<float>(stream, shape, {.a = a, .b = b, .c = c}, tuning);
+///     const GemmPlan<float> plan(stream, shape, {.tuning = &tuning});
+template <class T, class TOut = T>
+std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& shape,
+                                       const GemmOperands<T, TOut>& operands, GemmTuning& tuning);
+
 }  // namespace lanky
