@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/graph.hpp"
 #include "core/plan_types.hpp"
 #include "sparse/shapes.hpp"
 
@@ -68,99 +67,40 @@ struct Track {
   Track(Device device, const PackedHeader& a)
       : stream(device),
         x(Buffer<T>::from(stream, std::vector<T>(a.cols, static_cast<T>(1.0F)))),
-        y(stream, a.rows),
-        start(device),
-        end(device) {}
-
-  /// Microseconds until `work` that it gives to the stream is done.
-  template <class F>
-  double time_us(F&& work) {
-    start.record(stream);
-    std::forward<F>(work)();
-    end.record(stream);
-    end.synchronize();
-    return Event::elapsed_ms(start, end) * 1e3;
-  }
+        y(stream, a.rows) {}
 
   Stream stream;  // one that can be captured, whatever the caller's is
   Buffer<T> x;
   Buffer<TOut> y;
-  Event start;
-  Event end;
 };
 
-/// Products of a packed matrix by one path, enough of them in a graph to be timed.
+/// Products of a packed matrix by one path.
 template <class T, class TOut>
-class Trial {
- public:
+struct Trial {
+  using Sum = Accumulator<T>;
+
   Trial(const Executor<T, TOut>& executor, Track<T, TOut>& track, const PackedMatrix<T>& packed,
         SpmvPath path)
-      : track_(track),
-        partials_(track.stream, packed.header.partials),
-        arrivals_(track.stream, counters(packed.header)) {
-    const Launches launches = executor.prepare(path, packed.header);
-    arrivals_.fill_zero();
-    const auto products = [&](int count) {
-      for (int i = 0; i < count; ++i) {
-        executor.run(
-            track.stream, launches, packed.view(),
-            {{track.x.data(), track.y.data(), Sum{1}, Sum{0}}, partials_.data(), arrivals_.data()});
-      }
-    };
-    products(1);
-    const double us = track.time_us([&] { products(kLeast); }) / kLeast;
-    count_ = static_cast<int>(std::clamp<double>(std::ceil(kBatchUs / us), kLeast, kMost));
-    graph_.emplace(track.stream, [&] { products(count_); });
-    sample_us();  // the first launch uploads the graph
+      : launches(executor.prepare(path, packed.header)),
+        partials(track.stream, packed.header.partials),
+        arrivals(zeros(track.stream, counters(packed.header))),
+        runs(track.stream, [this, &executor, &track, &packed] {
+          executor.run(
+              track.stream, launches, packed.view(),
+              {{track.x.data(), track.y.data(), Sum{1}, Sum{0}}, partials.data(), arrivals.data()});
+        }) {}
+
+  static Buffer<unsigned> zeros(const Stream& stream, std::int64_t count) {
+    Buffer<unsigned> buffer(stream, count);
+    buffer.fill_zero();
+    return buffer;
   }
 
-  /// Microseconds a product. Short ones are begun before the clock, so that the host has launched
-  /// what is timed when the device comes to it.
-  double sample_us() {
-    if (count_ > kLeast) graph_->launch(track_.stream);
-    return track_.time_us([&] { graph_->launch(track_.stream); }) / count_;
-  }
-
- private:
-  using Sum = Accumulator<T>;
-  static constexpr int kLeast = 3;
-  static constexpr int kMost = 100;
-  static constexpr double kBatchUs = 200;
-
-  Track<T, TOut>& track_;
-  Buffer<Sum> partials_;
-  Buffer<unsigned> arrivals_;
-  int count_ = 0;
-  std::optional<runtime::Graph> graph_;
+  Launches launches;
+  Buffer<Sum> partials;
+  Buffer<unsigned> arrivals;
+  TimedRuns runs;
 };
-
-/// The least of so many samples of each, in turn.
-template <class T, class TOut>
-struct Race {
-  Race(Trial<T, TOut>& other, Trial<T, TOut>& model, int rounds) {
-    for (int round = 0; round < rounds; ++round) {
-      model_us = std::min(model_us, model.sample_us());
-      other_us = std::min(other_us, other.sample_us());
-    }
-  }
-
-  double ratio() const { return other_us / model_us; }
-
-  double model_us = std::numeric_limits<double>::infinity();
-  double other_us = std::numeric_limits<double>::infinity();
-};
-
-/// Calls f; false where memory was not enough.
-template <class F>
-bool within_memory(F&& f) {
-  try {
-    std::forward<F>(f)();
-    return true;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory) throw;
-    return false;
-  }
-}
 
 /// One tuning: the model's choice against each candidate, of which the fastest is kept at hand.
 template <class T, class TOut>
@@ -196,7 +136,7 @@ class Contest {
     if (best == 0) return;
     Measured& measured = tuning_.measured[best];
     Trial<T, TOut> trial(executor_, track_, fastest_ ? *fastest_ : model_, measured.path);
-    measured.ratio = Race(trial, trial_, 3 * kRounds).ratio();
+    measured.ratio = Race(trial.runs, trial_.runs, 3 * kRounds).ratio();
     if (measured.ratio < kWorthwhile) tuning_.kept = best;
   }
 
@@ -217,7 +157,7 @@ class Contest {
     double ratio = 0;
     const bool ran = within_memory([&] {
       Trial<T, TOut> trial(executor_, track_, packed, path);
-      const Race race(trial, trial_, kRounds);
+      const Race race(trial.runs, trial_.runs, kRounds);
       ratio = race.ratio();
       tuning_.model_us = std::min(tuning_.model_us, race.model_us);
     });

@@ -8,14 +8,12 @@
 #include <limits>
 #include <vector>
 
+#include "core/timed_runs.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
 
 namespace lanky::sparse {
-
-// Of the model's time, what another shape must take less than to be kept, as `lanky tune` has it.
-inline constexpr double kWorthwhile = 0.98;
 
 /// Shapes to measure, each once: `chosen`, the model's, then up to eleven near it, or that the
 /// model predicts to be fastest of another kind; each of them fits().

@@ -337,9 +337,12 @@ TEST_P(TunedPlan, MeasuresNothingForAnEmptyResultAndRefusesOthersOperands) {
   EXPECT_TRUE(measure_choices<float>(stream, {.m = 0, .n = 8, .k = 16}, {}, tuning).empty());
   Buffer<float> memory(stream, 64);
   const MatrixView<float> view{memory.data(), 8, 8, 8};
-  EXPECT_THROW(measure_choices<float>(stream, {.m = 9, .n = 8, .k = 8},
-                                      {.a = view, .b = view, .c = view}, tuning),
-               Error);
+  expect_error(
+      [&] {
+        measure_choices<float>(stream, {.m = 9, .n = 8, .k = 8}, {.a = view, .b = view, .c = view},
+                               tuning);
+      },
+      ErrorCode::size_mismatch, {"A is 8 x 8", "9 x 8"});
   EXPECT_EQ(tuning.size(), 0U);
 }
 

@@ -98,12 +98,13 @@ struct GemmTrial {
   double us = 0;
 };
 
-/// Times all that gemm_choices() lists, and what a plan without tuning takes, on the caller's
-/// operands; where another way is the fastest, by more than two percent, `tuning` has it for such
-/// products afterwards: of runs whose B is A if these operands are, of runs that add to C if beta
-/// is not 0. What was measured, the plan's own way first; nothing where C is empty. On a GPU it
-/// takes some tenths of a second, and products are timed in graphs. C is overwritten, and holds no
-/// product where beta is not 0. Waits. Throws Error as GemmPlan does.
+/// Times all that gemm_choices() lists beside what a plan without tuning takes, on the caller's
+/// operands. Where another way is faster by more than two percent, `tuning` has the fastest for
+/// such products afterwards: for runs whose B is A if these operands are the same, for runs that
+/// add to C if beta is not 0. Returns what was measured, the plan's own way first; nothing where C
+/// is empty. On a GPU runs are timed in graphs. C is overwritten, and holds no product where beta
+/// is not 0. Waits. Throws Error as GemmPlan's constructor and run do; ways for which memory is not
+/// enough are left out.
 ///
 ///     GemmTuning tuning;
 ///     measure_choices<float>(stream, shape, {.a = a, .b = b, .c = c}, tuning);
