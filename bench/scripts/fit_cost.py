@@ -38,8 +38,8 @@ FIT = [  # the newest last
                                                       *(f"h200/regret_gemm_fit35{part}" for part in "abcde")))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
-# The first file since gram_fma_kernel by columns left out what lies above the diagonal.
-SINCE_TRIANGLES = "regret_gemm_fit35d"
+# Since then gram_fma_kernel by columns leaves out what lies above the diagonal.
+SINCE_TRIANGLES = "2026-11-27T16:00"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
@@ -132,11 +132,10 @@ def chosen_vendor(line):
     return line["variant"] == "auto" and "chosen" not in line and kernel_of(line).startswith("cuBLASLt")
 
 
-def is_former_triangle(line, path):
+def is_former_triangle(line, utc):
     """Whether gram_fma_kernel computed A^T A by columns, and all of it."""
     kernel = kernel_of(line)
-    return (kernel.startswith("gram_fma_kernel") and "row-major" not in kernel and
-            path.name.split(".")[0] < SINCE_TRIANGLES)
+    return kernel.startswith("gram_fma_kernel") and "row-major" not in kernel and utc < SINCE_TRIANGLES
 
 
 def text_of(path):
@@ -145,13 +144,14 @@ def text_of(path):
 
 def lines_by_case(*paths):
     """(chip, {case: its timed lines, each with the number of its run}) of files of one card, in their order."""
-    found, chip, commit, run = {}, "", "", 0
-    for path, text in ((path, line) for path in paths for line in text_of(path).splitlines()):
+    found, chip, commit, utc, run = {}, "", "", "", 0
+    for text in (line for path in paths for line in text_of(path).splitlines()):
         line = json.loads(text)
         if line["kind"] == "env":
             chip, commit = next(card.upper() for card in CARDS if card.upper() in line["gpu"]), line["commit"]
+            utc = line["utc"]
             run += 1
-        elif line.get("family") == "syrk" and (commit == BEFORE_SYRK or is_former_triangle(line, path)):
+        elif line.get("family") == "syrk" and (commit == BEFORE_SYRK or is_former_triangle(line, utc)):
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
             found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line) | {"run": run})
