@@ -14,20 +14,23 @@ namespace lanky::dense {
 /// modulo 16, that it has in the matrix, and no two lines have a word in common.
 struct WordLinesPlan {
   bool by_columns;
-  bool tight;  // rows without gaps: one line
+  bool tight;  // rows with no gaps, or short ones: one line
   int row;     // bytes, from row to row
   int column;  // and from column to column
   int bytes;   // of all, a multiple of 16
 
+  /// most_gap: bytes between rows that are copied with them.
   LANKY_HOST_DEVICE constexpr WordLinesPlan(Strides strides, int rows, int columns,
-                                            std::size_t element)
+                                            std::size_t element, int most_gap = 0)
       : by_columns(strides.row == 1 && strides.col != 1),
-        tight(!by_columns && strides.row == columns) {
+        tight(!by_columns && strides.row >= columns &&
+              (strides.row - columns) * static_cast<std::int64_t>(element) <= most_gap) {
     const int of_element = static_cast<int>(element);
     const int line = (by_columns ? rows : columns) * of_element;
     const std::int64_t stride = (by_columns ? strides.col : strides.row) * of_element;
     const int least = line + 15;
-    const int pitch = tight ? line : least + static_cast<int>((stride - least % 16 + 16) % 16);
+    const int pitch = tight ? static_cast<int>(stride)
+                            : least + static_cast<int>((stride - least % 16 + 16) % 16);
     row = by_columns ? of_element : pitch;
     column = by_columns ? pitch : of_element;
     bytes = ((by_columns ? columns : rows) * pitch + 47) / 16 * 16;

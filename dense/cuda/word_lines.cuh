@@ -85,7 +85,8 @@ struct WordLines {
     constexpr int kBytes = static_cast<int>(sizeof(E));
     stride = (plan.by_columns ? strides.col : strides.row) * kBytes;
     lines = plan.tight ? 1 : plan.by_columns ? columns : rows;
-    bytes = (plan.tight ? rows * columns : plan.by_columns ? rows : columns) * kBytes;
+    bytes = (plan.by_columns ? rows : columns) * kBytes;
+    if (plan.tight) bytes += (rows - 1) * plan.row;
     shared = place + reinterpret_cast<std::uintptr_t>(first) % 16;
   }
   /// visit(global address, shared address, first byte, last byte + 1) for each word of each line,
@@ -110,12 +111,76 @@ struct WordLines {
   /// `end`, where the matrix ends, or beyond it.
   template <int kThreads>
   __device__ void fetch(const E* end) const {
-    for_each_word<kThreads>([end](Byte* from, char* to, int /*first*/, int last) {
-      if (reinterpret_cast<const char*>(end) - from >= 16) return device::copy_word(to, from);
-      for (int byte = 0; byte < last; byte += static_cast<int>(sizeof(E)))
-        *reinterpret_cast<std::remove_const_t<E>*>(to + byte) =
-            *reinterpret_cast<const E*>(from + byte);
-    });
+    for_each_word<kThreads>(
+        [end](Byte* from, char* to, int /*first*/, int last) { start_copy(from, to, last, end); });
+  }
+  /// The same by threads 0 to 2^threads_log2 - 1, with few instructions for a word.
+  __device__ void fetch_by(int thread, int threads_log2, const E* end) const {
+    const auto* const last = reinterpret_cast<const char*>(global) + (lines - 1) * stride + bytes;
+    if (reinterpret_cast<const char*>(end) - last < 16) {
+      return for_each_word_of(thread, threads_log2,
+                              [end](Byte* from, char* to, int /*first*/, int until) {
+                                start_copy(from, to, until, end);
+                              });
+    }
+    for_each_word_by(thread, threads_log2,
+                     [](const char* from, std::uint32_t to, int /*past*/, int /*left*/) {
+                       device::copy_word(to, from);
+                     });
+  }
+  /// Copies from shared memory, likewise.
+  __device__ void leave_by(int thread, int threads_log2) const {
+    for_each_word_by(thread, threads_log2,
+                     [](const char* word, std::uint32_t from, int past, int left) {
+                       auto* const to = const_cast<char*>(word);
+                       const uint4 value = device::load_shared(from);
+                       if (past <= 0 && left >= 16) {
+                         __stcs(reinterpret_cast<uint4*>(to), value);
+                       } else {
+                         constexpr int kBytes = static_cast<int>(sizeof(E));
+                         store_part(reinterpret_cast<E*>(to), value, max(past, 0) / kBytes,
+                                    min(left, 16) / kBytes);
+                       }
+                     });
+  }
+  /// visit(word in global memory, its address in shared memory, bytes of it ahead of the line,
+  /// bytes from it to the line's end) for each word, by threads 0 to 2^threads_log2 - 1.
+  template <class Visit>
+  __device__ void for_each_word_by(int thread, int threads_log2, Visit visit) const {
+    // Lanes, a power of two, take a line of words together; of few lines, all threads.
+    int width_bits = min(5, 32 - __clz((bytes + 14) / 16));
+    while (lines << width_bits < 1 << threads_log2 && bytes > 16 << width_bits)
+      ++width_bits;
+    const int word = (thread & ((1 << width_bits) - 1)) * 16;
+    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
+    const int step = 1 << (threads_log2 - width_bits);
+    int line = thread >> width_bits;
+    // A line begins as far from a multiple of 16 in shared memory as in global memory.
+    const char* from = reinterpret_cast<const char*>(global) + line * stride + word;
+    std::uint32_t to = device::shared_address(shared) + line * line_pitch;
+#pragma unroll 1
+    for (; line < lines; line += step, from += step * stride, to += step * line_pitch) {
+      int past = static_cast<int>(to % 16);
+      const char* source = from - past;
+      std::uint32_t target = to - past + word;
+      int left = past + bytes - word;  // from this thread's word on
+      past -= word;
+#pragma unroll 1
+      for (; left > 0; left -= 64 << width_bits, past -= 64 << width_bits,
+                       source += 64 << width_bits, target += 64 << width_bits) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at = i * 16 << width_bits;
+          if (left > at) visit(source + at, target + at, past - at, left - at);
+        }
+      }
+    }
+  }
+  static __device__ void start_copy(Byte* from, char* to, int last, const E* end) {
+    if (reinterpret_cast<const char*>(end) - from >= 16) return device::copy_word(to, from);
+    for (int byte = 0; byte < last; byte += static_cast<int>(sizeof(E)))
+      *reinterpret_cast<std::remove_const_t<E>*>(to + byte) =
+          *reinterpret_cast<const E*>(from + byte);
   }
   /// Copies from shared memory.
   template <int kThreads>
@@ -130,24 +195,28 @@ struct WordLines {
     });
   }
 
-  /// for_each_word() by a warp: a line by as many lanes, a power of two, as it has words.
+  /// for_each_word() by threads 0 to 2^threads_log2 - 1, `thread` among them: a line by as many of
+  /// them, a power of two, as it has words.
   template <class Visit>
-  __device__ void for_each_word_of_warp(Visit visit) const {
+  __device__ void for_each_word_of(int thread, int threads_log2, Visit visit) const {
     if (lines <= 0 || bytes <= 0) return;
     const int words = (bytes + 14) / 16 + 1;  // that a line touches at most
-    const int width_bits = min(5, 32 - __clz(words - 1));
-    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int width_bits = min(threads_log2, 32 - __clz(words - 1));
     const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
-    int line = lane >> width_bits;
+    int line = thread >> width_bits;
     Byte* begin = reinterpret_cast<Byte*>(global) + line * stride;
     char* place = shared + line * line_pitch;
-    const int step = 32 >> width_bits;
+    const int step = 1 << (threads_log2 - width_bits);
     for (; line < lines; line += step, begin += step * stride, place += step * line_pitch) {
       const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16);
-      for (int byte = (lane & ((1 << width_bits) - 1)) * 16 - past; byte < bytes;
+      for (int byte = (thread & ((1 << width_bits) - 1)) * 16 - past; byte < bytes;
            byte += 16 << width_bits)
         visit(begin + byte, place + byte, max(0, -byte), min(16, bytes - byte));
     }
+  }
+  template <class Visit>
+  __device__ void for_each_word_of_warp(Visit visit) const {
+    for_each_word_of(static_cast<int>(threadIdx.x) % 32, 5, visit);
   }
   /// Copies of whole words into shared memory, each of which holds an element; none at `end` or
   /// beyond it, as fetch().

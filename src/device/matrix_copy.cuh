@@ -74,10 +74,11 @@ inline TensorMap make_line_map(const MatrixLines& matrix, MatrixBox shape, bool 
 }
 
 /// Copies 16 bytes past the first cache.
+__device__ inline void copy_word(std::uint32_t target, const void* source) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(source) : "memory");
+}
 __device__ inline void copy_word(void* target, const void* source) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target)),
-               "l"(source)
-               : "memory");
+  copy_word(shared_address(target), source);
 }
 
 /// Starts the copy of the box that begins at `element` of `line` to `target`, a multiple of 1024

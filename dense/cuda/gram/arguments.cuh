@@ -37,6 +37,9 @@ struct GramArguments {
   int diagonal_walkers;  // fma, symmetric, 2 x 2 tiles: of each tile on the diagonal, at least half
                          // of `walkers`, which are those of the tile below; 0: all have as many
   int run_log2;          // staged: neighbouring slots' worth of k that one block takes, 2^run_log2
+  int depth;             // stream: k of a slot
+  int group_log2;        // stream: 2^group_log2 warps share slots
+  int turn;              // stream: k of a lane before the next lane's
   Acc* partials;         // [walkers][n][m]
   int sum_columns_log2;  // elements of C that a block adds at the end
   bool prefetch;         // the L2 is to fetch what is read first

@@ -15,6 +15,7 @@
 #include "dense/cuda/gram/row_vector.cuh"
 #include "dense/cuda/gram/rows.cuh"
 #include "dense/cuda/gram/staged.cuh"
+#include "dense/cuda/gram/stream.cuh"
 #include "dense/cuda/gram/triangle.cuh"
 #include "dense/cuda/gram/vector.cuh"
 #include "dense/cuda/gram/wgmma.cuh"
@@ -270,6 +271,29 @@ GramCall<T> call_of(const GramWords& c, const Problem& problem) {
   }
 }
 
+template <class T, int kTile>
+GramKernelPointer<T> stream_kernel(bool rows_of_a, bool rows_of_b) {
+  if (rows_of_a) return &gram_stream_kernel<T, kTile, true, true>;
+  return rows_of_b ? &gram_stream_kernel<T, kTile, false, true>
+                   : &gram_stream_kernel<T, kTile, false, false>;
+}
+
+template <class T>
+GramCall<T> call_of(const GramStream& c, const Problem& problem) {
+  if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>) {
+    const bool rows_of_a = has_rows_of_a(problem);
+    const bool rows_of_b = has_rows_of_b(problem);
+    return {.plain = c.tile == 0   ? stream_kernel<T, 0>(rows_of_a, rows_of_b)
+                     : c.tile == 1 ? stream_kernel<T, 1>(rows_of_a, rows_of_b)
+                     : c.tile == 2 ? stream_kernel<T, 2>(rows_of_a, rows_of_b)
+                                   : stream_kernel<T, 3>(rows_of_a, rows_of_b),
+            .threads = static_cast<unsigned>(kStreamTiles[c.tile].threads),
+            .shared_bytes = static_cast<std::size_t>(gram_stream_bytes(problem, kDType<T>, c))};
+  } else {
+    return {};
+  }
+}
+
 /// The kernel of a launch, in code for a target.
 template <class T>
 GramCall<T> call_of(const GramLaunch& launch, const Problem& problem, CodeTarget code) {
@@ -412,6 +436,9 @@ GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
                      .walkers = launch.blocks,
                      .diagonal_walkers = 0,
                      .run_log2 = 0,
+                     .depth = 0,
+                     .group_log2 = 0,
+                     .turn = 0,
                      .partials = device::device_pointer(static_cast<Acc*>(operands.workspace)),
                      .sum_columns_log2 = launch.sum_columns_log2,
                      .prefetch = false,
@@ -427,6 +454,12 @@ GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
       [&](const auto& kernel) {
         if constexpr (requires { kernel.prefetch; }) g.prefetch = kernel.prefetch && touches;
         if constexpr (requires { kernel.run_log2; }) g.run_log2 = kernel.run_log2;
+        if constexpr (requires { kernel.depth; }) {
+          g.symmetric = kernel.one;
+          g.depth = kernel.depth;
+          g.group_log2 = kernel.group_log2;
+          g.turn = kernel.turn;
+        }
         if constexpr (requires { kernel.stacked; }) {
           g.stacked = kernel.stacked;
           g.spread = kernel.spread;

@@ -1,6 +1,7 @@
 #include "dense/cuda/gram/policy.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -227,7 +228,8 @@ GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
   const bool never = std::holds_alternative<GramRowStrip>(c.kernel) ||
                      std::holds_alternative<GramWgmma>(c.kernel) ||
                      std::holds_alternative<GramTriangle>(c.kernel) ||
-                     std::holds_alternative<GramDouble>(c.kernel);
+                     std::holds_alternative<GramDouble>(c.kernel) ||
+                     std::holds_alternative<GramStream>(c.kernel);
   if (c.strips > 1 || never || sums > kThreads) return c;
   int log2 = 3;
   while (1 << log2 < sums)
@@ -320,6 +322,90 @@ GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
   return {.kernel = words, .blocks = blocks_for(p.k, depth, 2 * machine.multiprocessors)};
 }
 
+/// How often the 32 lanes of a load of gram_stream_kernel ask a bank, at most, for different words.
+int stream_conflicts(const WordLinesPlan& plan, std::size_t element, int turn) {
+  const bool pairs = element == 2 && !plan.by_columns;
+  int words[32][32];
+  int counts[32] = {};
+  for (int lane = 0; lane < 32; ++lane) {
+    const int line = lane / 4 * (pairs ? 2 : 1);
+    const int word = (line * plan.column + turn * (lane % 4) * plan.row) / 4;
+    int* const bank = words[word % 32];
+    int& count = counts[word % 32];
+    if (std::find(bank, bank + count, word) == bank + count) bank[count++] = word;
+  }
+  return *std::max_element(std::begin(counts), std::end(counts));
+}
+
+/// Where A and B lie in a slot of gram_stream_kernel.
+struct StreamPlans {
+  WordLinesPlan a;
+  WordLinesPlan b;
+  int bytes;
+
+  StreamPlans(const Problem& p, DType type, int depth, bool one)
+      : a({p.a.col, p.a.row}, depth, static_cast<int>(p.m), size_of(type), kGramStreamGap),
+        b(p.b, depth, static_cast<int>(p.n), size_of(type), kGramStreamGap),
+        bytes(a.bytes + (one ? 0 : b.bytes)) {}
+};
+
+/// Tiles of C, side by side.
+int stream_tiles(const Problem& p, const StreamTile& tile) {
+  return static_cast<int>(ceil_div(p.m, std::int64_t{tile.m()}) *
+                          ceil_div(p.n, std::int64_t{tile.n()}));
+}
+
+/// gram_stream_kernel: the smallest tile that holds C, or two beside each other. Blocks have
+/// equally many chunks of k. Of the turns of lanes that slots have room for, the one with which
+/// loads wait least for banks.
+std::optional<GramLaunch> choose_stream(const Problem& p, DType type, const Machine& machine,
+                                        bool same) {
+  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
+  if (!lines || !(is_half(type) || (type == DType::f32 && p.math == Math::tf32))) return {};
+  const bool mixed = has_rows_of_a(p) != has_rows_of_b(p);
+  const bool turned = mixed ? has_rows_of_a(p) : p.m < p.n;  // A by columns, or the longer
+  const Problem q = turned ? exchanged(p) : p;
+  const int index = q.n > 32 ? 3 : q.m > 32 ? 2 : q.m > 16 ? 1 : 0;
+  const StreamTile& tile = kStreamTiles[index];
+  const std::int64_t most = machine.multiprocessors;
+  // Columns want slots of many k, for their lines are copied one by one. Where rows are one line,
+  // warps that need not wait for each other are faster.
+  const int tiles = stream_tiles(q, tile);
+  const int group = has_rows_of_a(q) ? tiles : tile.threads / 32;
+  const int groups = tile.threads / 32 / group;
+  const int least_turn = is_half(type) ? 4 : 2;
+  GramStream chosen;
+  double least = 0;
+  for (const int turn : {least_turn, 2 * least_turn, 4 * least_turn}) {
+    const std::int64_t step = std::int64_t{4} * turn * (group / tiles);
+    GramStream stream{.tile = index,
+                      .one = same,
+                      .group_log2 = std::countr_zero(static_cast<unsigned>(group)),
+                      .turn = turn};
+    const auto fits = [&](std::int64_t steps) {
+      stream.depth = static_cast<int>(steps * step);
+      return gram_stream_bytes(q, type, stream) <= machine.shared_bytes_per_block;
+    };
+    if (!fits(1)) continue;
+    std::int64_t deepest = 1;
+    while (deepest < 64 && fits(deepest + 1))
+      ++deepest;
+    const std::int64_t rounds = ceil_div(q.k, most * groups * deepest * step);
+    fits(ceil_div(q.k, most * groups * rounds * step));
+    const StreamPlans plans(q, type, stream.depth, same);
+    const auto waits = static_cast<double>(q.m * stream_conflicts(plans.a, size_of(type), turn) +
+                                           q.n * stream_conflicts(plans.b, size_of(type), turn));
+    const double all = waits * static_cast<double>(rounds * stream.depth);
+    if (chosen.depth > 0 && all >= least) continue;
+    least = all;
+    chosen = stream;
+  }
+  if (chosen.depth == 0) return {};
+  return GramLaunch{.kernel = chosen,
+                    .blocks = blocks_for(q.k, std::int64_t{groups} * chosen.depth, most),
+                    .exchanged = turned};
+}
+
 /// Whether gram's kernels know such extents.
 bool is_served(const Problem& p) {
   return p.n > 0 && p.k > 128 && p.k < std::int64_t{1} << 31;
@@ -351,7 +437,7 @@ class GramCandidates {
   GramCandidates(const Problem& problem, DType type, const Machine& machine)
       : p_(problem), type_(type), machine_(machine) {}
 
-  void add_of_any_strides() {
+  void add_of_any_strides(bool same) {
     GramLaunch vector = vector_configuration(p_, type_, machine_);
     std::get<GramVector>(vector.kernel).wide = false;
     if (vector.strips <= kMostStrips) add(vector);
@@ -365,6 +451,7 @@ class GramCandidates {
       all_.push_back(choose_words(p_, type_, machine_));
       unaligned_.push_back(all_.back());
     }
+    add(choose_stream(p_, type_, machine_, same));
   }
 
   void add_column_major(bool same) {
@@ -509,11 +596,21 @@ int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
   return std::max(kGramWordsSlots * slot, kSums);
 }
 
+int gram_stream_bytes(const Problem& p, DType type, const GramStream& stream) noexcept {
+  constexpr int kBeyond = 512;  // of a row
+  const StreamTile& tile = kStreamTiles[stream.tile];
+  const StreamPlans plans(p, type, stream.depth, stream.one);
+  // Lanes read up to 15 lines that do not exist.
+  const int ring = kGramStreamSlots * ((tile.threads / 32) >> stream.group_log2) * plans.bytes +
+                   kBeyond + 15 * std::max(plans.a.column, plans.b.column);
+  return std::max(ring, tile.threads / 32 * tile.sums() * 4);
+}
+
 std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Machine& machine,
                                         bool off, bool same) {
   GramCandidates all(p, type, machine);
   if (!is_served(p)) return {};
-  all.add_of_any_strides();
+  all.add_of_any_strides(same);
   if (p.a.col == 1 && p.b.row == 1) all.add_column_major(same);
   if (p.a.row == 1) all.add_row_major(same);
   if ((p.a.col == 1) != (p.b.row == 1)) all.add_mixed();
@@ -557,6 +654,8 @@ GramGranules granules(const GramLaunch& launch, DType type) {
           return {kGramWordsSide, kGramWordsSide};
         } else if constexpr (std::is_same_v<Kernel, GramDouble>) {
           return {16, 16};
+        } else if constexpr (std::is_same_v<Kernel, GramStream>) {
+          return {kStreamTiles[kernel.tile].m(), kStreamTiles[kernel.tile].n()};
         } else {
           return {};
         }
@@ -580,7 +679,8 @@ bool is_wide(const GramKernel& kernel) {
   return std::visit(
       [](const auto& each) {
         if constexpr (requires { each.wide; }) return each.wide;
-        return !std::is_same_v<std::decay_t<decltype(each)>, GramWords>;
+        using Kernel = std::decay_t<decltype(each)>;
+        return !std::is_same_v<Kernel, GramWords> && !std::is_same_v<Kernel, GramStream>;
       },
       kernel);
 }
@@ -597,7 +697,7 @@ int packed_rows(const GramKernel& kernel) {
 std::string kernel_name(const GramKernel& kernel) {
   constexpr const char* kNames[] = {"vector",   "direct",     "staged",    "fma",
                                     "rows",     "row_vector", "row_strip", "wgmma",
-                                    "triangle", "words",      "double"};
+                                    "triangle", "words",      "double",    "stream"};
   static_assert(std::size(kNames) == std::variant_size_v<GramKernel>);
   return concat("gram_", kNames[kernel.index()], "_kernel");
 }

@@ -93,9 +93,17 @@ struct GramWords {
   int run_log2 = 0;  // 2^run_log2 products deep is a warp's part of a slot
   friend bool operator==(const GramWords&, const GramWords&) = default;
 };
+struct GramStream {
+  int tile = 0;        // of kStreamTiles
+  bool one = false;    // B is A
+  int depth = 0;       // k of a slot
+  int group_log2 = 0;  // 2^group_log2 warps share slots
+  int turn = 0;        // k of a lane before the next lane's
+  friend bool operator==(const GramStream&, const GramStream&) = default;
+};
 using GramKernel =
     std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows, GramRowVector, GramRowStrip,
-                 GramWgmma, GramTriangle, GramWords, GramDouble>;
+                 GramWgmma, GramTriangle, GramWords, GramDouble, GramStream>;
 
 struct GramLaunch {
   GramKernel kernel;
@@ -200,6 +208,34 @@ inline constexpr int kGramWordsSlots = 4;
 inline constexpr int kGramWordsSide = 32;
 /// Its dynamic shared memory.
 int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
+
+/// Whether A's (B's) elements of one k are adjacent, as WordLinesPlan tells.
+inline bool has_rows_of_a(const Problem& p) noexcept {
+  return p.a.col != 1 || p.a.row == 1;
+}
+inline bool has_rows_of_b(const Problem& p) noexcept {
+  return p.b.row != 1 || p.b.col == 1;
+}
+
+/// gram_stream_kernel: slots of a group of warps, bytes between rows that are copied with them.
+inline constexpr int kGramStreamSlots = 3;
+inline constexpr int kGramStreamGap = 32;
+/// What a warp of it computes, and a block's threads.
+struct StreamTile {
+  int fragments_m;  // of 16 lines
+  int fragments_n;
+  int threads;
+
+  LANKY_HOST_DEVICE constexpr int m() const noexcept { return 16 * fragments_m; }
+  LANKY_HOST_DEVICE constexpr int n() const noexcept { return 16 * fragments_n; }
+  /// Floats from a column of a warp's sums to the next, so that a fragment's lanes meet most banks.
+  LANKY_HOST_DEVICE constexpr int pitch() const noexcept { return m() + 4; }
+  /// Of a warp, with those beyond each column.
+  LANKY_HOST_DEVICE constexpr int sums() const noexcept { return n() * pitch(); }
+};
+inline constexpr StreamTile kStreamTiles[] = {{1, 1, 512}, {2, 2, 512}, {4, 2, 512}, {4, 4, 256}};
+/// Its dynamic shared memory.
+int gram_stream_bytes(const Problem& problem, DType type, const GramStream& stream) noexcept;
 
 /// The shared memory of a block that a launch asks for, in code for a target; more than any block
 /// has where that code has no such kernel. 0 in a build without CUDA.

@@ -16,6 +16,7 @@
 #include "dense/cuda/update/ring.cuh"
 #include "dense/cuda/update/ring_mma.cuh"
 #include "dense/cuda/update/staged.cuh"
+#include "dense/cuda/update/stream.cuh"
 #include "dense/cuda/update/tile.cuh"
 #include "dense/cuda/update/words.cuh"
 #include "device/grid_dependency.cuh"
@@ -76,9 +77,25 @@ Function update_variant_of(const auto* shape) {
   (std::make_integer_sequence<int, std::size(kTable)>());
 }
 
+template <class T, class TOut, int kTiles>
+UpdateFunction<T, TOut> update_stream_variant(bool columns_of_a) {
+  return columns_of_a ? &update_stream_kernel<T, TOut, kTiles, true>
+                      : &update_stream_kernel<T, TOut, kTiles, false>;
+}
+template <class T, class TOut>
+UpdateFunction<T, TOut> update_stream_of(UpdateStream stream, bool columns_of_a) {
+  if constexpr (kHalves.has(kDType<T>) || std::is_same_v<T, float>) {
+    return stream.tiles == 4   ? update_stream_variant<T, TOut, 4>(columns_of_a)
+           : stream.tiles == 8 ? update_stream_variant<T, TOut, 8>(columns_of_a)
+                               : update_stream_variant<T, TOut, 16>(columns_of_a);
+  }
+  return nullptr;
+}
+
 /// `adds`: beta may be other than 0. Kernels that read C have more registers. Null for rings.
 template <class T, class TOut>
-UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, bool adds) {
+UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, const Problem& problem,
+                                      bool adds) {
   using Function = UpdateFunction<T, TOut>;
   const auto of = [adds]<const auto & kTable>(const auto* shape) {
     return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
@@ -89,6 +106,10 @@ UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, bool adds) {
                  [](UpdateWords) -> Function {
                    if constexpr (!kComplexes.has(kDType<T>)) return &update_words_kernel<T, TOut>;
                    return nullptr;
+                 },
+                 [&](UpdateStream s) {
+                   const bool by_columns = problem.a.row == 1 && problem.a.col != 1;
+                   return update_stream_of<T, TOut>(s, by_columns);
                  },
                  [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
                  [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
@@ -144,7 +165,7 @@ device::TensorMap make_update_map(const Problem& problem, const UpdateLaunch& la
 }
 
 template <class T, class TOut>
-void prepare(const Stream& stream, const Problem& /*problem*/, const UpdateLaunch& launch) {
+void prepare(const Stream& stream, const Problem& problem, const UpdateLaunch& launch) {
   const auto load = [&](auto kernel) {
     device::load_kernels(stream, kernel);
     device::allow_shared_memory(stream, kernel, launch.shared_bytes);
@@ -152,8 +173,8 @@ void prepare(const Stream& stream, const Problem& /*problem*/, const UpdateLaunc
   if (launch.ring) {
     load(update_ring<T, TOut>(launch));
   } else {
-    load(update_kernel<T, TOut>(launch, false));
-    load(update_kernel<T, TOut>(launch, true));
+    load(update_kernel<T, TOut>(launch, problem, false));
+    load(update_kernel<T, TOut>(launch, problem, true));
   }
 }
 
@@ -192,7 +213,7 @@ void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launc
     launch_with(update_ring<T, TOut>(launch), ring->row_tiles, map, arguments, *ring);
   } else {
     const std::int64_t rows = std::int64_t{launch.rows} * launch.passes;
-    launch_with(update_kernel<T, TOut>(launch, operands.may_add()),
+    launch_with(update_kernel<T, TOut>(launch, problem, operands.may_add()),
                 device::ceil_div(problem.m, rows), arguments);
   }
 }

@@ -43,6 +43,7 @@ class UpdateCandidates {
     if (!off) add_ring_mma();
     add_rings(!off);
     if (!kComplexes.has(type_)) add_words();
+    add_stream();
     add_staged();
     std::erase_if(all_, [this](const UpdateLaunch& launch) {
       return launch.shared_bytes > shared_ || (launch.ring && launch.ring->stages <= 0);
@@ -212,6 +213,36 @@ class UpdateCandidates {
                     .shared_bytes = bytes(passes)});
   }
 
+  /// Halves and tf32. Blocks have several passes, so that few of them stage B, but all
+  /// multiprocessors have as many blocks.
+  void add_stream() {
+    const auto adjacent = [](Strides s) { return s.row == 1 || s.col == 1; };
+    const bool served = kHalves.has(type_) || (type_ == DType::f32 && p_.math == Math::tf32);
+    if (!served || !adjacent(p_.a) || !adjacent(p_.c) || p_.n > 128 || p_.k > 128) return;
+    const auto tiles = static_cast<int>(ceil_div(p_.n, 8));
+    const int most = *std::find_if(std::begin(kUpdateStreamTiles), std::end(kUpdateStreamTiles),
+                                   [tiles](int each) { return tiles <= each; });
+    const int rows = update_stream_rows(most);
+    const auto steps = static_cast<int>(ceil_div(p_.k, in_ == 2 ? 16 : 8));
+    const WordLinesPlan a(p_.a, rows, static_cast<int>(p_.k), in_, kUpdateStreamGap);
+    const WordLinesPlan c(p_.c, rows, static_cast<int>(p_.n), out_);
+    // Lanes read behind the last row, or up to 15 columns of A that do not exist.
+    const int beyond = 512 + (a.by_columns ? 15 * a.column : 0);
+    const int bytes = most * steps * 256 + a.bytes + c.bytes + beyond;
+    const std::int64_t resident = std::clamp<std::int64_t>(
+        machine_.shared_bytes_per_multiprocessor / (bytes + kSharedBytesOfSystem), 1, 2);
+    const std::int64_t places = machine_.multiprocessors * resident;
+    const std::int64_t turns = ceil_div(p_.m, std::int64_t{rows});
+    constexpr std::int64_t kMostPasses = 16;
+    const std::int64_t rounds = ceil_div(turns, places * kMostPasses);
+    all_.push_back(
+        {.kernel = UpdateStream{most},
+         .threads = kUpdateStreamThreads,
+         .passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(turns, places * rounds))),
+         .rows = rows,
+         .shared_bytes = bytes});
+  }
+
   void add_staged() {
     all_.push_back({.kernel = UpdateStaged{},
                     .rows = kStagedBlockRows,
@@ -375,6 +406,9 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
       [&](UpdateWords) {
         return Granules{8, bytes == 2 ? 16 : 8, all};
       },
+      [&](UpdateStream) {
+        return Granules{8, bytes == 2 ? 16 : 8, all};
+      },
       [](const UpdateDirect* s) {
         return Granules{s->columns, 1, s->depth};
       },
@@ -403,8 +437,8 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
 }
 
 std::string kernel_name(const UpdateKernel& kernel) {
-  constexpr const char* kNames[] = {"staged", "words", "direct",  "lanes", "packed",
-                                    "tile",   "mma",   "mma_any", "ring",  "ring_mma"};
+  constexpr const char* kNames[] = {"staged", "words",   "direct", "lanes",    "packed", "tile",
+                                    "mma",    "mma_any", "ring",   "ring_mma", "stream"};
   static_assert(std::size(kNames) == std::variant_size_v<UpdateKernel>);
   constexpr const char* kLayouts[] = {" by columns", " by rows", " from rows to columns",
                                       " from columns to rows"};
@@ -431,6 +465,7 @@ std::string algorithm_name(const UpdateLaunch& launch) {
         return concat(", lanes x ", s->lanes, ", ", s->columns, " columns, ", s->span,
                       " deep, rows x ", s->unroll);
       },
+      [](UpdateStream s) { return concat(", ", 8 * s.tiles, " columns"); },
       [](const UpdatePacked* s) { return concat(", ", s->side, " x ", s->side); },
       [](const UpdateTile* s) {
         return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,

@@ -220,6 +220,19 @@ struct UpdateRingPlan {
 /// Threads of a block of the words kernel, a row of C each in a pass.
 inline constexpr int kUpdateWordsThreads = 128;
 
+/// The stream kernel: threads of a block, bytes between rows of A that are copied with them, rows
+/// of a pass of a block that has n-tiles of 8 columns for up to so many: of a warp 16 or 32, whose
+/// sums two blocks of a multiprocessor have registers for.
+inline constexpr int kUpdateStreamThreads = 256;
+inline constexpr int kUpdateStreamGap = 32;
+inline constexpr int kUpdateStreamTiles[] = {4, 8, 16};
+LANKY_HOST_DEVICE constexpr int update_stream_fragments(int tiles) noexcept {
+  return tiles <= 8 ? 2 : 1;
+}
+LANKY_HOST_DEVICE constexpr int update_stream_rows(int tiles) noexcept {
+  return kUpdateStreamThreads / 32 * 16 * update_stream_fragments(tiles);
+}
+
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
 inline constexpr int kStagedBlockRows = 256;
 inline constexpr int kStagedColumns = 8;
@@ -231,6 +244,10 @@ struct UpdateStaged {
 struct UpdateWords {
   friend bool operator==(UpdateWords, UpdateWords) = default;
 };
+struct UpdateStream {
+  int tiles;  // of kUpdateStreamTiles
+  friend bool operator==(UpdateStream, UpdateStream) = default;
+};
 struct UpdateMmaAny {
   const UpdateMma* shape;
   friend bool operator==(UpdateMmaAny, UpdateMmaAny) = default;
@@ -240,9 +257,10 @@ struct UpdateRingMma {
   friend bool operator==(UpdateRingMma, UpdateRingMma) = default;
 };
 /// A kernel with what tells its launches apart: a row of its table, where it has one.
-using UpdateKernel = std::variant<UpdateStaged, UpdateWords, const UpdateDirect*,
-                                  const UpdateLanes*, const UpdatePacked*, const UpdateTile*,
-                                  const UpdateMma*, UpdateMmaAny, const UpdateRing*, UpdateRingMma>;
+using UpdateKernel =
+    std::variant<UpdateStaged, UpdateWords, const UpdateDirect*, const UpdateLanes*,
+                 const UpdatePacked*, const UpdateTile*, const UpdateMma*, UpdateMmaAny,
+                 const UpdateRing*, UpdateRingMma, UpdateStream>;
 
 /// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads; with a
 /// ring row_tiles * column_blocks.
