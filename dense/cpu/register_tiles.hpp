@@ -24,7 +24,8 @@ struct OuterProduct {
   /// strips of RegisterTiles::strip rows, then of `width` rows for the rest, each [depth][rows of
   /// strip], with a cache line between two.
   std::int64_t a_column;
-  int rows;  // a multiple of width
+  int rows;
+  bool beyond;  // of A in place: whole vectors can be read where rows end within one
   /// B(p, j) at b[g * b_group + p * b_row + (j - g * group) * b_column], in groups g of
   /// RegisterTiles::group columns.
   const Real* b;

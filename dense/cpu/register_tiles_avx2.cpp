@@ -12,6 +12,15 @@ namespace {
 constexpr char kIsa[] = "AVX2";
 constexpr int kVectorBytes = 32;
 
+/// The first `count` lanes, and 0 in the others.
+inline __m256d load_part(const double* from, int count) {
+  const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+  return _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes));
+}
+inline __m256 load_part(const float* from, int count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes));
+}
 /// The first `count` lanes.
 inline void store_part(double* to, __m256d value, int count) {
   const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);

@@ -11,6 +11,13 @@ namespace {
 constexpr char kIsa[] = "AVX-512";
 constexpr int kVectorBytes = 64;
 
+/// The first `count` lanes, and 0 in the others.
+inline __m512d load_part(const double* from, int count) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), from);
+}
+inline __m512 load_part(const float* from, int count) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), from);
+}
 /// The first `count` lanes.
 inline void store_part(double* to, __m512d value, int count) {
   _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1U << count) - 1), value);

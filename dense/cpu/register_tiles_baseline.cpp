@@ -9,6 +9,14 @@ namespace {
 constexpr char kIsa[] = "vectors of 16 bytes";
 constexpr int kVectorBytes = 16;
 
+/// The first `count` lanes, and 0 in the others.
+template <class Real>
+inline auto load_part(const Real* from, int count) {
+  Real value __attribute__((vector_size(kVectorBytes))) = {};
+  for (int lane = 0; lane < count; ++lane)
+    value[lane] = from[lane];
+  return value;
+}
 /// The first `count` lanes.
 template <class Real, class Vector>
 inline void store_part(Real* to, Vector value, int count) {

@@ -1,7 +1,7 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, the columns of tiles, store_part() and stream_vector() before they include this
-// file. Nothing with external linkage is called from here: an inline function of a header, compiled
-// for AVX-512, could be the one that the linker keeps for every processor.
+// kVectorBytes, the columns of tiles, load_part(), store_part() and stream_vector() before they
+// include this file. Nothing with external linkage is called from here: an inline function of a
+// header, compiled for AVX-512, could be the one that the linker keeps for every processor.
 #include <utility>
 
 #include "dense/cpu/register_tiles.hpp"
@@ -47,8 +47,43 @@ struct Strips {
   int last;  // rows of the last vector of the last strip
 };
 
-/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips.
-template <int kVectors, int kColumns, class Real>
+/// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
+/// cycles each.
+constexpr int kSumsAtOnce = 8;
+/// Of one element, in a tile of few.
+constexpr int kStepsMost = 4;
+
+constexpr int steps_of(int sums) {
+  const int steps = kSumsAtOnce / sums;
+  return steps < 1 ? 1 : steps > kStepsMost ? kStepsMost : steps;
+}
+
+/// Column p of a strip times row p of B. kPart: the last vector has `last` numbers.
+template <int kVectors, int kColumns, bool kPart, class Real>
+inline void add_outer(const Real* a, int last, const Real* b, std::int64_t b_column,
+                      Vector<Real> (&acc)[kColumns][kVectors]) {
+  constexpr int kW = kWidth<Real>;
+  Vector<Real> x[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    if (kPart && v + 1 == kVectors) {
+      x[v] = load_part(a + v * kW, last);
+    } else {
+      x[v] = load(a + v * kW);
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+    const Real y = b[c * b_column];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      acc[c][v] += x[v] * y;
+  }
+}
+
+/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips. Each
+/// element has kSteps sums.
+template <int kVectors, int kColumns, bool kPart, int kSteps, class Real>
 void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_begin) {
   constexpr int kW = kWidth<Real>;
   const std::int64_t b_row = g.b_row;
@@ -58,19 +93,18 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
     const Real* a = strips.a;
     const Real* b = b_begin;
     for (int left = g.depth; left > 0; left -= g.chain) {
-      Vector<Real> acc[kColumns][kVectors] = {};
-      for (int p = left < g.chain ? left : g.chain; p > 0; --p) {
-        Vector<Real> x[kVectors];
+      Vector<Real> acc[kSteps][kColumns][kVectors] = {};
+      int p = left < g.chain ? left : g.chain;
+      for (; p >= kSteps; p -= kSteps) {
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v)
-          x[v] = load(a + v * kW);
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; ++c) {
-          const Real y = b[c * b_column];
-#pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v)
-            acc[c][v] += x[v] * y;
+        for (int s = 0; s < kSteps; ++s) {
+          add_outer<kVectors, kColumns, kPart>(a, strips.last, b, b_column, acc[s]);
+          a += strips.a_step;
+          b += b_row;
         }
+      }
+      for (; kSteps > 1 && p > 0; --p) {
+        add_outer<kVectors, kColumns, kPart>(a, strips.last, b, b_column, acc[0]);
         a += strips.a_step;
         b += b_row;
       }
@@ -80,11 +114,15 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
         Real* sums = strips.sums + c * g.ld;
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v, sums += kW) {
-          if (!first) acc[c][v] += load(sums);
+          Vector<Real> sum = acc[0][c][v];
+#pragma GCC unroll 8
+          for (int s = 1; s < kSteps; ++s)
+            sum += acc[s][c][v];
+          if (!first) sum += load(sums);
           if (v + 1 < kVectors || whole) {
-            store(sums, acc[c][v]);
+            store(sums, sum);
           } else {
-            store_part(sums, acc[c][v], strips.last);
+            store_part(sums, sum, strips.last);
           }
         }
       }
@@ -97,15 +135,38 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
 template <class Real>
 using OuterTile = void (*)(const OuterProduct<Real>&, Strips<Real>, const Real*);
 
-template <int kVectors, class Real>
-constexpr OuterTile<Real> kOuterTiles[] = {
-    outer_tile<kVectors, 1, Real>, outer_tile<kVectors, 2, Real>, outer_tile<kVectors, 3, Real>,
-    outer_tile<kVectors, 4, Real>,
+/// kAlone: no other columns, whose sums would be in another order.
+template <int kVectors, int kColumns, bool kPart, bool kAlone, class Real>
+constexpr OuterTile<Real> kOuterTile =
+    outer_tile<kVectors, kColumns, kPart, kAlone ? steps_of(kVectors* kColumns) : 1, Real>;
+
+template <int kVectors, bool kPart, bool kAlone, class Real>
+constexpr OuterTile<Real> kOuterTiles[] = {kOuterTile<kVectors, 1, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 2, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 3, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 4, kPart, kAlone, Real>,
 #if LANKY_OUTER_COLUMNS == 8
-    outer_tile<kVectors, 5, Real>, outer_tile<kVectors, 6, Real>, outer_tile<kVectors, 7, Real>,
-    outer_tile<kVectors, 8, Real>
+                                           kOuterTile<kVectors, 5, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 6, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 7, kPart, kAlone, Real>,
+                                           kOuterTile<kVectors, 8, kPart, kAlone, Real>
 #endif
 };
+/// The tile of so many vectors and columns.
+template <class Real>
+inline OuterTile<Real> outer_tile_of(int vectors, int columns, bool part, bool alone) {
+  static_assert(kStripVectors == 3);
+  constexpr const OuterTile<Real>* kTables[2][2][3] = {
+      {{kOuterTiles<1, false, false, Real>, kOuterTiles<2, false, false, Real>,
+        kOuterTiles<3, false, false, Real>},
+       {kOuterTiles<1, false, true, Real>, kOuterTiles<2, false, true, Real>,
+        kOuterTiles<3, false, true, Real>}},
+      {{kOuterTiles<1, true, false, Real>, kOuterTiles<2, true, false, Real>,
+        kOuterTiles<3, true, false, Real>},
+       {kOuterTiles<1, true, true, Real>, kOuterTiles<2, true, true, Real>,
+        kOuterTiles<3, true, true, Real>}}};
+  return kTables[part][alone][vectors - 1][columns - 1];
+}
 constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
 
 /// Where the packed strip begins whose first row is `row`. Strips are a cache line apart: without
@@ -146,13 +207,11 @@ template <class Real>
 void outer(const OuterProduct<Real>& g) {
   constexpr int kW = kWidth<Real>;
   constexpr int kStripsPerAsk = 4;
-  static_assert(kStripVectors == 3);
-  constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, Real>, kOuterTiles<2, Real>,
-                                                   kOuterTiles<3, Real>};
   const int groups = (g.columns + kOuterColumns - 1) / kOuterColumns;
   const int all = (g.rows + kW - 1) / kW;
   const int last = g.rows - (all - 1) * kW;
   const bool packed = g.a_column == 0;
+  const bool part = !packed && !g.beyond && last != kW;
   Prefetcher prefetcher(g.ahead);
   const int calls =
       groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
@@ -164,18 +223,21 @@ void outer(const OuterProduct<Real>& g) {
     if (groups == 1) {
       count = (all - done) / vectors;
       if (count > kStripsPerAsk) count = kStripsPerAsk;
+      if (part && count > 1 && done + count * vectors == all) --count;  // the last one is alone
     }
+    const bool ends = done + count * vectors == all;
     Strips<Real> strips{.a = g.a + (packed ? strip_start<Real>(done * kW, g.depth) : done * kW),
                         .a_step = packed ? height : g.a_column,
                         .a_next = packed ? strip_start<Real>(height, g.depth) : height,
                         .sums = g.sums + done * kW,
                         .count = count,
-                        .last = done + count * vectors == all ? last : kW};
+                        .last = ends ? last : kW};
     for (int group = 0; group < groups; ++group) {
       const int j = group * kOuterColumns;
       const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
       prefetcher.ask(lines_per_call);
-      kByVectors[vectors - 1][columns - 1](g, strips, g.b + group * g.b_group);
+      outer_tile_of<Real>(vectors, columns, part && ends, groups == 1)(g, strips,
+                                                                       g.b + group * g.b_group);
       strips.sums += kOuterColumns * g.ld;
     }
     done += count * vectors;
@@ -234,10 +296,6 @@ inline Real sum_of_lanes(Vector<Real> value) {
   value += exchanged<1, Real>(value);
   return value[0];
 }
-
-/// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
-/// cycles each.
-constexpr int kSumsAtOnce = 8;
 
 /// acc += the products of one vector of each row and column, from p on.
 template <int kRows, int kColumns, class Real>

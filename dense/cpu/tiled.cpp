@@ -51,18 +51,24 @@ class Run {
         ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
     const std::int64_t tasks = row_tasks * blocking_.split.count;
     const auto used = static_cast<int>(is_long() ? std::min<std::int64_t>(threads, tasks) : 1);
-#pragma omp parallel num_threads(used)
-    {
-      Panels panels(*this, omp_get_thread_num());
-      if (blocking_.b_shared) {
-        const std::int64_t blocks = layout_.b_blocks() * blocking_.split.count;
-#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
-        for (std::int64_t index = 0; index < blocks; ++index)
-          pack_shared_b(index);
-      }
-#pragma omp for schedule(dynamic, 1)
+    const std::int64_t shared = blocking_.b_shared ? layout_.b_blocks() * blocking_.split.count : 0;
+    if (used == 1) {  // without OpenMP, whose region of one thread takes .8 us
+      for (std::int64_t index = 0; index < shared; ++index)
+        pack_shared_b(index);
+      Panels panels(*this, 0);
       for (std::int64_t task = 0; task < tasks; ++task)
         multiply_rows(panels, task % row_tasks, task / row_tasks);
+    } else {
+#pragma omp parallel num_threads(used)
+      {
+        Panels panels(*this, omp_get_thread_num());
+#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
+        for (std::int64_t index = 0; index < shared; ++index)
+          pack_shared_b(index);
+#pragma omp for schedule(dynamic, 1)
+        for (std::int64_t task = 0; task < tasks; ++task)
+          multiply_rows(panels, task % row_tasks, task / row_tasks);
+      }
     }
     if (blocking_.partial()) reduce();
   }
@@ -338,6 +344,7 @@ class Run {
     OuterProduct<R> tile{.a = panels.a,
                          .a_column = 0,
                          .rows = block.rows,
+                         .beyond = blocking_.spare > 0,
                          .b = nullptr,
                          .b_group = tiles_.group,
                          .b_row = problem_.b.row,
@@ -356,7 +363,7 @@ class Run {
       tile.b_group = std::int64_t{tiles_.group} * depth;
       tile.b_row = tiles_.group;
     }
-    if (blocking_.a_in_place) return multiply_in_place(panels, block, tile);
+    if (blocking_.a_in_place) return multiply_in_place(block, tile);
     if constexpr (!kIsComplex<T>) {
       if (problem_.a.row != 1) {
         pack_transposed_strips(tiles_, panels.a, a_at(block), problem_.a.row, block.rows,
@@ -369,24 +376,12 @@ class Run {
     tiles_.outer(tile);
   }
 
-  /// An outer product whose A is read where it stands, some columns at a time; rows that fill no
-  /// vector are packed.
-  void multiply_in_place(Panels& panels, const Block& block, OuterProduct<R> tile) const {
-    const bool beyond = blocking_.spare > 0;  // whole vectors can be read everywhere
-    const int whole = beyond ? block.rows : block.rows / tiles_.width * tiles_.width;
+  /// An outer product whose A is read where it stands, some columns at a time.
+  void multiply_in_place(const Block& block, OuterProduct<R> tile) const {
     const R* a = in_place(a_at(block));
-    if (whole < block.rows) {
-      OuterProduct<R> rest = tile;
-      rest.rows = block.rows - whole;
-      rest.sums += whole;
-      tiles_.pack(a + whole, problem_.a.col, rest.rows, block.depth, panels.a);
-      tiles_.outer(rest);
-    }
-    if (whole == 0) return;
     const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
     if (first && blocking_.step == block.depth && problem_.a.col > block.rows)
       ask_for(a_of(block, block.depth));
-    tile.rows = whole;
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
       tile.a = a + p * problem_.a.col;
@@ -421,6 +416,7 @@ class Run {
     tiles_.outer({.a = packed_b(panels, block),
                   .a_column = 0,
                   .rows = block.columns * kParts<T>,
+                  .beyond = false,
                   .b = a.a,
                   .b_group = tiles_.group * a.lda,
                   .b_row = 1,
@@ -538,34 +534,47 @@ class Run {
     c = static_cast<TOut>(finished(factors_, sum, old));
   }
 
-  /// C from the partial sums, chunk after chunk, and in each one diagonal block after the other.
+  /// Rows of a column of C that are summed from partial sums at a time.
+  static constexpr std::int64_t kReduced = 64;
+
+  /// C from the partial sums.
   void reduce() const {
-    constexpr std::int64_t kRun = 64;  // of a column of C
+    const std::int64_t runs = ceil_div(original_.m, kReduced) * original_.n;
+    if (original_.m * original_.n * blocking_.split.count < kElementsThreadsLeast) {
+      for (std::int64_t index = 0; index < runs; ++index)
+        reduce_run(index);
+      return;
+    }
+#pragma omp parallel for schedule(static)
+    for (std::int64_t index = 0; index < runs; ++index)
+      reduce_run(index);
+  }
+
+  /// Of a run of rows in a column: chunk after chunk, and in each one diagonal block after the
+  /// other.
+  void reduce_run(std::int64_t index) const {
     const std::int64_t m = original_.m;
-    const std::int64_t runs = ceil_div(m, kRun);
-    const bool is_long = m * original_.n * blocking_.split.count >= kElementsThreadsLeast;
-#pragma omp parallel for schedule(static) if (is_long)
-    for (std::int64_t index = 0; index < runs * original_.n; ++index) {
-      const std::int64_t j = index / runs;
-      const std::int64_t first = index % runs * kRun;
-      const std::int64_t count = std::min(kRun, m - first);
-      double sums[kParts<T>][kRun] = {};
-      for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
-        for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
-          for (int part = 0; part < kParts<T>; ++part) {
-            const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
-            const double* partials =
-                partials_of(chunk) + column * problem_.m + diagonal * m + first;
-            for (std::int64_t i = 0; i < count; ++i)
-              sums[part][i] += partials[i];
-          }
+    const std::int64_t runs = ceil_div(m, kReduced);
+    const std::int64_t j = index / runs;
+    const std::int64_t first = index % runs * kReduced;
+    const std::int64_t count = std::min(kReduced, m - first);
+    double sums[kParts<T>][kReduced];
+    for (int part = 0; part < kParts<T>; ++part)
+      std::fill_n(sums[part], count, 0.0);
+    for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
+      for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
+        for (int part = 0; part < kParts<T>; ++part) {
+          const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
+          const double* partials = partials_of(chunk) + column * problem_.m + diagonal * m + first;
+          for (std::int64_t i = 0; i < count; ++i)
+            sums[part][i] += partials[i];
         }
       }
-      for (std::int64_t i = 0; i < count; ++i) {
-        if constexpr (!kIsComplex<T>) sums[0][i] += last_terms(first + i, j);
-        store(Sums<double>{&sums[0][i], {0, kRun}}.template at<T>(0, 0),
-              g_.c[(first + i) * original_.c.row + j * original_.c.col]);
-      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if constexpr (!kIsComplex<T>) sums[0][i] += last_terms(first + i, j);
+      store(Sums<double>{&sums[0][i], {0, kReduced}}.template at<T>(0, 0),
+            g_.c[(first + i) * original_.c.row + j * original_.c.col]);
     }
   }
 
@@ -581,11 +590,20 @@ class Run {
 
   /// C = beta C.
   void scale() const {
-    const Strides& c = original_.c;
     const std::int64_t elements = original_.m * original_.n;
-#pragma omp parallel for schedule(static) if (elements >= kElementsThreadsLeast)
+    if (elements < kElementsThreadsLeast) {
+      for (std::int64_t e = 0; e < elements; ++e)
+        scale_element(e);
+      return;
+    }
+#pragma omp parallel for schedule(static)
     for (std::int64_t e = 0; e < elements; ++e)
-      store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
+      scale_element(e);
+  }
+
+  void scale_element(std::int64_t e) const {
+    const Strides& c = original_.c;
+    store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
   }
 
   const Problem& original_;
