@@ -16,6 +16,12 @@ struct Ahead {
   int columns = 0;
 };
 
+/// C = alpha sums + beta C, in double with one rounding; with beta = 0 C is not read.
+struct Scaling {
+  double alpha;
+  double beta;
+};
+
 /// sums[j * ld + i] (+)= sum over p < depth of A(i, p) B(p, j), vectors along i.
 template <class Real>
 struct OuterProduct {
@@ -37,7 +43,8 @@ struct OuterProduct {
   int chain;  // products that are added up in a register before they join the sums
   Real* sums;
   std::int64_t ld;
-  bool fresh;  // sums are written, never read
+  bool fresh;              // sums are written, never read
+  const Scaling* scaling;  // sums are C, which is finished from fresh ones; or null
   Ahead ahead;
 };
 
@@ -69,6 +76,9 @@ struct RegisterTiles {
   void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
   /// totals += sums.
   void (*promote)(const Real* sums, double* totals, std::int64_t count);
+  /// c = alpha sums + beta c, neighbours.
+  void (*finish)(const Real* sums, Real* c, std::int64_t count, const Scaling& scaling);
+  void (*finish_totals)(const double* sums, Real* c, std::int64_t count, const Scaling& scaling);
   /// Copies past the caches.
   void (*stream)(const Real* source, Real* target, std::int64_t count);
   /// Makes what was streamed visible to other threads.

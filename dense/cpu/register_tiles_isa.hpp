@@ -1,7 +1,8 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
 // kVectorBytes, the columns of tiles, load_part(), store_part() and stream_vector() before they
-// include this file. Nothing with external linkage is called from here: an inline function of a
-// header, compiled for AVX-512, could be the one that the linker keeps for every processor.
+// include this file. Nothing with external linkage is called from here:
+// an inline function of a header, compiled for AVX-512, could be the one that the linker keeps for
+// every processor.
 #include <utility>
 
 #include "dense/cpu/register_tiles.hpp"
@@ -44,7 +45,8 @@ struct Strips {
   std::int64_t a_next;  // from one strip to the next
   Real* sums;
   int count;
-  int last;  // rows of the last vector of the last strip
+  int last;    // rows of the last vector of the last strip
+  int stored;  // of which so many are stored: they, or a whole vector
 };
 
 /// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
@@ -84,13 +86,18 @@ inline void add_outer(const Real* a, int last, const Real* b, std::int64_t b_col
 /// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips. Each
 /// element has kSteps sums.
 template <int kVectors, int kColumns, bool kPart, int kSteps, class Real>
-void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_begin) {
+void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const Real* b_begin) {
   constexpr int kW = kWidth<Real>;
   const std::int64_t b_row = g.b_row;
   const std::int64_t b_column = g.b_column;
-  for (; strips.count > 0; --strips.count) {
-    const bool whole = strips.count > 1 || strips.last == kW;
-    const Real* a = strips.a;
+  const std::int64_t a_step = strips.a_step;
+  const std::int64_t ld = g.ld;
+  const int last = strips.last;
+  const Real* strip = strips.a;
+  Real* to = strips.sums;
+  for (int count = strips.count; count > 0; --count) {
+    const bool whole = count > 1 || strips.stored == kW;
+    const Real* a = strip;
     const Real* b = b_begin;
     for (int left = g.depth; left > 0; left -= g.chain) {
       Vector<Real> acc[kSteps][kColumns][kVectors] = {};
@@ -98,20 +105,20 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
       for (; p >= kSteps; p -= kSteps) {
 #pragma GCC unroll 8
         for (int s = 0; s < kSteps; ++s) {
-          add_outer<kVectors, kColumns, kPart>(a, strips.last, b, b_column, acc[s]);
-          a += strips.a_step;
+          add_outer<kVectors, kColumns, kPart>(a, last, b, b_column, acc[s]);
+          a += a_step;
           b += b_row;
         }
       }
       for (; kSteps > 1 && p > 0; --p) {
-        add_outer<kVectors, kColumns, kPart>(a, strips.last, b, b_column, acc[0]);
-        a += strips.a_step;
+        add_outer<kVectors, kColumns, kPart>(a, last, b, b_column, acc[0]);
+        a += a_step;
         b += b_row;
       }
       const bool first = g.fresh && left == g.depth;
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        Real* sums = strips.sums + c * g.ld;
+        Real* sums = to + c * ld;
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v, sums += kW) {
           Vector<Real> sum = acc[0][c][v];
@@ -122,18 +129,18 @@ void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_
           if (v + 1 < kVectors || whole) {
             store(sums, sum);
           } else {
-            store_part(sums, sum, strips.last);
+            store_part(sums, sum, last);
           }
         }
       }
     }
-    strips.a += strips.a_next;
-    strips.sums += kVectors * kW;
+    strip += strips.a_next;
+    to += kVectors * kW;
   }
 }
 
 template <class Real>
-using OuterTile = void (*)(const OuterProduct<Real>&, Strips<Real>, const Real*);
+using OuterTile = void (*)(const OuterProduct<Real>&, const Strips<Real>&, const Real*);
 
 /// kAlone: no other columns, whose sums would be in another order.
 template <int kVectors, int kColumns, bool kPart, bool kAlone, class Real>
@@ -156,7 +163,7 @@ constexpr OuterTile<Real> kOuterTiles[] = {kOuterTile<kVectors, 1, kPart, kAlone
 template <class Real>
 inline OuterTile<Real> outer_tile_of(int vectors, int columns, bool part, bool alone) {
   static_assert(kStripVectors == 3);
-  constexpr const OuterTile<Real>* kTables[2][2][3] = {
+  static constexpr const OuterTile<Real>* kTables[2][2][3] = {
       {{kOuterTiles<1, false, false, Real>, kOuterTiles<2, false, false, Real>,
         kOuterTiles<3, false, false, Real>},
        {kOuterTiles<1, false, true, Real>, kOuterTiles<2, false, true, Real>,
@@ -203,6 +210,111 @@ struct Prefetcher {
   int line = 0;
 };
 
+/// The first `count` numbers of a vector, all of them with ordinary instructions.
+template <class Real>
+inline Vector<Real> load_first(const Real* from, int count) {
+  return count == kWidth<Real> ? load(from) : load_part(from, count);
+}
+
+/// Floats as doubles, the first half and the second.
+struct Doubles {
+  Vector<double> low;
+  Vector<double> high;
+};
+template <int... kLanes>
+inline Doubles widen(Vector<float> value, std::integer_sequence<int, kLanes...> /*half*/) {
+  constexpr int kHalf = sizeof...(kLanes);
+  return {__builtin_convertvector(__builtin_shufflevector(value, value, kLanes...), Vector<double>),
+          __builtin_convertvector(__builtin_shufflevector(value, value, (kHalf + kLanes)...),
+                                  Vector<double>)};
+}
+inline Doubles widen(Vector<float> value) {
+  return widen(value, std::make_integer_sequence<int, kWidth<double>>());
+}
+/// Back, with one rounding.
+template <int... kLanes>
+inline Vector<float> narrow(Doubles value, std::integer_sequence<int, kLanes...> /*all*/) {
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
+  return __builtin_shufflevector(__builtin_convertvector(value.low, Half),
+                                 __builtin_convertvector(value.high, Half), kLanes...);
+}
+inline Vector<float> narrow(Doubles value) {
+  return narrow(value, std::make_integer_sequence<int, kWidth<float>>());
+}
+
+/// Sums as doubles and C's old numbers, for as many numbers as a vector of Real has.
+inline Vector<double> scaled(Vector<double> sums, const double* c, int count, Scaling scaling) {
+  const Vector<double> value = sums * scaling.alpha;
+  return scaling.beta == 0 ? value : value + load_first(c, count) * scaling.beta;
+}
+inline Vector<float> scaled(Doubles sums, const float* c, int count, Scaling scaling) {
+  Doubles value{sums.low * scaling.alpha, sums.high * scaling.alpha};
+  if (scaling.beta != 0) {
+    const Doubles old = widen(load_first(c, count));
+    value.low += old.low * scaling.beta;
+    value.high += old.high * scaling.beta;
+  }
+  return narrow(value);
+}
+
+/// As many sums as a vector of Real has, as doubles. kPadded: all can be read.
+template <bool kPadded>
+inline Vector<double> doubles_of(const double* sums, int count, const double* /*c*/) {
+  return kPadded ? load(sums) : load_first(sums, count);
+}
+template <bool kPadded>
+inline Doubles doubles_of(const float* sums, int count, const float* /*c*/) {
+  return widen(kPadded ? load(sums) : load_first(sums, count));
+}
+template <bool kPadded>
+inline Doubles doubles_of(const double* sums, int count, const float* /*c*/) {
+  constexpr int kW = kWidth<double>;
+  if (kPadded || count == 2 * kW) return {load(sums), load(sums + kW)};
+  return {load_part(sums, count < kW ? count : kW),
+          count > kW ? load_part(sums + kW, count - kW) : Vector<double>{}};
+}
+
+template <bool kPadded, class Sum, class Real>
+inline void finish_run(const Sum* sums, Real* c, std::int64_t count, Scaling scaling) {
+  constexpr int kW = kWidth<Real>;
+  std::int64_t i = 0;
+  for (; i + kW <= count; i += kW)
+    store(c + i, scaled(doubles_of<kPadded>(sums + i, kW, c), c + i, kW, scaling));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_part(c + i, scaled(doubles_of<kPadded>(sums + i, rest, c), c + i, rest, scaling), rest);
+}
+
+template <class Sum, class Real>
+void finish(const Sum* sums, Real* c, std::int64_t count, const Scaling& scaling) {
+  finish_run<false>(sums, c, count, scaling);
+}
+
+/// A tile of C: its product goes to the stack first, and to C from there.
+template <class Real>
+void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips<Real>& strips,
+                 int vectors, int columns, const Real* b) {
+  constexpr int kW = kWidth<Real>;
+  constexpr int kMostRows = kStripVectors * kW;
+  alignas(kVectorBytes) Real sums[kOuterColumns * kMostRows];
+  OuterProduct<Real> apart = g;
+  apart.ld = kMostRows;
+  Strips<Real> one = strips;
+  one.sums = sums;
+  one.count = 1;
+  one.stored = kW;  // part of a vector would not be there for whole ones to load
+  Real* c = strips.sums;
+  for (int left = strips.count; left > 0; --left) {
+    const int rows = left == 1 ? (vectors - 1) * kW + strips.last : vectors * kW;
+    one.last = left == 1 ? strips.last : kW;
+    tile(apart, one, b);
+    for (int j = 0; j < columns; ++j)
+      finish_run<true>(sums + j * kMostRows, c + j * g.ld, rows, *g.scaling);
+    one.a += strips.a_next;
+    c += vectors * kW;
+  }
+}
+
 template <class Real>
 void outer(const OuterProduct<Real>& g) {
   constexpr int kW = kWidth<Real>;
@@ -231,13 +343,15 @@ void outer(const OuterProduct<Real>& g) {
                         .a_next = packed ? strip_start<Real>(height, g.depth) : height,
                         .sums = g.sums + done * kW,
                         .count = count,
-                        .last = ends ? last : kW};
+                        .last = ends ? last : kW,
+                        .stored = ends ? last : kW};
     for (int group = 0; group < groups; ++group) {
       const int j = group * kOuterColumns;
       const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
       prefetcher.ask(lines_per_call);
-      outer_tile_of<Real>(vectors, columns, part && ends, groups == 1)(g, strips,
-                                                                       g.b + group * g.b_group);
+      const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, groups == 1);
+      const Real* const b = g.b + group * g.b_group;
+      g.scaling == nullptr ? tile(g, strips, b) : finish_tile(g, tile, strips, vectors, columns, b);
       strips.sums += kOuterColumns * g.ld;
     }
     done += count * vectors;
@@ -367,8 +481,8 @@ constexpr int kInnerColumns = LANKY_INNER_COLUMNS;
 
 template <class Real>
 void inner(const InnerProduct<Real>& g) {
-  constexpr const InnerTile<Real>* kByRows[] = {kInnerTiles<1, Real>, kInnerTiles<2, Real>,
-                                                kInnerTiles<3, Real>, kInnerTiles<4, Real>};
+  static constexpr const InnerTile<Real>* kByRows[] = {kInnerTiles<1, Real>, kInnerTiles<2, Real>,
+                                                       kInnerTiles<3, Real>, kInnerTiles<4, Real>};
   for (int i = 0; i < g.rows; i += kInnerRows) {
     const int rows = g.rows - i < kInnerRows ? g.rows - i : kInnerRows;
     for (int j = 0; j < g.columns; j += kInnerColumns) {
@@ -401,9 +515,17 @@ void stream(const Real* source, Real* target, std::int64_t count) {
 }
 
 template <class Real>
-constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>,  kStripVectors* kWidth<Real>,
-                                        kOuterColumns, outer<Real>,   inner<Real>,
-                                        pack<Real>,    promote<Real>, stream<Real>,
+constexpr RegisterTiles<Real> kTiles = {kIsa,
+                                        kWidth<Real>,
+                                        kStripVectors* kWidth<Real>,
+                                        kOuterColumns,
+                                        outer<Real>,
+                                        inner<Real>,
+                                        pack<Real>,
+                                        promote<Real>,
+                                        finish<Real, Real>,
+                                        finish<double, Real>,
+                                        stream<Real>,
                                         stream_end};
 
 }  // namespace

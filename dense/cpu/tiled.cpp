@@ -9,16 +9,12 @@
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/cpu/finish.hpp"
-#include "dense/cpu/workspace_layout.hpp"
 
 namespace lanky::dense::cpu {
 
 namespace {
 
-/// Multiply-adds, and bytes of operands, below which one thread computes: either takes it about
-/// 25 us, and waking another 10 to 20.
-constexpr double kThreadsLeast = 1 << 19;
-/// The same for elements of C that are only scaled, or summed from partial sums.
+/// Elements of C that are only scaled, or summed from partial sums, below which one thread does it.
 constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
 /// A C of this many bytes, which the second cache does not hold, is written past the caches: it
 /// need not be read first.
@@ -28,31 +24,42 @@ constexpr std::int64_t kColumnsIntoC = 8;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
 
+/// What a plan has decided of a product.
+template <class T>
+struct Decided {
+  const Problem& original;
+  const Problem& work;  // with rows folded
+  const Blocking& blocking;
+  const RegisterTiles<Real<T>>& tiles;
+  const WorkspaceLayout<T>& layout;
+};
+
 /// One run of a product.
 template <class T, class TOut>
 class Run {
  public:
   using R = Real<T>;
 
-  Run(const Problem& problem, const Blocking& blocking, const RegisterTiles<R>& tiles,
-      const Operands<T, TOut>& g)
-      : original_(problem),
-        problem_(folded(problem, blocking)),
-        blocking_(blocking),
+  Run(const Decided<T>& decided, const Operands<T, TOut>& g)
+      : original_(decided.original),
+        problem_(decided.work),
+        blocking_(decided.blocking),
         g_(g),
-        tiles_(tiles),
-        layout_(problem_, blocking, tiles_),
-        factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
-        into_c_(writes_into_c()) {}
+        tiles_(decided.tiles),
+        layout_(decided.layout),
+        factors_{original_.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
+        into_c_(writes_into_c()) {
+    if constexpr (!kIsComplex<T>) scaling_ = {factors_.alpha, factors_.beta};
+  }
 
   void compute(int threads) {
     if (factors_.alpha == Final<T>(0)) return scale();
     const std::int64_t row_tasks =
         ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
     const std::int64_t tasks = row_tasks * blocking_.split.count;
-    const auto used = static_cast<int>(is_long() ? std::min<std::int64_t>(threads, tasks) : 1);
+    const auto used = static_cast<int>(std::min({std::int64_t{threads}, tasks, blocking_.worth}));
     const std::int64_t shared = blocking_.b_shared ? layout_.b_blocks() * blocking_.split.count : 0;
-    if (used == 1) {  // without OpenMP, whose region of one thread takes .8 us
+    if (used <= 1) {  // without OpenMP, whose region of one thread takes .8 us
       for (std::int64_t index = 0; index < shared; ++index)
         pack_shared_b(index);
       Panels panels(*this, 0);
@@ -74,16 +81,6 @@ class Run {
   }
 
  private:
-  /// Worth the time in which other threads wake.
-  bool is_long() const {
-    const auto m = static_cast<double>(problem_.m);
-    const auto n = static_cast<double>(problem_.n);
-    const auto k = static_cast<double>(problem_.k);
-    const double products = m * n * k;
-    const double bytes = (m * k + k * n) * sizeof(T) + m * n * sizeof(TOut);
-    return std::max(products, bytes) >= kThreadsLeast;
-  }
-
   /// Scratch of one thread.
   struct Panels {
     Panels(const Run& run, int thread) {
@@ -121,18 +118,27 @@ class Run {
     R* sums;
     std::int64_t ld;
     bool fresh;
+    bool is_c = false;
   };
 
-  /// The product is C itself, whole, and no larger than the caches: tiles are stored there.
+  const Scaling* scaling_of(const Target& target) const {
+    return target.is_c && !plain() ? &scaling_ : nullptr;
+  }
+
+  /// C is the sums.
+  bool plain() const {
+    return factors_.alpha == Final<T>(1) && factors_.beta == Final<T>(0);
+  }
+
+  /// Tiles store C itself: each has all of k, and C is no larger than the caches or is read anyway.
   bool writes_into_c() const {
     if constexpr (std::is_same_v<R, TOut>) {
       const Strides& c = problem_.c;
-      return !blocking_.partial() && factors_.alpha == 1 && factors_.beta == 0 &&
-             problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
-             blocking_.chain >= blocking_.depth &&
-             (blocking_.form == Form::swapped ? c.col == 1
-                                              : c.row == 1 && problem_.n <= kColumnsIntoC) &&
-             !past_caches();
+      const bool few = problem_.n <= kColumnsIntoC || blocking_.small;
+      return !blocking_.partial() && problem_.k <= blocking_.depth &&
+             blocking_.step == blocking_.depth && blocking_.chain >= blocking_.depth &&
+             (blocking_.form == Form::swapped ? c.col == 1 : c.row == 1 && few) &&
+             (plain() ? !past_caches() : blocking_.form != Form::inner);
     } else {
       return false;
     }
@@ -167,7 +173,7 @@ class Run {
         R* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
         const bool swapped = blocking_.form == Form::swapped;
         return multiply_depths(panels, block, block.p_end,
-                               {c, swapped ? problem_.c.row : problem_.c.col, true});
+                               {c, swapped ? problem_.c.row : problem_.c.col, true, true});
       }
     }
     if (blocking_.promote == 0 || block.p_end - block.p <= blocking_.promote) {
@@ -346,15 +352,16 @@ class Run {
                          .rows = block.rows,
                          .beyond = blocking_.spare > 0,
                          .b = nullptr,
-                         .b_group = tiles_.group,
+                         .b_group = tiles_.group * problem_.b.col,
                          .b_row = problem_.b.row,
-                         .b_column = 1,
+                         .b_column = problem_.b.col,
                          .columns = block.columns * kParts<T>,
                          .depth = depth,
                          .chain = blocking_.chain,
                          .sums = target.sums,
                          .ld = target.ld,
                          .fresh = target.fresh,
+                         .scaling = scaling_of(target),
                          .ahead = {}};
     if (blocking_.b_in_place) {
       tile.b = in_place(b_at(block));
@@ -362,6 +369,7 @@ class Run {
       tile.b = packed_b(panels, block);
       tile.b_group = std::int64_t{tiles_.group} * depth;
       tile.b_row = tiles_.group;
+      tile.b_column = 1;
     }
     if (blocking_.a_in_place) return multiply_in_place(block, tile);
     if constexpr (!kIsComplex<T>) {
@@ -393,7 +401,7 @@ class Run {
     }
   }
 
-  /// A of the block, rows contiguous along k: where it stands, or widened.
+  /// A of the block, rows contiguous along k unless it stands in place: as it stands, or widened.
   InnerProduct<R> rows_of_a(Panels& panels, const Block& block) const {
     InnerProduct<R> rows{};
     rows.rows = block.rows;
@@ -413,13 +421,14 @@ class Run {
 
   void multiply_swapped(Panels& panels, const Block& block, Target target) const {
     const InnerProduct<R> a = rows_of_a(panels, block);
-    tiles_.outer({.a = packed_b(panels, block),
-                  .a_column = 0,
+    const bool in_place_b = blocking_.b_in_place;
+    tiles_.outer({.a = in_place_b ? in_place(b_at(block)) : packed_b(panels, block),
+                  .a_column = in_place_b ? problem_.b.row : 0,
                   .rows = block.columns * kParts<T>,
                   .beyond = false,
                   .b = a.a,
                   .b_group = tiles_.group * a.lda,
-                  .b_row = 1,
+                  .b_row = blocking_.a_in_place ? problem_.a.col : 1,
                   .b_column = a.lda,
                   .columns = block.rows,
                   .depth = a.depth,
@@ -427,6 +436,7 @@ class Run {
                   .sums = target.sums,
                   .ld = target.ld,
                   .fresh = target.fresh,
+                  .scaling = scaling_of(target),
                   .ahead = {}});
   }
 
@@ -478,10 +488,10 @@ class Run {
     const std::int64_t runs = along_rows ? block.columns : block.rows;
     const std::int64_t length = along_rows ? block.rows : block.columns;
     if constexpr (!kIsComplex<T>) {
-      const bool copied = factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1;
+      const bool copied = plain() && s_strides.row == 1;
       if (copied && c_strides.row == 1 && s_strides.col == length && c_strides.col == length)
         return copy_run(sums.data, c, runs * length);
-      if (c_strides.row == 1 && (copied || !is_half(kDType<TOut>))) {
+      if (c_strides.row == 1 && (copied || std::is_same_v<R, TOut>)) {
         for (std::int64_t r = 0; r < runs; ++r) {
           const Sum* const run = sums.data + r * s_strides.col;
           TOut* const target = c + r * c_strides.col;
@@ -511,22 +521,28 @@ class Run {
       c[e] = static_cast<TOut>(sums[e]);
   }
 
-  /// c = alpha sums + beta c, as finished() has it, for sums that are `step` apart.
+  /// c = alpha sums + beta c for sums that are `step` apart.
   template <class Sum>
   void scale_run(const Sum* sums, std::int64_t step, TOut* c, std::int64_t length) const {
-    const auto each = [=, this](std::int64_t apart) {
-      const Final<T> alpha = factors_.alpha;
-      const Final<T> beta = factors_.beta;
-      if (beta == 0) {
-        for (std::int64_t e = 0; e < length; ++e)
-          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]));
-      } else {
-        for (std::int64_t e = 0; e < length; ++e)
-          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]) +
-                                   beta * static_cast<double>(c[e]));
+    if constexpr (std::is_same_v<R, TOut>) {
+      if (step == 1) return scale_neighbours(sums, c, length);
+      constexpr std::int64_t kAtOnce = 128;
+      Sum side_by_side[kAtOnce];
+      for (std::int64_t done = 0; done < length; done += kAtOnce) {
+        const std::int64_t count = std::min(kAtOnce, length - done);
+        for (std::int64_t e = 0; e < count; ++e)
+          side_by_side[e] = sums[(done + e) * step];
+        scale_neighbours(side_by_side, c + done, count);
       }
-    };
-    step == 1 ? each(1) : each(step);  // vectors where they are neighbours
+    }
+  }
+  void scale_neighbours(const R* sums, R* c, std::int64_t count) const {
+    tiles_.finish(sums, c, count, scaling_);
+  }
+  template <class Sum>
+  requires(!std::is_same_v<Sum, R>) void scale_neighbours(const Sum* totals, R* c,
+                                                          std::int64_t count) const {
+    tiles_.finish_totals(totals, c, count, scaling_);
   }
 
   void store(Final<T> sum, TOut& c) const {
@@ -607,12 +623,13 @@ class Run {
   }
 
   const Problem& original_;
-  Problem problem_;  // with rows folded
+  const Problem& problem_;
   const Blocking& blocking_;
   const Operands<T, TOut>& g_;
   const RegisterTiles<R>& tiles_;
-  WorkspaceLayout<T> layout_;
+  const WorkspaceLayout<T>& layout_;
   Factors<Final<T>> factors_;
+  Scaling scaling_{};  // the same for real types
   bool into_c_;
 };
 
@@ -633,13 +650,14 @@ TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason
     : problem_(problem),
       tiles_(tiles),
       blocking_(blocking_of<T>(problem, tiles.width)),
+      work_(folded(problem, blocking_)),
+      layout_(work_, blocking_, tiles),
       threads_(omp_get_max_threads()),
       reason_(std::move(reason)) {}
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const WorkspaceLayout<T> layout(folded(problem_, blocking_), blocking_, tiles_);
-  return layout.threads + threads_ * layout.per_thread;
+  return layout_.threads + threads_ * layout_.per_thread;
 }
 
 template <class T, class TOut>
@@ -660,7 +678,8 @@ void TiledExecutor<T, TOut>::describe(GemmInfo& info) const {
 
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOut>& g) const {
-  Run<T, TOut>(problem_, blocking_, tiles_, g).compute(std::min(threads_, omp_get_max_threads()));
+  const Decided<T> decided{problem_, work_, blocking_, tiles_, layout_};
+  Run<T, TOut>(decided, g).compute(std::min(threads_, omp_get_max_threads()));
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;
