@@ -16,10 +16,13 @@ struct Ahead {
   int columns = 0;
 };
 
-/// C = alpha sums + beta C, in double with one rounding; with beta = 0 C is not read.
+/// C = alpha sums + beta C, with one rounding; with beta = 0 C is not read.
 struct Scaling {
   double alpha;
   double beta;
+  /// Both are 0 or powers of two of moderate size: floats times them are exact, and need not become
+  /// doubles.
+  bool exact;
 };
 
 /// sums[j * ld + i] (+)= sum over p < depth of A(i, p) B(p, j), vectors along i.
@@ -48,7 +51,8 @@ struct OuterProduct {
   Ahead ahead;
 };
 
-/// sums[j * ld + i] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along p.
+/// sums[i * step + j * ld] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along
+/// p.
 template <class Real>
 struct InnerProduct {
   const Real* a;
@@ -60,6 +64,7 @@ struct InnerProduct {
   int depth;
   int chain;  // products that are added up in a lane before they join its sum
   Real* sums;
+  std::int64_t step;
   std::int64_t ld;
   bool fresh;  // sums are written, never read
 };

@@ -30,6 +30,13 @@ inline void store_part(float* to, __m256 value, int count) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes), value);
 }
+/// Half a vector of floats and back.
+inline __m256d to_doubles(__m128 value) {
+  return _mm256_cvtps_pd(value);
+}
+inline __m128 to_floats(__m256d value) {
+  return _mm256_cvtpd_ps(value);
+}
 inline void stream_vector(double* to, __m256d value) {
   _mm256_stream_pd(to, value);
 }

@@ -25,6 +25,13 @@ inline void store_part(double* to, __m512d value, int count) {
 inline void store_part(float* to, __m512 value, int count) {
   _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1), value);
 }
+/// Half a vector of floats and back. The masks keep GCC 12 from warning of its own headers.
+inline __m512d to_doubles(__m256 value) {
+  return _mm512_maskz_cvtps_pd(0xff, value);
+}
+inline __m256 to_floats(__m512d value) {
+  return _mm512_maskz_cvtpd_ps(0xff, value);
+}
 inline void stream_vector(double* to, __m512d value) {
   _mm512_stream_pd(to, value);
 }

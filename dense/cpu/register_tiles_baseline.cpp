@@ -23,6 +23,17 @@ inline void store_part(Real* to, Vector value, int count) {
   for (int lane = 0; lane < count; ++lane)
     to[lane] = value[lane];
 }
+/// Half a vector of floats and back.
+template <class Floats>
+inline auto to_doubles(Floats value) {
+  typedef double Doubles __attribute__((vector_size(kVectorBytes)));
+  return Doubles{value[0], value[1]};
+}
+template <class Doubles>
+inline auto to_floats(Doubles value) {
+  typedef float Floats __attribute__((vector_size(kVectorBytes / 2)));
+  return Floats{static_cast<float>(value[0]), static_cast<float>(value[1])};
+}
 /// An ordinary store: instructions past the cache are not the same on all processors.
 template <class Real, class Vector>
 inline void stream_vector(Real* to, Vector value) {

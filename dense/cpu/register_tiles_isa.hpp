@@ -1,6 +1,6 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, the columns of tiles, load_part(), store_part() and stream_vector() before they
-// include this file. Nothing with external linkage is called from here:
+// kVectorBytes, the columns of tiles, load_part(), store_part(), to_doubles(), to_floats() and
+// stream_vector() before they include this file. Nothing with external linkage is called from here:
 // an inline function of a header, compiled for AVX-512, could be the one that the linker keeps for
 // every processor.
 #include <utility>
@@ -49,9 +49,9 @@ struct Strips {
   int stored;  // of which so many are stored: they, or a whole vector
 };
 
-/// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
-/// cycles each.
-constexpr int kSumsAtOnce = 8;
+/// Sums that are to be on their way at once to hide the latency of a multiply-add: two a cycle,
+/// four cycles each, and some more since few numbers divide 8.
+constexpr int kSumsAtOnce = 12;
 /// Of one element, in a tile of few.
 constexpr int kStepsMost = 4;
 
@@ -221,22 +221,27 @@ struct Doubles {
   Vector<double> low;
   Vector<double> high;
 };
+inline Doubles load_doubles(const float* from) {
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2), aligned(4), may_alias));
+  constexpr int kHalf = kWidth<double>;
+  return {to_doubles(*reinterpret_cast<const Half*>(from)),
+          to_doubles(*reinterpret_cast<const Half*>(from + kHalf))};
+}
 template <int... kLanes>
 inline Doubles widen(Vector<float> value, std::integer_sequence<int, kLanes...> /*half*/) {
   constexpr int kHalf = sizeof...(kLanes);
-  return {__builtin_convertvector(__builtin_shufflevector(value, value, kLanes...), Vector<double>),
-          __builtin_convertvector(__builtin_shufflevector(value, value, (kHalf + kLanes)...),
-                                  Vector<double>)};
+  return {to_doubles(__builtin_shufflevector(value, value, kLanes...)),
+          to_doubles(__builtin_shufflevector(value, value, (kHalf + kLanes)...))};
 }
-inline Doubles widen(Vector<float> value) {
-  return widen(value, std::make_integer_sequence<int, kWidth<double>>());
+/// The first `count` floats.
+inline Doubles load_doubles(const float* from, int count) {
+  if (count == kWidth<float>) return load_doubles(from);
+  return widen(load_part(from, count), std::make_integer_sequence<int, kWidth<double>>());
 }
 /// Back, with one rounding.
 template <int... kLanes>
 inline Vector<float> narrow(Doubles value, std::integer_sequence<int, kLanes...> /*all*/) {
-  typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
-  return __builtin_shufflevector(__builtin_convertvector(value.low, Half),
-                                 __builtin_convertvector(value.high, Half), kLanes...);
+  return __builtin_shufflevector(to_floats(value.low), to_floats(value.high), kLanes...);
 }
 inline Vector<float> narrow(Doubles value) {
   return narrow(value, std::make_integer_sequence<int, kWidth<float>>());
@@ -250,7 +255,7 @@ inline Vector<double> scaled(Vector<double> sums, const double* c, int count, Sc
 inline Vector<float> scaled(Doubles sums, const float* c, int count, Scaling scaling) {
   Doubles value{sums.low * scaling.alpha, sums.high * scaling.alpha};
   if (scaling.beta != 0) {
-    const Doubles old = widen(load_first(c, count));
+    const Doubles old = load_doubles(c, count);
     value.low += old.low * scaling.beta;
     value.high += old.high * scaling.beta;
   }
@@ -264,7 +269,7 @@ inline Vector<double> doubles_of(const double* sums, int count, const double* /*
 }
 template <bool kPadded>
 inline Doubles doubles_of(const float* sums, int count, const float* /*c*/) {
-  return widen(kPadded ? load(sums) : load_first(sums, count));
+  return load_doubles(sums, kPadded ? kWidth<float> : count);
 }
 template <bool kPadded>
 inline Doubles doubles_of(const double* sums, int count, const float* /*c*/) {
@@ -274,9 +279,29 @@ inline Doubles doubles_of(const double* sums, int count, const float* /*c*/) {
           count > kW ? load_part(sums + kW, count - kW) : Vector<double>{}};
 }
 
+/// finish_run() for factors that are exact.
+template <bool kPadded>
+inline void finish_floats(const float* sums, float* c, std::int64_t count, Scaling scaling) {
+  constexpr int kW = kWidth<float>;
+  const auto alpha = static_cast<float>(scaling.alpha);
+  const auto beta = static_cast<float>(scaling.beta);
+  const auto value = [=](Vector<float> sum, const float* old, int some) {
+    return beta == 0 ? sum * alpha : sum * alpha + load_first(old, some) * beta;
+  };
+  std::int64_t i = 0;
+  for (; i + kW <= count; i += kW)
+    store(c + i, value(load(sums + i), c + i, kW));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_part(c + i, value(kPadded ? load(sums + i) : load_part(sums + i, rest), c + i, rest), rest);
+}
+
 template <bool kPadded, class Sum, class Real>
 inline void finish_run(const Sum* sums, Real* c, std::int64_t count, Scaling scaling) {
   constexpr int kW = kWidth<Real>;
+  if constexpr (sizeof(Sum) == sizeof(float)) {
+    if (scaling.exact) return finish_floats<kPadded>(sums, c, count, scaling);
+  }
   std::int64_t i = 0;
   for (; i + kW <= count; i += kW)
     store(c + i, scaled(doubles_of<kPadded>(sums + i, kW, c), c + i, kW, scaling));
@@ -297,17 +322,22 @@ void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips
   constexpr int kW = kWidth<Real>;
   constexpr int kMostRows = kStripVectors * kW;
   alignas(kVectorBytes) Real sums[kOuterColumns * kMostRows];
+  const int last = (vectors - 1) * kW + strips.last;
+  const bool tight = strips.count == 1 && g.ld == last;  // columns of C are neighbours
   OuterProduct<Real> apart = g;
-  apart.ld = kMostRows;
+  // Each column is stored in whole vectors, whose ends the next one overwrites: parts of vectors
+  // could not be loaded at once.
+  apart.ld = tight ? last : kMostRows;
   Strips<Real> one = strips;
   one.sums = sums;
   one.count = 1;
-  one.stored = kW;  // part of a vector would not be there for whole ones to load
+  one.stored = kW;
   Real* c = strips.sums;
   for (int left = strips.count; left > 0; --left) {
-    const int rows = left == 1 ? (vectors - 1) * kW + strips.last : vectors * kW;
+    const int rows = left == 1 ? last : vectors * kW;
     one.last = left == 1 ? strips.last : kW;
     tile(apart, one, b);
+    if (tight) return finish_run<true>(sums, c, std::int64_t{rows} * columns, *g.scaling);
     for (int j = 0; j < columns; ++j)
       finish_run<true>(sums + j * kMostRows, c + j * g.ld, rows, *g.scaling);
     one.a += strips.a_next;
@@ -320,6 +350,9 @@ void outer(const OuterProduct<Real>& g) {
   constexpr int kW = kWidth<Real>;
   constexpr int kStripsPerAsk = 4;
   const int groups = (g.columns + kOuterColumns - 1) / kOuterColumns;
+  // As many columns in each where they need not be those that were packed together.
+  const bool free = g.b_group == kOuterColumns * g.b_column;
+  const int wide = free ? (g.columns + groups - 1) / groups : kOuterColumns;
   const int all = (g.rows + kW - 1) / kW;
   const int last = g.rows - (all - 1) * kW;
   const bool packed = g.a_column == 0;
@@ -346,13 +379,13 @@ void outer(const OuterProduct<Real>& g) {
                         .last = ends ? last : kW,
                         .stored = ends ? last : kW};
     for (int group = 0; group < groups; ++group) {
-      const int j = group * kOuterColumns;
-      const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
+      const int j = group * wide;
+      const int columns = g.columns - j < wide ? g.columns - j : wide;
       prefetcher.ask(lines_per_call);
       const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, groups == 1);
-      const Real* const b = g.b + group * g.b_group;
+      const Real* const b = g.b + (free ? j * g.b_column : group * g.b_group);
       g.scaling == nullptr ? tile(g, strips, b) : finish_tile(g, tile, strips, vectors, columns, b);
-      strips.sums += kOuterColumns * g.ld;
+      strips.sums += wide * g.ld;
     }
     done += count * vectors;
   }
@@ -401,37 +434,76 @@ inline Vector<Real> exchanged(Vector<Real> value) {
   return exchanged<kBy, Real>(value, std::make_integer_sequence<int, kWidth<Real>>());
 }
 
-/// The sum of all lanes, added pairwise.
-template <class Real>
-inline Real sum_of_lanes(Vector<Real> value) {
-  if constexpr (kWidth<Real> >= 16) value += exchanged<8, Real>(value);
-  if constexpr (kWidth<Real> >= 8) value += exchanged<4, Real>(value);
-  if constexpr (kWidth<Real> >= 4) value += exchanged<2, Real>(value);
-  value += exchanged<1, Real>(value);
-  return value[0];
-}
-
-/// acc += the products of one vector of each row and column, from p on.
-template <int kRows, int kColumns, class Real>
-inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real* b, int p,
+/// acc += the products of one vector of each row and column, from p on: of its first `some`
+/// numbers where it is a part.
+template <bool kPart, int kRows, int kColumns, class Real>
+inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real* b, int p, int some,
                          Vector<Real> (&acc)[kRows][kColumns]) {
   Vector<Real> x[kRows];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
-    x[r] = load(a + r * g.lda + p);
+    x[r] = kPart ? load_part(a + r * g.lda + p, some) : load(a + r * g.lda + p);
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
-    const Vector<Real> y = load(b + c * g.ldb + p);
+    const Vector<Real> y = kPart ? load_part(b + c * g.ldb + p, some) : load(b + c * g.ldb + p);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
       acc[r][c] += x[r] * y;
   }
 }
 
+/// Lane l is lane l of `x`, or of `y` where l has the bit kBy, with that bit set or not.
+template <int kBy, bool kSet, class Real, int... kLanes>
+inline Vector<Real> by_turns(Vector<Real> x, Vector<Real> y,
+                             std::integer_sequence<int, kLanes...> /*all*/) {
+  return __builtin_shufflevector(
+      x, y, ((kLanes & ~kBy) + (kSet ? kBy : 0) + ((kLanes & kBy) != 0 ? kWidth<Real> : 0))...);
+}
+
+/// How often vectors whose lanes are added up can share one in pairs.
+constexpr int merges_of(int sums, int width) {
+  int merges = 0;
+  for (; sums % 2 == 0 && width > 1; sums /= 2, width /= 2)
+    ++merges;
+  return merges;
+}
+/// The lane in which the sum of vector `index` stands then.
+constexpr int lane_of(int index, int merges, int width) {
+  int lane = 0;
+  for (int merge = 0; merge < merges; ++merge)
+    lane += (index >> merge & 1) * (width >> (merge + 1));
+  return lane;
+}
+
+/// Adds up the lanes of each vector pairwise, from those on that are kBy apart. Two vectors share
+/// one as long as they are even in number: lanes that one no longer needs are the other's.
+template <class Real, int kBy, int kSums>
+inline void add_lanes(Vector<Real> (&values)[kSums], Real* lanes) {
+  constexpr int kW = kWidth<Real>;
+  if constexpr (kBy == 0) {
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      store(lanes + s * kW, values[s]);
+  } else if constexpr (kSums % 2 == 0) {
+    constexpr auto kAll = std::make_integer_sequence<int, kW>();
+    Vector<Real> shared[kSums / 2];
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums / 2; ++s)
+      shared[s] = by_turns<kBy, false, Real>(values[2 * s], values[2 * s + 1], kAll) +
+                  by_turns<kBy, true, Real>(values[2 * s], values[2 * s + 1], kAll);
+    add_lanes<Real, kBy / 2>(shared, lanes);
+  } else {
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      values[s] += exchanged<kBy, Real>(values[s]);
+    add_lanes<Real, kBy / 2>(values, lanes);
+  }
+}
+
 template <int kRows, int kColumns, class Real>
 void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real* sums) {
   constexpr int kW = kWidth<Real>;
-  constexpr int kSteps = kRows * kColumns < kSumsAtOnce ? kSumsAtOnce / (kRows * kColumns) : 1;
+  constexpr int kSteps = kRows * kColumns < 8 ? 8 / (kRows * kColumns) : 1;
   const int vectors = g.depth / kW;
   Vector<Real> total[kRows][kColumns] = {};
   for (int done = 0; done < vectors; done += g.chain) {
@@ -441,10 +513,10 @@ void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real*
     for (; p + kSteps * kW <= end; p += kSteps * kW) {
 #pragma GCC unroll 8
       for (int s = 0; s < kSteps; ++s)
-        add_products(g, a, b, p + s * kW, acc[s]);
+        add_products<false>(g, a, b, p + s * kW, kW, acc[s]);
     }
     for (; p < end; p += kW)
-      add_products(g, a, b, p, acc[0]);
+      add_products<false>(g, a, b, p, kW, acc[0]);
 #pragma GCC unroll 8
     for (int s = 0; s < kSteps; ++s) {
 #pragma GCC unroll 8
@@ -455,14 +527,23 @@ void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real*
       }
     }
   }
+  if (vectors * kW < g.depth)
+    add_products<true>(g, a, b, vectors * kW, g.depth - vectors * kW, total);
+  constexpr int kSums = kRows * kColumns;
+  Vector<Real> all[kSums];
+#pragma GCC unroll 16
+  for (int s = 0; s < kSums; ++s)
+    all[s] = total[s % kRows][s / kRows];
+  constexpr int kMerges = merges_of(kSums, kW);
+  alignas(kVectorBytes) Real lanes[(kSums >> kMerges) * kW];
+  add_lanes<Real, kW / 2>(all, lanes);
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      Real sum = sum_of_lanes<Real>(total[r][c]);
-      for (int q = vectors * kW; q < g.depth; ++q)
-        sum += a[r * g.lda + q] * b[c * g.ldb + q];
-      Real& target = sums[c * g.ld + r];
+      const int s = c * kRows + r;
+      const Real sum = lanes[(s >> kMerges) * kW + lane_of(s, kMerges, kW)];
+      Real& target = sums[c * g.ld + r * g.step];
       target = g.fresh ? sum : target + sum;
     }
   }
@@ -487,7 +568,8 @@ void inner(const InnerProduct<Real>& g) {
     const int rows = g.rows - i < kInnerRows ? g.rows - i : kInnerRows;
     for (int j = 0; j < g.columns; j += kInnerColumns) {
       const int columns = g.columns - j < kInnerColumns ? g.columns - j : kInnerColumns;
-      kByRows[rows - 1][columns - 1](g, g.a + i * g.lda, g.b + j * g.ldb, g.sums + j * g.ld + i);
+      kByRows[rows - 1][columns - 1](g, g.a + i * g.lda, g.b + j * g.ldb,
+                                     g.sums + j * g.ld + i * g.step);
     }
   }
 }

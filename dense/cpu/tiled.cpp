@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,14 @@ constexpr std::int64_t kStreamLeast = 1 << 20;
 constexpr std::int64_t kColumnsIntoC = 8;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
+
+/// Whether floats times it are exact, but for those near the ends of their range.
+bool scales_exactly(double factor) {
+  constexpr int kMostDoublings = 16;
+  int exponent = 0;
+  const double fraction = std::abs(std::frexp(factor, &exponent));
+  return fraction == 0 || (fraction == 0.5 && std::abs(exponent) <= kMostDoublings);
+}
 
 /// What a plan has decided of a product.
 template <class T>
@@ -49,7 +58,10 @@ class Run {
         layout_(decided.layout),
         factors_{original_.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
         into_c_(writes_into_c()) {
-    if constexpr (!kIsComplex<T>) scaling_ = {factors_.alpha, factors_.beta};
+    if constexpr (!kIsComplex<T>) {
+      const bool exact = scales_exactly(factors_.alpha) && scales_exactly(factors_.beta);
+      scaling_ = {factors_.alpha, factors_.beta, exact};
+    }
   }
 
   void compute(int threads) {
@@ -119,6 +131,7 @@ class Run {
     std::int64_t ld;
     bool fresh;
     bool is_c = false;
+    std::int64_t step = 1;  // from row to row where inner products go
   };
 
   const Scaling* scaling_of(const Target& target) const {
@@ -133,12 +146,14 @@ class Run {
   /// Tiles store C itself: each has all of k, and C is no larger than the caches or is read anyway.
   bool writes_into_c() const {
     if constexpr (std::is_same_v<R, TOut>) {
+      const bool whole = problem_.k <= blocking_.depth && blocking_.step == blocking_.depth;
+      if (blocking_.partial() || !whole) return false;
+      const bool in_cache = plain() && !past_caches();
+      if (blocking_.form == Form::inner) return in_cache;
       const Strides& c = problem_.c;
       const bool few = problem_.n <= kColumnsIntoC || blocking_.small;
-      return !blocking_.partial() && problem_.k <= blocking_.depth &&
-             blocking_.step == blocking_.depth && blocking_.chain >= blocking_.depth &&
-             (blocking_.form == Form::swapped ? c.col == 1 : c.row == 1 && few) &&
-             (plain() ? !past_caches() : blocking_.form != Form::inner);
+      return blocking_.chain >= blocking_.depth && (in_cache || !plain()) &&
+             (blocking_.form == Form::swapped ? c.col == 1 : c.row == 1 && few);
     } else {
       return false;
     }
@@ -172,17 +187,31 @@ class Run {
       if (into_c_) {
         R* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
         const bool swapped = blocking_.form == Form::swapped;
-        return multiply_depths(panels, block, block.p_end,
-                               {c, swapped ? problem_.c.row : problem_.c.col, true, true});
+        return multiply_depths(
+            panels, block, block.p_end,
+            {c, swapped ? problem_.c.row : problem_.c.col, true, true, problem_.c.row});
       }
     }
     if (blocking_.promote == 0 || block.p_end - block.p <= blocking_.promote) {
-      multiply_depths(panels, block, block.p_end, {panels.sums, layout_.ld, true});
+      multiply_depths(panels, block, block.p_end, sums_of(panels, block));
       emit(panels.sums, block, chunk);
     } else {
       multiply_deep(panels, block);
       emit(panels.totals, block, chunk);
     }
+  }
+
+  /// Where sums of a block stand: as C does, where the form allows it.
+  Strides sum_strides(const Block& block) const {
+    if (blocking_.form == Form::swapped) return {layout_.ld, 1};
+    if (blocking_.form == Form::inner && !blocking_.partial() && problem_.c.row != 1)
+      return {block.columns * kParts<T>, 1};
+    return {1, layout_.ld};
+  }
+  Target sums_of(const Panels& panels, const Block& block) const {
+    const Strides strides = sum_strides(block);
+    const bool swapped = blocking_.form == Form::swapped;
+    return {panels.sums, swapped ? strides.row : strides.col, true, false, strides.row};
   }
 
   /// totals = the product of the block over all k of its task.
@@ -193,7 +222,7 @@ class Run {
     std::fill_n(panels.totals, elements, 0.0);
     while (block.p < block.p_end) {
       const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
-      multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
+      multiply_depths(panels, block, next, sums_of(panels, block));
       block.p = next;
       tiles_.promote(panels.sums, panels.totals, elements);
     }
@@ -447,6 +476,7 @@ class Run {
     tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
     tile.chain = blocking_.chain;
     tile.sums = target.sums;
+    tile.step = target.step;
     tile.ld = target.ld;
     tile.fresh = target.fresh;
     tiles_.inner(tile);
@@ -460,8 +490,7 @@ class Run {
   /// The block's sums into C, or into the partial sums of the chunk.
   template <class Sum>
   void emit(const Sum* data, const Block& block, std::int64_t chunk) const {
-    const Strides strides =
-        blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
+    const Strides strides = sum_strides(block);
     if (!blocking_.partial()) return finish(Sums<Sum>{data, strides}, block);
     double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
     const auto copy = [&](std::int64_t step) {
@@ -489,14 +518,15 @@ class Run {
     const std::int64_t length = along_rows ? block.rows : block.columns;
     if constexpr (!kIsComplex<T>) {
       const bool copied = plain() && s_strides.row == 1;
-      if (copied && c_strides.row == 1 && s_strides.col == length && c_strides.col == length)
-        return copy_run(sums.data, c, runs * length);
       if (c_strides.row == 1 && (copied || std::is_same_v<R, TOut>)) {
-        for (std::int64_t r = 0; r < runs; ++r) {
-          const Sum* const run = sums.data + r * s_strides.col;
-          TOut* const target = c + r * c_strides.col;
-          copied ? copy_run(run, target, length) : scale_run(run, s_strides.row, target, length);
-        }
+        const auto finish_run = [&](const Sum* run, TOut* target, std::int64_t count) {
+          copied ? copy_run(run, target, count) : scale_run(run, s_strides.row, target, count);
+        };
+        const bool neighbours =
+            s_strides.row == 1 && s_strides.col == length && c_strides.col == length;
+        if (neighbours) return finish_run(sums.data, c, runs * length);
+        for (std::int64_t r = 0; r < runs; ++r)
+          finish_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
         return;
       }
     }
@@ -525,6 +555,11 @@ class Run {
   template <class Sum>
   void scale_run(const Sum* sums, std::int64_t step, TOut* c, std::int64_t length) const {
     if constexpr (std::is_same_v<R, TOut>) {
+      if (plain()) {
+        for (std::int64_t e = 0; e < length; ++e)
+          c[e] = static_cast<TOut>(sums[e * step]);
+        return;
+      }
       if (step == 1) return scale_neighbours(sums, c, length);
       constexpr std::int64_t kAtOnce = 128;
       Sum side_by_side[kAtOnce];
