@@ -227,7 +227,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   std::int64_t least = std::max(long_blocks ? 128 : kChunkLeast,
                                 32 * problem.m * problem.n / (problem.m + problem.n));
   blocking.worth = tasks_worth(problem, elements, width);
-  std::int64_t wanted = std::min(kWantedTasks, blocking.worth);
+  std::int64_t wanted = blocking.worth > 1 ? kWantedTasks : 1;
   // Multiply-adds hide them where there are few tasks otherwise.
   const std::int64_t worth = std::min(kFewTasks, blocking.worth);
   if (worth > ceil_div(problem.m, kRowsOfFew) * std::max<std::int64_t>(1, problem.k / least)) {

@@ -45,8 +45,10 @@ struct Strips {
   std::int64_t a_next;  // from one strip to the next
   Real* sums;
   int count;
-  int last;    // rows of the last vector of the last strip
-  int stored;  // of which so many are stored: they, or a whole vector
+  int last;             // rows of the last vector of the last strip
+  int stored;           // of which so many are stored: they, or a whole vector
+  int groups;           // of as many columns as the tile has
+  std::int64_t b_next;  // from one group of B to the next
 };
 
 /// Sums that are to be on their way at once to hide the latency of a multiply-add: two a cycle,
@@ -93,10 +95,14 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
   const std::int64_t a_step = strips.a_step;
   const std::int64_t ld = g.ld;
   const int last = strips.last;
+  const int both = strips.count * strips.groups;  // one of them is 1
+  const std::int64_t b_next = strips.groups > 1 ? strips.b_next : 0;
+  const std::int64_t a_next = strips.groups > 1 ? 0 : strips.a_next;
+  const std::int64_t sums_next = strips.groups > 1 ? kColumns * ld : kVectors * kW;
   const Real* strip = strips.a;
   Real* to = strips.sums;
-  for (int count = strips.count; count > 0; --count) {
-    const bool whole = count > 1 || strips.stored == kW;
+  for (int count = both; count > 0; --count) {
+    const bool whole = (count > 1 && strips.groups == 1) || strips.stored == kW;
     const Real* a = strip;
     const Real* b = b_begin;
     for (int left = g.depth; left > 0; left -= g.chain) {
@@ -134,8 +140,9 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
         }
       }
     }
-    strip += strips.a_next;
-    to += kVectors * kW;
+    strip += a_next;
+    b_begin += b_next;
+    to += sums_next;
   }
 }
 
@@ -332,16 +339,27 @@ void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips
   one.sums = sums;
   one.count = 1;
   one.stored = kW;
+  one.groups = 1;
   Real* c = strips.sums;
-  for (int left = strips.count; left > 0; --left) {
-    const int rows = left == 1 ? last : vectors * kW;
-    one.last = left == 1 ? strips.last : kW;
+  const int both = strips.count * strips.groups;  // one of them is 1
+  for (int left = both; left > 0; --left) {
+    const bool ends = left == 1 || strips.groups > 1;
+    const int rows = ends ? last : vectors * kW;
+    one.last = ends ? strips.last : kW;
     tile(apart, one, b);
-    if (tight) return finish_run<true>(sums, c, std::int64_t{rows} * columns, *g.scaling);
-    for (int j = 0; j < columns; ++j)
-      finish_run<true>(sums + j * kMostRows, c + j * g.ld, rows, *g.scaling);
-    one.a += strips.a_next;
-    c += vectors * kW;
+    if (tight) {
+      finish_run<true>(sums, c, std::int64_t{rows} * columns, *g.scaling);
+    } else {
+      for (int j = 0; j < columns; ++j)
+        finish_run<true>(sums + j * kMostRows, c + j * g.ld, rows, *g.scaling);
+    }
+    if (strips.groups > 1) {
+      b += strips.b_next;
+      c += columns * g.ld;
+    } else {
+      one.a += strips.a_next;
+      c += vectors * kW;
+    }
   }
 }
 
@@ -361,13 +379,14 @@ void outer(const OuterProduct<Real>& g) {
   const int calls =
       groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
   const int lines_per_call = (prefetcher.left + calls - 1) / calls;
+  const bool asks = prefetcher.left > 0;
   for (int done = 0; done < all;) {  // vectors
     const int vectors = all - done < kStripVectors ? all - done : kStripVectors;
     const int height = vectors * kW;
     int count = 1;
     if (groups == 1) {
       count = (all - done) / vectors;
-      if (count > kStripsPerAsk) count = kStripsPerAsk;
+      if (asks && count > kStripsPerAsk) count = kStripsPerAsk;
       if (part && count > 1 && done + count * vectors == all) --count;  // the last one is alone
     }
     const bool ends = done + count * vectors == all;
@@ -377,15 +396,19 @@ void outer(const OuterProduct<Real>& g) {
                         .sums = g.sums + done * kW,
                         .count = count,
                         .last = ends ? last : kW,
-                        .stored = ends ? last : kW};
-    for (int group = 0; group < groups; ++group) {
+                        .stored = ends ? last : kW,
+                        .groups = 1,
+                        .b_next = free ? wide * g.b_column : g.b_group};
+    for (int group = 0; group < groups; group += strips.groups) {
       const int j = group * wide;
       const int columns = g.columns - j < wide ? g.columns - j : wide;
+      const bool together = columns == wide && !asks;
+      strips.groups = together ? g.columns / wide - group : 1;
       prefetcher.ask(lines_per_call);
       const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, groups == 1);
-      const Real* const b = g.b + (free ? j * g.b_column : group * g.b_group);
+      const Real* const b = g.b + group * strips.b_next;
       g.scaling == nullptr ? tile(g, strips, b) : finish_tile(g, tile, strips, vectors, columns, b);
-      strips.sums += wide * g.ld;
+      strips.sums += strips.groups * wide * g.ld;
     }
     done += count * vectors;
   }

@@ -417,7 +417,8 @@ class Run {
   void multiply_in_place(const Block& block, OuterProduct<R> tile) const {
     const R* a = in_place(a_at(block));
     const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
-    if (first && blocking_.step == block.depth && problem_.a.col > block.rows)
+    const bool gaps = problem_.a.col > block.rows || block.rows > tiles_.strip;
+    if (first && blocking_.step == block.depth && gaps)
       ask_for(a_of(block, block.depth));
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
