@@ -47,6 +47,7 @@ struct OuterProduct {
   Real* sums;
   std::int64_t ld;
   bool fresh;              // sums are written, never read
+  bool padded;             // sums have room for whole vectors at the end of each column
   const Scaling* scaling;  // sums are C, which is finished from fresh ones; or null
   Ahead ahead;
 };

@@ -11,12 +11,23 @@ namespace {
 constexpr char kIsa[] = "AVX-512";
 constexpr int kVectorBytes = 64;
 
-/// The first `count` lanes, and 0 in the others.
-inline __m512d load_part(const double* from, int count) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), from);
+/// The first `count` lanes, in a register of masks: GCC 12 would load them again for each vector.
+inline __mmask8 lanes_of(const double* /*type*/, int count) {
+  auto lanes = static_cast<__mmask8>((1U << count) - 1);
+  asm("" : "+k"(lanes));
+  return lanes;
 }
-inline __m512 load_part(const float* from, int count) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), from);
+inline __mmask16 lanes_of(const float* /*type*/, int count) {
+  auto lanes = static_cast<__mmask16>((1U << count) - 1);
+  asm("" : "+k"(lanes));
+  return lanes;
+}
+/// These lanes, and 0 in the others.
+inline __m512d load_lanes(const double* from, __mmask8 lanes) {
+  return _mm512_maskz_loadu_pd(lanes, from);
+}
+inline __m512 load_lanes(const float* from, __mmask16 lanes) {
+  return _mm512_maskz_loadu_ps(lanes, from);
 }
 /// The first `count` lanes.
 inline void store_part(double* to, __m512d value, int count) {

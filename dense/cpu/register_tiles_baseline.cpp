@@ -9,10 +9,15 @@ namespace {
 constexpr char kIsa[] = "vectors of 16 bytes";
 constexpr int kVectorBytes = 16;
 
+template <class Real>
+inline int lanes_of(const Real* /*type*/, int count) {
+  return count;
+}
 /// The first `count` lanes, and 0 in the others.
 template <class Real>
-inline auto load_part(const Real* from, int count) {
-  Real value __attribute__((vector_size(kVectorBytes))) = {};
+inline auto load_lanes(const Real* from, int count) {
+  typedef Real Vector __attribute__((vector_size(kVectorBytes)));
+  Vector value = {};
   for (int lane = 0; lane < count; ++lane)
     value[lane] = from[lane];
   return value;

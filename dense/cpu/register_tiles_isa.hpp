@@ -1,8 +1,8 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, the columns of tiles, load_part(), store_part(), to_doubles(), to_floats() and
-// stream_vector() before they include this file. Nothing with external linkage is called from here:
-// an inline function of a header, compiled for AVX-512, could be the one that the linker keeps for
-// every processor.
+// kVectorBytes, the columns of tiles, lanes_of(), load_lanes(), store_part(), to_doubles(),
+// to_floats() and stream_vector() before they include this file. Nothing with external linkage is
+// called from here: an inline function of a header, compiled for AVX-512, could be the one that the
+// linker keeps for every processor.
 #include <utility>
 
 #include "dense/cpu/register_tiles.hpp"
@@ -37,6 +37,12 @@ inline void store(Real* to, Vector<Real> value) {
   *reinterpret_cast<typename VectorOf<Real>::Unaligned*>(to) = value;
 }
 
+/// The first `count` numbers, and 0 in the other lanes.
+template <class Real>
+inline Vector<Real> load_part(const Real* from, int count) {
+  return load_lanes(from, lanes_of(from, count));
+}
+
 /// Rows that a tile computes, one strip below the other.
 template <class Real>
 struct Strips {
@@ -51,27 +57,28 @@ struct Strips {
   std::int64_t b_next;  // from one group of B to the next
 };
 
-/// Sums that are to be on their way at once to hide the latency of a multiply-add: two a cycle,
-/// four cycles each, and some more since few numbers divide 8.
-constexpr int kSumsAtOnce = 12;
-/// Of one element, in a tile of few.
-constexpr int kStepsMost = 4;
+constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
 
-constexpr int steps_of(int sums) {
-  const int steps = kSumsAtOnce / sums;
-  return steps < 1 ? 1 : steps > kStepsMost ? kStepsMost : steps;
+/// Sums of each element, so that enough are on their way to hide the latency of a multiply-add (two
+/// begin in a cycle and take four), for 1, 2 or 4 times the vectors of a tile in registers.
+constexpr int steps_of(int vectors) {
+  constexpr int kMost = 2 * kOuterColumns;
+  return 4 * vectors <= kMost ? 4 : 2 * vectors <= kMost ? 2 : 1;
 }
 
-/// Column p of a strip times row p of B. kPart: the last vector has `last` numbers.
-template <int kVectors, int kColumns, bool kPart, class Real>
-inline void add_outer(const Real* a, int last, const Real* b, std::int64_t b_column,
+/// Shorter sums are done before they would be added up.
+constexpr int kStepsWorth = 32;
+
+/// Column p of a strip times row p of B. kPart: the last vector has these lanes.
+template <int kVectors, int kColumns, bool kPart, class Real, class Lanes>
+inline void add_outer(const Real* a, Lanes last, const Real* b, std::int64_t b_column,
                       Vector<Real> (&acc)[kColumns][kVectors]) {
   constexpr int kW = kWidth<Real>;
   Vector<Real> x[kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
     if (kPart && v + 1 == kVectors) {
-      x[v] = load_part(a + v * kW, last);
+      x[v] = load_lanes(a + v * kW, last);
     } else {
       x[v] = load(a + v * kW);
     }
@@ -95,6 +102,7 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
   const std::int64_t a_step = strips.a_step;
   const std::int64_t ld = g.ld;
   const int last = strips.last;
+  const auto lanes = lanes_of(g.b, last);
   const int both = strips.count * strips.groups;  // one of them is 1
   const std::int64_t b_next = strips.groups > 1 ? strips.b_next : 0;
   const std::int64_t a_next = strips.groups > 1 ? 0 : strips.a_next;
@@ -111,13 +119,13 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
       for (; p >= kSteps; p -= kSteps) {
 #pragma GCC unroll 8
         for (int s = 0; s < kSteps; ++s) {
-          add_outer<kVectors, kColumns, kPart>(a, last, b, b_column, acc[s]);
+          add_outer<kVectors, kColumns, kPart>(a, lanes, b, b_column, acc[s]);
           a += a_step;
           b += b_row;
         }
       }
       for (; kSteps > 1 && p > 0; --p) {
-        add_outer<kVectors, kColumns, kPart>(a, last, b, b_column, acc[0]);
+        add_outer<kVectors, kColumns, kPart>(a, lanes, b, b_column, acc[0]);
         a += a_step;
         b += b_row;
       }
@@ -149,39 +157,38 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
 template <class Real>
 using OuterTile = void (*)(const OuterProduct<Real>&, const Strips<Real>&, const Real*);
 
-/// kAlone: no other columns, whose sums would be in another order.
-template <int kVectors, int kColumns, bool kPart, bool kAlone, class Real>
+/// The same with so many sums of each element as a tile of this size has at most.
+template <int kVectors, int kColumns, bool kPart, int kSteps, class Real>
 constexpr OuterTile<Real> kOuterTile =
-    outer_tile<kVectors, kColumns, kPart, kAlone ? steps_of(kVectors* kColumns) : 1, Real>;
+    outer_tile<kVectors, kColumns, kPart,
+               kSteps <= steps_of(kVectors* kColumns) ? kSteps : steps_of(kVectors* kColumns),
+               Real>;
 
-template <int kVectors, bool kPart, bool kAlone, class Real>
-constexpr OuterTile<Real> kOuterTiles[] = {kOuterTile<kVectors, 1, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 2, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 3, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 4, kPart, kAlone, Real>,
+template <int kVectors, bool kPart, int kSteps, class Real>
+constexpr OuterTile<Real> kOuterTiles[] = {kOuterTile<kVectors, 1, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 2, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 3, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 4, kPart, kSteps, Real>,
 #if LANKY_OUTER_COLUMNS == 8
-                                           kOuterTile<kVectors, 5, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 6, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 7, kPart, kAlone, Real>,
-                                           kOuterTile<kVectors, 8, kPart, kAlone, Real>
+                                           kOuterTile<kVectors, 5, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 6, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 7, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 8, kPart, kSteps, Real>
 #endif
 };
+template <bool kPart, int kSteps, class Real>
+constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, kPart, kSteps, Real>,
+                                                 kOuterTiles<2, kPart, kSteps, Real>,
+                                                 kOuterTiles<3, kPart, kSteps, Real>};
 /// The tile of so many vectors and columns.
 template <class Real>
-inline OuterTile<Real> outer_tile_of(int vectors, int columns, bool part, bool alone) {
+inline OuterTile<Real> outer_tile_of(int vectors, int columns, bool part, int steps) {
   static_assert(kStripVectors == 3);
-  static constexpr const OuterTile<Real>* kTables[2][2][3] = {
-      {{kOuterTiles<1, false, false, Real>, kOuterTiles<2, false, false, Real>,
-        kOuterTiles<3, false, false, Real>},
-       {kOuterTiles<1, false, true, Real>, kOuterTiles<2, false, true, Real>,
-        kOuterTiles<3, false, true, Real>}},
-      {{kOuterTiles<1, true, false, Real>, kOuterTiles<2, true, false, Real>,
-        kOuterTiles<3, true, false, Real>},
-       {kOuterTiles<1, true, true, Real>, kOuterTiles<2, true, true, Real>,
-        kOuterTiles<3, true, true, Real>}}};
-  return kTables[part][alone][vectors - 1][columns - 1];
+  static constexpr const OuterTile<Real>* const* kTables[2][3] = {
+      {kByVectors<false, 1, Real>, kByVectors<false, 2, Real>, kByVectors<false, 4, Real>},
+      {kByVectors<true, 1, Real>, kByVectors<true, 2, Real>, kByVectors<true, 4, Real>}};
+  return kTables[part][steps / 2][vectors - 1][columns - 1];
 }
-constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
 
 /// Where the packed strip begins whose first row is `row`. Strips are a cache line apart: without
 /// it all would begin in one set of the first cache, and packing writes to each of them in turn.
@@ -373,6 +380,10 @@ void outer(const OuterProduct<Real>& g) {
   const int wide = free ? (g.columns + groups - 1) / groups : kOuterColumns;
   const int all = (g.rows + kW - 1) / kW;
   const int last = g.rows - (all - 1) * kW;
+  // The same for all tiles of a product, as many as the largest has registers for: C of A = B stays
+  // symmetric.
+  const int steps =
+      g.depth < kStepsWorth ? 1 : steps_of((all < kStripVectors ? all : kStripVectors) * wide);
   const bool packed = g.a_column == 0;
   const bool part = !packed && !g.beyond && last != kW;
   Prefetcher prefetcher(g.ahead);
@@ -396,7 +407,7 @@ void outer(const OuterProduct<Real>& g) {
                         .sums = g.sums + done * kW,
                         .count = count,
                         .last = ends ? last : kW,
-                        .stored = ends ? last : kW,
+                        .stored = ends && !g.padded ? last : kW,
                         .groups = 1,
                         .b_next = free ? wide * g.b_column : g.b_group};
     for (int group = 0; group < groups; group += strips.groups) {
@@ -405,7 +416,7 @@ void outer(const OuterProduct<Real>& g) {
       const bool together = columns == wide && !asks;
       strips.groups = together ? g.columns / wide - group : 1;
       prefetcher.ask(lines_per_call);
-      const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, groups == 1);
+      const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, steps);
       const Real* const b = g.b + group * strips.b_next;
       g.scaling == nullptr ? tile(g, strips, b) : finish_tile(g, tile, strips, vectors, columns, b);
       strips.sums += strips.groups * wide * g.ld;

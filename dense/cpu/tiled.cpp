@@ -390,6 +390,7 @@ class Run {
                          .sums = target.sums,
                          .ld = target.ld,
                          .fresh = target.fresh,
+                         .padded = !target.is_c,
                          .scaling = scaling_of(target),
                          .ahead = {}};
     if (blocking_.b_in_place) {
@@ -418,8 +419,7 @@ class Run {
     const R* a = in_place(a_at(block));
     const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
     const bool gaps = problem_.a.col > block.rows || block.rows > tiles_.strip;
-    if (first && blocking_.step == block.depth && gaps)
-      ask_for(a_of(block, block.depth));
+    if (first && blocking_.step == block.depth && gaps) ask_for(a_of(block, block.depth));
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
       tile.a = a + p * problem_.a.col;
@@ -466,6 +466,7 @@ class Run {
                   .sums = target.sums,
                   .ld = target.ld,
                   .fresh = target.fresh,
+                  .padded = !target.is_c,
                   .scaling = scaling_of(target),
                   .ahead = {}});
   }
@@ -562,6 +563,11 @@ class Run {
         return;
       }
       if (step == 1) return scale_neighbours(sums, c, length);
+      if (length < tiles_.width) {
+        for (std::int64_t e = 0; e < length; ++e)
+          store(static_cast<double>(sums[e * step]), c[e]);
+        return;
+      }
       constexpr std::int64_t kAtOnce = 128;
       Sum side_by_side[kAtOnce];
       for (std::int64_t done = 0; done < length; done += kAtOnce) {

@@ -51,7 +51,7 @@ struct WorkspaceLayout {
     threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
 
     const bool swapped = blocking.form == Form::swapped;
-    ld = static_cast<int>(swapped ? columns : round_up(blocking.rows, tiles.width));
+    ld = static_cast<int>(round_up(swapped ? columns : blocking.rows, tiles.width));
     const std::int64_t elements =
         std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
     const std::int64_t rows = round_up(blocking.rows, tiles.width);
