@@ -80,6 +80,9 @@ struct RegisterTiles {
   void (*inner)(const InnerProduct<Real>&);
   /// Strips of OuterProduct::a from a matrix in place; rows up to a full vector are 0.
   void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
+  /// The same of rows that stand contiguous along depth, `stride` apart.
+  void (*pack_transposed)(const Real* source, std::int64_t stride, int rows, int depth,
+                          Real* strips);
   /// totals += sums.
   void (*promote)(const Real* sums, double* totals, std::int64_t count);
   /// c = alpha sums + beta c, neighbours.

@@ -458,6 +458,64 @@ void pack(const Real* source, std::int64_t column, int rows, int depth, Real* st
   }
 }
 
+/// Lane l is lane l of `x`, or of `y` where l has the bit kBy, with that bit set or not.
+template <int kBy, bool kSet, class Real, int... kLanes>
+inline Vector<Real> by_turns(Vector<Real> x, Vector<Real> y,
+                             std::integer_sequence<int, kLanes...> /*all*/) {
+  return __builtin_shufflevector(
+      x, y, ((kLanes & ~kBy) + (kSet ? kBy : 0) + ((kLanes & kBy) != 0 ? kWidth<Real> : 0))...);
+}
+
+/// Rows become columns.
+template <int kBy, class Real>
+inline void transpose(Vector<Real> (&rows)[kWidth<Real>]) {
+  constexpr auto kAll = std::make_integer_sequence<int, kWidth<Real>>();
+  if constexpr (kBy > 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<Real>; ++i) {
+      if ((i & kBy) != 0) continue;
+      const Vector<Real> x = rows[i];
+      const Vector<Real> y = rows[i + kBy];
+      rows[i] = by_turns<kBy, false, Real>(x, y, kAll);
+      rows[i + kBy] = by_turns<kBy, true, Real>(x, y, kAll);
+    }
+    transpose<kBy / 2, Real>(rows);
+  }
+}
+
+/// As many rows of a strip as a vector holds, `height` apart, from `rows` that are `stride` apart
+/// and `depth` long.
+template <class Real>
+inline void transpose_rows(const Real* source, std::int64_t stride, int rows, int depth,
+                           Real* target, int height) {
+  constexpr int kW = kWidth<Real>;
+  for (int p = 0; p < depth; p += kW) {
+    const int count = depth - p < kW ? depth - p : kW;
+    Vector<Real> block[kW];
+#pragma GCC unroll 16
+    for (int r = 0; r < kW; ++r)
+      block[r] = r < rows ? load_first(source + r * stride + p, count) : Vector<Real>{};
+    transpose<kW / 2, Real>(block);
+#pragma GCC unroll 16
+    for (int q = 0; q < kW; ++q) {
+      if (q < count) store(target + std::int64_t{p + q} * height, block[q]);
+    }
+  }
+}
+
+template <class Real>
+void pack_transposed(const Real* source, std::int64_t stride, int rows, int depth, Real* strips) {
+  constexpr int kW = kWidth<Real>;
+  constexpr int kStrip = kStripVectors * kW;
+  const int padded = (rows + kW - 1) / kW * kW;
+  for (int row = 0; row < padded; row += kStrip) {
+    const int height = padded - row < kStrip ? padded - row : kStrip;
+    Real* const strip = strips + strip_start<Real>(row, depth);
+    for (int r = 0; r < height; r += kW)
+      transpose_rows(source + (row + r) * stride, stride, rows - row - r, depth, strip + r, height);
+  }
+}
+
 /// Lanes whose numbers differ by the bit kBy, exchanged.
 template <int kBy, class Real, int... kLanes>
 inline Vector<Real> exchanged(Vector<Real> value, std::integer_sequence<int, kLanes...> /*all*/) {
@@ -484,14 +542,6 @@ inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real*
     for (int r = 0; r < kRows; ++r)
       acc[r][c] += x[r] * y;
   }
-}
-
-/// Lane l is lane l of `x`, or of `y` where l has the bit kBy, with that bit set or not.
-template <int kBy, bool kSet, class Real, int... kLanes>
-inline Vector<Real> by_turns(Vector<Real> x, Vector<Real> y,
-                             std::integer_sequence<int, kLanes...> /*all*/) {
-  return __builtin_shufflevector(
-      x, y, ((kLanes & ~kBy) + (kSet ? kBy : 0) + ((kLanes & kBy) != 0 ? kWidth<Real> : 0))...);
 }
 
 /// How often vectors whose lanes are added up can share one in pairs.
@@ -638,6 +688,7 @@ constexpr RegisterTiles<Real> kTiles = {kIsa,
                                         outer<Real>,
                                         inner<Real>,
                                         pack<Real>,
+                                        pack_transposed<Real>,
                                         promote<Real>,
                                         finish<Real, Real>,
                                         finish<double, Real>,
