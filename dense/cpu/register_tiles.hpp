@@ -20,8 +20,7 @@ struct Ahead {
 struct Scaling {
   double alpha;
   double beta;
-  /// Both are 0 or powers of two of moderate size: floats times them are exact, and need not become
-  /// doubles.
+  /// Floats times either are exact, and need not become doubles.
   bool exact;
 };
 

@@ -25,12 +25,13 @@ constexpr std::int64_t kColumnsIntoC = 8;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
 
-/// Whether floats times it are exact, but for those near the ends of their range.
+/// 0, or a power of two up to 1: floats times it are exact unless they become subnormal, and none
+/// overflows.
 bool scales_exactly(double factor) {
-  constexpr int kMostDoublings = 16;
+  constexpr int kMostHalvings = 16;
   int exponent = 0;
   const double fraction = std::abs(std::frexp(factor, &exponent));
-  return fraction == 0 || (fraction == 0.5 && std::abs(exponent) <= kMostDoublings);
+  return fraction == 0 || (fraction == 0.5 && exponent <= 1 && exponent >= -kMostHalvings);
 }
 
 /// What a plan has decided of a product.
