@@ -99,6 +99,9 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
   constexpr int kW = kWidth<Real>;
   const std::int64_t b_row = g.b_row;
   const std::int64_t b_column = g.b_column;
+  const bool scaled = g.scaling != nullptr;
+  const Real alpha = scaled ? static_cast<Real>(g.scaling->alpha) : Real(1);
+  const Real beta = scaled ? static_cast<Real>(g.scaling->beta) : Real(0);
   const std::int64_t a_step = strips.a_step;
   const std::int64_t ld = g.ld;
   const int last = strips.last;
@@ -140,7 +143,12 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
           for (int s = 1; s < kSteps; ++s)
             sum += acc[s][c][v];
           if (!first) sum += load(sums);
-          if (v + 1 < kVectors || whole) {
+          const bool all = v + 1 < kVectors || whole;
+          if (scaled) {
+            sum *= alpha;
+            if (beta != 0) sum += (all ? load(sums) : load_part(sums, last)) * beta;
+          }
+          if (all) {
             store(sums, sum);
           } else {
             store_part(sums, sum, last);
@@ -329,7 +337,7 @@ void finish(const Sum* sums, Real* c, std::int64_t count, const Scaling& scaling
   finish_run<false>(sums, c, count, scaling);
 }
 
-/// A tile of C: its product goes to the stack first, and to C from there.
+/// A tile of C whose product goes to the stack first, and to C from there.
 template <class Real>
 void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips<Real>& strips,
                  int vectors, int columns, const Real* b) {
@@ -342,6 +350,7 @@ void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips
   // Each column is stored in whole vectors, whose ends the next one overwrites: parts of vectors
   // could not be loaded at once.
   apart.ld = tight ? last : kMostRows;
+  apart.scaling = nullptr;
   Strips<Real> one = strips;
   one.sums = sums;
   one.count = 1;
@@ -386,6 +395,11 @@ void outer(const OuterProduct<Real>& g) {
       g.depth < kStepsWorth ? 1 : steps_of((all < kStripVectors ? all : kStripVectors) * wide);
   const bool packed = g.a_column == 0;
   const bool part = !packed && !g.beyond && last != kW;
+  // Floats that become doubles; and a C that is read where the column before was stored as part of
+  // a vector, which would wait for it.
+  const bool apart =
+      g.scaling != nullptr && ((sizeof(Real) == sizeof(float) && !g.scaling->exact) ||
+                               (g.scaling->beta != 0 && all <= kStripVectors && g.ld < all * kW));
   Prefetcher prefetcher(g.ahead);
   const int calls =
       groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
@@ -418,7 +432,7 @@ void outer(const OuterProduct<Real>& g) {
       prefetcher.ask(lines_per_call);
       const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, steps);
       const Real* const b = g.b + group * strips.b_next;
-      g.scaling == nullptr ? tile(g, strips, b) : finish_tile(g, tile, strips, vectors, columns, b);
+      apart ? finish_tile(g, tile, strips, vectors, columns, b) : tile(g, strips, b);
       strips.sums += strips.groups * wide * g.ld;
     }
     done += count * vectors;
