@@ -143,6 +143,37 @@ TYPED_TEST(DenseTiles, ProductsOfFewBlocks) {
   }
 }
 
+// Whatever alpha and beta are, tiles store C: whole vectors or not, its columns neighbours or not.
+TYPED_TEST(DenseTiles, SmallProductsOfEveryScaling) {
+  for (const std::int64_t m : {9, 24, 101}) {
+    for (const std::int64_t n : {1, 2, 3, 5, 8, 11, 17, 33}) {
+      if (testing::kSanitized && m * n % 2 == 0) continue;
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        for (const Op op : {Op::none, Op::trans}) {
+          const GemmShape shape{.m = m, .n = n, .k = 37, .op_a = op, .layout = layout};
+          expect_exact_for_all_tiles<TypeParam>(shape, 0, 2, -1);
+          expect_exact_for_all_tiles<TypeParam>(shape, 1, 3, 0);
+          GemmShape shorter = shape;
+          shorter.k = 3;
+          shorter.op_b = Op::trans;
+          expect_exact_for_all_tiles<TypeParam>(shorter, n % 2, 1, 1);
+        }
+      }
+    }
+  }
+}
+
+// Sums of floats join totals every 256 k, and lie in parts of vectors.
+TYPED_TEST(DenseTiles, SmallGramsOfManyChains) {
+  for (const auto& [m, n] : {std::pair{2, 2}, {7, 7}, {20, 20}, {50, 4}, {17, 33}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const Op op : {Op::none, Op::trans})
+        expect_exact_for_all_tiles<TypeParam>(
+            {.m = m, .n = n, .k = 1301, .op_a = op, .layout = layout}, 0, 1, m % 2);
+    }
+  }
+}
+
 // A large C is written past the caches, whole lines or not.
 TYPED_TEST(DenseTiles, LargeResults) {
   for (const Layout layout : {Layout::col, Layout::row}) {
@@ -191,6 +222,19 @@ TEST(DenseBlocking, ThereAreTasksWhereMultiplyAddsAreWorthThem) {
   EXPECT_GE(tasks({.m = 100, .n = 100, .k = 160, .op_a = Op::trans}), 4);
   EXPECT_GE(tasks({.m = 82, .n = 82, .k = 1158, .op_b = Op::trans}), 4);
   EXPECT_GE(tasks({.m = 2000, .n = 2, .k = 200}), 2);
+}
+
+TEST(DenseBlocking, SmallProductsAreOneTaskOfOneThread) {
+  for (const GemmShape& shape : {GemmShape{.m = 2, .n = 2, .k = 1241},
+                                 {.m = 20, .n = 20, .k = 1415, .op_a = Op::trans},
+                                 {.m = 10'652, .n = 2, .k = 2}}) {
+    const Blocking blocking = blocking_of(shape);
+    EXPECT_TRUE(blocking.small);
+    EXPECT_TRUE(blocking.a_in_place && blocking.b_in_place);
+    EXPECT_EQ(blocking.worth, 1);
+    EXPECT_EQ(blocking.split.count, 1);
+  }
+  EXPECT_GT(blocking_of({.m = 1'000'000, .n = 2, .k = 2}).worth, 8);
 }
 
 TEST(DenseBlocking, PartialSumsAreFewAndFloatsArePromoted) {

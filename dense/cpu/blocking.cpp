@@ -57,8 +57,19 @@ constexpr std::int64_t kInnerMost = 64;
 /// Chunks of k are made until this many tasks can run at once.
 constexpr std::int64_t kWantedTasks = 32;
 constexpr std::int64_t kChunkLeast = 1024;
-/// Multiply-adds of f64 that a task is worth.
-constexpr double kTaskLeast = 1 << 18;
+/// Multiply-adds of vectors, and bytes of operands, that a task is worth: one thread takes 10 to 20
+/// us for either, and waking another takes as long.
+constexpr double kVectorsOfTask = 3 << 14;
+constexpr double kBytesOfTask = 3 << 17;
+/// Bytes of A, B and C that the second cache holds.
+constexpr double kSecondCacheBytes = 512 << 10;
+/// k of a small product that is one panel.
+constexpr int kSmallDepth = 1024;
+/// In multiply-adds of a vector, two of which begin in a cycle: an element that is moved to or from
+/// a vector on its own, the sum of a vector's lanes, and what calls a tile.
+constexpr double kMoved = 3;
+constexpr double kLanesSummed = 8;
+constexpr double kTile = 30;
 /// Tasks that are few, and k of their chunks at least.
 constexpr std::int64_t kFewTasks = 8;
 constexpr std::int64_t kChunkOfFew = 256;
@@ -83,15 +94,54 @@ int choose_fold(const Problem& problem, int width) noexcept {
   return tight ? static_cast<int>(std::max<std::int64_t>(1, width / problem.m)) : 1;
 }
 
-/// Tasks that a product is worth, by its multiply-adds or its bytes, up to a few.
-std::int64_t tasks_worth(const Problem& problem, Elements elements) noexcept {
+double bytes_of(const Problem& problem, Elements elements) noexcept {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
-  const double bytes = elements.parts * elements.real_bytes;
-  const double products = m * n * k * elements.parts * bytes / 8;
-  const double work = std::max(products, (m * k + k * n + m * n) * bytes / 2);
-  return static_cast<std::int64_t>(std::min(work / kTaskLeast, 1.0 * kFewTasks));
+  return (m * k + k * n + m * n) * elements.parts * elements.real_bytes;
+}
+
+/// Tasks that a product is worth, by its multiply-adds or its bytes.
+std::int64_t tasks_worth(const Problem& problem, Elements elements, int width) noexcept {
+  const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                          static_cast<double>(problem.k) * elements.parts * elements.parts;
+  const double tasks =
+      std::max(products / width / kVectorsOfTask, bytes_of(problem, elements) / kBytesOfTask);
+  return static_cast<std::int64_t>(std::clamp(tasks, 1.0, 1e6));
+}
+
+/// Multiply-adds of vectors in the time that a small product takes.
+double cost_of(Form form, const Problem& problem, int width) noexcept {
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const auto vectors = [width](std::int64_t side) {
+    return static_cast<double>(ceil_div(side, std::int64_t{width}));
+  };
+  const auto tiles = [&](std::int64_t along, std::int64_t across) {
+    return kTile * static_cast<double>(ceil_div(along, kVectorsOfStrip * width)) *
+           static_cast<double>(ceil_div(across, std::int64_t{8}));
+  };
+  switch (form) {
+    case Form::outer:
+      return vectors(problem.m) * n * k + tiles(problem.m, problem.n) +
+             (problem.a.row == 1 ? 0 : kMoved * m * k) + (problem.c.row == 1 ? 0 : kMoved * m * n);
+    case Form::swapped:
+      return vectors(problem.n) * m * k + tiles(problem.n, problem.m) +
+             (problem.b.col == 1 ? 0 : kMoved * k * n) + (problem.c.col == 1 ? 0 : kMoved * m * n);
+    case Form::inner:
+      return m * n * (k / width + kLanesSummed) + (problem.b.row == 1 ? 0 : kMoved * k * n);
+  }
+  return 0;
+}
+
+Form cheapest_form(const Problem& problem, int width) noexcept {
+  Form form = Form::outer;
+  for (const Form other : {Form::swapped, Form::inner}) {
+    if (other == Form::inner && problem.a.col != 1) continue;
+    if (cost_of(other, problem, width) < cost_of(form, problem, width)) form = other;
+  }
+  return form;
 }
 
 /// Rows of a block, a multiple of `unit`, so that there are `tasks` with chunks of `chunk` of k.
@@ -118,7 +168,9 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   Blocking blocking;
   const int parts = elements.parts;
   const bool real = parts == 1 && !elements.converted;
-  blocking.form = choose_form(original, elements, width);
+  blocking.small = real && bytes_of(original, elements) <= kSecondCacheBytes;
+  blocking.form =
+      blocking.small ? cheapest_form(original, width) : choose_form(original, elements, width);
   const bool along_rows = original.a.row == 1;
   const bool near = along_rows && original.a.col * elements.real_bytes <= kNearBytes;
   // Columns whose distance is a large power of two share too few sets of the cache.
@@ -140,16 +192,19 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   switch (blocking.form) {
     case Form::outer:
       blocking.a_in_place = real && along_rows &&
-                            ((near && depth_in_cache > 0) || few || problem.n <= kColumnsInPlace ||
-                             problem.k <= kStreams);
-      if (near && depth_in_cache > 0) depth = std::min(depth, depth_in_cache);
-      blocking.b_in_place = real && problem.b.col == 1 &&
-                            (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0));
+                            (blocking.small || (near && depth_in_cache > 0) || few ||
+                             problem.n <= kColumnsInPlace || problem.k <= kStreams);
+      if (near && depth_in_cache > 0 && !blocking.small) depth = std::min(depth, depth_in_cache);
+      blocking.b_in_place =
+          blocking.small ||
+          (real && problem.b.col == 1 &&
+           (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0)));
       if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks)
         most_rows = problem.k > kFewColumns ? kRowsOfLongColumns : 2 * kRows;
       break;
     case Form::swapped:
       blocking.a_in_place = !elements.converted;
+      blocking.b_in_place = blocking.small && problem.b.col == 1;
       break;
     case Form::inner: {
       blocking.a_in_place = !elements.converted;
@@ -165,16 +220,22 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   }
   // The sums of a chunk are far smaller than what it reads.
   const bool long_blocks = most_rows == kRowsOfLongColumns;
+  if (blocking.small && blocking.form != Form::inner) {
+    depth = kSmallDepth;
+    most_rows = kRowsOfLongColumns;
+  }
   std::int64_t least = std::max(long_blocks ? 128 : kChunkLeast,
                                 32 * problem.m * problem.n / (problem.m + problem.n));
-  std::int64_t wanted = kWantedTasks;
+  blocking.worth = tasks_worth(problem, elements, width);
+  std::int64_t wanted = blocking.worth > 1 ? kWantedTasks : 1;
   // Multiply-adds hide them where there are few tasks otherwise.
-  const std::int64_t worth = tasks_worth(problem, elements);
+  const std::int64_t worth = std::min(kFewTasks, blocking.worth);
   if (worth > ceil_div(problem.m, kRowsOfFew) * std::max<std::int64_t>(1, problem.k / least)) {
     least = ceil_div(problem.k, std::max<std::int64_t>(1, problem.k / kChunkOfFew));
     wanted = worth;
   }
-  const std::int64_t unit = blocking.form == Form::inner ? width : kVectorsOfStrip * width;
+  const std::int64_t unit =
+      blocking.form == Form::inner || blocking.small ? width : kVectorsOfStrip * width;
   blocking.rows = static_cast<int>(std::min(most_rows, rows_of_tasks(problem, worth, unit, least)));
   const std::int64_t blocks = ceil_div(problem.m, blocking.rows);
   if (problem.k <= depth) {  // B is packed once a task
@@ -188,16 +249,15 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const bool floats = elements.real_bytes == 4;
   const bool gram = floats && original.m <= kSkinny && problem.k > kInnerLeast;
   if (gram && blocking.form != Form::inner)
-    blocking.depth = std::min(blocking.depth, kGramDepth / parts);
+    blocking.depth = std::min(blocking.depth, (blocking.small ? kGramPromote : kGramDepth) / parts);
   blocking.chain = gram ? kGramChain : blocking.depth * parts;
   if (gram) {
     blocking.promote = std::max(1, kGramPromote / parts / blocking.depth) * blocking.depth;
   } else if (floats && problem.k > kPromote) {
     blocking.promote = std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth;
   }
-  blocking.step = blocking.form == Form::outer && blocking.a_in_place && !near && !few
-                      ? std::min(kStreams, blocking.depth)
-                      : blocking.depth;
+  const bool in_steps = blocking.form == Form::outer && blocking.a_in_place && !blocking.small;
+  blocking.step = in_steps && !near && !few ? std::min(kStreams, blocking.depth) : blocking.depth;
   return blocking;
 }
 

@@ -27,6 +27,9 @@ struct Elements {
 /// Sizes count elements of the caller, so that a complex one counts once.
 struct Blocking {
   Form form = Form::outer;
+  bool small = false;  // A, B and C stay in the second cache: nothing is packed that vectors can
+                       // read, and tiles store C itself
+  std::int64_t worth = 1;  // threads at most, for each of which there is more to do than to wake it
   bool a_in_place = false;
   bool b_in_place = false;
   bool b_shared = false;  // all of B is packed before the tasks begin, each of which reads it

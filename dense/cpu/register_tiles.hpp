@@ -16,6 +16,14 @@ struct Ahead {
   int columns = 0;
 };
 
+/// C = alpha sums + beta C, with one rounding; with beta = 0 C is not read.
+struct Scaling {
+  double alpha;
+  double beta;
+  /// Floats times either are exact, and need not become doubles.
+  bool exact;
+};
+
 /// sums[j * ld + i] (+)= sum over p < depth of A(i, p) B(p, j), vectors along i.
 template <class Real>
 struct OuterProduct {
@@ -24,7 +32,8 @@ struct OuterProduct {
   /// strips of RegisterTiles::strip rows, then of `width` rows for the rest, each [depth][rows of
   /// strip], with a cache line between two.
   std::int64_t a_column;
-  int rows;  // a multiple of width
+  int rows;
+  bool beyond;  // of A in place: whole vectors can be read where rows end within one
   /// B(p, j) at b[g * b_group + p * b_row + (j - g * group) * b_column], in groups g of
   /// RegisterTiles::group columns.
   const Real* b;
@@ -36,11 +45,14 @@ struct OuterProduct {
   int chain;  // products that are added up in a register before they join the sums
   Real* sums;
   std::int64_t ld;
-  bool fresh;  // sums are written, never read
+  bool fresh;              // sums are written, never read
+  bool padded;             // sums have room for whole vectors at the end of each column
+  const Scaling* scaling;  // sums are C, which is finished from fresh ones; or null
   Ahead ahead;
 };
 
-/// sums[j * ld + i] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along p.
+/// sums[i * step + j * ld] (+)= sum over p < depth of a[i * lda + p] b[j * ldb + p], vectors along
+/// p.
 template <class Real>
 struct InnerProduct {
   const Real* a;
@@ -52,6 +64,7 @@ struct InnerProduct {
   int depth;
   int chain;  // products that are added up in a lane before they join its sum
   Real* sums;
+  std::int64_t step;
   std::int64_t ld;
   bool fresh;  // sums are written, never read
 };
@@ -66,8 +79,14 @@ struct RegisterTiles {
   void (*inner)(const InnerProduct<Real>&);
   /// Strips of OuterProduct::a from a matrix in place; rows up to a full vector are 0.
   void (*pack)(const Real* source, std::int64_t column, int rows, int depth, Real* strips);
+  /// The same of rows that stand contiguous along depth, `stride` apart.
+  void (*pack_transposed)(const Real* source, std::int64_t stride, int rows, int depth,
+                          Real* strips);
   /// totals += sums.
   void (*promote)(const Real* sums, double* totals, std::int64_t count);
+  /// c = alpha sums + beta c, neighbours.
+  void (*finish)(const Real* sums, Real* c, std::int64_t count, const Scaling& scaling);
+  void (*finish_totals)(const double* sums, Real* c, std::int64_t count, const Scaling& scaling);
   /// Copies past the caches.
   void (*stream)(const Real* source, Real* target, std::int64_t count);
   /// Makes what was streamed visible to other threads.

@@ -13,13 +13,33 @@ constexpr char kIsa[] = "AVX2";
 constexpr int kVectorBytes = 32;
 
 /// The first `count` lanes.
-inline void store_part(double* to, __m256d value, int count) {
+inline __m256i lanes_of(const double* /*type*/, int count) {
   const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
-  _mm256_maskstore_pd(to, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), value);
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes);
+}
+inline __m256i lanes_of(const float* /*type*/, int count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes);
+}
+/// These lanes, and 0 in the others.
+inline __m256d load_lanes(const double* from, __m256i lanes) {
+  return _mm256_maskload_pd(from, lanes);
+}
+inline __m256 load_lanes(const float* from, __m256i lanes) {
+  return _mm256_maskload_ps(from, lanes);
+}
+inline void store_part(double* to, __m256d value, int count) {
+  _mm256_maskstore_pd(to, lanes_of(to, count), value);
 }
 inline void store_part(float* to, __m256 value, int count) {
-  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes), value);
+  _mm256_maskstore_ps(to, lanes_of(to, count), value);
+}
+/// Half a vector of floats and back.
+inline __m256d to_doubles(__m128 value) {
+  return _mm256_cvtps_pd(value);
+}
+inline __m128 to_floats(__m256d value) {
+  return _mm256_cvtpd_ps(value);
 }
 inline void stream_vector(double* to, __m256d value) {
   _mm256_stream_pd(to, value);

@@ -1,7 +1,8 @@
 // The body of register_tiles_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, the columns of tiles, store_part() and stream_vector() before they include this
-// file. Nothing with external linkage is called from here: an inline function of a header, compiled
-// for AVX-512, could be the one that the linker keeps for every processor.
+// kVectorBytes, the columns of tiles, lanes_of(), load_lanes(), store_part(), to_doubles(),
+// to_floats() and stream_vector() before they include this file. Nothing with external linkage is
+// called from here: an inline function of a header, compiled for AVX-512, could be the one that the
+// linker keeps for every processor.
 #include <utility>
 
 #include "dense/cpu/register_tiles.hpp"
@@ -36,6 +37,12 @@ inline void store(Real* to, Vector<Real> value) {
   *reinterpret_cast<typename VectorOf<Real>::Unaligned*>(to) = value;
 }
 
+/// The first `count` numbers, and 0 in the other lanes.
+template <class Real>
+inline Vector<Real> load_part(const Real* from, int count) {
+  return load_lanes(from, lanes_of(from, count));
+}
+
 /// Rows that a tile computes, one strip below the other.
 template <class Real>
 struct Strips {
@@ -44,69 +51,152 @@ struct Strips {
   std::int64_t a_next;  // from one strip to the next
   Real* sums;
   int count;
-  int last;  // rows of the last vector of the last strip
+  int last;             // rows of the last vector of the last strip
+  int stored;           // of which so many are stored: they, or a whole vector
+  int groups;           // of as many columns as the tile has
+  std::int64_t b_next;  // from one group of B to the next
 };
 
-/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips.
-template <int kVectors, int kColumns, class Real>
-void outer_tile(const OuterProduct<Real>& g, Strips<Real> strips, const Real* b_begin) {
+constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
+
+/// Sums of each element, so that enough are on their way to hide the latency of a multiply-add (two
+/// begin in a cycle and take four), for 1, 2 or 4 times the vectors of a tile in registers.
+constexpr int steps_of(int vectors) {
+  constexpr int kMost = 2 * kOuterColumns;
+  return 4 * vectors <= kMost ? 4 : 2 * vectors <= kMost ? 2 : 1;
+}
+
+/// Shorter sums are done before they would be added up.
+constexpr int kStepsWorth = 32;
+
+/// Column p of a strip times row p of B. kPart: the last vector has these lanes.
+template <int kVectors, int kColumns, bool kPart, class Real, class Lanes>
+inline void add_outer(const Real* a, Lanes last, const Real* b, std::int64_t b_column,
+                      Vector<Real> (&acc)[kColumns][kVectors]) {
+  constexpr int kW = kWidth<Real>;
+  Vector<Real> x[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    if (kPart && v + 1 == kVectors) {
+      x[v] = load_lanes(a + v * kW, last);
+    } else {
+      x[v] = load(a + v * kW);
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < kColumns; ++c) {
+    const Real y = b[c * b_column];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      acc[c][v] += x[v] * y;
+  }
+}
+
+/// kVectors vectors of rows by kColumns columns of an OuterProduct, for each of the strips. Each
+/// element has kSteps sums.
+template <int kVectors, int kColumns, bool kPart, int kSteps, class Real>
+void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const Real* b_begin) {
   constexpr int kW = kWidth<Real>;
   const std::int64_t b_row = g.b_row;
   const std::int64_t b_column = g.b_column;
-  for (; strips.count > 0; --strips.count) {
-    const bool whole = strips.count > 1 || strips.last == kW;
-    const Real* a = strips.a;
+  const bool scaled = g.scaling != nullptr;
+  const Real alpha = scaled ? static_cast<Real>(g.scaling->alpha) : Real(1);
+  const Real beta = scaled ? static_cast<Real>(g.scaling->beta) : Real(0);
+  const std::int64_t a_step = strips.a_step;
+  const std::int64_t ld = g.ld;
+  const int last = strips.last;
+  const auto lanes = lanes_of(g.b, last);
+  const int both = strips.count * strips.groups;  // one of them is 1
+  const std::int64_t b_next = strips.groups > 1 ? strips.b_next : 0;
+  const std::int64_t a_next = strips.groups > 1 ? 0 : strips.a_next;
+  const std::int64_t sums_next = strips.groups > 1 ? kColumns * ld : kVectors * kW;
+  const Real* strip = strips.a;
+  Real* to = strips.sums;
+  for (int count = both; count > 0; --count) {
+    const bool whole = (count > 1 && strips.groups == 1) || strips.stored == kW;
+    const Real* a = strip;
     const Real* b = b_begin;
     for (int left = g.depth; left > 0; left -= g.chain) {
-      Vector<Real> acc[kColumns][kVectors] = {};
-      for (int p = left < g.chain ? left : g.chain; p > 0; --p) {
-        Vector<Real> x[kVectors];
+      Vector<Real> acc[kSteps][kColumns][kVectors] = {};
+      int p = left < g.chain ? left : g.chain;
+      for (; p >= kSteps; p -= kSteps) {
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v)
-          x[v] = load(a + v * kW);
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; ++c) {
-          const Real y = b[c * b_column];
-#pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v)
-            acc[c][v] += x[v] * y;
+        for (int s = 0; s < kSteps; ++s) {
+          add_outer<kVectors, kColumns, kPart>(a, lanes, b, b_column, acc[s]);
+          a += a_step;
+          b += b_row;
         }
-        a += strips.a_step;
+      }
+      for (; kSteps > 1 && p > 0; --p) {
+        add_outer<kVectors, kColumns, kPart>(a, lanes, b, b_column, acc[0]);
+        a += a_step;
         b += b_row;
       }
       const bool first = g.fresh && left == g.depth;
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
-        Real* sums = strips.sums + c * g.ld;
+        Real* sums = to + c * ld;
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v, sums += kW) {
-          if (!first) acc[c][v] += load(sums);
-          if (v + 1 < kVectors || whole) {
-            store(sums, acc[c][v]);
+          Vector<Real> sum = acc[0][c][v];
+#pragma GCC unroll 8
+          for (int s = 1; s < kSteps; ++s)
+            sum += acc[s][c][v];
+          if (!first) sum += load(sums);
+          const bool all = v + 1 < kVectors || whole;
+          if (scaled) {
+            sum *= alpha;
+            if (beta != 0) sum += (all ? load(sums) : load_part(sums, last)) * beta;
+          }
+          if (all) {
+            store(sums, sum);
           } else {
-            store_part(sums, acc[c][v], strips.last);
+            store_part(sums, sum, last);
           }
         }
       }
     }
-    strips.a += strips.a_next;
-    strips.sums += kVectors * kW;
+    strip += a_next;
+    b_begin += b_next;
+    to += sums_next;
   }
 }
 
 template <class Real>
-using OuterTile = void (*)(const OuterProduct<Real>&, Strips<Real>, const Real*);
+using OuterTile = void (*)(const OuterProduct<Real>&, const Strips<Real>&, const Real*);
 
-template <int kVectors, class Real>
-constexpr OuterTile<Real> kOuterTiles[] = {
-    outer_tile<kVectors, 1, Real>, outer_tile<kVectors, 2, Real>, outer_tile<kVectors, 3, Real>,
-    outer_tile<kVectors, 4, Real>,
+/// The same with so many sums of each element as a tile of this size has at most.
+template <int kVectors, int kColumns, bool kPart, int kSteps, class Real>
+constexpr OuterTile<Real> kOuterTile =
+    outer_tile<kVectors, kColumns, kPart,
+               kSteps <= steps_of(kVectors* kColumns) ? kSteps : steps_of(kVectors* kColumns),
+               Real>;
+
+template <int kVectors, bool kPart, int kSteps, class Real>
+constexpr OuterTile<Real> kOuterTiles[] = {kOuterTile<kVectors, 1, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 2, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 3, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 4, kPart, kSteps, Real>,
 #if LANKY_OUTER_COLUMNS == 8
-    outer_tile<kVectors, 5, Real>, outer_tile<kVectors, 6, Real>, outer_tile<kVectors, 7, Real>,
-    outer_tile<kVectors, 8, Real>
+                                           kOuterTile<kVectors, 5, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 6, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 7, kPart, kSteps, Real>,
+                                           kOuterTile<kVectors, 8, kPart, kSteps, Real>
 #endif
 };
-constexpr int kOuterColumns = LANKY_OUTER_COLUMNS;
+template <bool kPart, int kSteps, class Real>
+constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, kPart, kSteps, Real>,
+                                                 kOuterTiles<2, kPart, kSteps, Real>,
+                                                 kOuterTiles<3, kPart, kSteps, Real>};
+/// The tile of so many vectors and columns.
+template <class Real>
+inline OuterTile<Real> outer_tile_of(int vectors, int columns, bool part, int steps) {
+  static_assert(kStripVectors == 3);
+  static constexpr const OuterTile<Real>* const* kTables[2][3] = {
+      {kByVectors<false, 1, Real>, kByVectors<false, 2, Real>, kByVectors<false, 4, Real>},
+      {kByVectors<true, 1, Real>, kByVectors<true, 2, Real>, kByVectors<true, 4, Real>}};
+  return kTables[part][steps / 2][vectors - 1][columns - 1];
+}
 
 /// Where the packed strip begins whose first row is `row`. Strips are a cache line apart: without
 /// it all would begin in one set of the first cache, and packing writes to each of them in turn.
@@ -142,41 +232,208 @@ struct Prefetcher {
   int line = 0;
 };
 
+/// The first `count` numbers of a vector, all of them with ordinary instructions.
+template <class Real>
+inline Vector<Real> load_first(const Real* from, int count) {
+  return count == kWidth<Real> ? load(from) : load_part(from, count);
+}
+
+/// Floats as doubles, the first half and the second.
+struct Doubles {
+  Vector<double> low;
+  Vector<double> high;
+};
+inline Doubles load_doubles(const float* from) {
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2), aligned(4), may_alias));
+  constexpr int kHalf = kWidth<double>;
+  return {to_doubles(*reinterpret_cast<const Half*>(from)),
+          to_doubles(*reinterpret_cast<const Half*>(from + kHalf))};
+}
+template <int... kLanes>
+inline Doubles widen(Vector<float> value, std::integer_sequence<int, kLanes...> /*half*/) {
+  constexpr int kHalf = sizeof...(kLanes);
+  return {to_doubles(__builtin_shufflevector(value, value, kLanes...)),
+          to_doubles(__builtin_shufflevector(value, value, (kHalf + kLanes)...))};
+}
+/// The first `count` floats.
+inline Doubles load_doubles(const float* from, int count) {
+  if (count == kWidth<float>) return load_doubles(from);
+  return widen(load_part(from, count), std::make_integer_sequence<int, kWidth<double>>());
+}
+/// Back, with one rounding.
+template <int... kLanes>
+inline Vector<float> narrow(Doubles value, std::integer_sequence<int, kLanes...> /*all*/) {
+  return __builtin_shufflevector(to_floats(value.low), to_floats(value.high), kLanes...);
+}
+inline Vector<float> narrow(Doubles value) {
+  return narrow(value, std::make_integer_sequence<int, kWidth<float>>());
+}
+
+/// Sums as doubles and C's old numbers, for as many numbers as a vector of Real has.
+inline Vector<double> scaled(Vector<double> sums, const double* c, int count, Scaling scaling) {
+  const Vector<double> value = sums * scaling.alpha;
+  return scaling.beta == 0 ? value : value + load_first(c, count) * scaling.beta;
+}
+inline Vector<float> scaled(Doubles sums, const float* c, int count, Scaling scaling) {
+  Doubles value{sums.low * scaling.alpha, sums.high * scaling.alpha};
+  if (scaling.beta != 0) {
+    const Doubles old = load_doubles(c, count);
+    value.low += old.low * scaling.beta;
+    value.high += old.high * scaling.beta;
+  }
+  return narrow(value);
+}
+
+/// As many sums as a vector of Real has, as doubles. kPadded: all can be read.
+template <bool kPadded>
+inline Vector<double> doubles_of(const double* sums, int count, const double* /*c*/) {
+  return kPadded ? load(sums) : load_first(sums, count);
+}
+template <bool kPadded>
+inline Doubles doubles_of(const float* sums, int count, const float* /*c*/) {
+  return load_doubles(sums, kPadded ? kWidth<float> : count);
+}
+template <bool kPadded>
+inline Doubles doubles_of(const double* sums, int count, const float* /*c*/) {
+  constexpr int kW = kWidth<double>;
+  if (kPadded || count == 2 * kW) return {load(sums), load(sums + kW)};
+  return {load_part(sums, count < kW ? count : kW),
+          count > kW ? load_part(sums + kW, count - kW) : Vector<double>{}};
+}
+
+/// finish_run() for factors that are exact.
+template <bool kPadded>
+inline void finish_floats(const float* sums, float* c, std::int64_t count, Scaling scaling) {
+  constexpr int kW = kWidth<float>;
+  const auto alpha = static_cast<float>(scaling.alpha);
+  const auto beta = static_cast<float>(scaling.beta);
+  const auto value = [=](Vector<float> sum, const float* old, int some) {
+    return beta == 0 ? sum * alpha : sum * alpha + load_first(old, some) * beta;
+  };
+  std::int64_t i = 0;
+  for (; i + kW <= count; i += kW)
+    store(c + i, value(load(sums + i), c + i, kW));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_part(c + i, value(kPadded ? load(sums + i) : load_part(sums + i, rest), c + i, rest), rest);
+}
+
+template <bool kPadded, class Sum, class Real>
+inline void finish_run(const Sum* sums, Real* c, std::int64_t count, Scaling scaling) {
+  constexpr int kW = kWidth<Real>;
+  if constexpr (sizeof(Sum) == sizeof(float)) {
+    if (scaling.exact) return finish_floats<kPadded>(sums, c, count, scaling);
+  }
+  std::int64_t i = 0;
+  for (; i + kW <= count; i += kW)
+    store(c + i, scaled(doubles_of<kPadded>(sums + i, kW, c), c + i, kW, scaling));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_part(c + i, scaled(doubles_of<kPadded>(sums + i, rest, c), c + i, rest, scaling), rest);
+}
+
+template <class Sum, class Real>
+void finish(const Sum* sums, Real* c, std::int64_t count, const Scaling& scaling) {
+  finish_run<false>(sums, c, count, scaling);
+}
+
+/// A tile of C whose product goes to the stack first, and to C from there.
+template <class Real>
+void finish_tile(const OuterProduct<Real>& g, OuterTile<Real> tile, const Strips<Real>& strips,
+                 int vectors, int columns, const Real* b) {
+  constexpr int kW = kWidth<Real>;
+  constexpr int kMostRows = kStripVectors * kW;
+  alignas(kVectorBytes) Real sums[kOuterColumns * kMostRows];
+  const int last = (vectors - 1) * kW + strips.last;
+  const bool tight = strips.count == 1 && g.ld == last;  // columns of C are neighbours
+  OuterProduct<Real> apart = g;
+  // Each column is stored in whole vectors, whose ends the next one overwrites: parts of vectors
+  // could not be loaded at once.
+  apart.ld = tight ? last : kMostRows;
+  apart.scaling = nullptr;
+  Strips<Real> one = strips;
+  one.sums = sums;
+  one.count = 1;
+  one.stored = kW;
+  one.groups = 1;
+  Real* c = strips.sums;
+  const int both = strips.count * strips.groups;  // one of them is 1
+  for (int left = both; left > 0; --left) {
+    const bool ends = left == 1 || strips.groups > 1;
+    const int rows = ends ? last : vectors * kW;
+    one.last = ends ? strips.last : kW;
+    tile(apart, one, b);
+    if (tight) {
+      finish_run<true>(sums, c, std::int64_t{rows} * columns, *g.scaling);
+    } else {
+      for (int j = 0; j < columns; ++j)
+        finish_run<true>(sums + j * kMostRows, c + j * g.ld, rows, *g.scaling);
+    }
+    if (strips.groups > 1) {
+      b += strips.b_next;
+      c += columns * g.ld;
+    } else {
+      one.a += strips.a_next;
+      c += vectors * kW;
+    }
+  }
+}
+
 template <class Real>
 void outer(const OuterProduct<Real>& g) {
   constexpr int kW = kWidth<Real>;
   constexpr int kStripsPerAsk = 4;
-  static_assert(kStripVectors == 3);
-  constexpr const OuterTile<Real>* kByVectors[] = {kOuterTiles<1, Real>, kOuterTiles<2, Real>,
-                                                   kOuterTiles<3, Real>};
   const int groups = (g.columns + kOuterColumns - 1) / kOuterColumns;
+  // As many columns in each where they need not be those that were packed together.
+  const bool free = g.b_group == kOuterColumns * g.b_column;
+  const int wide = free ? (g.columns + groups - 1) / groups : kOuterColumns;
   const int all = (g.rows + kW - 1) / kW;
   const int last = g.rows - (all - 1) * kW;
+  // The same for all tiles of a product, as many as the largest has registers for: C of A = B stays
+  // symmetric.
+  const int steps =
+      g.depth < kStepsWorth ? 1 : steps_of((all < kStripVectors ? all : kStripVectors) * wide);
   const bool packed = g.a_column == 0;
+  const bool part = !packed && !g.beyond && last != kW;
+  // Floats that become doubles; and a C that is read where the column before was stored as part of
+  // a vector, which would wait for it.
+  const bool apart =
+      g.scaling != nullptr && ((sizeof(Real) == sizeof(float) && !g.scaling->exact) ||
+                               (g.scaling->beta != 0 && all <= kStripVectors && g.ld < all * kW));
   Prefetcher prefetcher(g.ahead);
   const int calls =
       groups > 1 ? groups * (all / kStripVectors + 1) : all / (kStripVectors * kStripsPerAsk) + 2;
   const int lines_per_call = (prefetcher.left + calls - 1) / calls;
+  const bool asks = prefetcher.left > 0;
   for (int done = 0; done < all;) {  // vectors
     const int vectors = all - done < kStripVectors ? all - done : kStripVectors;
     const int height = vectors * kW;
     int count = 1;
     if (groups == 1) {
       count = (all - done) / vectors;
-      if (count > kStripsPerAsk) count = kStripsPerAsk;
+      if (asks && count > kStripsPerAsk) count = kStripsPerAsk;
+      if (part && count > 1 && done + count * vectors == all) --count;  // the last one is alone
     }
+    const bool ends = done + count * vectors == all;
     Strips<Real> strips{.a = g.a + (packed ? strip_start<Real>(done * kW, g.depth) : done * kW),
                         .a_step = packed ? height : g.a_column,
                         .a_next = packed ? strip_start<Real>(height, g.depth) : height,
                         .sums = g.sums + done * kW,
                         .count = count,
-                        .last = done + count * vectors == all ? last : kW};
-    for (int group = 0; group < groups; ++group) {
-      const int j = group * kOuterColumns;
-      const int columns = g.columns - j < kOuterColumns ? g.columns - j : kOuterColumns;
+                        .last = ends ? last : kW,
+                        .stored = ends && !g.padded ? last : kW,
+                        .groups = 1,
+                        .b_next = free ? wide * g.b_column : g.b_group};
+    for (int group = 0; group < groups; group += strips.groups) {
+      const int j = group * wide;
+      const int columns = g.columns - j < wide ? g.columns - j : wide;
+      const bool together = columns == wide && !asks;
+      strips.groups = together ? g.columns / wide - group : 1;
       prefetcher.ask(lines_per_call);
-      kByVectors[vectors - 1][columns - 1](g, strips, g.b + group * g.b_group);
-      strips.sums += kOuterColumns * g.ld;
+      const auto tile = outer_tile_of<Real>(vectors, columns, part && ends, steps);
+      const Real* const b = g.b + group * strips.b_next;
+      apart ? finish_tile(g, tile, strips, vectors, columns, b) : tile(g, strips, b);
+      strips.sums += strips.groups * wide * g.ld;
     }
     done += count * vectors;
   }
@@ -215,6 +472,64 @@ void pack(const Real* source, std::int64_t column, int rows, int depth, Real* st
   }
 }
 
+/// Lane l is lane l of `x`, or of `y` where l has the bit kBy, with that bit set or not.
+template <int kBy, bool kSet, class Real, int... kLanes>
+inline Vector<Real> by_turns(Vector<Real> x, Vector<Real> y,
+                             std::integer_sequence<int, kLanes...> /*all*/) {
+  return __builtin_shufflevector(
+      x, y, ((kLanes & ~kBy) + (kSet ? kBy : 0) + ((kLanes & kBy) != 0 ? kWidth<Real> : 0))...);
+}
+
+/// Rows become columns.
+template <int kBy, class Real>
+inline void transpose(Vector<Real> (&rows)[kWidth<Real>]) {
+  constexpr auto kAll = std::make_integer_sequence<int, kWidth<Real>>();
+  if constexpr (kBy > 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<Real>; ++i) {
+      if ((i & kBy) != 0) continue;
+      const Vector<Real> x = rows[i];
+      const Vector<Real> y = rows[i + kBy];
+      rows[i] = by_turns<kBy, false, Real>(x, y, kAll);
+      rows[i + kBy] = by_turns<kBy, true, Real>(x, y, kAll);
+    }
+    transpose<kBy / 2, Real>(rows);
+  }
+}
+
+/// As many rows of a strip as a vector holds, `height` apart, from `rows` that are `stride` apart
+/// and `depth` long.
+template <class Real>
+inline void transpose_rows(const Real* source, std::int64_t stride, int rows, int depth,
+                           Real* target, int height) {
+  constexpr int kW = kWidth<Real>;
+  for (int p = 0; p < depth; p += kW) {
+    const int count = depth - p < kW ? depth - p : kW;
+    Vector<Real> block[kW];
+#pragma GCC unroll 16
+    for (int r = 0; r < kW; ++r)
+      block[r] = r < rows ? load_first(source + r * stride + p, count) : Vector<Real>{};
+    transpose<kW / 2, Real>(block);
+#pragma GCC unroll 16
+    for (int q = 0; q < kW; ++q) {
+      if (q < count) store(target + std::int64_t{p + q} * height, block[q]);
+    }
+  }
+}
+
+template <class Real>
+void pack_transposed(const Real* source, std::int64_t stride, int rows, int depth, Real* strips) {
+  constexpr int kW = kWidth<Real>;
+  constexpr int kStrip = kStripVectors * kW;
+  const int padded = (rows + kW - 1) / kW * kW;
+  for (int row = 0; row < padded; row += kStrip) {
+    const int height = padded - row < kStrip ? padded - row : kStrip;
+    Real* const strip = strips + strip_start<Real>(row, depth);
+    for (int r = 0; r < height; r += kW)
+      transpose_rows(source + (row + r) * stride, stride, rows - row - r, depth, strip + r, height);
+  }
+}
+
 /// Lanes whose numbers differ by the bit kBy, exchanged.
 template <int kBy, class Real, int... kLanes>
 inline Vector<Real> exchanged(Vector<Real> value, std::integer_sequence<int, kLanes...> /*all*/) {
@@ -225,41 +540,68 @@ inline Vector<Real> exchanged(Vector<Real> value) {
   return exchanged<kBy, Real>(value, std::make_integer_sequence<int, kWidth<Real>>());
 }
 
-/// The sum of all lanes, added pairwise.
-template <class Real>
-inline Real sum_of_lanes(Vector<Real> value) {
-  if constexpr (kWidth<Real> >= 16) value += exchanged<8, Real>(value);
-  if constexpr (kWidth<Real> >= 8) value += exchanged<4, Real>(value);
-  if constexpr (kWidth<Real> >= 4) value += exchanged<2, Real>(value);
-  value += exchanged<1, Real>(value);
-  return value[0];
-}
-
-/// Sums that must be on their way at once to hide the latency of a multiply-add: two a cycle, four
-/// cycles each.
-constexpr int kSumsAtOnce = 8;
-
-/// acc += the products of one vector of each row and column, from p on.
-template <int kRows, int kColumns, class Real>
-inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real* b, int p,
+/// acc += the products of one vector of each row and column, from p on: of its first `some`
+/// numbers where it is a part.
+template <bool kPart, int kRows, int kColumns, class Real>
+inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real* b, int p, int some,
                          Vector<Real> (&acc)[kRows][kColumns]) {
   Vector<Real> x[kRows];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
-    x[r] = load(a + r * g.lda + p);
+    x[r] = kPart ? load_part(a + r * g.lda + p, some) : load(a + r * g.lda + p);
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
-    const Vector<Real> y = load(b + c * g.ldb + p);
+    const Vector<Real> y = kPart ? load_part(b + c * g.ldb + p, some) : load(b + c * g.ldb + p);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
       acc[r][c] += x[r] * y;
   }
 }
 
+/// How often vectors whose lanes are added up can share one in pairs.
+constexpr int merges_of(int sums, int width) {
+  int merges = 0;
+  for (; sums % 2 == 0 && width > 1; sums /= 2, width /= 2)
+    ++merges;
+  return merges;
+}
+/// The lane in which the sum of vector `index` stands then.
+constexpr int lane_of(int index, int merges, int width) {
+  int lane = 0;
+  for (int merge = 0; merge < merges; ++merge)
+    lane += (index >> merge & 1) * (width >> (merge + 1));
+  return lane;
+}
+
+/// Adds up the lanes of each vector pairwise, from those on that are kBy apart. Two vectors share
+/// one as long as they are even in number: lanes that one no longer needs are the other's.
+template <class Real, int kBy, int kSums>
+inline void add_lanes(Vector<Real> (&values)[kSums], Real* lanes) {
+  constexpr int kW = kWidth<Real>;
+  if constexpr (kBy == 0) {
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      store(lanes + s * kW, values[s]);
+  } else if constexpr (kSums % 2 == 0) {
+    constexpr auto kAll = std::make_integer_sequence<int, kW>();
+    Vector<Real> shared[kSums / 2];
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums / 2; ++s)
+      shared[s] = by_turns<kBy, false, Real>(values[2 * s], values[2 * s + 1], kAll) +
+                  by_turns<kBy, true, Real>(values[2 * s], values[2 * s + 1], kAll);
+    add_lanes<Real, kBy / 2>(shared, lanes);
+  } else {
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      values[s] += exchanged<kBy, Real>(values[s]);
+    add_lanes<Real, kBy / 2>(values, lanes);
+  }
+}
+
 template <int kRows, int kColumns, class Real>
 void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real* sums) {
   constexpr int kW = kWidth<Real>;
-  constexpr int kSteps = kRows * kColumns < kSumsAtOnce ? kSumsAtOnce / (kRows * kColumns) : 1;
+  constexpr int kSteps = kRows * kColumns < 8 ? 8 / (kRows * kColumns) : 1;
   const int vectors = g.depth / kW;
   Vector<Real> total[kRows][kColumns] = {};
   for (int done = 0; done < vectors; done += g.chain) {
@@ -269,10 +611,10 @@ void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real*
     for (; p + kSteps * kW <= end; p += kSteps * kW) {
 #pragma GCC unroll 8
       for (int s = 0; s < kSteps; ++s)
-        add_products(g, a, b, p + s * kW, acc[s]);
+        add_products<false>(g, a, b, p + s * kW, kW, acc[s]);
     }
     for (; p < end; p += kW)
-      add_products(g, a, b, p, acc[0]);
+      add_products<false>(g, a, b, p, kW, acc[0]);
 #pragma GCC unroll 8
     for (int s = 0; s < kSteps; ++s) {
 #pragma GCC unroll 8
@@ -283,14 +625,23 @@ void inner_tile(const InnerProduct<Real>& g, const Real* a, const Real* b, Real*
       }
     }
   }
+  if (vectors * kW < g.depth)
+    add_products<true>(g, a, b, vectors * kW, g.depth - vectors * kW, total);
+  constexpr int kSums = kRows * kColumns;
+  Vector<Real> all[kSums];
+#pragma GCC unroll 16
+  for (int s = 0; s < kSums; ++s)
+    all[s] = total[s % kRows][s / kRows];
+  constexpr int kMerges = merges_of(kSums, kW);
+  alignas(kVectorBytes) Real lanes[(kSums >> kMerges) * kW];
+  add_lanes<Real, kW / 2>(all, lanes);
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      Real sum = sum_of_lanes<Real>(total[r][c]);
-      for (int q = vectors * kW; q < g.depth; ++q)
-        sum += a[r * g.lda + q] * b[c * g.ldb + q];
-      Real& target = sums[c * g.ld + r];
+      const int s = c * kRows + r;
+      const Real sum = lanes[(s >> kMerges) * kW + lane_of(s, kMerges, kW)];
+      Real& target = sums[c * g.ld + r * g.step];
       target = g.fresh ? sum : target + sum;
     }
   }
@@ -309,13 +660,14 @@ constexpr int kInnerColumns = LANKY_INNER_COLUMNS;
 
 template <class Real>
 void inner(const InnerProduct<Real>& g) {
-  constexpr const InnerTile<Real>* kByRows[] = {kInnerTiles<1, Real>, kInnerTiles<2, Real>,
-                                                kInnerTiles<3, Real>, kInnerTiles<4, Real>};
+  static constexpr const InnerTile<Real>* kByRows[] = {kInnerTiles<1, Real>, kInnerTiles<2, Real>,
+                                                       kInnerTiles<3, Real>, kInnerTiles<4, Real>};
   for (int i = 0; i < g.rows; i += kInnerRows) {
     const int rows = g.rows - i < kInnerRows ? g.rows - i : kInnerRows;
     for (int j = 0; j < g.columns; j += kInnerColumns) {
       const int columns = g.columns - j < kInnerColumns ? g.columns - j : kInnerColumns;
-      kByRows[rows - 1][columns - 1](g, g.a + i * g.lda, g.b + j * g.ldb, g.sums + j * g.ld + i);
+      kByRows[rows - 1][columns - 1](g, g.a + i * g.lda, g.b + j * g.ldb,
+                                     g.sums + j * g.ld + i * g.step);
     }
   }
 }
@@ -343,9 +695,18 @@ void stream(const Real* source, Real* target, std::int64_t count) {
 }
 
 template <class Real>
-constexpr RegisterTiles<Real> kTiles = {kIsa,          kWidth<Real>,  kStripVectors* kWidth<Real>,
-                                        kOuterColumns, outer<Real>,   inner<Real>,
-                                        pack<Real>,    promote<Real>, stream<Real>,
+constexpr RegisterTiles<Real> kTiles = {kIsa,
+                                        kWidth<Real>,
+                                        kStripVectors* kWidth<Real>,
+                                        kOuterColumns,
+                                        outer<Real>,
+                                        inner<Real>,
+                                        pack<Real>,
+                                        pack_transposed<Real>,
+                                        promote<Real>,
+                                        finish<Real, Real>,
+                                        finish<double, Real>,
+                                        stream<Real>,
                                         stream_end};
 
 }  // namespace

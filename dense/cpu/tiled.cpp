@@ -3,22 +3,19 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/cpu/finish.hpp"
-#include "dense/cpu/workspace_layout.hpp"
 
 namespace lanky::dense::cpu {
 
 namespace {
 
-/// Multiply-adds, and bytes of operands, below which one thread computes: either takes it about
-/// 25 us, and waking another 10 to 20.
-constexpr double kThreadsLeast = 1 << 19;
-/// The same for elements of C that are only scaled, or summed from partial sums.
+/// Elements of C that are only scaled, or summed from partial sums, below which one thread does it.
 constexpr std::int64_t kElementsThreadsLeast = 1 << 17;
 /// A C of this many bytes, which the second cache does not hold, is written past the caches: it
 /// need not be read first.
@@ -28,56 +25,75 @@ constexpr std::int64_t kColumnsIntoC = 8;
 /// Elements below which what is written at once fills too few cache lines for that.
 constexpr std::int64_t kStreamRun = 64;
 
+/// 0, or a power of two up to 1: floats times it are exact unless they become subnormal, and none
+/// overflows.
+bool scales_exactly(double factor) {
+  constexpr int kMostHalvings = 16;
+  int exponent = 0;
+  const double fraction = std::abs(std::frexp(factor, &exponent));
+  return fraction == 0 || (fraction == 0.5 && exponent <= 1 && exponent >= -kMostHalvings);
+}
+
+/// What a plan has decided of a product.
+template <class T>
+struct Decided {
+  const Problem& original;
+  const Problem& work;  // with rows folded
+  const Blocking& blocking;
+  const RegisterTiles<Real<T>>& tiles;
+  const WorkspaceLayout<T>& layout;
+};
+
 /// One run of a product.
 template <class T, class TOut>
 class Run {
  public:
   using R = Real<T>;
 
-  Run(const Problem& problem, const Blocking& blocking, const RegisterTiles<R>& tiles,
-      const Operands<T, TOut>& g)
-      : original_(problem),
-        problem_(folded(problem, blocking)),
-        blocking_(blocking),
+  Run(const Decided<T>& decided, const Operands<T, TOut>& g)
+      : original_(decided.original),
+        problem_(decided.work),
+        blocking_(decided.blocking),
         g_(g),
-        tiles_(tiles),
-        layout_(problem_, blocking, tiles_),
-        factors_{problem.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
-        into_c_(writes_into_c()) {}
+        tiles_(decided.tiles),
+        layout_(decided.layout),
+        factors_{original_.k == 0 ? Final<T>(0) : Final<T>(load(g.alpha)), Final<T>(load(g.beta))},
+        into_c_(writes_into_c()) {
+    if constexpr (!kIsComplex<T>) {
+      const bool exact = scales_exactly(factors_.alpha) && scales_exactly(factors_.beta);
+      scaling_ = {factors_.alpha, factors_.beta, exact};
+    }
+  }
 
   void compute(int threads) {
     if (factors_.alpha == Final<T>(0)) return scale();
     const std::int64_t row_tasks =
         ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
     const std::int64_t tasks = row_tasks * blocking_.split.count;
-    const auto used = static_cast<int>(is_long() ? std::min<std::int64_t>(threads, tasks) : 1);
-#pragma omp parallel num_threads(used)
-    {
-      Panels panels(*this, omp_get_thread_num());
-      if (blocking_.b_shared) {
-        const std::int64_t blocks = layout_.b_blocks() * blocking_.split.count;
-#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
-        for (std::int64_t index = 0; index < blocks; ++index)
-          pack_shared_b(index);
-      }
-#pragma omp for schedule(dynamic, 1)
+    const auto used = static_cast<int>(std::min({std::int64_t{threads}, tasks, blocking_.worth}));
+    const std::int64_t shared = blocking_.b_shared ? layout_.b_blocks() * blocking_.split.count : 0;
+    if (used <= 1) {  // without OpenMP, whose region of one thread takes .8 us
+      for (std::int64_t index = 0; index < shared; ++index)
+        pack_shared_b(index);
+      Panels panels(*this, 0);
       for (std::int64_t task = 0; task < tasks; ++task)
         multiply_rows(panels, task % row_tasks, task / row_tasks);
+    } else {
+#pragma omp parallel num_threads(used)
+      {
+        Panels panels(*this, omp_get_thread_num());
+#pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
+        for (std::int64_t index = 0; index < shared; ++index)
+          pack_shared_b(index);
+#pragma omp for schedule(dynamic, 1)
+        for (std::int64_t task = 0; task < tasks; ++task)
+          multiply_rows(panels, task % row_tasks, task / row_tasks);
+      }
     }
     if (blocking_.partial()) reduce();
   }
 
  private:
-  /// Worth the time in which other threads wake.
-  bool is_long() const {
-    const auto m = static_cast<double>(problem_.m);
-    const auto n = static_cast<double>(problem_.n);
-    const auto k = static_cast<double>(problem_.k);
-    const double products = m * n * k;
-    const double bytes = (m * k + k * n) * sizeof(T) + m * n * sizeof(TOut);
-    return std::max(products, bytes) >= kThreadsLeast;
-  }
-
   /// Scratch of one thread.
   struct Panels {
     Panels(const Run& run, int thread) {
@@ -115,18 +131,30 @@ class Run {
     R* sums;
     std::int64_t ld;
     bool fresh;
+    bool is_c = false;
+    std::int64_t step = 1;  // from row to row where inner products go
   };
 
-  /// The product is C itself, whole, and no larger than the caches: tiles are stored there.
+  const Scaling* scaling_of(const Target& target) const {
+    return target.is_c && !plain() ? &scaling_ : nullptr;
+  }
+
+  /// C is the sums.
+  bool plain() const {
+    return factors_.alpha == Final<T>(1) && factors_.beta == Final<T>(0);
+  }
+
+  /// Tiles store C itself: each has all of k, and C is no larger than the caches or is read anyway.
   bool writes_into_c() const {
     if constexpr (std::is_same_v<R, TOut>) {
+      const bool whole = problem_.k <= blocking_.depth && blocking_.step == blocking_.depth;
+      if (blocking_.partial() || !whole) return false;
+      const bool in_cache = plain() && !past_caches();
+      if (blocking_.form == Form::inner) return in_cache;
       const Strides& c = problem_.c;
-      return !blocking_.partial() && factors_.alpha == 1 && factors_.beta == 0 &&
-             problem_.k <= blocking_.depth && blocking_.step == blocking_.depth &&
-             blocking_.chain >= blocking_.depth &&
-             (blocking_.form == Form::swapped ? c.col == 1
-                                              : c.row == 1 && problem_.n <= kColumnsIntoC) &&
-             !past_caches();
+      const bool few = problem_.n <= kColumnsIntoC || blocking_.small;
+      return blocking_.chain >= blocking_.depth && (in_cache || !plain()) &&
+             (blocking_.form == Form::swapped ? c.col == 1 : c.row == 1 && few);
     } else {
       return false;
     }
@@ -160,17 +188,31 @@ class Run {
       if (into_c_) {
         R* c = g_.c + block.i * problem_.c.row + block.j * problem_.c.col;
         const bool swapped = blocking_.form == Form::swapped;
-        return multiply_depths(panels, block, block.p_end,
-                               {c, swapped ? problem_.c.row : problem_.c.col, true});
+        return multiply_depths(
+            panels, block, block.p_end,
+            {c, swapped ? problem_.c.row : problem_.c.col, true, true, problem_.c.row});
       }
     }
     if (blocking_.promote == 0 || block.p_end - block.p <= blocking_.promote) {
-      multiply_depths(panels, block, block.p_end, {panels.sums, layout_.ld, true});
+      multiply_depths(panels, block, block.p_end, sums_of(panels, block));
       emit(panels.sums, block, chunk);
     } else {
       multiply_deep(panels, block);
       emit(panels.totals, block, chunk);
     }
+  }
+
+  /// Where sums of a block stand: as C does, where the form allows it.
+  Strides sum_strides(const Block& block) const {
+    if (blocking_.form == Form::swapped) return {layout_.ld, 1};
+    if (blocking_.form == Form::inner && !blocking_.partial() && problem_.c.row != 1)
+      return {block.columns * kParts<T>, 1};
+    return {1, layout_.ld};
+  }
+  Target sums_of(const Panels& panels, const Block& block) const {
+    const Strides strides = sum_strides(block);
+    const bool swapped = blocking_.form == Form::swapped;
+    return {panels.sums, swapped ? strides.row : strides.col, true, false, strides.row};
   }
 
   /// totals = the product of the block over all k of its task.
@@ -181,7 +223,7 @@ class Run {
     std::fill_n(panels.totals, elements, 0.0);
     while (block.p < block.p_end) {
       const std::int64_t next = std::min(block.p + blocking_.promote, block.p_end);
-      multiply_depths(panels, block, next, {panels.sums, layout_.ld, true});
+      multiply_depths(panels, block, next, sums_of(panels, block));
       block.p = next;
       tiles_.promote(panels.sums, panels.totals, elements);
     }
@@ -338,16 +380,19 @@ class Run {
     OuterProduct<R> tile{.a = panels.a,
                          .a_column = 0,
                          .rows = block.rows,
+                         .beyond = blocking_.spare > 0,
                          .b = nullptr,
-                         .b_group = tiles_.group,
+                         .b_group = tiles_.group * problem_.b.col,
                          .b_row = problem_.b.row,
-                         .b_column = 1,
+                         .b_column = problem_.b.col,
                          .columns = block.columns * kParts<T>,
                          .depth = depth,
                          .chain = blocking_.chain,
                          .sums = target.sums,
                          .ld = target.ld,
                          .fresh = target.fresh,
+                         .padded = !target.is_c,
+                         .scaling = scaling_of(target),
                          .ahead = {}};
     if (blocking_.b_in_place) {
       tile.b = in_place(b_at(block));
@@ -355,8 +400,9 @@ class Run {
       tile.b = packed_b(panels, block);
       tile.b_group = std::int64_t{tiles_.group} * depth;
       tile.b_row = tiles_.group;
+      tile.b_column = 1;
     }
-    if (blocking_.a_in_place) return multiply_in_place(panels, block, tile);
+    if (blocking_.a_in_place) return multiply_in_place(block, tile);
     if constexpr (!kIsComplex<T>) {
       if (problem_.a.row != 1) {
         pack_transposed_strips(tiles_, panels.a, a_at(block), problem_.a.row, block.rows,
@@ -369,24 +415,12 @@ class Run {
     tiles_.outer(tile);
   }
 
-  /// An outer product whose A is read where it stands, some columns at a time; rows that fill no
-  /// vector are packed.
-  void multiply_in_place(Panels& panels, const Block& block, OuterProduct<R> tile) const {
-    const bool beyond = blocking_.spare > 0;  // whole vectors can be read everywhere
-    const int whole = beyond ? block.rows : block.rows / tiles_.width * tiles_.width;
+  /// An outer product whose A is read where it stands, some columns at a time.
+  void multiply_in_place(const Block& block, OuterProduct<R> tile) const {
     const R* a = in_place(a_at(block));
-    if (whole < block.rows) {
-      OuterProduct<R> rest = tile;
-      rest.rows = block.rows - whole;
-      rest.sums += whole;
-      tiles_.pack(a + whole, problem_.a.col, rest.rows, block.depth, panels.a);
-      tiles_.outer(rest);
-    }
-    if (whole == 0) return;
     const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
-    if (first && blocking_.step == block.depth && problem_.a.col > block.rows)
-      ask_for(a_of(block, block.depth));
-    tile.rows = whole;
+    const bool gaps = problem_.a.col > block.rows || block.rows > tiles_.strip;
+    if (first && blocking_.step == block.depth && gaps) ask_for(a_of(block, block.depth));
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
       tile.a = a + p * problem_.a.col;
@@ -398,7 +432,7 @@ class Run {
     }
   }
 
-  /// A of the block, rows contiguous along k: where it stands, or widened.
+  /// A of the block, rows contiguous along k unless it stands in place: as it stands, or widened.
   InnerProduct<R> rows_of_a(Panels& panels, const Block& block) const {
     InnerProduct<R> rows{};
     rows.rows = block.rows;
@@ -418,12 +452,14 @@ class Run {
 
   void multiply_swapped(Panels& panels, const Block& block, Target target) const {
     const InnerProduct<R> a = rows_of_a(panels, block);
-    tiles_.outer({.a = packed_b(panels, block),
-                  .a_column = 0,
+    const bool in_place_b = blocking_.b_in_place;
+    tiles_.outer({.a = in_place_b ? in_place(b_at(block)) : packed_b(panels, block),
+                  .a_column = in_place_b ? problem_.b.row : 0,
                   .rows = block.columns * kParts<T>,
+                  .beyond = false,
                   .b = a.a,
                   .b_group = tiles_.group * a.lda,
-                  .b_row = 1,
+                  .b_row = blocking_.a_in_place ? problem_.a.col : 1,
                   .b_column = a.lda,
                   .columns = block.rows,
                   .depth = a.depth,
@@ -431,6 +467,8 @@ class Run {
                   .sums = target.sums,
                   .ld = target.ld,
                   .fresh = target.fresh,
+                  .padded = !target.is_c,
+                  .scaling = scaling_of(target),
                   .ahead = {}});
   }
 
@@ -441,6 +479,7 @@ class Run {
     tile.ldb = blocking_.b_in_place ? problem_.b.col : tile.depth;
     tile.chain = blocking_.chain;
     tile.sums = target.sums;
+    tile.step = target.step;
     tile.ld = target.ld;
     tile.fresh = target.fresh;
     tiles_.inner(tile);
@@ -454,8 +493,7 @@ class Run {
   /// The block's sums into C, or into the partial sums of the chunk.
   template <class Sum>
   void emit(const Sum* data, const Block& block, std::int64_t chunk) const {
-    const Strides strides =
-        blocking_.form == Form::swapped ? Strides{layout_.ld, 1} : Strides{1, layout_.ld};
+    const Strides strides = sum_strides(block);
     if (!blocking_.partial()) return finish(Sums<Sum>{data, strides}, block);
     double* partials = partials_of(chunk) + block.j * kParts<T> * problem_.m + block.i;
     const auto copy = [&](std::int64_t step) {
@@ -482,15 +520,16 @@ class Run {
     const std::int64_t runs = along_rows ? block.columns : block.rows;
     const std::int64_t length = along_rows ? block.rows : block.columns;
     if constexpr (!kIsComplex<T>) {
-      const bool copied = factors_.alpha == 1 && factors_.beta == 0 && s_strides.row == 1;
-      if (copied && c_strides.row == 1 && s_strides.col == length && c_strides.col == length)
-        return copy_run(sums.data, c, runs * length);
-      if (c_strides.row == 1 && (copied || !is_half(kDType<TOut>))) {
-        for (std::int64_t r = 0; r < runs; ++r) {
-          const Sum* const run = sums.data + r * s_strides.col;
-          TOut* const target = c + r * c_strides.col;
-          copied ? copy_run(run, target, length) : scale_run(run, s_strides.row, target, length);
-        }
+      const bool copied = plain() && s_strides.row == 1;
+      if (c_strides.row == 1 && (copied || std::is_same_v<R, TOut>)) {
+        const auto finish_run = [&](const Sum* run, TOut* target, std::int64_t count) {
+          copied ? copy_run(run, target, count) : scale_run(run, s_strides.row, target, count);
+        };
+        const bool neighbours =
+            s_strides.row == 1 && s_strides.col == length && c_strides.col == length;
+        if (neighbours) return finish_run(sums.data, c, runs * length);
+        for (std::int64_t r = 0; r < runs; ++r)
+          finish_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
         return;
       }
     }
@@ -515,22 +554,38 @@ class Run {
       c[e] = static_cast<TOut>(sums[e]);
   }
 
-  /// c = alpha sums + beta c, as finished() has it, for sums that are `step` apart.
+  /// c = alpha sums + beta c for sums that are `step` apart.
   template <class Sum>
   void scale_run(const Sum* sums, std::int64_t step, TOut* c, std::int64_t length) const {
-    const auto each = [=, this](std::int64_t apart) {
-      const Final<T> alpha = factors_.alpha;
-      const Final<T> beta = factors_.beta;
-      if (beta == 0) {
+    if constexpr (std::is_same_v<R, TOut>) {
+      if (plain()) {
         for (std::int64_t e = 0; e < length; ++e)
-          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]));
-      } else {
-        for (std::int64_t e = 0; e < length; ++e)
-          c[e] = static_cast<TOut>(alpha * static_cast<double>(sums[e * apart]) +
-                                   beta * static_cast<double>(c[e]));
+          c[e] = static_cast<TOut>(sums[e * step]);
+        return;
       }
-    };
-    step == 1 ? each(1) : each(step);  // vectors where they are neighbours
+      if (step == 1) return scale_neighbours(sums, c, length);
+      if (length < tiles_.width) {
+        for (std::int64_t e = 0; e < length; ++e)
+          store(static_cast<double>(sums[e * step]), c[e]);
+        return;
+      }
+      constexpr std::int64_t kAtOnce = 128;
+      Sum side_by_side[kAtOnce];
+      for (std::int64_t done = 0; done < length; done += kAtOnce) {
+        const std::int64_t count = std::min(kAtOnce, length - done);
+        for (std::int64_t e = 0; e < count; ++e)
+          side_by_side[e] = sums[(done + e) * step];
+        scale_neighbours(side_by_side, c + done, count);
+      }
+    }
+  }
+  void scale_neighbours(const R* sums, R* c, std::int64_t count) const {
+    tiles_.finish(sums, c, count, scaling_);
+  }
+  template <class Sum>
+  requires(!std::is_same_v<Sum, R>) void scale_neighbours(const Sum* totals, R* c,
+                                                          std::int64_t count) const {
+    tiles_.finish_totals(totals, c, count, scaling_);
   }
 
   void store(Final<T> sum, TOut& c) const {
@@ -538,34 +593,47 @@ class Run {
     c = static_cast<TOut>(finished(factors_, sum, old));
   }
 
-  /// C from the partial sums, chunk after chunk, and in each one diagonal block after the other.
+  /// Rows of a column of C that are summed from partial sums at a time.
+  static constexpr std::int64_t kReduced = 64;
+
+  /// C from the partial sums.
   void reduce() const {
-    constexpr std::int64_t kRun = 64;  // of a column of C
+    const std::int64_t runs = ceil_div(original_.m, kReduced) * original_.n;
+    if (original_.m * original_.n * blocking_.split.count < kElementsThreadsLeast) {
+      for (std::int64_t index = 0; index < runs; ++index)
+        reduce_run(index);
+      return;
+    }
+#pragma omp parallel for schedule(static)
+    for (std::int64_t index = 0; index < runs; ++index)
+      reduce_run(index);
+  }
+
+  /// Of a run of rows in a column: chunk after chunk, and in each one diagonal block after the
+  /// other.
+  void reduce_run(std::int64_t index) const {
     const std::int64_t m = original_.m;
-    const std::int64_t runs = ceil_div(m, kRun);
-    const bool is_long = m * original_.n * blocking_.split.count >= kElementsThreadsLeast;
-#pragma omp parallel for schedule(static) if (is_long)
-    for (std::int64_t index = 0; index < runs * original_.n; ++index) {
-      const std::int64_t j = index / runs;
-      const std::int64_t first = index % runs * kRun;
-      const std::int64_t count = std::min(kRun, m - first);
-      double sums[kParts<T>][kRun] = {};
-      for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
-        for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
-          for (int part = 0; part < kParts<T>; ++part) {
-            const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
-            const double* partials =
-                partials_of(chunk) + column * problem_.m + diagonal * m + first;
-            for (std::int64_t i = 0; i < count; ++i)
-              sums[part][i] += partials[i];
-          }
+    const std::int64_t runs = ceil_div(m, kReduced);
+    const std::int64_t j = index / runs;
+    const std::int64_t first = index % runs * kReduced;
+    const std::int64_t count = std::min(kReduced, m - first);
+    double sums[kParts<T>][kReduced];
+    for (int part = 0; part < kParts<T>; ++part)
+      std::fill_n(sums[part], count, 0.0);
+    for (std::int64_t chunk = 0; chunk < blocking_.split.count; ++chunk) {
+      for (int diagonal = 0; diagonal < blocking_.fold; ++diagonal) {
+        for (int part = 0; part < kParts<T>; ++part) {
+          const std::int64_t column = (diagonal * original_.n + j) * kParts<T> + part;
+          const double* partials = partials_of(chunk) + column * problem_.m + diagonal * m + first;
+          for (std::int64_t i = 0; i < count; ++i)
+            sums[part][i] += partials[i];
         }
       }
-      for (std::int64_t i = 0; i < count; ++i) {
-        if constexpr (!kIsComplex<T>) sums[0][i] += last_terms(first + i, j);
-        store(Sums<double>{&sums[0][i], {0, kRun}}.template at<T>(0, 0),
-              g_.c[(first + i) * original_.c.row + j * original_.c.col]);
-      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if constexpr (!kIsComplex<T>) sums[0][i] += last_terms(first + i, j);
+      store(Sums<double>{&sums[0][i], {0, kReduced}}.template at<T>(0, 0),
+            g_.c[(first + i) * original_.c.row + j * original_.c.col]);
     }
   }
 
@@ -581,20 +649,30 @@ class Run {
 
   /// C = beta C.
   void scale() const {
-    const Strides& c = original_.c;
     const std::int64_t elements = original_.m * original_.n;
-#pragma omp parallel for schedule(static) if (elements >= kElementsThreadsLeast)
+    if (elements < kElementsThreadsLeast) {
+      for (std::int64_t e = 0; e < elements; ++e)
+        scale_element(e);
+      return;
+    }
+#pragma omp parallel for schedule(static)
     for (std::int64_t e = 0; e < elements; ++e)
-      store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
+      scale_element(e);
+  }
+
+  void scale_element(std::int64_t e) const {
+    const Strides& c = original_.c;
+    store(Final<T>(0), g_.c[e % original_.m * c.row + e / original_.m * c.col]);
   }
 
   const Problem& original_;
-  Problem problem_;  // with rows folded
+  const Problem& problem_;
   const Blocking& blocking_;
   const Operands<T, TOut>& g_;
   const RegisterTiles<R>& tiles_;
-  WorkspaceLayout<T> layout_;
+  const WorkspaceLayout<T>& layout_;
   Factors<Final<T>> factors_;
+  Scaling scaling_{};  // the same for real types
   bool into_c_;
 };
 
@@ -615,13 +693,14 @@ TiledExecutor<T, TOut>::TiledExecutor(const Problem& problem, std::string reason
     : problem_(problem),
       tiles_(tiles),
       blocking_(blocking_of<T>(problem, tiles.width)),
+      work_(folded(problem, blocking_)),
+      layout_(work_, blocking_, tiles),
       threads_(omp_get_max_threads()),
       reason_(std::move(reason)) {}
 
 template <class T, class TOut>
 std::int64_t TiledExecutor<T, TOut>::workspace_bytes() const noexcept {
-  const WorkspaceLayout<T> layout(folded(problem_, blocking_), blocking_, tiles_);
-  return layout.threads + threads_ * layout.per_thread;
+  return layout_.threads + threads_ * layout_.per_thread;
 }
 
 template <class T, class TOut>
@@ -642,7 +721,8 @@ void TiledExecutor<T, TOut>::describe(GemmInfo& info) const {
 
 template <class T, class TOut>
 void TiledExecutor<T, TOut>::run(const Stream& /*stream*/, const Operands<T, TOut>& g) const {
-  Run<T, TOut>(problem_, blocking_, tiles_, g).compute(std::min(threads_, omp_get_max_threads()));
+  const Decided<T> decided{problem_, work_, blocking_, tiles_, layout_};
+  Run<T, TOut>(decided, g).compute(std::min(threads_, omp_get_max_threads()));
 }
 
 #define LANKY_INSTANTIATE(T, TOut) template class TiledExecutor<T, TOut>;

@@ -8,6 +8,7 @@
 #include "dense/cpu/blocking.hpp"
 #include "dense/cpu/pack.hpp"
 #include "dense/cpu/register_tiles.hpp"
+#include "dense/cpu/workspace_layout.hpp"
 
 namespace lanky::dense::cpu {
 
@@ -27,6 +28,8 @@ class TiledExecutor final : public Executor<T, TOut> {
   Problem problem_;
   const RegisterTiles<Real<T>>& tiles_;
   Blocking blocking_;
+  Problem work_;  // what tiles compute: with rows folded
+  WorkspaceLayout<T> layout_;
   int threads_;  // at most, of one run: each has its own panels in the workspace
   std::string reason_;
 };

@@ -51,13 +51,11 @@ struct WorkspaceLayout {
     threads = after(shared_b, blocking.b_shared ? b_blocks() * blocking.split.count * b_block : 0);
 
     const bool swapped = blocking.form == Form::swapped;
-    ld = static_cast<int>(swapped ? columns : round_up(blocking.rows, tiles.width));
+    ld = static_cast<int>(round_up(swapped ? columns : blocking.rows, tiles.width));
     const std::int64_t elements =
         std::int64_t{ld} * (swapped ? blocking.rows : columns) + tiles.width;
     const std::int64_t rows = round_up(blocking.rows, tiles.width);
-    b = after(0, (blocking.a_in_place && blocking.form != Form::outer
-                      ? 0
-                      : strip_start(tiles, rows, depth) * kSize));
+    b = after(0, blocking.a_in_place ? 0 : strip_start(tiles, rows, depth) * kSize);
     sums = after(b, blocking.b_in_place || blocking.b_shared ? 0 : b_block);
     totals = after(sums, elements * kSize);
     per_thread = after(totals, blocking.promote == 0 ? 0 : elements * std::int64_t{sizeof(double)});
