@@ -457,6 +457,49 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
   }
 }
 
+// A slot is whole products of every warp that shares it, and three slots of each group fit a block.
+TEST(GramPolicy, StreamsHaveSlotsOfWholeProducts) {
+  for (const char* const card : {"H200", "H100", "A100"}) {
+    const Machine machine = known_machine(card);
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const DType type : {DType::f16, DType::f32}) {
+        for (std::int64_t side = 2; side <= 128; side += 3) {
+          GemmShape shape = gram(side, side, 200'001, layout);
+          shape.math = Math::tf32;
+          const dense::Problem p = dense::canonical(dense::with_leading_dimensions(shape));
+          for (const bool same : {false, true}) {
+            int streams = 0;
+            for (const auto& c : dense::gram_candidates(p, type, machine, true, same)) {
+              const auto* const stream = std::get_if<dense::GramStream>(&c.kernel);
+              if (stream == nullptr) continue;
+              ++streams;
+              const dense::StreamTile& tile = dense::kStreamTiles[stream->tile];
+              const int warps = 1 << stream->group_log2;
+              const auto tiles = static_cast<int>((side + tile.m() - 1) / tile.m() *
+                                                  ((side + tile.n() - 1) / tile.n()));
+              ASSERT_EQ(warps % tiles, 0) << side;
+              EXPECT_EQ(stream->depth % (4 * stream->turn * warps / tiles), 0) << side;
+              EXPECT_LE(dense::gram_stream_bytes(p, type, *stream), machine.shared_bytes_per_block)
+                  << side;
+              EXPECT_EQ(stream->one, same);
+              EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
+            }
+            EXPECT_EQ(streams, 1) << card << ", side " << side;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(serves<dense::GramStream>(gram(32, 32, kLong + 1, Layout::col), DType::f32))
+      << "IEEE arithmetic";
+  EXPECT_FALSE(serves<dense::GramStream>(gram(32, 32, kLong + 1, Layout::col), DType::f64));
+  GemmShape mixed = gram(40, 24, 100'001, Layout::row);
+  mixed.op_b = Op::trans;
+  mixed.ldb = mixed.k;
+  EXPECT_TRUE(launches_of<dense::GramStream>(mixed, DType::f16).front().exchanged)
+      << "A by columns";
+}
+
 TEST(GramPolicy, ShortSumsTakeFewBlocks) {
   EXPECT_EQ(of_columns<dense::GramVector>(2, 200, DType::f64).blocks, 1);
   EXPECT_EQ(of_columns<dense::GramStaged>(32, 320, DType::f64).blocks, 10);

@@ -210,6 +210,33 @@ TEST(UpdatePolicy, KernelsServeTheShapesAndStridesThatTheyAreMadeFor) {
   EXPECT_FALSE(serves("words_kernel", odd, DType::c64));
   for (const DType type : {DType::f64, DType::f16, DType::c128})
     EXPECT_TRUE(serves("staged_kernel", odd, type, true));
+  dense::Problem tf32 = odd;
+  tf32.math = Math::tf32;
+  EXPECT_TRUE(serves("stream_kernel", odd, DType::bf16, true));
+  EXPECT_TRUE(serves("stream_kernel", tf32, DType::f32, true));
+  EXPECT_FALSE(serves("stream_kernel", odd, DType::f32, true)) << "IEEE arithmetic";
+  EXPECT_FALSE(serves("stream_kernel", odd, DType::f64, true));
+}
+
+TEST(UpdatePolicy, StreamsHaveTheLeastTilesThatHoldAllColumns) {
+  for (const Layout layout : {Layout::col, Layout::row}) {
+    for (std::int64_t n = 1; n <= 128; ++n) {
+      for (const std::int64_t m : {std::int64_t{2001}, std::int64_t{3'000'001}}) {
+        for (const auto& c :
+             launches_of("stream_kernel", problem(m, 127, n, layout), DType::f16, true)) {
+          const int tiles = std::get<dense::UpdateStream>(c.kernel).tiles;
+          EXPECT_GE(8 * tiles, n);
+          EXPECT_EQ(c.rows, dense::update_stream_rows(tiles));
+          EXPECT_LE(c.shared_bytes, known_machine("H200").shared_bytes_per_block);
+          const std::int64_t turns = (m - 1) / c.rows + 1;
+          EXPECT_GE((turns - 1) / c.passes + 1, std::min<std::int64_t>(turns, 132))
+              << "as many blocks as multiprocessors";
+          EXPECT_GE(c.passes, 1);
+          EXPECT_LE(c.passes, 16);
+        }
+      }
+    }
+  }
 }
 
 TEST(UpdatePolicy, AGpuWithoutBulkCopiesHasTheRingsToo) {
