@@ -5,6 +5,7 @@
 #include <array>
 #include <lanky/lanky.hpp>
 
+#include "core/team.hpp"
 #include "core/text.hpp"
 #include "dense/cpu/blocking.hpp"
 #include "dense/cpu/tiled.hpp"
@@ -235,6 +236,20 @@ TEST(DenseBlocking, SmallProductsAreOneTaskOfOneThread) {
     EXPECT_EQ(blocking.split.count, 1);
   }
   EXPECT_GT(blocking_of({.m = 1'000'000, .n = 2, .k = 2}).worth, 8);
+}
+
+TEST(DenseBlocking, ThreadsShareWhatIsWorthARegion) {
+  Blocking blocking;
+  blocking.worth = 4;  // 60 us
+  EXPECT_EQ(threads_worth(blocking, 8, 100, 0), 4) << "tasks that are worth it";
+  EXPECT_EQ(threads_worth(blocking, 8, 3, 0), 3) << "tasks";
+  EXPECT_EQ(threads_worth(blocking, 2, 100, 29), 2) << "half of the time is saved";
+  EXPECT_EQ(threads_worth(blocking, 2, 100, 31), 1) << "a region takes longer";
+  EXPECT_EQ(threads_worth(blocking, 1, 100, 0), 1);
+  blocking.worth = 1;
+  EXPECT_EQ(threads_worth(blocking, 8, 100, 0), 1);
+  EXPECT_GE(team_us(), 0);
+  EXPECT_EQ(team_us(), team_us()) << "measured once";
 }
 
 TEST(DenseBlocking, PartialSumsAreFewAndFloatsArePromoted) {

@@ -24,7 +24,7 @@ from jsonl import ROOT
 
 PROGRAM = ROOT / "build/cpu/bin/lanky_chunk_terms"
 TABLE = ROOT / "sparse/cpu/chunk_rates.hpp"
-SHARED_US = 32  # one thread's time from which on threads share a product, as worth_waking() has it
+SHARED_US = 32  # one thread's time from which on threads share a product, as worth_waking() had it on the EPYC of the files
 
 
 class Case:

@@ -58,9 +58,10 @@ constexpr std::int64_t kInnerMost = 64;
 constexpr std::int64_t kWantedTasks = 32;
 constexpr std::int64_t kChunkLeast = 1024;
 /// Multiply-adds of vectors, and bytes of operands, that a task is worth: one thread takes 10 to 20
-/// us for either, and waking another takes as long.
+/// us for either.
 constexpr double kVectorsOfTask = 3 << 14;
 constexpr double kBytesOfTask = 3 << 17;
+constexpr double kTaskUs = 15;
 /// Bytes of A, B and C that the second cache holds.
 constexpr double kSecondCacheBytes = 512 << 10;
 /// k of a small product that is one panel.
@@ -259,6 +260,14 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const bool in_steps = blocking.form == Form::outer && blocking.a_in_place && !blocking.small;
   blocking.step = in_steps && !near && !few ? std::min(kStreams, blocking.depth) : blocking.depth;
   return blocking;
+}
+
+int threads_worth(const Blocking& blocking, int threads, std::int64_t tasks,
+                  double team_us) noexcept {
+  const std::int64_t used = std::min({std::int64_t{threads}, tasks, blocking.worth});
+  if (used <= 1) return 1;
+  const double alone_us = static_cast<double>(blocking.worth) * kTaskUs;
+  return alone_us - alone_us / static_cast<double>(used) > team_us ? static_cast<int>(used) : 1;
 }
 
 }  // namespace lanky::dense::cpu

@@ -29,7 +29,7 @@ struct Blocking {
   Form form = Form::outer;
   bool small = false;  // A, B and C stay in the second cache: nothing is packed that vectors can
                        // read, and tiles store C itself
-  std::int64_t worth = 1;  // threads at most, for each of which there is more to do than to wake it
+  std::int64_t worth = 1;  // tasks of 10 to 20 us of one thread's work
   bool a_in_place = false;
   bool b_in_place = false;
   bool b_shared = false;  // all of B is packed before the tasks begin, each of which reads it
@@ -58,5 +58,10 @@ Problem folded(const Problem& problem, const Blocking& blocking) noexcept;
 
 /// `width`: numbers in a vector register.
 Blocking choose_blocking(const Problem& problem, Elements elements, int width) noexcept;
+
+/// Of `threads`, those that share `tasks`: one where the others save less time than a region of
+/// threads takes (team_us()).
+int threads_worth(const Blocking& blocking, int threads, std::int64_t tasks,
+                  double team_us) noexcept;
 
 }  // namespace lanky::dense::cpu

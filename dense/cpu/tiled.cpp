@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/plan_types.hpp"
+#include "core/team.hpp"
 #include "core/text.hpp"
 #include "dense/cpu/finish.hpp"
 
@@ -70,7 +71,7 @@ class Run {
     const std::int64_t row_tasks =
         ceil_div(problem_.m, std::int64_t{blocking_.rows} * blocking_.blocks);
     const std::int64_t tasks = row_tasks * blocking_.split.count;
-    const auto used = static_cast<int>(std::min({std::int64_t{threads}, tasks, blocking_.worth}));
+    const int used = blocking_.worth > 1 ? threads_worth(blocking_, threads, tasks, team_us()) : 1;
     const std::int64_t shared = blocking_.b_shared ? layout_.b_blocks() * blocking_.split.count : 0;
     if (used <= 1) {  // without OpenMP, whose region of one thread takes .8 us
       for (std::int64_t index = 0; index < shared; ++index)
@@ -82,9 +83,11 @@ class Run {
 #pragma omp parallel num_threads(used)
       {
         Panels panels(*this, omp_get_thread_num());
+        if (shared > 0) {
 #pragma omp for schedule(static)  // ends with a barrier: B is packed before the first task reads it
-        for (std::int64_t index = 0; index < shared; ++index)
-          pack_shared_b(index);
+          for (std::int64_t index = 0; index < shared; ++index)
+            pack_shared_b(index);
+        }
 #pragma omp for schedule(dynamic, 1)
         for (std::int64_t task = 0; task < tasks; ++task)
           multiply_rows(panels, task % row_tasks, task / row_tasks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/team.hpp"
 #include "core/text.hpp"
 #include "sparse/cpu/chunk_rates.hpp"
 
@@ -15,9 +16,6 @@ constexpr std::int64_t kSampledEntries = 1 << 15;
 constexpr std::int64_t kSampledRows = 1 << 13;
 constexpr std::int64_t kLastCacheMost = std::int64_t{32} << 20;
 constexpr std::int64_t kScopesOfRows = 32;  // that a matrix has at least where it is sorted
-// Of a sleeping thread, until it multiplies: 12 to 20 us were measured on the EPYC of
-// docs/lab/cpu.md.
-constexpr double kWakeUs = 16;
 
 }  // namespace
 
@@ -117,7 +115,7 @@ ChunkChoice choose_chunks(const CsrPattern& a, DType dtype, const Machine& machi
 }
 
 bool worth_waking(double one_thread_us) {
-  return one_thread_us / 2 > kWakeUs;
+  return one_thread_us / 2 > team_us();
 }
 
 }  // namespace lanky::sparse::cpu
