@@ -37,4 +37,13 @@ struct WordLinesPlan {
   }
 };
 
+/// Whether rows or columns are lines of adjacent elements.
+constexpr bool has_lines(Strides strides) noexcept {
+  return strides.row == 1 || strides.col == 1;
+}
+/// Whether columns are; where both are, lines are rows.
+constexpr bool has_line_columns(Strides strides) noexcept {
+  return WordLinesPlan(strides, 1, 1, 1).by_columns;
+}
+
 }  // namespace lanky::dense

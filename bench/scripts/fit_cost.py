@@ -2,7 +2,8 @@
 """Fits the rates of dense/cuda/cost.hpp to measured times: fit_cost.py [--program P] [--report] FILE...
 
 FILE: lines of `lanky tune --gemm GRID --json` or of `lanky batch`, plain or .xz. The default is FIT below: the fit set of both
-cards, the core grid of the H200 with all candidates, and what two builds chose on the core grid of each card. The program
+cards, the core grid of the H200 with all candidates, what two builds chose on the core grid of each card, drawn grids, and
+seeds that were unseen once. The program
 (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. This script writes
 dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
 points they fit much better.

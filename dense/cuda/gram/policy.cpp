@@ -12,7 +12,6 @@
 
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
-#include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
@@ -307,8 +306,8 @@ int gram_words_depth(const Problem& p, DType type, int run_log2) {
 
 /// Whether gram_words_kernel has warps, and a block shared memory, for such operands.
 bool fits_words(const Problem& p, DType type, const Machine& machine) {
-  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
-  return lines && type != DType::c128 && gram_words_depth(p, type, 0) > 0 &&
+  return has_lines(p.a) && has_lines(p.b) && type != DType::c128 &&
+         gram_words_depth(p, type, 0) > 0 &&
          gram_words_bytes(p, type, 0) <= machine.shared_bytes_per_block;
 }
 
@@ -360,8 +359,9 @@ int stream_tiles(const Problem& p, const StreamTile& tile) {
 /// loads wait least for banks.
 std::optional<GramLaunch> choose_stream(const Problem& p, DType type, const Machine& machine,
                                         bool same) {
-  const bool lines = (p.a.row == 1 || p.a.col == 1) && (p.b.row == 1 || p.b.col == 1);
-  if (!lines || !(is_half(type) || (type == DType::f32 && p.math == Math::tf32))) return {};
+  if (!has_lines(p.a) || !has_lines(p.b) ||
+      !(is_half(type) || (type == DType::f32 && p.math == Math::tf32)))
+    return {};
   const bool mixed = has_rows_of_a(p) != has_rows_of_b(p);
   const bool turned = mixed ? has_rows_of_a(p) : p.m < p.n;  // A by columns, or the longer
   const Problem q = turned ? exchanged(p) : p;
@@ -387,8 +387,10 @@ std::optional<GramLaunch> choose_stream(const Problem& p, DType type, const Mach
       return gram_stream_bytes(q, type, stream) <= machine.shared_bytes_per_block;
     };
     if (!fits(1)) continue;
+    constexpr std::int64_t kDeepest =
+        64;  // of narrow operands, whose slots would be thousands deep
     std::int64_t deepest = 1;
-    while (deepest < 64 && fits(deepest + 1))
+    while (deepest < kDeepest && fits(deepest + 1))
       ++deepest;
     const std::int64_t rounds = ceil_div(q.k, most * groups * deepest * step);
     fits(ceil_div(q.k, most * groups * rounds * step));

@@ -11,6 +11,7 @@
 #include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
+#include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
@@ -211,10 +212,10 @@ int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
 
 /// Whether A's (B's) elements of one k are adjacent, as WordLinesPlan tells.
 inline bool has_rows_of_a(const Problem& p) noexcept {
-  return p.a.col != 1 || p.a.row == 1;
+  return !has_line_columns(p.a.transposed());
 }
 inline bool has_rows_of_b(const Problem& p) noexcept {
-  return p.b.row != 1 || p.b.col == 1;
+  return !has_line_columns(p.b);
 }
 
 /// gram_stream_kernel: slots of a group of warps, bytes between rows that are copied with them.

@@ -101,23 +101,20 @@ UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, const Problem&
     return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
                 : update_variant_of<Function, kTable, false, T, TOut>(shape);
   };
-  const auto kernel =
-      Overloaded{[](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
-                 [](UpdateWords) -> Function {
-                   if constexpr (!kComplexes.has(kDType<T>)) return &update_words_kernel<T, TOut>;
-                   return nullptr;
-                 },
-                 [&](UpdateStream s) {
-                   const bool by_columns = problem.a.row == 1 && problem.a.col != 1;
-                   return update_stream_of<T, TOut>(s, by_columns);
-                 },
-                 [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
-                 [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
-                 [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
-                 [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
-                 [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
-                 [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
-                 [](const auto& /*ring*/) -> Function { return nullptr; }};
+  const auto kernel = Overloaded{
+      [](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
+      [](UpdateWords) -> Function {
+        if constexpr (!kComplexes.has(kDType<T>)) return &update_words_kernel<T, TOut>;
+        return nullptr;
+      },
+      [&](UpdateStream s) { return update_stream_of<T, TOut>(s, has_line_columns(problem.a)); },
+      [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
+      [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
+      [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
+      [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
+      [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
+      [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
+      [](const auto& /*ring*/) -> Function { return nullptr; }};
   return std::visit(kernel, launch.kernel);
 }
 

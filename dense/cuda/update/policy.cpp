@@ -150,8 +150,7 @@ class UpdateCandidates {
   }
   /// Where nothing reads whole words: the same with lines of any alignment.
   void add_mma_any() {
-    const auto adjacent = [](Strides s) { return s.row == 1 || s.col == 1; };
-    if (!adjacent(p_.a) || !adjacent(p_.c)) return;
+    if (!has_lines(p_.a) || !has_lines(p_.c)) return;
     const auto n = static_cast<int>(p_.n);
     for (const UpdateMma& shape : kUpdateMma) {
       if (!shape.any.has(type_) || p_.k > shape.depth() ||
@@ -216,9 +215,8 @@ class UpdateCandidates {
   /// Halves and tf32. Blocks have several passes, so that few of them stage B, but all
   /// multiprocessors have as many blocks.
   void add_stream() {
-    const auto adjacent = [](Strides s) { return s.row == 1 || s.col == 1; };
     const bool served = kHalves.has(type_) || (type_ == DType::f32 && p_.math == Math::tf32);
-    if (!served || !adjacent(p_.a) || !adjacent(p_.c) || p_.n > 128 || p_.k > 128) return;
+    if (!served || !has_lines(p_.a) || !has_lines(p_.c) || p_.n > 128 || p_.k > 128) return;
     const auto tiles = static_cast<int>(ceil_div(p_.n, 8));
     const int most = *std::find_if(std::begin(kUpdateStreamTiles), std::end(kUpdateStreamTiles),
                                    [tiles](int each) { return tiles <= each; });
@@ -233,7 +231,7 @@ class UpdateCandidates {
         machine_.shared_bytes_per_multiprocessor / (bytes + kSharedBytesOfSystem), 1, 2);
     const std::int64_t places = machine_.multiprocessors * resident;
     const std::int64_t turns = ceil_div(p_.m, std::int64_t{rows});
-    constexpr std::int64_t kMostPasses = 16;
+    constexpr std::int64_t kMostPasses = 16;  // B is staged once for them
     const std::int64_t rounds = ceil_div(turns, places * kMostPasses);
     all_.push_back(
         {.kernel = UpdateStream{most},
