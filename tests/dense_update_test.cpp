@@ -19,6 +19,7 @@ namespace {
 
 using testing::Data;
 using testing::DenseCase;
+using testing::DeviceMatrix;
 using testing::HostMatrix;
 using testing::multiply;
 using testing::same_bits;
@@ -155,6 +156,50 @@ EXECUTOR_TEST(DenseUpdate, ManyPasses) {
   }
 }
 
+/// update_stream_kernel by its name, in each way that it lays out a block: rows short of a warp's,
+/// warps that share out columns, several passes with one and two slots. Padding is NaN.
+EXECUTOR_TEST(DenseUpdate, StreamsAreExact) {
+  LANKY_DENSE_BODY();
+  if (!device.is_cuda()) GTEST_SKIP() << "the stream kernel is the GPU's";
+  struct Extents {
+    std::int64_t m;
+    std::int64_t k;
+    std::int64_t n;
+  };
+  for (const auto& [m, k, n] :
+       {Extents{7, 5, 3}, Extents{538, 78, 78}, Extents{999, 127, 7}, Extents{1301, 97, 40},
+        Extents{1500, 17, 128}, Extents{4211, 128, 97}, Extents{200'003, 2, 9},
+        Extents{100'003, 33, 13}}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (const Op op_a : {Op::none, Op::trans}) {
+        for (const auto& [beta, math] :
+             {std::pair{0.0, Math::ieee}, {-1.0, Math::ieee}, {-1.0, Math::tf32}}) {
+          if (math == Math::tf32 && !std::is_same_v<T, float>) continue;
+          const GemmShape shape{
+              .m = m, .n = n, .k = k, .op_a = op_a, .layout = layout, .math = math};
+          const std::int64_t padding = m % 2 == 0 ? 3 : 0;
+          SCOPED_TRACE(text(shape, padding));
+          const DenseCase<T, TOut> dense(shape, Data::integers, 7, 2, beta, padding, 1);
+          GemmTuning named;
+          for (const bool adds : {false, true}) {
+            const GemmQuery query{device, dense.shape, kDType<T>, kDType<TOut>, false, adds};
+            for (const GemmChoice& choice : gemm_choices(query))
+              if (choice.algorithm.starts_with("update_stream_kernel")) named.set(query, choice);
+          }
+          const GemmPlan<T, TOut> plan(stream, dense.shape, {.tuning = &named});
+          ASSERT_NE(plan.explain().find("update_stream_kernel"), std::string::npos)
+              << plan.explain();
+          DeviceMatrix<T> a(stream, dense.a);
+          DeviceMatrix<T> b(stream, dense.b);
+          DeviceMatrix<TOut> c(stream, dense.c);
+          plan.run(stream, dense.alpha, a.view(), b.view(), dense.beta, c.view());
+          dense.expect_exact(c.download());
+        }
+      }
+    }
+  }
+}
+
 dense::Problem problem(std::int64_t m, std::int64_t k, std::int64_t n, Layout layout,
                        std::int64_t padding = 0, Op op_a = Op::none) {
   const bool col = layout == Layout::col;
@@ -206,33 +251,45 @@ TEST(UpdatePolicy, KernelsServeTheShapesAndStridesThatTheyAreMadeFor) {
   EXPECT_FALSE(serves("mma_any_kernel by columns", columns, DType::f64)) << "whole words";
   EXPECT_TRUE(serves("mma_any_kernel by columns", columns, DType::f64, true));
   EXPECT_TRUE(serves("mma_any_kernel by rows", problem(kLong, 13, 7, Layout::row), DType::f16));
-  EXPECT_TRUE(serves("words_kernel", odd, DType::f16, true));
-  EXPECT_FALSE(serves("words_kernel", odd, DType::c64));
   for (const DType type : {DType::f64, DType::f16, DType::c128})
     EXPECT_TRUE(serves("staged_kernel", odd, type, true));
   dense::Problem tf32 = odd;
   tf32.math = Math::tf32;
-  EXPECT_TRUE(serves("stream_kernel", odd, DType::bf16, true));
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    EXPECT_TRUE(serves("stream_kernel", odd, type, true));
   EXPECT_TRUE(serves("stream_kernel", tf32, DType::f32, true));
-  EXPECT_FALSE(serves("stream_kernel", odd, DType::f32, true)) << "IEEE arithmetic";
-  EXPECT_FALSE(serves("stream_kernel", odd, DType::f64, true));
+  EXPECT_FALSE(serves("stream_kernel", odd, DType::c64, true));
 }
 
-TEST(UpdatePolicy, StreamsHaveTheLeastTilesThatHoldAllColumns) {
-  for (const Layout layout : {Layout::col, Layout::row}) {
-    for (std::int64_t n = 1; n <= 128; ++n) {
-      for (const std::int64_t m : {std::int64_t{2001}, std::int64_t{3'000'001}}) {
-        for (const auto& c :
-             launches_of("stream_kernel", problem(m, 127, n, layout), DType::f16, true)) {
-          const int tiles = std::get<dense::UpdateStream>(c.kernel).tiles;
-          EXPECT_GE(8 * tiles, n);
-          EXPECT_EQ(c.rows, dense::update_stream_rows(tiles));
-          EXPECT_LE(c.shared_bytes, known_machine("H200").shared_bytes_per_block);
-          const std::int64_t turns = (m - 1) / c.rows + 1;
-          EXPECT_GE((turns - 1) / c.passes + 1, std::min<std::int64_t>(turns, 132))
-              << "as many blocks as multiprocessors";
-          EXPECT_GE(c.passes, 1);
-          EXPECT_LE(c.passes, 16);
+void expect_full_machine(const dense::UpdateLaunch& launch, DType type, std::int64_t m,
+                         std::int64_t n) {
+  const auto& stream = std::get<dense::UpdateStream>(launch.kernel);
+  const bool half = type == DType::f16;
+  const int warp_rows = half ? 16 * dense::update_stream_fragments(stream.tiles) : 32;
+  EXPECT_EQ(launch.rows, stream.plan.turns * stream.plan.row_warps * warp_rows);
+  EXPECT_LE(launch.shared_bytes, known_machine("H200").shared_bytes_per_block);
+  EXPECT_GE(launch.passes, 1);
+  EXPECT_LE(launch.passes, 16);
+  if (half) {
+    EXPECT_GE(8 * stream.tiles, n);
+  }
+  const std::int64_t blocks = (m - 1) / (std::int64_t{launch.rows} * launch.passes) + 1;
+  if (m > 132 * 256) {
+    EXPECT_GE(blocks, 132);
+  }
+}
+
+TEST(UpdatePolicy, StreamsFillTheMachine) {
+  for (const DType type : {DType::f64, DType::f32, DType::f16}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (std::int64_t n = 1; n <= 128; ++n) {
+        for (const std::int64_t k : {3, 40, 127}) {
+          for (const std::int64_t m : {2001, 300'001, 3'000'001}) {
+            SCOPED_TRACE(concat(name(type), " ", m, " x ", n, " x ", k));
+            const auto all = launches_of("stream_kernel", problem(m, k, n, layout), type, true);
+            ASSERT_EQ(all.size(), 1U);
+            expect_full_machine(all.front(), type, m, n);
+          }
         }
       }
     }

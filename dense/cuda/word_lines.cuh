@@ -11,24 +11,6 @@
 
 namespace lanky::dense::cuda {
 
-/// index / divisor and the remainder for index < 2^16, by one multiplication.
-class SmallDivision {
- public:
-  __device__ explicit SmallDivision(unsigned divisor)
-      : divisor_(divisor), inverse_(0xffffffffU / divisor + 1) {}
-  __device__ int quotient(int index) const {
-    return divisor_ == 1 ? index
-                         : static_cast<int>(__umulhi(static_cast<unsigned>(index), inverse_));
-  }
-  __device__ int remainder(int index) const {
-    return index - quotient(index) * static_cast<int>(divisor_);
-  }
-
- private:
-  unsigned divisor_;
-  unsigned inverse_;
-};
-
 /// One past the last element of a strided rows x columns matrix.
 template <class E>
 __device__ E* end_of(E* first, Strides strides, std::int64_t rows, std::int64_t columns) {
@@ -89,32 +71,8 @@ struct WordLines {
     if (plan.tight) bytes += (rows - 1) * plan.row;
     shared = place + reinterpret_cast<std::uintptr_t>(first) % 16;
   }
-  /// visit(global address, shared address, first byte, last byte + 1) for each word of each line,
-  /// by the kThreads threads of the block; the bytes from first to last belong to the line.
-  template <int kThreads, class Visit>
-  __device__ void for_each_word(Visit visit) const {
-    if (lines <= 0 || bytes <= 0) return;
-    const int words = (bytes + 14) / 16 + 1;  // that a line touches at most
-    const SmallDivision division(static_cast<unsigned>(words));
-    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
-#pragma unroll 2
-    for (int e = static_cast<int>(threadIdx.x); e < lines * words; e += kThreads) {
-      const int line = division.quotient(e);
-      Byte* const begin = reinterpret_cast<Byte*>(global) + line * stride;
-      const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16);
-      const int byte = division.remainder(e) * 16 - past;  // of the line, where the word begins
-      if (byte >= bytes) continue;
-      visit(begin + byte, shared + line * line_pitch + byte, max(0, -byte), min(16, bytes - byte));
-    }
-  }
-  /// Starts copies into shared memory. Other bytes of a line's words are read, too, but none at
-  /// `end`, where the matrix ends, or beyond it.
-  template <int kThreads>
-  __device__ void fetch(const E* end) const {
-    for_each_word<kThreads>(
-        [end](Byte* from, char* to, int /*first*/, int last) { start_copy(from, to, last, end); });
-  }
-  /// The same by threads 0 to 2^threads_log2 - 1, with few instructions for a word.
+  /// Starts copies into shared memory, by threads 0 to 2^threads_log2 - 1. Other bytes of a line's
+  /// words are read, too, but none at `end`, where the matrix ends, or beyond it.
   __device__ void fetch_by(int thread, int threads_log2, const E* end) const {
     const auto* const last = reinterpret_cast<const char*>(global) + (lines - 1) * stride + bytes;
     if (reinterpret_cast<const char*>(end) - last < 16) {
@@ -128,20 +86,40 @@ struct WordLines {
                        device::copy_word(to, from);
                      });
   }
-  /// Copies from shared memory, likewise.
+  /// Copies from shared memory, likewise: whole words, and then the ends of lines.
   __device__ void leave_by(int thread, int threads_log2) const {
-    for_each_word_by(thread, threads_log2,
-                     [](const char* word, std::uint32_t from, int past, int left) {
-                       auto* const to = const_cast<char*>(word);
-                       const uint4 value = device::load_shared(from);
-                       if (past <= 0 && left >= 16) {
-                         __stcs(reinterpret_cast<uint4*>(to), value);
-                       } else {
-                         constexpr int kBytes = static_cast<int>(sizeof(E));
-                         store_part(reinterpret_cast<E*>(to), value, max(past, 0) / kBytes,
-                                    min(left, 16) / kBytes);
-                       }
-                     });
+    for_each_word_by(
+        thread, threads_log2, [](const char* word, std::uint32_t from, int past, int left) {
+          if (past <= 0 && left >= 16)
+            __stcs(reinterpret_cast<uint4*>(const_cast<char*>(word)), device::load_shared(from));
+        });
+    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
+#pragma unroll 1
+    for (int end = thread; end < 2 * lines; end += 1 << threads_log2) {
+      const int line = end >> 1;
+      Byte* const to = reinterpret_cast<Byte*>(global) + line * stride;
+      const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % 16);
+      const int head = min(bytes, (16 - past) % 16);
+      const bool is_tail = end % 2 != 0;
+      leave_elements(to, shared + line * line_pitch,
+                     is_tail ? max(head, (past + bytes) / 16 * 16 - past) : 0,
+                     is_tail ? bytes : head);
+    }
+  }
+  /// Bytes from `byte` to `last`, fewer than 16.
+  static __device__ void leave_elements(char* to, const char* from, int byte, int last) {
+    using Piece = std::conditional_t<sizeof(E) < 4, std::uint32_t, E>;
+#pragma unroll 1
+    while (byte < last) {
+      const bool one = sizeof(E) < 4 &&
+                       (reinterpret_cast<std::uintptr_t>(to + byte) % 4 != 0 || last - byte < 4);
+      if (one) {
+        *reinterpret_cast<E*>(to + byte) = *reinterpret_cast<const E*>(from + byte);
+      } else {
+        *reinterpret_cast<Piece*>(to + byte) = *reinterpret_cast<const Piece*>(from + byte);
+      }
+      byte += static_cast<int>(one ? sizeof(E) : sizeof(Piece));
+    }
   }
   /// visit(word in global memory, its address in shared memory, bytes of it ahead of the line,
   /// bytes from it to the line's end) for each word, by threads 0 to 2^threads_log2 - 1.
@@ -178,25 +156,14 @@ struct WordLines {
   }
   static __device__ void start_copy(Byte* from, char* to, int last, const E* end) {
     if (reinterpret_cast<const char*>(end) - from >= 16) return device::copy_word(to, from);
+#pragma unroll 1
     for (int byte = 0; byte < last; byte += static_cast<int>(sizeof(E)))
       *reinterpret_cast<std::remove_const_t<E>*>(to + byte) =
           *reinterpret_cast<const E*>(from + byte);
   }
-  /// Copies from shared memory.
-  template <int kThreads>
-  __device__ void leave() const {
-    for_each_word<kThreads>([](Byte* to, char* from, int first, int last) {
-      if (first == 0 && last == 16) {
-        __stcs(reinterpret_cast<uint4*>(to), *reinterpret_cast<const uint4*>(from));
-      } else {
-        for (int byte = first; byte < last; byte += static_cast<int>(sizeof(E)))
-          *reinterpret_cast<E*>(to + byte) = *reinterpret_cast<const E*>(from + byte);
-      }
-    });
-  }
-
-  /// for_each_word() by threads 0 to 2^threads_log2 - 1, `thread` among them: a line by as many of
-  /// them, a power of two, as it has words.
+  /// visit(global address, shared address, first byte, last byte + 1) for each word of each line;
+  /// the bytes from first to last belong to the line. By threads 0 to 2^threads_log2 - 1, `thread`
+  /// among them: a line by as many of them, a power of two, as it has words.
   template <class Visit>
   __device__ void for_each_word_of(int thread, int threads_log2, Visit visit) const {
     if (lines <= 0 || bytes <= 0) return;
@@ -207,6 +174,7 @@ struct WordLines {
     Byte* begin = reinterpret_cast<Byte*>(global) + line * stride;
     char* place = shared + line * line_pitch;
     const int step = 1 << (threads_log2 - width_bits);
+#pragma unroll 1
     for (; line < lines; line += step, begin += step * stride, place += step * line_pitch) {
       const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16);
       for (int byte = (thread & ((1 << width_bits) - 1)) * 16 - past; byte < bytes;

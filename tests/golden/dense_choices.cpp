@@ -62,7 +62,7 @@ std::string text_of(const GramLaunch& c) {
 std::string text_of(const UpdateLaunch& c) {
   const UpdateRingPlan ring = c.ring.value_or(UpdateRingPlan());
   const bool takes_any = std::holds_alternative<UpdateStaged>(c.kernel) ||
-                         std::holds_alternative<UpdateWords>(c.kernel) ||
+                         std::holds_alternative<UpdateStream>(c.kernel) ||
                          (c.ring && !ring.mapped && !ring.wide_c);
   return Fields(algorithm_name(c))
       .add("threads", c.threads)

@@ -147,12 +147,15 @@ struct GramWordsSlot {
   /// Starts copies of `count` of k from `first` on to a slot at `place`.
   __device__ void fetch(const GramArguments<T>& g, std::int64_t first, int count,
                         char* place) const {
+    constexpr int kThreadsLog2 = 8;
+    static_assert(1 << kThreadsLog2 == kGramWordsThreads);
+    const int thread = static_cast<int>(threadIdx.x);
     WordLines<const E>(g.a + first * a_strides.row, a_strides, a_plan, count, g.m, place)
-        .template fetch<kGramWordsThreads>(end_of(g.a, a_strides, g.k, g.m));
+        .fetch_by(thread, kThreadsLog2, end_of(g.a, a_strides, g.k, g.m));
     if (!g.symmetric) {
       WordLines<const E>(g.b + first * g.b_strides.row, g.b_strides, b_plan, count, g.n,
                          place + a_plan.bytes)
-          .template fetch<kGramWordsThreads>(end_of(g.b, g.b_strides, g.k, g.n));
+          .fetch_by(thread, kThreadsLog2, end_of(g.b, g.b_strides, g.k, g.n));
     }
   }
 };

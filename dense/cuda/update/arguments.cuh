@@ -34,6 +34,7 @@ struct UpdateArguments {
   Result* c;         // [m, n]
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
+  UpdateStreamPlan stream{};
 };
 
 /// Elements of 16 bytes.

@@ -18,7 +18,6 @@
 #include "dense/cuda/update/staged.cuh"
 #include "dense/cuda/update/stream.cuh"
 #include "dense/cuda/update/tile.cuh"
-#include "dense/cuda/update/words.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 
@@ -78,18 +77,25 @@ Function update_variant_of(const auto* shape) {
 }
 
 template <class T, class TOut, int kTiles>
-UpdateFunction<T, TOut> update_stream_variant(bool columns_of_a) {
-  return columns_of_a ? &update_stream_kernel<T, TOut, kTiles, true>
-                      : &update_stream_kernel<T, TOut, kTiles, false>;
+UpdateFunction<T, TOut> update_stream_of_words(bool columns_of_a) {
+  return columns_of_a ? &update_stream_kernel<StreamOfWords<T, kTiles, true>, T, TOut>
+                      : &update_stream_kernel<StreamOfWords<T, kTiles, false>, T, TOut>;
 }
 template <class T, class TOut>
-UpdateFunction<T, TOut> update_stream_of(UpdateStream stream, bool columns_of_a) {
-  if constexpr (kHalves.has(kDType<T>) || std::is_same_v<T, float>) {
-    return stream.tiles == 4   ? update_stream_variant<T, TOut, 4>(columns_of_a)
-           : stream.tiles == 8 ? update_stream_variant<T, TOut, 8>(columns_of_a)
-                               : update_stream_variant<T, TOut, 16>(columns_of_a);
+UpdateFunction<T, TOut> update_stream_of(int tiles, const Problem& problem) {
+  const bool columns_of_a = has_line_columns(problem.a);
+  if constexpr (kComplexes.has(kDType<T>)) {
+    return nullptr;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return &update_stream_kernel<StreamOfDoubles<T>, T, TOut>;
+  } else {
+    if constexpr (std::is_same_v<T, float>) {
+      if (problem.math != Math::tf32) return &update_stream_kernel<StreamOfDoubles<T>, T, TOut>;
+    }
+    return tiles == 4   ? update_stream_of_words<T, TOut, 4>(columns_of_a)
+           : tiles == 8 ? update_stream_of_words<T, TOut, 8>(columns_of_a)
+                        : update_stream_of_words<T, TOut, 16>(columns_of_a);
   }
-  return nullptr;
 }
 
 /// `adds`: beta may be other than 0. Kernels that read C have more registers. Null for rings.
@@ -101,20 +107,16 @@ UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, const Problem&
     return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
                 : update_variant_of<Function, kTable, false, T, TOut>(shape);
   };
-  const auto kernel = Overloaded{
-      [](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
-      [](UpdateWords) -> Function {
-        if constexpr (!kComplexes.has(kDType<T>)) return &update_words_kernel<T, TOut>;
-        return nullptr;
-      },
-      [&](UpdateStream s) { return update_stream_of<T, TOut>(s, has_line_columns(problem.a)); },
-      [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
-      [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
-      [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
-      [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
-      [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
-      [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
-      [](const auto& /*ring*/) -> Function { return nullptr; }};
+  const auto kernel =
+      Overloaded{[](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
+                 [&](const UpdateStream& s) { return update_stream_of<T, TOut>(s.tiles, problem); },
+                 [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
+                 [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
+                 [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
+                 [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
+                 [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
+                 [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
+                 [](const auto& /*ring*/) -> Function { return nullptr; }};
   return std::visit(kernel, launch.kernel);
 }
 
@@ -178,6 +180,8 @@ void prepare(const Stream& stream, const Problem& problem, const UpdateLaunch& l
 template <class T, class TOut>
 void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launch,
          const Operands<T, TOut>& operands) {
+  const auto* const in_words = std::get_if<UpdateStream>(&launch.kernel);
+  const UpdateStreamPlan stream_plan = in_words ? in_words->plan : UpdateStreamPlan();
   const UpdateArguments<T, TOut> arguments{
       .m = problem.m,
       .n = static_cast<int>(problem.n),
@@ -192,7 +196,8 @@ void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launc
       .b = device::device_pointer(operands.b),
       .c = device::device_pointer(operands.c),
       .alpha = device::DeviceScalar<Accumulator<T>>(operands.alpha),
-      .beta = device::DeviceScalar<Accumulator<T>>(operands.beta)};
+      .beta = device::DeviceScalar<Accumulator<T>>(operands.beta),
+      .stream = stream_plan};
   const device::LaunchScope scope(stream);
   const auto launch_with = [&](auto kernel, std::int64_t row_blocks, const auto&... more) {
     const device::LaunchSize size{

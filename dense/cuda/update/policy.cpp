@@ -8,6 +8,7 @@
 #include "core/ceil_div.hpp"
 #include "core/overloaded.hpp"
 #include "core/text.hpp"
+#include "dense/policy.hpp"
 #include "dense/word_lines.hpp"
 
 namespace lanky::dense {
@@ -42,7 +43,6 @@ class UpdateCandidates {
     if (all_.empty()) add_mma_any();
     if (!off) add_ring_mma();
     add_rings(!off);
-    if (!kComplexes.has(type_)) add_words();
     add_stream();
     add_staged();
     std::erase_if(all_, [this](const UpdateLaunch& launch) {
@@ -184,61 +184,60 @@ class UpdateCandidates {
     return p_.c.col == 1 && p_.c.row * out_ % 16 == 0 && p_.n * out_ % 16 == 0;
   }
 
-  /// Not for complex elements; none where A's, B's and C's parts are too large.
-  void add_words() {
-    const int step = in_ == 2 ? 16 : 8;
-    const auto b_bytes =
-        static_cast<int>(ceil_div(p_.n, 8) * ceil_div(p_.k, step)) * 32 * (in_ == 2 ? 8 : 16);
-    const auto bytes = [&](int passes) {
-      const auto place = [&](Strides strides, std::int64_t columns, int element) {
-        return WordLinesPlan(strides, kUpdateWordsThreads * passes, static_cast<int>(columns),
-                             element)
-            .bytes;
-      };
-      return b_bytes + place(p_.a, p_.k, in_) + place(p_.c, p_.n, out_);
-    };
-    // Small blocks where there is little to multiply, and enough of them (docs/lab/update.md).
-    const bool much = p_.n * p_.k * in_ >= 256;
-    const int most = much ? 52 << 10 : 26 << 10;
-    const int blocks = (much ? 4 : 2) * machine_.multiprocessors;
-    int passes = 16;
-    while (passes > 1 &&
-           (bytes(passes) > most || p_.m < std::int64_t{kUpdateWordsThreads} * passes * blocks))
-      passes /= 2;
-    all_.push_back({.kernel = UpdateWords{},
-                    .threads = kUpdateWordsThreads,
-                    .passes = passes,
-                    .rows = kUpdateWordsThreads,
-                    .shared_bytes = bytes(passes)});
-  }
-
-  /// Halves and tf32. Blocks have several passes, so that few of them stage B, but all
-  /// multiprocessors have as many blocks.
+  /// Reals. Blocks have several passes, so that few of them stage B,
+  /// but all multiprocessors have as many blocks.
   void add_stream() {
-    const bool served = kHalves.has(type_) || (type_ == DType::f32 && p_.math == Math::tf32);
-    if (!served || !has_lines(p_.a) || !has_lines(p_.c) || p_.n > 128 || p_.k > 128) return;
-    const auto tiles = static_cast<int>(ceil_div(p_.n, 8));
-    const int most = *std::find_if(std::begin(kUpdateStreamTiles), std::end(kUpdateStreamTiles),
+    if (kComplexes.has(type_) || !has_lines(p_.a) || !has_lines(p_.c) || p_.n > kSkinny ||
+        p_.k > kSkinny)
+      return;
+    const bool doubles = type_ == DType::f64 || (type_ == DType::f32 && p_.math != Math::tf32);
+    const auto n = static_cast<int>(p_.n);
+    const auto k = static_cast<int>(p_.k);
+    const int tiles = ceil_div(n, 8);
+    UpdateStream stream{kUpdateStreamTilesOfDoubles};
+    if (!doubles) {
+      stream.tiles = *std::find_if(std::begin(kUpdateStreamTiles), std::end(kUpdateStreamTiles),
                                    [tiles](int each) { return tiles <= each; });
-    const int rows = update_stream_rows(most);
-    const auto steps = static_cast<int>(ceil_div(p_.k, in_ == 2 ? 16 : 8));
-    const WordLinesPlan a(p_.a, rows, static_cast<int>(p_.k), in_, kUpdateStreamGap);
-    const WordLinesPlan c(p_.c, rows, static_cast<int>(p_.n), out_);
-    // Lanes read behind the last row, or up to 15 columns of A that do not exist.
-    const int beyond = 512 + (a.by_columns ? 15 * a.column : 0);
-    const int bytes = most * steps * 256 + a.bytes + c.bytes + beyond;
-    const std::int64_t resident = std::clamp<std::int64_t>(
-        machine_.shared_bytes_per_multiprocessor / (bytes + kSharedBytesOfSystem), 1, 2);
-    const std::int64_t places = machine_.multiprocessors * resident;
-    const std::int64_t turns = ceil_div(p_.m, std::int64_t{rows});
+    }
+    const int depth = in_ == 2 ? 16 : 8;
+    const int b_bytes = update_stream_b_bytes(n, k, depth, doubles ? 16 : 8);
+    const int warp_rows = doubles ? 32 : 16 * update_stream_fragments(stream.tiles);
+    UpdateStreamPlan& plan = stream.plan;
+    const auto rows = [&] { return plan.turns * plan.row_warps * warp_rows; };
+    const auto slot_bytes = [&] {
+      const WordLinesPlan a(p_.a, rows(), k, in_, kUpdateStreamGap);
+      return update_stream_slot_bytes(a, k, doubles ? 1 : depth);
+    };
+    const auto bytes = [&] {
+      return b_bytes + plan.slots * slot_bytes() + WordLinesPlan(p_.c, rows(), n, out_).bytes;
+    };
+    const auto resident = [&] {
+      return std::clamp<std::int64_t>(
+          machine_.shared_bytes_per_multiprocessor / (bytes() + kSharedBytesOfSystem), 0, 2);
+    };
+    const auto groups = [&] { return ceil_div(p_.m, std::int64_t{rows()}); };
+    while (plan.row_warps > 1 && (resident() < 2 || groups() < machine_.multiprocessors))
+      plan.row_warps /= 2;
+    constexpr int kLeastBytes = 8 << 10;  // of A in flight
+    const auto keep_if_it_pays = [&](int& what, int before) {
+      if (resident() < 2 || groups() < 2 * machine_.multiprocessors) what = before;
+      return what != before;
+    };
+    while (slot_bytes() < kLeastBytes) {
+      plan.turns *= 2;
+      if (!keep_if_it_pays(plan.turns, plan.turns / 2)) break;
+    }
+    plan.slots = 2;
+    keep_if_it_pays(plan.slots, 1);
+    const std::int64_t places = machine_.multiprocessors * std::max<std::int64_t>(1, resident());
     constexpr std::int64_t kMostPasses = 16;  // B is staged once for them
-    const std::int64_t rounds = ceil_div(turns, places * kMostPasses);
+    const std::int64_t rounds = ceil_div(groups(), places * kMostPasses);
     all_.push_back(
-        {.kernel = UpdateStream{most},
+        {.kernel = stream,
          .threads = kUpdateStreamThreads,
-         .passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(turns, places * rounds))),
-         .rows = rows,
-         .shared_bytes = bytes});
+         .passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(groups(), places * rounds))),
+         .rows = rows(),
+         .shared_bytes = bytes()});
   }
 
   void add_staged() {
@@ -401,10 +400,7 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
       [&](UpdateStaged) {
         return Granules{kStagedColumns, 1, all};
       },
-      [&](UpdateWords) {
-        return Granules{8, bytes == 2 ? 16 : 8, all};
-      },
-      [&](UpdateStream) {
+      [&](const UpdateStream&) {
         return Granules{8, bytes == 2 ? 16 : 8, all};
       },
       [](const UpdateDirect* s) {
@@ -435,8 +431,8 @@ UpdateGranules granules(const UpdateLaunch& launch, const Problem& problem, DTyp
 }
 
 std::string kernel_name(const UpdateKernel& kernel) {
-  constexpr const char* kNames[] = {"staged", "words",   "direct", "lanes",    "packed", "tile",
-                                    "mma",    "mma_any", "ring",   "ring_mma", "stream"};
+  constexpr const char* kNames[] = {"staged", "direct",  "lanes", "packed",   "tile",
+                                    "mma",    "mma_any", "ring",  "ring_mma", "stream"};
   static_assert(std::size(kNames) == std::variant_size_v<UpdateKernel>);
   constexpr const char* kLayouts[] = {" by columns", " by rows", " from rows to columns",
                                       " from columns to rows"};
@@ -463,7 +459,7 @@ std::string algorithm_name(const UpdateLaunch& launch) {
         return concat(", lanes x ", s->lanes, ", ", s->columns, " columns, ", s->span,
                       " deep, rows x ", s->unroll);
       },
-      [](UpdateStream s) { return concat(", ", 8 * s.tiles, " columns"); },
+      [](const UpdateStream& s) { return concat(", ", 8 * s.tiles, " columns"); },
       [](const UpdatePacked* s) { return concat(", ", s->side, " x ", s->side); },
       [](const UpdateTile* s) {
         return concat(s->by_columns ? ", by columns, " : ", by rows, ", 4 * s->parts,
@@ -486,8 +482,10 @@ std::string describe(const UpdateLaunch& launch) {
                   " warps, tiles of ", launch.rows, " rows, ", ring->stages, " slots of ",
                   ring->depth, " k");
   }
+  const auto* const stream = std::get_if<UpdateStream>(&launch.kernel);
   return concat(algorithm_name(launch), ", ", launch.threads, " threads for ", launch.rows,
-                " rows, ", launch.passes, launch.passes == 1 ? " pass" : " passes");
+                " rows, ", launch.passes, launch.passes == 1 ? " pass" : " passes",
+                stream && stream->plan.slots > 1 ? ", 2 slots" : "");
 }
 
 }  // namespace lanky::dense

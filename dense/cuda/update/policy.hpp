@@ -12,6 +12,7 @@
 #include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
+#include "dense/word_lines.hpp"
 
 namespace lanky::dense {
 
@@ -217,20 +218,35 @@ struct UpdateRingPlan {
   friend bool operator==(const UpdateRingPlan&, const UpdateRingPlan&) = default;
 };
 
-/// Threads of a block of the words kernel, a row of C each in a pass.
-inline constexpr int kUpdateWordsThreads = 128;
-
-/// The stream kernel: threads of a block, bytes between rows of A that are copied with them, rows
-/// of a pass of a block that has n-tiles of 8 columns for up to so many: of a warp 16 or 32, whose
-/// sums two blocks of a multiprocessor have registers for.
+/// The stream kernel: threads of a block, and bytes between rows of A that are copied with them.
 inline constexpr int kUpdateStreamThreads = 256;
 inline constexpr int kUpdateStreamGap = 32;
+/// It is compiled for so many n-tiles of 8 columns, which a warp computes at once; doubles, and
+/// floats in double, for 4 alone. Of a warp 16 or 32 rows have the registers of their sums, by two
+/// blocks of a multiprocessor.
 inline constexpr int kUpdateStreamTiles[] = {4, 8, 16};
+inline constexpr int kUpdateStreamTilesOfDoubles = 4;
 LANKY_HOST_DEVICE constexpr int update_stream_fragments(int tiles) noexcept {
   return tiles <= 8 ? 2 : 1;
 }
-LANKY_HOST_DEVICE constexpr int update_stream_rows(int tiles) noexcept {
-  return kUpdateStreamThreads / 32 * 16 * update_stream_fragments(tiles);
+/// How a block shares out a pass over its rows: `row_warps` warps, or a multiple of them that
+/// shares out n-tiles, take `turns` groups of rows each, from one of `slots` places of A.
+struct UpdateStreamPlan {
+  int row_warps = 8;
+  int turns = 1;
+  int slots = 1;
+  friend bool operator==(const UpdateStreamPlan&, const UpdateStreamPlan&) = default;
+};
+/// Bytes of B in fragments, `each` a lane: warps read up to 3 n-tiles behind the last one.
+LANKY_HOST_DEVICE constexpr int update_stream_b_bytes(int n, int k, int depth, int each) noexcept {
+  return ((n + 7) / 8 * ((k + depth - 1) / depth) + 3) * 32 * each;
+}
+/// Bytes of a slot: lanes read behind the last row and, of k in wholes of `depth`, columns of A
+/// that do not exist.
+LANKY_HOST_DEVICE constexpr int update_stream_slot_bytes(const WordLinesPlan& a, int k,
+                                                         int depth) noexcept {
+  const int beyond = a.by_columns ? ((k + depth - 1) / depth * depth - k) * a.column : 0;
+  return (a.bytes + 512 + beyond + 15) / 16 * 16;
 }
 
 /// The kernel of any strides: rows of C of a block of four warps, and columns.
@@ -241,12 +257,10 @@ inline constexpr int kStagedColumns = 8;
 struct UpdateStaged {
   friend bool operator==(UpdateStaged, UpdateStaged) = default;
 };
-struct UpdateWords {
-  friend bool operator==(UpdateWords, UpdateWords) = default;
-};
 struct UpdateStream {
   int tiles;  // of kUpdateStreamTiles
-  friend bool operator==(UpdateStream, UpdateStream) = default;
+  UpdateStreamPlan plan{};
+  friend bool operator==(const UpdateStream&, const UpdateStream&) = default;
 };
 struct UpdateMmaAny {
   const UpdateMma* shape;
@@ -257,10 +271,9 @@ struct UpdateRingMma {
   friend bool operator==(UpdateRingMma, UpdateRingMma) = default;
 };
 /// A kernel with what tells its launches apart: a row of its table, where it has one.
-using UpdateKernel =
-    std::variant<UpdateStaged, UpdateWords, const UpdateDirect*, const UpdateLanes*,
-                 const UpdatePacked*, const UpdateTile*, const UpdateMma*, UpdateMmaAny,
-                 const UpdateRing*, UpdateRingMma, UpdateStream>;
+using UpdateKernel = std::variant<UpdateStaged, const UpdateDirect*, const UpdateLanes*,
+                                  const UpdatePacked*, const UpdateTile*, const UpdateMma*,
+                                  UpdateMmaAny, const UpdateRing*, UpdateRingMma, UpdateStream>;
 
 /// One launch: grid of ceil(m / (rows * passes)) * column_blocks blocks of so many threads; with a
 /// ring row_tiles * column_blocks.
