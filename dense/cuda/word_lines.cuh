@@ -86,40 +86,20 @@ struct WordLines {
                        device::copy_word(to, from);
                      });
   }
-  /// Copies from shared memory, likewise: whole words, and then the ends of lines.
+  /// Copies from shared memory, likewise.
   __device__ void leave_by(int thread, int threads_log2) const {
-    for_each_word_by(
-        thread, threads_log2, [](const char* word, std::uint32_t from, int past, int left) {
-          if (past <= 0 && left >= 16)
-            __stcs(reinterpret_cast<uint4*>(const_cast<char*>(word)), device::load_shared(from));
-        });
-    const int line_pitch = pitch.by_columns ? pitch.column : pitch.row;
-#pragma unroll 1
-    for (int end = thread; end < 2 * lines; end += 1 << threads_log2) {
-      const int line = end >> 1;
-      Byte* const to = reinterpret_cast<Byte*>(global) + line * stride;
-      const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % 16);
-      const int head = min(bytes, (16 - past) % 16);
-      const bool is_tail = end % 2 != 0;
-      leave_elements(to, shared + line * line_pitch,
-                     is_tail ? max(head, (past + bytes) / 16 * 16 - past) : 0,
-                     is_tail ? bytes : head);
-    }
-  }
-  /// Bytes from `byte` to `last`, fewer than 16.
-  static __device__ void leave_elements(char* to, const char* from, int byte, int last) {
-    using Piece = std::conditional_t<sizeof(E) < 4, std::uint32_t, E>;
-#pragma unroll 1
-    while (byte < last) {
-      const bool one = sizeof(E) < 4 &&
-                       (reinterpret_cast<std::uintptr_t>(to + byte) % 4 != 0 || last - byte < 4);
-      if (one) {
-        *reinterpret_cast<E*>(to + byte) = *reinterpret_cast<const E*>(from + byte);
-      } else {
-        *reinterpret_cast<Piece*>(to + byte) = *reinterpret_cast<const Piece*>(from + byte);
-      }
-      byte += static_cast<int>(one ? sizeof(E) : sizeof(Piece));
-    }
+    for_each_word_by(thread, threads_log2,
+                     [](const char* word, std::uint32_t from, int past, int left) {
+                       auto* const to = const_cast<char*>(word);
+                       const uint4 value = device::load_shared(from);
+                       if (past <= 0 && left >= 16) {
+                         __stcs(reinterpret_cast<uint4*>(to), value);
+                       } else {
+                         constexpr int kBytes = static_cast<int>(sizeof(E));
+                         store_part(reinterpret_cast<E*>(to), value, max(past, 0) / kBytes,
+                                    min(left, 16) / kBytes);
+                       }
+                     });
   }
   /// visit(word in global memory, its address in shared memory, bytes of it ahead of the line,
   /// bytes from it to the line's end) for each word, by threads 0 to 2^threads_log2 - 1.

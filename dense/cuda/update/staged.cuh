@@ -3,29 +3,11 @@
 // rows of C back, one element a lane, neighbours by neighbours.
 #pragma once
 
+#include "dense/cuda/small_division.cuh"
 #include "dense/cuda/update/arguments.cuh"
 #include "dense/cuda/update/direct.cuh"
-#include "dense/cuda/word_lines.cuh"
 
 namespace lanky::dense::cuda {
-
-/// index / divisor and the remainder for index < 2^16, by one multiplication.
-class SmallDivision {
- public:
-  __device__ explicit SmallDivision(unsigned divisor)
-      : divisor_(divisor), inverse_(0xffffffffU / divisor + 1) {}
-  __device__ int quotient(int index) const {
-    return divisor_ == 1 ? index
-                         : static_cast<int>(__umulhi(static_cast<unsigned>(index), inverse_));
-  }
-  __device__ int remainder(int index) const {
-    return index - quotient(index) * static_cast<int>(divisor_);
-  }
-
- private:
-  unsigned divisor_;
-  unsigned inverse_;
-};
 
 /// Rows of a lane, 32 apart; columns of A in shared memory at once; warps of a block.
 inline constexpr int kStagedRows = 2;

@@ -3,46 +3,49 @@
 // (dense/word_lines.hpp).
 #pragma once
 
+#include "dense/cuda/small_division.cuh"
 #include "dense/cuda/update/stream_products.cuh"
 #include "dense/cuda/word_lines.cuh"
 
 namespace lanky::dense::cuda {
 
 /// B as fragments [step of k][n-tile][lane], zeros beyond k and n. All loads of a batch are issued,
-/// from places that exist, before any is waited for.
+/// from places that exist, before one is waited for.
 template <class Products, class T, class TOut>
 __device__ void stage_stream_b(typename Products::B* fragments, const UpdateArguments<T, TOut>& g,
                                int k, int tiles) {
   using E = device::DeviceElement<T>;
   constexpr int kSpan = Products::kSpanOfB;
   constexpr int kBatch = 16 / kSpan;
+  constexpr int kWarps = kUpdateStreamThreads / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int steps = (k + Products::kDepth - 1) / Products::kDepth;
-  const auto first_k = [&](int slot) { return Products::first_of_b(slot / 32 / tiles, lane); };
-  const auto column = [&](int slot) { return slot / 32 % tiles * 8 + lane / 4; };
-  const int slots = steps * tiles * 32;
+  const int all = (k + Products::kDepth - 1) / Products::kDepth * tiles;
+  const SmallDivision by_tiles(static_cast<unsigned>(tiles));
+  const auto column_of = [&](int fragment) { return by_tiles.remainder(fragment) * 8 + lane / 4; };
+  const auto k_of = [&](int fragment) {
+    return Products::first_of_b(by_tiles.quotient(fragment), lane);
+  };
 #pragma unroll 1
-  for (int first = static_cast<int>(threadIdx.x); first < slots;
-       first += kBatch * kUpdateStreamThreads) {
+  for (int first = static_cast<int>(threadIdx.x) / 32; first < all; first += kBatch * kWarps) {
     E values[kBatch][kSpan];
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
-      const int slot = min(first + s * kUpdateStreamThreads, slots - 1);
-      const int p = first_k(slot);
-      const E* const source = g.b + min(column(slot), g.n - 1) * g.b_strides.col;
+      const int fragment = min(first + s * kWarps, all - 1);
+      const int p = k_of(fragment);
+      const E* const column = g.b + min(column_of(fragment), g.n - 1) * g.b_strides.col;
 #pragma unroll
       for (int e = 0; e < kSpan; ++e)
-        values[s][e] = source[min(p + e * Products::kStrideOfB, k - 1) * g.b_strides.row];
+        values[s][e] = column[min(p + e * Products::kStrideOfB, k - 1) * g.b_strides.row];
     }
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
-      const int slot = first + s * kUpdateStreamThreads;
-      if (slot >= slots) break;
-      const int left = column(slot) < g.n ? k - first_k(slot) : 0;
+      const int fragment = first + s * kWarps;
+      if (fragment >= all) break;
+      const int left = column_of(fragment) < g.n ? k - k_of(fragment) : 0;
 #pragma unroll
       for (int e = 0; e < kSpan; ++e)
         if (e * Products::kStrideOfB >= left) values[s][e] = E(0.F);
-      fragments[slot] = Products::fragment_of(values[s]);
+      fragments[fragment * 32 + lane] = Products::fragment_of(values[s]);
     }
   }
 }
@@ -110,7 +113,6 @@ __global__ void __launch_bounds__(kUpdateStreamThreads, 2)
   char* const c_place = a_place + stream.slots * slot_bytes;
   const std::int64_t first = std::int64_t{blockIdx.x} * g.passes * rows;
   const std::int64_t end = min(first + std::int64_t{g.passes} * rows, g.m);
-  const int passes = static_cast<int>((end - first + rows - 1) / rows);
   const auto c_of = [&](std::int64_t row) {
     return WordLines<Result>(g.c + row * g.c_strides.row, g.c_strides, c_plan,
                              static_cast<int>(min(std::int64_t{rows}, end - row)), g.n, c_place);
@@ -123,37 +125,29 @@ __global__ void __launch_bounds__(kUpdateStreamThreads, 2)
   const int last_tile = min(first_tile + tiles_each, tiles);
   const int first_row = warp % stream.row_warps * kWarpRows;
 
-  // Copies of A are `ahead` passes ahead; C leaves while they run. What is done once in a loop has
-  // one code: the instruction cache counts where m is short.
-  const int ahead = stream.slots - 1;
+  const auto fetch_a = [&](std::int64_t row, int slot) {
+    if (row >= end || factors.k == 0) return;
+    const WordLines<const E> a(g.a + row * g.a_strides.row, g.a_strides, a_plan,
+                               static_cast<int>(min(std::int64_t{rows}, end - row)), factors.k,
+                               a_place + slot * slot_bytes);
+    a.fetch_by(thread, kThreadsLog2, end_of(g.a, g.a_strides, g.m, g.k));
+  };
+  fetch_a(first, 0);
+  if (factors.k > 0) stage_stream_b<Products>(b, g, factors.k, tiles);
+  int slot = 0;
 #pragma unroll 1
-  for (int pass = -ahead;; ++pass) {
-    const std::int64_t next = first + std::int64_t{pass + ahead} * rows;
-    if (next < end && factors.k > 0) {
-      const WordLines<const E> a(g.a + next * g.a_strides.row, g.a_strides, a_plan,
-                                 static_cast<int>(min(std::int64_t{rows}, end - next)), factors.k,
-                                 a_place + (pass + ahead) % stream.slots * slot_bytes);
-      a.fetch_by(thread, kThreadsLog2, end_of(g.a, g.a_strides, g.m, g.k));
-    }
-    device::group_copies();
-    if (pass == -ahead && factors.k > 0) stage_stream_b<Products>(b, g, factors.k, tiles);
-    if (pass < 0) continue;
-    const std::int64_t row = first + std::int64_t{pass} * rows;
-    if (pass > 0) c_of(row - rows).leave_by(thread, kThreadsLog2);
-    if (pass == passes) break;
+  for (std::int64_t row = first; row < end; row += rows) {
     const auto c = c_of(row);
     if (factors.adds()) {
       __syncthreads();  // C of the pass before has left
       c.fetch_by(thread, kThreadsLog2, end_of(g.c, g.c_strides, g.m, g.n));
-      device::group_copies();
     }
-    if (ahead > 0 && !factors.adds()) {
-      device::wait_for_copy_groups<1>();
-    } else {
-      device::wait_for_copy_groups<0>();
-    }
+    device::group_copies();
+    if (stream.slots > 1) fetch_a(row + rows, slot ^ 1);
+    device::group_copies();
+    device::wait_for_copy_groups<1>();
     __syncthreads();  // A, B and C are there, and C of the pass before has left
-    const char* const a_slot = a_place + pass % stream.slots * slot_bytes;
+    const char* const a_slot = a_place + slot * slot_bytes;
     const int past =
         static_cast<int>(reinterpret_cast<std::uintptr_t>(g.a + row * g.a_strides.row) % 16);
 #pragma unroll 1
@@ -174,6 +168,12 @@ __global__ void __launch_bounds__(kUpdateStreamThreads, 2)
       }
     }
     __syncthreads();  // C is whole before it leaves, and A has been read
+    if (stream.slots > 1) {
+      slot ^= 1;
+    } else {
+      fetch_a(row + rows, 0);
+    }
+    c.leave_by(thread, kThreadsLog2);
   }
 }
 

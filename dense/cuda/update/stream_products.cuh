@@ -63,7 +63,7 @@ struct StreamOfWords {
     const int steps = (k + kDepth - 1) / kDepth;
     const StreamTail<E> tail(k - (steps - 1) * kDepth, lane);
     b += lane;
-#pragma unroll(kTiles > 8 ? 1 : 2)
+#pragma unroll 1
     for (int s = 0; s < steps; ++s, b += pitch * 32) {
       StreamFragment lines[kFragments];
       const std::uint32_t low = s + 1 < steps ? 0xffffffffU : tail.bits[0];
@@ -127,7 +127,7 @@ struct StreamOfDoubles {
       source += kDepth * plan.column;
       b += pitch * 32;
     };
-#pragma unroll 2
+#pragma unroll 1
     for (int s = 0; s < k / kDepth; ++s)
       step(kDepth, std::false_type());
     if (k % kDepth != 0) step(k % kDepth, std::true_type());
