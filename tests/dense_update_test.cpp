@@ -203,8 +203,8 @@ EXECUTOR_TEST(DenseUpdate, ShortStreams) {
 EXECUTOR_TEST(DenseUpdate, StreamsOfSeveralPasses) {
   LANKY_DENSE_BODY();
   if (!device.is_cuda()) GTEST_SKIP() << "passes are the GPU's";
-  expect_exact_streams<T, TOut>(stream, 20'011, 128, 97);
-  expect_exact_streams<T, TOut>(stream, 100'003, 33, 13);
+  expect_exact_streams<T, TOut>(stream, 20'011, 24, 97);
+  expect_exact_streams<T, TOut>(stream, 70'003, 17, 13);
   expect_exact_streams<T, TOut>(stream, 200'003, 2, 9);
 }
 

@@ -36,13 +36,15 @@ FIT = [  # the newest last
     *(f"bench/results/h200/regret_gemm_{name}.raw.jsonl.xz" for name in ("core", "core2")),
     *(f"bench/results/{run}.raw.jsonl.xz" for run in ("h100/core_before_5d0943d", "h100/core_5d0943d",
                                                       "h200/core_before_0d0ef14", "h200/core_0d0ef14",
-                                                      *(f"h200/regret_gemm_fit35{part}" for part in "abcde"),
+                                                      *(f"h200/regret_gemm_fit35{part}" for part in "abcdeh"),
                                                       *(f"h100/regret_gemm_fit35{part}" for part in "fg"),
                                                       "h100/unseen_gemm_3003", "h100/unseen_gemm_3003_before"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 # Since then gram_fma_kernel by columns leaves out what lies above the diagonal.
 SINCE_TRIANGLES = "2026-11-27T16:00"
+# Since then update_stream_kernel has several ways to lay out a block.
+SINCE_STREAMS = "2026-11-27T23:07"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
 PADDING = 8  # elements, as bench/cases/gemm_case.cpp has it
@@ -141,6 +143,12 @@ def is_former_triangle(line, utc):
     return kernel.startswith("gram_fma_kernel") and "row-major" not in kernel and utc < SINCE_TRIANGLES
 
 
+def is_former_stream(line, utc):
+    """Whether update_stream_kernel had one slot and all columns in a warp, or was update_words_kernel still."""
+    kernel = kernel_of(line)
+    return kernel.startswith("update_words_kernel") or kernel.startswith("update_stream_kernel") and utc < SINCE_STREAMS
+
+
 def text_of(path):
     return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
 
@@ -155,6 +163,8 @@ def lines_by_case(*paths):
             utc = line["utc"]
             run += 1
         elif line.get("family") == "syrk" and (commit == BEFORE_SYRK or is_former_triangle(line, utc)):
+            continue
+        elif line["kind"] == "gemm" and is_former_stream(line, utc):
             continue
         elif line["kind"] == "gemm" and line["status"] == "ok" and line["warm_us"]:
             found.setdefault(tuple(line[way] for way in WAYS), []).append(with_todays_names(line) | {"run": run})
