@@ -55,8 +55,6 @@ struct StreamGroup {
   __device__ void sync() const {
     if (threads_log2 == 5) {
       __syncwarp();
-    } else if (threads() == static_cast<int>(blockDim.x)) {
-      __syncthreads();
     } else {
       device::warps_barrier(1 + number, threads());
     }
