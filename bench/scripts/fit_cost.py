@@ -38,7 +38,8 @@ FIT = [  # the newest last
                                                       "h200/core_before_0d0ef14", "h200/core_0d0ef14",
                                                       *(f"h200/regret_gemm_fit35{part}" for part in "abcdeh"),
                                                       *(f"h100/regret_gemm_fit35{part}" for part in "fg"),
-                                                      "h100/unseen_gemm_3003", "h100/unseen_gemm_3003_before"))]
+                                                      "h100/unseen_gemm_3003", "h100/unseen_gemm_3003_before",
+                                                      "h100/unseen_gemm_4004"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 # Since then gram_fma_kernel by columns leaves out what lies above the diagonal.
