@@ -91,6 +91,19 @@ TYPED_TEST(DenseTiles, ShortSidesOfEveryLength) {
   }
 }
 
+// Rows of up to 8 numbers without gaps are turned in vectors, others one by one.
+TYPED_TEST(DenseTiles, NarrowRows) {
+  for (std::int64_t k = 1; k <= 9; ++k) {
+    for (std::int64_t n = 1; n <= 9; ++n) {
+      for (const std::int64_t padding : {0, 2}) {
+        const GemmShape shape{.m = 1003, .n = n, .k = k, .layout = Layout::row};
+        expect_exact_for_all_tiles<TypeParam>(shape, padding);
+        expect_exact_for_all_tiles<TypeParam>(shape, padding, 2, -1);
+      }
+    }
+  }
+}
+
 TYPED_TEST(DenseTiles, EdgesOfPanels) {
   for (const std::int64_t m : {255, 257, 520}) {
     if (testing::kSanitized && m != 520) continue;
@@ -196,7 +209,8 @@ TEST(DenseBlocking, VectorsGoAlongWhatIsContiguous) {
   EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096}).form, Form::outer);
   EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096, .op_a = Op::trans}).form, Form::inner);
   EXPECT_EQ(blocking_of({.m = 4096, .n = 8, .k = 4096, .layout = Layout::row}).form, Form::swapped);
-  EXPECT_EQ(blocking_of({.m = 100'000, .n = 4, .k = 4, .layout = Layout::row}).form, Form::swapped);
+  EXPECT_EQ(blocking_of({.m = 100'000, .n = 4, .k = 4, .layout = Layout::row}).form, Form::outer);
+  EXPECT_EQ(blocking_of({.m = 100'000, .n = 8, .k = 4, .layout = Layout::row}).form, Form::swapped);
   EXPECT_EQ(blocking_of({.m = 8, .n = 8, .k = 100'000, .op_a = Op::trans}).form, Form::inner);
 }
 

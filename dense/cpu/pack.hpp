@@ -125,7 +125,8 @@ template <class T, class R>
 void pack_transposed_strips(const RegisterTiles<R>& tiles, R* panel, const T* source,
                             std::int64_t stride, int rows, int depth) {
   if constexpr (std::is_same_v<T, R>) {
-    if (2 * depth >= tiles.width)  // whole vectors, most of whose numbers count
+    const bool tight = stride == depth && depth <= kTightColumns;
+    if (tight || 2 * depth >= tiles.width)  // whole vectors, most of whose numbers count
       return tiles.pack_transposed(source, stride, rows, depth, panel);
   }
   for (int row = 0; row < rows;) {

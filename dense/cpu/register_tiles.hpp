@@ -69,6 +69,9 @@ struct InnerProduct {
   bool fresh;  // sums are written, never read
 };
 
+/// Rows without gaps of up to so many columns are turned by tiles of their own.
+inline constexpr int kTightColumns = 8;
+
 template <class Real>
 struct RegisterTiles {
   const char* isa;
@@ -87,6 +90,9 @@ struct RegisterTiles {
   /// c = alpha sums + beta c, neighbours.
   void (*finish)(const Real* sums, Real* c, std::int64_t count, const Scaling& scaling);
   void (*finish_totals)(const double* sums, Real* c, std::int64_t count, const Scaling& scaling);
+  /// target[r * pitch + j] = sums[r + j * ld]: columns become rows.
+  void (*leave_rows)(const Real* sums, std::int64_t ld, std::int64_t rows, int columns,
+                     Real* target, std::int64_t pitch);
   /// Copies past the caches.
   void (*stream)(const Real* source, Real* target, std::int64_t count);
   /// Makes what was streamed visible to other threads.

@@ -497,6 +497,52 @@ inline void transpose(Vector<Real> (&rows)[kWidth<Real>]) {
   }
 }
 
+/// Rows of kColumns numbers without gaps, kWidth of them, are kColumns vectors: number `at` of all
+/// is in column at % kColumns, lane at / kColumns of that column's vector.
+template <int kColumns, class Real, int... kOf>
+inline void weave(const Vector<Real> (&columns)[kColumns], Real* rows,
+                  std::integer_sequence<int, kOf...> /*columns*/) {
+  const auto store_vector = [&]<int kVector, int... kLanes>(
+      std::integral_constant<int, kVector> /*which*/,
+      std::integer_sequence<int, kLanes...> /*lanes*/) {
+    constexpr int kFirst = kVector * kWidth<Real>;
+    Vector<Real> value{};
+    const auto take = [&]<int kColumn>(std::integral_constant<int, kColumn> /*which*/) {
+      value = __builtin_shufflevector(
+          value, columns[kColumn],
+          ((kFirst + kLanes) % kColumns == kColumn ? kWidth<Real> + (kFirst + kLanes) / kColumns
+                                                   : kLanes)...);
+    };
+    (take(std::integral_constant<int, kOf>()), ...);
+    store(rows + kFirst, value);
+  };
+  (store_vector(std::integral_constant<int, kOf>(),
+                std::make_integer_sequence<int, kWidth<Real>>()),
+   ...);
+}
+/// The other way.
+template <int kColumns, class Real, int... kOf>
+inline void unweave(const Real* rows, Vector<Real> (&columns)[kColumns],
+                    std::integer_sequence<int, kOf...> /*columns*/) {
+  const Vector<Real> vectors[] = {load(rows + kOf * kWidth<Real>)...};
+  const auto fill_column = [&]<int kColumn, int... kLanes>(
+      std::integral_constant<int, kColumn> /*which*/,
+      std::integer_sequence<int, kLanes...> /*lanes*/) {
+    Vector<Real> value{};
+    const auto take = [&]<int kVector>(std::integral_constant<int, kVector> /*which*/) {
+      value =
+          __builtin_shufflevector(value, vectors[kVector],
+                                  ((kLanes * kColumns + kColumn) / kWidth<Real> == kVector
+                                       ? kWidth<Real> + (kLanes * kColumns + kColumn) % kWidth<Real>
+                                       : kLanes)...);
+    };
+    (take(std::integral_constant<int, kOf>()), ...);
+    columns[kColumn] = value;
+  };
+  (fill_column(std::integral_constant<int, kOf>(), std::make_integer_sequence<int, kWidth<Real>>()),
+   ...);
+}
+
 /// As many rows of a strip as a vector holds, `height` apart, from `rows` that are `stride` apart
 /// and `depth` long.
 template <class Real>
@@ -517,16 +563,96 @@ inline void transpose_rows(const Real* source, std::int64_t stride, int rows, in
   }
 }
 
+/// The same of as many rows as a vector holds, without gaps.
+template <int kDepth, class Real>
+void transpose_tight_rows(const Real* source, Real* target, int height) {
+  Vector<Real> columns[kDepth];
+  unweave<kDepth, Real>(source, columns, std::make_integer_sequence<int, kDepth>());
+#pragma GCC unroll 8
+  for (int p = 0; p < kDepth; ++p)
+    store(target + p * height, columns[p]);
+}
+
 template <class Real>
 void pack_transposed(const Real* source, std::int64_t stride, int rows, int depth, Real* strips) {
+  using Tight = void (*)(const Real*, Real*, int);
+  constexpr Tight kTight[kTightColumns] = {
+      transpose_tight_rows<1, Real>, transpose_tight_rows<2, Real>, transpose_tight_rows<3, Real>,
+      transpose_tight_rows<4, Real>, transpose_tight_rows<5, Real>, transpose_tight_rows<6, Real>,
+      transpose_tight_rows<7, Real>, transpose_tight_rows<8, Real>};
+  const Tight tight = stride == depth && depth <= kTightColumns ? kTight[depth - 1] : nullptr;
   constexpr int kW = kWidth<Real>;
   constexpr int kStrip = kStripVectors * kW;
+  constexpr int kLine = 64 / static_cast<int>(sizeof(Real));
+  constexpr std::int64_t kAhead = (4 << 10) / static_cast<std::int64_t>(sizeof(Real));
+  const std::int64_t ahead = kAhead / stride > kW ? kAhead / stride : kW;
   const int padded = (rows + kW - 1) / kW * kW;
   for (int row = 0; row < padded; row += kStrip) {
     const int height = padded - row < kStrip ? padded - row : kStrip;
     Real* const strip = strips + strip_start<Real>(row, depth);
-    for (int r = 0; r < height; r += kW)
-      transpose_rows(source + (row + r) * stride, stride, rows - row - r, depth, strip + r, height);
+    for (int r = 0; r < height; r += kW) {
+      const Real* const first = source + (row + r) * stride;
+      for (int i = 0; i < kW; ++i) {
+        const Real* const later = first + (i + ahead) * stride;
+        for (int q = 0; q < depth; q += kLine)
+          __builtin_prefetch(later + q);
+      }
+      if (tight != nullptr && row + r + kW <= rows) {
+        tight(first, strip + r, height);
+      } else {
+        transpose_rows(first, stride, rows - row - r, depth, strip + r, height);
+      }
+    }
+  }
+}
+
+/// leave_rows() of few columns into rows without gaps.
+template <int kColumns, class Real>
+void leave_tight_rows(const Real* sums, std::int64_t ld, std::int64_t rows, Real* target) {
+  constexpr int kW = kWidth<Real>;
+  constexpr auto kAll = std::make_integer_sequence<int, kColumns>();
+  std::int64_t r = 0;
+  for (; r + kW <= rows; r += kW) {
+    Vector<Real> columns[kColumns];
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j)
+      columns[j] = load(sums + j * ld + r);
+    weave<kColumns, Real>(columns, target + r * kColumns, kAll);
+  }
+  for (; r < rows; ++r) {
+    for (int j = 0; j < kColumns; ++j)
+      target[r * kColumns + j] = sums[j * ld + r];
+  }
+}
+
+template <class Real>
+void leave_rows(const Real* sums, std::int64_t ld, std::int64_t rows, int columns, Real* target,
+                std::int64_t pitch) {
+  constexpr int kW = kWidth<Real>;
+  if (pitch == columns && columns <= kTightColumns) {
+    constexpr decltype(&leave_tight_rows<1, Real>) kOf[kTightColumns] = {
+        leave_tight_rows<1, Real>, leave_tight_rows<2, Real>, leave_tight_rows<3, Real>,
+        leave_tight_rows<4, Real>, leave_tight_rows<5, Real>, leave_tight_rows<6, Real>,
+        leave_tight_rows<7, Real>, leave_tight_rows<8, Real>};
+    return kOf[columns - 1](sums, ld, rows, target);
+  }
+  for (std::int64_t r = 0; r < rows; r += kW) {
+    const int height = rows - r < kW ? static_cast<int>(rows - r) : kW;
+    for (int j = 0; j < columns; j += kW) {
+      const int width = columns - j < kW ? columns - j : kW;
+      Vector<Real> block[kW];
+#pragma GCC unroll 16
+      for (int c = 0; c < kW; ++c)
+        block[c] = c < width ? load_first(sums + (j + c) * ld + r, height) : Vector<Real>{};
+      transpose<kW / 2, Real>(block);
+      Real* const corner = target + r * pitch + j;
+#pragma GCC unroll 16
+      for (int i = 0; i < kW; ++i) {
+        if (i >= height) continue;
+        width == kW ? store(corner + i * pitch, block[i])
+                    : store_part(corner + i * pitch, block[i], width);
+      }
+    }
   }
 }
 
@@ -706,6 +832,7 @@ constexpr RegisterTiles<Real> kTiles = {kIsa,
                                         promote<Real>,
                                         finish<Real, Real>,
                                         finish<double, Real>,
+                                        leave_rows<Real>,
                                         stream<Real>,
                                         stream_end};
 

@@ -536,6 +536,11 @@ class Run {
     const Strides s_strides = along_rows ? sums.strides : sums.strides.transposed();
     const std::int64_t runs = along_rows ? block.columns : block.rows;
     const std::int64_t length = along_rows ? block.rows : block.columns;
+    if constexpr (!kIsComplex<T> && std::is_same_v<R, TOut> && std::is_same_v<Sum, R>) {
+      if (c_strides.row == 1 && s_strides.col == 1 && s_strides.row != 1)
+        return finish_across(sums.data, s_strides.row, runs, static_cast<int>(length), c,
+                             c_strides.col);
+    }
     if constexpr (!kIsComplex<T>) {
       const bool copied = plain() && s_strides.row == 1;
       if (c_strides.row == 1 && (copied || std::is_same_v<R, TOut>)) {
@@ -554,6 +559,36 @@ class Run {
       for (std::int64_t e = 0; e < length; ++e) {
         store(sums.template at<T>(along_rows ? e : r, along_rows ? r : e),
               c[r * c_strides.col + e * c_strides.row]);
+      }
+    }
+  }
+
+  /// C from sums that are contiguous along its other side: sum (r, e) stands at r + e ld, C's at
+  /// r pitch + e.
+  void finish_across(const R* sums, std::int64_t ld, std::int64_t runs, int length, TOut* c,
+                     std::int64_t pitch) const {
+    const bool tight = pitch == length;
+    if (plain() && !(tight && past_caches()))
+      return tiles_.leave_rows(sums, ld, runs, length, c, pitch);
+    constexpr std::int64_t kAtOnce = 2048;
+    R side_by_side[kAtOnce];
+    const std::int64_t at_once = kAtOnce / length / tiles_.width * tiles_.width;
+    if (at_once == 0) {
+      for (std::int64_t r = 0; r < runs; ++r)
+        scale_run(sums + r, ld, c + r * pitch, length);
+      return;
+    }
+    for (std::int64_t done = 0; done < runs; done += at_once) {
+      const std::int64_t count = std::min(at_once, runs - done);
+      tiles_.leave_rows(sums + done, ld, count, length, side_by_side, length);
+      TOut* const target = c + done * pitch;
+      if (!tight) {
+        for (std::int64_t r = 0; r < count; ++r)
+          scale_neighbours(side_by_side + r * length, target + r * pitch, length);
+      } else if (plain()) {
+        copy_run(side_by_side, target, count * length);
+      } else {
+        scale_neighbours(side_by_side, target, count * length);
       }
     }
   }
