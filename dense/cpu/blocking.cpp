@@ -84,9 +84,11 @@ Form choose_form(const Problem& problem, Elements elements, int width) noexcept 
   if (problem.a.col == 1 && inner && long_sums) return Form::inner;
   if (problem.a.row == 1) return Form::outer;
   if (long_sums) return problem.n * elements.parts < width ? Form::inner : Form::swapped;
-  // Either A or C is transposed: the smaller one; both, where rows of C fill no vector.
-  const bool outer =
-      elements.parts == 1 && (problem.c.row == 1 ? problem.k <= problem.n : problem.n < width);
+  // Either A or C is transposed: the smaller one; both, where rows of C fill no vector, and neither
+  // has gaps between them.
+  const bool tight = problem.a.row == problem.k && problem.c.row == problem.n;
+  const bool outer = elements.parts == 1 &&
+                     (problem.c.row == 1 ? problem.k <= problem.n : problem.n < width && tight);
   return outer ? Form::outer : Form::swapped;
 }
 
