@@ -272,13 +272,12 @@ TEST(UpdatePolicy, KernelsServeTheShapesAndStridesThatTheyAreMadeFor) {
 void expect_full_machine(const dense::UpdateLaunch& launch, DType type, std::int64_t m,
                          std::int64_t n) {
   const auto& stream = std::get<dense::UpdateStream>(launch.kernel);
-  const bool half = type == DType::f16;
-  const int warp_rows = half ? 16 * dense::update_stream_fragments(stream.tiles) : 32;
+  const int warp_rows = 16 * dense::update_stream_fragments(stream.tiles);
   EXPECT_EQ(launch.rows, stream.plan.turns * stream.plan.row_warps * warp_rows);
   EXPECT_LE(launch.shared_bytes, known_machine("H200").shared_bytes_per_block);
   EXPECT_GE(launch.passes, 1);
   EXPECT_LE(launch.passes, 16);
-  if (half) {
+  if (type == DType::f16) {
     EXPECT_GE(8 * stream.tiles, n);
   }
   const std::int64_t blocks = (m - 1) / (std::int64_t{launch.rows} * launch.passes) + 1;

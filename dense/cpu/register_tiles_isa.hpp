@@ -497,50 +497,39 @@ inline void transpose(Vector<Real> (&rows)[kWidth<Real>]) {
   }
 }
 
-/// Rows of kColumns numbers without gaps, kWidth of them, are kColumns vectors: number `at` of all
-/// is in column at % kColumns, lane at / kColumns of that column's vector.
-template <int kColumns, class Real, int... kOf>
-inline void weave(const Vector<Real> (&columns)[kColumns], Real* rows,
-                  std::integer_sequence<int, kOf...> /*columns*/) {
-  const auto store_vector = [&]<int kVector, int... kLanes>(
-      std::integral_constant<int, kVector> /*which*/,
-      std::integer_sequence<int, kLanes...> /*lanes*/) {
-    constexpr int kFirst = kVector * kWidth<Real>;
-    Vector<Real> value{};
-    const auto take = [&]<int kColumn>(std::integral_constant<int, kColumn> /*which*/) {
-      value = __builtin_shufflevector(
-          value, columns[kColumn],
-          ((kFirst + kLanes) % kColumns == kColumn ? kWidth<Real> + (kFirst + kLanes) / kColumns
-                                                   : kLanes)...);
+/// The numbers of kCount vectors, one vector after the other, are a matrix by rows, of kRows of
+/// them; `to` has them by columns.
+template <int kRows, class Real, int kCount, int... kVectors>
+inline void turn(const Vector<Real> (&from)[kCount], Vector<Real> (&to)[kCount],
+                 std::integer_sequence<int, kVectors...> /*all*/) {
+  const auto fill = [&]<int kTo, int... kLanes>(std::integral_constant<int, kTo> /*which*/,
+                                                std::integer_sequence<int, kLanes...> /*lanes*/) {
+    constexpr int kW = kWidth<Real>;
+    constexpr auto kPlace = [](int lane) {  // among all numbers of `from`
+      const int place = kTo * kW + lane;
+      return place % kRows * (kCount * kW / kRows) + place / kRows;
     };
-    (take(std::integral_constant<int, kOf>()), ...);
-    store(rows + kFirst, value);
+    Vector<Real> value{};
+    const auto take = [&]<int kFrom>(std::integral_constant<int, kFrom> /*which*/) {
+      value = __builtin_shufflevector(
+          value, from[kFrom],
+          (kPlace(kLanes) / kW == kFrom ? kW + kPlace(kLanes) % kW : kLanes)...);
+    };
+    (take(std::integral_constant<int, kVectors>()), ...);
+    to[kTo] = value;
   };
-  (store_vector(std::integral_constant<int, kOf>(),
-                std::make_integer_sequence<int, kWidth<Real>>()),
+  (fill(std::integral_constant<int, kVectors>(), std::make_integer_sequence<int, kWidth<Real>>()),
    ...);
 }
-/// The other way.
-template <int kColumns, class Real, int... kOf>
-inline void unweave(const Real* rows, Vector<Real> (&columns)[kColumns],
-                    std::integer_sequence<int, kOf...> /*columns*/) {
-  const Vector<Real> vectors[] = {load(rows + kOf * kWidth<Real>)...};
-  const auto fill_column = [&]<int kColumn, int... kLanes>(
-      std::integral_constant<int, kColumn> /*which*/,
-      std::integer_sequence<int, kLanes...> /*lanes*/) {
-    Vector<Real> value{};
-    const auto take = [&]<int kVector>(std::integral_constant<int, kVector> /*which*/) {
-      value =
-          __builtin_shufflevector(value, vectors[kVector],
-                                  ((kLanes * kColumns + kColumn) / kWidth<Real> == kVector
-                                       ? kWidth<Real> + (kLanes * kColumns + kColumn) % kWidth<Real>
-                                       : kLanes)...);
-    };
-    (take(std::integral_constant<int, kOf>()), ...);
-    columns[kColumn] = value;
-  };
-  (fill_column(std::integral_constant<int, kOf>(), std::make_integer_sequence<int, kWidth<Real>>()),
-   ...);
+
+/// each(columns as a constant), where they are 1 to kTightColumns.
+template <class Each, int... kLess>
+inline void for_tight(int columns, Each each, std::integer_sequence<int, kLess...> /*all*/) {
+  ((columns == kLess + 1 ? each(std::integral_constant<int, kLess + 1>()) : void()), ...);
+}
+template <class Each>
+inline void for_tight(int columns, Each each) {
+  for_tight(columns, each, std::make_integer_sequence<int, kTightColumns>());
 }
 
 /// As many rows of a strip as a vector holds, `height` apart, from `rows` that are `stride` apart
@@ -566,37 +555,42 @@ inline void transpose_rows(const Real* source, std::int64_t stride, int rows, in
 /// The same of as many rows as a vector holds, without gaps.
 template <int kDepth, class Real>
 void transpose_tight_rows(const Real* source, Real* target, int height) {
+  Vector<Real> rows[kDepth];
   Vector<Real> columns[kDepth];
-  unweave<kDepth, Real>(source, columns, std::make_integer_sequence<int, kDepth>());
+#pragma GCC unroll 8
+  for (int p = 0; p < kDepth; ++p)
+    rows[p] = load(source + p * kWidth<Real>);
+  turn<kWidth<Real>, Real>(rows, columns, std::make_integer_sequence<int, kDepth>());
 #pragma GCC unroll 8
   for (int p = 0; p < kDepth; ++p)
     store(target + p * height, columns[p]);
 }
 
+/// Has rows on their way, as many as a vector holds.
+template <class Real>
+inline void ask_for_rows(const Real* source, std::int64_t stride, int depth) {
+  constexpr int kLine = 64 / static_cast<int>(sizeof(Real));
+  for (int r = 0; r < kWidth<Real>; ++r)
+    for (int p = 0; p < depth; p += kLine)
+      __builtin_prefetch(source + r * stride + p);
+}
+
 template <class Real>
 void pack_transposed(const Real* source, std::int64_t stride, int rows, int depth, Real* strips) {
-  using Tight = void (*)(const Real*, Real*, int);
-  constexpr Tight kTight[kTightColumns] = {
-      transpose_tight_rows<1, Real>, transpose_tight_rows<2, Real>, transpose_tight_rows<3, Real>,
-      transpose_tight_rows<4, Real>, transpose_tight_rows<5, Real>, transpose_tight_rows<6, Real>,
-      transpose_tight_rows<7, Real>, transpose_tight_rows<8, Real>};
-  const Tight tight = stride == depth && depth <= kTightColumns ? kTight[depth - 1] : nullptr;
   constexpr int kW = kWidth<Real>;
   constexpr int kStrip = kStripVectors * kW;
-  constexpr int kLine = 64 / static_cast<int>(sizeof(Real));
+  void (*tight)(const Real*, Real*, int) = nullptr;
+  if (stride == depth)
+    for_tight(depth, [&](auto columns) { tight = transpose_tight_rows<columns, Real>; });
   constexpr std::int64_t kAhead = (4 << 10) / static_cast<std::int64_t>(sizeof(Real));
-  const std::int64_t ahead = kAhead / stride > kW ? kAhead / stride : kW;
+  const std::int64_t ahead = kAhead / stride > kW ? kAhead / stride : kW;  // rows
   const int padded = (rows + kW - 1) / kW * kW;
   for (int row = 0; row < padded; row += kStrip) {
     const int height = padded - row < kStrip ? padded - row : kStrip;
     Real* const strip = strips + strip_start<Real>(row, depth);
     for (int r = 0; r < height; r += kW) {
       const Real* const first = source + (row + r) * stride;
-      for (int i = 0; i < kW; ++i) {
-        const Real* const later = first + (i + ahead) * stride;
-        for (int q = 0; q < depth; q += kLine)
-          __builtin_prefetch(later + q);
-      }
+      ask_for_rows(first + ahead * stride, stride, depth);
       if (tight != nullptr && row + r + kW <= rows) {
         tight(first, strip + r, height);
       } else {
@@ -610,14 +604,17 @@ void pack_transposed(const Real* source, std::int64_t stride, int rows, int dept
 template <int kColumns, class Real>
 void leave_tight_rows(const Real* sums, std::int64_t ld, std::int64_t rows, Real* target) {
   constexpr int kW = kWidth<Real>;
-  constexpr auto kAll = std::make_integer_sequence<int, kColumns>();
   std::int64_t r = 0;
   for (; r + kW <= rows; r += kW) {
     Vector<Real> columns[kColumns];
+    Vector<Real> by_rows[kColumns];
 #pragma GCC unroll 8
     for (int j = 0; j < kColumns; ++j)
       columns[j] = load(sums + j * ld + r);
-    weave<kColumns, Real>(columns, target + r * kColumns, kAll);
+    turn<kColumns, Real>(columns, by_rows, std::make_integer_sequence<int, kColumns>());
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j)
+      store(target + r * kColumns + j * kW, by_rows[j]);
   }
   for (; r < rows; ++r) {
     for (int j = 0; j < kColumns; ++j)
@@ -630,11 +627,8 @@ void leave_rows(const Real* sums, std::int64_t ld, std::int64_t rows, int column
                 std::int64_t pitch) {
   constexpr int kW = kWidth<Real>;
   if (pitch == columns && columns <= kTightColumns) {
-    constexpr decltype(&leave_tight_rows<1, Real>) kOf[kTightColumns] = {
-        leave_tight_rows<1, Real>, leave_tight_rows<2, Real>, leave_tight_rows<3, Real>,
-        leave_tight_rows<4, Real>, leave_tight_rows<5, Real>, leave_tight_rows<6, Real>,
-        leave_tight_rows<7, Real>, leave_tight_rows<8, Real>};
-    return kOf[columns - 1](sums, ld, rows, target);
+    for_tight(columns, [&](auto all) { leave_tight_rows<all, Real>(sums, ld, rows, target); });
+    return;
   }
   for (std::int64_t r = 0; r < rows; r += kW) {
     const int height = rows - r < kW ? static_cast<int>(rows - r) : kW;

@@ -536,23 +536,16 @@ class Run {
     const Strides s_strides = along_rows ? sums.strides : sums.strides.transposed();
     const std::int64_t runs = along_rows ? block.columns : block.rows;
     const std::int64_t length = along_rows ? block.rows : block.columns;
-    if constexpr (!kIsComplex<T> && std::is_same_v<R, TOut> && std::is_same_v<Sum, R>) {
-      if (c_strides.row == 1 && s_strides.col == 1 && s_strides.row != 1)
-        return finish_across(sums.data, s_strides.row, runs, static_cast<int>(length), c,
-                             c_strides.col);
-    }
     if constexpr (!kIsComplex<T>) {
-      const bool copied = plain() && s_strides.row == 1;
-      if (c_strides.row == 1 && (copied || std::is_same_v<R, TOut>)) {
-        const auto finish_run = [&](const Sum* run, TOut* target, std::int64_t count) {
-          copied ? copy_run(run, target, count) : scale_run(run, s_strides.row, target, count);
-        };
-        const bool neighbours =
-            s_strides.row == 1 && s_strides.col == length && c_strides.col == length;
-        if (neighbours) return finish_run(sums.data, c, runs * length);
-        for (std::int64_t r = 0; r < runs; ++r)
-          finish_run(sums.data + r * s_strides.col, c + r * c_strides.col, length);
-        return;
+      if (c_strides.row == 1) {
+        if constexpr (std::is_same_v<R, TOut> && std::is_same_v<Sum, R>) {
+          const bool across = s_strides.col == 1 && s_strides.row != 1;
+          if (across && finish_across(sums.data, s_strides.row, runs, static_cast<int>(length), c,
+                                      c_strides.col))
+            return;
+        }
+        if ((plain() && s_strides.row == 1) || std::is_same_v<R, TOut>)
+          return finish_runs(sums.data, s_strides, runs, length, c, c_strides.col);
       }
     }
     for (std::int64_t r = 0; r < runs; ++r) {
@@ -563,34 +556,38 @@ class Run {
     }
   }
 
-  /// C from sums that are contiguous along its other side: sum (r, e) stands at r + e ld, C's at
-  /// r pitch + e.
-  void finish_across(const R* sums, std::int64_t ld, std::int64_t runs, int length, TOut* c,
+  /// Runs of C, `pitch` apart, from sums (e, r).
+  template <class Sum>
+  void finish_runs(const Sum* sums, Strides strides, std::int64_t runs, std::int64_t length,
+                   TOut* c, std::int64_t pitch) const {
+    const auto finish_run = [&](const Sum* run, TOut* target, std::int64_t count) {
+      plain() && strides.row == 1 ? copy_run(run, target, count)
+                                  : scale_run(run, strides.row, target, count);
+    };
+    const bool neighbours = strides.row == 1 && strides.col == length && pitch == length;
+    if (neighbours) return finish_run(sums, c, runs * length);
+    for (std::int64_t r = 0; r < runs; ++r)
+      finish_run(sums + r * strides.col, c + r * pitch, length);
+  }
+
+  /// The same from sums whose runs lie across: sum (e, r) at r + e ld. False, and nothing is done,
+  /// where runs are too long to be turned some at a time.
+  bool finish_across(const R* sums, std::int64_t ld, std::int64_t runs, int length, TOut* c,
                      std::int64_t pitch) const {
-    const bool tight = pitch == length;
-    if (plain() && !(tight && past_caches()))
-      return tiles_.leave_rows(sums, ld, runs, length, c, pitch);
-    constexpr std::int64_t kAtOnce = 2048;
-    R side_by_side[kAtOnce];
-    const std::int64_t at_once = kAtOnce / length / tiles_.width * tiles_.width;
-    if (at_once == 0) {
-      for (std::int64_t r = 0; r < runs; ++r)
-        scale_run(sums + r, ld, c + r * pitch, length);
-      return;
+    if (plain() && !(pitch == length && past_caches())) {
+      tiles_.leave_rows(sums, ld, runs, length, c, pitch);
+      return true;
     }
+    constexpr std::int64_t kAtOnce = 2048;
+    R turned[kAtOnce];
+    const std::int64_t at_once = kAtOnce / length / tiles_.width * tiles_.width;
+    if (at_once == 0) return false;
     for (std::int64_t done = 0; done < runs; done += at_once) {
       const std::int64_t count = std::min(at_once, runs - done);
-      tiles_.leave_rows(sums + done, ld, count, length, side_by_side, length);
-      TOut* const target = c + done * pitch;
-      if (!tight) {
-        for (std::int64_t r = 0; r < count; ++r)
-          scale_neighbours(side_by_side + r * length, target + r * pitch, length);
-      } else if (plain()) {
-        copy_run(side_by_side, target, count * length);
-      } else {
-        scale_neighbours(side_by_side, target, count * length);
-      }
+      tiles_.leave_rows(sums + done, ld, count, length, turned, length);
+      finish_runs(turned, {1, length}, count, length, c + done * pitch, pitch);
     }
+    return true;
   }
 
   /// c = sums, rounded once: past the caches where C is large and runs are long.

@@ -201,7 +201,7 @@ class UpdateCandidates {
     }
     const int depth = in_ == 2 ? 16 : 8;
     const int b_bytes = update_stream_b_bytes(n, k, depth, doubles ? 16 : 8);
-    const int warp_rows = doubles ? 32 : 16 * update_stream_fragments(stream.tiles);
+    const int warp_rows = 16 * update_stream_fragments(stream.tiles);
     UpdateStreamPlan& plan = stream.plan;
     const auto rows = [&] { return plan.turns * plan.row_warps * warp_rows; };
     const auto slot_bytes = [&] {

@@ -101,7 +101,7 @@ struct StreamOfDoubles {
   using F = Fragment<E>;
   using B = typename F::B;
   static constexpr int kTiles = kUpdateStreamTilesOfDoubles;
-  static constexpr int kFragments = 2;
+  static constexpr int kFragments = update_stream_fragments(kTiles);
   static constexpr int kDepth = 4 * F::kSpan;  // of a step
   static constexpr int kReadDepth = 1;
   using Sums = double[kFragments][kTiles][4];
