@@ -3,10 +3,9 @@
 
 FILE: lines of `lanky tune --gemm GRID --json` or of `lanky batch`, plain or .xz. The default is FIT below: the fit set of both
 cards, the core grid of the H200 with all candidates, what two builds chose on the core grid of each card, drawn grids, and
-seeds that were unseen once. The program
-(build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the machine. This script writes
-dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout or an algorithm of it whose
-points they fit much better.
+seeds that were unseen once. The program (build/dev/bin/lanky_dense_terms) tells the demands of each candidate on the
+machine. This script writes dense/cuda/cost_table.hpp: a row for each kernel, and further ones for an arithmetic, a layout
+or an algorithm of it whose points they fit much better.
 
 --report FILE...: writes nothing, but replays the choices on these lines (the validation set, say) by the table as
 the program has it, and prints regret and model error.
@@ -44,7 +43,8 @@ FIT = [  # the newest last
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 # Since then gram_fma_kernel by columns leaves out what lies above the diagonal.
 SINCE_TRIANGLES = "2026-11-27T16:00"
-# Since then update_stream_kernel has several ways to lay out a block.
+# Since then update_stream_kernel has several ways to lay out a block. (h100/unseen_gemm_4004_before is younger, by an older
+# program: it is no part of FIT.)
 SINCE_STREAMS = "2026-11-27T23:07"
 PROGRAM = ROOT / "build/dev/bin/lanky_dense_terms"
 WAYS = ("case", "dtype", "op_a", "op_b", "layout", "ld", "alpha", "beta", "out")
