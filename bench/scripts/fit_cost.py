@@ -36,7 +36,7 @@ FIT = [  # the newest last
     *(f"bench/results/{run}.raw.jsonl.xz" for run in ("h100/core_before_5d0943d", "h100/core_5d0943d",
                                                       "h200/core_before_0d0ef14", "h200/core_0d0ef14",
                                                       *(f"h200/regret_gemm_fit35{part}" for part in "abcdeh"),
-                                                      *(f"h100/regret_gemm_fit35{part}" for part in "fg"),
+                                                      *(f"h100/regret_gemm_fit35{part}" for part in "fgi"),
                                                       "h100/unseen_gemm_3003", "h100/unseen_gemm_3003_before",
                                                       "h100/unseen_gemm_4004"))]
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.

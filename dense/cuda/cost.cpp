@@ -57,9 +57,18 @@ class Terms {
     l2_bytes_ = a + b + c;
   }
 
+  /// Of tiles as its heuristic might take them, and as many parts of k as all multiprocessors have
+  /// work with: what it does take is known when the plan has been made.
   CostTerms operator()(const VendorLaunch& /*launch*/) {
-    constexpr int kTile = 32;  // of the smallest that its heuristic takes for such products
-    set_flops(padded(p_.m, kTile), padded(p_.n, kTile), padded(p_.k, kTile));
+    constexpr std::int64_t kGranule = 32;  // of the smallest tiles
+    constexpr std::int64_t kTile = 64;
+    constexpr double kPartLeast = 256;
+    set_flops(padded(p_.m, kGranule), padded(p_.n, kGranule), padded(p_.k, kGranule));
+    const auto k = static_cast<double>(p_.k);
+    const double tiles = 1.0 * ceil_div(p_.m, kTile) * ceil_div(p_.n, kTile);
+    const double places = machine_.multiprocessors;
+    const double parts = std::clamp(std::floor(places / tiles), 1.0, std::ceil(k / kPartLeast));
+    set_rounds(tiles * parts, places, std::ceil(k / parts / kGranule));
     return at_nominal_rates();
   }
 
