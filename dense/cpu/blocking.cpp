@@ -12,8 +12,10 @@ namespace {
 constexpr std::int64_t kVectorsOfStrip = 3;
 /// Rows of C at a time: a multiple of the rows of a strip of every instruction set.
 constexpr int kRows = 240;
-/// The same where C has few columns: the hardware's prefetchers want long columns of A.
-constexpr int kRowsOfLongColumns = 2048;
+/// The same where A stays in place and is read some columns at a time, which are to be long; and
+/// bytes of C's sums, which pass through the second cache then.
+constexpr int kRowsOfLongColumns = 6144;
+constexpr std::int64_t kSumsBytes = 3 << 17;
 constexpr std::int64_t kMostColumns = 128;
 constexpr std::int64_t kMostRowsInner = 128;
 /// Bytes of a packed row of depth: with kRows, a panel of 256 KiB, which leaves room in the second
@@ -33,11 +35,11 @@ constexpr int kGramChain = 32;
 constexpr int kGramPromote = 8 * kGramChain;
 constexpr int kGramDepth = 4 * kGramChain;
 /// Columns of A that are read side by side where A stays in place.
-constexpr int kStreams = 8;
+constexpr int kStreams = 16;
 /// Columns of A, a few lines of each of which stay in the first cache.
 constexpr int kFewColumns = 32;
-/// Up to this many columns of C, A in place is read once.
-constexpr int kColumnsInPlace = 8;
+/// Columns of C up to which packing A costs more than sums that pass through the second cache.
+constexpr int kColumnsInPlace = 64;
 /// Bytes from one column of A to the next, up to which they are read one after the other.
 constexpr int kNearBytes = 1024;
 /// Of A and B near in place that a block reads, so that each line comes to the first cache once.
@@ -49,7 +51,6 @@ constexpr int kRowOfBInPlace = 256;
 constexpr std::int64_t kFoldLeast = 4096;
 /// Tasks that share a packed B.
 constexpr std::int64_t kSharers = 4;
-constexpr int kColumnsOfLongBlocks = 4;
 /// Shorter rows of A make poor dot products.
 constexpr std::int64_t kInnerLeast = 128;
 /// More columns of B do not stay in the second cache while rows of A are multiplied by all of them.
@@ -203,8 +204,11 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
           blocking.small ||
           (real && problem.b.col == 1 &&
            (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0)));
-      if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks)
-        most_rows = problem.k > kFewColumns ? kRowsOfLongColumns : 2 * kRows;
+      if (blocking.a_in_place && problem.n <= kColumnsInPlace) {
+        const std::int64_t rows = kSumsBytes / (problem.n * elements.real_bytes) / kRows * kRows;
+        most_rows =
+            problem.k > kFewColumns ? std::min<std::int64_t>(rows, kRowsOfLongColumns) : 2 * kRows;
+      }
       break;
     case Form::swapped:
       blocking.a_in_place = !elements.converted;
@@ -223,7 +227,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
     }
   }
   // The sums of a chunk are far smaller than what it reads.
-  const bool long_blocks = most_rows == kRowsOfLongColumns;
+  const bool long_blocks = most_rows > 2 * kRows;
   if (blocking.small && blocking.form != Form::inner) {
     depth = kSmallDepth;
     most_rows = kRowsOfLongColumns;

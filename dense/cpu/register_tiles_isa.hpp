@@ -49,6 +49,7 @@ struct Strips {
   const Real* a;
   std::int64_t a_step;  // from one p to the next
   std::int64_t a_next;  // from one strip to the next
+  bool in_place;        // the next strip is asked for, which is not near in memory
   Real* sums;
   int count;
   int last;             // rows of the last vector of the last strip
@@ -104,6 +105,7 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
   const Real beta = scaled ? static_cast<Real>(g.scaling->beta) : Real(0);
   const std::int64_t a_step = strips.a_step;
   const std::int64_t ld = g.ld;
+  const bool in_place = strips.in_place;
   const int last = strips.last;
   const auto lanes = lanes_of(g.b, last);
   const int both = strips.count * strips.groups;  // one of them is 1
@@ -122,6 +124,11 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
       for (; p >= kSteps; p -= kSteps) {
 #pragma GCC unroll 8
         for (int s = 0; s < kSteps; ++s) {
+          if (in_place) {
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v)
+              __builtin_prefetch(a + (kVectors + v) * kW);
+          }
           add_outer<kVectors, kColumns, kPart>(a, lanes, b, b_column, acc[s]);
           a += a_step;
           b += b_row;
@@ -418,6 +425,7 @@ void outer(const OuterProduct<Real>& g) {
     Strips<Real> strips{.a = g.a + (packed ? strip_start<Real>(done * kW, g.depth) : done * kW),
                         .a_step = packed ? height : g.a_column,
                         .a_next = packed ? strip_start<Real>(height, g.depth) : height,
+                        .in_place = !packed,
                         .sums = g.sums + done * kW,
                         .count = count,
                         .last = ends ? last : kW,
