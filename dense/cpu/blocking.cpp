@@ -38,8 +38,12 @@ constexpr int kGramDepth = 4 * kGramChain;
 constexpr int kStreams = 16;
 /// Columns of A, a few lines of each of which stay in the first cache.
 constexpr int kFewColumns = 32;
-/// Columns of C up to which packing A costs more than sums that pass through the second cache.
+/// Columns of C up to which packing A costs more than sums that pass through the second cache: of
+/// an A whose columns are a page long, and of others.
 constexpr int kColumnsInPlace = 64;
+constexpr int kColumnsInPlaceOfShort = 8;
+/// Of few columns of A too, blocks are longer for so few columns of C.
+constexpr int kColumnsOfLongBlocks = 4;
 /// Bytes from one column of A to the next, up to which they are read one after the other.
 constexpr int kNearBytes = 1024;
 /// Of A and B near in place that a block reads, so that each line comes to the first cache once.
@@ -194,20 +198,23 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const std::int64_t b_row = problem.b.row * elements.real_bytes;
   const std::int64_t depth_in_cache =
       kFirstCacheBytes / ((problem.m + problem.n) * elements.real_bytes) / kGramChain * kGramChain;
+  const int in_place_most =
+      problem.m * elements.real_bytes < kPageBytes ? kColumnsInPlaceOfShort : kColumnsInPlace;
   switch (blocking.form) {
     case Form::outer:
       blocking.a_in_place = real && along_rows &&
                             (blocking.small || (near && depth_in_cache > 0) || few ||
-                             problem.n <= kColumnsInPlace || problem.k <= kStreams);
+                             problem.n <= in_place_most || problem.k <= kStreams);
       if (near && depth_in_cache > 0 && !blocking.small) depth = std::min(depth, depth_in_cache);
       blocking.b_in_place =
           blocking.small ||
           (real && problem.b.col == 1 &&
            (b_row <= kRowOfBInPlace || (b_row <= kNearBytes && b_row % 128 != 0)));
-      if (blocking.a_in_place && problem.n <= kColumnsInPlace) {
+      if (blocking.a_in_place && problem.k > kFewColumns && problem.n <= in_place_most) {
         const std::int64_t rows = kSumsBytes / (problem.n * elements.real_bytes) / kRows * kRows;
-        most_rows =
-            problem.k > kFewColumns ? std::min<std::int64_t>(rows, kRowsOfLongColumns) : 2 * kRows;
+        most_rows = std::min<std::int64_t>(rows, kRowsOfLongColumns);
+      } else if (blocking.a_in_place && problem.n <= kColumnsOfLongBlocks) {
+        most_rows = 2 * kRows;
       }
       break;
     case Form::swapped:

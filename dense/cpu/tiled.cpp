@@ -432,16 +432,14 @@ class Run {
     tiles_.outer(tile);
   }
 
-  /// A page: of longer columns, tiles ask for the next strip themselves.
-  static constexpr std::int64_t kLongColumnBytes = 4 << 10;
-
-  /// An outer product whose A is read where it stands, some columns at a time.
+  /// An outer product whose A is read where it stands, some columns at a time. Tiles ask for the
+  /// next strip of these columns; where columns are short, the next ones are asked for too.
   void multiply_in_place(const Block& block, OuterProduct<R> tile) const {
     const R* a = in_place(a_at(block));
     const bool first = block.i % (std::int64_t{blocking_.rows} * blocking_.blocks) == 0;
     const bool gaps = problem_.a.col > block.rows || block.rows > tiles_.strip;
     if (first && blocking_.step == block.depth && gaps) ask_for(a_of(block, block.depth));
-    const bool asks = block.rows * static_cast<std::int64_t>(sizeof(R)) < kLongColumnBytes;
+    const bool asks = block.rows * static_cast<std::int64_t>(sizeof(R)) < kPageBytes;
     tile.a_column = problem_.a.col;
     for (int p = 0; p < block.depth; p += blocking_.step) {
       tile.a = a + p * problem_.a.col;
