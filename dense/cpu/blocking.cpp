@@ -39,7 +39,7 @@ constexpr int kStreams = 16;
 /// Columns of A, a few lines of each of which stay in the first cache.
 constexpr int kFewColumns = 32;
 /// Columns of C up to which packing A costs more than sums that pass through the second cache: of
-/// an A whose columns are a page long, and of others.
+/// an A whose columns are half a page long, and of others.
 constexpr int kColumnsInPlace = 64;
 constexpr int kColumnsInPlaceOfShort = 8;
 /// Of few columns of A too, blocks are longer for so few columns of C.
@@ -199,7 +199,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   const std::int64_t depth_in_cache =
       kFirstCacheBytes / ((problem.m + problem.n) * elements.real_bytes) / kGramChain * kGramChain;
   const int in_place_most =
-      problem.m * elements.real_bytes < kPageBytes ? kColumnsInPlaceOfShort : kColumnsInPlace;
+      problem.m * elements.real_bytes < kPageBytes / 2 ? kColumnsInPlaceOfShort : kColumnsInPlace;
   switch (blocking.form) {
     case Form::outer:
       blocking.a_in_place = real && along_rows &&

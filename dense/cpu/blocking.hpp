@@ -16,8 +16,8 @@ namespace lanky::dense::cpu {
 /// inner:   vectors along k, both operands contiguous along k
 enum class Form : std::uint8_t { outer, swapped, inner };
 
-/// Columns of A that are a page long or longer are read side by side from where they stand, as the
-/// hardware's prefetchers follow an address within its page.
+/// The hardware's prefetchers follow addresses within a page: columns of A that are not much
+/// shorter are read side by side from where they stand.
 inline constexpr std::int64_t kPageBytes = 4096;
 
 /// Elements as the kernels see them. A complex product is a real one of twice the n and k: A = [Re
