@@ -296,7 +296,7 @@ __global__ __launch_bounds__(kStreamTiles[kTile].threads,
   const StreamSums<T, kTile, kRowsA, kRowsB> all{reinterpret_cast<float*>(slots)};
   all.leave(sums, share, lane);
   __syncthreads();  // all sums are there
-  __syncthreads();  // for racecheck, which may miss one after barriers of half a block (lab, gram.md)
+  __syncthreads();  // racecheck may miss the one above (docs/lab/gram.md)
   all.add(g, share);
 }
 

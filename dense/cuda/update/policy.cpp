@@ -218,7 +218,7 @@ class UpdateCandidates {
     const auto groups = [&] { return ceil_div(p_.m, std::int64_t{rows()}); };
     while (plan.row_warps > 1 && (resident() < 2 || groups() < machine_.multiprocessors))
       plan.row_warps /= 2;
-    constexpr int kLeastBytes = 8 << 10;  // of A in flight; lines of zeros, up to the depth, are not
+    constexpr int kLeastBytes = 8 << 10;  // of A in flight, which lines of zeros are not
     const auto keep_if_it_pays = [&](int& what, int before) {
       if (resident() < 2 || groups() < 2 * machine_.multiprocessors) what = before;
       return what != before;
