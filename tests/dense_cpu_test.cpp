@@ -121,6 +121,15 @@ TYPED_TEST(DenseTiles, EdgesOfPanels) {
   }
 }
 
+// A by columns is read in place by several blocks of long columns, for a C of up to 64 columns.
+TYPED_TEST(DenseTiles, LongColumnsInPlace) {
+  for (const auto& [n, k] : {std::pair{2, 140}, {9, 140}, {33, 150}, {64, 75}, {65, 75}}) {
+    const GemmShape shape{.m = 1537, .n = n, .k = k};
+    expect_exact_for_all_tiles<TypeParam>(shape, 0);
+    expect_exact_for_all_tiles<TypeParam>(shape, 1, 2, -1);
+  }
+}
+
 TYPED_TEST(DenseTiles, ChunksAndFoldedRows) {
   for (const std::int64_t k : {4095, 4096, 4099, 20'001}) {
     for (const auto& [m, n] :

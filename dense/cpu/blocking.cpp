@@ -12,8 +12,9 @@ namespace {
 constexpr std::int64_t kVectorsOfStrip = 3;
 /// Rows of C at a time: a multiple of the rows of a strip of every instruction set.
 constexpr int kRows = 240;
-/// The same where A stays in place and is read some columns at a time, which are to be long; and
-/// bytes of C's sums, which pass through the second cache then.
+/// The same at most of small products, and where A stays in place and is read some columns at a
+/// time, which are to be long; then C's sums, which pass through the second cache, have so many
+/// bytes at most.
 constexpr int kRowsOfLongColumns = 6144;
 constexpr std::int64_t kSumsBytes = 3 << 17;
 constexpr std::int64_t kMostColumns = 128;

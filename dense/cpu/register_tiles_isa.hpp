@@ -49,7 +49,6 @@ struct Strips {
   const Real* a;
   std::int64_t a_step;  // from one p to the next
   std::int64_t a_next;  // from one strip to the next
-  bool in_place;        // the next strip is asked for, which is not near in memory
   Real* sums;
   int count;
   int last;             // rows of the last vector of the last strip
@@ -105,7 +104,7 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
   const Real beta = scaled ? static_cast<Real>(g.scaling->beta) : Real(0);
   const std::int64_t a_step = strips.a_step;
   const std::int64_t ld = g.ld;
-  const bool in_place = strips.in_place;
+  const bool in_place = g.a_column != 0;  // the next strip is asked for: it is not near in memory
   const int last = strips.last;
   const auto lanes = lanes_of(g.b, last);
   const int both = strips.count * strips.groups;  // one of them is 1
@@ -425,7 +424,6 @@ void outer(const OuterProduct<Real>& g) {
     Strips<Real> strips{.a = g.a + (packed ? strip_start<Real>(done * kW, g.depth) : done * kW),
                         .a_step = packed ? height : g.a_column,
                         .a_next = packed ? strip_start<Real>(height, g.depth) : height,
-                        .in_place = !packed,
                         .sums = g.sums + done * kW,
                         .count = count,
                         .last = ends ? last : kW,

@@ -57,8 +57,8 @@ class Terms {
     l2_bytes_ = a + b + c;
   }
 
-  /// Of tiles as its heuristic might take them, and as many parts of k as all multiprocessors have
-  /// work with: what it does take is known when the plan has been made.
+  /// Of tiles as its heuristic might take them, and as many parts of k as keep all multiprocessors
+  /// busy: what it does take is known when the plan has been made. docs/lab/regret.md has others.
   CostTerms operator()(const VendorLaunch& /*launch*/) {
     constexpr std::int64_t kGranule = 32;  // of the smallest tiles
     constexpr std::int64_t kTile = 64;
