@@ -1,5 +1,6 @@
 #include "sparse/packed_matrix.hpp"
 
+#include <lanky/error.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -58,6 +59,11 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       runtime::zero(waiting, bytes, stream.native(), stream.device().index());
     executor_.run(stream, launches_, packed_.view(),
                   {operands, reinterpret_cast<Accumulator<T>*>(memory), waiting});
+  }
+
+  void run_columns(const Stream& /*stream*/, const ColumnsOperands<T, TOut>& /*operands*/,
+                   std::byte* /*memory*/, Arrivals /*arrivals*/) const override {
+    throw Error(ErrorCode::unsupported, "several columns on a GPU");
   }
 
   void tell(PlanInfo& info) const override {

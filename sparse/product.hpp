@@ -1,6 +1,7 @@
 // The operands of one product.
 #pragma once
 
+#include <cstdint>
 #include <lanky/dtype.hpp>
 #include <lanky/sparse.hpp>
 
@@ -15,7 +16,25 @@ struct ProductOperands {
   Scalar<Accumulator<T>> beta;
 };
 
-/// The same with the workspace of a packed matrix.
+/// Where element (i, j) of a dense matrix stands: i * row + j * column elements from its first.
+struct Strides {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+/// The operands of Y = alpha A X + beta Y, all on the matrix's device.
+template <class T, class TOut>
+struct ColumnsOperands {
+  const T* x;  // [cols, columns]
+  Strides x_strides;
+  TOut* y;  // [rows, columns]
+  Strides y_strides;
+  std::int64_t columns;  // at least 1
+  Scalar<Accumulator<T>> alpha;
+  Scalar<Accumulator<T>> beta;
+};
+
+/// ProductOperands with the workspace of a packed matrix.
 template <class T, class TOut>
 struct Product : ProductOperands<T, TOut> {
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows

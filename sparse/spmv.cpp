@@ -45,6 +45,63 @@ void check_apart(VectorView<const T> x, VectorView<TOut> y) {
   }
 }
 
+/// The memory of a matrix: `lines` lines of `length` bytes, `pitch` bytes from one to the next.
+struct Lines {
+  std::uintptr_t begin;
+  std::int64_t lines;
+  std::int64_t length;
+  std::int64_t pitch;
+
+  template <class E>
+  explicit Lines(const MatrixView<E>& view)
+      : begin(reinterpret_cast<std::uintptr_t>(view.data)),
+        lines(view.layout == Layout::col ? view.cols : view.rows),
+        length((view.layout == Layout::col ? view.rows : view.cols) * std::int64_t{sizeof(E)}),
+        pitch(view.ld * std::int64_t{sizeof(E)}) {}
+
+  bool empty() const { return lines == 0 || length == 0; }
+  std::uintptr_t end() const { return begin + (lines - 1) * pitch + length; }
+};
+
+/// Lines of one pitch may lie between each other: two ranges of columns of one matrix by rows.
+bool overlap(const Lines& a, const Lines& b) {
+  if (a.empty() || b.empty() || a.end() <= b.begin || b.end() <= a.begin) return false;
+  if (a.pitch != b.pitch) return true;
+  const Lines& low = a.begin <= b.begin ? a : b;
+  const Lines& high = a.begin <= b.begin ? b : a;
+  const auto distance = static_cast<std::int64_t>((high.begin - low.begin) % low.pitch);
+  return distance < low.length || distance + high.length > low.pitch;
+}
+
+template <class T, class TOut>
+void check_apart(const MatrixView<T>& x, const MatrixView<TOut>& y) {
+  if (!overlap(Lines(x), Lines(y))) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("X (", x.rows, " x ", x.cols, ") and Y (", y.rows, " x ", y.cols,
+                     ") overlap: Y is written while X is read"));
+}
+
+template <class E>
+sparse::Strides strides_of(const MatrixView<E>& view) {
+  if (view.layout == Layout::col) return {.row = 1, .column = view.ld};
+  return {.row = view.ld, .column = 1};
+}
+
+template <class E>
+void check_matrix(const MatrixView<E>& view, Device device, std::string_view what) {
+  if (view.cols < 0) {
+    throw Error(ErrorCode::invalid_argument, concat(what, " has ", view.cols, " columns"));
+  }
+  const std::int64_t line = view.layout == Layout::col ? view.rows : view.cols;
+  if (view.ld < line) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        concat(what, " has leading dimension ", view.ld, ", but its ",
+               view.layout == Layout::col ? "columns have " : "rows have ", line, " elements"));
+  }
+  check_on_device(view.data, view.rows * view.cols, device, what);
+}
+
 template <class Sum>
 void check_scalar(const Scalar<Sum>& scalar, Device device, std::string_view what) {
   if (scalar.pointer() != nullptr) check_on_device(scalar.pointer(), 1, device, what);
@@ -80,6 +137,54 @@ struct SpmvPlan<T, TOut>::Impl {
     plan.matrix->run(s, {x.data, y.data, alpha, beta}, memory, arrivals);
   }
 
+  void check(const Stream& s, const Scalar& alpha, const MatrixView<const T>& x, const Scalar& beta,
+             const MatrixView<TOut>& y) const {
+    const Device device = plan.stream.device();
+    check_same_device(device, s.device());
+    if (x.rows != plan.matrix->cols()) {
+      throw Error(ErrorCode::size_mismatch, concat("X has ", x.rows, " rows, ", name(), " has ",
+                                                   plan.matrix->cols(), " columns"));
+    }
+    if (y.rows != plan.matrix->rows()) {
+      throw Error(ErrorCode::size_mismatch, concat("Y has ", y.rows, " rows, ", name(), " has ",
+                                                   plan.matrix->rows(), " rows"));
+    }
+    if (x.cols != y.cols) {
+      throw Error(ErrorCode::size_mismatch,
+                  concat("X has ", x.cols, " columns, Y has ", y.cols, " columns"));
+    }
+    check_matrix(x, device, "X");
+    check_matrix(y, device, "Y");
+    check_apart(x, y);
+    check_scalar(alpha, device, "alpha");
+    check_scalar(beta, device, "beta");
+  }
+
+  void run(const Stream& s, const Scalar& alpha, const MatrixView<const T>& x, const Scalar& beta,
+           const MatrixView<TOut>& y, std::byte* memory, sparse::Arrivals arrivals) const {
+    check(s, alpha, x, beta, y);
+    if (y.cols == 0) return;
+    const sparse::Strides of_x = strides_of(x);
+    const sparse::Strides of_y = strides_of(y);
+    if (y.cols == 1 && of_x.row == 1 && of_y.row == 1)
+      return plan.matrix->run(s, {x.data, y.data, alpha, beta}, memory, arrivals);
+    plan.matrix->run_columns(s, {x.data, of_x, y.data, of_y, y.cols, alpha, beta}, memory,
+                             arrivals);
+  }
+
+  /// The memory of a caller's workspace.
+  std::byte* check(const Workspace& workspace) const {
+    using Sum = Accumulator<T>;
+    check_workspace(workspace.data, workspace.bytes, plan.matrix->workspace_bytes(),
+                    plan.stream.device());
+    if (reinterpret_cast<std::uintptr_t>(workspace.data) % alignof(Sum) != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("the workspace at ", workspace.data, " is not aligned to ", alignof(Sum),
+                         " bytes"));
+    }
+    return static_cast<std::byte*>(workspace.data);
+  }
+
   sparse::Plan<T, TOut> plan;
 };
 
@@ -110,14 +215,17 @@ void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const
 template <class T, class TOut>
 void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y, Workspace workspace) const {
-  using Sum = Accumulator<T>;
-  check_workspace(workspace.data, workspace.bytes, workspace_bytes(), device());
-  if (reinterpret_cast<std::uintptr_t>(workspace.data) % alignof(Sum) != 0) {
-    throw Error(ErrorCode::invalid_argument, concat("the workspace at ", workspace.data,
-                                                    " is not aligned to ", alignof(Sum), " bytes"));
-  }
-  impl_->run(stream, alpha, x, beta, y, static_cast<std::byte*>(workspace.data),
-             sparse::Arrivals::unknown);
+  impl_->run(stream, alpha, x, beta, y, impl_->check(workspace), sparse::Arrivals::unknown);
+}
+
+template <class T, class TOut>
+void SpmvPlan<T, TOut>::run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x,
+                                    Scalar beta, MatrixView<TOut> y,
+                                    const Workspace* workspace) const {
+  const bool own = workspace == nullptr;
+  impl_->run(stream, alpha, x, beta, y,
+             own ? impl_->plan.workspace.data() : impl_->check(*workspace),
+             own ? sparse::Arrivals::zero : sparse::Arrivals::unknown);
 }
 
 template <class T, class TOut>

@@ -1,4 +1,5 @@
-// Sparse matrix times dense vector: y = alpha A x + beta y, A sparse [m, n], x [n], y [m].
+// Sparse matrix times dense vector, or several: y = alpha A x + beta y, A sparse [m, n], x [n],
+// y [m] (SpMV), and Y = alpha A X + beta Y, X [n, c], Y [m, c] (SpMM).
 // Rows are packed for the device once, side by side with compressed column indices (GPUs:
 // docs/packed_format.md, CPU: docs/cpu_format.md), then multiplied any number of times.
 #pragma once
@@ -97,6 +98,32 @@ class SpmvPlan {
   void run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
            VectorView<TOut> y, Workspace workspace) const;
 
+  /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
+  /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
+  /// X, whatever c, layouts and the other columns are; a plan by tensor cores (SpmvPath) multiplies
+  /// several columns on CUDA cores, as SpmvPath::cuda does. Otherwise as run() of vectors, in the
+  /// same workspace. Throws Error: as that, and invalid_argument (a leading dimension shorter than
+  /// a row or column).
+  template <class U>  // T or const T; braces stand for vectors
+  requires std::is_same_v<std::remove_const_t<U>, T>
+  void run(const Stream& stream, MatrixView<U> x, MatrixView<TOut> y) const {
+    run_columns(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y, nullptr);
+  }
+  /// Y = alpha A X + beta Y.
+  template <class U>
+  requires std::is_same_v<std::remove_const_t<U>, T>
+  void run(const Stream& stream, Scalar alpha, MatrixView<U> x, Scalar beta,
+           MatrixView<TOut> y) const {
+    run_columns(stream, alpha, x, beta, y, nullptr);
+  }
+  /// The same with the caller's workspace of workspace_bytes().
+  template <class U>
+  requires std::is_same_v<std::remove_const_t<U>, T>
+  void run(const Stream& stream, Scalar alpha, MatrixView<U> x, Scalar beta, MatrixView<TOut> y,
+           Workspace workspace) const {
+    run_columns(stream, alpha, x, beta, y, &workspace);
+  }
+
   /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, for runs
   /// that follow on the constructor's stream; runs on other streams are the caller's to order,
   /// those before it as those after. Values in host memory have been taken on return. Those in the
@@ -116,7 +143,7 @@ class SpmvPlan {
   /// Entries of the constructor's CSR; explain() tells how many an expanded triangle has.
   std::int64_t nnz() const noexcept;
   Device device() const noexcept;
-  /// Device memory that one run of the plan works in.
+  /// Device memory that one run of the plan works in, of however many vectors.
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
@@ -128,6 +155,11 @@ class SpmvPlan {
 
  private:
   struct Impl;
+
+  /// `workspace`: nullptr for the plan's own.
+  void run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,
+                   MatrixView<TOut> y, const Workspace* workspace) const;
+
   std::unique_ptr<Impl> impl_;
 };
 

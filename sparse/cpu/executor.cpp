@@ -1,6 +1,7 @@
 // The CPU behind sparse::Backend: chunks of the cheapest shape, or of the fastest measured one.
 #include <algorithm>
 #include <chrono>
+#include <lanky/error.hpp>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -87,6 +88,11 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
            Arrivals /*arrivals*/) const override {
     run_chunks<T, TOut>(chunks_, {operands, reinterpret_cast<Accumulator<T>*>(memory), nullptr},
                         chunk_kernels());
+  }
+
+  void run_columns(const Stream& /*stream*/, const ColumnsOperands<T, TOut>& /*operands*/,
+                   std::byte* /*memory*/, Arrivals /*arrivals*/) const override {
+    throw Error(ErrorCode::unsupported, "several columns on the CPU");
   }
 
   void tell(PlanInfo& info) const override {
