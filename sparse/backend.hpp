@@ -72,9 +72,13 @@ class Executor : public Backend<T, TOut> {
 
   /// The launches of products of `a`, ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
+  /// The same of products of several columns, where one vector is multiplied by `vector`.
+  virtual StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;
+  virtual void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                           const ColumnsProduct<T, TOut>& product) const = 0;
 };
 
 namespace cpu {

@@ -2,6 +2,7 @@
 // when the plan is made (sparse/cuda/multiply/policy.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <lanky/sparse.hpp>
 
@@ -44,10 +45,59 @@ struct Launch {
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
+/// How lanes share a strip of columns of X: groups of 1, 2, 4 or 8 have a row of it, each lane a
+/// word of 16 bytes of it, or two (words16); or one element; or a lane has a row's 2, 4 or 8
+/// columns that are not adjacent.
+enum class StripKind : std::uint8_t {
+  words1,
+  words2,
+  words4,
+  words8,
+  words16,
+  single1,
+  single2,
+  single4,
+  single8,
+  single16,
+  apart2,
+  apart4,
+  apart8
+};
+inline constexpr int kStripKinds = 13;
+
+/// Columns of the widest strip, of words16.
+constexpr int strip_columns_most(std::size_t element_bytes) {
+  return element_bytes >= 16 ? 16 : 16 * static_cast<int>(16 / element_bytes);
+}
+// Strips that one launch multiplies, at most: workspaces have an end.
+inline constexpr int kStripsAtOnce = 4;
+constexpr int columns_at_once(std::size_t element_bytes) {
+  return kStripsAtOnce * strip_columns_most(element_bytes);
+}
+
+/// Blocks of the kernel of one StripKind.
+struct StripLaunch {
+  std::int32_t threads = 0;  // 0: a block has no room for the sums of so many columns
+  std::int32_t shared_bytes = 0;
+  friend bool operator==(const StripLaunch&, const StripLaunch&) = default;
+};
+
+/// Those of products of several columns: which of them runs is for X and Y to say.
+struct StripLaunches {
+  std::array<StripLaunch, kStripKinds> of_kind{};
+  std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
+  friend bool operator==(const StripLaunches&, const StripLaunches&) = default;
+
+  const StripLaunch& of(StripKind kind) const noexcept {
+    return of_kind[static_cast<std::size_t>(kind)];
+  }
+};
+
 /// The launches of one plan, by what is known of beta when a product is run.
 struct Launches {
   Launch adds;        // any beta
   Launch overwrites;  // beta is 0, and not in device memory
+  StripLaunches strips{};
 
   const Launch& of(bool overwriting) const noexcept { return overwriting ? overwrites : adds; }
   friend bool operator==(const Launches&, const Launches&) = default;

@@ -1,6 +1,6 @@
 #include "sparse/packed_matrix.hpp"
 
-#include <lanky/error.hpp>
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,9 +15,15 @@ namespace lanky::sparse {
 
 namespace {
 
+/// Of the columns that are multiplied at once.
 template <class T>
 std::int64_t partials_bytes(const PackedHeader& a) {
-  return a.partials * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+  return a.partials * columns_at_once(sizeof(T)) *
+         static_cast<std::int64_t>(sizeof(Accumulator<T>));
+}
+std::int64_t counters_bytes(const PackedHeader& a) {
+  const std::int64_t of_strips = a.split_rows * kStripsAtOnce;
+  return std::max(counters(a), of_strips) * static_cast<std::int64_t>(sizeof(unsigned));
 }
 
 template <class T, class TOut>
@@ -28,7 +34,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       : executor_(executor),
         choice_(choice),
         facts_(facts_by(executor, a, choice.path)),
-        model_(choose_shape(facts_, kDType<T>, executor.machine())),
+        model_(choose(options)),
         packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
     if (options.tune) {
       const std::vector<Shape> shapes =
@@ -36,6 +42,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
     launches_ = executor.prepare(choice_.path, packed_.header);
+    launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
   }
 
   std::int64_t rows() const noexcept override { return packed_.header.rows; }
@@ -43,8 +50,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   std::int64_t nnz() const noexcept override { return packed_.header.nnz; }
   std::int64_t bytes() const noexcept override { return packed_.bytes(); }
   std::int64_t workspace_bytes() const noexcept override {
-    return partials_bytes<T>(packed_.header) +
-           counters(packed_.header) * static_cast<std::int64_t>(sizeof(unsigned));
+    return partials_bytes<T>(packed_.header) + counters_bytes(packed_.header);
   }
 
   void update_values(const T* values) const override {
@@ -53,17 +59,15 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 
   void run(const Stream& stream, const ProductOperands<T, TOut>& operands, std::byte* memory,
            Arrivals arrivals) const override {
-    auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes<T>(packed_.header));
-    const std::size_t bytes = counters(packed_.header) * sizeof(unsigned);
-    if (arrivals == Arrivals::unknown && bytes > 0)
-      runtime::zero(waiting, bytes, stream.native(), stream.device().index());
     executor_.run(stream, launches_, packed_.view(),
-                  {operands, reinterpret_cast<Accumulator<T>*>(memory), waiting});
+                  {operands, reinterpret_cast<Accumulator<T>*>(memory),
+                   counters_of(stream, memory, arrivals)});
   }
-
-  void run_columns(const Stream& /*stream*/, const ColumnsOperands<T, TOut>& /*operands*/,
-                   std::byte* /*memory*/, Arrivals /*arrivals*/) const override {
-    throw Error(ErrorCode::unsupported, "several columns on a GPU");
+  void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
+                   std::byte* memory, Arrivals arrivals) const override {
+    executor_.run_columns(stream, launches_, packed_.view(),
+                          {operands, reinterpret_cast<Accumulator<T>*>(memory),
+                           counters_of(stream, memory, arrivals)});
   }
 
   void tell(PlanInfo& info) const override {
@@ -75,6 +79,21 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
 
  private:
+  ShapeChoice choose(const PlanOptions& options) const {
+    ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
+    if (options.expected_columns > 1) choice.shape = shape_for_columns(choice.shape, facts_);
+    return choice;
+  }
+
+  /// The counters of a workspace, at zero.
+  unsigned* counters_of(const Stream& stream, std::byte* memory, Arrivals arrivals) const {
+    auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes<T>(packed_.header));
+    const std::int64_t bytes = counters_bytes(packed_.header);
+    if (arrivals == Arrivals::unknown && bytes > 0)
+      runtime::zero(waiting, bytes, stream.native(), stream.device().index());
+    return waiting;
+  }
+
   const Executor<T, TOut>& executor_;
   PathChoice choice_;
   RowFacts facts_;

@@ -89,6 +89,19 @@ ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& mach
   return least_predicted(candidates(facts, dtype, machine), facts, dtype, machine);
 }
 
+Shape shape_for_columns(const Shape& vector, const RowFacts& facts) {
+  constexpr std::int32_t kPiece = 32;
+  constexpr std::int32_t kWindow = 2048;
+  if (facts.longest <= vector.piece_most && vector.stage_most == 0) return vector;
+  const bool even = facts.even() && facts.longest <= kPieceMostLimit;
+  Shape shape{.piece_most = even ? static_cast<std::int32_t>(facts.longest) : kPiece,
+              .bands = vector.bands};
+  shape.piece_most = std::max(shape.piece_most, 4);
+  shape.window_cost = kWindow;
+  limit_windows(shape, facts);
+  return shape;
+}
+
 bool has_mma(DType dtype) {
   return dtype == DType::f64 || is_half(dtype);
 }

@@ -71,6 +71,10 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape);
 /// Makes window_cost a multiple of piece_most, at most kWindowCostMost and window_cost_limit().
 void limit_windows(Shape& shape, const RowFacts& facts);
 
+/// The shape for several columns at once, where one vector has `vector`: rows of up to
+/// kColumnsPiece entries, and even rows, are not cut, so that sums go to Y as they are.
+Shape shape_for_columns(const Shape& vector, const RowFacts& facts);
+
 /// Whether tensor cores multiply `dtype`.
 bool has_mma(DType dtype);
 

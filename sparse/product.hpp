@@ -46,4 +46,11 @@ struct Product : ProductOperands<T, TOut> {
   }
 };
 
+/// ColumnsOperands with it.
+template <class T, class TOut>
+struct ColumnsProduct : ColumnsOperands<T, TOut> {
+  Accumulator<T>* partials;  // [header.partials] for each column that is multiplied at once
+  unsigned* arrivals;        // [counters(header)]
+};
+
 }  // namespace lanky::sparse

@@ -44,6 +44,10 @@ struct PlanOptions {
   /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
   /// plans. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
+  /// Vectors that most runs will multiply at once, 1 or more. On a GPU rows are then cut, and
+  /// windows sized, for so many: one vector takes longer, and all numbers of columns still give
+  /// each of them the same bits. Other numbers of columns are multiplied as well.
+  std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 

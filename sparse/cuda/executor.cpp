@@ -1,6 +1,8 @@
 // A GPU behind sparse::Executor.
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
+#include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
@@ -48,9 +50,18 @@ class CudaExecutor final : public Executor<T, TOut> {
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
   }
+  StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a) const override {
+    const StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
+    cuda::load_strips<T>(stream_, strips);
+    return strips;
+  }
   void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
            const Product<T, TOut>& product) const override {
     cuda::run(stream, launches, a, product);
+  }
+  void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                   const ColumnsProduct<T, TOut>& product) const override {
+    cuda::run_columns(stream, launches, a, product);
   }
 
  private:

@@ -17,7 +17,10 @@ struct Cell {
   Sum sum;
 
   __device__ void add(E value, E factor) {
-    sum = fma(device::widen(value), device::widen(factor), sum);
+    add_widened(device::widen(value), factor);
+  }
+  __device__ void add_widened(Sum value, E factor) {
+    sum = fma(value, device::widen(factor), sum);
   }
   __device__ friend Cell operator+(Cell a, Cell b) { return {a.sum + b.sum}; }
 };
@@ -54,11 +57,13 @@ struct CellRange {
   int end;
 };
 
+// Cells of a row that a thread adds up by itself.
+inline constexpr int kCellsOfThread = 16;
+
 /// The sum of each lane's range, added up by itself or, where that is long, by the warp together.
 /// All lanes of the warp take part.
 template <class E>
 __device__ Cell<E> sum_of_range(const Cell<E>* cells, CellRange range) {
-  constexpr int kCellsOfThread = 16;
   const bool is_long = range.end - range.begin > kCellsOfThread;
   Cell<E> sum{};
   if (!is_long) {

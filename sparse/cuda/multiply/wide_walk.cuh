@@ -48,6 +48,11 @@ __device__ void add_steps(const StepEntries<E, kPieces, kKind, kCount>& steps, i
   }
 }
 
+/// Steps of a wide slice that are multiplied at once where not all pieces have them: registers,
+/// which more of them lost to.
+template <class E>
+inline constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
+
 /// A wide slice, of kPieces pieces a lane. What is read for a piece that does not exist, of the
 /// last slice of a window, leads to some column that does.
 template <class E, int kPieces, IndexKind kKind>
@@ -79,8 +84,7 @@ class WideWalk {
   // be loaded for twice as many, where it is no index.
   static constexpr int kGathers = 4;
   static constexpr int kSteps = sizeof(E) == 2 && is_repeated(kKind) ? 8 : 4;
-  // Where not all pieces have the steps, fewer of these: registers, which the others lost to them.
-  static constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
+  static constexpr int kRaggedSteps = cuda::kRaggedSteps<E>;
   // The last steps of stencils of floats at once. Doubles had no registers left.
   static constexpr int kLastSteps = sizeof(E) == 4 && is_repeated(kKind) ? 7 : kSteps - 1;
   static constexpr bool kWholeFirst = sizeof(E) > 2;  // steps of ragged slices

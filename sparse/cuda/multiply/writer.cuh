@@ -13,6 +13,21 @@
 
 namespace lanky::sparse::cuda {
 
+/// alpha times a sum, plus beta times what y holds; with beta = 0 that counts for nothing.
+template <class Sum>
+struct RowScale {
+  Sum alpha;
+  Sum beta;
+
+  __device__ bool adds() const { return !(beta == Sum{0}); }
+  template <class Out>
+  __device__ Out row_of(Sum sum, Out held) const {
+    const Sum scaled = alpha * sum;
+    return device::narrow<Out>(adds() ? fma(beta, static_cast<Sum>(device::widen(held)), scaled)
+                                      : scaled);
+  }
+};
+
 /// Writes rows of a window: y[row] = alpha cell + beta y[row]; with beta = 0, y is not read.
 template <class E, class Out>
 class RowWriter {
@@ -20,12 +35,9 @@ class RowWriter {
   using Sum = typename Cell<E>::Sum;
 
   RowWriter() = default;
-  __device__ RowWriter(Out* y, Sum alpha, Sum beta) : y_(y), alpha_(alpha), beta_(beta) {}
+  __device__ RowWriter(Out* y, Sum alpha, Sum beta) : y_(y), scale_{alpha, beta} {}
 
-  __device__ void scale_by(Sum alpha, Sum beta) {
-    alpha_ = alpha;
-    beta_ = beta;
-  }
+  __device__ void scale_by(Sum alpha, Sum beta) { scale_ = {alpha, beta}; }
 
   /// kCount rows, none of which is written before all of them are read.
   template <int kCount>
@@ -37,7 +49,7 @@ class RowWriter {
   /// held[i] = y[rows[i]], if that is wanted.
   template <int kCount>
   __device__ void read(const int (&rows)[kCount], Out (&held)[kCount]) const {
-    if (!adds()) return;
+    if (!scale_.adds()) return;
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
       held[i] = y_[rows[i]];
@@ -48,33 +60,23 @@ class RowWriter {
                         const Out (&held)[kCount]) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      y_[rows[i]] = row_of(cells[i], held[i]);
+      y_[rows[i]] = scale_.template row_of<Out>(cells[i].sum, held[i]);
   }
 
   /// kCount rows side by side, a word of y.
   template <int kCount>
   __device__ void write_word(int first, const Cell<E> (&cells)[kCount]) const {
     Out word[kCount] = {};
-    if (adds()) device::load_wide(word, y_ + first);
+    if (scale_.adds()) device::load_wide(word, y_ + first);
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      word[i] = row_of(cells[i], word[i]);
+      word[i] = scale_.template row_of<Out>(cells[i].sum, word[i]);
     device::store_wide(y_ + first, word);
   }
 
  private:
-  __device__ bool adds() const {
-    return !(beta_ == Sum{0});
-  }
-  __device__ Out row_of(Cell<E> cell, Out held) const {
-    const Sum scaled = alpha_ * cell.sum;
-    return device::narrow<Out>(adds() ? fma(beta_, static_cast<Sum>(device::widen(held)), scaled)
-                                      : scaled);
-  }
-
   Out* y_;  // of the window's first row
-  Sum alpha_;
-  Sum beta_;
+  RowScale<Sum> scale_;
 };
 
 /// Every row gets what rows without entries do.

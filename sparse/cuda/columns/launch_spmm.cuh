@@ -1,0 +1,130 @@
+// Launches a product of several columns on its kernels. Included by one .cu file for each element
+// type.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <lanky/error.hpp>
+#include <limits>
+
+#include "core/text.hpp"
+#include "device/grid_dependency.cuh"
+#include "device/launch.cuh"
+#include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/spmm_strip.cuh"
+#include "sparse/cuda/columns/steps.hpp"
+#include "sparse/cuda/multiply/device_matrix.cuh"
+
+namespace lanky::sparse::cuda {
+
+template <class T>
+using StripKernel = void (*)(DeviceColumns<T>, DeviceMatrix<device::DeviceElement<T>>,
+                             DeviceWorkspace<T>);
+
+/// The kernel of strips of one kind.
+template <class T>
+StripKernel<T> strip_kernel(StripKind kind) {
+  return with_strip<T>(
+      kind, [](auto strip) -> StripKernel<T> { return &spmm_cuda_kernel<decltype(strip), T>; });
+}
+
+template <class T>
+void load_strips(const Stream& stream, const StripLaunches& launches) {
+  for (int i = 0; i < kStripKinds; ++i) {
+    const auto kind = static_cast<StripKind>(i);
+    if (launches.of(kind).threads == 0) continue;
+    device::load_kernels(stream, strip_kernel<T>(kind));
+    device::allow_shared_memory(stream, strip_kernel<T>(kind), launches.of(kind).shared_bytes);
+  }
+}
+
+/// Whether `columns` of them begin at words of memory, in each row.
+template <class E>
+bool stand_in_words(const E* first, Strides strides, int columns) {
+  constexpr std::uintptr_t kWord = 16;
+  const std::size_t word = std::min<std::size_t>(columns * sizeof(E), kWord);
+  return strides.column == 1 && reinterpret_cast<std::uintptr_t>(first) % word == 0 &&
+         strides.row * sizeof(E) % word == 0;
+}
+
+template <class T>
+ColumnsAt columns_at(const T* x, Strides strides) {
+  if (strides.column != 1) return ColumnsAt::apart;
+  const int word = columns_of(StripKind::words1, sizeof(T));
+  return stand_in_words(x, strides, word) ? ColumnsAt::words : ColumnsAt::adjacent;
+}
+
+/// Bytes from row to row of X, as kernels take them.
+template <class T>
+std::uint32_t row_bytes_of(Strides strides) {
+  const std::int64_t bytes = strides.row * static_cast<std::int64_t>(sizeof(T));
+  if (bytes <= std::numeric_limits<std::uint32_t>::max()) return static_cast<std::uint32_t>(bytes);
+  throw Error(ErrorCode::unsupported,
+              concat("rows of X are ", bytes, " bytes apart; kernels take up to 4294967295"));
+}
+
+template <class T, class TOut>
+void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+                 const ColumnsProduct<T, TOut>& product) {
+  const Launch& vector = launches.adds;
+  if (vector.blocks == 0) return;
+  constexpr int kBytes = sizeof(T);
+  const std::uint32_t row_bytes = row_bytes_of<T>(product.x_strides);
+  const ColumnsAt at = columns_at(product.x, product.x_strides);
+  const std::int64_t windows = packed.header.windows;
+  const std::int64_t strips_most = std::clamp<std::int64_t>(
+      std::numeric_limits<std::int32_t>::max() / windows, 1, kStripsAtOnce);
+  const DeviceWorkspace<T> workspace{
+      reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
+  const device::LaunchScope scope(stream);
+  for (std::int64_t done = 0; done < product.columns;) {
+    const NextStrips next = next_strips(launches.strips, at, product.columns - done, kBytes);
+    const StripLaunch& launch = launches.strips.of(next.kind);
+    const int strip = columns_of(next.kind, kBytes);
+    const std::int64_t columns = std::min(next.columns, strips_most * strip);
+    const std::int64_t strips = (columns + strip - 1) / strip;
+    TOut* const y = product.y + done * product.y_strides.column;
+    const int each = next.kind < StripKind::single1  ? columns_of(StripKind::words1, kBytes)
+                     : next.kind < StripKind::apart2 ? 1
+                                                     : strip;
+    const DeviceColumns<T> arguments{
+        .x = device::device_pointer(product.x + done * product.x_strides.column),
+        .x_column = product.x_strides.column,
+        .x_row_bytes = row_bytes,
+        .columns = static_cast<std::int32_t>(columns),
+        .y = y,
+        .y_row = product.y_strides.row,
+        .y_column = product.y_strides.column,
+        .y_words = stand_in_words(y, product.y_strides, each),
+        .y_sums = !std::is_same_v<T, TOut>,
+        .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
+        .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
+        .strips = static_cast<std::uint32_t>(strips),
+        .lane_pieces = packed.header.shape.lane_pieces,
+        .vector_threads = launches.strips.vector_threads,
+        .partials = packed.header.partials};
+    const device::LaunchSize size{dim3(static_cast<unsigned>(windows * strips)),
+                                  dim3(static_cast<unsigned>(launch.threads)),
+                                  static_cast<std::size_t>(launch.shared_bytes)};
+    device::launch_dependent(stream, strip_kernel<T>(next.kind), size, arguments,
+                             device_matrix(packed, vector), workspace);
+    done += columns;
+  }
+}
+
+}  // namespace lanky::sparse::cuda
+
+/// The kernels of plans for T with results of TOut...
+#define LANKY_INSTANTIATE_SPMM(T)                                                 \
+  namespace lanky::sparse::cuda {                                                 \
+  template void load_strips<T>(const Stream&, const StripLaunches&);              \
+  template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
+                            const ColumnsProduct<T, T>&);                         \
+  }
+/// ... and, of halves, with results of float.
+#define LANKY_INSTANTIATE_WIDENED_SPMM(T)                                         \
+  namespace lanky::sparse::cuda {                                                 \
+  template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
+                            const ColumnsProduct<T, float>&);                     \
+  }

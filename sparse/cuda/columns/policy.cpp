@@ -1,0 +1,99 @@
+#include "sparse/cuda/columns/policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <lanky/dispatch.hpp>
+#include <span>
+
+#include "sparse/cuda/columns/strip.hpp"
+#include "sparse/cuda/multiply/block.hpp"
+
+namespace lanky::sparse::cuda {
+
+namespace {
+
+// Shared memory of a block that leaves room for a second one on its multiprocessor.
+constexpr std::int64_t kSharedOfTwo = 110 << 10;
+
+template <class T>
+StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
+                         const Machine& machine) {
+  return with_strip<T>(kind, [&](auto strip) -> StripLaunch {
+    using Strip = decltype(strip);
+    constexpr int kSum = sizeof(Accumulator<T>);
+    const bool cut = a.row_cells > 0 || a.partials > 0;
+    const std::int64_t warp_sums = a.partials > 0 ? vector_warps : 0;
+    const std::int64_t cells = cut ? (a.cells_most + warp_sums) * Strip::kColumns * kSum : 0;
+    const std::int64_t marks = round_up(a.cells_most, 32) / 8;
+    const int units = std::max(a.slices_most * a.shape.lane_pieces * Strip::kGroup, 1);
+    const std::int64_t room = machine.shared_bytes_per_block;
+    const auto blocks = static_cast<int>(room / (cells + kStaticBytes));
+    const int sharing =
+        std::clamp(kStripWarpsMost / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
+    const int warps = std::min(units, cut ? sharing : kApartWarps);
+    const std::int64_t bytes = std::max(cells, marks) + warps * handed_bytes<Strip>(kSum);
+    const std::int64_t most = room - kStaticBytes;
+    const bool least = Strip::kColumns == 1;
+    if (bytes > (least ? most : std::min(most, kSharedOfTwo))) return {};
+    return {.threads = warps * kLanes, .shared_bytes = static_cast<std::int32_t>(bytes)};
+  });
+}
+
+constexpr std::array kWords = {StripKind::words1, StripKind::words2, StripKind::words4,
+                               StripKind::words8, StripKind::words16};
+constexpr std::array kSingle = {StripKind::single1, StripKind::single2, StripKind::single4,
+                                StripKind::single8, StripKind::single16};
+constexpr std::array kApart = {StripKind::single1, StripKind::apart2, StripKind::apart4,
+                               StripKind::apart8};
+
+/// The least of these kinds, in ascending order, that has all columns, or the widest that there is.
+StripKind kind_for(std::span<const StripKind> kinds, const StripLaunches& launches,
+                   std::int64_t columns, int element_bytes) {
+  StripKind kind = kinds[0];
+  for (const StripKind wider : kinds) {
+    if (launches.of(wider).threads == 0) break;
+    kind = wider;
+    if (columns_of(wider, element_bytes) >= columns) break;
+  }
+  return kind;
+}
+
+}  // namespace
+
+int columns_of(StripKind kind, int element_bytes) {
+  const int number = static_cast<int>(kind);
+  const int word = std::max(16 / element_bytes, 1);
+  if (kind < StripKind::single1) return word << number;
+  if (kind < StripKind::apart2) return 1 << (number - static_cast<int>(StripKind::single1));
+  return 2 << (number - static_cast<int>(StripKind::apart2));
+}
+
+StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
+                            const Machine& machine) {
+  StripLaunches launches;
+  launches.vector_threads = vector.hot ? kHotTeamWarps * kLanes : vector.threads;
+  dispatch(dtype, [&](auto element) {
+    using T = typename decltype(element)::type;
+    for (int i = 0; i < kStripKinds; ++i)
+      launches.of_kind[i] =
+          strip_launch<T>(static_cast<StripKind>(i), a, launches.vector_threads / kLanes, machine);
+  });
+  return launches;
+}
+
+NextStrips next_strips(const StripLaunches& launches, ColumnsAt at, std::int64_t columns,
+                       int element_bytes) {
+  const int word = columns_of(StripKind::words1, element_bytes);
+  const bool words =
+      at == ColumnsAt::words && launches.of(StripKind::words1).threads > 0 &&
+      (columns % word == 0 || columns > columns_of(StripKind::single16, element_bytes));
+  if (words) {
+    const std::int64_t whole = columns / word * word;
+    return {kind_for(kWords, launches, whole, element_bytes), whole};
+  }
+  const std::span<const StripKind> kinds =
+      at == ColumnsAt::apart ? std::span<const StripKind>(kApart) : kSingle;
+  return {kind_for(kinds, launches, columns, element_bytes), columns};
+}
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,19 @@
+// Products of several columns on a GPU.
+#pragma once
+
+#include "sparse/launch.hpp"
+#include "sparse/packed.hpp"
+#include "sparse/product.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// Loads the kernels of `launches`, so that run_columns() need not.
+template <class T>
+void load_strips(const Stream& stream, const StripLaunches& launches);
+
+/// Launches on the stream and returns; `launches` are those of `a`.
+template <class T, class TOut>
+void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                 const ColumnsProduct<T, TOut>& product);
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,94 @@
+// Strips of columns: how a warp shares those of X that a block multiplies at once. The same numbers
+// for the kernels and for the host code that launches them.
+#pragma once
+
+#include <algorithm>
+
+#include "sparse/launch.hpp"
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// kGroup lanes multiply a piece, and have a row of X together: each of them kWords words of kEach
+/// columns, kGroup words apart. A word is up to 16 bytes (kAdjacent), or its columns are anywhere.
+template <int kGroup_, int kWords_, int kEach_, bool kAdjacent_>
+struct StripOf {
+  static constexpr int kGroup = kGroup_;
+  static constexpr int kWords = kWords_;
+  static constexpr int kEach = kEach_;
+  static constexpr bool kAdjacent = kAdjacent_;
+  static constexpr int kColumns = kGroup * kWords * kEach;
+  static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
+  // Entries of its piece that a lane loads at once, and steps that those of a group are.
+  static constexpr int kLoads = kGroup >= 4               ? 1
+                                : kAdjacent || kEach == 1 ? 4 / kGroup
+                                : kEach < 8               ? 8 / kEach
+                                                          : 1;
+  static constexpr int kSteps = kLoads * kGroup;
+};
+
+inline constexpr int kStripWarpsMost = 24;    // 80 registers a thread
+inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
+inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
+
+/// f(strip) with that of a kind. An element of 16 bytes is a word.
+template <class T, class F>
+auto with_strip(StripKind kind, F f) {
+  constexpr int kWord = std::max(16 / static_cast<int>(sizeof(T)), 1);
+  switch (kind) {
+    case StripKind::words1:
+      return f(StripOf<1, 1, kWord, true>{});
+    case StripKind::words2:
+      return f(StripOf<2, 1, kWord, true>{});
+    case StripKind::words4:
+      return f(StripOf<4, 1, kWord, true>{});
+    case StripKind::words8:
+      return f(StripOf<8, 1, kWord, true>{});
+    case StripKind::words16:
+      return f(StripOf<8, 2, kWord, true>{});
+    case StripKind::single1:
+      break;
+    case StripKind::single2:
+      return f(StripOf<2, 1, 1, false>{});
+    case StripKind::single4:
+      return f(StripOf<4, 1, 1, false>{});
+    case StripKind::single8:
+      return f(StripOf<8, 1, 1, false>{});
+    case StripKind::single16:
+      return f(StripOf<16, 1, 1, false>{});
+    case StripKind::apart2:
+      return f(StripOf<1, 1, 2, false>{});
+    case StripKind::apart4:
+      return f(StripOf<1, 1, 4, false>{});
+    case StripKind::apart8:
+      return f(StripOf<1, 1, 8, false>{});
+  }
+  return f(StripOf<1, 1, 1, false>{});
+}
+
+/// Gathers of a lane that are in flight at once, each of a word or of kEach elements: 24 warps of a
+/// multiprocessor that have four words each hide what an L2 takes.
+template <class Strip>
+inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? 4
+                                      : Strip::kEach < 8                    ? 8 / Strip::kEach
+                                                                            : 1;
+
+/// Bytes of an entry that lanes hand each other, with its value as a sum of so many bytes.
+constexpr int entry_bytes(int sum_bytes) {
+  return sum_bytes <= 4 ? 8 : sum_bytes <= 8 ? 16 : 32;
+}
+/// Entries from one step's to the next one's: neither lanes that store an entry each, nor groups
+/// that load one each, meet in a bank of shared memory.
+template <class Strip>
+constexpr int handed_pitch(int entry_bytes) {
+  constexpr int kPhaseBytes = 128;
+  return Strip::kPieces + std::max(kPhaseBytes / entry_bytes / Strip::kGroup, 1);
+}
+/// Shared memory of each warp for them.
+template <class Strip>
+constexpr int handed_bytes(int sum_bytes) {
+  const int bytes = entry_bytes(sum_bytes);
+  return Strip::kGroup == 1 ? 0 : Strip::kSteps * handed_pitch<Strip>(bytes) * bytes;
+}
+
+}  // namespace lanky::sparse::cuda

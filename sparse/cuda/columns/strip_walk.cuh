@@ -1,0 +1,270 @@
+// How a warp multiplies a few pieces of a slice with a strip of columns on CUDA cores: a group of
+// lanes has a piece. Each of its lanes loads and decodes an entry of its own, hands it to the group
+// by way of shared memory, and gathers its columns of the rows of X that the entries name. The sum
+// of a piece and a column is added up step by step, as for one vector.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "device/guarded_load.cuh"
+#include "sparse/cuda/columns/strip.hpp"
+#include "sparse/cuda/multiply/cells.cuh"
+#include "sparse/cuda/multiply/decode.cuh"
+#include "sparse/cuda/warp.cuh"
+
+namespace lanky::sparse::cuda {
+
+/// The lane's number in its group, and the group's in the warp.
+template <class Strip>
+__device__ int lane_of_group() {
+  return lane_of_warp() % Strip::kGroup;
+}
+template <class Strip>
+__device__ int group_of_warp() {
+  return lane_of_warp() / Strip::kGroup;
+}
+
+/// A lane's columns of X.
+template <class E, class Strip>
+class StripGather {
+ public:
+  /// `x`: row 0 of the strip's first column, of which X has `columns` from there on; rows are
+  /// `row_bytes` apart, columns `column_stride` elements. A lane whose columns do not exist reads
+  /// the last ones.
+  __device__ StripGather(const E* x, std::uint32_t row_bytes, std::int64_t column_stride,
+                         int columns)
+      : row_bytes_(row_bytes), column_stride_(column_stride) {
+#pragma unroll
+    for (int w = 0; w < Strip::kWords; ++w) {
+      const int word = w * Strip::kGroup + lane_of_group<Strip>();
+      const int column = min(word * Strip::kEach, (columns - 1) / Strip::kEach * Strip::kEach);
+      x_[w] = reinterpret_cast<const unsigned char*>(x + column * column_stride);
+      columns_ = columns - column;
+    }
+  }
+
+  __device__ void load(E (&factors)[Strip::kWords][Strip::kEach], std::uint32_t row) const {
+    const std::uint64_t offset = std::uint64_t{row} * row_bytes_;
+#pragma unroll
+    for (int w = 0; w < Strip::kWords; ++w) {
+      const auto* const source = reinterpret_cast<const E*>(x_[w] + offset);
+      if constexpr (Strip::kAdjacent) {
+        device::load_constant(factors[w], source);
+      } else {
+#pragma unroll
+        for (int e = 0; e < Strip::kEach; ++e)
+          device::load_if<Stay::normally>(factors[w][e], source + e * column_stride_,
+                                          e == 0 || e < columns_);
+      }
+    }
+  }
+
+ private:
+  const unsigned char* x_[Strip::kWords];
+  std::uint32_t row_bytes_;
+  std::int64_t column_stride_;
+  int columns_;  // of the lane's word; kWords is 1 where columns are not adjacent
+};
+
+/// The piece of a lane's group: where its entries stand, and what leads from codes to rows of X.
+template <class E>
+struct PieceEntries {
+  const E* values;                  // of the slice, by slots
+  const std::uint8_t* indices;      // likewise (shared: by pieces)
+  const std::uint32_t* bases;       // by steps
+  unsigned slot;                    // in step 0
+  unsigned pitch;                   // slots of a step that all pieces have
+  bool ragged;                      // other steps have only as many slots as pieces have them
+  std::uint32_t fixed;              // the code, where the slice has none for each step
+  std::uint32_t origin;             // of rows whose codes have no bases: the first that is staged
+  const std::int32_t* hot_columns;  // nullptr: there are none
+  int length;                       // steps; 0: there is no piece
+  int depth;                        // of the longest of the warp's pieces
+  int shortest;                     // of its pieces
+  int whole;                        // steps that all pieces of the slice have
+  int lane_length;                  // of the slice's piece `lane`, where steps are ragged
+};
+
+/// An entry, ready to be multiplied.
+template <class E>
+struct alignas(sizeof(typename Cell<E>::Sum) > 4 ? 16 : 8) StripEntry {
+  typename Cell<E>::Sum value;
+  std::uint32_t row;  // of X
+};
+
+template <class E>
+__device__ void store_entry(StripEntry<E>* target, const StripEntry<E>& entry) {
+  if constexpr (sizeof(entry) <= 16) {
+    device::store_wide<1>(target, {entry});
+  } else {
+    *target = entry;
+  }
+}
+template <class E>
+__device__ StripEntry<E> load_entry(const StripEntry<E>* source) {
+  StripEntry<E> entry[1];
+  if constexpr (sizeof(entry) <= 16) {
+    device::load_wide(entry, source);
+  } else {
+    entry[0] = *source;
+  }
+  return entry[0];
+}
+
+/// Entries of a few steps of a warp's pieces, in shared memory.
+template <class E, class Strip>
+struct HandedEntries {
+  StripEntry<E> of[Strip::kSteps][handed_pitch<Strip>(sizeof(StripEntry<E>))];
+};
+template <class E, class Strip>
+inline constexpr int kHandedBytes = handed_bytes<Strip>(sizeof(typename Cell<E>::Sum));
+
+/// The cells of a lane's columns in one piece, or their sums.
+template <class E, class Strip>
+struct StripCells {
+  Cell<E> of[Strip::kWords][Strip::kEach];
+};
+
+template <class E, class Strip, IndexKind kKind>
+class StripWalk {
+ public:
+  /// `handed`: of the warp; unused where a group is a lane.
+  __device__ StripWalk(const PieceEntries<E>& piece, HandedEntries<E, Strip>* handed)
+      : piece_(piece),
+        offset_(piece.slot + lane_of_group<Strip>() * piece.pitch),
+        handed_(handed) {}
+
+  /// Adds all steps. The entries of the next ones are under way while these are multiplied.
+  __device__ void add_all(const StripGather<E, Strip>& gather, StripCells<E, Strip>& sums) {
+    load(0);
+    int step = 0;
+#pragma unroll 1
+    for (; step + kSteps <= piece_.shortest; step += kSteps) {
+      hand<true>(step);
+      load(step + kSteps);
+      multiply<true>(gather, sums);
+    }
+#pragma unroll 1
+    for (; step < piece_.depth; step += kSteps) {
+      hand<false>(step);
+      load(step + kSteps);
+      multiply<false>(gather, sums);
+    }
+  }
+
+ private:
+  using Index = IndexWord<kKind>;
+  static constexpr int kSteps = Strip::kSteps;
+  static constexpr int kLoads = Strip::kLoads;
+  static constexpr std::uint32_t kNone = std::uint32_t{1} << 31;  // row 0 of X, not to be used
+
+  /// The lane's entries of kSteps steps from `first` on.
+  __device__ void load(int first) {
+    if (piece_.ragged && first + kSteps > piece_.whole) return load_ragged(first);
+#pragma unroll
+    for (int t = 0; t < kLoads; ++t)
+      load(t, first, offset_ + t * Strip::kGroup * piece_.pitch);
+    offset_ += kSteps * piece_.pitch;
+  }
+  /// The same where not all pieces of the slice have the steps.
+  __device__ void load_ragged(int first) {
+    unsigned slot = offset_ - lane_of_group<Strip>() * piece_.pitch;  // of step `first`
+#pragma unroll
+    for (int t = 0; t < kLoads; ++t) {
+      unsigned own = slot;
+#pragma unroll
+      for (int j = 0; j < Strip::kGroup; ++j) {
+        const int step = first + t * Strip::kGroup + j;
+        slot += __popc(__ballot_sync(kAllLanes, step < piece_.lane_length));
+        own = lane_of_group<Strip>() > j ? slot : own;
+      }
+      load(t, first, own);
+    }
+    offset_ = slot + lane_of_group<Strip>() * piece_.pitch;
+  }
+  /// The lane's t-th entry, which is in `slot`.
+  __device__ void load(int t, int first, unsigned slot) {
+    const int step = first + t * Strip::kGroup + lane_of_group<Strip>();
+    const bool exists = step < piece_.length;
+    if constexpr (has_bases(kKind))
+      device::load_widened_if<Stay::briefly>(bases_of_[t], piece_.bases + step, exists);
+    if constexpr (!is_repeated(kKind))
+      device::load_widened_if<Stay::briefly>(
+          codes_of_[t], reinterpret_cast<const Index*>(piece_.indices) + slot, exists);
+    device::load_if<Stay::briefly>(values_of_[t], piece_.values + slot, exists);
+  }
+
+  /// What load(first) has loaded to the lanes of the group. kWhole: all pieces have the steps.
+  template <bool kWhole>
+  __device__ void hand(int first) {
+    if constexpr (Strip::kGroup > 1) __syncwarp();  // entries of the steps before are read
+#pragma unroll
+    for (int t = 0; t < kLoads; ++t) {
+      const int step = t * Strip::kGroup + lane_of_group<Strip>();
+      const bool exists = kWhole || first + step < piece_.length;
+      const StripEntry<E> entry{device::widen(values_of_[t]), exists ? row_of(t) : kNone};
+      if constexpr (Strip::kGroup == 1) {
+        own_[t] = entry;
+      } else {
+        store_entry(&handed_->of[step][group_of_warp<Strip>()], entry);
+      }
+    }
+    if constexpr (Strip::kGroup > 1) __syncwarp();  // these are there
+  }
+
+  /// The row of X of entry t of those that load() has loaded.
+  __device__ std::uint32_t row_of(int t) const {
+    if constexpr (is_repeated(kKind)) return piece_.fixed + bases_of_[t];
+    if constexpr (has_bases(kKind)) return codes_of_[t] + bases_of_[t];
+    if constexpr (kKind == IndexKind::staged) return codes_of_[t] + piece_.origin;
+    const std::uint32_t code = codes_of_[t];
+    if (piece_.hot_columns == nullptr || (code & kHotBit) == 0) return code;
+    return static_cast<std::uint32_t>(__ldg(piece_.hot_columns + (code & ~kHotBit)));
+  }
+
+  __device__ StripEntry<E> entry(int step) const {
+    if constexpr (Strip::kGroup == 1) return own_[step];
+    return load_entry(&handed_->of[step][group_of_warp<Strip>()]);
+  }
+
+  template <bool kWhole>
+  __device__ void multiply(const StripGather<E, Strip>& gather, StripCells<E, Strip>& sums) const {
+    constexpr int kGathers = kGathersAtOnce<Strip> / Strip::kWords;
+    constexpr int kAtOnce = kSteps < kGathers ? kSteps : kGathers;
+#pragma unroll
+    for (int first = 0; first < kSteps; first += kAtOnce) {
+      StripEntry<E> entries[kAtOnce];
+      E factors[kAtOnce][Strip::kWords][Strip::kEach];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        entries[i] = entry(first + i);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        gather.load(factors[i], kWhole ? entries[i].row : entries[i].row & ~kNone);
+      __syncwarp();  // ptxas keeps all these loads ahead of what waits for the first
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+#pragma unroll
+        for (int w = 0; w < Strip::kWords; ++w) {
+#pragma unroll
+          for (int e = 0; e < Strip::kEach; ++e) {
+            if (kWhole || entries[i].row != kNone)
+              sums.of[w][e].add_widened(entries[i].value, factors[i][w][e]);
+          }
+        }
+      }
+    }
+  }
+
+  const PieceEntries<E>& piece_;
+  unsigned offset_;  // slot of the lane's entry in the next steps, where all pieces have them
+  HandedEntries<E, Strip>* handed_;
+  // Of the steps that were loaded last:
+  std::uint32_t bases_of_[kLoads];
+  std::uint32_t codes_of_[kLoads];
+  E values_of_[kLoads];
+  StripEntry<E> own_[kLoads];  // where a group is a lane
+};
+
+}  // namespace lanky::sparse::cuda
