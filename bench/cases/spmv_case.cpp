@@ -148,7 +148,7 @@ class SpmvWorkload final : public Workload {
       for (const auto& peer : selection.peers)
         all.push_back(peer->contest(session_.stream, peer_matrix(), x(), y()));
     } else if (columns_.layout == Layout::col) {
-      all.push_back(lanky_by_columns());
+      add_lanky_by_columns(all);
     }
     if (!selection.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
@@ -258,16 +258,18 @@ class SpmvWorkload final : public Workload {
 
   /// lanky's product of a vector, column after column: what there was before its product of
   /// several.
-  Contestant lanky_by_columns() {
-    KeptPlan<T>& plan = kept(std::string(name(SpmvPath::automatic)), {});
-    Contestant made = plan.contestant;
+  void add_lanky_by_columns(std::vector<Contestant>& all) {
+    const auto kept = shared_->plans.find(std::string(name(SpmvPath::automatic)));
+    if (kept == shared_->plans.end()) return;  // not asked for
+    Contestant made = kept->second.contestant;
     made.variant = kByColumns;
-    if (made.status != Status::ok) return made;
-    made.run = [this, plan = plan.plan](const Stream& stream, int /*slot*/) {
-      for (std::int64_t c = 0; c < columns_.count; ++c)
-        plan->run(stream, x_view(c), y_view(c));
-    };
-    return made;
+    if (made.status == Status::ok) {
+      made.run = [this, plan = kept->second.plan](const Stream& stream, int /*slot*/) {
+        for (std::int64_t c = 0; c < columns_.count; ++c)
+          plan->run(stream, x_view(c), y_view(c));
+      };
+    }
+    all.push_back(std::move(made));
   }
 
   Contestant entered(const SpmvEntrant& entrant) {
@@ -340,7 +342,8 @@ class SpmvWorkload final : public Workload {
   };
 
   Rival spmv(VendorSpmvAlgorithm algorithm, Rival rival) const {
-    rival.make = [call = VendorSpmvCall{algorithm, rival.a, x(), y(), columns_.count}](
+    rival.make = [call = VendorSpmvCall{algorithm, rival.a, x(), y(), columns_.count,
+                                        static_cast<std::int64_t>(sizeof(T))}](
                      Vendor& vendor, VendorStream stream) { return vendor.spmv(stream, call); };
     return rival;
   }

@@ -288,12 +288,12 @@ class CusparseSpmv final : public CusparseProduct {
       : CusparseProduct(stream, call.a), algorithm_(cusparse_algorithm(call.algorithm)) {
     const std::int64_t of_x = extent(call.a, call.a.cols);
     const std::int64_t of_y = extent(call.a, call.a.rows);
-    const auto element = static_cast<std::int64_t>(size_of(call.a.dtype));
     const auto* const x = static_cast<const char*>(call.x);
     auto* const y = static_cast<char*>(call.y);
     for (std::int64_t c = 0; c < call.columns; ++c) {
-      columns_.push_back(column(data_type(call.a.dtype), of_x, x + c * call.a.cols * element, of_y,
-                                y + c * call.a.rows * element));
+      columns_.push_back(column(data_type(call.a.dtype), of_x,
+                                x + c * call.a.cols * call.element_bytes, of_y,
+                                y + c * call.a.rows * call.element_bytes));
     }
     const Column& first = columns_.front();
     prepare(

@@ -59,6 +59,7 @@ struct VendorSpmvCall {
   const void* x = nullptr;  // [columns][cols]; of blocks cols are rounded up to whole ones
   void* y = nullptr;        // [columns][rows], likewise
   std::int64_t columns = 1;
+  std::int64_t element_bytes = 0;  // where there are several columns
 };
 
 /// cuSPARSE's ways to compute Y = A X: its own choice and three of CSR, one of blocks.
