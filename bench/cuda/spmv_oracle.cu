@@ -33,9 +33,9 @@ struct Rows {
 };
 
 /// kWidth neighbouring threads sum the entries of one row, each every kWidth-th; the first of them
-/// adds their sums in order. A warp takes any row but the long ones, a block one of `list`
-/// [count]. A y of the grid is a column of X, of `cols` elements, and of the references, of `rows`.
-/// sums: [kThreads] in shared memory.
+/// adds their sums in order. They take any row but the long ones, a block one of `list` [count]. A
+/// y of the grid is a column of X, of `cols` elements, and of the references, of `rows`. sums:
+/// [kThreads] in shared memory.
 template <int kWidth, class Offset>
 __global__ void __launch_bounds__(kThreads)
     spmv_reference_kernel(SpmvData data, Rows<Offset> a, const std::int64_t* list,
@@ -68,9 +68,13 @@ template <class Offset>
 void launch_references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
                        unsigned columns, Reference* references) {
   const Rows<Offset> rows{static_cast<const Offset*>(a.offsets.data()), a.columns, a.rows, a.cols};
-  const dim3 grid(blocks_for(a.rows, kThreads / 32), columns);
-  spmv_reference_kernel<32>
-      <<<grid, kThreads, 0, stream.native()>>>(data, rows, nullptr, a.rows, references);
+  // Few threads for the short rows that most matrices have, where many columns make it worth while.
+  constexpr int kFew = 8;
+  const int width = columns == 1 ? 32 : kFew;
+  const dim3 grid(blocks_for(a.rows, kThreads / width), columns);
+  const auto kernel =
+      columns == 1 ? spmv_reference_kernel<32, Offset> : spmv_reference_kernel<kFew, Offset>;
+  kernel<<<grid, kThreads, 0, stream.native()>>>(data, rows, nullptr, a.rows, references);
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
   if (a.long_count == 0) return;
   const dim3 long_grid(static_cast<unsigned>(a.long_count), columns);

@@ -338,6 +338,12 @@ class CusparseSpmv final : public CusparseProduct {
   std::vector<Column> columns_;
 };
 
+/// Our arguments are valid: a combination of algorithm, type and layout that is called invalid is
+/// one that is not offered.
+cusparseStatus_t offered(cusparseStatus_t status) {
+  return status == CUSPARSE_STATUS_INVALID_VALUE ? CUSPARSE_STATUS_NOT_SUPPORTED : status;
+}
+
 class CusparseSpmm final : public CusparseProduct {
  public:
   CusparseSpmm(VendorStream stream, const VendorSpmmCall& call)
@@ -360,19 +366,21 @@ class CusparseSpmm final : public CusparseProduct {
     prepare(
         stream, call.a,
         [&](std::size_t* bytes) {
-          return cusparseSpMM_bufferSize(handle(), kAsItIs, kAsItIs, alpha(), matrix(), x_.get(),
-                                         beta(), y_.get(), type(), algorithm_, bytes);
+          return offered(cusparseSpMM_bufferSize(handle(), kAsItIs, kAsItIs, alpha(), matrix(),
+                                                 x_.get(), beta(), y_.get(), type(), algorithm_,
+                                                 bytes));
         },
         [&] {
-          return cusparseSpMM_preprocess(handle(), kAsItIs, kAsItIs, alpha(), matrix(), x_.get(),
-                                         beta(), y_.get(), type(), algorithm_, workspace());
+          return offered(cusparseSpMM_preprocess(handle(), kAsItIs, kAsItIs, alpha(), matrix(),
+                                                 x_.get(), beta(), y_.get(), type(), algorithm_,
+                                                 workspace()));
         });
   }
 
  private:
   void multiply() override {
-    check_cusparse(cusparseSpMM(handle(), kAsItIs, kAsItIs, alpha(), matrix(), x_.get(), beta(),
-                                y_.get(), type(), algorithm_, workspace()),
+    check_cusparse(offered(cusparseSpMM(handle(), kAsItIs, kAsItIs, alpha(), matrix(), x_.get(),
+                                        beta(), y_.get(), type(), algorithm_, workspace())),
                    "cusparseSpMM");
   }
 

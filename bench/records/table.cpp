@@ -90,6 +90,7 @@ std::string verdict_text(const CaseReport& report, const Outcome* lanky, const O
 
 /// "cusparse alg1", "gemmex": dense variants name their library themselves.
 std::string other_name(const Outcome& outcome) {
+  if (outcome.variant == "default") return outcome.contestant;
   if (outcome.contestant == "cusparse") return outcome.contestant + " " + outcome.variant;
   if (outcome.contestant == "cublas") return outcome.variant;
   return outcome.contestant;
