@@ -33,6 +33,10 @@ std::string configuration(const RunOptions& options, const Json& environment, co
               {"tuned", options.tuned},
               {"quick", options.quick},
               {"peers", peers}};
+  Json columns = Json::array();
+  for (const bench::SpmvColumns& each : columns_of(options))
+    columns.push_back({each.count, bench::name(each.layout)});
+  key["columns"] = columns;
   for (const char* field : {"binary_hash", "device", "gpu", "driver", "cuda", "cublas", "cusparse",
                             "cpu", "threads", "openblas"})
     key[field] = environment.at(field);

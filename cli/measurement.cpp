@@ -5,6 +5,7 @@
 #include <lanky/lanky.hpp>
 #include <utility>
 
+#include "bench/cases/grid.hpp"
 #include "bench/harness/measure.hpp"
 
 namespace lanky::cli {
@@ -34,6 +35,14 @@ bench::GemmCase named(bench::GemmCase gemm) {
   return gemm;
 }
 
+/// "cant f64", "cant f64 x 8 row"
+std::string task_name(const Source& source, const bench::SpmvCase& spmv) {
+  std::string task = source.shown() + " " + std::string(lanky::name(spmv.dtype));
+  if (spmv.is_vector()) return task;
+  task += " x " + std::to_string(spmv.columns.count) + " ";
+  return task.append(bench::name(spmv.columns.layout));
+}
+
 std::string task_name(const bench::GemmCase& gemm) {
   return gemm.name + " " + std::string(bench::name(gemm.type));
 }
@@ -44,7 +53,8 @@ Measurement::Measurement(const RunOptions& options, bench::Session& session, Lis
     : options_(options),
       session_(session),
       listener_(listener),
-      selection_(selection_of(options)) {}
+      selection_(selection_of(options)),
+      columns_(columns_of(options)) {}
 
 std::vector<std::string> Measurement::peers() const {
   std::vector<std::string> names;
@@ -74,21 +84,25 @@ bench::MatrixRecord Measurement::multiply(const Source& source, const std::strin
   current_ = &record;
   for (const DType dtype : dtypes) {
     if (!matrix) break;
-    listener_.begin(source.shown() + " " + std::string(lanky::name(dtype)));
-    const bench::SpmvCase subject{.name = source.name,
-                                  .m = pattern.rows,
-                                  .n = pattern.cols,
-                                  .nnz = pattern.nnz(),
-                                  .dtype = dtype,
-                                  .matrix_class = source.matrix_class,
-                                  .origin = record.origin,
-                                  .label = source.label};
-    guarded(subject, [&] {
-      bench::CaseReport found = bench::run_workload(
-          session_, *bench::make_spmv_workload(session_, *matrix, dtype, selection_));
-      found.subject = subject;
-      report(found);
-    });
+    bench::SpmvCase subject{.name = source.name,
+                            .m = pattern.rows,
+                            .n = pattern.cols,
+                            .nnz = pattern.nnz(),
+                            .dtype = dtype,
+                            .matrix_class = source.matrix_class,
+                            .origin = record.origin,
+                            .label = source.label};
+    bench::SpmvWorkloads workloads;  // made by the first product
+    for (const bench::SpmvColumns& columns : columns_) {
+      subject.columns = columns;
+      listener_.begin(task_name(source, subject));
+      guarded(subject, [&] {
+        if (!workloads) workloads = bench::spmv_workloads(session_, *matrix, dtype, selection_);
+        bench::CaseReport found = bench::run_workload(session_, *workloads(columns));
+        found.subject = subject;
+        report(found);
+      });
+    }
   }
   current_ = nullptr;
   record.seconds = bench::steady_seconds() - start;
@@ -147,6 +161,23 @@ std::vector<DType> dtypes_of(const RunOptions& options) {
   for (const std::string& text : options.dtypes)
     dtypes.push_back(parse_dtype(text));
   return dtypes;
+}
+
+std::vector<bench::SpmvColumns> columns_of(const RunOptions& options) {
+  std::vector<bench::SpmvColumns> all;
+  const auto add = [&all](const bench::SpmvColumns& columns) {
+    if (std::find(all.begin(), all.end(), columns) == all.end()) all.push_back(columns);
+  };
+  for (const std::string& text : options.columns) {
+    const std::int64_t count = std::stoll(text);
+    if (count == 1) {
+      add({});
+      continue;
+    }
+    for (const std::string& layout : options.layouts)
+      add({count, bench::parse_layout(layout)});
+  }
+  return all;
 }
 
 bench::MeasureOptions timing_of(const RunOptions& options, const Work& work) {

@@ -34,8 +34,8 @@ class Measurement {
   /// "NAME VERSION" of every contestant that was plugged in.
   std::vector<std::string> peers() const;
 
-  /// Reads once, multiplies in every one of these types; `content` as content_of() has it. The
-  /// record lacks what only an observer knows: its memory.
+  /// Reads once, multiplies in every one of these types by as many columns as the options say;
+  /// `content` as content_of() has it. The record lacks what only an observer knows: its memory.
   bench::MatrixRecord multiply(const Source& source, const std::string& content,
                                const std::vector<DType>& dtypes);
   void multiply_dense(const bench::GemmCase& gemm);
@@ -53,10 +53,13 @@ class Measurement {
   bench::Session& session_;
   Listener& listener_;
   bench::SpmvSelection selection_;
+  std::vector<bench::SpmvColumns> columns_;
   bench::MatrixRecord* current_ = nullptr;  // of the matrix at work
 };
 
 std::vector<DType> dtypes_of(const RunOptions& options);
+/// A vector once, several columns in each of the layouts.
+std::vector<bench::SpmvColumns> columns_of(const RunOptions& options);
 
 /// The named grids and sets have thousands of cases: each gets less time.
 bench::MeasureOptions timing_of(const RunOptions& options, const Work& work);

@@ -1,4 +1,4 @@
-// The command lines of spmv, gemm, batch and tune.
+// The command lines of spmv, spmm, gemm, batch and tune.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
@@ -90,6 +90,27 @@ std::string check_size(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), end, size);
   if (error == std::errc() && stop == end && size >= 0) return "";
   return "\"" + text + "\" is not a whole number such as 10000000";
+}
+
+/// A whole number of columns; 32 bits are enough for every rival.
+std::string check_columns(const std::string& text) {
+  std::int32_t columns = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, columns);
+  if (error == std::errc() && stop == end && columns >= 1) return "";
+  return "\"" + text + "\" is not a number of columns such as 8";
+}
+
+/// `options` has the columns that are the default.
+void add_columns_options(CLI::App& command, RunOptions& options) {
+  add_list(command, "--columns", options.columns,
+           "numbers of columns of X in Y = A X, such as 2,8,32; 1 is a vector, as in spmv")
+      ->check(check_columns, "")
+      ->capture_default_str();
+  add_list(command, "--layout", options.layouts,
+           "of X and Y where they have several columns: row, col; commas between")
+      ->check(CLI::IsMember({"row", "col"}), "")
+      ->capture_default_str();
 }
 
 void add_gemm_options(CLI::App& command, GemmText& text, bool sizes_required) {
@@ -195,23 +216,34 @@ struct Parsed {
   }
 };
 
-void add_spmv(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
-  CLI::App& spmv = *app.add_subcommand("spmv", "y = A x for one matrix");
-  spmv.add_option(
+/// A command that multiplies one matrix.
+void add_sparse(CLI::App& command, Action& action, const std::shared_ptr<Parsed>& parsed) {
+  command.add_option(
       "file", parsed->file,
       "Matrix Market, Rutherford-Boeing, .mat, .lanky, plain or compressed; NAME.tar.gz");
-  add_spmv_options(spmv, parsed->options, parsed->work);
-  add_run_options(spmv, parsed->options, sparse_types());
-  spmv.callback([parsed, &action] {
-    action = [parsed] {
+  add_spmv_options(command, parsed->options, parsed->work);
+  add_run_options(command, parsed->options, sparse_types());
+  command.callback([parsed, &action, name = command.get_name()] {
+    action = [parsed, name] {
       Work& work = parsed->work;
       if (!parsed->file.empty()) work.files.push_back(parsed->file);
       if (work.files.empty() && work.generators.empty())
-        wrong_usage("spmv needs a file or --generate SPEC; see lanky spmv --help");
+        wrong_usage(name + " needs a file or --generate SPEC; see lanky " + name + " --help");
       work.single = true;
       return parsed->run();
     };
   });
+}
+
+void add_spmv(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
+  add_sparse(*app.add_subcommand("spmv", "y = A x for one matrix"), action, parsed);
+}
+
+void add_spmm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
+  CLI::App& spmm = *app.add_subcommand("spmm", "Y = A X for one matrix, X of several columns");
+  parsed->options.columns = {"8"};
+  add_columns_options(spmm, parsed->options);
+  add_sparse(spmm, action, parsed);
 }
 
 void add_gemm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
@@ -276,6 +308,7 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   const auto worker = std::make_shared<bool>(false);
   batch.add_flag("--worker", *worker)->group("");
   add_spmv_options(batch, options, work);
+  add_columns_options(batch, options);
   add_run_options(batch, options, sparse_types());
   batch.callback([parsed, worker, &action] {
     action = [parsed, worker] {
@@ -334,7 +367,7 @@ void add_tune(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& pars
 }  // namespace
 
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv) {
-  for (const auto add : {add_spmv, add_gemm, add_batch, add_tune}) {
+  for (const auto add : {add_spmv, add_spmm, add_gemm, add_batch, add_tune}) {
     const auto parsed = std::make_shared<Parsed>();
     parsed->options.argv.assign(argv, argv + argc);
     add(app, action, parsed);

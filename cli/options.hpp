@@ -19,6 +19,8 @@ struct RunOptions {
   std::string device;  // "" for the best
   std::vector<std::string> dtypes = {"f64"};
   std::vector<std::string> paths_of_rows = {"auto"};  // lanky's kernels: auto, mma, cuda
+  std::vector<std::string> columns = {"1"};           // of X; 1: a vector
+  std::vector<std::string> layouts = {"row", "col"};  // of X and Y where there are several
   bool tuned = false;                                 // a plan with PlanOptions::tune beside them
   bool no_vendor = false;
   bool quick = false;

@@ -16,6 +16,12 @@ std::string cases(int count) {
   return std::to_string(count) + (count == 1 ? " case" : " cases");
 }
 
+/// What the means are of: "f64", of sparse products of several vectors "f64 row".
+std::string group_of(const CaseResult& result) {
+  if (result.lines.empty() || !result.lines.front().contains("columns")) return result.dtype;
+  return result.dtype + " " + result.lines.front().at("layout").get<std::string>();
+}
+
 std::string digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -71,7 +77,7 @@ void Reporter::add(const CaseResult& result) {
     warn(warning);
   case_failed_ = case_failed_ || result.lanky != bench::Status::ok;
   if (!result.speedup) return;
-  speedups_[result.dtype].push_back(*result.speedup);
+  speedups_[group_of(result)].push_back(*result.speedup);
   progress_.add_speedup(*result.speedup);
 }
 

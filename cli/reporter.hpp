@@ -48,7 +48,7 @@ class Reporter {
   bool single_;
   std::unique_ptr<bench::Journal> records_;
   Progress progress_;
-  std::map<std::string, std::vector<double>> speedups_;  // by type
+  std::map<std::string, std::vector<double>> speedups_;  // by type, of several vectors and layout
   bench::Status last_failure_ = bench::Status::ok;
   bool case_failed_ = false;  // of the matrix whose cases are being added
   int cases_ = 0;

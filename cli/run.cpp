@@ -1,4 +1,4 @@
-// spmv, gemm and tune: measured in this process.
+// spmv, spmm, gemm and tune: measured in this process.
 #include <lanky/lanky.hpp>
 #include <nlohmann/json.hpp>
 

@@ -328,6 +328,21 @@ TEST_F(Batch, AnotherConfigurationIsMeasuredAnew) {
   EXPECT_EQ(of_kind("matrix").back()["dtypes"], Json({"f32"}));
 }
 
+TEST_F(Batch, ColumnsAreOfTheConfiguration) {
+  const std::string run = "--no-vendor --resume stencil5:20 ";
+  EXPECT_EQ(batch(run + "--columns 1,2,8 --layout row").exit_code, 0);
+  EXPECT_EQ(of_kind("spmv").size(), 1U);
+  EXPECT_EQ(of_kind("spmm").size(), 2U);
+  EXPECT_EQ(batch(run + "--columns 1,2,8 --layout row").exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 1U) << "done";
+  EXPECT_EQ(batch(run + "--columns 1,2,8 --layout col").exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 2U);
+  EXPECT_EQ(of_kind("spmm").size(), 2U + 2 * 2);  // by columns also column after column
+  EXPECT_EQ(batch(run).exit_code, 0);
+  EXPECT_EQ(of_kind("matrix").size(), 3U);
+  EXPECT_EQ(of_kind("spmm").size(), 6U);
+}
+
 TEST_F(Batch, WhatFailedIsDoneAgainOnlyWhereAsked) {
   const std::string run =
       "--no-vendor --resume " + matrix("a.mtx", 14) + " " + matrix("b.mtx") + peer("bad_peer");

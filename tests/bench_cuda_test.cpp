@@ -365,39 +365,80 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
   const SpmvMatrix b(here, "b", "", pattern);
   SpmvOracle gpu(there, a);
   SpmvOracle host(here, b);
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    dispatch_real(dtype, [&]<class T>(std::type_identity<T>) {
-      for (const Fill fill : {Fill::integers, Fill::random}) {
-        gpu.compute({fill, dtype});
-        host.compute({fill, dtype});
-        std::vector<T> y;
-        for (std::int64_t i = 0; i < pattern.rows; ++i) {
-          InnerProduct sum;
-          for (auto e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
-            SpmvData{fill, dtype}.add_term(sum, e, pattern.col_indices[e]);
-          y.push_back(static_cast<T>(sum.result().value));
-        }
-        const auto both = [&] {
-          const Verdict found = gpu.check(Buffer<T>::from(there, y).data(), Math::ieee);
-          const Verdict expected = host.check(y.data(), Math::ieee);
-          EXPECT_EQ(found.right, expected.right) << name(dtype);
-          // "element 7"; the sums of long rows may differ in their last bit.
-          EXPECT_EQ(found.message.substr(0, found.message.find(" is ")),
-                    expected.message.substr(0, expected.message.find(" is ")));
-          if (found.right) {
-            EXPECT_NEAR(found.error, expected.error, 1e-15);
-          }
-          return found.right;
-        };
-        EXPECT_TRUE(both());
-        for (const std::size_t wrong : {std::size_t{6000}, std::size_t{11999}, std::size_t{0}}) {
-          y[wrong] = static_cast<T>(static_cast<double>(y[wrong]) * 1.02 + 0.5);
-          EXPECT_FALSE(both());
-        }
-        y[77] = static_cast<T>(std::nan(""));
-        EXPECT_FALSE(both());
+  const auto check = [&]<class T>(std::type_identity<T>, Fill fill, SpmvColumns columns) {
+    const SpmvData data{fill, kDType<T>};
+    gpu.compute(data, columns.count);
+    host.compute(data, columns.count);
+    const SpmvResult place{nullptr, pattern.rows, columns};
+    std::vector<T> y(static_cast<std::size_t>(place.size()));
+    for (std::int64_t k = 0; k < place.size(); ++k) {
+      const std::int64_t i = k % pattern.rows;
+      InnerProduct sum;
+      for (auto e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+        data.add_term(sum, e, pattern.col_indices[e] + k / pattern.rows * pattern.cols);
+      y[place.offset(k)] = static_cast<T>(sum.result().value);
+    }
+    const auto both = [&] {
+      const Verdict found = gpu.check(Buffer<T>::from(there, y).data(), Math::ieee, columns);
+      const Verdict expected = host.check(y.data(), Math::ieee, columns);
+      EXPECT_EQ(found.right, expected.right);
+      EXPECT_EQ(found.digest, expected.digest);
+      // "element 7"; the sums of long rows may differ in their last bit.
+      EXPECT_EQ(found.message.substr(0, found.message.find(" is ")),
+                expected.message.substr(0, expected.message.find(" is ")));
+      if (found.right) {
+        EXPECT_NEAR(found.error, expected.error, 1e-15);
       }
-    });
+      return found.right;
+    };
+    EXPECT_TRUE(both());
+    const std::int64_t last = (columns.count - 1) * pattern.rows;
+    for (const std::int64_t wrong : {last + 6000, last + 11999, std::int64_t{0}}) {
+      T& element = y[place.offset(wrong)];
+      element = static_cast<T>(static_cast<double>(element) * 1.02 + 0.5);
+      EXPECT_FALSE(both());
+    }
+    y[place.offset(77)] = static_cast<T>(std::nan(""));
+    EXPECT_FALSE(both());
+  };
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const Fill fill : {Fill::integers, Fill::random}) {
+      for (const SpmvColumns columns : {SpmvColumns{}, {3, Layout::row}, {3, Layout::col}}) {
+        SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(columns.count) + " " +
+                     std::string(name(columns.layout)));
+        dispatch_real(dtype,
+                      [&]<class T>(std::type_identity<T> type) { check(type, fill, columns); });
+      }
+    }
+  }
+}
+
+TEST(BenchCuda, SparseVendorsAreRightForSeveralColumns) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  for (const char* const spec : {"mixed:3000", "dense:60:48", "dense:61:45"}) {
+    const CsrMatrix<double> pattern = io::generate<double>(spec);
+    SpmvMatrix matrix(session.stream, spec, "", pattern);
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+      const SpmvWorkloads workloads = spmv_workloads(session, matrix, dtype, SpmvSelection());
+      for (const SpmvColumns columns :
+           {SpmvColumns{2, Layout::row}, {7, Layout::col}, {32, Layout::row}, {1, Layout::col}}) {
+        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        const CaseReport report = run_workload(session, *workloads(columns));
+        EXPECT_GE(report.outcomes.size(), 4U);
+        for (const Outcome& outcome : report.outcomes) {
+          EXPECT_TRUE(outcome.status == Status::ok || outcome.expected())
+              << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
+          if (columns.count > 1 && outcome.variant == "alg2") {
+            EXPECT_EQ(name(outcome.status), "ok") << outcome.message;
+          }
+          if (outcome.contestant == "lanky" || outcome.variant == "alg3") {
+            EXPECT_TRUE(outcome.reproducible.value_or(true)) << outcome.variant;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -152,6 +152,22 @@ TEST(SpmvMatrix, TriesOnlyFormatsThatCanWin) {
   expect_error([&] { matrix.sliced_ell(); }, ErrorCode::unsupported, {"slots", "entries"});
 }
 
+/// Y = A X as an oracle of `data` has it, in elements of f64.
+std::vector<double> product(const Pattern& pattern, const SpmvData& data, SpmvColumns columns) {
+  const SpmvResult place{nullptr, pattern.rows, columns};
+  std::vector<double> y(static_cast<std::size_t>(place.size()));
+  for (std::int64_t k = 0; k < place.size(); ++k) {
+    const std::int64_t i = k % pattern.rows;
+    const std::int64_t c = k / pattern.rows;
+    InnerProduct sum;
+    for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+      sum.add(element(data.fill, 1, e, 53),
+              element(data.fill, 2, pattern.col_indices[e] + c * pattern.cols, 53));
+    y[place.offset(k)] = sum.result().value;
+  }
+  return y;
+}
+
 TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
   const Stream stream(Device::cpu());
   const Pattern pattern = io::generate<double>("mixed:400:90");
@@ -159,13 +175,7 @@ TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
   SpmvOracle oracle(stream, matrix);
   for (const Fill fill : {Fill::integers, Fill::random}) {
     oracle.compute({fill, DType::f64});
-    std::vector<double> y;
-    for (std::int64_t i = 0; i < pattern.rows; ++i) {
-      InnerProduct sum;
-      for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
-        sum.add(element(fill, 1, e, 53), element(fill, 2, pattern.col_indices[e], 53));
-      y.push_back(sum.result().value);
-    }
+    std::vector<double> y = product(pattern, {fill, DType::f64}, {});
     EXPECT_TRUE(oracle.check(y.data(), Math::ieee).right);
     y[399] += 1e-3;
     const Verdict verdict = oracle.check(y.data(), Math::ieee);
@@ -174,6 +184,97 @@ TEST(SpmvOracle, FindsOneWrongRowAmongAll) {
     y[399] = std::numeric_limits<double>::quiet_NaN();
     EXPECT_FALSE(oracle.check(y.data(), Math::ieee).right);
   }
+}
+
+TEST(SpmvOracle, FindsOneWrongElementOfSeveralColumnsInEitherLayout) {
+  const Stream stream(Device::cpu());
+  const Pattern pattern = io::generate<double>("mixed:300:60");
+  const SpmvMatrix matrix(stream, "a", "", pattern);
+  SpmvOracle oracle(stream, matrix);
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    oracle.compute({fill, DType::f64}, 5);
+    std::set<std::uint64_t> digests;
+    for (const Layout layout : {Layout::row, Layout::col}) {
+      for (const std::int64_t count : {5, 3}) {  // a column is the same among fewer
+        const SpmvColumns columns{count, layout};
+        std::vector<double> y = product(pattern, {fill, DType::f64}, columns);
+        const Verdict right = oracle.check(y.data(), Math::ieee, columns);
+        EXPECT_TRUE(right.right) << right.message;
+        digests.insert(right.digest.value());
+        y[SpmvResult{nullptr, pattern.rows, columns}.offset(2 * pattern.rows + 299)] += 1e-3;
+        const Verdict wrong = oracle.check(y.data(), Math::ieee, columns);
+        EXPECT_FALSE(wrong.right);
+        EXPECT_NE(wrong.message.find("column 2, element 299"), std::string::npos) << wrong.message;
+        EXPECT_NE(wrong.digest, right.digest);
+      }
+    }
+    EXPECT_EQ(digests.size(), 2U);  // of 5 and of 3 columns, whatever the layout
+  }
+}
+
+TEST(SpmvOracle, TheDigestSeesEveryBitAndEveryPlace) {
+  EXPECT_NE(digest_term(0, 0.0), digest_term(0, -0.0));
+  EXPECT_NE(digest_term(0, 1.0F), digest_term(1, 1.0F));
+  EXPECT_NE(digest_term(7, half(1)), digest_term(7, half(1.0009765625)));
+  SeenBits bits;
+  for (const int digest : {5, 5}) {
+    bits.add(digest);
+    EXPECT_FALSE(bits.equal().has_value());
+  }
+  bits.add(std::nullopt);
+  EXPECT_FALSE(bits.equal().has_value());
+  bits.add(5);
+  EXPECT_EQ(bits.equal(), true);
+  bits.add(6);
+  bits.add(5);
+  EXPECT_EQ(bits.equal(), false);
+}
+
+const Outcome* outcome_of(const CaseReport& report, const std::string& variant) {
+  for (const Outcome& outcome : report.outcomes)
+    if (outcome.variant == variant) return &outcome;
+  return nullptr;
+}
+
+TEST(SpmmCase, ProductsOfAMatrixShareAPlanAndAreAllRight) {
+  Session session(Device::cpu(), MeasureOptions::quick());
+  const Pattern pattern = io::generate<double>("mixed:400:90");
+  SpmvMatrix matrix(session.stream, "a", "", pattern);
+  for (const DType dtype : {DType::f64, DType::f16}) {
+    const SpmvWorkloads workloads = spmv_workloads(session, matrix, dtype, SpmvSelection());
+    std::set<double> setups;
+    for (const SpmvColumns columns :
+         {SpmvColumns{3, Layout::col}, {8, Layout::row}, {1, Layout::col}, {2, Layout::col}}) {
+      const CaseReport report = run_workload(session, *workloads(columns));
+      EXPECT_TRUE(report.all_ok());
+      const bool by_columns = columns.count > 1 && columns.layout == Layout::col;
+      EXPECT_EQ(outcome_of(report, "columns") != nullptr, by_columns);
+      EXPECT_EQ(outcome_of(report, "serial") != nullptr, columns.count == 1);
+      EXPECT_EQ(outcome_of(report, "mm") != nullptr, columns.count > 1);
+      const Outcome& own = *outcome_of(report, "auto");
+      EXPECT_EQ(own.status, Status::ok) << own.message;
+      EXPECT_EQ(report.best(true), &own);
+      EXPECT_EQ(own.reproducible, true);
+      EXPECT_TRUE(own.update_us.has_value());
+      setups.insert(own.setup_us);
+      const auto size = static_cast<std::int64_t>(size_of(dtype));
+      EXPECT_EQ(report.footprint.bytes(),
+                matrix.index_bytes() + pattern.nnz() * size + 800 * columns.count * size);
+      EXPECT_EQ(report.footprint.flops, 2.0 * static_cast<double>(pattern.nnz() * columns.count));
+    }
+    EXPECT_EQ(setups.size(), 1U);
+  }
+}
+
+TEST(SpmmCase, WhoeverIsAskedForIsMeasured) {
+  Session session(Device::cpu(), MeasureOptions::quick());
+  const Pattern pattern = io::generate<double>("mixed:400:90");
+  SpmvMatrix matrix(session.stream, "a", "", pattern);
+  const auto workload = make_spmv_workload(
+      session, matrix, DType::f32, {.paths = {SpmvPath::cuda}, .vendors = false}, {4, Layout::col});
+  const CaseReport report = run_workload(session, *workload);
+  ASSERT_EQ(report.outcomes.size(), 1U);  // column after column is auto's alone
+  EXPECT_EQ(report.outcomes[0].variant, "cuda");
 }
 
 TEST(SpmvCase, ThePlanAloneTakesNewValues) {

@@ -862,6 +862,24 @@ TEST(Record, LinesHoldTheFixedNames) {
   EXPECT_EQ(lines[2]["message"], "it broke");
 }
 
+TEST(Record, LinesOfSeveralColumnsHoldTheseToo) {
+  CaseReport report{SpmvCase{"fake", 4, 4, 4, DType::f64}, {}, std::nullopt, {}, {Outcome{}}};
+  const nlohmann::ordered_json vector = to_json(report)[0];
+  for (const char* key : {"columns", "layout", "reproducible"})
+    EXPECT_FALSE(vector.contains(key)) << key;
+  std::get<SpmvCase>(report.subject).columns = {8, Layout::row};
+  nlohmann::ordered_json line = to_json(report)[0];
+  EXPECT_EQ(line["kind"], "spmm");
+  EXPECT_EQ(line["columns"], 8);
+  EXPECT_EQ(line["layout"], "row");
+  EXPECT_TRUE(line["reproducible"].is_null());
+  report.outcomes[0].reproducible = false;
+  EXPECT_EQ(to_json(report)[0]["reproducible"], false);
+  for (const auto& [key, value] : vector.items())
+    EXPECT_TRUE(line.contains(key)) << key;
+  EXPECT_NE(table_line(report).find(" 4x4 x8 row "), std::string::npos) << table_line(report);
+}
+
 TEST(Record, SparseLinesHoldWhatThePlanDecided) {
   CaseReport report{
       SpmvCase{"fake", 4, 4, 4, DType::f64}, {}, std::nullopt, 12.5, {Outcome{}, Outcome{}}};

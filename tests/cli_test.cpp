@@ -34,9 +34,9 @@ class Cli : public testing::ProgramTest {
 TEST_F(Cli, HelpTeachesAndSucceeds) {
   const Ran ran = lanky("--help");
   EXPECT_EQ(ran.exit_code, 0);
-  for (const char* word : {"Examples:", "Exit codes:", "info", "spmv", "gemm", "batch"})
+  for (const char* word : {"Examples:", "Exit codes:", "info", "spmv", "spmm", "gemm", "batch"})
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
-  for (const char* command : {"spmv", "gemm", "batch", "info"})
+  for (const char* command : {"spmv", "spmm", "gemm", "batch", "info"})
     EXPECT_EQ(lanky(std::string(command) + " --help").exit_code, 0) << command;
 }
 
@@ -48,9 +48,10 @@ TEST_F(Cli, AloneItShowsItsHelp) {
 
 TEST_F(Cli, WhatItPrintsFitsATerminal) {
   std::string text = lanky("--help").out + lanky("info").out;
-  for (const char* command : {"spmv", "gemm", "batch"})
+  for (const char* command : {"spmv", "spmm", "gemm", "batch"})
     text += lanky(std::string(command) + " --help").out;
   text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
+  text += lanky("spmm --device cpu --quick --generate uniform:100000:10 --columns 128").out;
   text += lanky("ladder --help").out + lanky("ladder gemm-cpu -M 20 --quick --transfers").out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -140,6 +141,14 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
                                 "batch --gemm core --type f8",
                                 "gemm --m 3 --n 4 --k 5 --out bf16",
                                 "spmv --dtype f64,f8 --generate diagonal:5",
+                                "spmm",
+                                "spmm --columns 0 --generate diagonal:5",
+                                "spmm --columns 2,-8 --generate diagonal:5",
+                                "spmm --columns 8x --generate diagonal:5",
+                                "spmm --columns 99999999999 --generate diagonal:5",
+                                "spmm --layout rows --generate diagonal:5",
+                                "spmv --columns 2 --generate diagonal:5",
+                                "batch --columns 0 diagonal:5",
                                 "ladder climb",
                                 "ladder spmv",
                                 "ladder gemm-cpu --block 3x",
@@ -200,6 +209,28 @@ TEST_F(Cli, OneMatrixInEveryType) {
     EXPECT_TRUE(all[i]["warm_us"].is_number());
     EXPECT_LE(all[i]["error"], all[i]["bound"]);
   }
+}
+
+TEST_F(Cli, OneMatrixTimesSeveralVectors) {
+  const Ran ran =
+      lanky("spmm --device cpu --quick --columns 1,2,8 --layout row,col --dtype f64,f16 " +
+            ("--json " + json() + " " + matrix("tiny.mtx")));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  // Of a vector lanky, the plain loop in three ways and MKL; by rows lanky and MKL, by columns
+  // lanky's columns one by one, too.
+  EXPECT_EQ(of_kind("spmv").size(), 2U * 5);
+  const std::vector<Json> several = of_kind("spmm");
+  EXPECT_EQ(several.size(), 2U * 2 * (2 + 3));
+  for (const Json& line : several) {
+    EXPECT_TRUE(line["columns"] == 2 || line["columns"] == 8) << line;
+    EXPECT_TRUE(line["layout"] == "row" || line["layout"] == "col") << line;
+    if (line["contestant"] == "mkl") continue;  // may not be there
+    EXPECT_EQ(line["status"], "ok") << line;
+    EXPECT_EQ(line["reproducible"], true) << line;
+    EXPECT_LE(line["error"], line["bound"]) << line;
+  }
+  EXPECT_NE(ran.out.find(" 3x3 x8 row "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find(" 3x3 x2 col "), std::string::npos) << ran.out;
 }
 
 TEST_F(Cli, AFileMayFollowAnyOption) {

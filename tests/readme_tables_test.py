@@ -2,6 +2,7 @@
 each check can fail."""
 
 import json
+import lzma
 import pathlib
 import shutil
 import subprocess
@@ -200,6 +201,34 @@ class ReadmeTables(unittest.TestCase):
         wrong = spmv("b", "lanky", "auto", None, status="wrong", warm_us=None)
         self.assertIn("| 0.00 (0.97) |",
                       self.sparse_target("the worst matrix", both("a", 4.5) + both("b", 4.5)[1:] + [wrong]))
+
+    def test_speedups_of_several_columns(self):
+        def spmm(contestant, variant, graph_us, warm_us, columns, layout, **changes):
+            return spmv("a", contestant, variant, graph_us, kind="spmm", warm_us=warm_us, columns=columns,
+                        layout=layout, **{"class": "real", "bytes": 1e6, "reproducible": True, **changes})
+
+        lines = [ENV]
+        for layout, factor in (("row", 1), ("col", 2)):
+            lines += [spmm("lanky", "auto", 2.0, 9.0, 8, layout),
+                      spmm("lanky", "columns", 5.0, 5.0, 8, layout),
+                      spmm("cusparse", "alg1", 3.0 * factor, 1.0, 8, layout, reproducible=False),
+                      spmm("cusparse", "alg3", 8.0 * factor, 1.0, 8, layout),
+                      spmm("lanky", "auto", 1.0, 10.0, 64, layout, bytes=6e7),
+                      spmm("cusparse", "alg3", 9.0, 5.0, 64, layout, bytes=6e7)]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        with lzma.open(self.root / "r.jsonl.xz", "wt") as file:
+            file.write(text)
+        out = self.run_script(str(self.root / "r.jsonl.xz"), script="spmm_targets.py")
+        self.assertEqual(out.returncode, 0, out.stderr)
+        for row in ("| speed-up by rows, up to 8 columns | 1.50 |", "| speed-up by columns, up to 8 columns | 3.00",
+                    "| speed-up by rows, 33 to 128 columns | 0.50 |", "| wins by rows: share of products | 0.50",
+                    "| over alg3 by rows | 1.41, worst 0.50 |", "| speed-up by rows, real | 0.87, worst 0.50 |",
+                    "| over lanky's own, column after column | 2.50 |",
+                    "| reproducible: share of products, cusparse alg1 | 0.00 |",
+                    "| reproducible: share of products, lanky auto | 1.00 |"):
+            self.assertIn(row, out.stdout)
+        below = self.run_script("--below", "1", str(self.root / "r.jsonl.xz"), script="spmm_targets.py")
+        self.assertIn("cusparse alg3 5.00: a f64 x 64 row (real", below.stdout)
 
     def test_sparse_targets_by_size_and_class(self):
         large = {"class": "regular", "nnz": 2 * 10**7}

@@ -14,6 +14,7 @@ namespace {
 
 using testing::env_line;
 using testing::gemm_line;
+using testing::spmm_line;
 using testing::spmv_line;
 
 std::string with_noise(double noise, double floor_us = 2) {
@@ -129,6 +130,21 @@ TEST_F(Compare, MatricesOfOneNameAreComparedEachWithItself) {
   ASSERT_EQ(comparison.differences.size(), 2U);
   for (const Difference& difference : comparison.differences)
     EXPECT_EQ(difference.change, Change::same) << difference.name;
+}
+
+TEST_F(Compare, ColumnsAndLayoutsAreComparedEachWithItself) {
+  const auto side = [](double by_rows, double by_columns, double wide) {
+    return spmm_line("a", "lanky", "auto", by_rows, 2) +
+           spmm_line("a", "lanky", "auto", by_columns, 2, "col") +
+           spmm_line("a", "lanky", "auto", wide, 32) + spmv_line("a", "lanky", "auto", 10);
+  };
+  const Comparison comparison = run(side(100, 200, 300), side(100, 100, 600));
+  ASSERT_EQ(comparison.differences.size(), 4U);
+  EXPECT_EQ(comparison.differences[0].change, Change::same);
+  EXPECT_EQ(comparison.differences[1].change, Change::faster);
+  EXPECT_EQ(comparison.differences[2].change, Change::slower);
+  EXPECT_EQ(comparison.differences[3].change, Change::same);
+  EXPECT_EQ(comparison.differences[1].name, "a 2 columns, col f64 lanky/auto");
 }
 
 TEST_F(Compare, AnotherMatrixOfTheNameIsNotCompared) {

@@ -24,6 +24,7 @@ namespace {
 
 using testing::env_line;
 using testing::gemm_line;
+using testing::spmm_line;
 using testing::spmv_line;
 
 bool contains(const std::string& text, const std::string& part) {
@@ -441,6 +442,29 @@ TEST_F(Report, SectionsWithoutResultsAreAbsent) {
   EXPECT_FALSE(contains(sparse, "<section id=\"unmeasured\">"));
   const std::string dense = html_page(read(gemm_line("a", "lanky", "auto", 2)));
   EXPECT_FALSE(contains(dense, "<section id=\"spmv\">"));
+}
+
+TEST_F(Report, ColumnsAndLayoutTellCasesApart) {
+  const Results results =
+      read(env_line() + spmv_line("a", "lanky", "auto", 2) + spmm_line("a", "lanky", "auto", 4, 2) +
+           spmm_line("a", "lanky", "auto", 8, 8) + spmm_line("a", "lanky", "auto", 9, 8, "col") +
+           spmm_line("a", "lanky", "columns", 7, 8, "col") +
+           spmm_line("a", "cusparse", "alg1", 18, 8, "col"));
+  ASSERT_EQ(results.cases.size(), 4U);
+  EXPECT_EQ(results.cases[0].product, Product::spmv);
+  EXPECT_EQ(results.cases[1].way, "2 columns, row");
+  EXPECT_EQ(results.cases[3].way, "8 columns, col");
+  EXPECT_EQ(results.cases[3].name, "a");
+  EXPECT_EQ(figures_of(results.cases[3]).speedup, 2);  // of auto, by graphs
+  EXPECT_EQ(measured_cases(results, Product::spmm).size(), 3U);
+  const std::string page = html_page(results);
+  EXPECT_TRUE(contains(page, "<section id=\"spmm\">"));
+  EXPECT_TRUE(contains(page, "8 columns, col"));
+  EXPECT_TRUE(contains(csv_table(results), "spmm,a,real,f64,\"8 columns, col\",100,100,,1000,"))
+      << csv_table(results);
+  const std::string tables = markdown_tables(results);
+  EXPECT_TRUE(contains(tables, "### Sparse products of several columns")) << tables;
+  EXPECT_TRUE(contains(tables, "| a 8 columns, col | f64 | 2.00 | cusparse/alg1 |")) << tables;
 }
 
 TEST_F(Report, WhatWasNotMeasuredHasItsReason) {

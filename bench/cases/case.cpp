@@ -22,6 +22,7 @@ std::optional<Verdict> judge(Session& session, Workload& workload, Contestant& c
     contestant.run(session.stream, 0);
     session.stream.synchronize();
     Verdict verdict = workload.check(fill, contestant, 0);
+    if (fill == Fill::random) contestant.seen_bits.add(verdict.digest);
     if (!verdict.right) {
       contestant.status = Status::wrong;
       contestant.message = verdict.message;
@@ -97,6 +98,7 @@ Lap judged_lap(Session& session, Workload& workload, Contestant& contestant) {
     if (contestant.status != Status::ok) return;
     session.stream.synchronize();
     const Verdict verdict = workload.check(Fill::random, contestant, slot);
+    contestant.seen_bits.add(verdict.digest);
     if (verdict.right) return;
     contestant.status = Status::wrong;
     contestant.message = "while timed: " + verdict.message;
@@ -104,13 +106,13 @@ Lap judged_lap(Session& session, Workload& workload, Contestant& contestant) {
   return lap;
 }
 
-/// Products one by one after the timing, as long as one way of timing may take: whoever stops
-/// multiplying, or is wrong now and then, is found.
-void judge_again(Session& session, Workload& workload, Contestant& contestant) {
+/// Products one by one after the timing, for so long: whoever stops multiplying, or is wrong now
+/// and then, is found.
+void judge_again(Session& session, Workload& workload, Contestant& contestant, double seconds) {
   constexpr int kProducts = 16;
   const double start = steady_seconds();
   for (int i = 0; i < kProducts && contestant.status == Status::ok; ++i) {
-    if (i > 0 && steady_seconds() - start > session.options.max_seconds) return;
+    if (i > 0 && steady_seconds() - start > seconds) return;
     judge(session, workload, contestant, Fill::random);
     if (contestant.status != Status::ok)
       contestant.message = "after it was timed: " + contestant.message;
@@ -149,15 +151,18 @@ void time_contestants(Session& session, Workload& workload, std::vector<Contesta
   report.floor = std::move(timings.back());
   report.peak_us = workload.peak_us();
   const MemoryPeak peak = memory_peak(session.stream.device());
+  // All contestants together may take as long as one way of timing.
+  const double seconds = session.options.max_seconds / static_cast<double>(timed.size());
   for (std::size_t t = 0; t < timed.size(); ++t) {
     Contestant& contestant = contestants[timed[t]];
     Outcome& outcome = report.outcomes[timed[t]];
     if (checks != Checks::none) {
-      judge_again(session, workload, contestant);
+      judge_again(session, workload, contestant, seconds);
       judge_time(report.footprint, peak, timings[t], contestant);
     }
     outcome.status = contestant.status;
     outcome.message = contestant.message;
+    outcome.reproducible = contestant.seen_bits.equal();
     if (outcome.status == Status::ok) outcome.timing = std::move(timings[t]);
   }
 }
@@ -228,6 +233,7 @@ const Outcome* CaseReport::best(bool lanky) const {
   const Outcome* best = nullptr;
   for (const Outcome& outcome : outcomes) {
     if ((outcome.contestant == "lanky") != lanky) continue;
+    if (lanky && outcome.variant == kByColumns) continue;
     const Estimate* const time = counted(outcome.timing);
     const Estimate* const least = best == nullptr ? nullptr : counted(best->timing);
     const bool faster = time != nullptr && (least == nullptr || time->median_us < least->median_us);

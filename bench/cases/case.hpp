@@ -15,6 +15,7 @@
 
 #include "bench/cases/gemm_type.hpp"
 #include "bench/cases/random.hpp"
+#include "bench/cases/spmv_data.hpp"
 #include "bench/harness/contestant.hpp"
 #include "bench/harness/session.hpp"
 #include "bench/harness/stopwatch.hpp"
@@ -32,6 +33,9 @@ struct SpmvCase {
   std::string matrix_class{};  // see spmv_set.hpp
   Origin origin{};
   std::string label{};  // what people see it called, where that is not its name
+  SpmvColumns columns{};
+
+  bool is_vector() const { return columns.count == 1; }
 };
 
 struct GemmCase {
@@ -67,6 +71,10 @@ struct Footprint {
   std::int64_t bytes() const { return read + written; }
 };
 
+/// The variant of lanky that multiplies each column alone, which is there to be beaten: it counts
+/// neither as lanky's product nor as a rival's.
+constexpr std::string_view kByColumns = "columns";
+
 /// One contestant's part in a report; times only where status is ok.
 struct Outcome {
   std::string contestant;
@@ -81,6 +89,7 @@ struct Outcome {
   Decision decision{};
   std::optional<Verdict> verdict;  // on random data
   std::optional<Timing> timing;
+  std::optional<bool> reproducible{};  // see SeenBits
 
   /// What is no failure although it is not ok: a vendor has no such product, or takes too long.
   bool expected() const;
@@ -105,6 +114,10 @@ struct CaseReport {
   /// Time of the best rival over lanky's, where both are known.
   std::optional<double> speedup() const;
 };
+
+/// Products of so many bytes are long enough for a batch to time them without the host's launches,
+/// and find the caches cold by themselves.
+constexpr std::int64_t kMostCold = 60'000'000;
 
 /// What a case does for the harness.
 class Workload {

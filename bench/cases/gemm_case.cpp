@@ -25,9 +25,8 @@ constexpr std::int64_t kMostPlaces = 1 << 16;
 constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kLongestSyrk =
     200'000;  // of a vendor's syrk that is run: see endless_syrk()
-// Below these footprints a product is timed cold, and by graph: above, neither differs from a
-// batch.
-constexpr std::int64_t kMostCold = 60'000'000;
+// Below this footprint a product is timed by graph, and below kMostCold cold: above, neither
+// differs from a batch.
 constexpr std::int64_t kMostByGraph = 256'000'000;
 
 /// An operand as stored: its transpose where `op` says so.

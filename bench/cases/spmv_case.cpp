@@ -3,6 +3,9 @@
 #include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
+#include <limits>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "bench/cases/operand.hpp"
@@ -12,124 +15,268 @@
 #include "bench/rivals/mkl.hpp"
 #include "bench/rivals/padded_formats.hpp"
 #include "bench/rivals/vendor.hpp"
+#include "core/text.hpp"
 
 namespace lanky::bench {
 
 namespace {
 
-/// x and y are longer than the matrix, so that whole blocks may read and write them.
+/// X and Y have so many rows more than the matrix, so that whole blocks may read and write them.
 constexpr std::int64_t kSpare = kLargestBlock - 1;
+
+/// A plan of lanky's, and the contestant that it was built as.
+template <class T>
+struct KeptPlan {
+  std::shared_ptr<SpmvPlan<T>> plan;
+  Contestant contestant;
+  int builds = 0;
+  Fill fill{};  // what its values are
+};
+
+/// What the products of a matrix in one element type share.
+template <class T>
+class SpmvShared {
+ public:
+  SpmvShared(Session& of_session, SpmvMatrix& of_matrix, SpmvSelection of_selection)
+      : session(of_session),
+        matrix(of_matrix),
+        selection(std::move(of_selection)),
+        values(session.stream, matrix.nnz()),
+        x(session.stream, 0),
+        y(session.stream, 0) {}
+
+  /// X and Y of so many columns, whatever they hold.
+  void reserve(std::int64_t columns) {
+    reserve(x, (matrix.cols() + kSpare) * columns);
+    reserve(y, (matrix.rows() + kSpare) * columns);
+  }
+
+  void fill_values(Fill fill) {
+    if (filled_ != fill)
+      fill_vector(session.stream, VectorView<T>(values.view()), fill, SpmvData::kValueSeed);
+    filled_ = fill;
+  }
+  Fill filled() const { return filled_.value_or(Fill::nan); }
+
+  /// It knows so many columns of Y. Both fills are remembered where that takes little memory.
+  SpmvOracle& oracle(Fill fill, std::int64_t columns) {
+    constexpr std::int64_t kLittle = 4LL << 30;  // bytes
+    const std::int64_t bytes =
+        matrix.rows() * columns * static_cast<std::int64_t>(sizeof(Reference));
+    const Fill kept = bytes <= kLittle ? fill : Fill::random;
+    SpmvOracle& oracle = oracles_.try_emplace(kept, session.stream, matrix).first->second;
+    if (kept != fill) oracles_.erase(fill);
+    oracle.compute({fill, kDType<T>}, columns);
+    return oracle;
+  }
+
+  Session& session;
+  SpmvMatrix& matrix;
+  SpmvSelection selection;
+  Buffer<T> values;                          // [nnz], in the order of CSR
+  Buffer<T> x;                               // [cols + kSpare][columns], 0 beyond cols
+  Buffer<T> y;                               // [rows + kSpare][columns]
+  std::map<std::string, KeptPlan<T>> plans;  // by variant
+  /// The faster of cuSPARSE's two algorithms for vectors, once it is known.
+  std::optional<VendorSpmvAlgorithm> vendor_spmv;
+
+ private:
+  void reserve(Buffer<T>& buffer, std::int64_t size) {
+    if (size <= buffer.size()) return;
+    buffer = Buffer<T>(session.stream, 0);  // both at once may be too much
+    buffer = Buffer<T>(session.stream, size);
+  }
+
+  std::optional<Fill> filled_;
+  std::map<Fill, SpmvOracle> oracles_;
+};
 
 template <class T>
 class SpmvWorkload final : public Workload {
  public:
-  SpmvWorkload(Session& session, SpmvMatrix& matrix, SpmvSelection selection)
-      : session_(session),
-        matrix_(matrix),
-        selection_(std::move(selection)),
-        values_(session.stream, matrix.nnz()),
-        x_(session.stream, matrix.cols() + kSpare),
-        y_(session.stream, matrix.rows() + kSpare),
-        oracle_(session.stream, matrix) {
-    x_.fill_zero();
+  SpmvWorkload(std::shared_ptr<SpmvShared<T>> shared, SpmvColumns columns)
+      : shared_(std::move(shared)),
+        session_(shared_->session),
+        matrix_(shared_->matrix),
+        columns_(columns) {
+    shared_->reserve(columns.count);
   }
 
   std::variant<SpmvCase, GemmCase> subject() const override {
-    return SpmvCase{matrix_.name(), matrix_.rows(), matrix_.cols(),
-                    matrix_.nnz(),  kDType<T>,      matrix_.matrix_class()};
+    SpmvCase subject{matrix_.name(), matrix_.rows(), matrix_.cols(),
+                     matrix_.nnz(),  kDType<T>,      matrix_.matrix_class()};
+    subject.columns = columns_;
+    return subject;
   }
 
-  /// CSR read once, x read once, y written once.
+  /// CSR read once, X read once, Y written once.
   Footprint footprint() const override {
     constexpr std::int64_t kSize = sizeof(T);
-    return {.read = csr_bytes() + matrix_.cols() * kSize,
-            .written = matrix_.rows() * kSize,
-            .flops = 2.0 * static_cast<double>(matrix_.nnz()),
-            .least = (matrix_.nnz() + matrix_.rows()) * kSize};
+    const std::int64_t of_y = matrix_.rows() * columns_.count;
+    return {.read = csr_bytes() + matrix_.cols() * columns_.count * kSize,
+            .written = of_y * kSize,
+            .flops = 2.0 * static_cast<double>(matrix_.nnz() * columns_.count),
+            .least = (matrix_.nnz() + of_y) * kSize};
   }
 
   int slots() const override { return 1; }
+  bool timed_by_graph() const override { return is_vector() || is_small(); }
+  bool timed_cold() const override { return is_vector() || is_small(); }
 
   void fill(Fill fill) override {
-    fill_vector(session_.stream, values_.view(), fill, SpmvData::kValueSeed);
-    fill_vector(session_.stream, VectorView<T>{x_.data(), matrix_.cols()}, fill,
-                SpmvData::kVectorSeed);
-    oracle_.compute({fill, kDType<T>});
+    shared_->fill_values(fill);
+    const MatrixView<T> x{this->x(), matrix_.cols(), columns_.count, leading(matrix_.cols()),
+                          columns_.layout};
+    fill_matrix(session_.stream, x, fill, SpmvData::kVectorSeed);
+    const std::int64_t size = matrix_.cols() * columns_.count;
+    fill_zero(session_.stream, this->x() + size,
+              kSpare * columns_.count * static_cast<std::int64_t>(sizeof(T)));
+    oracle_ = &shared_->oracle(fill, columns_.count);
   }
 
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all;
-    for (const SpmvEntrant& entrant : selection_.entrants)
-      all.push_back(entered(entrant));
-    for (const SpmvPath path : selection_.paths)
-      all.push_back(lanky(std::string(name(path)), {.path = path}));
-    if (selection_.tuned) all.push_back(lanky("tuned", {.tune = true}));
-    for (const auto& peer : selection_.peers)
-      all.push_back(peer->contest(session_.stream, peer_matrix(), x_.data(), y_.data()));
-    if (!selection_.vendors) return all;
-    if (!session_.stream.device().is_cuda()) {
-      all.push_back(csr_loop("static", CsrSchedule::fixed));
-      all.push_back(csr_loop("guided", CsrSchedule::guided));
-      all.push_back(csr_loop("serial", CsrSchedule::serial));
-      all.push_back(mkl());
-      return all;
+    const SpmvSelection& selection = shared_->selection;
+    if (is_vector()) {
+      for (const SpmvEntrant& entrant : selection.entrants)
+        all.push_back(entered(entrant));
     }
-    all.push_back(cusparse("alg1", [&] { return csr(VendorSpmvAlgorithm::alg1); }));
-    all.push_back(cusparse("alg2", [&] { return csr(VendorSpmvAlgorithm::alg2); }));
-    all.push_back(
-        cusparse("sell", [&] { return padded(VendorSpmvAlgorithm::sell, matrix_.sliced_ell()); }));
-    for (const int side : matrix_.dense_block_sides()) {
-      all.push_back(cusparse("bsr" + std::to_string(side), [&] {
-        return padded(VendorSpmvAlgorithm::bsr, matrix_.blocks(side));
-      }));
+    for (const SpmvPath path : selection.paths)
+      all.push_back(lanky(std::string(name(path)), {.path = path}));
+    if (selection.tuned) all.push_back(lanky("tuned", {.tune = true}));
+    if (is_vector()) {
+      for (const auto& peer : selection.peers)
+        all.push_back(peer->contest(session_.stream, peer_matrix(), x(), y()));
+    } else if (columns_.layout == Layout::col) {
+      add_lanky_by_columns(all);
+    }
+    if (!selection.vendors) return all;
+    if (!session_.stream.device().is_cuda()) {
+      add_cpu_rivals(all);
+    } else if (is_vector()) {
+      add_vendor_spmv(all);
+    } else {
+      add_vendor_spmm(all);
     }
     return all;
   }
 
-  void poison(int /*slot*/) override { fill_vector(session_.stream, y_.view(), Fill::nan, 0); }
+  void poison(int /*slot*/) override {
+    const std::int64_t size = (matrix_.rows() + kSpare) * columns_.count;
+    fill_vector(session_.stream, VectorView<T>{y(), size}, Fill::nan, 0);
+  }
 
   Verdict check(Fill /*fill*/, const Contestant& contestant, int /*slot*/) override {
     const std::string& variant = contestant.variant;
-    return oracle_.check(y_.data(), variant == name(SpmvPath::tf32)     ? Math::tf32
-                                    : variant == name(SpmvPath::tf32x3) ? Math::tf32x3
-                                                                        : Math::ieee);
+    const Math math = !is_vector()                        ? Math::ieee
+                      : variant == name(SpmvPath::tf32)   ? Math::tf32
+                      : variant == name(SpmvPath::tf32x3) ? Math::tf32x3
+                                                          : Math::ieee;
+    return oracle_->check(y(), math, columns_);
   }
 
  private:
+  bool is_vector() const { return columns_.count == 1; }
+  bool is_small() const { return footprint().bytes() < kMostCold; }
+  T* x() const { return shared_->x.data(); }
+  T* y() const { return shared_->y.data(); }
+  T* values() const { return shared_->values.data(); }
+  std::int64_t leading(std::int64_t rows) const {
+    return columns_.layout == Layout::row ? columns_.count : rows;
+  }
+
   CsrView<T> view() const {
     const SpmvRows a = matrix_.on_device();
-    return {a.rows, matrix_.cols(), matrix_.nnz(), a.offsets, a.columns, values_.data(), 0};
+    return {a.rows, matrix_.cols(), matrix_.nnz(), a.offsets, a.columns, values(), 0};
   }
-  VectorView<const T> x_view() const { return {x_.data(), matrix_.cols()}; }
-  VectorView<T> y_view() { return {y_.data(), matrix_.rows()}; }
+  /// Column c of X and of Y where these are column-major.
+  VectorView<const T> x_view(std::int64_t c = 0) const {
+    return {x() + c * matrix_.cols(), matrix_.cols()};
+  }
+  VectorView<T> y_view(std::int64_t c = 0) const {
+    return {y() + c * matrix_.rows(), matrix_.rows()};
+  }
 
-  Contestant lanky(std::string variant, const PlanOptions& options) {
+  /// Built anew at first, and once more, when kernels have been loaded: that setup is timed. Later
+  /// products have the same plan.
+  KeptPlan<T>& kept(const std::string& variant, const PlanOptions& options) {
+    constexpr int kBuilds = 2;
+    KeptPlan<T>& kept = shared_->plans[variant];
+    if (kept.builds < kBuilds || kept.contestant.status != Status::ok) {
+      build(kept, variant, options);
+    } else if (kept.fill != shared_->filled()) {
+      update(kept);
+    }
+    return kept;
+  }
+
+  void build(KeptPlan<T>& kept, const std::string& variant, const PlanOptions& options) {
+    kept.plan = nullptr;  // both at once may be too much
     const bool pooled = session_.stream.device().is_cuda();
     if (pooled) gpu::watch_memory(session_.stream);
-    Contestant made =
-        make_contestant("lanky", std::move(variant), session_.stream, [&](Contestant& contestant) {
-          auto plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
-          contestant.plan_bytes = plan->device_bytes();
-          contestant.explanation = plan->explain();
-          contestant.decision.sparse = plan->info();
+    kept.contestant =
+        make_contestant("lanky", variant, session_.stream, [&](Contestant& contestant) {
+          kept.plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
+          contestant.plan_bytes = kept.plan->device_bytes();
+          contestant.explanation = kept.plan->explain();
+          contestant.decision.sparse = kept.plan->info();
           contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
-          contestant.run = [plan, x = x_view(), y = y_view()](const Stream& stream, int /*slot*/) {
-            plan->run(stream, x, y);
-          };
-          contestant.update = [plan, values = VectorView<const T>{values_.data(), values_.size()}] {
-            plan->update_values(values);
-          };
         });
-    if (pooled && made.status == Status::ok)
-      made.setup_bytes = gpu::transient_bytes(session_.stream);
+    if (pooled && kept.contestant.status == Status::ok)
+      kept.contestant.setup_bytes = gpu::transient_bytes(session_.stream);
+    kept.fill = shared_->filled();
+    ++kept.builds;
+  }
+
+  void update(KeptPlan<T>& kept) const {
+    kept.plan->update_values(VectorView<const T>{values(), matrix_.nnz()});
+    kept.fill = shared_->filled();
+  }
+
+  Contestant lanky(const std::string& variant, const PlanOptions& options) {
+    KeptPlan<T>& plan = kept(variant, options);
+    Contestant made = plan.contestant;
+    if (made.status != Status::ok) return made;
+    made.run = product(plan.plan);
+    made.update = [this, &plan] { update(plan); };
     return made;
+  }
+
+  Product product(std::shared_ptr<const SpmvPlan<T>> plan) const {
+    if (is_vector()) {
+      return [plan = std::move(plan), x = x_view(), y = y_view()](
+                 const Stream& stream, int /*slot*/) { plan->run(stream, x, y); };
+    }
+    const MatrixView<const T> x{this->x(), matrix_.cols(), columns_.count, leading(matrix_.cols()),
+                                columns_.layout};
+    const MatrixView<T> y{this->y(), matrix_.rows(), columns_.count, leading(matrix_.rows()),
+                          columns_.layout};
+    return [plan = std::move(plan), x, y](const Stream& stream, int /*slot*/) {
+      plan->run(stream, x, y);
+    };
+  }
+
+  /// lanky's product of a vector, column after column: what there was before its product of
+  /// several.
+  void add_lanky_by_columns(std::vector<Contestant>& all) {
+    const auto kept = shared_->plans.find(std::string(name(SpmvPath::automatic)));
+    if (kept == shared_->plans.end()) return;  // not asked for
+    Contestant made = kept->second.contestant;
+    made.variant = kByColumns;
+    if (made.status == Status::ok) {
+      made.run = [this, plan = kept->second.plan](const Stream& stream, int /*slot*/) {
+        for (std::int64_t c = 0; c < columns_.count; ++c)
+          plan->run(stream, x_view(c), y_view(c));
+      };
+    }
+    all.push_back(std::move(made));
   }
 
   Contestant entered(const SpmvEntrant& entrant) {
     return make_contestant(
         entrant.contestant, entrant.variant, session_.stream, [&](Contestant& contestant) {
-          BuiltSpmv built = entrant.build(
-              session_.stream, {matrix_, kDType<T>, values_.data(), x_.data(), y_.data()});
+          BuiltSpmv built =
+              entrant.build(session_.stream, {matrix_, kDType<T>, values(), x(), y()});
           contestant.plan_bytes = built.bytes;
           contestant.explanation = std::move(built.explanation);
           contestant.run = [run = std::move(built.run)](const Stream& stream, int /*slot*/) {
@@ -138,46 +285,133 @@ class SpmvWorkload final : public Workload {
         });
   }
 
-  /// The matrix as one of cuSPARSE's algorithms takes it.
+  void add_cpu_rivals(std::vector<Contestant>& all) {
+    if (is_vector()) {
+      all.push_back(csr_loop("static", CsrSchedule::fixed));
+      all.push_back(csr_loop("guided", CsrSchedule::guided));
+      all.push_back(csr_loop("serial", CsrSchedule::serial));
+    }
+    all.push_back(mkl());
+  }
+
+  void add_vendor_spmv(std::vector<Contestant>& all) {
+    using Algorithm = VendorSpmvAlgorithm;
+    all.push_back(cusparse("alg1", [&] { return spmv(Algorithm::alg1, csr()); }));
+    all.push_back(cusparse("alg2", [&] { return spmv(Algorithm::alg2, csr()); }));
+    all.push_back(cusparse("sell", [&] {
+      return spmv(Algorithm::sell, padded(VendorFormat::sell, matrix_.sliced_ell()));
+    }));
+    for (const int side : matrix_.dense_block_sides()) {
+      all.push_back(cusparse("bsr" + std::to_string(side), [&] {
+        return spmv(Algorithm::bsr, padded(VendorFormat::bsr, matrix_.blocks(side)));
+      }));
+    }
+  }
+
+  void add_vendor_spmm(std::vector<Contestant>& all) {
+    using Algorithm = VendorSpmmAlgorithm;
+    all.push_back(cusparse("default", [&] { return spmm(Algorithm::standard, csr()); }));
+    all.push_back(cusparse("alg1", [&] { return spmm(Algorithm::alg1, csr()); }));
+    all.push_back(cusparse("alg2", [&] { return spmm(Algorithm::alg2, csr()); }));
+    all.push_back(cusparse("alg3", [&] { return spmm(Algorithm::alg3, csr()); }));
+    for (const int side : matrix_.dense_block_sides()) {
+      all.push_back(cusparse("bsr" + std::to_string(side), [&] {
+        require_whole_blocks(side);
+        return spmm(Algorithm::bsr, padded(VendorFormat::bsr, matrix_.blocks(side)));
+      }));
+    }
+    if (columns_.layout != Layout::col) return;
+    all.push_back(cusparse("mv", [&] { return spmv(faster_spmv(), csr()); }));
+  }
+
+  /// A block over the edge of a column would be one over the beginning of the next.
+  void require_whole_blocks(int side) const {
+    if (columns_.layout == Layout::row) return;
+    if (matrix_.rows() % side == 0 && matrix_.cols() % side == 0) return;
+    throw Error(ErrorCode::unsupported,
+                concat("blocks of ", side, " do not divide ", matrix_.rows(), " x ", matrix_.cols(),
+                       ", and columns follow each other without a gap"));
+  }
+
+  /// The matrix as cuSPARSE takes it.
   struct Rival {
-    VendorSpmvCall call;
+    VendorSparse a;
     std::int64_t bytes = 0;                     // of the matrix
     std::shared_ptr<const Buffer<T>> values{};  // where they are not those of CSR
+    std::function<std::unique_ptr<VendorProduct>(Vendor& vendor, VendorStream stream)> make{};
   };
 
-  VendorSpmvCall product(VendorSpmvAlgorithm algorithm) {
-    return {.algorithm = algorithm,
+  Rival spmv(VendorSpmvAlgorithm algorithm, Rival rival) const {
+    rival.make = [call = VendorSpmvCall{algorithm, rival.a, x(), y(), columns_.count,
+                                        static_cast<std::int64_t>(sizeof(T))}](
+                     Vendor& vendor, VendorStream stream) { return vendor.spmv(stream, call); };
+    return rival;
+  }
+
+  Rival spmm(VendorSpmmAlgorithm algorithm, Rival rival) const {
+    rival.make =
+        [call = VendorSpmmCall{algorithm, rival.a, x(), y(), columns_.count, columns_.layout}](
+            Vendor& vendor, VendorStream stream) { return vendor.spmm(stream, call); };
+    return rival;
+  }
+
+  VendorSparse sparse(VendorFormat format) const {
+    return {.format = format,
             .dtype = kDType<T>,
             .rows = matrix_.rows(),
             .cols = matrix_.cols(),
-            .nnz = matrix_.nnz(),
-            .x = x_.data(),
-            .y = y_.data()};
+            .nnz = matrix_.nnz()};
   }
 
-  Rival csr(VendorSpmvAlgorithm algorithm) {
+  Rival csr() const {
     const SpmvRows a = matrix_.on_device();
-    Rival rival{product(algorithm), csr_bytes()};
-    rival.call.offsets = a.offsets.data();
-    rival.call.wide_offsets = a.offsets.wide();
-    rival.call.col_indices = a.columns;
-    rival.call.values = values_.data();
-    rival.call.slots = matrix_.nnz();
+    Rival rival{sparse(VendorFormat::csr), csr_bytes()};
+    rival.a.offsets = a.offsets.data();
+    rival.a.wide_offsets = a.offsets.wide();
+    rival.a.col_indices = a.columns;
+    rival.a.values = values();
+    rival.a.slots = matrix_.nnz();
     return rival;
   }
 
-  Rival padded(VendorSpmvAlgorithm algorithm, const PaddedMatrix& a) {
-    const auto values = std::make_shared<const Buffer<T>>(session_.stream, a.slots());
-    gpu::place_values(session_.stream, kDType<T>, values_.data(),
-                      {a.sources.data(), static_cast<std::size_t>(a.slots())}, values->data());
-    Rival rival{product(algorithm),
-                a.index_bytes() + a.slots() * static_cast<std::int64_t>(sizeof(T)), values};
-    rival.call.offsets = a.offsets.data();
-    rival.call.col_indices = a.col_indices.data();
-    rival.call.values = values->data();
-    rival.call.slots = a.slots();
-    rival.call.unit = a.unit;
+  Rival padded(VendorFormat format, const PaddedMatrix& a) const {
+    const auto placed = std::make_shared<const Buffer<T>>(session_.stream, a.slots());
+    gpu::place_values(session_.stream, kDType<T>, values(),
+                      {a.sources.data(), static_cast<std::size_t>(a.slots())}, placed->data());
+    Rival rival{sparse(format), a.index_bytes() + a.slots() * static_cast<std::int64_t>(sizeof(T)),
+                placed};
+    rival.a.offsets = a.offsets.data();
+    rival.a.col_indices = a.col_indices.data();
+    rival.a.values = placed->data();
+    rival.a.slots = a.slots();
+    rival.a.unit = a.unit;
     return rival;
+  }
+
+  VendorStream vendor_stream() const {
+    return {session_.stream.native(), session_.stream.device().index()};
+  }
+
+  /// By batches of a few products; their y is the first column.
+  VendorSpmvAlgorithm faster_spmv() const {
+    if (shared_->vendor_spmv) return *shared_->vendor_spmv;
+    constexpr int kProducts = 5;
+    constexpr int kBatches = 4;  // the first loads the kernels
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const auto algorithm : {VendorSpmvAlgorithm::alg1, VendorSpmvAlgorithm::alg2}) {
+      const std::unique_ptr<VendorProduct> product =
+          gpu_vendor().spmv(vendor_stream(), {algorithm, csr().a, x(), y()});
+      const Lap lap{
+          .product = [&](const Stream& stream, int /*slot*/) { product->run(stream.native()); }};
+      std::int64_t turn = 0;
+      for (int batch = 0; batch < kBatches; ++batch) {
+        const double us = batch_us(session_.stream, lap, kProducts, turn);
+        if (batch == 0 || us >= least_us) continue;
+        least_us = us;
+        shared_->vendor_spmv = algorithm;
+      }
+    }
+    return shared_->vendor_spmv.value_or(VendorSpmvAlgorithm::alg1);
   }
 
   /// Opening the library and converting to its format (`convert` returns a Rival) are in no setup
@@ -197,8 +431,7 @@ class SpmvWorkload final : public Workload {
     return make_contestant(
         "cusparse", std::move(variant), session_.stream, [&](Contestant& contestant) {
           if (absence) std::rethrow_exception(absence);
-          const std::shared_ptr<VendorProduct> product = vendor->spmv(
-              {session_.stream.native(), session_.stream.device().index()}, rival.call);
+          const std::shared_ptr<VendorProduct> product = rival.make(*vendor, vendor_stream());
           contestant.plan_bytes = rival.bytes + product->workspace_bytes();
           contestant.run = [product, values = rival.values](const Stream& stream, int /*slot*/) {
             product->run(stream.native());
@@ -215,53 +448,60 @@ class SpmvWorkload final : public Workload {
             .row_offsets = a.offsets.data(),
             .offset_bytes = static_cast<std::int32_t>(a.offsets.bytes_per_offset()),
             .col_indices = a.columns,
-            .values = values_.data(),
+            .values = values(),
             .dtype = name(kDType<T>).data(),  // a literal: it ends with a zero
             .device = device.is_cuda() ? device.index() : -1,
             .stream = session_.stream.native()};
   }
 
   Contestant csr_loop(std::string variant, CsrSchedule schedule) {
-    return make_contestant("cpu-csr", std::move(variant), session_.stream,
-                           [&](Contestant& contestant) {
-                             contestant.plan_bytes = csr_bytes();
-                             contestant.run = [a = view(), x = x_.data(), y = y_.data(), schedule](
-                                                  const Stream&, int /*slot*/) {
-                               multiply_csr(a, static_cast<const T*>(x), y, schedule);
-                             };
-                           });
+    return make_contestant(
+        "cpu-csr", std::move(variant), session_.stream, [&](Contestant& contestant) {
+          contestant.plan_bytes = csr_bytes();
+          contestant.run = [a = view(), x = x(), y = y(), schedule](const Stream&, int /*slot*/) {
+            multiply_csr(a, static_cast<const T*>(x), y, schedule);
+          };
+        });
   }
 
   /// Opening the library is in no setup time.
   Contestant mkl() {
     mkl_version();
-    return make_contestant("mkl", "mv", session_.stream, [&](Contestant& contestant) {
-      const std::shared_ptr<MklSpmv> product = mkl_spmv<T>(view(), x_.data(), y_.data());
-      contestant.plan_bytes = csr_bytes();  // what it keeps besides, it does not tell
-      contestant.run = [product](const Stream&, int /*slot*/) { product->run(); };
-    });
+    return make_contestant(
+        "mkl", is_vector() ? "mv" : "mm", session_.stream, [&](Contestant& contestant) {
+          const std::shared_ptr<MklSpmv> product =
+              mkl_spmv<T>(view(), static_cast<const T*>(x()), y(), columns_);
+          contestant.plan_bytes = csr_bytes();  // what it keeps besides, it does not tell
+          contestant.run = [product](const Stream&, int /*slot*/) { product->run(); };
+        });
   }
 
   std::int64_t csr_bytes() const {
     return matrix_.index_bytes() + matrix_.nnz() * static_cast<std::int64_t>(sizeof(T));
   }
 
+  std::shared_ptr<SpmvShared<T>> shared_;
   Session& session_;
   SpmvMatrix& matrix_;
-  SpmvSelection selection_;
-  Buffer<T> values_;  // [nnz], in the order of CSR
-  Buffer<T> x_;       // [cols + kSpare], 0 beyond cols
-  Buffer<T> y_;       // [rows + kSpare]
-  SpmvOracle oracle_;
+  SpmvColumns columns_;
+  const SpmvOracle* oracle_ = nullptr;  // of the data at hand
 };
 
 }  // namespace
 
-std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
-                                             const SpmvSelection& selection) {
-  return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
-    return std::make_unique<SpmvWorkload<T>>(session, matrix, selection);
+SpmvWorkloads spmv_workloads(Session& session, SpmvMatrix& matrix, DType dtype,
+                             const SpmvSelection& selection) {
+  return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> SpmvWorkloads {
+    const auto shared = std::make_shared<SpmvShared<T>>(session, matrix, selection);
+    return [shared](SpmvColumns columns) {
+      return std::make_unique<SpmvWorkload<T>>(shared, columns);
+    };
   });
+}
+
+std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
+                                             const SpmvSelection& selection, SpmvColumns columns) {
+  return spmv_workloads(session, matrix, dtype, selection)(columns);
 }
 
 }  // namespace lanky::bench

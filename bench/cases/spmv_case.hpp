@@ -1,5 +1,6 @@
-// Sparse matrix times vector as a benchmark case: y = A x, the pattern of A given, its values and x
-// random. Sparse products are not rotated: a solver multiplies the same matrix again and again.
+// Sparse matrix times vector, or several, as a benchmark case: Y = A X, the pattern of A given, its
+// values and X random. Sparse products are not rotated: a solver multiplies the same matrix again
+// and again.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ struct BuiltSpmv {
   std::string explanation{};
 };
 
-/// A way to multiply that is neither lanky's nor a vendor's. It is built anew for other values.
+/// A way to multiply a vector that is neither lanky's nor a vendor's. It is built anew for other
+/// values.
 struct SpmvEntrant {
   std::string contestant;
   std::string variant;
@@ -43,12 +45,19 @@ struct SpmvSelection {
   std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
   bool vendors = true;
   bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
-  std::vector<std::shared_ptr<const Peer>> peers{};
+  std::vector<std::shared_ptr<const Peer>> peers{};  // of vectors
   std::vector<SpmvEntrant> entrants{};
 };
 
-/// `matrix` must outlive the workload.
+/// Makes products of a matrix in one element type. They share lanky's plans, the values of A and
+/// what the oracle knows, so that one is run after the other. `matrix` must outlive them.
+using SpmvWorkloads = std::function<std::unique_ptr<Workload>(SpmvColumns columns)>;
+SpmvWorkloads spmv_workloads(Session& session, SpmvMatrix& matrix, DType dtype,
+                             const SpmvSelection& selection);
+
+/// One of them alone.
 std::unique_ptr<Workload> make_spmv_workload(Session& session, SpmvMatrix& matrix, DType dtype,
-                                             const SpmvSelection& selection);
+                                             const SpmvSelection& selection,
+                                             SpmvColumns columns = {});
 
 }  // namespace lanky::bench

@@ -53,7 +53,10 @@ SpmvMatrix::SpmvMatrix(const Stream& stream, std::string name, std::string matri
 SpmvRows SpmvMatrix::on_device() const {
   return {pattern_.rows,
           narrow_offsets_ ? RowOffsets(narrow_offsets_->data()) : RowOffsets(wide_offsets_->data()),
-          columns_.data(), long_rows_.data(), long_rows_.size()};
+          columns_.data(),
+          long_rows_.data(),
+          long_rows_.size(),
+          pattern_.cols};
 }
 
 std::int64_t SpmvMatrix::index_bytes() const {

@@ -35,12 +35,11 @@ std::vector<Reference> references(const Stream& /*stream*/, const DenseData& /*d
   absent();
 }
 void references(const Stream& /*stream*/, const SpmvData& /*data*/, const SpmvRows& /*a*/,
-                Reference* /*references*/) {
+                std::int64_t /*columns*/, Reference* /*references*/) {
   absent();
 }
-WorstElement worst_element(const Stream& /*stream*/, const SpmvData& /*data*/,
-                           const ErrorModel& /*model*/, const void* /*computed*/,
-                           std::span<const Reference> /*references*/) {
+Findings judge(const Stream& /*stream*/, const SpmvData& /*data*/, const ErrorModel& /*model*/,
+               const SpmvResult& /*result*/, const Reference* /*references*/) {
   absent();
 }
 Reference fetch(const Stream& /*stream*/, const Reference* /*reference*/) {

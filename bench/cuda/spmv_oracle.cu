@@ -28,15 +28,19 @@ template <class Offset>
 struct Rows {
   const Offset* offsets;  // [rows + 1]
   const std::int32_t* columns;
+  std::int64_t rows;
+  std::int64_t cols;
 };
 
 /// kWidth neighbouring threads sum the entries of one row, each every kWidth-th; the first of them
-/// adds their sums in order. A warp takes any row but the long ones, a block one of `list`
-/// [count]. sums: [kThreads] in shared memory.
+/// adds their sums in order. They take any row but the long ones, a block one of `list` [count]. A
+/// y of the grid is a column of X, of `cols` elements, and of the references, of `rows`. sums:
+/// [kThreads] in shared memory.
 template <int kWidth, class Offset>
 __global__ void __launch_bounds__(kThreads)
     spmv_reference_kernel(SpmvData data, Rows<Offset> a, const std::int64_t* list,
                           std::int64_t count, Reference* references) {
+  const std::int64_t column_of_x = blockIdx.y * a.cols;
   __shared__ __align__(16) unsigned char raw[kThreads * sizeof(InnerProduct)];
   auto* sums = reinterpret_cast<InnerProduct*>(raw);
   const int member = static_cast<int>(threadIdx.x) % kWidth;
@@ -49,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   InnerProduct sum;
   if (!skipped) {
     for (std::int64_t e = begin + member; e < end; e += kWidth)
-      data.add_term(sum, e, a.columns[e]);
+      data.add_term(sum, e, column_of_x + a.columns[e]);
   }
   sums[threadIdx.x] = sum;
   __syncthreads();  // before the sums of other threads are read
@@ -57,20 +61,25 @@ __global__ void __launch_bounds__(kThreads)
   const auto members = static_cast<int>(min(end - begin, std::int64_t{kWidth}));
   for (int other = 1; other < members; ++other)
     sum.add(sums[threadIdx.x + other]);
-  references[row] = sum.result();
+  references[blockIdx.y * a.rows + row] = sum.result();
 }
 
 template <class Offset>
 void launch_references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
-                       Reference* references) {
-  const Rows<Offset> rows{static_cast<const Offset*>(a.offsets.data()), a.columns};
-  spmv_reference_kernel<32><<<blocks_for(a.rows, kThreads / 32), kThreads, 0, stream.native()>>>(
-      data, rows, nullptr, a.rows, references);
+                       unsigned columns, Reference* references) {
+  const Rows<Offset> rows{static_cast<const Offset*>(a.offsets.data()), a.columns, a.rows, a.cols};
+  // Few threads for the short rows that most matrices have, where many columns make it worth while.
+  constexpr int kFew = 8;
+  const int width = columns == 1 ? 32 : kFew;
+  const dim3 grid(blocks_for(a.rows, kThreads / width), columns);
+  const auto kernel =
+      columns == 1 ? spmv_reference_kernel<32, Offset> : spmv_reference_kernel<kFew, Offset>;
+  kernel<<<grid, kThreads, 0, stream.native()>>>(data, rows, nullptr, a.rows, references);
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
   if (a.long_count == 0) return;
-  spmv_reference_kernel<kThreads>
-      <<<static_cast<unsigned>(a.long_count), kThreads, 0, stream.native()>>>(
-          data, rows, a.long_rows, a.long_count, references);
+  const dim3 long_grid(static_cast<unsigned>(a.long_count), columns);
+  spmv_reference_kernel<kThreads><<<long_grid, kThreads, 0, stream.native()>>>(
+      data, rows, a.long_rows, a.long_count, references);
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
 }
 
@@ -84,46 +93,49 @@ struct RoundTo {
   }
 };
 
-/// The worse of two, the first where they are equal.
-__device__ WorstElement worse(const WorstElement& a, const WorstElement& b) {
-  const bool takes_b = b.index >= 0 && (a.index < 0 || b.share > a.share ||
-                                        (b.share == a.share && b.index < a.index));
-  return takes_b ? b : a;
+/// The worse of two elements, the first where they are equal, and the digest of both parts.
+__host__ __device__ Findings joined(const Findings& a, const Findings& b) {
+  const bool takes_b =
+      b.worst.index >= 0 && (a.worst.index < 0 || b.worst.share > a.worst.share ||
+                             (b.worst.share == a.worst.share && b.worst.index < a.worst.index));
+  return {takes_b ? b.worst : a.worst, a.digest + b.digest};
 }
 
 constexpr int kJudgeBlocks = 512;
 
-/// Grid-stride over the elements; `worst` [gridDim.x] takes each block's.
+/// Grid-stride over the elements; `findings` [gridDim.x] takes each block's.
 template <class E>
 __global__ void __launch_bounds__(kThreads)
-    judge_kernel(bool exact, ErrorModel model, const E* computed, const Reference* references,
-                 std::int64_t count, WorstElement* worst) {
-  __shared__ __align__(16) unsigned char raw[kThreads * sizeof(WorstElement)];
-  auto* found = reinterpret_cast<WorstElement*>(raw);
-  WorstElement mine;
+    judge_kernel(bool exact, ErrorModel model, SpmvResult result, const Reference* references,
+                 std::int64_t count, Findings* findings) {
+  __shared__ __align__(16) unsigned char raw[kThreads * sizeof(Findings)];
+  auto* found = reinterpret_cast<Findings*>(raw);
+  const E* computed = static_cast<const E*>(result.data);
+  Findings mine;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count;
        i += gridDim.x * std::int64_t{kThreads}) {
-    const double value = device::widen(computed[i]);
+    const E element = computed[result.offset(i)];
+    const double value = device::widen(element);
     const double share = exact ? misses_exact(value, references[i], RoundTo<E>())
                                : share_of_bound(model, value, references[i], RoundTo<E>());
-    if (share > mine.share) mine = {i, share};
+    if (share > mine.worst.share) mine.worst = {i, share};
+    mine.digest += digest_term(i, element);
   }
   found[threadIdx.x] = mine;
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();  // the other half's element has been written
     if (static_cast<int>(threadIdx.x) < half)
-      found[threadIdx.x] = worse(found[threadIdx.x], found[threadIdx.x + half]);
+      found[threadIdx.x] = joined(found[threadIdx.x], found[threadIdx.x + half]);
   }
-  if (threadIdx.x == 0) worst[blockIdx.x] = found[0];
+  if (threadIdx.x == 0) findings[blockIdx.x] = found[0];
 }
 
 template <class E>
 void launch_judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,
-                  const void* computed, std::span<const Reference> references, int blocks,
-                  WorstElement* worst) {
-  judge_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream.native()>>>(
-      data.fill == Fill::integers, model, static_cast<const E*>(computed), references.data(),
-      std::ssize(references), worst);
+                  const SpmvResult& result, const Reference* references,
+                  const Buffer<Findings>& findings) {
+  judge_kernel<E><<<static_cast<unsigned>(findings.size()), kThreads, 0, stream.native()>>>(
+      data.fill == Fill::integers, model, result, references, result.size(), findings.data());
   check_cuda(cudaGetLastError(), "judge_kernel");
 }
 
@@ -147,40 +159,38 @@ void launch_place(const Stream& stream, const void* values, std::span<const std:
 
 }  // namespace
 
-void references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
+void references(const Stream& stream, const SpmvData& data, const SpmvRows& a, std::int64_t columns,
                 Reference* references) {
-  if (a.rows == 0) return;
+  if (a.rows == 0 || columns == 0) return;
   const DeviceGuard device(stream.device().index());
-  if (a.offsets.wide()) return launch_references<std::int64_t>(stream, data, a, references);
-  launch_references<std::int32_t>(stream, data, a, references);
+  const auto count = static_cast<unsigned>(columns);
+  if (a.offsets.wide()) return launch_references<std::int64_t>(stream, data, a, count, references);
+  launch_references<std::int32_t>(stream, data, a, count, references);
 }
 
-WorstElement worst_element(const Stream& stream, const SpmvData& data, const ErrorModel& model,
-                           const void* computed, std::span<const Reference> references) {
-  if (references.empty()) return {};
+Findings judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,
+               const SpmvResult& result, const Reference* references) {
+  if (result.size() == 0) return {};
   const DeviceGuard device(stream.device().index());
-  const int blocks = static_cast<int>(
-      std::min(blocks_for(std::ssize(references), kThreads), unsigned{kJudgeBlocks}));
-  const Buffer<WorstElement> found(stream, blocks);
+  const unsigned blocks = std::min(blocks_for(result.size(), kThreads), unsigned{kJudgeBlocks});
+  const Buffer<Findings> found(stream, blocks);
   switch (data.dtype) {
     case DType::f64:
-      launch_judge<double>(stream, data, model, computed, references, blocks, found.data());
+      launch_judge<double>(stream, data, model, result, references, found);
       break;
     case DType::f32:
-      launch_judge<float>(stream, data, model, computed, references, blocks, found.data());
+      launch_judge<float>(stream, data, model, result, references, found);
       break;
     case DType::f16:
-      launch_judge<__half>(stream, data, model, computed, references, blocks, found.data());
+      launch_judge<__half>(stream, data, model, result, references, found);
       break;
     default:
-      launch_judge<__nv_bfloat16>(stream, data, model, computed, references, blocks, found.data());
+      launch_judge<__nv_bfloat16>(stream, data, model, result, references, found);
   }
-  WorstElement worst;
-  for (const WorstElement& each : found.to_host()) {
-    if (each.share > worst.share || (each.share == worst.share && each.index < worst.index))
-      worst = each;
-  }
-  return worst;
+  Findings all;
+  for (const Findings& each : found.to_host())
+    all = joined(all, each);
+  return all;
 }
 
 Reference fetch(const Stream& stream, const Reference* reference) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/rivals/vendor.hpp"
 #include "core/cublaslt_algorithm.hpp"
@@ -170,105 +171,222 @@ cusparseSpMVAlg_t cusparse_algorithm(VendorSpmvAlgorithm algorithm) {
   throw Error(ErrorCode::unsupported, "no such algorithm");
 }
 
-class CusparseSpmv final : public VendorProduct {
+cusparseSpMMAlg_t cusparse_algorithm(VendorSpmmAlgorithm algorithm) {
+  switch (algorithm) {
+    case VendorSpmmAlgorithm::standard:
+      return CUSPARSE_SPMM_ALG_DEFAULT;
+    case VendorSpmmAlgorithm::alg1:
+      return CUSPARSE_SPMM_CSR_ALG1;
+    case VendorSpmmAlgorithm::alg2:
+      return CUSPARSE_SPMM_CSR_ALG2;
+    case VendorSpmmAlgorithm::alg3:
+      return CUSPARSE_SPMM_CSR_ALG3;
+    case VendorSpmmAlgorithm::bsr:
+      return CUSPARSE_SPMM_BSR_ALG1;
+  }
+  throw Error(ErrorCode::unsupported, "no such algorithm");
+}
+
+std::int64_t whole_units(std::int64_t size, int unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+cusparseConstSpMatDescr_t describe(const VendorSparse& a) {
+  cusparseConstSpMatDescr_t matrix = nullptr;
+  const cudaDataType type = data_type(a.dtype);
+  const cusparseIndexType_t wide = a.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+  constexpr cusparseIndexType_t kIndex = CUSPARSE_INDEX_32I;
+  constexpr cusparseIndexBase_t kBase = CUSPARSE_INDEX_BASE_ZERO;
+  switch (a.format) {
+    case VendorFormat::csr:
+      check_cusparse(cusparseCreateConstCsr(&matrix, a.rows, a.cols, a.nnz, a.offsets,
+                                            a.col_indices, a.values, wide, kIndex, kBase, type),
+                     "cusparseCreateConstCsr");
+      break;
+    case VendorFormat::sell:
+      check_cusparse(
+          cusparseCreateConstSlicedEll(&matrix, a.rows, a.cols, a.nnz, a.slots, a.unit, a.offsets,
+                                       a.col_indices, a.values, wide, kIndex, kBase, type),
+          "cusparseCreateConstSlicedEll");
+      break;
+    case VendorFormat::bsr: {
+      const std::int64_t unit = a.unit;
+      check_cusparse(
+          cusparseCreateConstBsr(&matrix, whole_units(a.rows, a.unit) / unit,
+                                 whole_units(a.cols, a.unit) / unit, a.slots / (unit * unit), unit,
+                                 unit, a.offsets, a.col_indices, a.values, wide, kIndex, kBase,
+                                 type, CUSPARSE_ORDER_ROW),
+          "cusparseCreateConstBsr");
+      break;
+    }
+  }
+  return matrix;
+}
+
+/// What cuSPARSE's products share: the matrix, alpha = 1 and beta = 0, the workspace.
+class CusparseProduct : public VendorProduct {
  public:
-  CusparseSpmv(VendorStream stream, const VendorSpmvCall& call)
+  CusparseProduct(VendorStream stream, const VendorSparse& a)
       : device_(stream.device),
         handle_(handles(device_).cusparse),
-        type_(call.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
-        algorithm_(cusparse_algorithm(call.algorithm)),
-        alpha_(call.dtype, 1),
-        beta_(call.dtype, 0) {
-    const DeviceGuard current(device_);
-    const cudaDataType type = data_type(call.dtype);
-    const bool blocks = call.algorithm == VendorSpmvAlgorithm::bsr;
-    matrix_.reset(describe(call, type));
-    cusparseConstDnVecDescr_t x = nullptr;
-    cusparseDnVecDescr_t y = nullptr;
-    check_cusparse(cusparseCreateConstDnVec(
-                       &x, blocks ? whole_units(call.cols, call.unit) : call.cols, call.x, type),
-                   "cusparseCreateConstDnVec");
-    x_.reset(x);
-    check_cusparse(cusparseCreateDnVec(&y, blocks ? whole_units(call.rows, call.unit) : call.rows,
-                                       call.y, type),
-                   "cusparseCreateDnVec");
-    y_.reset(y);
-    check_cusparse(cusparseSetStream(handle_, stream.native), "cusparseSetStream");
-    std::size_t bytes = 0;
-    check_cusparse(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(),
-                                           matrix_.get(), x_.get(), beta_.data(), y_.get(), type_,
-                                           algorithm_, &bytes),
-                   "cusparseSpMV_bufferSize");
-    workspace_ = std::make_unique<DeviceMemory>(bytes);
-    const cusparseStatus_t preprocessed = cusparseSpMV_preprocess(
-        handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(), x_.get(),
-        beta_.data(), y_.get(), type_, algorithm_, workspace_->data());
-    // Of a format that has no preparation the product itself may still be offered: it will tell.
-    const bool csr =
-        call.algorithm == VendorSpmvAlgorithm::alg1 || call.algorithm == VendorSpmvAlgorithm::alg2;
-    if (csr || preprocessed != CUSPARSE_STATUS_NOT_SUPPORTED)
-      check_cusparse(preprocessed, "cusparseSpMV_preprocess");
-  }
+        type_(a.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+        matrix_(describe(a)),
+        alpha_(a.dtype, 1),
+        beta_(a.dtype, 0) {}
 
-  void run(CUstream_st* stream) override {
+  void run(CUstream_st* stream) final {
     check_cusparse(cusparseSetStream(handle_, stream), "cusparseSetStream");
-    check_cusparse(
-        cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha_.data(), matrix_.get(),
-                     x_.get(), beta_.data(), y_.get(), type_, algorithm_, workspace_->data()),
-        "cusparseSpMV");
+    multiply();
   }
-  std::int64_t workspace_bytes() const override {
+  std::int64_t workspace_bytes() const final {
     return static_cast<std::int64_t>(workspace_->bytes());
   }
 
+ protected:
+  virtual void multiply() = 0;
+  /// Elements of a vector along rows or columns of A: of blocks there are whole ones.
+  static std::int64_t extent(const VendorSparse& a, std::int64_t size) {
+    return a.format == VendorFormat::bsr ? whole_units(size, a.unit) : size;
+  }
+  /// The workspace that `size`(&bytes) asks for, then `preprocess`(). A format that has no
+  /// preparation may still have the product: that will tell.
+  template <class Size, class Preprocess>
+  void prepare(VendorStream stream, const VendorSparse& a, Size size, Preprocess preprocess) {
+    const DeviceGuard current(device_);
+    check_cusparse(cusparseSetStream(handle_, stream.native), "cusparseSetStream");
+    std::size_t bytes = 0;
+    check_cusparse(size(&bytes), "the size of cuSPARSE's workspace");
+    workspace_ = std::make_unique<DeviceMemory>(bytes);
+    const cusparseStatus_t preprocessed = preprocess();
+    if (a.format == VendorFormat::csr || preprocessed != CUSPARSE_STATUS_NOT_SUPPORTED)
+      check_cusparse(preprocessed, "cuSPARSE's preprocessing");
+  }
+
+  cusparseHandle_t handle() const { return handle_; }
+  cudaDataType type() const { return type_; }  // of the accumulation
+  cusparseConstSpMatDescr_t matrix() const { return matrix_.get(); }
+  const void* alpha() const { return alpha_.data(); }
+  const void* beta() const { return beta_.data(); }
+  void* workspace() const { return workspace_->data(); }
+
  private:
-  static std::int64_t whole_units(std::int64_t size, int unit) {
-    return (size + unit - 1) / unit * unit;
-  }
-
-  static cusparseConstSpMatDescr_t describe(const VendorSpmvCall& call, cudaDataType type) {
-    cusparseConstSpMatDescr_t matrix = nullptr;
-    const cusparseIndexType_t wide = call.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
-    constexpr cusparseIndexType_t kIndex = CUSPARSE_INDEX_32I;
-    constexpr cusparseIndexBase_t kBase = CUSPARSE_INDEX_BASE_ZERO;
-    switch (call.algorithm) {
-      case VendorSpmvAlgorithm::alg1:
-      case VendorSpmvAlgorithm::alg2:
-        check_cusparse(
-            cusparseCreateConstCsr(&matrix, call.rows, call.cols, call.nnz, call.offsets,
-                                   call.col_indices, call.values, wide, kIndex, kBase, type),
-            "cusparseCreateConstCsr");
-        break;
-      case VendorSpmvAlgorithm::sell:
-        check_cusparse(cusparseCreateConstSlicedEll(
-                           &matrix, call.rows, call.cols, call.nnz, call.slots, call.unit,
-                           call.offsets, call.col_indices, call.values, wide, kIndex, kBase, type),
-                       "cusparseCreateConstSlicedEll");
-        break;
-      case VendorSpmvAlgorithm::bsr: {
-        const std::int64_t unit = call.unit;
-        check_cusparse(cusparseCreateConstBsr(&matrix, whole_units(call.rows, call.unit) / unit,
-                                              whole_units(call.cols, call.unit) / unit,
-                                              call.slots / (unit * unit), unit, unit, call.offsets,
-                                              call.col_indices, call.values, wide, kIndex, kBase,
-                                              type, CUSPARSE_ORDER_ROW),
-                       "cusparseCreateConstBsr");
-        break;
-      }
-    }
-    return matrix;
-  }
-
   int device_;
   cusparseHandle_t handle_;
-  cudaDataType type_;  // of the accumulation
-  cusparseSpMVAlg_t algorithm_;
+  cudaDataType type_;
+  Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat> matrix_;
   HostScalar alpha_;
   HostScalar beta_;
-  Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat> matrix_;
-  Owned<cusparseConstDnVecDescr_t, cusparseDestroyDnVec> x_;
-  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
   std::unique_ptr<DeviceMemory> workspace_;
+};
+
+constexpr cusparseOperation_t kAsItIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+/// Columns one after the other, by one preparation.
+class CusparseSpmv final : public CusparseProduct {
+ public:
+  CusparseSpmv(VendorStream stream, const VendorSpmvCall& call)
+      : CusparseProduct(stream, call.a), algorithm_(cusparse_algorithm(call.algorithm)) {
+    const std::int64_t of_x = extent(call.a, call.a.cols);
+    const std::int64_t of_y = extent(call.a, call.a.rows);
+    const auto* const x = static_cast<const char*>(call.x);
+    auto* const y = static_cast<char*>(call.y);
+    for (std::int64_t c = 0; c < call.columns; ++c) {
+      columns_.push_back(column(data_type(call.a.dtype), of_x,
+                                x + c * call.a.cols * call.element_bytes, of_y,
+                                y + c * call.a.rows * call.element_bytes));
+    }
+    const Column& first = columns_.front();
+    prepare(
+        stream, call.a,
+        [&](std::size_t* bytes) {
+          return cusparseSpMV_bufferSize(handle(), kAsItIs, alpha(), matrix(), first.x.get(),
+                                         beta(), first.y.get(), type(), algorithm_, bytes);
+        },
+        [&] {
+          return cusparseSpMV_preprocess(handle(), kAsItIs, alpha(), matrix(), first.x.get(),
+                                         beta(), first.y.get(), type(), algorithm_, workspace());
+        });
+  }
+
+ private:
+  struct Column {
+    Owned<cusparseConstDnVecDescr_t, cusparseDestroyDnVec> x;
+    Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y;
+  };
+
+  static Column column(cudaDataType type, std::int64_t of_x, const void* x, std::int64_t of_y,
+                       void* y) {
+    Column made;
+    cusparseConstDnVecDescr_t from = nullptr;
+    check_cusparse(cusparseCreateConstDnVec(&from, of_x, x, type), "cusparseCreateConstDnVec");
+    made.x.reset(from);
+    cusparseDnVecDescr_t to = nullptr;
+    check_cusparse(cusparseCreateDnVec(&to, of_y, y, type), "cusparseCreateDnVec");
+    made.y.reset(to);
+    return made;
+  }
+
+  void multiply() override {
+    for (const Column& column : columns_) {
+      check_cusparse(cusparseSpMV(handle(), kAsItIs, alpha(), matrix(), column.x.get(), beta(),
+                                  column.y.get(), type(), algorithm_, workspace()),
+                     "cusparseSpMV");
+    }
+  }
+
+  cusparseSpMVAlg_t algorithm_;
+  std::vector<Column> columns_;
+};
+
+/// Our arguments are valid: a combination of algorithm, type and layout that is called invalid is
+/// one that is not offered.
+cusparseStatus_t offered(cusparseStatus_t status) {
+  return status == CUSPARSE_STATUS_INVALID_VALUE ? CUSPARSE_STATUS_NOT_SUPPORTED : status;
+}
+
+class CusparseSpmm final : public CusparseProduct {
+ public:
+  CusparseSpmm(VendorStream stream, const VendorSpmmCall& call)
+      : CusparseProduct(stream, call.a), algorithm_(cusparse_algorithm(call.algorithm)) {
+    const cudaDataType element = data_type(call.a.dtype);
+    const bool by_rows = call.layout == Layout::row;
+    const cusparseOrder_t order = by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+    const std::int64_t of_x = extent(call.a, call.a.cols);
+    const std::int64_t of_y = extent(call.a, call.a.rows);
+    cusparseConstDnMatDescr_t x = nullptr;
+    check_cusparse(cusparseCreateConstDnMat(&x, of_x, call.columns, by_rows ? call.columns : of_x,
+                                            call.x, element, order),
+                   "cusparseCreateConstDnMat");
+    x_.reset(x);
+    cusparseDnMatDescr_t y = nullptr;
+    check_cusparse(cusparseCreateDnMat(&y, of_y, call.columns, by_rows ? call.columns : of_y,
+                                       call.y, element, order),
+                   "cusparseCreateDnMat");
+    y_.reset(y);
+    prepare(
+        stream, call.a,
+        [&](std::size_t* bytes) {
+          return offered(cusparseSpMM_bufferSize(handle(), kAsItIs, kAsItIs, alpha(), matrix(),
+                                                 x_.get(), beta(), y_.get(), type(), algorithm_,
+                                                 bytes));
+        },
+        [&] {
+          return offered(cusparseSpMM_preprocess(handle(), kAsItIs, kAsItIs, alpha(), matrix(),
+                                                 x_.get(), beta(), y_.get(), type(), algorithm_,
+                                                 workspace()));
+        });
+  }
+
+ private:
+  void multiply() override {
+    check_cusparse(offered(cusparseSpMM(handle(), kAsItIs, kAsItIs, alpha(), matrix(), x_.get(),
+                                        beta(), y_.get(), type(), algorithm_, workspace())),
+                   "cusparseSpMM");
+  }
+
+  cusparseSpMMAlg_t algorithm_;
+  Owned<cusparseConstDnMatDescr_t, cusparseDestroyDnMat> x_;
+  Owned<cusparseDnMatDescr_t, cusparseDestroyDnMat> y_;
 };
 
 cublasOperation_t operation(Op op) {
@@ -647,6 +765,9 @@ class NvidiaVendor final : public Vendor {
   void prepare(int device) override { handles(device); }
   std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) override {
     return std::make_unique<CusparseSpmv>(stream, call);
+  }
+  std::unique_ptr<VendorProduct> spmm(VendorStream stream, const VendorSpmmCall& call) override {
+    return std::make_unique<CusparseSpmm>(stream, call);
   }
   std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                           VendorRoutine routine,

@@ -51,6 +51,17 @@ std::string_view name(Status status) noexcept {
   return "unknown";
 }
 
+void SeenBits::add(const std::optional<std::uint64_t>& digest) {
+  if (!digest) return;
+  if (products_++ == 0) first_ = *digest;
+  equal_ = equal_ && *digest == first_;
+}
+
+std::optional<bool> SeenBits::equal() const {
+  constexpr int kFewest = 3;
+  return products_ < kFewest ? std::nullopt : std::optional(equal_);
+}
+
 Status status_of_current_exception(std::string& message) {
   try {
     throw;

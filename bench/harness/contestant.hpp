@@ -30,6 +30,20 @@ struct Decision {
   std::optional<SpmvInfo> sparse{};
 };
 
+/// Whether products of the same operands had the same bits.
+class SeenBits {
+ public:
+  /// `digest`: Verdict's, of one more product.
+  void add(const std::optional<std::uint64_t>& digest);
+  /// Empty below three products.
+  std::optional<bool> equal() const;
+
+ private:
+  std::uint64_t first_ = 0;
+  int products_ = 0;
+  bool equal_ = true;
+};
+
 struct Contestant {
   std::string name;     // "lanky", "cusparse", "cublas", ...
   std::string variant;  // "auto", "alg1", ...
@@ -47,6 +61,7 @@ struct Contestant {
   bool triangle = false;       // computes the lower triangle of a symmetric result, no more
   Status status = Status::ok;
   std::string message;  // why status is not ok
+  SeenBits seen_bits{};
 };
 
 /// The status that the exception now being handled amounts to; sets `message`.

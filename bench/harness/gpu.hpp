@@ -44,17 +44,21 @@ std::int64_t count_nan(const Stream& stream, const StoredArray& array, bool lowe
 std::vector<Reference> references(const Stream& stream, const DenseData& data,
                                   std::span<const Place> places);
 
-/// What SpmvOracle is made of: references [rows] of a sparse product; the element of a result
-/// [references.size] that is wrong or uses most of its bound by `model`, the first of equal ones
-/// (index -1 where there is none); one reference.
-struct WorstElement {
-  std::int64_t index = -1;
-  double share = -1;  // judgement.hpp's
-};
-void references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
+/// What SpmvOracle is made of: references [columns][rows] of a sparse product; what is found in a
+/// result of which they are the references; one reference.
+void references(const Stream& stream, const SpmvData& data, const SpmvRows& a, std::int64_t columns,
                 Reference* references);
-WorstElement worst_element(const Stream& stream, const SpmvData& data, const ErrorModel& model,
-                           const void* computed, std::span<const Reference> references);
+/// The element that is wrong or uses most of its bound by the model, the first of equal ones.
+struct WorstElement {
+  std::int64_t index = -1;  // -1 where there is none
+  double share = -1;        // judgement.hpp's
+};
+struct Findings {
+  WorstElement worst;
+  std::uint64_t digest = 0;  // of all elements
+};
+Findings judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,
+               const SpmvResult& result, const Reference* references);
 Reference fetch(const Stream& stream, const Reference* reference);
 
 /// target[s] = values[sources[s]], or 0 where that is -1.

@@ -2,11 +2,14 @@
 // so that both come to the same).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
 #include <limits>
+#include <type_traits>
 
+#include "bench/cases/random.hpp"
 #include "bench/harness/inner_product.hpp"
 
 namespace lanky::bench {
@@ -71,6 +74,15 @@ constexpr double share_of_bound(const ErrorModel& model, double computed,
   const double error = absolute(computed - reference.value);
   if (!(error <= allowed)) return kWrong;
   return allowed > 0 ? error / allowed : 0;
+}
+
+/// What element number `index` adds to the digest of a result, in any order of the elements and
+/// wherever they stand. Results of equal digests have equal bits, but for one in 2^64.
+template <class E>
+constexpr std::uint64_t digest_term(std::int64_t index, E value) {
+  using Bits = std::conditional_t<sizeof(E) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(E) == 4, std::uint32_t, std::uint16_t>>;
+  return mix(std::bit_cast<Bits>(value) ^ mix(static_cast<std::uint64_t>(index)));
 }
 
 }  // namespace lanky::bench

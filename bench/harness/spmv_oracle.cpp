@@ -2,6 +2,7 @@
 
 #include <array>
 #include <lanky/dispatch.hpp>
+#include <utility>
 
 #include "bench/cases/operand.hpp"
 #include "bench/harness/gpu.hpp"
@@ -12,47 +13,83 @@ namespace {
 constexpr double kTf32Roundoff = 0x1p-11;  // of a factor
 }
 
-void SpmvOracle::compute(const SpmvData& data) {
-  data_ = data;
+void SpmvOracle::compute(const SpmvData& data, std::int64_t columns) {
+  if (data_ == data && columns <= columns_) return;
   const SpmvRows a = matrix_.on_device();
-  if (stream_.device().is_cuda()) return gpu::references(stream_, data, a, references_.data());
+  if (columns * a.rows > references_.size()) {
+    columns_ = 0;
+    references_ = Buffer<Reference>(stream_, 0);  // both at once may be too much
+    references_ = Buffer<Reference>(stream_, columns * a.rows);
+  }
+  data_ = data;
+  columns_ = columns;
+  if (stream_.device().is_cuda())
+    return gpu::references(stream_, data, a, columns, references_.data());
   constexpr std::int64_t kEntriesWorthThreads = 1 << 16;
-#pragma omp parallel for schedule(guided) if (matrix_.nnz() > kEntriesWorthThreads)
+#pragma omp parallel for schedule(guided) if (matrix_.nnz() * columns > kEntriesWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    InnerProduct sum;
-    for (std::int64_t e = a.offsets[i]; e < a.offsets[i + 1]; ++e)
-      data.add_term(sum, e, a.columns[e]);
-    references_.data()[i] = sum.result();
+    for (std::int64_t c = 0; c < columns; ++c) {
+      InnerProduct sum;
+      for (std::int64_t e = a.offsets[i]; e < a.offsets[i + 1]; ++e)
+        data.add_term(sum, e, a.columns[e] + c * a.cols);
+      references_.data()[i + c * a.rows] = sum.result();
+    }
   }
 }
 
 Verdict SpmvOracle::judge(const ErrorModel& model, std::span<const double> computed,
-                          std::span<const Reference> expected, std::int64_t first) const {
-  return data_.fill == Fill::integers
-             ? check_exact(data_.dtype, computed, expected, Roundings::once, first)
-             : check_bound(model, computed, expected, first);
+                          const Reference* expected, std::int64_t first, const SpmvResult& result,
+                          std::int64_t column) const {
+  const std::span<const Reference> all(expected, computed.size());
+  Verdict verdict = data_.fill == Fill::integers
+                        ? check_exact(data_.dtype, computed, all, Roundings::once, first)
+                        : check_bound(model, computed, all, first);
+  if (!verdict.right && result.columns.count > 1)
+    verdict.message = "column " + std::to_string(column) + ", " + verdict.message;
+  return verdict;
 }
 
-Verdict SpmvOracle::check(const void* y, Math math) const {
+Verdict SpmvOracle::check_on_cpu(const ErrorModel& model, const SpmvResult& result) const {
+  return dispatch_real(data_.dtype, [&]<class T>(std::type_identity<T>) {
+    const T* elements = static_cast<const T*>(result.data);
+    std::vector<double> computed(static_cast<std::size_t>(result.rows));
+    const auto share = [](const Verdict& verdict) {
+      return !verdict.right ? kWrong : verdict.bound > 0 ? verdict.error / verdict.bound : 0;
+    };
+    Verdict worst;
+    std::uint64_t digest = 0;
+    for (std::int64_t c = 0; c < result.columns.count; ++c) {
+      const std::int64_t first = c * result.rows;
+      for (std::int64_t i = 0; i < result.rows; ++i) {
+        const T element = elements[result.offset(first + i)];
+        computed[i] = static_cast<double>(element);
+        digest += digest_term(first + i, element);
+      }
+      Verdict verdict = judge(model, computed, references_.data() + first, 0, result, c);
+      if (c == 0 || share(verdict) > share(worst)) worst = std::move(verdict);
+    }
+    worst.digest = digest;
+    return worst;
+  });
+}
+
+Verdict SpmvOracle::check(const void* y, Math math, SpmvColumns columns) const {
   const ErrorModel model = ErrorModel::of(math, data_.dtype, kTf32Roundoff);
-  if (!stream_.device().is_cuda()) {
-    return dispatch_real(data_.dtype, [&]<class T>(std::type_identity<T>) {
-      const T* elements = static_cast<const T*>(y);
-      const std::vector<double> computed(elements, elements + matrix_.rows());
-      return judge(model, computed, references_.to_host(), 0);
-    });
-  }
-  const gpu::WorstElement worst = gpu::worst_element(
-      stream_, data_, model, y, {references_.data(), static_cast<std::size_t>(references_.size())});
+  const SpmvResult result{y, matrix_.rows(), columns};
+  if (!stream_.device().is_cuda()) return check_on_cpu(model, result);
+  const gpu::Findings found = gpu::judge(stream_, data_, model, result, references_.data());
+  const gpu::WorstElement& worst = found.worst;
   if (worst.index < 0) return {};
   const Reference expected = gpu::fetch(stream_, references_.data() + worst.index);
-  const StoredArray stored{data_.dtype, const_cast<void*>(y), matrix_.rows(), 1, matrix_.rows()};
-  const std::array<std::int64_t, 1> offset = {worst.index};
-  Verdict verdict = judge(model, gather(stream_, stored, offset), {&expected, 1}, worst.index);
+  const StoredArray stored{data_.dtype, const_cast<void*>(y), result.size(), 1, result.size()};
+  const std::array<std::int64_t, 1> offset = {result.offset(worst.index)};
+  Verdict verdict = judge(model, gather(stream_, stored, offset), &expected,
+                          worst.index % result.rows, result, worst.index / result.rows);
   if (verdict.right && worst.share == kWrong) {
     verdict.right = false;
     verdict.message = "element " + std::to_string(worst.index) + " is wrong for the GPU alone";
   }
+  verdict.digest = found.digest;
   return verdict;
 }
 

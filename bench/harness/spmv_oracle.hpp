@@ -1,5 +1,5 @@
-// What each row of y = A x should be, and whether it is: computed where the stream is, since a host
-// would take longer than all contestants.
+// What each element of Y = A X should be, and whether it is: computed where the stream is, since a
+// host would take longer than all contestants.
 #pragma once
 
 #include <lanky/buffer.hpp>
@@ -13,22 +13,26 @@ namespace lanky::bench {
 class SpmvOracle {
  public:
   SpmvOracle(const Stream& stream, const SpmvMatrix& matrix)
-      : stream_(stream), matrix_(matrix), references_(stream, matrix.rows()) {}
+      : stream_(stream), matrix_(matrix), references_(stream, 0) {}
 
-  /// Remembers what y is of that data.
-  void compute(const SpmvData& data);
-  /// Of all rows of `y`, elements of the data's type: exact for integers, else within the bound of
-  /// products in `math`.
-  Verdict check(const void* y, Math math) const;
+  /// Remembers what so many columns of Y are of that data, where it does not know them already.
+  void compute(const SpmvData& data, std::int64_t columns = 1);
+  /// Of all elements of Y, of the data's type, in as many of these columns or fewer: exact for
+  /// integers, else within the bound of products in `math`.
+  Verdict check(const void* y, Math math, SpmvColumns columns = {}) const;
 
  private:
+  Verdict check_on_cpu(const ErrorModel& model, const SpmvResult& result) const;
+  /// Of elements of one column from number `first` on.
   Verdict judge(const ErrorModel& model, std::span<const double> computed,
-                std::span<const Reference> expected, std::int64_t first) const;
+                const Reference* expected, std::int64_t first, const SpmvResult& result,
+                std::int64_t column) const;
 
   Stream stream_;
   const SpmvMatrix& matrix_;
   SpmvData data_;
-  Buffer<Reference> references_;  // [rows]
+  std::int64_t columns_ = 0;
+  Buffer<Reference> references_;  // [columns][rows]
 };
 
 }  // namespace lanky::bench

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <lanky/dtype.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,8 @@ struct Verdict {
   double error = 0;
   double bound = 0;
   std::string message;  // names the first wrong element
+  /// Of all bits of the result, where that is computed: see digest_term().
+  std::optional<std::uint64_t> digest{};
 };
 
 /// once: all of an element is rounded at its end. once_or_twice: Reference::rounded may be rounded

@@ -77,6 +77,12 @@ void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
   line["bytes_per_entry"] = nnz > 0 ? Json(plan_bytes / static_cast<double>(nnz)) : Json(nullptr);
 }
 
+/// Whether a line is of a sparse product of several columns.
+bool has_columns(const CaseReport& report) {
+  const auto* const spmv = std::get_if<SpmvCase>(&report.subject);
+  return spmv != nullptr && !spmv->is_vector();
+}
+
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["contestant"] = outcome.contestant;
   line["variant"] = outcome.variant;
@@ -99,6 +105,8 @@ Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["plan_bytes"] = outcome.plan_bytes;
   line["error"] = outcome.verdict ? number(outcome.verdict->error) : Json(nullptr);
   line["bound"] = outcome.verdict ? number(outcome.verdict->bound) : Json(nullptr);
+  if (has_columns(report))
+    line["reproducible"] = outcome.reproducible ? Json(*outcome.reproducible) : Json(nullptr);
   add_rates(line, report, outcome);
   if (std::holds_alternative<SpmvCase>(report.subject) && outcome.contestant == "lanky")
     add_plan(line, report, outcome);
@@ -124,10 +132,14 @@ Json to_json(const Origin& origin) {
 }
 
 Json head(const SpmvCase& spmv) {
-  Json line = {{"kind", "spmv"}, {"case", spmv.name}, {"class", spmv.matrix_class}};
+  Json line = {{"kind", spmv.is_vector() ? "spmv" : "spmm"},
+               {"case", spmv.name},
+               {"class", spmv.matrix_class}};
   line.update(to_json(spmv.origin));
   line.update(
       {{"m", spmv.m}, {"n", spmv.n}, {"nnz", spmv.nnz}, {"dtype", name(spmv.dtype)}, {"op", "n"}});
+  if (!spmv.is_vector())
+    line.update({{"columns", spmv.columns.count}, {"layout", name(spmv.columns.layout)}});
   return line;
 }
 

@@ -44,7 +44,9 @@ std::string shown_name(const GemmCase& gemm) {
 }
 
 std::string size_of_case(const SpmvCase& spmv) {
-  return count(spmv.m) + "x" + count(spmv.n) + " " + count(spmv.nnz);
+  const std::string extents = count(spmv.m) + "x" + count(spmv.n);
+  if (spmv.is_vector()) return extents + " " + count(spmv.nnz);
+  return (extents + " x" + count(spmv.columns.count) + " ").append(name(spmv.columns.layout));
 }
 
 std::string size_of_case(const GemmCase& gemm) {
@@ -88,6 +90,7 @@ std::string verdict_text(const CaseReport& report, const Outcome* lanky, const O
 
 /// "cusparse alg1", "gemmex": dense variants name their library themselves.
 std::string other_name(const Outcome& outcome) {
+  if (outcome.variant == "default") return outcome.contestant;
   if (outcome.contestant == "cusparse") return outcome.contestant + " " + outcome.variant;
   if (outcome.contestant == "cublas") return outcome.variant;
   return outcome.contestant;
@@ -113,8 +116,10 @@ std::string table_heading() {
 
 std::string table_legend(bool cuda) {
   std::string text =
-      "size: rows x columns nonzeros, or m x n x k, transposes, layout; times: medians, ";
-  text += cuda ? "SpMV in a replayed CUDA graph, GEMM in a batch of launches\n" : "in a batch\n";
+      "size: of A rows x columns, then nonzeros, or x columns of X and layout; of GEMM m x n x k,\n"
+      "transposes, layout; times: medians, ";
+  text += cuda ? "sparse in a replayed CUDA graph, dense and long ones in a batch of launches\n"
+               : "in a batch\n";
   return text +
          "ratio: best other / lanky; %floor: time of a kernel that only moves the bytes / lanky\n"
          "noisy: some median is known to no better than 10 %, as on a machine that others use";

@@ -134,7 +134,7 @@ std::string classes(const Section& section, const Cases& cases) {
   const Axis axis = forest_axis(rows);
   const bool compared = std::any_of(rows.begin(), rows.end(),
                                     [](const auto& row) { return row.second.speedup.has_value(); });
-  const bool sparse = section.product == Product::spmv;
+  const bool sparse = is_sparse(section.product);
   std::string table =
       std::string("<div class=\"classes") + (compared ? "" : " alone") + "\"><h3>By " +
       (sparse ? "class" : "family") +
@@ -158,8 +158,7 @@ std::string worst(const Section& section, const Cases& cases) {
   for (const Measured* each : chosen) {
     table += "<tr><th scope=\"row\"><a href=\"#" + section.id + "-" +
              std::to_string(section.row_of(*each)) + "\">" + html(each->product->name) + "</a>";
-    if (section.product == Product::gemm)
-      table += " <small>" + html(each->product->way) + "</small>";
+    if (!each->product->way.empty()) table += " <small>" + html(each->product->way) + "</small>";
     table += "</th><td>" + html(each->product->dtype) + "</td><td>" +
              ratio_text(*each->figures.speedup) +
              (each->figures.within_noise ? " <small>within noise</small>" : "") + "</td><td>" +

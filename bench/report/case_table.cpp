@@ -29,6 +29,11 @@ std::vector<Column> columns_of(Product product) {
                {"Type", "", false},
                {"Rows", "", true},
                {"Entries", "", true}};
+  } else if (product == Product::spmm) {
+    columns = {{"Matrix", "", false},  {"Class", "", false},
+               {"Type", "", false},    {"Way", "columns of X and Y, and their layout", false},
+               {"Rows", "of A", true}, {"Columns", "of A", true},
+               {"Entries", "", true}};
   } else {
     columns = {{"Case", "", false},
                {"Family", "", false},
@@ -93,7 +98,7 @@ std::string first_row(const Section& section, const Measured& each) {
     row += count_cell(product.m) + count_cell(product.nnz);
   else
     row += "<td>" + html(product.way) + count_cell(product.m) + count_cell(product.n) +
-           count_cell(product.k);
+           count_cell(section.product == Product::spmm ? product.nnz : product.k);
   row += cell(figures.time_us, 4) + "<td>" +
          (figures.rival == nullptr ? "–" : html(figures.rival->name())) + cell(figures.rival_us, 4);
   row += figures.speedup ? "<td class=" + verdict(figures) + ">" + fixed(*figures.speedup, 2)
@@ -174,7 +179,7 @@ std::string facts(const Section& section, const Measured& each) {
   const Line& lanky = *each.figures.lanky;
   std::string text;
   if (lanky.bytes) add_fact(text, byte_text(*lanky.bytes) + " declared");
-  const bool graphs = section.product == Product::spmv && lanky.graph_us;
+  const bool graphs = is_sparse(section.product) && lanky.graph_us;
   const Quantity floor = graphs ? lanky.floor_us : lanky.floor_batch_us;
   if (floor) add_fact(text, "floor " + significant(*floor, 4) + " µs");
   if (!lanky.path.empty()) add_fact(text, "path " + html(lanky.path));
@@ -224,7 +229,7 @@ std::string case_table(const Section& section) {
     table += "<tbody id=" + section.id + "-" + std::to_string(row) + " data-type=\"" +
              html(product.dtype) + "\"";
     std::string of_matrix;
-    if (section.product == Product::spmv) {
+    if (is_sparse(section.product)) {
       const auto [first, is_new] = told.try_emplace(product.identity + "\n" + product.device, row);
       if (is_new)
         of_matrix = matrix_facts(section, product);

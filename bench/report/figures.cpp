@@ -27,7 +27,7 @@ Quantity ratio(const Quantity& above, const Quantity& below) {
 
 /// Of the floor that was timed as lanky was: by graphs or in batches, never mixed.
 Quantity floor_share_of(Product product, const Line& line) {
-  if (product == Product::spmv && line.graph_us) return ratio(line.floor_us, line.graph_us);
+  if (is_sparse(product) && line.graph_us) return ratio(line.floor_us, line.graph_us);
   return ratio(line.floor_batch_us, line.warm_us);
 }
 
@@ -81,7 +81,7 @@ const Line* counted_line(const Case& product) {
 
 std::optional<TimePair> comparable_times(Product product, const Line& own, const Line& other) {
   if (!own.ok() || !other.ok()) return {};
-  if (product == Product::spmv && own.graph_us && other.graph_us)
+  if (is_sparse(product) && own.graph_us && other.graph_us)
     return TimePair{*own.graph_us, *other.graph_us};
   if (own.warm_us && other.warm_us) return TimePair{*own.warm_us, *other.warm_us};
   return {};
@@ -89,7 +89,7 @@ std::optional<TimePair> comparable_times(Product product, const Line& own, const
 
 Quantity time_of(Product product, const Line& line) {
   if (!line.ok()) return {};
-  return product == Product::spmv && line.graph_us ? line.graph_us : line.warm_us;
+  return is_sparse(product) && line.graph_us ? line.graph_us : line.warm_us;
 }
 
 Figures figures_of(const Case& product) {

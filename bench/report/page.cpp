@@ -104,16 +104,25 @@ std::string extent(const Section& section) {
          " in " + std::to_string(types) + (types == 1 ? " type" : " types");
 }
 
+const char* heading_of(Product product) {
+  switch (product) {
+    case Product::spmv:
+      return "Sparse products, <i>y</i> = <i>A</i> <i>x</i>";
+    case Product::spmm:
+      return "Sparse products of several columns, <i>Y</i> = <i>A</i> <i>X</i>";
+    case Product::gemm:
+      break;
+  }
+  return "Dense products, <i>C</i> = <i>α A B</i> + <i>β C</i>";
+}
+
 std::string section_html(const Results& results, Product product) {
   const Section section(results, product);
   if (section.cases.empty()) return "";
   std::vector<std::string> rivals;
   for (const Profile& profile : performance_profiles(results, product, ""))
     if (profile.contestant != kLanky) rivals.push_back(profile.contestant);
-  const bool sparse = product == Product::spmv;
-  std::string text = "<section id=\"" + section.id + "\"><h2>" +
-                     (sparse ? "Sparse products, <i>y</i> = <i>A</i> <i>x</i>"
-                             : "Dense products, <i>C</i> = <i>α A B</i> + <i>β C</i>") +
+  std::string text = "<section id=\"" + section.id + "\"><h2>" + heading_of(product) +
                      "</h2>\n<p class=\"lead\">" + extent(section) +
                      (rivals.empty() ? "" : " against " + listed(rivals, ", ")) +
                      ".</p>\n<p class=\"none off\">There is none of this type.</p>\n";
@@ -180,16 +189,15 @@ std::string environments_html(const Results& results) {
   return text + (all.size() > kOpenEnvironments ? "</details>" : "") + "</section>\n";
 }
 
-/// Types of what was measured, of sparse and dense products together.
+/// Types of what was measured, of all products together.
 std::vector<std::string> measured_dtypes(const Results& results) {
-  std::vector<std::string> found;
-  const Section sparse(results, Product::spmv);
-  const Section dense(results, Product::gemm);
-  for (const std::string& dtype : dtypes_of(results))
-    for (const Section* section : {&sparse, &dense})
-      if (std::count(section->dtypes.begin(), section->dtypes.end(), dtype) > 0 &&
-          std::count(found.begin(), found.end(), dtype) == 0)
-        found.push_back(dtype);
+  std::set<std::string> measured;
+  for (const Product product : kProducts) {
+    const Section section(results, product);
+    measured.insert(section.dtypes.begin(), section.dtypes.end());
+  }
+  std::vector<std::string> found = dtypes_of(results);
+  std::erase_if(found, [&](const std::string& dtype) { return measured.count(dtype) == 0; });
   return found;
 }
 
@@ -206,7 +214,8 @@ std::string html_page(const Results& results) {
       "</style>\n<script>document.documentElement.className = \"js "
       "loading\"</script>\n</head>\n<body>\n";
   page += header(results, measured_dtypes(results)) + "<main>\n" + notes(results);
-  page += section_html(results, Product::spmv) + section_html(results, Product::gemm);
+  for (const Product product : kProducts)
+    page += section_html(results, product);
   page += unmeasured_html(results) + kHowToRead + environments_html(results);
   return page + "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n" + script() +
          "</script>\n</body>\n</html>\n";

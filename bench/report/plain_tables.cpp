@@ -44,8 +44,7 @@ std::string status_of(const Case& product) {
 
 std::vector<Field> fields() {
   return {
-      {"product",
-       [](const Case& c, const Figures&) { return c.product == Product::spmv ? "spmv" : "gemm"; }},
+      {"product", [](const Case& c, const Figures&) { return name(c.product); }},
       {"case", [](const Case& c, const Figures&) { return c.name; }},
       {"class", [](const Case& c, const Figures&) { return c.group; }},
       {"dtype", [](const Case& c, const Figures&) { return c.dtype; }},
@@ -151,12 +150,13 @@ std::string csv_table(const Results& results) {
 
 std::string markdown_tables(const Results& results) {
   std::string text;
-  for (const Product product : {Product::spmv, Product::gemm}) {
+  for (const Product product : kProducts) {
     const Section section(results, product);
     if (section.cases.empty()) continue;
     text += (text.empty() ? "" : "\n") +
-            std::string(product == Product::spmv ? "### Sparse products\n\n"
-                                                 : "### Dense products\n\n") +
+            std::string(product == Product::spmv   ? "### Sparse products\n\n"
+                        : product == Product::spmm ? "### Sparse products of several columns\n\n"
+                                                   : "### Dense products\n\n") +
             summary_table(section) + worst_table(section);
   }
   return text;

@@ -30,7 +30,7 @@ std::vector<Entry> entries_of(const Case& product) {
     if (reference != nullptr) {
       if (const auto times = comparable_times(product.product, *reference, *line))
         entries.push_back({name, times->other_us / times->own_us});
-    } else if (product.product == Product::spmv && graphs) {
+    } else if (is_sparse(product.product) && graphs) {
       entries.push_back({name, *line->graph_us});
     } else if (line->warm_us) {
       entries.push_back({name, *line->warm_us});

@@ -38,7 +38,7 @@ using Namesakes = std::map<std::string, std::map<std::string, MatrixIdentity>>;
 Namesakes namesakes_of(const Results& results) {
   Namesakes found;
   for (const Case& product : results.cases)
-    if (product.product == Product::spmv)
+    if (is_sparse(product.product))
       found[product.which.name].emplace(product.which.key(), product.which);
   return found;
 }
@@ -48,7 +48,7 @@ Namesakes namesakes_of(const Results& results) {
 void complete_identities(Results& results, const Namesakes& own, const Namesakes& others) {
   for (Case& product : results.cases) {
     const auto namesakes = others.find(product.which.name);
-    if (product.product != Product::spmv || !product.which.content.empty() ||
+    if (!is_sparse(product.product) || !product.which.content.empty() ||
         namesakes == others.end() || namesakes->second.size() > 1 ||
         own.at(product.which.name).size() > 1)
       continue;
@@ -136,7 +136,7 @@ void compare_times(const Run& before, const Run& after, const CompareOptions& op
   difference.before_us = times->own_us;
   difference.after_us = times->other_us;
   difference.ratio = times->other_us / times->own_us;
-  const bool graphs = before.product->product == Product::spmv && a.graph_us && b.graph_us;
+  const bool graphs = is_sparse(before.product->product) && a.graph_us && b.graph_us;
   const Quantity floor =
       graphs ? change_of(a.floor_us, b.floor_us) : change_of(a.floor_batch_us, b.floor_batch_us);
   if (floor && !options.absolute) difference.over_floor = difference.ratio / *floor;

@@ -155,14 +155,30 @@ MatrixIdentity identity_of(const Json& line) {
           .content = text_of(line, "content")};
 }
 
+/// Nothing where `kind` is no product's.
+std::optional<Product> product_of(const std::string& kind) {
+  for (const Product product : kProducts)
+    if (kind == name(product)) return product;
+  return std::nullopt;
+}
+
+/// "8 columns, row"
+std::string columns_text(const Json& line, Figure& figure) {
+  const Quantity columns = figure.read("columns", kSize);
+  const std::string layout = text_of(line, "layout");
+  return (columns ? shortest(*columns) : "unknown") + " columns" +
+         (layout.empty() ? "" : ", " + layout);
+}
+
 Case case_of(const Json& line, Figure& figure) {
   Case product;
-  const bool gemm = text_of(line, "kind") == "gemm";
-  product.product = gemm ? Product::gemm : Product::spmv;
+  product.product = product_of(text_of(line, "kind")).value_or(Product::spmv);
+  const bool gemm = product.product == Product::gemm;
   product.name = text_of(line, "case");
   product.group = text_of(line, gemm ? "family" : "class");
   product.dtype = text_of(line, "dtype");
   if (gemm && !product.dtype.empty()) product.way = way_of(line);
+  if (product.product == Product::spmm) product.way = columns_text(line, figure);
   const std::string op = gemm ? "" : text_of(line, "op");
   if (op != "n") product.way += op;
   if (!gemm) product.which = identity_of(line);
@@ -265,8 +281,7 @@ class Reader {
     name_matrices();
     for (Case& product : results_.cases) {
       const auto found = matrices_.find(product.which.key() + "\n" + product.device);
-      if (product.product == Product::spmv && found != matrices_.end())
-        product.matrix = found->second;
+      if (is_sparse(product.product) && found != matrices_.end()) product.matrix = found->second;
     }
     return std::move(results_);
   }
@@ -290,7 +305,7 @@ class Reader {
     if (kind == "env") {
       environment_ = results_.environments.size();
       results_.environments.push_back(environment_of(line, file_, figure));
-    } else if (kind == "spmv" || kind == "gemm" || kind == "matrix") {
+    } else if (kind == "matrix" || product_of(kind)) {
       if (text_of(line, "case").empty()) return kind + " line without a case, passed over";
       if (kind == "matrix") {
         add_matrix(matrix_of_line(line, figure));
@@ -338,7 +353,7 @@ class Reader {
       known.add(matrix.which);
     std::set<std::string> ambiguous;
     for (Case& product : results_.cases) {
-      if (product.product != Product::spmv) continue;
+      if (!is_sparse(product.product)) continue;
       if (!known.complete(product.which)) ambiguous.insert(product.name);
       product.identity = case_identity(product);
     }
@@ -367,12 +382,12 @@ class Reader {
   void name_matrices() {
     std::vector<MatrixIdentity> all;
     for (const Case& product : results_.cases)
-      if (product.product == Product::spmv) all.push_back(product.which);
+      if (is_sparse(product.product)) all.push_back(product.which);
     for (const Matrix& matrix : results_.matrices)
       all.push_back(matrix.which);
     const std::map<std::string, std::string> shown = shown_names(all);
     for (Case& product : results_.cases)
-      if (product.product == Product::spmv) product.name = shown.at(product.which.key());
+      if (is_sparse(product.product)) product.name = shown.at(product.which.key());
     for (Matrix& matrix : results_.matrices)
       matrix.name = shown.at(matrix.which.key());
   }
@@ -403,10 +418,22 @@ void note_what_spoils(Results& results) {
 
 }  // namespace
 
+std::string name(Product product) {
+  switch (product) {
+    case Product::spmv:
+      return "spmv";
+    case Product::spmm:
+      return "spmm";
+    case Product::gemm:
+      break;
+  }
+  return "gemm";
+}
+
 std::string case_identity(const Case& product) {
-  return (product.product == Product::gemm ? "gemm\n" + product.group + "\n" + product.name
-                                           : "spmv\n" + product.which.key()) +
-         "\n" + product.way;
+  const std::string which =
+      is_sparse(product.product) ? product.which.key() : product.group + "\n" + product.name;
+  return name(product.product) + "\n" + which + "\n" + product.way;
 }
 
 std::vector<std::string> Results::devices() const {

@@ -46,7 +46,14 @@ struct Line {
   std::string name() const { return variant.empty() ? contestant : contestant + "/" + variant; }
 };
 
-enum class Product { spmv, gemm };
+/// Sparse times a vector, or several; dense.
+enum class Product { spmv, spmm, gemm };
+constexpr Product kProducts[] = {Product::spmv, Product::spmm, Product::gemm};
+constexpr bool is_sparse(Product product) {
+  return product != Product::gemm;
+}
+/// "spmv", "spmm", "gemm": the kind of its lines.
+std::string name(Product product);
 
 /// One product in one element type, with every contestant's latest line.
 struct Case {
@@ -55,7 +62,9 @@ struct Case {
   MatrixIdentity which;  // of sparse products
   std::string group;     // class of the matrix, or family of the dense product
   std::string dtype;     // "" where the matrix could not be read
-  std::string way;       // of dense products, what differs from plain: "row tn padded beta 0.5"
+  /// Of dense products, what differs from plain: "row tn padded beta 0.5"; of sparse ones of
+  /// several columns, how many these are: "8 columns, row".
+  std::string way;
   std::string identity;  // all that tells it from other cases, its type and device aside
   std::string device;
   Quantity m, n, k, nnz;

@@ -115,7 +115,7 @@ std::string roofline_charts(const Section& section) {
     panels += panel(section, dtype, axes);
   const std::string heading = "Declared flops and bytes, lanky in colour, the best rival in grey. ";
   return figure(section.id + "-roofline", "Roofline",
-                heading + (section.product == Product::spmv
+                heading + (is_sparse(section.product)
                                ? "The line is the bandwidth at which the run read its floor; above "
                                  "it are matrices that stay in the cache, or that lanky’s plan "
                                  "holds in fewer bytes than CSR."

@@ -10,11 +10,11 @@ constexpr double kBelowParity = 0.8;  // a speed-up that the axis always reaches
 
 /// Entries of a matrix; bytes of a dense product's operands.
 Quantity size_of(const Section& section, const Measured& each) {
-  return section.product == Product::spmv ? each.product->nnz : each.figures.lanky->bytes;
+  return is_sparse(section.product) ? each.product->nnz : each.figures.lanky->bytes;
 }
 
 std::string size_label(const Section& section) {
-  return section.product == Product::spmv ? "Entries of the matrix" : "Bytes of the operands";
+  return is_sparse(section.product) ? "Entries of the matrix" : "Bytes of the operands";
 }
 
 using Value = Quantity Figures::*;

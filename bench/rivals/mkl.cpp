@@ -21,6 +21,8 @@ constexpr int kThreadingGnu = 3;  // of libgomp, as lanky's
 constexpr int kBaseZero = 0;
 constexpr int kOperationNone = 10;
 constexpr int kGeneral = 20;
+constexpr int kLayoutRow = 101;
+constexpr int kLayoutColumn = 102;
 constexpr int kSuccess = 0;
 constexpr int kManyProducts = 1000;
 
@@ -36,7 +38,12 @@ using CreateCsr = int(void** handle, int base, int rows, int cols, int* rows_sta
 template <class T>
 using Multiply = int(int operation, T alpha, void* handle, MatrixDescription description,
                      const T* x, T beta, T* y);
+template <class T>
+using MultiplyColumns = int(int operation, T alpha, void* handle, MatrixDescription description,
+                            int layout, const T* x, int columns, int ldx, T beta, T* y, int ldy);
 using SetHint = int(void* handle, int operation, MatrixDescription description, int products);
+using SetColumnsHint = int(void* handle, int operation, MatrixDescription description, int layout,
+                           int columns, int products);
 using Optimize = int(void* handle);
 using Destroy = int(void* handle);
 using SetInt = int(int value);
@@ -57,34 +64,86 @@ void check(int status, const char* what) {
     throw Error(ErrorCode::unsupported, concat(what, " ended with status ", status));
 }
 
+/// MKL's functions by the letter of a type: mkl_sparse_d_mv.
+template <class Function>
+Function* of_type(char letter, const char* name) {
+  return needed<Function>(concat("mkl_sparse_", letter, "_", name).c_str());
+}
+
+/// The matrix, prepared for products that a class below runs.
 template <class T>
-class MklHandle final : public MklSpmv {
+class MklHandle : public MklSpmv {
  public:
-  MklHandle(const CsrView<T>& a, const T* x, T* y, CreateCsr<T>* create, Multiply<T>* multiply)
-      : multiply_(multiply), destroy_(needed<Destroy>("mkl_sparse_destroy")), x_(x), y_(y) {
+  MklHandle(const CsrView<T>& a, char letter) : destroy_(needed<Destroy>("mkl_sparse_destroy")) {
     if (a.row_offsets.wide())
       throw Error(ErrorCode::unsupported, "MKL's LP64 interface has no 64-bit row offsets");
     auto* const offsets =
         static_cast<int*>(const_cast<void*>(static_cast<const void*>(a.row_offsets.data())));
-    check(create(&handle_, kBaseZero, static_cast<int>(a.rows), static_cast<int>(a.cols), offsets,
-                 offsets + 1, const_cast<int*>(a.col_indices), const_cast<T*>(a.values)),
+    check(of_type<CreateCsr<T>>(letter, "create_csr")(
+              &handle_, kBaseZero, static_cast<int>(a.rows), static_cast<int>(a.cols), offsets,
+              offsets + 1, const_cast<int*>(a.col_indices), const_cast<T*>(a.values)),
           "mkl_sparse_create_csr");
-    // Neither fails where MKL has no better form: products go on by CSR.
-    needed<SetHint>("mkl_sparse_set_mv_hint")(handle_, kOperationNone, {}, kManyProducts);
-    needed<Optimize>("mkl_sparse_optimize")(handle_);
   }
   MklHandle(const MklHandle&) = delete;
   MklHandle& operator=(const MklHandle&) = delete;
   ~MklHandle() override { destroy_(handle_); }
 
+ protected:
+  void* handle() const { return handle_; }
+  /// After the hint. Neither fails where MKL has no better form: products go on by CSR.
+  void optimize() { needed<Optimize>("mkl_sparse_optimize")(handle_); }
+
+ private:
+  Destroy* destroy_;
+  void* handle_ = nullptr;
+};
+
+template <class T>
+class MklVector final : public MklHandle<T> {
+ public:
+  MklVector(const CsrView<T>& a, char letter, const T* x, T* y)
+      : MklHandle<T>(a, letter), multiply_(of_type<Multiply<T>>(letter, "mv")), x_(x), y_(y) {
+    needed<SetHint>("mkl_sparse_set_mv_hint")(this->handle(), kOperationNone, {}, kManyProducts);
+    this->optimize();
+  }
   void run() override {
-    check(multiply_(kOperationNone, T{1}, handle_, {}, x_, T{0}, y_), "mkl_sparse_mv");
+    check(multiply_(kOperationNone, T{1}, this->handle(), {}, x_, T{0}, y_), "mkl_sparse_mv");
   }
 
  private:
   Multiply<T>* multiply_;
-  Destroy* destroy_;
-  void* handle_ = nullptr;
+  const T* x_;
+  T* y_;
+};
+
+template <class T>
+class MklColumns final : public MklHandle<T> {
+ public:
+  MklColumns(const CsrView<T>& a, char letter, const T* x, T* y, SpmvColumns columns)
+      : MklHandle<T>(a, letter),
+        multiply_(of_type<MultiplyColumns<T>>(letter, "mm")),
+        columns_(static_cast<int>(columns.count)),
+        layout_(columns.layout == Layout::row ? kLayoutRow : kLayoutColumn),
+        ldx_(columns.layout == Layout::row ? columns_ : static_cast<int>(a.cols)),
+        ldy_(columns.layout == Layout::row ? columns_ : static_cast<int>(a.rows)),
+        x_(x),
+        y_(y) {
+    needed<SetColumnsHint>("mkl_sparse_set_mm_hint")(this->handle(), kOperationNone, {}, layout_,
+                                                     columns_, kManyProducts);
+    this->optimize();
+  }
+  void run() override {
+    check(multiply_(kOperationNone, T{1}, this->handle(), {}, layout_, x_, columns_, ldx_, T{0}, y_,
+                    ldy_),
+          "mkl_sparse_mm");
+  }
+
+ private:
+  MultiplyColumns<T>* multiply_;
+  int columns_;
+  int layout_;
+  int ldx_;
+  int ldy_;
   const T* x_;
   T* y_;
 };
@@ -118,13 +177,11 @@ const SharedLibrary& mkl_library() {
 }
 
 template <class T>
-std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y) {
-  if constexpr (kDType<T> == DType::f64) {
-    return std::make_unique<MklHandle<T>>(a, x, y, needed<CreateCsr<T>>("mkl_sparse_d_create_csr"),
-                                          needed<Multiply<T>>("mkl_sparse_d_mv"));
-  } else if constexpr (kDType<T> == DType::f32) {
-    return std::make_unique<MklHandle<T>>(a, x, y, needed<CreateCsr<T>>("mkl_sparse_s_create_csr"),
-                                          needed<Multiply<T>>("mkl_sparse_s_mv"));
+std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y, SpmvColumns columns) {
+  if constexpr (kDType<T> == DType::f64 || kDType<T> == DType::f32) {
+    const char letter = kDType<T> == DType::f64 ? 'd' : 's';
+    if (columns.count == 1) return std::make_unique<MklVector<T>>(a, letter, x, y);
+    return std::make_unique<MklColumns<T>>(a, letter, x, y, columns);
   } else {
     throw Error(ErrorCode::unsupported, concat("MKL has no sparse product of ", name(kDType<T>)));
   }
@@ -152,7 +209,7 @@ std::string mkl_version() {
 }
 
 #define LANKY_INSTANTIATE(T) \
-  template std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>&, const T*, T*);
+  template std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>&, const T*, T*, SpmvColumns);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)

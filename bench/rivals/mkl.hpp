@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/cases/spmv_data.hpp"
 #include "core/shared_library.hpp"
 
 namespace lanky::bench {
@@ -14,8 +15,9 @@ namespace lanky::bench {
 /// for each core.
 const SharedLibrary& mkl_library();
 
-/// y = A x by mkl_sparse_?_mv of a handle that mkl_sparse_optimize() has prepared for many
-/// products. The arrays of A must outlive this.
+/// y = A x by mkl_sparse_?_mv, or Y = A X by mkl_sparse_?_mm where there are several columns, of a
+/// handle that mkl_sparse_optimize() has prepared for many products. The arrays of A must outlive
+/// this.
 class MklSpmv {
  public:
   virtual ~MklSpmv() = default;
@@ -25,7 +27,7 @@ class MklSpmv {
 /// Of 32-bit row offsets, zero-based. Throws Error(unsupported): types that MKL's product has not
 /// (halves), offsets of 64 bits, or libmkl_rt.so, which LD_LIBRARY_PATH or the loader must find.
 template <class T>
-std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y);
+std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y, SpmvColumns columns = {});
 
 /// MKL's own words, with the instruction set that it takes for this processor; "" where it is not.
 std::string mkl_version();

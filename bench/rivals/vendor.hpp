@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/view.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,13 +30,12 @@ class VendorProduct {
   virtual std::int64_t workspace_bytes() const = 0;
 };
 
-/// cuSPARSE's ways to compute y = A x: two of CSR, one of sliced ELL, one of square blocks.
-enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2, sell, bsr };
+enum class VendorFormat : std::uint8_t { csr, sell, bsr };
 
-/// y = A x in device memory, zero-based, all of one type, A in the algorithm's format:
-/// padded_formats.hpp says what stands where in sliced ELL and in blocks.
-struct VendorSpmvCall {
-  VendorSpmvAlgorithm algorithm = VendorSpmvAlgorithm::alg1;
+/// A sparse matrix in device memory, zero-based; padded_formats.hpp says what stands where in
+/// sliced ELL (sell) and in square blocks (bsr).
+struct VendorSparse {
+  VendorFormat format = VendorFormat::csr;
   DType dtype = DType::f64;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -46,8 +46,35 @@ struct VendorSpmvCall {
   const void* values = nullptr;               // [slots]
   std::int64_t slots = 0;                     // nnz and the padding
   int unit = 1;                               // rows of a slice, or side of a block
-  const void* x = nullptr;                    // [cols], of blocks rounded up to whole ones
-  void* y = nullptr;                          // [rows], likewise
+};
+
+/// cuSPARSE's ways to compute y = A x: two of CSR, one of sliced ELL, one of blocks.
+enum class VendorSpmvAlgorithm : std::uint8_t { alg1, alg2, sell, bsr };
+
+/// y = A x in device memory, all of one type, A in the algorithm's format; of several columns one
+/// after the other.
+struct VendorSpmvCall {
+  VendorSpmvAlgorithm algorithm = VendorSpmvAlgorithm::alg1;
+  VendorSparse a{};
+  const void* x = nullptr;  // [columns][cols]; of blocks cols are rounded up to whole ones
+  void* y = nullptr;        // [columns][rows], likewise
+  std::int64_t columns = 1;
+  std::int64_t element_bytes = 0;  // where there are several columns
+};
+
+/// cuSPARSE's ways to compute Y = A X: its own choice and three of CSR, one of blocks.
+enum class VendorSpmmAlgorithm : std::uint8_t { standard, alg1, alg2, alg3, bsr };
+
+/// Y = A X in device memory, all of one type, A in the algorithm's format, X and Y of that layout
+/// without gaps. Of blocks there are whole ones: in column-major layout the extents of A are
+/// multiples of their side, by rows X and Y have so many rows more.
+struct VendorSpmmCall {
+  VendorSpmmAlgorithm algorithm = VendorSpmmAlgorithm::standard;
+  VendorSparse a{};
+  const void* x = nullptr;
+  void* y = nullptr;
+  std::int64_t columns = 1;
+  Layout layout = Layout::col;
 };
 
 /// A dense product of fixed shape, on any operands of that shape.
@@ -80,6 +107,7 @@ class Vendor {
   /// Creates what is made once per process and device, so that it is in no product's setup time.
   virtual void prepare(int device) = 0;
   virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) = 0;
+  virtual std::unique_ptr<VendorProduct> spmm(VendorStream stream, const VendorSpmmCall& call) = 0;
   /// `sets`: operands to try algorithms on, where the routine has a choice. Their C is overwritten.
   virtual std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                                   VendorRoutine routine,

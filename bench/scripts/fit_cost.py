@@ -17,7 +17,6 @@ import argparse
 import collections
 import hashlib
 import json
-import lzma
 import math
 import pathlib
 import re
@@ -25,7 +24,7 @@ import subprocess
 import sys
 
 from former_names import with_todays_names
-from jsonl import ROOT, device_us
+from jsonl import ROOT, device_us, text_of
 
 TABLE = ROOT / "dense/cuda/cost_table.hpp"
 CARDS = ("h200", "h100")
@@ -148,10 +147,6 @@ def is_former_stream(line, utc):
     """Whether update_stream_kernel had one slot and all columns in a warp, or was update_words_kernel still."""
     kernel = kernel_of(line)
     return kernel.startswith("update_words_kernel") or kernel.startswith("update_stream_kernel") and utc < SINCE_STREAMS
-
-
-def text_of(path):
-    return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8").read()
 
 
 def lines_by_case(*paths):

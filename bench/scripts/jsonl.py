@@ -3,6 +3,7 @@
 import functools
 import glob
 import json
+import lzma
 import math
 import pathlib
 import statistics
@@ -11,7 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DTYPES = ("f64", "f32", "tf32x3", "tf32", "f16", "bf16", "c64", "c128")
 FAMILIES = ("panel", "update", "gram", "syrk", "regular")
 # What tells one combination of a case from another, its type aside.
-WAYS = ("layout", "ld", "alpha", "beta", "op_a", "op_b", "out")
+WAYS = ("layout", "ld", "alpha", "beta", "op_a", "op_b", "out", "columns")
+SHORT = 60e6  # bytes: a batch of sparse products of several columns that move fewer waits for the host's launches
 
 
 class ResultsError(Exception):
@@ -29,14 +31,17 @@ class Point:
         self.peak = None
         self.vendor_cold = None
         self.rival = ""  # the best vendor's name
+        self.lines = {}  # all that are right and timed, by "contestant variant"
         self.own = None  # lanky's line, where it is ok
         self.worst_error = 0.0  # of lanky and the vendors
         self.status = "missing"
 
     def add(self, line):
-        by_graph = line["kind"] == "spmv" and line.get("graph_us") is not None
-        time = line.get("graph_us" if by_graph else "warm_us")
+        by_graph = counts_by_graph(line)
+        time = counted_us(line)
         lanky = line["contestant"] == "lanky"
+        if line["status"] == "ok" and time is not None:
+            self.lines[f"{line['contestant']} {line['variant']}"] = line
         if lanky and line["variant"] != "auto":
             return  # what a user gets counts, not the best of what could be asked for
         if lanky:
@@ -83,6 +88,8 @@ class Point:
         """The case with all that tells it from others."""
         line = self.line
         words = [line["case"], line["dtype"]]
+        if line["kind"] == "spmm":
+            words += ["x", str(line["columns"]), line["layout"]]
         if line["kind"] == "gemm":
             if wide(line):
                 words[1] += ">f32"
@@ -97,6 +104,19 @@ class Point:
         return " ".join(words)
 
 
+def counts_by_graph(line):
+    """Whether a product is compared by its replayed graph, not by a batch: sparse ones are, of several columns those
+    that are short."""
+    if line.get("graph_us") is None:
+        return False
+    return line["kind"] == "spmv" or (line["kind"] == "spmm" and line["bytes"] < SHORT)
+
+
+def counted_us(line):
+    """The time that is compared."""
+    return line.get("graph_us" if counts_by_graph(line) else "warm_us")
+
+
 def wide(line):
     """Whether 16-bit factors give an fp32 result."""
     return line.get("out") == "f32" and line["dtype"] in ("f16", "bf16")
@@ -105,6 +125,12 @@ def wide(line):
 def device_us(line):
     """Microseconds on the device: by graph where that was timed, since a batch of short products waits for the host."""
     return line.get("graph_us") or line["warm_us"]
+
+
+def text_of(path):
+    """What a file holds, plain or .xz."""
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+        return file.read()
 
 
 def relative(path):
@@ -120,7 +146,7 @@ def read_lines(pattern):
     environments, results = [], {}
     for path in paths:
         found = len(environments)
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, text in enumerate(text_of(path).splitlines(), 1):
             try:
                 line = json.loads(text)
             except ValueError as error:
@@ -135,7 +161,7 @@ def read_lines(pattern):
                     line.setdefault("out", line["dtype"])
                 key = [line.get(k) for k in ("kind", "family", "case", "dtype", *WAYS, "contestant",
                                              "variant")]
-                if line["kind"] not in ("spmv", "gemm", "matrix", "read"):
+                if line["kind"] not in ("spmv", "spmm", "gemm", "matrix", "read"):
                     key = [str(path), number]  # of ladders and applications, whose runs begin a file anew
                 results[json.dumps(key)] = line
         if len(environments) == found:
@@ -159,7 +185,7 @@ def points_of(lines, kind):
 def all_points(lines, kind="gemm"):
     """Those that were measured, in the order of the files."""
     return [point for points in points_of(lines, kind).values() for point in points.values()
-            if kind == "spmv" or "family" in point.line]
+            if kind != "gemm" or "family" in point.line]
 
 
 def in_core(point):

@@ -26,6 +26,15 @@ inline std::string spmv_line(const std::string& name, const std::string& contest
   return line.str();
 }
 
+/// The same of several columns.
+inline std::string spmm_line(const std::string& name, const std::string& contestant,
+                             const std::string& variant, double graph_us, int columns,
+                             const std::string& layout = "row", const std::string& more = "") {
+  return spmv_line(name, contestant, variant, graph_us,
+                   R"(,"kind":"spmm","columns":)" + std::to_string(columns) + R"(,"layout":")" +
+                       layout + "\"" + more);
+}
+
 inline std::string gemm_line(const std::string& name, const std::string& contestant,
                              const std::string& variant, double warm_us,
                              const std::string& more = "") {

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Speed-ups of sparse products of several columns, Y = A X.
+
+    bench/scripts/spmm_targets.py [--below SPEEDUP] [bench/results/h200/spmm_*.jsonl ...]
+
+One line a group of products, a column a type: the geometric mean of the best time of cuSPARSE over lanky's, and the
+worst point's. Every algorithm of cuSPARSE in the same layout counts: SpMM's, blocks (bsr) and, by columns, its SpMV
+column after column (mv); rows that name an algorithm stand against that alone. Times are those of replayed graphs where
+a product moves less than 60 MB, else of batches of launches. Files may be plain or .xz. --below lists the products
+whose best rival is faster than that, in lines of time in microseconds. Exits with 1 where lanky was not right.
+"""
+
+import statistics
+import sys
+
+from jsonl import all_points, counted_us
+from spmv_targets import CLASSES, Targets, list_below, matrix_class, share_of_wins
+from targets import run
+
+GROUPS = (("up to 8", 1, 8), ("9 to 32", 9, 32), ("33 to 128", 33, 128))  # columns
+ALGORITHMS = ("lanky auto", "cusparse default", "cusparse alg1", "cusparse alg2", "cusparse alg3")
+LAYOUTS = (("row", "by rows"), ("col", "by columns"))
+
+
+def speedup(point):
+    return point.speedup()
+
+
+def over(contestant):
+    """The time of one contestant over lanky's."""
+
+    def value(point):
+        line = point.lines.get(contestant)
+        return counted_us(line) / point.lanky if line and point.lanky else None
+
+    return value
+
+
+def reproducible(contestant):
+    """1 where equal products of the contestant had equal bits, 0 where they had not."""
+
+    def value(point):
+        found = point.lines.get(contestant, {}).get("reproducible")
+        return None if found is None else float(found)
+
+    return value
+
+
+def in_layout(layout, low=1, high=float("inf")):
+    """Chooses points by their layout and columns."""
+
+    def chosen(points):
+        return [p for p in points if p.line["layout"] == layout and low <= p.line["columns"] <= high]
+
+    return chosen
+
+
+def of_class(layout, name):
+    return lambda points: [p for p in in_layout(layout)(points) if matrix_class(p) == name]
+
+
+def judged(points):
+    """All groups, and what lanky wins and loses in them."""
+    t = Targets(points)
+    for layout, words in LAYOUTS:
+        for label, low, high in GROUPS:
+            t.add(f"speed-up {words}, {label} columns", speedup, chosen=in_layout(layout, low, high))
+        t.add(f"speed-up {words}", speedup, chosen=in_layout(layout))
+        t.add(f"wins {words}: share of products", speedup, figure=share_of_wins, chosen=in_layout(layout))
+        for label, low, high in GROUPS:
+            t.add(f"wins {words}, {label} columns", speedup, figure=share_of_wins,
+                  chosen=in_layout(layout, low, high))
+        t.add(f"over alg3 {words}", over("cusparse alg3"), chosen=in_layout(layout))
+        for name in (c for c in CLASSES if of_class(layout, c)(points)):
+            t.add(f"speed-up {words}, {name}", speedup, chosen=of_class(layout, name))
+        t.add(f"share of the floor {words}", lambda p: p.share(), chosen=in_layout(layout))
+    t.add("over cuSPARSE's SpMV, column after column", over("cusparse mv"), chosen=in_layout("col"))
+    t.add("over lanky's own, column after column", over("lanky columns"), chosen=in_layout("col"))
+    for name in ALGORITHMS:
+        t.add(f"reproducible: share of products, {name}", reproducible(name), figure=statistics.fmean)
+    return t
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:], "bench/results/h200/spmm_*.jsonl*", lambda lines: all_points(lines, "spmm"),
+                 list_below, judged))
