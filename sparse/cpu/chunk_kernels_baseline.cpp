@@ -62,7 +62,7 @@ typedef std::uint16_t Bits8 __attribute__((vector_size(16)));
 
 }  // namespace
 
-#include "sparse/cpu/chunk_kernels_isa.hpp"
+#include "sparse/cpu/column_kernels_isa.hpp"
 
 namespace lanky::sparse::cpu::baseline {
 

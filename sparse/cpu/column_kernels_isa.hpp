@@ -1,0 +1,632 @@
+// Products of several columns in chunk_kernels_<isa>.cpp, and the table of all kernels. Each column
+// has the bits of a product of its own: the same lanes are added in the same order. Where the
+// columns of X stand side by side, vectors hold columns, and a value is multiplied by all of them;
+// otherwise they hold rows, as in products of one vector (docs/cpu_format.md).
+#include "sparse/cpu/chunk_kernels_isa.hpp"
+
+namespace lanky::sparse::cpu {
+
+namespace {
+
+// std::min() has external linkage.
+LANKY_INLINE constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+LANKY_INLINE constexpr std::int64_t greater(std::int64_t a, std::int64_t b) {
+  return a < b ? b : a;
+}
+
+// Vectors of columns.
+
+/// kCount reals of side by side columns, at least 16 bytes; of halves, as many as are widened at
+/// once.
+template <class Elements, int kCount>
+struct Line {
+  using Real = typename Elements::Real;
+  using Stored = typename Elements::Stored;
+  static constexpr bool kWidens = !std::is_same_v<Real, Stored>;
+  static constexpr int kLeast = kWidens ? kRows : 16 / static_cast<int>(sizeof(Real));
+  static constexpr int kHeld = kCount > kLeast ? kCount : kLeast;
+  static constexpr int kMostBytes = kWidens ? kPartBytes<Real> : kVectorBytes;
+  static constexpr int kHeldBytes = kHeld * static_cast<int>(sizeof(Real));
+  static constexpr int kBytes = kHeldBytes < kMostBytes ? kHeldBytes : kMostBytes;
+  static constexpr int kOfPart = kBytes / static_cast<int>(sizeof(Real));
+  static constexpr int kParts = kHeld / kOfPart;
+  typedef Real Part __attribute__((vector_size(kBytes)));
+  typedef Real Unaligned __attribute__((vector_size(kBytes), aligned(sizeof(Real)), may_alias));
+
+  Part part[kParts];
+
+  LANKY_INLINE static Line zeros() {
+    Line line;
+#pragma GCC unroll 8
+    for (int p = 0; p < kParts; ++p)
+      line.part[p] = Part{};
+    return line;
+  }
+  LANKY_INLINE static Line loaded(const Real* from) {
+    if constexpr (kCount < kHeld) {
+      Real all[kHeld] = {};
+      __builtin_memcpy(all, from, kCount * sizeof(Real));
+      return loaded_whole(all);
+    }
+    return loaded_whole(from);
+  }
+  LANKY_INLINE static Line factors(const Stored* x) {
+    if constexpr (!kWidens) {
+      return loaded(x);
+    } else {
+      Line line;
+#pragma GCC unroll 8
+      for (int first = 0; first < kHeld; first += kRows) {
+        Stored some[kRows] = {};
+        __builtin_memcpy(some, x + first, (kCount < kRows ? kCount : kRows) * sizeof(Stored));
+        const Lanes<Real> widened = Elements::values(some);
+#pragma GCC unroll 8
+        for (int p = 0; p < cpu::kParts<Real>; ++p)
+          line.part[first / kOfPart + p] = widened.part[p];
+      }
+      return line;
+    }
+  }
+  LANKY_INLINE void store(Real* to) const {
+    if constexpr (kCount < kHeld) {
+      __builtin_memcpy(to, part, kCount * sizeof(Real));
+    } else {
+#pragma GCC unroll 8
+      for (int p = 0; p < kParts; ++p)
+        *reinterpret_cast<Unaligned*>(to + p * kOfPart) = part[p];
+    }
+  }
+  LANKY_INLINE void add(Real a, const Line& x) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kParts; ++p)
+      part[p] += a * x.part[p];
+  }
+
+ private:
+  LANKY_INLINE static Line loaded_whole(const Real* from) {
+    Line line;
+#pragma GCC unroll 8
+    for (int p = 0; p < kParts; ++p)
+      line.part[p] = *reinterpret_cast<const Unaligned*>(from + p * kOfPart);
+    return line;
+  }
+};
+
+// Entries of a chunk made ready for several columns: columns of 32 bits, values as accumulators.
+
+typedef std::int32_t Columns8 __attribute__((vector_size(32)));
+typedef std::int32_t UnalignedColumns8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+template <class Code>
+LANKY_INLINE Columns8 widened_codes(const Code* codes) {
+  typedef Code Codes8
+      __attribute__((vector_size(8 * sizeof(Code)), aligned(sizeof(Code)), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Codes8*>(codes), Columns8);
+}
+
+/// Slots that are made ready at once, whole steps of two times kRows.
+constexpr int kTileSlots = 512;
+
+template <class Elements>
+struct Tile {
+  using Real = typename Elements::Real;
+  using Stored = typename Elements::Stored;
+  static constexpr bool kWidens = !std::is_same_v<Real, Stored>;
+
+  const std::int32_t* columns;
+  const Real* values;
+
+  /// Rows side by side, `steps` of them from step k on.
+  LANKY_INLINE void take_beside(const Chunk& chunk, const CodeParts& parts, const Stored* from,
+                                std::int64_t k, std::int64_t steps) {
+    constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
+    take_columns(chunk.kind.codes, parts.codes, k * kRows, steps * kRows,
+                 [&](std::int64_t slot, const auto* codes) {
+                   const std::int32_t base = parts.bases[k + slot / kRows];
+                   if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
+                     return base + kEach;
+                   } else {
+                     return base + widened_codes(codes + slot);
+                   }
+                 });
+    take_values(from + k * kRows * Elements::kReals, steps * kRows);
+  }
+  /// `entries` of row i, which stands alone, from `entry` on; `first` is the row's first slot.
+  LANKY_INLINE void take_alone(const Chunk& chunk, const CodeParts& parts, const Stored* from,
+                               int i, std::int64_t first, std::int64_t entry,
+                               std::int64_t entries) {
+    constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
+    take_columns(chunk.kind.codes, parts.codes, first + entry, entries,
+                 [&](std::int64_t slot, const auto* codes) {
+                   const std::int32_t base = parts.bases[i];
+                   if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
+                     return base + static_cast<std::int32_t>(entry + slot) + kEach;
+                   } else {
+                     return base + widened_codes(codes + slot);
+                   }
+                 });
+    take_values(from + (first + entry) * Elements::kReals, entries);
+  }
+
+ private:
+  /// Reads and writes up to kRows - 1 slots behind the last.
+  template <class ColumnsOf>
+  LANKY_INLINE void take_columns(Codes kind, const std::byte* codes, std::int64_t from,
+                                 std::int64_t slots, ColumnsOf columns_of) {
+    const auto take = [&](const auto* first) {
+      for (std::int64_t slot = 0; slot < slots; slot += kRows)
+        *reinterpret_cast<UnalignedColumns8*>(columns_ + slot) = columns_of(slot, first);
+      columns = columns_;
+    };
+    switch (kind) {
+      case Codes::none:
+        return take(codes);
+      case Codes::offset8:
+        return take(reinterpret_cast<const std::uint8_t*>(codes) + from);
+      case Codes::offset16:
+        return take(reinterpret_cast<const std::uint16_t*>(codes) + from);
+      case Codes::absolute:
+        columns = reinterpret_cast<const std::int32_t*>(codes) + from;
+    }
+  }
+  LANKY_INLINE void take_values(const Stored* from, std::int64_t slots) {
+    if constexpr (kWidens) {
+      for (std::int64_t slot = 0; slot < slots; slot += kRows)
+        store(values_ + slot, Elements::values(from + slot));
+      values = values_;
+    } else {
+      values = from;
+    }
+  }
+
+  alignas(64) std::int32_t columns_[kTileSlots];
+  alignas(64) Real values_[kWidens ? kTileSlots : 1];
+};
+
+// Sums of a strip of columns that stand side by side in X.
+
+/// One chunk and the first of its strip's columns.
+template <class Elements>
+struct StripArguments {
+  const Chunk& chunk;
+  const CodeParts& parts;
+  const typename Elements::Stored* values;
+  const typename Elements::Stored* x;
+  std::int64_t pitch;             // of X's rows
+  typename Elements::Real* sums;  // of the chunk's first row
+  std::int64_t line;              // from a row's sums to the next row's
+};
+
+/// Accumulators that a processor's registers hold beside factors; halves are widened to 32 bytes,
+/// of which AVX-512F alone has half the registers.
+template <class Elements>
+constexpr int kAccumulators =
+    kVectorBytes == 64 && std::is_same_v<typename Elements::Real, typename Elements::Stored> ? 16
+                                                                                             : 8;
+
+template <class Elements, int kColumns>
+class Strip {
+ public:
+  using Real = typename Elements::Real;
+  using Stored = typename Elements::Stored;
+  static constexpr int kReals = Elements::kReals;
+  static constexpr int kLine = kColumns * kReals;
+  using LineOfX = Line<Elements, kLine>;
+  static constexpr int kOfLane = LineOfX::kParts * kReals;  // accumulators
+  static constexpr bool kFits = kOfLane <= kAccumulators<Elements>;
+  static constexpr int kGroup =
+      static_cast<int>(greater(1, lesser(kAccumulators<Elements> / kOfLane, kRows)));
+
+  static void run(const StripArguments<Elements>& strip) {
+    const Strip sums(strip);
+    if (strip.chunk.kind.beside == 1) return sums.beside();
+    std::int64_t first = 0;
+    for (int i = 0; i < strip.chunk.kind.rows; ++i) {
+      sums.alone(i, first);
+      first += strip.parts.alone_lengths[i];
+    }
+  }
+
+ private:
+  static constexpr int kLane =
+      kReals * kLine;  // of the sums of a lane: by real parts, by imaginary
+
+  explicit Strip(const StripArguments<Elements>& strip) : strip_(strip) {}
+
+  void beside() const {
+    constexpr std::int64_t kSteps = kTileSlots / kRows;
+    const Chunk& chunk = strip_.chunk;
+    Real lanes[kReals == 1 ? 1 : kRows * kLane];
+    Real* const sums = kReals == 1 ? strip_.sums : lanes;
+    const std::int64_t line = kReals == 1 ? strip_.line : kLane;
+    Tile<Elements> tile;
+    std::int64_t k = 0;
+    do {
+      const std::int64_t steps = lesser(chunk.depth - k, kSteps);
+      const std::int64_t common = greater(0, lesser(chunk.shortest - k, steps));
+      tile.take_beside(chunk, strip_.parts, strip_.values, k, steps);
+      add_steps<kRows>(tile, 0, common, k == 0, sums, line);
+      if (common < steps) {
+        for (int i = 0; i < chunk.kind.rows; ++i) {
+          const std::int64_t end = lesser(strip_.parts.beside_lengths[i] - k, steps);
+          add_slots<kRows>(tile, common * kRows + i, end - common, sums + i * line);
+        }
+      }
+      k += steps;
+    } while (k < chunk.depth);
+    if constexpr (kReals != 1) {
+      for (int i = 0; i < chunk.kind.rows; ++i)
+        finish(lanes + i * kLane, strip_.sums + i * strip_.line);
+    }
+  }
+
+  /// Row i from slot `first` on, as walk_row() adds it.
+  void alone(int i, std::int64_t first) const {
+    Real* const sum = strip_.sums + i * strip_.line;
+    const std::int64_t entries = strip_.parts.alone_lengths[i];
+    Real lanes[2 * kRows * kLane];
+    Real* const others = lanes + kRows * kLane;
+    Tile<Elements> tile;
+    std::int64_t at = 0;  // of the tile, of which the last has what is left
+    std::int64_t count = 0;
+    for (;; at += count) {
+      count = lesser(entries - at, kTileSlots);
+      tile.take_alone(strip_.chunk, strip_.parts, strip_.values, i, first, at, count);
+      const std::int64_t twice = count / (2 * kRows);
+      if (twice > 0) {
+        add_steps<2 * kRows>(tile, 0, twice, at == 0, lanes, kLane);
+        add_steps<2 * kRows>(tile, kRows, twice, at == 0, others, kLane);
+      }
+      if (at + count == entries) break;
+    }
+    if (entries >= 2 * kRows) {
+      for (int r = 0; r < kRows * kLane; ++r)
+        lanes[r] += others[r];
+    }
+    std::int64_t slot = count / (2 * kRows) * (2 * kRows);
+    if (count - slot >= kRows) {
+      add_steps<kRows>(tile, slot, 1, entries < 2 * kRows, lanes, kLane);
+      slot += kRows;
+    }
+    if (entries >= kRows) {
+      reduce(lanes, sum);
+    } else {
+      LineOfX::zeros().store(sum);
+    }
+    if constexpr (kReals == 1) {
+      add_slots<1>(tile, slot, count - slot, sum);
+    } else {
+      for (; slot < count; ++slot)
+        add_one(tile.values + slot * kReals, strip_.x + tile.columns[slot] * strip_.pitch, sum);
+    }
+  }
+
+  /// Lane i adds slot i + k kStride behind `slot` in step k. `anew`: no sums are there before.
+  template <int kStride>
+  LANKY_INLINE void add_steps(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
+                              bool anew, Real* sums, std::int64_t line) const {
+    for (int first = 0; first < kRows; first += kGroup) {
+      LineOfX group[kGroup][kReals];
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          group[i][c] =
+              anew ? LineOfX::zeros() : LineOfX::loaded(sums + (first + i) * line + c * kLine);
+      }
+      const std::int32_t* columns = tile.columns + slot + first;
+      const Real* values = tile.values + (slot + first) * kReals;
+      for (std::int64_t k = 0; k < steps; ++k) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kGroup; ++i) {
+          const auto x = LineOfX::factors(strip_.x + columns[i] * strip_.pitch);
+#pragma GCC unroll 2
+          for (int c = 0; c < kReals; ++c)
+            group[i][c].add(values[i * kReals + c], x);
+        }
+        columns += kStride;
+        values += kStride * kReals;
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          group[i][c].store(sums + (first + i) * line + c * kLine);
+      }
+    }
+  }
+
+  /// One lane adds `count` slots, kStride apart.
+  template <int kStride>
+  LANKY_INLINE void add_slots(const Tile<Elements>& tile, std::int64_t slot, std::int64_t count,
+                              Real* sums) const {
+    if (count <= 0) return;
+    LineOfX lane[kReals];
+#pragma GCC unroll 2
+    for (int c = 0; c < kReals; ++c)
+      lane[c] = LineOfX::loaded(sums + c * kLine);
+    for (std::int64_t k = 0; k < count; ++k, slot += kStride) {
+      const auto x = LineOfX::factors(strip_.x + tile.columns[slot] * strip_.pitch);
+#pragma GCC unroll 2
+      for (int c = 0; c < kReals; ++c)
+        lane[c].add(tile.values[slot * kReals + c], x);
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < kReals; ++c)
+      lane[c].store(sums + c * kLine);
+  }
+
+  /// ComplexElements::add_one() of each column.
+  LANKY_INLINE static void add_one(const Real* a, const Real* x, Real* sum) {
+    Real crossed[kLine];
+#pragma GCC unroll 8
+    for (int r = 0; r < kLine; r += 2) {
+      crossed[r] = -x[r + 1];
+      crossed[r + 1] = x[r];
+    }
+    const LineOfX by_real = LineOfX::loaded(x);
+    const LineOfX by_imag = LineOfX::loaded(crossed);
+    LineOfX sums = LineOfX::loaded(sum);
+#pragma GCC unroll 8
+    for (int p = 0; p < LineOfX::kParts; ++p)
+      sums.part[p] += a[0] * by_real.part[p] + rounded(a[1] * by_imag.part[p]);
+    sums.store(sum);
+  }
+
+  /// The sum of a lane.
+  LANKY_INLINE static void finish(const Real* lane, Real* sum) {
+    for (int j = 0; j < kColumns; ++j) {
+      if constexpr (kReals == 1) {
+        sum[j] = lane[j];
+      } else {
+        sum[2 * j] = lane[2 * j] - lane[kLine + 2 * j + 1];
+        sum[2 * j + 1] = lane[2 * j + 1] + lane[kLine + 2 * j];
+      }
+    }
+  }
+  /// The sum of all lanes, in the order of sum_of().
+  LANKY_INLINE static void reduce(const Real* lanes, Real* sum) {
+    Real s[kRows][kLine];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i)
+      finish(lanes + i * kLane, s[i]);
+    for (int r = 0; r < kLine; ++r) {
+      sum[r] =
+          ((s[0][r] + s[4][r]) + (s[2][r] + s[6][r])) + ((s[1][r] + s[5][r]) + (s[3][r] + s[7][r]));
+    }
+  }
+
+  const StripArguments<Elements>& strip_;
+};
+
+/// Widths of strips are powers of two.
+constexpr int kWidths = 6;
+static_assert(1 << (kWidths - 1) == kColumnsAtOnce);
+
+/// The strips that some columns are cut into. The last may have columns of the one before, which
+/// are then multiplied twice, to the same bits: two strips take less time than one for each bit of
+/// what is left.
+template <class Elements>
+class Strips {
+ public:
+  using Run = void (*)(const StripArguments<Elements>&);
+
+  explicit Strips(int columns) {
+    int done = 0;
+    for (; columns - done >= kMost; done += kMost)
+      add(done, kMost);
+    const int left = columns - done;
+    if (left == 0) return;
+    int width = 1;
+    while (2 * width <= left)
+      width *= 2;
+    add(done, width);
+    int last = 1;
+    while (last < left - width)
+      last *= 2;
+    if (left > width) add(columns - last, last);
+  }
+
+  template <class Call>
+  LANKY_INLINE void for_each(Call call) const {
+    for (int i = 0; i < count_; ++i)
+      call(first_[i], run_[i]);
+  }
+
+ private:
+  template <int kColumns>
+  static constexpr int most() {
+    if constexpr (Strip<Elements, kColumns>::kFits) {
+      return kColumns;
+    } else {
+      return most<kColumns / 2>();
+    }
+  }
+  static constexpr int kMost = most<kColumnsAtOnce>();
+
+  template <int kColumns>
+  static constexpr Run run_of(int width) {
+    if constexpr (kColumns > 1) {
+      if (width < kColumns) return run_of<kColumns / 2>(width);
+    }
+    return Strip<Elements, kColumns>::run;
+  }
+
+  void add(int first, int width) {
+    first_[count_] = first;
+    run_[count_] = run_of<kMost>(width);
+    ++count_;
+  }
+
+  int count_ = 0;
+  int first_[kColumnsAtOnce / kMost + 2];
+  Run run_[kColumnsAtOnce / kMost + 2];
+};
+
+// Sums of a column that has its elements side by side.
+
+template <class Elements, int kBytes>
+void vector_sums(const Chunk& chunk, const CodeParts& parts,
+                 const typename Elements::Stored* values, const typename Elements::Stored* x,
+                 typename Elements::Real* sums) {
+  if (chunk.kind.beside == 1) {
+    Elements::stored(sums, walk_beside<Elements, kBytes>(chunk, parts, values, x));
+  } else {
+    walk_alone<Elements, kBytes>(chunk, parts, values, x, sums);
+  }
+}
+template <class Elements>
+constexpr auto kVectorSums = [](Codes codes) {
+  switch (codes) {
+    case Codes::none:
+      return vector_sums<Elements, 0>;
+    case Codes::offset8:
+      return vector_sums<Elements, 1>;
+    case Codes::offset16:
+      return vector_sums<Elements, 2>;
+    default:
+      return vector_sums<Elements, 4>;
+  }
+};
+
+/// Rows of several columns.
+template <class Types>
+class RowsWriter {
+ public:
+  using Elements = typename Types::Elements;
+  using Real = typename Types::Real;
+  static constexpr int kReals = Types::kReals;
+  static constexpr std::uint16_t kEach[kRows] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+  explicit RowsWriter(const ColumnsArguments& task)
+      : writer_(task), columns_(task.columns), strides_(task.y_strides) {}
+
+  bool by_rows() const { return strides_.column == 1; }
+
+  /// sums [rows, columns], and what is behind up to kRows accumulators may be read. `listed`:
+  /// distances of rows from the first.
+  LANKY_INLINE void write(std::int64_t first_row, int rows, const std::uint16_t* listed,
+                          const Real* sums) const {
+    const int line = columns_ * kReals;
+    if (!by_rows()) {
+      for (int j = 0; j < columns_; ++j) {
+        Real column[kReals * kRows] = {};
+        for (int i = 0; i < rows; ++i)
+          __builtin_memcpy(column + i * kReals, sums + i * line + j * kReals,
+                           kReals * sizeof(Real));
+        write_column(j, first_row, rows, listed, column);
+      }
+    } else if (listed == kEach && strides_.row == columns_) {
+      write_elements(first_row * columns_, rows * columns_, sums);
+    } else {
+      for (int i = 0; i < rows; ++i)
+        write_elements((first_row + listed[i]) * strides_.row, columns_, sums + i * line);
+    }
+  }
+  /// sums [kRows] of column j, which stands side by side.
+  LANKY_INLINE void write_column(int j, std::int64_t first_row, int rows,
+                                 const std::uint16_t* listed, const Real* sums) const {
+    const std::int64_t at = first_row + j * strides_.column;
+    if (listed == kEach && rows == kRows) {
+      writer_.consecutive(at, Elements::loaded(sums));
+    } else {
+      writer_.listed(at, rows, listed, Elements::loaded(sums));
+    }
+  }
+
+ private:
+  /// `count` elements from `at` on.
+  LANKY_INLINE void write_elements(std::int64_t at, int count, const Real* sums) const {
+    int done = 0;
+    for (; done + kRows <= count; done += kRows)
+      writer_.consecutive(at + done, Elements::loaded(sums + done * kReals));
+    if (done < count)
+      writer_.listed(at + done, count - done, kEach, Elements::loaded(sums + done * kReals));
+  }
+
+  Writer<Types> writer_;
+  int columns_;
+  Strides strides_;
+};
+
+template <class Types>
+void run_columns(const ColumnsArguments& task) {
+  using Elements = typename Types::Elements;
+  using Real = typename Types::Real;
+  using Stored = typename Elements::Stored;
+  constexpr int kReals = Types::kReals;
+  const auto* const x = static_cast<const Stored*>(task.x);
+  const bool x_by_rows = task.x_strides.column == 1;
+  const Strips<Elements> strips(task.columns);
+  const RowsWriter<Types> writer(task);
+  const std::int64_t line = std::int64_t{task.columns} * kReals;
+  alignas(64) Real sums[kRows * (kColumnsAtOnce + 1) * kReals] = {};
+  Place<Elements> place{task.chunks, task.codes, static_cast<const Stored*>(task.values)};
+  while (place.chunk != task.chunks_end) {
+    const Chunk& chunk = *place.chunk;
+    const CodeParts parts = parts_of(chunk, place.codes);
+    const std::uint16_t* const listed =
+        chunk.kind.target == Target::listed ? parts.listed : RowsWriter<Types>::kEach;
+    bool written = false;
+    if (x_by_rows) {
+      strips.for_each([&](int first, auto run) {
+        run({chunk, parts, place.values, x + first * kReals, task.x_strides.row * kReals,
+             sums + first * kReals, line});
+      });
+    } else {
+      const auto sums_of = kVectorSums<Elements>(chunk.kind.codes);
+      written = !writer.by_rows() && chunk.kind.target != Target::partial;
+      for (int j = 0; j < task.columns; ++j) {
+        Real column[kReals * kRows] = {};
+        sums_of(chunk, parts, place.values, x + j * task.x_strides.column * kReals, column);
+        if (written) {
+          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed, column);
+          continue;
+        }
+        for (int i = 0; i < kRows; ++i)
+          __builtin_memcpy(sums + i * line + j * kReals, column + i * kReals,
+                           kReals * sizeof(Real));
+      }
+    }
+    if (chunk.kind.target == Target::partial) {
+      Real* const partials = static_cast<Real*>(task.partials) +
+                             std::int64_t{chunk.first_row} * kColumnsAtOnce * kReals;
+      __builtin_memcpy(partials, sums, line * sizeof(Real));
+    } else if (!written) {
+      writer.write(chunk.first_row, chunk.kind.rows, listed, sums);
+    }
+    place.pass(slots_of(chunk, parts));
+  }
+}
+
+template <class Types>
+void write_columns(const ColumnsArguments& task, std::int64_t row, const void* sums) {
+  using Real = typename Types::Real;
+  Real padded[(kColumnsAtOnce + kRows) * Types::kReals] = {};
+  __builtin_memcpy(padded, sums, task.columns * Types::kReals * sizeof(Real));
+  RowsWriter<Types>(task).write(row, 1, RowsWriter<Types>::kEach, padded);
+}
+
+template <class Types>
+constexpr ChunkKernel kKernel = {run_task<Types>, write_row<Types>, run_columns<Types>,
+                                 write_columns<Types>};
+
+using F16 = HalfElements<widened_f16>;
+using Bf16 = HalfElements<widened_bf16>;
+
+constexpr ChunkKernels kKernels = {
+    kIsa,
+    kKernel<Types<PlainElements<double>, double, nullptr, nullptr>>,
+    kKernel<Types<PlainElements<float>, float, nullptr, nullptr>>,
+    kKernel<Types<F16, std::uint16_t, narrow_f16, widen_f16>>,
+    kKernel<Types<F16, float, nullptr, nullptr>>,
+    kKernel<Types<Bf16, std::uint16_t, narrow_bf16, widen_bf16>>,
+    kKernel<Types<Bf16, float, nullptr, nullptr>>,
+    kKernel<Types<ComplexElements<float>, float, nullptr, nullptr>>,
+    kKernel<Types<ComplexElements<double>, double, nullptr, nullptr>>};
+
+}  // namespace
+
+}  // namespace lanky::sparse::cpu
