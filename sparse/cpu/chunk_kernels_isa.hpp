@@ -499,6 +499,51 @@ LANKY_INLINE bool same_kind(const ChunkKind& a, const ChunkKind& b) {
   return of_a == of_b;
 }
 
+/// Of rows side by side, and the lanes of them that have a step k: a lane for each real.
+template <class Elements>
+struct LanesOfRows {
+  Lanes<typename Elements::Real> half[Elements::kReals];
+};
+template <class Elements>
+struct MasksOfRows {
+  Masks<typename Elements::Real> half[Elements::kReals];
+};
+template <class Elements>
+LANKY_INLINE LanesOfRows<Elements> lengths_of(const CodeParts& parts) {
+  using Real = typename Elements::Real;
+  constexpr int kReals = Elements::kReals;
+  Real lengths[kReals * kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    for (int c = 0; c < kReals; ++c)
+      lengths[kReals * i + c] = static_cast<Real>(parts.beside_lengths[i]);
+  }
+  LanesOfRows<Elements> found;
+#pragma GCC unroll 2
+  for (int h = 0; h < kReals; ++h)
+    found.half[h] = load(lengths + h * kRows);
+  return found;
+}
+template <class Elements>
+LANKY_INLINE MasksOfRows<Elements> active_of(const LanesOfRows<Elements>& lengths,
+                                             typename Elements::Real k) {
+  MasksOfRows<Elements> found;
+#pragma GCC unroll 2
+  for (int h = 0; h < Elements::kReals; ++h)
+    found.half[h] = active(lengths.half[h], k);
+  return found;
+}
+template <class Elements>
+LANKY_INLINE void add_masked(typename Elements::Sums& sums, const typename Elements::Values& a,
+                             const typename Elements::Values& x,
+                             const MasksOfRows<Elements>& masks) {
+  if constexpr (Elements::kReals == 1) {
+    Elements::add(sums, a, x, masks.half[0]);
+  } else {
+    Elements::add(sums, a, x, masks.half);
+  }
+}
+
 /// Rows side by side.
 template <class Elements, int kBytes>
 LANKY_INLINE typename Elements::Values walk_beside(const Chunk& chunk, const CodeParts& parts,
@@ -525,23 +570,10 @@ LANKY_INLINE typename Elements::Values walk_beside(const Chunk& chunk, const Cod
   for (; k < chunk.shortest; ++k)
     Elements::add(sums, Elements::values(values + k * kRows * kReals), factors(k));
   if (k < chunk.depth) {
-    Real lengths[kReals * kRows];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      for (int c = 0; c < kReals; ++c)
-        lengths[kReals * i + c] = static_cast<Real>(parts.beside_lengths[i]);
-    }
-    const Lanes<Real> first = load(lengths);
-    const Lanes<Real> second = load(lengths + (kReals - 1) * kRows);
+    const auto lengths = lengths_of<Elements>(parts);
     for (; k < chunk.depth; ++k) {
-      const auto step = static_cast<Real>(k);
       const auto a = Elements::values(values + k * kRows * kReals);
-      if constexpr (kReals == 1) {
-        Elements::add(sums, a, factors(k), active(first, step));
-      } else {
-        const Masks<Real> masks[2] = {active(first, step), active(second, step)};
-        Elements::add(sums, a, factors(k), masks);
-      }
+      add_masked<Elements>(sums, a, factors(k), active_of<Elements>(lengths, static_cast<Real>(k)));
     }
   }
   return Elements::finished(sums);

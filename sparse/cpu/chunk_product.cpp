@@ -25,6 +25,14 @@ Sum load(const Scalar<Sum>& scalar) {
   return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
 }
 
+/// Columns whose elements stand side by side are multiplied a few at a time, so that the parts of X
+/// that rows near each other read stay in the caches: one where most rows read X all over.
+int columns_at_once(const ChunkHeader& header, const Strides& of_x) {
+  constexpr auto kScattered = static_cast<std::size_t>(Codes::absolute);
+  if (of_x.column == 1) return kColumnsAtOnce;
+  return 2 * header.code_entries[kScattered] > header.nnz ? 1 : 4;
+}
+
 }  // namespace
 
 template <class T, class TOut>
@@ -67,8 +75,9 @@ void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operand
   const ChunkView view = a.view();
   const Sum alpha = load(operands.alpha);
   const Sum beta = load(operands.beta);
-  for (std::int64_t first = 0; first < operands.columns; first += kColumnsAtOnce) {
-    const auto columns = std::min<std::int64_t>(operands.columns - first, kColumnsAtOnce);
+  const int most = columns_at_once(a.header, operands.x_strides);
+  for (std::int64_t first = 0; first < operands.columns; first += most) {
+    const auto columns = std::min<std::int64_t>(operands.columns - first, most);
     const auto arguments = [&](std::int64_t task) -> ColumnsArguments {
       const Task& begin = view.tasks[task];
       return {{view.chunks + begin.first_chunk, view.chunks + view.tasks[task + 1].first_chunk,

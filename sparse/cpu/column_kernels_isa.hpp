@@ -100,10 +100,10 @@ typedef std::int32_t Columns8 __attribute__((vector_size(32)));
 typedef std::int32_t UnalignedColumns8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 template <class Code>
-LANKY_INLINE Columns8 widened_codes(const Code* codes) {
-  typedef Code Codes8
-      __attribute__((vector_size(8 * sizeof(Code)), aligned(sizeof(Code)), may_alias));
-  return __builtin_convertvector(*reinterpret_cast<const Codes8*>(codes), Columns8);
+LANKY_INLINE Columns8 widened(const Code* codes) {
+  Columns8 found;
+  widen_codes(codes, reinterpret_cast<std::int32_t*>(&found));
+  return found;
 }
 
 /// Slots that are made ready at once, whole steps of two times kRows.
@@ -122,15 +122,16 @@ struct Tile {
   LANKY_INLINE void take_beside(const Chunk& chunk, const CodeParts& parts, const Stored* from,
                                 std::int64_t k, std::int64_t steps) {
     constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
-    take_columns(chunk.kind.codes, parts.codes, k * kRows, steps * kRows,
-                 [&](std::int64_t slot, const auto* codes) {
-                   const std::int32_t base = parts.bases[k + slot / kRows];
-                   if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
-                     return base + kEach;
-                   } else {
-                     return base + widened_codes(codes + slot);
-                   }
-                 });
+    take_columns(
+        chunk.kind.codes, parts.codes, k * kRows,
+        steps * kRows, [&](std::int64_t slot, const auto* codes) __attribute__((always_inline)) {
+          const std::int32_t base = parts.bases[k + slot / kRows];
+          if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
+            return base + kEach;
+          } else {
+            return base + widened(codes + slot);
+          }
+        });
     take_values(from + k * kRows * Elements::kReals, steps * kRows);
   }
   /// `entries` of row i, which stands alone, from `entry` on; `first` is the row's first slot.
@@ -138,15 +139,16 @@ struct Tile {
                                int i, std::int64_t first, std::int64_t entry,
                                std::int64_t entries) {
     constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
-    take_columns(chunk.kind.codes, parts.codes, first + entry, entries,
-                 [&](std::int64_t slot, const auto* codes) {
-                   const std::int32_t base = parts.bases[i];
-                   if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
-                     return base + static_cast<std::int32_t>(entry + slot) + kEach;
-                   } else {
-                     return base + widened_codes(codes + slot);
-                   }
-                 });
+    take_columns(
+        chunk.kind.codes, parts.codes, first + entry,
+        entries, [&](std::int64_t slot, const auto* codes) __attribute__((always_inline)) {
+          const std::int32_t base = parts.bases[i];
+          if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
+            return base + static_cast<std::int32_t>(entry + slot) + kEach;
+          } else {
+            return base + widened(codes + slot);
+          }
+        });
     take_values(from + (first + entry) * Elements::kReals, entries);
   }
 
@@ -155,7 +157,7 @@ struct Tile {
   template <class ColumnsOf>
   LANKY_INLINE void take_columns(Codes kind, const std::byte* codes, std::int64_t from,
                                  std::int64_t slots, ColumnsOf columns_of) {
-    const auto take = [&](const auto* first) {
+    const auto take = [&](const auto* first) __attribute__((always_inline)) {
       for (std::int64_t slot = 0; slot < slots; slot += kRows)
         *reinterpret_cast<UnalignedColumns8*>(columns_ + slot) = columns_of(slot, first);
       columns = columns_;
@@ -171,7 +173,13 @@ struct Tile {
         columns = reinterpret_cast<const std::int32_t*>(codes) + from;
     }
   }
+  /// Fetches as many values as these beforehand: while steps of several columns are multiplied,
+  /// values are read too slowly for processors to fetch them in time.
   LANKY_INLINE void take_values(const Stored* from, std::int64_t slots) {
+    const std::int64_t bytes = slots * Elements::kReals * std::int64_t{sizeof(Stored)};
+    const char* const behind = reinterpret_cast<const char*>(from) + bytes;
+    for (std::int64_t byte = 0; byte < bytes; byte += 64)
+      __builtin_prefetch(behind + byte);
     if constexpr (kWidens) {
       for (std::int64_t slot = 0; slot < slots; slot += kRows)
         store(values_ + slot, Elements::values(from + slot));
@@ -216,8 +224,11 @@ class Strip {
   using LineOfX = Line<Elements, kLine>;
   static constexpr int kOfLane = LineOfX::kParts * kReals;  // accumulators
   static constexpr bool kFits = kOfLane <= kAccumulators<Elements>;
+  // Lanes that go through all of their slots side by side. Wide rows of X stay in the first cache
+  // from one lane to the next where those are two.
+  static constexpr bool kWide = kLine * sizeof(Stored) > 64;
   static constexpr int kGroup =
-      static_cast<int>(greater(1, lesser(kAccumulators<Elements> / kOfLane, kRows)));
+      static_cast<int>(greater(1, lesser(kAccumulators<Elements> / kOfLane, kWide ? 2 : kRows)));
 
   static void run(const StripArguments<Elements>& strip) {
     const Strip sums(strip);
@@ -230,6 +241,7 @@ class Strip {
   }
 
  private:
+  static constexpr std::int64_t kAhead = 4;  // steps from the fetch of a row of X to its use
   static constexpr int kLane =
       kReals * kLine;  // of the sums of a lane: by real parts, by imaginary
 
@@ -247,9 +259,10 @@ class Strip {
       const std::int64_t steps = lesser(chunk.depth - k, kSteps);
       const std::int64_t common = greater(0, lesser(chunk.shortest - k, steps));
       tile.take_beside(chunk, strip_.parts, strip_.values, k, steps);
-      add_steps<kRows>(tile, 0, common, k == 0, sums, line);
-      if (common < steps) {
-        for (int i = 0; i < chunk.kind.rows; ++i) {
+      for (int lane = 0; lane < kRows; lane += kGroup) {
+        add_group<kRows>(tile, lane, common, k == 0, sums + lane * line, line);
+        if (common == steps) continue;
+        for (int i = lane; i < lane + kGroup; ++i) {
           const std::int64_t end = lesser(strip_.parts.beside_lengths[i] - k, steps);
           add_slots<kRows>(tile, common * kRows + i, end - common, sums + i * line);
         }
@@ -303,39 +316,62 @@ class Strip {
     }
   }
 
-  /// Lane i adds slot i + k kStride behind `slot` in step k. `anew`: no sums are there before.
+  /// kRows lanes.
   template <int kStride>
   LANKY_INLINE void add_steps(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
                               bool anew, Real* sums, std::int64_t line) const {
-    for (int first = 0; first < kRows; first += kGroup) {
-      LineOfX group[kGroup][kReals];
+    for (int lane = 0; lane < kRows; lane += kGroup)
+      add_group<kStride>(tile, slot + lane, steps, anew, sums + lane * line, line);
+  }
+
+  /// Lane i of a group adds slot i + k kStride behind `slot` in step k. `anew`: no sums are there
+  /// before.
+  template <int kStride>
+  LANKY_INLINE void add_group(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
+                              bool anew, Real* sums, std::int64_t line) const {
+    LineOfX group[kGroup][kReals];
 #pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) {
+    for (int i = 0; i < kGroup; ++i) {
 #pragma GCC unroll 2
-        for (int c = 0; c < kReals; ++c)
-          group[i][c] =
-              anew ? LineOfX::zeros() : LineOfX::loaded(sums + (first + i) * line + c * kLine);
-      }
-      const std::int32_t* columns = tile.columns + slot + first;
-      const Real* values = tile.values + (slot + first) * kReals;
-      for (std::int64_t k = 0; k < steps; ++k) {
-#pragma GCC unroll 8
-        for (int i = 0; i < kGroup; ++i) {
-          const auto x = LineOfX::factors(strip_.x + columns[i] * strip_.pitch);
-#pragma GCC unroll 2
-          for (int c = 0; c < kReals; ++c)
-            group[i][c].add(values[i * kReals + c], x);
-        }
-        columns += kStride;
-        values += kStride * kReals;
-      }
-#pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) {
-#pragma GCC unroll 2
-        for (int c = 0; c < kReals; ++c)
-          group[i][c].store(sums + (first + i) * line + c * kLine);
-      }
+      for (int c = 0; c < kReals; ++c)
+        group[i][c] = anew ? LineOfX::zeros() : LineOfX::loaded(sums + i * line + c * kLine);
     }
+    const std::int32_t* columns = tile.columns + slot;
+    const Real* values = tile.values + slot * kReals;
+    const bool scattered = strip_.chunk.kind.codes == Codes::absolute;
+    for (std::int64_t k = 0; k < steps; ++k) {
+      if (scattered) {
+        const std::int32_t* const ahead = columns + lesser(kAhead, steps - 1 - k) * kStride;
+#pragma GCC unroll 8
+        for (int i = 0; i < kGroup; ++i)
+          fetch(strip_.x + ahead[i] * strip_.pitch);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+        const auto x = LineOfX::factors(strip_.x + columns[i] * strip_.pitch);
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          group[i][c].add(values[i * kReals + c], x);
+      }
+      columns += kStride;
+      values += kStride * kReals;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroup; ++i) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kReals; ++c)
+        group[i][c].store(sums + i * line + c * kLine);
+    }
+  }
+
+  /// A row of X to the first cache, whatever its alignment.
+  LANKY_INLINE static void fetch(const Stored* x) {
+    constexpr int kBytes = kLine * int{sizeof(Stored)};
+    const char* const from = reinterpret_cast<const char*>(x);
+#pragma GCC unroll 8
+    for (int byte = 0; byte < kBytes; byte += 64)
+      __builtin_prefetch(from + byte);
+    if constexpr (kBytes > 16) __builtin_prefetch(from + kBytes - 1);
   }
 
   /// One lane adds `count` slots, kStride apart.
@@ -465,17 +501,80 @@ class Strips {
   Run run_[kColumnsAtOnce / kMost + 2];
 };
 
-// Sums of a column that has its elements side by side.
+// Sums of columns whose elements stand side by side in X.
 
+/// Columns that are multiplied at once, of which a value and the code of its column are read once.
+template <class Elements>
+constexpr int kTogether = 4 / Elements::kReals;
+
+/// walk_beside() of kColumns columns, `pitch` from one to the next.
+template <class Elements, int kBytes, int kColumns>
+LANKY_INLINE void walk_columns(const Chunk& chunk, const CodeParts& parts,
+                               const typename Elements::Stored* values,
+                               const typename Elements::Stored* x, std::int64_t pitch,
+                               typename Elements::Real* found) {
+  using Real = typename Elements::Real;
+  using Code = typename CodeOf<kBytes>::Type;
+  constexpr int kReals = Elements::kReals;
+  const auto* const codes = reinterpret_cast<const Code*>(parts.codes);
+  const auto factors = [&](std::int64_t k, int j) __attribute__((always_inline)) {
+    const auto* from = x + j * pitch;
+    if constexpr (kBytes != 4) from += std::int64_t{parts.bases[k]} * kReals;
+    if constexpr (kBytes == 0) {
+      return Elements::contiguous(from);
+    } else {
+      return Elements::gathered(from, codes + k * kRows);
+    }
+  };
+  typename Elements::Sums sums[kColumns];
+  std::int64_t k = 0;
+  for (; k < chunk.shortest; ++k) {
+    const auto a = Elements::values(values + k * kRows * kReals);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j)
+      Elements::add(sums[j], a, factors(k, j));
+  }
+  if (k < chunk.depth) {
+    const auto lengths = lengths_of<Elements>(parts);
+    for (; k < chunk.depth; ++k) {
+      const auto a = Elements::values(values + k * kRows * kReals);
+      const auto masks = active_of<Elements>(lengths, static_cast<Real>(k));
+#pragma GCC unroll 4
+      for (int j = 0; j < kColumns; ++j)
+        add_masked<Elements>(sums[j], a, factors(k, j), masks);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kColumns; ++j)
+    Elements::stored(found + j * kRows * kReals, Elements::finished(sums[j]));
+}
+
+/// Sums [columns, kRows] of one chunk.
 template <class Elements, int kBytes>
 void vector_sums(const Chunk& chunk, const CodeParts& parts,
                  const typename Elements::Stored* values, const typename Elements::Stored* x,
-                 typename Elements::Real* sums) {
+                 std::int64_t pitch, int columns, typename Elements::Real* sums) {
+  constexpr int kSums = kRows * Elements::kReals;
+  int j = 0;
   if (chunk.kind.beside == 1) {
-    Elements::stored(sums, walk_beside<Elements, kBytes>(chunk, parts, values, x));
-  } else {
-    walk_alone<Elements, kBytes>(chunk, parts, values, x, sums);
+    constexpr int kMost = kTogether<Elements>;
+    for (; j + kMost <= columns; j += kMost) {
+      walk_columns<Elements, kBytes, kMost>(chunk, parts, values, x + j * pitch, pitch,
+                                            sums + j * kSums);
+    }
+    if (kMost > 2 && j + 2 <= columns) {
+      walk_columns<Elements, kBytes, 2>(chunk, parts, values, x + j * pitch, pitch,
+                                        sums + j * kSums);
+      j += 2;
+    }
+    if (j < columns) {
+      walk_columns<Elements, kBytes, 1>(chunk, parts, values, x + j * pitch, pitch,
+                                        sums + j * kSums);
+    }
+    return;
   }
+  for (; j < columns; ++j)
+    walk_alone<Elements, kBytes>(chunk, parts, values, x + j * pitch, sums + j * kSums);
 }
 template <class Elements>
 constexpr auto kVectorSums = [](Codes codes) {
@@ -576,17 +675,18 @@ void run_columns(const ColumnsArguments& task) {
              sums + first * kReals, line});
       });
     } else {
-      const auto sums_of = kVectorSums<Elements>(chunk.kind.codes);
+      constexpr int kSums = kRows * kReals;
+      Real by_columns[kColumnsAtOnce * kSums] = {};
+      kVectorSums<Elements>(chunk.kind.codes)(
+          chunk, parts, place.values, x, task.x_strides.column * kReals, task.columns, by_columns);
       written = !writer.by_rows() && chunk.kind.target != Target::partial;
       for (int j = 0; j < task.columns; ++j) {
-        Real column[kReals * kRows] = {};
-        sums_of(chunk, parts, place.values, x + j * task.x_strides.column * kReals, column);
         if (written) {
-          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed, column);
+          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed, by_columns + j * kSums);
           continue;
         }
         for (int i = 0; i < kRows; ++i)
-          __builtin_memcpy(sums + i * line + j * kReals, column + i * kReals,
+          __builtin_memcpy(sums + i * line + j * kReals, by_columns + j * kSums + i * kReals,
                            kReals * sizeof(Real));
       }
     }
