@@ -210,6 +210,7 @@ typedef std::uint16_t UnalignedBits8 __attribute__((vector_size(16), aligned(2),
 /// Halves of either kind: kWiden takes kRows of them to floats.
 template <Lanes<float> (*kWiden)(Bits8)>
 struct HalfElements : RealElements<float, std::uint16_t> {
+  LANKY_INLINE static Lanes<float> widened(Bits8 bits) { return kWiden(bits); }
   LANKY_INLINE static Lanes<float> values(const std::uint16_t* from) {
     return kWiden(*reinterpret_cast<const UnalignedBits8*>(from));
   }

@@ -18,6 +18,19 @@ LANKY_INLINE constexpr std::int64_t greater(std::int64_t a, std::int64_t b) {
 
 // Vectors of columns.
 
+/// The kBytes at `from`, and zeros, in a register: a vector that is filled in memory would be read
+/// before it is written.
+template <class Vector, int kBytes>
+LANKY_INLINE Vector first_of_vector(const void* from) {
+  static_assert(sizeof(Vector) == 16 && (kBytes == 2 || kBytes == 4 || kBytes == 8));
+  using Part = std::conditional_t<kBytes == 2, std::uint16_t,
+                                  std::conditional_t<kBytes == 4, float, double>>;
+  typedef Part Parts __attribute__((vector_size(16)));
+  Part part;
+  __builtin_memcpy(&part, from, kBytes);
+  return reinterpret_cast<Vector>(Parts{part});
+}
+
 /// kCount reals of side by side columns, at least 16 bytes; of halves, as many as are widened at
 /// once.
 template <class Elements, int kCount>
@@ -45,12 +58,15 @@ struct Line {
     return line;
   }
   LANKY_INLINE static Line loaded(const Real* from) {
-    if constexpr (kCount < kHeld) {
+    if constexpr (kCount == kHeld) {
+      return loaded_whole(from);
+    } else if constexpr (!kWidens) {
+      return {first_of_vector<Part, kCount * sizeof(Real)>(from)};
+    } else {
       Real all[kHeld] = {};
       __builtin_memcpy(all, from, kCount * sizeof(Real));
       return loaded_whole(all);
     }
-    return loaded_whole(from);
   }
   LANKY_INLINE static Line factors(const Stored* x) {
     if constexpr (!kWidens) {
@@ -59,9 +75,13 @@ struct Line {
       Line line;
 #pragma GCC unroll 8
       for (int first = 0; first < kHeld; first += kRows) {
-        Stored some[kRows] = {};
-        __builtin_memcpy(some, x + first, (kCount < kRows ? kCount : kRows) * sizeof(Stored));
-        const Lanes<Real> widened = Elements::values(some);
+        Lanes<Real> widened;
+        if constexpr (kCount < kRows) {
+          const auto some = first_of_vector<Bits8, kCount * sizeof(Stored)>(x);
+          widened = Elements::widened(some);
+        } else {
+          widened = Elements::values(x + first);
+        }
 #pragma GCC unroll 8
         for (int p = 0; p < cpu::kParts<Real>; ++p)
           line.part[first / kOfPart + p] = widened.part[p];
@@ -70,8 +90,14 @@ struct Line {
     }
   }
   LANKY_INLINE void store(Real* to) const {
-    if constexpr (kCount < kHeld) {
-      __builtin_memcpy(to, part, kCount * sizeof(Real));
+    if constexpr (kCount < kHeld && !kWidens) {
+      for (int i = 0; i < kCount; ++i)
+        to[i] = part[0][i];
+    } else if constexpr (kCount < kHeld) {
+      Real all[kHeld];
+      for (int p = 0; p < kParts; ++p)
+        *reinterpret_cast<Unaligned*>(all + p * kOfPart) = part[p];
+      __builtin_memcpy(to, all, kCount * sizeof(Real));
     } else {
 #pragma GCC unroll 8
       for (int p = 0; p < kParts; ++p)
@@ -82,6 +108,11 @@ struct Line {
 #pragma GCC unroll 8
     for (int p = 0; p < kParts; ++p)
       part[p] += a * x.part[p];
+  }
+  LANKY_INLINE void merge(const Line& others) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kParts; ++p)
+      part[p] += others.part[p];
   }
 
  private:
@@ -260,7 +291,7 @@ class Strip {
       const std::int64_t common = greater(0, lesser(chunk.shortest - k, steps));
       tile.take_beside(chunk, strip_.parts, strip_.values, k, steps);
       for (int lane = 0; lane < kRows; lane += kGroup) {
-        add_group<kRows>(tile, lane, common, k == 0, sums + lane * line, line);
+        add_group(tile, lane, common, k == 0, sums + lane * line, line);
         if (common == steps) continue;
         for (int i = lane; i < lane + kGroup; ++i) {
           const std::int64_t end = lesser(strip_.parts.beside_lengths[i] - k, steps);
@@ -275,39 +306,42 @@ class Strip {
     }
   }
 
-  /// Row i from slot `first` on, as walk_row() adds it.
+  /// Row i from slot `first` on, as walk_row() adds it: lanes l and l + 4 together, whose sums meet
+  /// first, so that registers hold them for many columns.
   void alone(int i, std::int64_t first) const {
+    constexpr int kPairs = kRows / 2;
+    constexpr int kFirst[kPairs] = {0, 2, 1, 3};  // in the order of sum_of()
     Real* const sum = strip_.sums + i * strip_.line;
     const std::int64_t entries = strip_.parts.alone_lengths[i];
-    Real lanes[2 * kRows * kLane];
-    Real* const others = lanes + kRows * kLane;
     Tile<Elements> tile;
-    std::int64_t at = 0;  // of the tile, of which the last has what is left
-    std::int64_t count = 0;
-    for (;; at += count) {
+    std::int64_t count = 0;  // of the tile's entries; the last tile has what is left
+    const auto take = [&](std::int64_t at) __attribute__((always_inline)) {
       count = lesser(entries - at, kTileSlots);
       tile.take_alone(strip_.chunk, strip_.parts, strip_.values, i, first, at, count);
-      const std::int64_t twice = count / (2 * kRows);
-      if (twice > 0) {
-        add_steps<2 * kRows>(tile, 0, twice, at == 0, lanes, kLane);
-        add_steps<2 * kRows>(tile, kRows, twice, at == 0, others, kLane);
+    };
+    if (entries <= kTileSlots) take(0);
+    Real pairs[kPairs][kLine];
+    for (int pair = 0; pair < kPairs && entries >= kRows; ++pair) {
+      Pair sums;
+      Pair others;
+      for (std::int64_t at = 0; at < entries; at += count) {
+        if (entries > kTileSlots) take(at);
+        for (std::int64_t slot = kFirst[pair]; slot < count / (2 * kRows) * (2 * kRows);
+             slot += 2 * kRows) {
+          add_pair(tile, slot, sums);
+          add_pair(tile, slot + kRows, others);
+        }
       }
-      if (at + count == entries) break;
+      if (entries >= 2 * kRows) sums.merge(others);
+      if (count % (2 * kRows) >= kRows)
+        add_pair(tile, count / (2 * kRows) * (2 * kRows) + kFirst[pair], sums);
+      sums.finish(pairs[pair]);
     }
-    if (entries >= 2 * kRows) {
-      for (int r = 0; r < kRows * kLane; ++r)
-        lanes[r] += others[r];
+    for (int r = 0; r < kLine; ++r) {
+      sum[r] =
+          entries < kRows ? Real{0} : (pairs[0][r] + pairs[1][r]) + (pairs[2][r] + pairs[3][r]);
     }
-    std::int64_t slot = count / (2 * kRows) * (2 * kRows);
-    if (count - slot >= kRows) {
-      add_steps<kRows>(tile, slot, 1, entries < 2 * kRows, lanes, kLane);
-      slot += kRows;
-    }
-    if (entries >= kRows) {
-      reduce(lanes, sum);
-    } else {
-      LineOfX::zeros().store(sum);
-    }
+    std::int64_t slot = count / kRows * kRows;
     if constexpr (kReals == 1) {
       add_slots<1>(tile, slot, count - slot, sum);
     } else {
@@ -316,17 +350,57 @@ class Strip {
     }
   }
 
-  /// kRows lanes.
-  template <int kStride>
-  LANKY_INLINE void add_steps(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
-                              bool anew, Real* sums, std::int64_t line) const {
-    for (int lane = 0; lane < kRows; lane += kGroup)
-      add_group<kStride>(tile, slot + lane, steps, anew, sums + lane * line, line);
+  /// Sums of two lanes.
+  struct Pair {
+    LineOfX lane[2][kReals];
+
+    LANKY_INLINE Pair() {
+#pragma GCC unroll 2
+      for (int l = 0; l < 2; ++l) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          lane[l][c] = LineOfX::zeros();
+      }
+    }
+    LANKY_INLINE void merge(const Pair& others) {
+#pragma GCC unroll 2
+      for (int l = 0; l < 2; ++l) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          lane[l][c].merge(others.lane[l][c]);
+      }
+    }
+    LANKY_INLINE void finish(Real* to) {
+      if constexpr (kReals == 1) {
+        lane[0][0].merge(lane[1][0]);
+        lane[0][0].store(to);
+      } else {
+        Real finished[2][kLine];
+#pragma GCC unroll 2
+        for (int l = 0; l < 2; ++l) {
+          Real both[kLane];
+          lane[l][0].store(both);
+          lane[l][1].store(both + kLine);
+          Strip::finish(both, finished[l]);
+        }
+        for (int r = 0; r < kLine; ++r)
+          to[r] = finished[0][r] + finished[1][r];
+      }
+    }
+  };
+  LANKY_INLINE void add_pair(const Tile<Elements>& tile, std::int64_t slot, Pair& sums) const {
+#pragma GCC unroll 2
+    for (int l = 0; l < 2; ++l) {
+      const std::int64_t of_lane = slot + l * kRows / 2;
+      const auto x = LineOfX::factors(strip_.x + tile.columns[of_lane] * strip_.pitch);
+#pragma GCC unroll 2
+      for (int c = 0; c < kReals; ++c)
+        sums.lane[l][c].add(tile.values[of_lane * kReals + c], x);
+    }
   }
 
-  /// Lane i of a group adds slot i + k kStride behind `slot` in step k. `anew`: no sums are there
+  /// Lane i of a group adds slot i + k kRows behind `slot` in step k. `anew`: no sums are there
   /// before.
-  template <int kStride>
   LANKY_INLINE void add_group(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
                               bool anew, Real* sums, std::int64_t line) const {
     LineOfX group[kGroup][kReals];
@@ -341,7 +415,7 @@ class Strip {
     const bool scattered = strip_.chunk.kind.codes == Codes::absolute;
     for (std::int64_t k = 0; k < steps; ++k) {
       if (scattered) {
-        const std::int32_t* const ahead = columns + lesser(kAhead, steps - 1 - k) * kStride;
+        const std::int32_t* const ahead = columns + lesser(kAhead, steps - 1 - k) * kRows;
 #pragma GCC unroll 8
         for (int i = 0; i < kGroup; ++i)
           fetch(strip_.x + ahead[i] * strip_.pitch);
@@ -353,8 +427,8 @@ class Strip {
         for (int c = 0; c < kReals; ++c)
           group[i][c].add(values[i * kReals + c], x);
       }
-      columns += kStride;
-      values += kStride * kReals;
+      columns += kRows;
+      values += kRows * kReals;
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kGroup; ++i) {
@@ -420,17 +494,6 @@ class Strip {
         sum[2 * j] = lane[2 * j] - lane[kLine + 2 * j + 1];
         sum[2 * j + 1] = lane[2 * j + 1] + lane[kLine + 2 * j];
       }
-    }
-  }
-  /// The sum of all lanes, in the order of sum_of().
-  LANKY_INLINE static void reduce(const Real* lanes, Real* sum) {
-    Real s[kRows][kLine];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i)
-      finish(lanes + i * kLane, s[i]);
-    for (int r = 0; r < kLine; ++r) {
-      sum[r] =
-          ((s[0][r] + s[4][r]) + (s[2][r] + s[6][r])) + ((s[1][r] + s[5][r]) + (s[3][r] + s[7][r]));
     }
   }
 
