@@ -8,7 +8,7 @@ namespace lanky::sparse::cpu {
 
 namespace {
 
-// std::min() has external linkage.
+// std::min() and std::max() have external linkage.
 LANKY_INLINE constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
