@@ -459,6 +459,14 @@ class Writer {
     for (int i = 0; i < rows; ++i)
       __builtin_memcpy(y + listed[i] * kReals, found + kReals * i, kReals * sizeof(Result));
   }
+  /// Elements of one row of several columns, real ones of the accumulators' type, from `at` on.
+  template <class Line>
+  LANKY_INLINE void some(std::int64_t at, const Real* sums) const {
+    Line found = Line::loaded(sums);
+    found.part[0] = alpha_[0] * found.part[0];
+    if (adds_) found.part[0] = rounded(found.part[0]) + beta_[0] * Line::loaded(y_ + at).part[0];
+    found.store(y_ + at);
+  }
   /// The rows of any chunk.
   LANKY_INLINE void any(const Chunk& chunk, const CodeParts& parts, const Values& sums) const {
     constexpr std::uint16_t kEach[kRows] = {0, 1, 2, 3, 4, 5, 6, 7};

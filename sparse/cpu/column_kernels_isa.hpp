@@ -704,8 +704,21 @@ class RowsWriter {
     int done = 0;
     for (; done + kRows <= count; done += kRows)
       writer_.consecutive(at + done, Elements::loaded(sums + done * kReals));
-    if (done < count)
+    if constexpr (kReals == 1 && std::is_same_v<Real, typename Types::Result>) {
+      done = write_some<4>(at, done, count, sums);
+      done = write_some<2>(at, done, count, sums);
+      write_some<1>(at, done, count, sums);
+    } else if (done < count) {
       writer_.listed(at + done, count - done, kEach, Elements::loaded(sums + done * kReals));
+    }
+  }
+  /// kCount elements where there are as many, by vectors as wide as those that stored their sums:
+  /// wider ones would wait until the stores are done. Returns how many are written.
+  template <int kCount>
+  LANKY_INLINE int write_some(std::int64_t at, int done, int count, const Real* sums) const {
+    if (done + kCount > count) return done;
+    writer_.template some<Line<PlainElements<Real>, kCount>>(at + done, sums + done);
+    return done + kCount;
   }
 
   Writer<Types> writer_;
