@@ -64,6 +64,24 @@ struct ChunksOnHost {
     return y;
   }
 
+  /// Y of several columns, X and Y by rows or both by columns.
+  template <class TOut>
+  std::vector<TOut> multiply(const std::vector<T>& x, std::int64_t columns, bool by_rows,
+                             const ChunkKernels& kernels) const {
+    using Sum = Accumulator<T>;
+    const ChunkHeader& header = chunks.header;
+    std::vector<TOut> y(header.rows * columns);
+    std::vector<Sum> partials(header.partials * sparse::cpu::kColumnsAtOnce);
+    const auto strides = [&](std::int64_t rows) {
+      return by_rows ? sparse::Strides{columns, 1} : sparse::Strides{1, rows};
+    };
+    sparse::cpu::run_chunks<T, TOut>(
+        chunks,
+        {x.data(), strides(header.cols), y.data(), strides(header.rows), columns, Sum{1}, Sum{0}},
+        partials.data(), true, kernels);
+    return y;
+  }
+
   sparse::LoadedCsr<T> checked;
   ChunkMatrix<T> chunks;
 };
@@ -248,6 +266,57 @@ TEST(SparseChunkForm, IsTheSameForAnyNumberOfThreads) {
       EXPECT_EQ(std::memcmp(results[0].data(), results[other].data(), a.rows * sizeof(float)), 0);
       EXPECT_EQ(codes[0], codes[other]);
       EXPECT_EQ(headers[0], headers[other]);
+    }
+  }
+}
+
+TYPED_TEST(SparseChunks, GiveColumnsTheBitsOfOneByEveryKernelAndShape) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(seed_or(11));
+  constexpr std::int64_t kColumnsMost = 34;
+  std::vector<CsrMatrix<T>> matrices;
+  for (const std::int64_t cols : {90, 5000})
+    matrices.push_back(matrix_of<T>(lengths_of_chunks()[1], cols, random, uniform<T>));
+  matrices[1].cols = 70'000;  // in rows that codes of 2 bytes reach, and one that they do not
+  matrices[1].col_indices[0] = 69'999;
+  matrices.push_back(matrix_of<T>(std::vector<std::int64_t>(500, 5), 600, random, uniform<T>));
+  for (std::int64_t entry = 0; entry < matrices[2].nnz(); ++entry)  // diagonals
+    matrices[2].col_indices[entry] = static_cast<std::int32_t>(entry / 5 + entry % 5 * 20);
+  for (const CsrMatrix<T>& a : matrices) {
+    const auto x = vector_of<T>(a.cols * kColumnsMost, random, uniform<T>);
+    const auto column = [&](std::int64_t j) {
+      return std::vector<T>(x.begin() + j * a.cols, x.begin() + (j + 1) * a.cols);
+    };
+    for (const ChunkShape& shape : shapes_for(a.rows)) {
+      const ChunksOnHost<T> host(a.view(), shape);
+      for (const ChunkKernels* const kernels : runnable_kernels()) {
+        std::vector<std::vector<TOut>> alone;
+        for (std::int64_t j = 0; j < kColumnsMost; ++j) {
+          const Operands<T, TOut> operands{1, 0, column(j), std::vector<TOut>(a.rows)};
+          alone.push_back(host.multiply(operands, *kernels));
+        }
+        for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{7}, kColumnsMost}) {
+          SCOPED_TRACE(::testing::Message()
+                       << name_of(shape) << ", " << kernels->isa << ", " << columns << " columns");
+          std::vector<T> by_rows(a.cols * columns);
+          for (std::int64_t j = 0; j < columns; ++j) {
+            for (std::int64_t i = 0; i < a.cols; ++i)
+              by_rows[i * columns + j] = x[i + j * a.cols];
+          }
+          const auto y = host.template multiply<TOut>(x, columns, false, *kernels);
+          const auto y_by_rows = host.template multiply<TOut>(by_rows, columns, true, *kernels);
+          for (std::int64_t j = 0; j < columns; ++j) {
+            for (std::int64_t i = 0; i < a.rows; ++i) {
+              const TOut& expected = alone[j][i];
+              ASSERT_EQ(std::memcmp(&y[i + j * a.rows], &expected, sizeof(TOut)), 0)
+                  << "by columns: row " << i << " of column " << j;
+              ASSERT_EQ(std::memcmp(&y_by_rows[i * columns + j], &expected, sizeof(TOut)), 0)
+                  << "by rows: row " << i << " of column " << j;
+            }
+          }
+        }
+      }
     }
   }
 }

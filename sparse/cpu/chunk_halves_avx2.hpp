@@ -1,5 +1,5 @@
-// Eight halves at once by AVX2 and F16C, for the chunk kernels of AVX2 and of AVX-512. Included by
-// one source of each: what is inlined here is compiled with that source's flags.
+// Eight halves or codes at once by AVX2 and F16C, for the chunk kernels of AVX2 and of AVX-512.
+// Included by one source of each: what is inlined here is compiled with that source's flags.
 #pragma once
 
 #include <immintrin.h>
@@ -35,6 +35,15 @@ typedef std::uint16_t Bits8 __attribute__((vector_size(16)));
   const __m128i packed =
       _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), packed);
+}
+
+[[gnu::always_inline]] inline void widen_codes(const std::uint8_t* codes, std::int32_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepu8_epi32(_mm_loadu_si64(codes)));
+}
+[[gnu::always_inline]] inline void widen_codes(const std::uint16_t* codes, std::int32_t* to) {
+  _mm256_storeu_si256(
+      reinterpret_cast<__m256i*>(to),
+      _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Products of chunks, from one source for each instruction set (chunk_kernels_isa.hpp), of which
-// the processor's is taken when first needed.
+// Products of chunks, from one source for each instruction set (chunk_kernels_isa.hpp for a vector,
+// column_kernels_isa.hpp for several), of which the processor's is taken when first needed.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sparse/cpu/chunks.hpp"
+#include "sparse/product.hpp"
 
 namespace lanky::sparse::cpu {
 
@@ -24,12 +25,26 @@ struct TaskArguments {
 };
 using RunTask = void (*)(const TaskArguments& task);
 
+/// Columns that a task multiplies at once, at most.
+inline constexpr int kColumnsAtOnce = 32;
+
+/// One task of Y = alpha A X + beta Y. x and y point to the first of its columns.
+struct ColumnsArguments : TaskArguments {  // partials: [partials, kColumnsAtOnce] accumulators
+  int columns;                             // 1 .. kColumnsAtOnce
+  Strides x_strides;                       // by rows or by columns, as those of y: one of both is 1
+  Strides y_strides;
+};
+using RunColumns = void (*)(const ColumnsArguments& task);
+
 /// Writes y of a row from its sum, alpha and beta, all accumulators.
 using WriteRow = void (*)(const TaskArguments& task, std::int64_t row, const void* sum);
+using WriteColumns = void (*)(const ColumnsArguments& task, std::int64_t row, const void* sums);
 
 struct ChunkKernel {
   RunTask run_task;
   WriteRow write_row;
+  RunColumns run_columns;
+  WriteColumns write_columns;
 };
 
 /// The kernels of one instruction set, by the types of a plan.

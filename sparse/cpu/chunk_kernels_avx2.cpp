@@ -7,7 +7,7 @@ constexpr char kIsa[] = "AVX2";
 constexpr int kVectorBytes = 32;
 }  // namespace
 
-#include "sparse/cpu/chunk_kernels_isa.hpp"
+#include "sparse/cpu/column_kernels_isa.hpp"
 
 namespace lanky::sparse::cpu::avx2 {
 

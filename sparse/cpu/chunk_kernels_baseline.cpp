@@ -60,9 +60,15 @@ typedef std::uint16_t Bits8 __attribute__((vector_size(16)));
   }
 }
 
+template <class Code>
+[[gnu::always_inline]] inline void widen_codes(const Code* codes, std::int32_t* to) {
+  for (int i = 0; i < kOfVector; ++i)
+    to[i] = codes[i];
+}
+
 }  // namespace
 
-#include "sparse/cpu/chunk_kernels_isa.hpp"
+#include "sparse/cpu/column_kernels_isa.hpp"
 
 namespace lanky::sparse::cpu::baseline {
 

@@ -1,9 +1,9 @@
-// The body of chunk_kernels_<isa>.cpp, each compiled with other flags. Those define kIsa,
-// kVectorBytes, Bits8, widen_f16(), widen_bf16(), narrow_f16() and narrow_bf16() before. Nothing
-// that is not inlined and has external linkage is called from here
-// (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one by one: gather
-// instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are slow on Intel's
-// processors since they hide sampled data.
+// Products of one vector in chunk_kernels_<isa>.cpp, each compiled with other flags. Those define
+// kIsa, kVectorBytes, Bits8, widen_f16(), widen_bf16(), narrow_f16(), narrow_bf16() and, for
+// several columns, widen_codes() before. Nothing that is not inlined and has external linkage is
+// called from here (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one
+// by one: gather instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are
+// slow on Intel's processors since they hide sampled data.
 #include <type_traits>
 
 #include "sparse/cpu/chunk_kernels.hpp"
@@ -99,6 +99,27 @@ LANKY_INLINE Real sum_of(const Lanes<Real>& lanes) {
   return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
+/// A product that is not fused with the sum around it. Where a sum has two products, compilers
+/// choose the fused one by the code around it, and equal sums need equal choices. Of vectors alone:
+/// GCC forgets it where it makes vectors of scalars.
+template <class Number>
+LANKY_INLINE Number rounded(Number product) {
+#if __has_builtin(__builtin_assoc_barrier)
+  return __builtin_assoc_barrier(product);
+#elif __has_builtin(__arithmetic_fence)
+  return __arithmetic_fence(product);
+#else
+  return product;
+#endif
+}
+
+/// One accumulator, and zeros behind it. Of a vector, compilers cannot make another: where loops
+/// over scalars become vectors, products are not fused any more.
+template <class Real>
+struct One {
+  typedef Real Type __attribute__((vector_size(16)));
+};
+
 // Types of elements: how kRows values and as many elements of x become sums.
 
 template <class Real>
@@ -154,7 +175,7 @@ struct RealElements {
   LANKY_INLINE static void accumulate(Values& sums, const Values& others) {
 #pragma GCC unroll 4
     for (int p = 0; p < kParts<Real>; ++p)
-      sums.part[p] += others.part[p];
+      sums.part[p] = rounded(sums.part[p]) + others.part[p];
   }
   LANKY_INLINE static Values loaded(const Real* from) {
     return load(from);
@@ -177,7 +198,11 @@ struct PlainElements : RealElements<RealType, RealType> {
   LANKY_INLINE static Lanes<RealType> gathered(const RealType* x, const Index* index) {
     return gather(x, index);
   }
-  LANKY_INLINE static void add_one(RealType* sum, RealType a, RealType x) { *sum += a * x; }
+  LANKY_INLINE static void add_one(typename One<RealType>::Type& sum, const RealType* a,
+                                   const RealType* x) {
+    using Type = typename One<RealType>::Type;
+    sum += Type{*a} * Type{*x};
+  }
 };
 
 typedef std::uint16_t UnalignedBits8 __attribute__((vector_size(16), aligned(2), may_alias));
@@ -185,6 +210,7 @@ typedef std::uint16_t UnalignedBits8 __attribute__((vector_size(16), aligned(2),
 /// Halves of either kind: kWiden takes kRows of them to floats.
 template <Lanes<float> (*kWiden)(Bits8)>
 struct HalfElements : RealElements<float, std::uint16_t> {
+  LANKY_INLINE static Lanes<float> widened(Bits8 bits) { return kWiden(bits); }
   LANKY_INLINE static Lanes<float> values(const std::uint16_t* from) {
     return kWiden(*reinterpret_cast<const UnalignedBits8*>(from));
   }
@@ -193,9 +219,10 @@ struct HalfElements : RealElements<float, std::uint16_t> {
   LANKY_INLINE static Lanes<float> gathered(const std::uint16_t* x, const Index* i) {
     return kWiden(Bits8{x[i[0]], x[i[1]], x[i[2]], x[i[3]], x[i[4]], x[i[5]], x[i[6]], x[i[7]]});
   }
-  LANKY_INLINE static void add_one(float* sum, std::uint16_t a, std::uint16_t x) {
-    const Lanes<float> both = kWiden(Bits8{a, x});
-    *sum += both.part[0][0] * both.part[0][1];
+  LANKY_INLINE static void add_one(One<float>::Type& sum, const std::uint16_t* a,
+                                   const std::uint16_t* x) {
+    const Lanes<float> both = kWiden(Bits8{*a, *x});
+    sum += One<float>::Type{both.part[0][0]} * One<float>::Type{both.part[0][1]};
   }
 };
 
@@ -277,7 +304,8 @@ struct ComplexElements {
       const Lanes<Real> others = swapped(sums.half[h]);
 #pragma GCC unroll 4
       for (int p = 0; p < kParts<Real>; ++p)
-        found.half[h].part[p] = by[0] * sums.half[h].part[p] + (by[1] * others.part[p]) * signs();
+        found.half[h].part[p] =
+            by[0] * sums.half[h].part[p] + rounded((by[1] * others.part[p]) * signs());
     }
     return found;
   }
@@ -304,9 +332,9 @@ struct ComplexElements {
       to[c] = ((s[c] + s[8 + c]) + (s[4 + c] + s[12 + c])) +
               ((s[2 + c] + s[10 + c]) + (s[6 + c] + s[14 + c]));
   }
-  LANKY_INLINE static void add_one(Real* sum, const Real* a, const Real* x) {
-    sum[0] += a[0] * x[0] - a[1] * x[1];
-    sum[1] += a[0] * x[1] + a[1] * x[0];
+  LANKY_INLINE static void add_one(typename One<Real>::Type& sum, const Real* a, const Real* x) {
+    using Type = typename One<Real>::Type;
+    sum += a[0] * Type{x[0], x[1]} + rounded(a[1] * Type{-x[1], x[0]});
   }
 
  private:
@@ -431,6 +459,14 @@ class Writer {
     for (int i = 0; i < rows; ++i)
       __builtin_memcpy(y + listed[i] * kReals, found + kReals * i, kReals * sizeof(Result));
   }
+  /// Elements of one row of several columns, real ones of the accumulators' type, from `at` on.
+  template <class Line>
+  LANKY_INLINE void some(std::int64_t at, const Real* sums) const {
+    Line found = Line::loaded(sums);
+    found.part[0] = alpha_[0] * found.part[0];
+    if (adds_) found.part[0] = rounded(found.part[0]) + beta_[0] * Line::loaded(y_ + at).part[0];
+    found.store(y_ + at);
+  }
   /// The rows of any chunk.
   LANKY_INLINE void any(const Chunk& chunk, const CodeParts& parts, const Values& sums) const {
     constexpr std::uint16_t kEach[kRows] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -472,6 +508,51 @@ LANKY_INLINE bool same_kind(const ChunkKind& a, const ChunkKind& b) {
   return of_a == of_b;
 }
 
+/// Of rows side by side, and the lanes of them that have a step k: a lane for each real.
+template <class Elements>
+struct LanesOfRows {
+  Lanes<typename Elements::Real> half[Elements::kReals];
+};
+template <class Elements>
+struct MasksOfRows {
+  Masks<typename Elements::Real> half[Elements::kReals];
+};
+template <class Elements>
+LANKY_INLINE LanesOfRows<Elements> lengths_of(const CodeParts& parts) {
+  using Real = typename Elements::Real;
+  constexpr int kReals = Elements::kReals;
+  Real lengths[kReals * kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    for (int c = 0; c < kReals; ++c)
+      lengths[kReals * i + c] = static_cast<Real>(parts.beside_lengths[i]);
+  }
+  LanesOfRows<Elements> found;
+#pragma GCC unroll 2
+  for (int h = 0; h < kReals; ++h)
+    found.half[h] = load(lengths + h * kRows);
+  return found;
+}
+template <class Elements>
+LANKY_INLINE MasksOfRows<Elements> active_of(const LanesOfRows<Elements>& lengths,
+                                             typename Elements::Real k) {
+  MasksOfRows<Elements> found;
+#pragma GCC unroll 2
+  for (int h = 0; h < Elements::kReals; ++h)
+    found.half[h] = active(lengths.half[h], k);
+  return found;
+}
+template <class Elements>
+LANKY_INLINE void add_masked(typename Elements::Sums& sums, const typename Elements::Values& a,
+                             const typename Elements::Values& x,
+                             const MasksOfRows<Elements>& masks) {
+  if constexpr (Elements::kReals == 1) {
+    Elements::add(sums, a, x, masks.half[0]);
+  } else {
+    Elements::add(sums, a, x, masks.half);
+  }
+}
+
 /// Rows side by side.
 template <class Elements, int kBytes>
 LANKY_INLINE typename Elements::Values walk_beside(const Chunk& chunk, const CodeParts& parts,
@@ -498,23 +579,10 @@ LANKY_INLINE typename Elements::Values walk_beside(const Chunk& chunk, const Cod
   for (; k < chunk.shortest; ++k)
     Elements::add(sums, Elements::values(values + k * kRows * kReals), factors(k));
   if (k < chunk.depth) {
-    Real lengths[kReals * kRows];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      for (int c = 0; c < kReals; ++c)
-        lengths[kReals * i + c] = static_cast<Real>(parts.beside_lengths[i]);
-    }
-    const Lanes<Real> first = load(lengths);
-    const Lanes<Real> second = load(lengths + (kReals - 1) * kRows);
+    const auto lengths = lengths_of<Elements>(parts);
     for (; k < chunk.depth; ++k) {
-      const auto step = static_cast<Real>(k);
       const auto a = Elements::values(values + k * kRows * kReals);
-      if constexpr (kReals == 1) {
-        Elements::add(sums, a, factors(k), active(first, step));
-      } else {
-        const Masks<Real> masks[2] = {active(first, step), active(second, step)};
-        Elements::add(sums, a, factors(k), masks);
-      }
+      add_masked<Elements>(sums, a, factors(k), active_of<Elements>(lengths, static_cast<Real>(k)));
     }
   }
   return Elements::finished(sums);
@@ -535,7 +603,7 @@ LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::
     }
   };
   std::int64_t e = 0;
-  Real total[kReals] = {};
+  typename One<Real>::Type total = {};
   if (entries >= kRows) {
     typename Elements::Sums sums;
     if (entries >= 2 * kRows) {
@@ -550,17 +618,18 @@ LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::
       Elements::add(sums, Elements::values(values + e * kReals), factors(e));
       e += kRows;
     }
-    Elements::reduce(sums, total);
+    Real reduced[kReals];
+    Elements::reduce(sums, reduced);
+#pragma GCC unroll 2
+    for (int c = 0; c < kReals; ++c)
+      total[c] = reduced[c];
   }
   for (; e < entries; ++e) {
     std::int64_t column = e;
     if constexpr (kBytes != 0) column = codes[e];
-    if constexpr (kReals == 1) {
-      Elements::add_one(total, values[e], x[column]);
-    } else {
-      Elements::add_one(total, values + e * kReals, x + column * kReals);
-    }
+    Elements::add_one(total, values + e * kReals, x + column * kReals);
   }
+#pragma GCC unroll 2
   for (int c = 0; c < kReals; ++c)
     sum[c] = total[c];
 }
@@ -698,23 +767,6 @@ void write_row(const TaskArguments& task, std::int64_t row, const void* sum) {
   const std::uint16_t first = 0;
   Writer<Types>(task).listed(row, 1, &first, Types::Elements::loaded(sums));
 }
-
-template <class Types>
-constexpr ChunkKernel kKernel = {run_task<Types>, write_row<Types>};
-
-using F16 = HalfElements<widened_f16>;
-using Bf16 = HalfElements<widened_bf16>;
-
-constexpr ChunkKernels kKernels = {
-    kIsa,
-    kKernel<Types<PlainElements<double>, double, nullptr, nullptr>>,
-    kKernel<Types<PlainElements<float>, float, nullptr, nullptr>>,
-    kKernel<Types<F16, std::uint16_t, narrow_f16, widen_f16>>,
-    kKernel<Types<F16, float, nullptr, nullptr>>,
-    kKernel<Types<Bf16, std::uint16_t, narrow_bf16, widen_bf16>>,
-    kKernel<Types<Bf16, float, nullptr, nullptr>>,
-    kKernel<Types<ComplexElements<float>, float, nullptr, nullptr>>,
-    kKernel<Types<ComplexElements<double>, double, nullptr, nullptr>>};
 
 }  // namespace
 

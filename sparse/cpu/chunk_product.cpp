@@ -1,5 +1,6 @@
 #include "sparse/cpu/chunk_product.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "core/plan_types.hpp"
@@ -22,6 +23,14 @@ const ChunkKernel& kernel_of(const ChunkKernels& kernels) {
 template <class Sum>
 Sum load(const Scalar<Sum>& scalar) {
   return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
+}
+
+/// Columns whose elements stand side by side are multiplied a few at a time, so that the parts of X
+/// that rows near each other read stay in the caches: one where most rows read X all over.
+int columns_at_once(const ChunkHeader& header, const Strides& of_x) {
+  constexpr auto kScattered = static_cast<std::size_t>(Codes::absolute);
+  if (of_x.column == 1) return kColumnsAtOnce;
+  return 2 * header.code_entries[kScattered] > header.nnz ? 1 : 4;
 }
 
 }  // namespace
@@ -58,8 +67,46 @@ void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
   }
 }
 
-#define LANKY_INSTANTIATE(T, TOut) \
-  template void run_chunks(const ChunkMatrix<T>&, const Product<T, TOut>&, const ChunkKernels&);
+template <class T, class TOut>
+void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operands,
+                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels) {
+  using Sum = Accumulator<T>;
+  const ChunkKernel& kernel = kernel_of<T, TOut>(kernels);
+  const ChunkView view = a.view();
+  const Sum alpha = load(operands.alpha);
+  const Sum beta = load(operands.beta);
+  const int most = columns_at_once(a.header, operands.x_strides);
+  for (std::int64_t first = 0; first < operands.columns; first += most) {
+    const auto columns = std::min<std::int64_t>(operands.columns - first, most);
+    const auto arguments = [&](std::int64_t task) -> ColumnsArguments {
+      const Task& begin = view.tasks[task];
+      return {{view.chunks + begin.first_chunk, view.chunks + view.tasks[task + 1].first_chunk,
+               view.codes + begin.first_code, a.values.data() + begin.first_value,
+               operands.x + first * operands.x_strides.column,
+               operands.y + first * operands.y_strides.column, &alpha, &beta, partials},
+              static_cast<int>(columns),
+              operands.x_strides,
+              operands.y_strides};
+    };
+    const std::int64_t tasks = a.header.tasks;
+#pragma omp parallel for schedule(dynamic, 1) if (threads)
+    for (std::int64_t task = 0; task < tasks; ++task)
+      kernel.run_columns(arguments(task));
+    for (std::int64_t row = 0; row < a.header.cut_rows; ++row) {
+      Sum sums[kColumnsAtOnce] = {};
+      for (std::int64_t i = view.cut_starts[row]; i < view.cut_starts[row + 1]; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j)
+          sums[j] += partials[i * kColumnsAtOnce + j];
+      }
+      kernel.write_columns(arguments(0), view.cut_rows[row], sums);
+    }
+  }
+}
+
+#define LANKY_INSTANTIATE(T, TOut)                                                               \
+  template void run_chunks(const ChunkMatrix<T>&, const Product<T, TOut>&, const ChunkKernels&); \
+  template void run_chunks(const ChunkMatrix<T>&, const ColumnsOperands<T, TOut>&,               \
+                           Accumulator<T>*, bool, const ChunkKernels&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

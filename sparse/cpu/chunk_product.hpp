@@ -1,4 +1,4 @@
-// y = alpha A x + beta y by chunks.
+// y = alpha A x + beta y by chunks, of one vector or several.
 #pragma once
 
 #include "sparse/cpu/chunk_kernels.hpp"
@@ -13,5 +13,11 @@ namespace lanky::sparse::cpu {
 template <class T, class TOut>
 void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
                 const ChunkKernels& kernels);
+
+/// The same of several columns, each with the bits that it has alone. `partials` has room for
+/// kColumnsAtOnce times the header's partials.
+template <class T, class TOut>
+void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operands,
+                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels);
 
 }  // namespace lanky::sparse::cpu

@@ -1,7 +1,6 @@
 // The CPU behind sparse::Backend: chunks of the cheapest shape, or of the fastest measured one.
 #include <algorithm>
 #include <chrono>
-#include <lanky/error.hpp>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -79,7 +78,8 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
   std::int64_t nnz() const noexcept override { return chunks_.header.nnz; }
   std::int64_t bytes() const noexcept override { return chunks_.bytes(); }
   std::int64_t workspace_bytes() const noexcept override {
-    return chunks_.header.partials * static_cast<std::int64_t>(sizeof(Accumulator<T>));
+    return chunks_.header.partials * kColumnsAtOnce *
+           static_cast<std::int64_t>(sizeof(Accumulator<T>));
   }
 
   void update_values(const T* values) const override { update_chunks(chunks_, values); }
@@ -90,9 +90,12 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
                         chunk_kernels());
   }
 
-  void run_columns(const Stream& /*stream*/, const ColumnsOperands<T, TOut>& /*operands*/,
-                   std::byte* /*memory*/, Arrivals /*arrivals*/) const override {
-    throw Error(ErrorCode::unsupported, "several columns on the CPU");
+  void run_columns(const Stream& /*stream*/, const ColumnsOperands<T, TOut>& operands,
+                   std::byte* memory, Arrivals /*arrivals*/) const override {
+    const auto columns =
+        static_cast<double>(std::min<std::int64_t>(operands.columns, kColumnsAtOnce));
+    run_chunks<T, TOut>(chunks_, operands, reinterpret_cast<Accumulator<T>*>(memory),
+                        worth_waking(model_.predicted_us * columns), chunk_kernels());
   }
 
   void tell(PlanInfo& info) const override {

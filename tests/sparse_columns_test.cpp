@@ -1,0 +1,507 @@
+// Sparse products of several columns, one body for every executor and type: each column of Y has
+// the bits that a product of that column alone gives.
+// For compute-sanitizer: --gtest_filter='*Short*' runs in seconds.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "support/expect_error.hpp"
+#include "support/triangle.hpp"
+
+namespace lanky::testing {
+namespace {
+
+constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A dense matrix on the host whose lines have padding between them, but none behind the last.
+template <class T>
+struct Dense {
+  Layout layout;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t ld;
+  std::vector<T> data;
+
+  Dense(Layout the_layout, std::int64_t the_rows, std::int64_t the_cols, std::int64_t padding,
+        T fill)
+      : layout(the_layout), rows(the_rows), cols(the_cols) {
+    const std::int64_t line = layout == Layout::col ? rows : cols;
+    const std::int64_t lines = layout == Layout::col ? cols : rows;
+    ld = line + padding;
+    if (lines > 0) data.assign((lines - 1) * ld + line, fill);
+  }
+
+  T& at(std::int64_t i, std::int64_t j) { return data[place(i, j)]; }
+  const T& at(std::int64_t i, std::int64_t j) const { return data[place(i, j)]; }
+  std::int64_t place(std::int64_t i, std::int64_t j) const {
+    return layout == Layout::col ? i + j * ld : i * ld + j;
+  }
+  MatrixView<T> view(Buffer<T>& buffer) const { return {buffer.data(), rows, cols, ld, layout}; }
+};
+
+/// Which of the numbers of columns, layouts and paddings a test takes.
+struct Form {
+  std::int64_t columns;
+  Layout of_x;
+  Layout of_y;
+  std::int64_t padding;
+};
+constexpr std::int64_t kColumnsMost = 100;
+
+std::vector<Form> forms_of(const std::vector<std::int64_t>& columns) {
+  std::vector<Form> forms;
+  for (const std::int64_t n : columns) {
+    for (const Layout of_x : {Layout::row, Layout::col}) {
+      for (const Layout of_y : {Layout::row, Layout::col}) {
+        for (const std::int64_t padding : {0, 3})
+          forms.push_back({n, of_x, of_y, padding});
+      }
+    }
+  }
+  return forms;
+}
+std::vector<Form> all_forms() {
+  return forms_of({0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 64, 65, kColumnsMost});
+}
+std::vector<Form> some_forms() {
+  return {{1, Layout::row, Layout::row, 3},  {2, Layout::row, Layout::row, 0},
+          {3, Layout::row, Layout::row, 1},  {7, Layout::col, Layout::row, 0},
+          {8, Layout::row, Layout::col, 0},  {13, Layout::row, Layout::row, 0},
+          {16, Layout::col, Layout::col, 1}, {33, Layout::row, Layout::row, 0},
+          {35, Layout::col, Layout::col, 0}};
+}
+
+/// Paths whose product of one vector has the bits of several.
+std::vector<SpmvPath> column_paths(Device device) {
+  if (!device.is_cuda()) return {SpmvPath::automatic};
+  return {SpmvPath::automatic, SpmvPath::cuda};
+}
+
+template <class Case>
+class SparseColumns : public ::testing::Test {
+ protected:
+  using T = typename Case::Element;
+  using TOut = typename Case::Result;
+  using Sum = Accumulator<T>;
+  using Plan = SpmvPlan<T, TOut>;
+
+  /// Columns of X and of the Y that is there before.
+  struct Columns {
+    std::vector<std::vector<T>> x;
+    std::vector<std::vector<TOut>> y;
+  };
+  template <class Draw, class DrawOut>
+  static Columns columns_of(std::int64_t rows, std::int64_t cols, std::int64_t count,
+                            Random& random, Draw draw, DrawOut draw_out) {
+    Columns columns;
+    for (std::int64_t j = 0; j < count; ++j) {
+      columns.x.push_back(vector_of<T>(cols, random, draw));
+      columns.y.push_back(vector_of<TOut>(rows, random, draw_out));
+    }
+    return columns;
+  }
+  static Columns uniform_columns(const Plan& plan, std::int64_t count, Random& random) {
+    return columns_of(plan.rows(), plan.cols(), count, random, uniform<T>, uniform<TOut>);
+  }
+
+  /// Y by columns, each a product of its own.
+  static std::vector<std::vector<TOut>> one_by_one(const Stream& stream, const Plan& plan,
+                                                   const Columns& columns, Sum alpha, Sum beta) {
+    std::vector<std::vector<TOut>> y;
+    for (std::size_t j = 0; j < columns.x.size(); ++j)
+      y.push_back(
+          run_plan(stream, plan, Operands<T, TOut>{alpha, beta, columns.x[j], columns.y[j]}));
+    return y;
+  }
+
+  /// Y after one product of the form's columns. With `scalars` they are read from memory.
+  static Dense<TOut> run_form(const Stream& stream, const Plan& plan, const Columns& columns,
+                              const Form& form, Sum alpha, Sum beta, bool scalars = false) {
+    Dense<T> x(form.of_x, plan.cols(), form.columns, form.padding, element<T>(kQuietNan));
+    Dense<TOut> y(form.of_y, plan.rows(), form.columns, form.padding, padding_value());
+    for (std::int64_t j = 0; j < form.columns; ++j) {
+      for (std::int64_t i = 0; i < x.rows; ++i)
+        x.at(i, j) = columns.x[j][i];
+      for (std::int64_t i = 0; i < y.rows; ++i)
+        y.at(i, j) = columns.y[j][i];
+    }
+    auto x_buffer = Buffer<T>::from(stream, x.data);
+    auto y_buffer = Buffer<TOut>::from(stream, y.data);
+    if (scalars) {
+      const auto both = Buffer<Sum>::from(stream, std::vector<Sum>{alpha, beta});
+      plan.run(stream, Scalar<Sum>::on_device(both.data()), x.view(x_buffer),
+               Scalar<Sum>::on_device(both.data() + 1), y.view(y_buffer));
+      stream.synchronize();
+    } else {
+      plan.run(stream, alpha, x.view(x_buffer), beta, y.view(y_buffer));
+    }
+    y.data = y_buffer.to_host();
+    return y;
+  }
+
+  /// The bits of `expected`, a NaN for a NaN, and untouched padding.
+  static void expect_bits(const Dense<TOut>& y, const std::vector<std::vector<TOut>>& expected) {
+    std::vector<bool> seen(y.data.size());
+    for (std::int64_t j = 0; j < y.cols; ++j) {
+      for (std::int64_t i = 0; i < y.rows; ++i) {
+        seen[y.place(i, j)] = true;
+        ASSERT_TRUE(same_bits(y.at(i, j), expected[j][i]))
+            << parts(y.at(i, j)) << " instead of " << parts(expected[j][i]) << " in row " << i
+            << ", column " << j;
+      }
+    }
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      ASSERT_TRUE(seen[i] || same_bits(y.data[i], padding_value()))
+          << "padding at " << i << " was written";
+    }
+  }
+
+  /// Forms of a plan's product against products of one vector each.
+  static void expect_forms(const Stream& stream, const Plan& plan, const Columns& columns,
+                           const std::vector<Form>& forms, Sum alpha, Sum beta) {
+    const auto expected = one_by_one(stream, plan, columns, alpha, beta);
+    bool scalars = false;
+    for (const Form& form : forms) {
+      SCOPED_TRACE(::testing::Message()
+                   << form.columns << " columns, X by "
+                   << (form.of_x == Layout::row ? "rows" : "columns") << ", Y by "
+                   << (form.of_y == Layout::row ? "rows" : "columns") << ", padding "
+                   << form.padding << ", alpha " << parts(alpha) << ", beta " << parts(beta));
+      expect_bits(run_form(stream, plan, columns, form, alpha, beta, scalars), expected);
+      if (::testing::Test::HasFatalFailure()) return;
+      scalars = !scalars;
+    }
+  }
+
+  static TOut padding_value() { return element<TOut>(-77.0); }
+
+ private:
+  static bool same_bits(TOut a, TOut b) {
+    if (std::memcmp(&a, &b, sizeof(TOut)) == 0) return true;
+    // NaNs have signs that the order of factors decides.
+    const auto same = [](double first, double second) {
+      return (std::isnan(first) && std::isnan(second)) ||
+             std::memcmp(&first, &second, sizeof(double)) == 0;
+    };
+    return same(parts(a).real(), parts(b).real()) && same(parts(a).imag(), parts(b).imag());
+  }
+};
+TYPED_TEST_SUITE(SparseColumns, PlanCases, OnName);
+
+EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInEveryForm) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(1));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 300, random, uniform<T>);
+  for (const SpmvPath path : column_paths(device)) {
+    SCOPED_TRACE(name(path));
+    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+    const auto columns = TestFixture::uniform_columns(plan, kColumnsMost, random);
+    TestFixture::expect_forms(stream, plan, columns, all_forms(), element<Accumulator<T>>(0.7),
+                              element<Accumulator<T>>(-0.3));
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWithAnyAlphaAndBeta) {
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(seed_or(2));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 60, random, uniform<T>);
+  for (const SpmvPath path : column_paths(device)) {
+    SCOPED_TRACE(name(path));
+    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+    const auto columns = TestFixture::uniform_columns(plan, 35, random);
+    for (const std::complex<double> alpha : {0.0, 1.0, -0.5, 0.3}) {
+      for (const std::complex<double> beta : {0.0, 1.0, -0.5, 0.7}) {
+        const std::complex<double> turn(1.0, kIsComplex<T> ? 0.25 : 0.0);
+        TestFixture::expect_forms(stream, plan, columns, some_forms(), element<Sum>(alpha * turn),
+                                  element<Sum>(beta * turn));
+      }
+    }
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInSplitRows) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(3));
+  const Stream stream(device);
+  const auto a = matrix_of<T>({3, 100'000, 0, 17, 20'000, 16'384, 1}, 2000, random, uniform<T>);
+  for (const SpmvPath path : column_paths(device)) {
+    SCOPED_TRACE(name(path));
+    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+    const auto columns = TestFixture::uniform_columns(plan, kColumnsMost, random);
+    auto forms = some_forms();
+    forms.push_back({kColumnsMost, Layout::row, Layout::row, 0});
+    forms.push_back({64, Layout::col, Layout::col, 2});
+    TestFixture::expect_forms(stream, plan, columns, forms, Accumulator<T>{1},
+                              element<Accumulator<T>>(0.5));
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInRandomShapes) {
+  using T = typename TypeParam::Element;
+  const std::uint64_t seed = seed_or(4);
+  const Stream stream(device);
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
+    Random random(seed + 1000 * round);
+    auto a = matrix_of<T>(random_lengths(random), random_int(random, 1, 500), random, uniform<T>);
+    draw_columns(a, random);
+    for (const SpmvPath path : column_paths(device)) {
+      const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+      const auto columns = TestFixture::uniform_columns(plan, 35, random);
+      TestFixture::expect_forms(stream, plan, columns, some_forms(),
+                                uniform<Accumulator<T>>(random), uniform<Accumulator<T>>(random));
+      if (TestFixture::HasFatalFailure()) return;
+    }
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneOfTransposesAndTriangles) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(5));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 70, random, uniform<T>);
+  const auto triangle = triangle_of<T>(boundary_lengths(), true, random, uniform<T>);
+  const auto expect = [&](const CsrMatrix<T>& matrix, const PlanOptions& options) {
+    const typename TestFixture::Plan plan(stream, matrix.view(), options);
+    const auto columns = TestFixture::uniform_columns(plan, 35, random);
+    TestFixture::expect_forms(stream, plan, columns, some_forms(), Accumulator<T>{1},
+                              Accumulator<T>{0});
+  };
+  expect(a, {.op = Op::trans});
+  expect(a, {.op = Op::conj_trans});
+  for (const Symmetry symmetry : kSymmetries)
+    expect(triangle, {.symmetry = symmetry});
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunOfShapesWithoutEntriesScalesY) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(6));
+  const Stream stream(device);
+  for (const std::int64_t rows : {0, 1, 7, 1000}) {
+    for (const std::int64_t cols : {0, 5}) {
+      SCOPED_TRACE(::testing::Message() << rows << " x " << cols);
+      CsrMatrix<T> a;
+      a.rows = rows;
+      a.cols = cols;
+      a.row_offsets.assign(rows + 1, 0);
+      const typename TestFixture::Plan plan(stream, a.view());
+      const auto columns = TestFixture::uniform_columns(plan, 35, random);
+      for (const double beta : {0.0, 2.0}) {
+        TestFixture::expect_forms(stream, plan, columns, some_forms(), Accumulator<T>{1},
+                                  element<Accumulator<T>>(beta));
+      }
+    }
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunIsExactOnSmallIntegers) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(seed_or(7));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
+  for (const SpmvPath path : column_paths(device)) {
+    SCOPED_TRACE(name(path));
+    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+    const auto columns = TestFixture::columns_of(plan.rows(), plan.cols(), 35, random,
+                                                 small_integer<T>, small_integer<TOut>);
+    const Accumulator<T> alpha = 2;
+    const Accumulator<T> beta = -1;
+    for (const Form& form : some_forms()) {
+      const auto y = TestFixture::run_form(stream, plan, columns, form, alpha, beta);
+      for (std::int64_t j = 0; j < form.columns; ++j) {
+        std::vector<TOut> column;
+        for (std::int64_t i = 0; i < y.rows; ++i)
+          column.push_back(y.at(i, j));
+        expect_exact(a, Operands<T, TOut>{alpha, beta, columns.x[j], columns.y[j]}, column);
+      }
+    }
+  }
+}
+
+// A column of NaN or Inf reaches the rows that IEEE says, and no other column; -0 stays.
+EXECUTOR_TEST(SparseColumns, ShortRunOfNanAndInfKeepsToTheirColumns) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(8));
+  const Stream stream(device);
+  auto a = matrix_of<T>(boundary_lengths(), 50, random, uniform<T>);
+  for (std::int64_t entry = 0; entry < a.nnz(); entry += 5)
+    a.values[entry] = element<T>(entry % 2 == 0 ? 0.0 : -0.0);
+  for (const SpmvPath path : column_paths(device)) {
+    SCOPED_TRACE(name(path));
+    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+    auto columns = TestFixture::uniform_columns(plan, 35, random);
+    for (std::size_t j = 0; j < columns.x.size(); ++j) {
+      const std::array<double, 5> special = {kQuietNan, kInfinity, -kInfinity, -0.0, 1.0};
+      columns.x[j][random() % 50] = element<T>(special[j % 5]);
+      if (j % 7 == 3) columns.x[j].assign(50, element<T>(-0.0));
+      for (auto& y : columns.y[j])
+        y = element<typename TypeParam::Result>(special[random() % 5]);
+    }
+    for (const double beta : {0.0, 1.0}) {
+      TestFixture::expect_forms(stream, plan, columns, some_forms(), Accumulator<T>{1},
+                                element<Accumulator<T>>(beta));
+    }
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunNeverReadsYWhereBetaIsZero) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(seed_or(9));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 50, random, small_integer<T>);
+  const typename TestFixture::Plan plan(stream, a.view());
+  auto columns = TestFixture::columns_of(plan.rows(), plan.cols(), 35, random, small_integer<T>,
+                                         small_integer<TOut>);
+  for (auto& y : columns.y)
+    y.assign(y.size(), element<TOut>(kQuietNan));
+  for (const Form& form : some_forms()) {
+    for (const bool scalars : {false, true}) {
+      const auto y = TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1},
+                                           Accumulator<T>{0}, scalars);
+      for (std::int64_t j = 0; j < form.columns; ++j) {
+        for (std::int64_t i = 0; i < y.rows; ++i)
+          ASSERT_FALSE(std::isnan(parts(y.at(i, j)).real())) << i << ", " << j;
+      }
+    }
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunInEitherWorkspaceGivesTheSameBitsAgain) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  Random random(seed_or(10));
+  const Stream stream(device);
+  const auto a = matrix_of<T>({5000, 3, 20'000, 40, 33'333}, 90, random, uniform<T>);
+  const typename TestFixture::Plan plan(stream, a.view());
+  ASSERT_GT(plan.workspace_bytes(), 0);
+  Buffer<std::byte> workspace(stream, plan.workspace_bytes());
+  const auto x = Buffer<T>::from(stream, vector_of<T>(90 * 40, random, uniform<T>));
+  const MatrixView<const T> x_view{x.data(), 90, 40, 40, Layout::row};
+  std::vector<TOut> first;
+  for (int round = 0; round < 8; ++round) {
+    Buffer<TOut> y(stream, 5 * 40);
+    const MatrixView<TOut> y_view{y.data(), 5, 40, 40, Layout::row};
+    if (round % 2 == 0) {
+      plan.run(stream, x_view, y_view);
+    } else {
+      plan.run(stream, Accumulator<T>{1}, x_view, Accumulator<T>{0}, y_view,
+               {workspace.data(), workspace.size()});
+    }
+    const std::vector<TOut> found = y.to_host();
+    if (round == 0) first = found;
+    ASSERT_EQ(std::memcmp(found.data(), first.data(), found.size() * sizeof(TOut)), 0) << round;
+  }
+}
+
+EXECUTOR_TEST(SparseColumns, ShortRunAfterUpdateOfValues) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(11));
+  const Stream stream(device);
+  auto a = matrix_of<T>(boundary_lengths(), 90, random, uniform<T>);
+  typename TestFixture::Plan plan(stream, a.view());
+  plan.update_values(vector_of<T>(a.nnz(), random, uniform<T>));
+  const auto columns = TestFixture::uniform_columns(plan, 35, random);
+  TestFixture::expect_forms(stream, plan, columns, some_forms(), Accumulator<T>{1},
+                            Accumulator<T>{0});
+}
+
+// X in columns 0 .. 3 and Y in columns 4 .. 7 of one matrix by rows.
+EXECUTOR_TEST(SparseColumns, ShortRunOfViewsInsideOneMatrix) {
+  using T = typename TypeParam::Element;
+  using TOut = typename TypeParam::Result;
+  if constexpr (std::is_same_v<T, TOut>) {
+    Random random(seed_or(12));
+    const Stream stream(device);
+    const std::vector<std::int64_t> lengths(60, 6);
+    const auto a = matrix_of<T>(lengths, 60, random, small_integer<T>);
+    const typename TestFixture::Plan plan(stream, a.view());
+    const std::vector<T> before = vector_of<T>(60 * 9, random, small_integer<T>);
+    auto both = Buffer<T>::from(stream, before);
+    plan.run(stream, Accumulator<T>{1}, MatrixView<T>{both.data(), 60, 4, 9, Layout::row},
+             Accumulator<T>{1}, MatrixView<T>{both.data() + 4, 60, 4, 9, Layout::row});
+    const std::vector<T> after = both.to_host();
+    for (std::int64_t j = 0; j < 4; ++j) {
+      Operands<T, T> operands{1, 1, std::vector<T>(60), std::vector<T>(60)};
+      std::vector<T> y(60);
+      for (std::int64_t i = 0; i < 60; ++i) {
+        operands.x[i] = before[i * 9 + j];
+        operands.y[i] = before[i * 9 + 4 + j];
+        y[i] = after[i * 9 + 4 + j];
+        EXPECT_EQ(after[i * 9 + j], before[i * 9 + j]);
+        EXPECT_EQ(after[i * 9 + 8], before[i * 9 + 8]);
+      }
+      expect_exact(a, operands, y);
+    }
+  }
+}
+
+// Misuse, on the CPU: what is checked is the same everywhere.
+class SparseColumnsError : public ::testing::Test {
+ protected:
+  void expect(ErrorCode code, const std::string& message, const MatrixView<double>& x,
+              const MatrixView<double>& y) {
+    expect_error([&] { plan_.run(stream_, x, y); }, code, {message});
+  }
+
+  Stream stream_{Device::cpu()};
+  std::vector<std::int64_t> offsets_ = {0, 2, 2, 3};
+  std::vector<std::int32_t> indices_ = {0, 3, 1};
+  std::vector<double> values_ = {1.0, 2.0, 3.0};
+  SpmvPlan<double> plan_{stream_, {3, 4, 3, offsets_.data(), indices_.data(), values_.data(), 0}};
+  std::vector<double> x_ = std::vector<double>(100, 1.0);
+  std::vector<double> y_ = std::vector<double>(100, 1.0);
+};
+
+TEST_F(SparseColumnsError, Extents) {
+  double* const x = x_.data();
+  double* const y = y_.data();
+  expect(ErrorCode::size_mismatch, "X has 5 rows, A has 4 columns", {x, 5, 2, 5}, {y, 3, 2, 3});
+  expect(ErrorCode::size_mismatch, "Y has 4 rows, A has 3 rows", {x, 4, 2, 4}, {y, 4, 2, 4});
+  expect(ErrorCode::size_mismatch, "X has 2 columns, Y has 3 columns", {x, 4, 2, 4}, {y, 3, 3, 3});
+  expect(ErrorCode::invalid_argument, "X has -1 columns", {x, 4, -1, 4}, {y, 3, -1, 3});
+}
+
+TEST_F(SparseColumnsError, LeadingDimensions) {
+  double* const x = x_.data();
+  double* const y = y_.data();
+  expect(ErrorCode::invalid_argument, "X has leading dimension 3, but its columns have 4 elements",
+         {x, 4, 2, 3}, {y, 3, 2, 3});
+  expect(ErrorCode::invalid_argument, "Y has leading dimension 1, but its rows have 2 elements",
+         {x, 4, 2, 4}, {y, 3, 2, 1, Layout::row});
+}
+
+TEST_F(SparseColumnsError, NullOperands) {
+  expect(ErrorCode::invalid_argument, "X is a null pointer, but has 8 elements", {nullptr, 4, 2, 4},
+         {y_.data(), 3, 2, 3});
+  expect(ErrorCode::invalid_argument, "Y is a null pointer, but has 6 elements",
+         {x_.data(), 4, 2, 4}, {nullptr, 3, 2, 3});
+  plan_.run(stream_, MatrixView<double>{nullptr, 4, 0, 4}, MatrixView<double>{nullptr, 3, 0, 3});
+}
+
+TEST_F(SparseColumnsError, Overlap) {
+  double* const x = x_.data();
+  const std::string message = "X (4 x 2) and Y (3 x 2) overlap: Y is written while X is read";
+  expect(ErrorCode::invalid_argument, message, {x, 4, 2, 4}, {x + 7, 3, 2, 3});
+  expect(ErrorCode::invalid_argument, message, {x, 4, 2, 6, Layout::row},
+         {x + 1, 3, 2, 6, Layout::row});
+  expect(ErrorCode::invalid_argument, message, {x, 4, 2, 6, Layout::row},
+         {x + 5, 3, 2, 6, Layout::row});
+  expect(ErrorCode::invalid_argument, message, {x, 4, 2, 6, Layout::row},
+         {x + 2, 3, 2, 7, Layout::row});
+  for (const int column : {2, 3, 4}) {
+    plan_.run(stream_, MatrixView<double>{x, 4, 2, 6, Layout::row},
+              MatrixView<double>{x + column, 3, 2, 6, Layout::row});
+  }
+}
+
+}  // namespace
+}  // namespace lanky::testing
