@@ -46,9 +46,11 @@ struct Launch {
 };
 
 /// How lanes share a strip of columns of X: groups of 1, 2, 4 or 8 have a row of it, each lane a
-/// word of 16 bytes of it, or two (words16); or one element; or a lane has a row's 2, 4 or 8
-/// columns that are not adjacent.
+/// word of 16 bytes of it, or two (words16); or a lane has a word of 4 or 8 bytes; or each lane of
+/// a group one element; or a lane a row's 2, 4 or 8 columns that are not adjacent.
 enum class StripKind : std::uint8_t {
+  quarter_word,
+  half_word,
   words1,
   words2,
   words4,
@@ -63,7 +65,7 @@ enum class StripKind : std::uint8_t {
   apart4,
   apart8
 };
-inline constexpr int kStripKinds = 13;
+inline constexpr int kStripKinds = 15;
 
 /// Columns of the widest strip, of words16.
 constexpr int strip_columns_most(std::size_t element_bytes) {

@@ -129,6 +129,31 @@ __device__ const E* opaque(const E* pointer) {
   return pointer;
 }
 
+/// `first` and `count` times `bytes` further, in one instruction.
+template <class E>
+__device__ const E* advanced(const E* first, std::uint32_t count, std::uint32_t bytes) {
+  const E* place;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(place) : "r"(count), "r"(bytes), "l"(first));
+  return place;
+}
+
+/// load_constant() and load_wide() of 16 bytes that hold parts of 8: these arrive in the pairs of
+/// registers that they are used in.
+template <int kCount, class E>
+__device__ void load_constant_pairs(E (&out)[kCount], const E* source) {
+  static_assert(sizeof(out) == 16);
+  const ulonglong2 word = __ldg(reinterpret_cast<const ulonglong2*>(source));
+  memcpy(out, &word, sizeof(word));
+}
+template <class E>
+__device__ E load_pairs(const E* source) {
+  static_assert(sizeof(E) == 16);
+  const ulonglong2 word = *reinterpret_cast<const ulonglong2*>(source);
+  E out;
+  memcpy(&out, &word, sizeof(word));
+  return out;
+}
+
 /// A 16-byte (or 8-byte) word that is read once or twice; zeros where it does not exist.
 template <class Word>
 __device__ Word load_word(const void* source, bool exists) {

@@ -39,20 +39,14 @@ void load_strips(const Stream& stream, const StripLaunches& launches) {
   }
 }
 
-/// Whether `columns` of them begin at words of memory, in each row.
+/// The bytes, up to 16, to which `first` and all rows behind it are aligned where columns are
+/// adjacent; 0 where they are not.
 template <class E>
-bool stand_in_words(const E* first, Strides strides, int columns) {
-  constexpr std::uintptr_t kWord = 16;
-  const std::size_t word = std::min<std::size_t>(columns * sizeof(E), kWord);
-  return strides.column == 1 && reinterpret_cast<std::uintptr_t>(first) % word == 0 &&
-         strides.row * sizeof(E) % word == 0;
-}
-
-template <class T>
-ColumnsAt columns_at(const T* x, Strides strides) {
-  if (strides.column != 1) return ColumnsAt::apart;
-  const int word = columns_of(StripKind::words1, sizeof(T));
-  return stand_in_words(x, strides, word) ? ColumnsAt::words : ColumnsAt::adjacent;
+int word_bytes_of(const E* first, Strides strides) {
+  if (strides.column != 1) return 0;
+  const auto pitch = static_cast<std::uintptr_t>(strides.row) * sizeof(E);
+  const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(first) | pitch | kWordBytes;
+  return static_cast<int>(bits & (~bits + 1));
 }
 
 /// Bytes from row to row of X, as kernels take them.
@@ -69,9 +63,7 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
                  const ColumnsProduct<T, TOut>& product) {
   const Launch& vector = launches.adds;
   if (vector.blocks == 0) return;
-  constexpr int kBytes = sizeof(T);
   const std::uint32_t row_bytes = row_bytes_of<T>(product.x_strides);
-  const ColumnsAt at = columns_at(product.x, product.x_strides);
   const std::int64_t windows = packed.header.windows;
   const std::int64_t strips_most = std::clamp<std::int64_t>(
       std::numeric_limits<std::int32_t>::max() / windows, 1, kStripsAtOnce);
@@ -79,31 +71,30 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
       reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
   const device::LaunchScope scope(stream);
   for (std::int64_t done = 0; done < product.columns;) {
-    const NextStrips next = next_strips(launches.strips, at, product.columns - done, kBytes);
-    const StripLaunch& launch = launches.strips.of(next.kind);
-    const int strip = columns_of(next.kind, kBytes);
-    const std::int64_t columns = std::min(next.columns, strips_most * strip);
-    const std::int64_t strips = (columns + strip - 1) / strip;
+    const T* const x = product.x + done * product.x_strides.column;
     TOut* const y = product.y + done * product.y_strides.column;
-    const int each = next.kind < StripKind::single1  ? columns_of(StripKind::words1, kBytes)
-                     : next.kind < StripKind::apart2 ? 1
-                                                     : strip;
-    const DeviceColumns<T> arguments{
-        .x = device::device_pointer(product.x + done * product.x_strides.column),
-        .x_column = product.x_strides.column,
-        .x_row_bytes = row_bytes,
-        .columns = static_cast<std::int32_t>(columns),
-        .y = y,
-        .y_row = product.y_strides.row,
-        .y_column = product.y_strides.column,
-        .y_words = stand_in_words(y, product.y_strides, each),
-        .y_sums = !std::is_same_v<T, TOut>,
-        .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
-        .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
-        .strips = static_cast<std::uint32_t>(strips),
-        .lane_pieces = packed.header.shape.lane_pieces,
-        .vector_threads = launches.strips.vector_threads,
-        .partials = packed.header.partials};
+    const NextStrips next = next_strips(launches.strips, word_bytes_of(x, product.x_strides),
+                                        product.columns - done, kDType<T>);
+    const StripLaunch& launch = launches.strips.of(next.kind);
+    const StripColumns strip = columns_of(next.kind, kDType<T>);
+    const std::int64_t columns = std::min(next.columns, strips_most * strip.all);
+    const std::int64_t strips = (columns + strip.all - 1) / strip.all;
+    const auto y_word = std::min<int>(strip.of_word * sizeof(TOut), kWordBytes);
+    const DeviceColumns<T> arguments{.x = device::device_pointer(x),
+                                     .x_column = product.x_strides.column,
+                                     .x_row_bytes = row_bytes,
+                                     .columns = static_cast<std::int32_t>(columns),
+                                     .y = y,
+                                     .y_row = product.y_strides.row,
+                                     .y_column = product.y_strides.column,
+                                     .y_words = word_bytes_of(y, product.y_strides) >= y_word,
+                                     .y_sums = !std::is_same_v<T, TOut>,
+                                     .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
+                                     .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
+                                     .strips = static_cast<std::uint32_t>(strips),
+                                     .lane_pieces = packed.header.shape.lane_pieces,
+                                     .vector_threads = launches.strips.vector_threads,
+                                     .partials = packed.header.partials};
     const device::LaunchSize size{dim3(static_cast<unsigned>(windows * strips)),
                                   dim3(static_cast<unsigned>(launch.threads)),
                                   static_cast<std::size_t>(launch.shared_bytes)};

@@ -48,24 +48,24 @@ constexpr std::array kApart = {StripKind::single1, StripKind::apart2, StripKind:
 
 /// The least of these kinds, in ascending order, that has all columns, or the widest that there is.
 StripKind kind_for(std::span<const StripKind> kinds, const StripLaunches& launches,
-                   std::int64_t columns, int element_bytes) {
+                   std::int64_t columns, DType dtype) {
   StripKind kind = kinds[0];
   for (const StripKind wider : kinds) {
     if (launches.of(wider).threads == 0) break;
     kind = wider;
-    if (columns_of(wider, element_bytes) >= columns) break;
+    if (columns_of(wider, dtype).all >= columns) break;
   }
   return kind;
 }
 
 }  // namespace
 
-int columns_of(StripKind kind, int element_bytes) {
-  const int number = static_cast<int>(kind);
-  const int word = std::max(16 / element_bytes, 1);
-  if (kind < StripKind::single1) return word << number;
-  if (kind < StripKind::apart2) return 1 << (number - static_cast<int>(StripKind::single1));
-  return 2 << (number - static_cast<int>(StripKind::apart2));
+StripColumns columns_of(StripKind kind, DType dtype) {
+  return dispatch(dtype, [&](auto element) {
+    return with_strip<typename decltype(element)::type>(kind, [](auto strip) -> StripColumns {
+      return {decltype(strip)::kColumns, decltype(strip)::kEach};
+    });
+  });
 }
 
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
@@ -81,19 +81,22 @@ StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& ve
   return launches;
 }
 
-NextStrips next_strips(const StripLaunches& launches, ColumnsAt at, std::int64_t columns,
-                       int element_bytes) {
-  const int word = columns_of(StripKind::words1, element_bytes);
-  const bool words =
-      at == ColumnsAt::words && launches.of(StripKind::words1).threads > 0 &&
-      (columns % word == 0 || columns > columns_of(StripKind::single16, element_bytes));
-  if (words) {
-    const std::int64_t whole = columns / word * word;
-    return {kind_for(kWords, launches, whole, element_bytes), whole};
+NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,
+                       DType dtype) {
+  if (word_bytes == 0) return {kind_for(kApart, launches, columns, dtype), columns};
+  for (const StripKind part : {StripKind::quarter_word, StripKind::half_word}) {
+    const int word = columns_of(part, dtype).of_word;
+    const auto bytes = static_cast<int>(word * size_of(dtype));
+    if (word > 1 && columns == word && word_bytes >= bytes && launches.of(part).threads > 0)
+      return {part, columns};
   }
-  const std::span<const StripKind> kinds =
-      at == ColumnsAt::apart ? std::span<const StripKind>(kApart) : kSingle;
-  return {kind_for(kinds, launches, columns, element_bytes), columns};
+  const int word = columns_of(StripKind::words1, dtype).of_word;
+  const std::int64_t whole = columns / word * word;
+  // A few columns that are no whole words are one product by elements, not two.
+  const bool few = whole < columns && columns <= columns_of(StripKind::single16, dtype).all;
+  if (word_bytes == kWordBytes && launches.of(StripKind::words1).threads > 0 && whole > 0 && !few)
+    return {kind_for(kWords, launches, whole, dtype), whole};
+  return {kind_for(kSingle, launches, columns, dtype), columns};
 }
 
 }  // namespace lanky::sparse::cuda

@@ -11,19 +11,16 @@
 
 namespace lanky::sparse::cuda {
 
-/// Columns of a strip.
-int columns_of(StripKind kind, int element_bytes);
+/// Columns of a strip, and of each lane's words.
+struct StripColumns {
+  int all;
+  int of_word;
+};
+StripColumns columns_of(StripKind kind, DType dtype);
 
 /// The blocks of each kind, where one vector is multiplied by `vector`.
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine);
-
-/// How columns of X stand in memory.
-enum class ColumnsAt : std::uint8_t {
-  words,     // adjacent, and each row begins at a multiple of 16 bytes
-  adjacent,  // rows begin anywhere
-  apart
-};
 
 /// Strips of one kind, which multiply the next columns.
 struct NextStrips {
@@ -31,9 +28,10 @@ struct NextStrips {
   std::int64_t columns;
 };
 
-/// Of `columns` that are left, at least 1. The widest strips that shared memory has room for, and
-/// no wider than the columns need.
-NextStrips next_strips(const StripLaunches& launches, ColumnsAt at, std::int64_t columns,
-                       int element_bytes);
+/// Of `columns` that are left, at least 1, which are adjacent in words of `word_bytes`, of 16 at
+/// most, or apart (0). The widest strips that shared memory has room for, and no wider than the
+/// columns need.
+NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,
+                       DType dtype);
 
 }  // namespace lanky::sparse::cuda

@@ -150,9 +150,10 @@ class StripWindow {
     const bool exists = number < slice.width;
     const std::int64_t told = window_.first_piece + slice.first_piece;
     PieceEntries<E> piece;
-    piece.values = a_.values + window_.first_slot + slice.first_slot * kSlotUnit;
-    piece.indices = a_.indices + (window_.first_index + slice.first_index) * kIndexUnit;
-    piece.bases = a_.bases + window_.first_base + slice.first_base * kBaseUnit;
+    piece.values = device::opaque(a_.values + window_.first_slot + slice.first_slot * kSlotUnit);
+    piece.indices =
+        device::opaque(a_.indices + (window_.first_index + slice.first_index) * kIndexUnit);
+    piece.bases = device::opaque(a_.bases + window_.first_base + slice.first_base * kBaseUnit);
     piece.slot = static_cast<unsigned>(slot);
     piece.pitch = is_wide(slice) ? kLanes * kWide : slice.width;
     piece.ragged = !is_wide(slice) && !even;

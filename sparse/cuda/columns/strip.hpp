@@ -19,15 +19,17 @@ struct StripOf {
   static constexpr bool kAdjacent = kAdjacent_;
   static constexpr int kColumns = kGroup * kWords * kEach;
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
-  // Entries of its piece that a lane loads at once, and steps that those of a group are.
-  static constexpr int kLoads = kGroup >= 4               ? 1
-                                : kAdjacent || kEach == 1 ? 4 / kGroup
+  // Entries of its piece that a lane loads at once, so that a group has those of eight steps; four
+  // where a lane is a group, and registers hold them.
+  static constexpr int kLoads = kGroup >= 8               ? 1
+                                : kGroup > 1              ? 8 / kGroup
+                                : kAdjacent || kEach == 1 ? 4
                                 : kEach < 8               ? 8 / kEach
                                                           : 1;
   static constexpr int kSteps = kLoads * kGroup;
 };
 
-inline constexpr int kStripWarpsMost = 24;    // 80 registers a thread
+inline constexpr int kStripWarpsMost = 20;    // 96 registers a thread
 inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
 inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
 
@@ -36,6 +38,10 @@ template <class T, class F>
 auto with_strip(StripKind kind, F f) {
   constexpr int kWord = std::max(16 / static_cast<int>(sizeof(T)), 1);
   switch (kind) {
+    case StripKind::quarter_word:
+      return f(StripOf<1, 1, std::max(kWord / 4, 1), (kWord > 4)>{});
+    case StripKind::half_word:
+      return f(StripOf<1, 1, std::max(kWord / 2, 1), (kWord > 2)>{});
     case StripKind::words1:
       return f(StripOf<1, 1, kWord, true>{});
     case StripKind::words2:
@@ -66,10 +72,11 @@ auto with_strip(StripKind kind, F f) {
   return f(StripOf<1, 1, 1, false>{});
 }
 
-/// Gathers of a lane that are in flight at once, each of a word or of kEach elements: 24 warps of a
-/// multiprocessor that have four words each hide what an L2 takes.
-template <class Strip>
-inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? 4
+/// Gathers of a lane that are in flight at once, each of a word or of kEach elements: 20 warps of a
+/// multiprocessor that have eight words each hide what an L2 takes. Four where not all pieces have
+/// the steps: fewer are in vain.
+template <class Strip, bool kWhole>
+inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? (kWhole ? 8 : 4)
                                       : Strip::kEach < 8                    ? 8 / Strip::kEach
                                                                             : 1;
 

@@ -39,17 +39,18 @@ class StripGather {
     for (int w = 0; w < Strip::kWords; ++w) {
       const int word = w * Strip::kGroup + lane_of_group<Strip>();
       const int column = min(word * Strip::kEach, (columns - 1) / Strip::kEach * Strip::kEach);
-      x_[w] = reinterpret_cast<const unsigned char*>(x + column * column_stride);
+      x_[w] = device::opaque(x + column * column_stride);
       columns_ = columns - column;
     }
   }
 
   __device__ void load(E (&factors)[Strip::kWords][Strip::kEach], std::uint32_t row) const {
-    const std::uint64_t offset = std::uint64_t{row} * row_bytes_;
 #pragma unroll
     for (int w = 0; w < Strip::kWords; ++w) {
-      const auto* const source = reinterpret_cast<const E*>(x_[w] + offset);
-      if constexpr (Strip::kAdjacent) {
+      const E* const source = device::advanced(x_[w], row, row_bytes_);
+      if constexpr (Strip::kAdjacent && sizeof(device::RealPart<E>) == 8) {
+        device::load_constant_pairs(factors[w], source);
+      } else if constexpr (Strip::kAdjacent) {
         device::load_constant(factors[w], source);
       } else {
 #pragma unroll
@@ -61,7 +62,7 @@ class StripGather {
   }
 
  private:
-  const unsigned char* x_[Strip::kWords];
+  const E* x_[Strip::kWords];
   std::uint32_t row_bytes_;
   std::int64_t column_stride_;
   int columns_;  // of the lane's word; kWords is 1 where columns are not adjacent
@@ -103,6 +104,7 @@ __device__ void store_entry(StripEntry<E>* target, const StripEntry<E>& entry) {
 }
 template <class E>
 __device__ StripEntry<E> load_entry(const StripEntry<E>* source) {
+  if constexpr (std::is_same_v<E, double>) return device::load_pairs(source);
   StripEntry<E> entry[1];
   if constexpr (sizeof(entry) <= 16) {
     device::load_wide(entry, source);
@@ -143,13 +145,13 @@ class StripWalk {
     for (; step + kSteps <= piece_.shortest; step += kSteps) {
       hand<true>(step);
       load(step + kSteps);
-      multiply<true>(gather, sums);
+      multiply<true>(kSteps, gather, sums);
     }
 #pragma unroll 1
     for (; step < piece_.depth; step += kSteps) {
       hand<false>(step);
       load(step + kSteps);
-      multiply<false>(gather, sums);
+      multiply<false>(piece_.depth - step, gather, sums);
     }
   }
 
@@ -228,12 +230,15 @@ class StripWalk {
     return load_entry(&handed_->of[step][group_of_warp<Strip>()]);
   }
 
+  /// `steps`: that are left of the longest piece.
   template <bool kWhole>
-  __device__ void multiply(const StripGather<E, Strip>& gather, StripCells<E, Strip>& sums) const {
-    constexpr int kGathers = kGathersAtOnce<Strip> / Strip::kWords;
+  __device__ void multiply(int steps, const StripGather<E, Strip>& gather,
+                           StripCells<E, Strip>& sums) const {
+    constexpr int kGathers = kGathersAtOnce<Strip, kWhole> / Strip::kWords;
     constexpr int kAtOnce = kSteps < kGathers ? kSteps : kGathers;
 #pragma unroll
     for (int first = 0; first < kSteps; first += kAtOnce) {
+      if (!kWhole && first >= steps) return;
       StripEntry<E> entries[kAtOnce];
       E factors[kAtOnce][Strip::kWords][Strip::kEach];
 #pragma unroll
