@@ -19,17 +19,14 @@ struct StripOf {
   static constexpr bool kAdjacent = kAdjacent_;
   static constexpr int kColumns = kGroup * kWords * kEach;
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
-  // Entries of its piece that a lane loads at once, so that a group has those of eight steps; four
-  // where a lane is a group, and registers hold them.
-  static constexpr int kLoads = kGroup >= 8               ? 1
-                                : kGroup > 1              ? 8 / kGroup
-                                : kAdjacent || kEach == 1 ? 4
-                                : kEach < 8               ? 8 / kEach
-                                                          : 1;
-  static constexpr int kSteps = kLoads * kGroup;
 };
 
-inline constexpr int kStripWarpsMost = 20;    // 96 registers a thread
+/// Warps of a block at most, which leave a thread 96 registers, or 80 where sums have 8 bytes or
+/// more: 20 warps with eight gathers in flight each took .80 to 1.0 times what 24 with four took of
+/// floats, and 1.05 to 1.3 times of doubles (H200), whose entries take twice the registers.
+constexpr int strip_warps_most(int sum_bytes) {
+  return sum_bytes <= 4 ? 20 : 24;
+}
 inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
 inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
 
@@ -72,13 +69,25 @@ auto with_strip(StripKind kind, F f) {
   return f(StripOf<1, 1, 1, false>{});
 }
 
-/// Gathers of a lane that are in flight at once, each of a word or of kEach elements: 20 warps of a
-/// multiprocessor that have eight words each hide what an L2 takes. Four where not all pieces have
-/// the steps: fewer are in vain.
-template <class Strip, bool kWhole>
-inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? (kWhole ? 8 : 4)
-                                      : Strip::kEach < 8                    ? 8 / Strip::kEach
-                                                                            : 1;
+/// Entries of its piece that a lane loads at once: a group has those of four steps or eight.
+template <class Strip>
+constexpr int strip_loads(int sum_bytes) {
+  if (Strip::kGroup == 1)
+    return Strip::kAdjacent || Strip::kEach == 1 ? 4 : std::max(8 / Strip::kEach, 1);
+  return std::max((sum_bytes <= 4 ? 8 : 4) / Strip::kGroup, 1);
+}
+template <class Strip>
+constexpr int strip_steps(int sum_bytes) {
+  return strip_loads<Strip>(sum_bytes) * Strip::kGroup;
+}
+
+/// Gathers of a lane that are in flight at once, each of a word or of kEach elements. Four where
+/// not all pieces have the steps: fewer are in vain.
+template <class Strip>
+constexpr int gathers_at_once(int sum_bytes, bool whole) {
+  if (Strip::kAdjacent || Strip::kEach == 1) return whole && sum_bytes <= 4 ? 8 : 4;
+  return std::max(8 / Strip::kEach, 1);
+}
 
 /// Bytes of an entry that lanes hand each other, with its value as a sum of so many bytes.
 constexpr int entry_bytes(int sum_bytes) {
@@ -95,7 +104,8 @@ constexpr int handed_pitch(int entry_bytes) {
 template <class Strip>
 constexpr int handed_bytes(int sum_bytes) {
   const int bytes = entry_bytes(sum_bytes);
-  return Strip::kGroup == 1 ? 0 : Strip::kSteps * handed_pitch<Strip>(bytes) * bytes;
+  return Strip::kGroup == 1 ? 0
+                            : strip_steps<Strip>(sum_bytes) * handed_pitch<Strip>(bytes) * bytes;
 }
 
 }  // namespace lanky::sparse::cuda

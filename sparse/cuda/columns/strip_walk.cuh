@@ -117,7 +117,8 @@ __device__ StripEntry<E> load_entry(const StripEntry<E>* source) {
 /// Entries of a few steps of a warp's pieces, in shared memory.
 template <class E, class Strip>
 struct HandedEntries {
-  StripEntry<E> of[Strip::kSteps][handed_pitch<Strip>(sizeof(StripEntry<E>))];
+  static constexpr int kSteps = strip_steps<Strip>(sizeof(typename Cell<E>::Sum));
+  StripEntry<E> of[kSteps][handed_pitch<Strip>(sizeof(StripEntry<E>))];
 };
 template <class E, class Strip>
 inline constexpr int kHandedBytes = handed_bytes<Strip>(sizeof(typename Cell<E>::Sum));
@@ -157,8 +158,9 @@ class StripWalk {
 
  private:
   using Index = IndexWord<kKind>;
-  static constexpr int kSteps = Strip::kSteps;
-  static constexpr int kLoads = Strip::kLoads;
+  static constexpr int kSumBytes = sizeof(typename Cell<E>::Sum);
+  static constexpr int kSteps = strip_steps<Strip>(kSumBytes);
+  static constexpr int kLoads = strip_loads<Strip>(kSumBytes);
   static constexpr std::uint32_t kNone = std::uint32_t{1} << 31;  // row 0 of X, not to be used
 
   /// The lane's entries of kSteps steps from `first` on.
@@ -234,7 +236,7 @@ class StripWalk {
   template <bool kWhole>
   __device__ void multiply(int steps, const StripGather<E, Strip>& gather,
                            StripCells<E, Strip>& sums) const {
-    constexpr int kGathers = kGathersAtOnce<Strip, kWhole> / Strip::kWords;
+    constexpr int kGathers = gathers_at_once<Strip>(kSumBytes, kWhole) / Strip::kWords;
     constexpr int kAtOnce = kSteps < kGathers ? kSteps : kGathers;
 #pragma unroll
     for (int first = 0; first < kSteps; first += kAtOnce) {
