@@ -1,11 +1,13 @@
 #include "bench/cases/spmv_case.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "bench/cases/operand.hpp"
@@ -23,6 +25,9 @@ namespace {
 
 /// X and Y have so many rows more than the matrix, so that whole blocks may read and write them.
 constexpr std::int64_t kSpare = kLargestBlock - 1;
+
+/// What plans that multiply several columns are told, so that one serves all numbers of them.
+constexpr std::int64_t kExpectedColumns = 8;
 
 /// A plan of lanky's, and the contestant that it was built as.
 template <class T>
@@ -73,10 +78,10 @@ class SpmvShared {
   Session& session;
   SpmvMatrix& matrix;
   SpmvSelection selection;
-  Buffer<T> values;                          // [nnz], in the order of CSR
-  Buffer<T> x;                               // [cols + kSpare][columns], 0 beyond cols
-  Buffer<T> y;                               // [rows + kSpare][columns]
-  std::map<std::string, KeptPlan<T>> plans;  // by variant
+  Buffer<T> values;  // [nnz], in the order of CSR
+  Buffer<T> x;       // [cols + kSpare][columns], 0 beyond cols
+  Buffer<T> y;       // [rows + kSpare][columns]
+  std::map<std::pair<std::string, std::int64_t>, KeptPlan<T>> plans;  // by variant, columns
   /// The faster of cuSPARSE's two algorithms for vectors, once it is known.
   std::optional<VendorSpmvAlgorithm> vendor_spmv;
 
@@ -141,9 +146,11 @@ class SpmvWorkload final : public Workload {
       for (const SpmvEntrant& entrant : selection.entrants)
         all.push_back(entered(entrant));
     }
+    const std::int64_t expected = is_vector() ? 1 : kExpectedColumns;
     for (const SpmvPath path : selection.paths)
-      all.push_back(lanky(std::string(name(path)), {.path = path}));
-    if (selection.tuned) all.push_back(lanky("tuned", {.tune = true}));
+      all.push_back(lanky(std::string(name(path)), {.path = path, .expected_columns = expected}));
+    if (selection.tuned)
+      all.push_back(lanky("tuned", {.tune = true, .expected_columns = expected}));
     if (is_vector()) {
       for (const auto& peer : selection.peers)
         all.push_back(peer->contest(session_.stream, peer_matrix(), x(), y()));
@@ -201,7 +208,7 @@ class SpmvWorkload final : public Workload {
   /// products have the same plan.
   KeptPlan<T>& kept(const std::string& variant, const PlanOptions& options) {
     constexpr int kBuilds = 2;
-    KeptPlan<T>& kept = shared_->plans[variant];
+    KeptPlan<T>& kept = shared_->plans[{variant, options.expected_columns}];
     if (kept.builds < kBuilds || kept.contestant.status != Status::ok) {
       build(kept, variant, options);
     } else if (kept.fill != shared_->filled()) {
@@ -259,12 +266,14 @@ class SpmvWorkload final : public Workload {
   /// lanky's product of a vector, column after column: what there was before its product of
   /// several.
   void add_lanky_by_columns(std::vector<Contestant>& all) {
-    const auto kept = shared_->plans.find(std::string(name(SpmvPath::automatic)));
-    if (kept == shared_->plans.end()) return;  // not asked for
-    Contestant made = kept->second.contestant;
+    if (std::ranges::find(shared_->selection.paths, SpmvPath::automatic) ==
+        shared_->selection.paths.end())
+      return;
+    const KeptPlan<T>& plan = kept(std::string(name(SpmvPath::automatic)), {});
+    Contestant made = plan.contestant;
     made.variant = kByColumns;
     if (made.status == Status::ok) {
-      made.run = [this, plan = kept->second.plan](const Stream& stream, int /*slot*/) {
+      made.run = [this, plan = plan.plan](const Stream& stream, int /*slot*/) {
         for (std::int64_t c = 0; c < columns_.count; ++c)
           plan->run(stream, x_view(c), y_view(c));
       };
