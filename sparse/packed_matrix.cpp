@@ -33,6 +33,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
                    const PlanOptions& options, const PathChoice& choice)
       : executor_(executor),
         choice_(choice),
+        rows_pitch_(rows_pitch(options.expected_columns)),
         facts_(facts_by(executor, a, choice.path)),
         model_(choose(options)),
         packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
@@ -50,7 +51,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   std::int64_t nnz() const noexcept override { return packed_.header.nnz; }
   std::int64_t bytes() const noexcept override { return packed_.bytes(); }
   std::int64_t workspace_bytes() const noexcept override {
-    return partials_bytes<T>(packed_.header) + counters_bytes(packed_.header);
+    return rows_of_x() + cols() * rows_pitch_ * static_cast<std::int64_t>(sizeof(T));
   }
 
   void update_values(const T* values) const override {
@@ -65,9 +66,10 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
   void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
                    std::byte* memory, Arrivals arrivals) const override {
-    executor_.run_columns(stream, launches_, packed_.view(),
-                          {operands, reinterpret_cast<Accumulator<T>*>(memory),
-                           counters_of(stream, memory, arrivals)});
+    executor_.run_columns(
+        stream, launches_, packed_.view(),
+        {operands, reinterpret_cast<Accumulator<T>*>(memory), counters_of(stream, memory, arrivals),
+         reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
   }
 
   void tell(PlanInfo& info) const override {
@@ -81,8 +83,22 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
  private:
   ShapeChoice choose(const PlanOptions& options) const {
     ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
-    if (options.expected_columns > 1) choice.shape = shape_for_columns(choice.shape, facts_);
+    if (options.expected_columns > 1)
+      choice.shape = shape_for_columns(choice.shape, facts_, executor_.machine());
     return choice;
+  }
+
+  /// Columns of X that are made row-major at once, in whole words; 0 for plans of one vector.
+  static std::int64_t rows_pitch(std::int64_t expected) {
+    if (expected <= 1) return 0;
+    const std::int64_t word = strip_columns_most(sizeof(T)) / 16;
+    return round_up(std::min<std::int64_t>(expected, columns_at_once(sizeof(T))), word);
+  }
+  /// Where they begin in a workspace.
+  std::int64_t rows_of_x() const noexcept {
+    constexpr std::int64_t kAligned = 256;
+    return round_up(partials_bytes<T>(packed_.header) + counters_bytes(packed_.header),
+                    rows_pitch_ > 0 ? kAligned : 1);
   }
 
   /// The counters of a workspace, at zero.
@@ -96,6 +112,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 
   const Executor<T, TOut>& executor_;
   PathChoice choice_;
+  std::int64_t rows_pitch_;
   RowFacts facts_;
   ShapeChoice model_;  // packed_ has another shape where it was tuned
   PackedMatrix<T> packed_;

@@ -84,6 +84,10 @@ template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options) {
   const PathChoice choice = choose_path(options.path, kDType<T>, stream.device().kind());
   check_arrangeable(extents_of(a), options);
+  if (options.expected_columns < 1) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("a plan for ", options.expected_columns, " columns; at least 1"));
+  }
   auto backend = make_backend<T, TOut>(stream);
 
   LoadedCsr<T> given = backend->load(a);

@@ -89,15 +89,18 @@ ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& mach
   return least_predicted(candidates(facts, dtype, machine), facts, dtype, machine);
 }
 
-Shape shape_for_columns(const Shape& vector, const RowFacts& facts) {
+Shape shape_for_columns(const Shape& vector, const RowFacts& facts, const Machine& machine) {
   constexpr std::int32_t kPiece = 32;
-  constexpr std::int32_t kWindow = 2048;
+  constexpr std::int64_t kWindowLeast = 256;
+  constexpr std::int64_t kWindowMost = 2048;
+  constexpr std::int64_t kWindowsOfEach = 8;  // of a multiprocessor
   if (facts.longest <= vector.piece_most && vector.stage_most == 0) return vector;
   const bool even = facts.even() && facts.longest <= kPieceMostLimit;
-  Shape shape{.piece_most = even ? static_cast<std::int32_t>(facts.longest) : kPiece,
-              .bands = vector.bands};
-  shape.piece_most = std::max(shape.piece_most, 4);
-  shape.window_cost = kWindow;
+  Shape shape{.bands = vector.bands};
+  shape.piece_most = even ? std::max(static_cast<std::int32_t>(facts.longest), 4) : kPiece;
+  const std::int64_t work = facts.nnz + facts.rows * shape.row_cost;
+  shape.window_cost = static_cast<std::int32_t>(
+      std::clamp(work / (kWindowsOfEach * machine.multiprocessors), kWindowLeast, kWindowMost));
   limit_windows(shape, facts);
   return shape;
 }

@@ -51,6 +51,8 @@ template <class T, class TOut>
 struct ColumnsProduct : ColumnsOperands<T, TOut> {
   Accumulator<T>* partials;  // [header.partials] for each column that is multiplied at once
   unsigned* arrivals;        // [counters(header)]
+  T* rows_of_x;              // [cols, rows_pitch] where column-major X is made row-major
+  std::int64_t rows_pitch;   // 0: there is no such memory
 };
 
 }  // namespace lanky::sparse

@@ -44,9 +44,10 @@ struct PlanOptions {
   /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
   /// plans. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
-  /// Vectors that most runs will multiply at once, 1 or more. On a GPU rows are then cut, and
-  /// windows sized, for so many: one vector takes longer, and all numbers of columns still give
-  /// each of them the same bits. Other numbers of columns are multiplied as well.
+  /// Vectors that most runs will multiply at once, 1 or more; other numbers are multiplied as well.
+  /// On a GPU rows are then cut, and windows sized, for several: one vector takes longer. The
+  /// workspace grows by cols() times as many elements (up to those of 1 KiB), in which column-major
+  /// X is made row-major. The CPU takes no notice.
   std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };

@@ -12,6 +12,7 @@
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/rows_of_x.cuh"
 #include "sparse/cuda/columns/spmm_strip.cuh"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/multiply/device_matrix.cuh"
@@ -31,6 +32,7 @@ StripKernel<T> strip_kernel(StripKind kind) {
 
 template <class T>
 void load_strips(const Stream& stream, const StripLaunches& launches) {
+  device::load_kernels(stream, &rows_of_x_kernel<device::DeviceElement<T>>);
   for (int i = 0; i < kStripKinds; ++i) {
     const auto kind = static_cast<StripKind>(i);
     if (launches.of(kind).threads == 0) continue;
@@ -58,9 +60,10 @@ std::uint32_t row_bytes_of(Strides strides) {
               concat("rows of X are ", bytes, " bytes apart; kernels take up to 4294967295"));
 }
 
+/// Strips of the columns, however these stand.
 template <class T, class TOut>
-void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
-                 const ColumnsProduct<T, TOut>& product) {
+void run_strips(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+                const ColumnsProduct<T, TOut>& product) {
   const Launch& vector = launches.adds;
   if (vector.blocks == 0) return;
   const std::uint32_t row_bytes = row_bytes_of<T>(product.x_strides);
@@ -73,11 +76,15 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
   for (std::int64_t done = 0; done < product.columns;) {
     const T* const x = product.x + done * product.x_strides.column;
     TOut* const y = product.y + done * product.y_strides.column;
+    // Rows that reach the end of a word have whole ones: what is behind the columns may be read.
+    const std::int64_t word = columns_of(StripKind::words1, kDType<T>).of_word;
+    const bool filled = x == product.rows_of_x && product.rows_pitch > 0;
+    const std::int64_t left = product.columns - done;
     const NextStrips next = next_strips(launches.strips, word_bytes_of(x, product.x_strides),
-                                        product.columns - done, kDType<T>);
+                                        filled ? round_up(left, word) : left, kDType<T>);
     const StripLaunch& launch = launches.strips.of(next.kind);
     const StripColumns strip = columns_of(next.kind, kDType<T>);
-    const std::int64_t columns = std::min(next.columns, strips_most * strip.all);
+    const std::int64_t columns = std::min({next.columns, strips_most * strip.all, left});
     const std::int64_t strips = (columns + strip.all - 1) / strip.all;
     const auto y_word = std::min<int>(strip.of_word * sizeof(TOut), kWordBytes);
     const DeviceColumns<T> arguments{.x = device::device_pointer(x),
@@ -101,6 +108,39 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
     device::launch_dependent(stream, strip_kernel<T>(next.kind), size, arguments,
                              device_matrix(packed, vector), workspace);
     done += columns;
+  }
+}
+
+/// Columns from which on making X row-major takes less than gathers of single elements.
+inline constexpr std::int64_t kRowsOfXLeast = 4;
+
+template <class T, class TOut>
+void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+                 const ColumnsProduct<T, TOut>& product) {
+  const bool apart = product.x_strides.column != 1;
+  if (!apart || product.rows_pitch == 0 || product.columns < kRowsOfXLeast)
+    return run_strips(stream, launches, packed, product);
+  const std::int64_t rows = packed.header.cols;
+  for (std::int64_t done = 0; done < product.columns; done += product.rows_pitch) {
+    ColumnsProduct<T, TOut> part = product;
+    part.columns = std::min(product.columns - done, product.rows_pitch);
+    part.y += done * product.y_strides.column;
+    const std::int64_t word = columns_of(StripKind::words1, kDType<T>).of_word;
+    part.x_strides = {.row = round_up(part.columns, word), .column = 1};
+    part.x = product.rows_of_x;
+    const auto pitch = static_cast<int>(part.x_strides.row);
+    const device::LaunchSize size{
+        dim3(static_cast<unsigned>(device::ceil_div(rows, std::int64_t{kTileRows})),
+             static_cast<unsigned>(device::ceil_div(pitch, kTileColumns))),
+        dim3(kTileThreads)};
+    if (rows > 0) {
+      const device::LaunchScope scope(stream);
+      device::launch_dependent(stream, &rows_of_x_kernel<device::DeviceElement<T>>, size,
+                               device::device_pointer(product.x + done * product.x_strides.column),
+                               product.x_strides.column, rows, static_cast<int>(part.columns),
+                               device::device_pointer(product.rows_of_x), pitch);
+    }
+    run_strips(stream, launches, packed, part);
   }
 }
 
