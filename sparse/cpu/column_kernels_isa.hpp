@@ -698,13 +698,11 @@ class RowsWriter {
                           const Real* sums) const {
     const int line = columns_ * kReals;
     if (!by_rows()) {
-      for (int j = 0; j < columns_; ++j) {
-        Real column[kReals * kRows] = {};
-        for (int i = 0; i < rows; ++i)
-          __builtin_memcpy(column + i * kReals, sums + i * line + j * kReals,
-                           kReals * sizeof(Real));
-        write_column(j, first_row, rows, listed, column);
-      }
+      std::int32_t at[kRows];  // of rows, in elements; what is behind the last is not written
+      for (int i = 0; i < kRows; ++i)
+        at[i] = (i < rows ? i : 0) * columns_;
+      for (int j = 0; j < columns_; ++j)
+        write_column(j, first_row, rows, listed, column_of(sums + j * kReals, at));
     } else if (listed == kEach && strides_.row == columns_) {
       write_elements(first_row * columns_, rows * columns_, sums);
     } else {
@@ -712,18 +710,27 @@ class RowsWriter {
         write_elements((first_row + listed[i]) * strides_.row, columns_, sums + i * line);
     }
   }
-  /// sums [kRows] of column j, which stands side by side.
+  /// Sums of column j.
   LANKY_INLINE void write_column(int j, std::int64_t first_row, int rows,
-                                 const std::uint16_t* listed, const Real* sums) const {
+                                 const std::uint16_t* listed,
+                                 const typename Types::Values& sums) const {
     const std::int64_t at = first_row + j * strides_.column;
     if (listed == kEach && rows == kRows) {
-      writer_.consecutive(at, Elements::loaded(sums));
+      writer_.consecutive(at, sums);
     } else {
-      writer_.listed(at, rows, listed, Elements::loaded(sums));
+      writer_.listed(at, rows, listed, sums);
     }
   }
 
  private:
+  /// In registers: a vector would wait for the single elements of it that were stored before.
+  LANKY_INLINE static typename Types::Values column_of(const Real* sums, const std::int32_t* at) {
+    if constexpr (kReals == 1) {
+      return gather(sums, at);
+    } else {
+      return Elements::gathered(sums, at);
+    }
+  }
   /// `count` elements from `at` on.
   LANKY_INLINE void write_elements(std::int64_t at, int count, const Real* sums) const {
     int done = 0;
@@ -796,7 +803,8 @@ void run_columns(const ColumnsArguments& task) {
       written = !writer.by_rows() && chunk.kind.target != Target::partial;
       for (int j = 0; j < task.columns; ++j) {
         if (written) {
-          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed, by_columns + j * kSums);
+          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed,
+                              Elements::loaded(by_columns + j * kSums));
           continue;
         }
         for (int i = 0; i < kRows; ++i)
