@@ -171,6 +171,10 @@ void write_chunks(std::ostream& out, const cpu::ChunkInfo& info) {
   if (header.partials > 0) out << "; " << header.partials << " pieces of long rows";
   out << "\n  tasks     " << header.tasks << ", "
       << (header.threads ? "shared by threads" : "all by the calling thread") << "\n"
+      << (info.x_columns > 0
+              ? "  columns   for several: no scopes longer than 256, X by columns is "
+                "set by rows in the workspace\n"
+              : "")
       << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n"
       << "  kernels   cpu: " << info.isa << ", on every path alike\n";
   if (header.nnz > 0)

@@ -75,10 +75,17 @@ struct ChunksOnHost {
     const auto strides = [&](std::int64_t rows) {
       return by_rows ? sparse::Strides{columns, 1} : sparse::Strides{1, rows};
     };
-    sparse::cpu::run_chunks<T, TOut>(
-        chunks,
-        {x.data(), strides(header.cols), y.data(), strides(header.rows), columns, Sum{1}, Sum{0}},
-        partials.data(), true, kernels);
+    const sparse::ColumnsOperands<T, TOut> operands = {
+        x.data(), strides(header.cols), y.data(), strides(header.rows), columns, Sum{1}, Sum{0}};
+    sparse::cpu::run_chunks<T, TOut>(chunks, operands, partials.data(), true, kernels);
+    if (by_rows) return y;
+    const std::vector<TOut> found = y;
+    constexpr std::int64_t kSome = 5;
+    std::vector<T> x_by_rows(header.cols * kSome);
+    sparse::cpu::run_chunks<T, TOut>(chunks, operands, partials.data(), true, kernels,
+                                     x_by_rows.data(), kSome);
+    EXPECT_EQ(std::memcmp(y.data(), found.data(), y.size() * sizeof(TOut)), 0)
+        << "X set by rows gives other bits";
     return y;
   }
 

@@ -199,10 +199,13 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInEveryForm) {
   const auto a = matrix_of<T>(boundary_lengths(), 300, random, uniform<T>);
   for (const SpmvPath path : column_paths(device)) {
     SCOPED_TRACE(name(path));
-    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
-    const auto columns = TestFixture::uniform_columns(plan, kColumnsMost, random);
-    TestFixture::expect_forms(stream, plan, columns, all_forms(), element<Accumulator<T>>(0.7),
-                              element<Accumulator<T>>(-0.3));
+    for (const std::int64_t expected : {1, 9}) {
+      const typename TestFixture::Plan plan(stream, a.view(),
+                                            {.path = path, .expected_columns = expected});
+      const auto columns = TestFixture::uniform_columns(plan, kColumnsMost, random);
+      TestFixture::expect_forms(stream, plan, columns, all_forms(), element<Accumulator<T>>(0.7),
+                                element<Accumulator<T>>(-0.3));
+    }
   }
 }
 

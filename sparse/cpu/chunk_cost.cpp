@@ -19,10 +19,11 @@ constexpr std::int64_t kScopesOfRows = 32;  // that a matrix has at least where 
 
 }  // namespace
 
-std::vector<ChunkShape> chunk_candidates(std::int64_t rows) {
+std::vector<ChunkShape> chunk_candidates(std::int64_t rows, std::int64_t columns) {
   std::vector<ChunkShape> shapes = {{.scope = kChunkRows, .row_cost = kAlone}, {}};
   for (const std::int32_t scope : {256, kScopeMost}) {
-    if (rows > kChunkRows && (scope == 256 || rows >= kScopesOfRows * scope))
+    // Rows far apart are neighbours in a long scope, and read other rows of X.
+    if (rows > kChunkRows && (scope == 256 || (columns == 1 && rows >= kScopesOfRows * scope)))
       shapes.push_back({.scope = scope});
   }
   return shapes;
@@ -104,8 +105,9 @@ double predicted_us(const std::array<double, kChunkTerms>& terms) {
   return ns * 1e-3;
 }
 
-ChunkChoice choose_chunks(const CsrPattern& a, DType dtype, const Machine& machine) {
-  const std::vector<ChunkShape> shapes = chunk_candidates(a.rows);
+ChunkChoice choose_chunks(const CsrPattern& a, DType dtype, const Machine& machine,
+                          std::int64_t columns) {
+  const std::vector<ChunkShape> shapes = chunk_candidates(a.rows, columns);
   ChunkChoice choice{shapes.front(), 0, shapes.size()};
   for (const ChunkShape& shape : shapes) {
     const double us = predicted_us(chunk_terms(sampled_counts(a, shape), a, dtype, machine));

@@ -14,7 +14,7 @@ namespace lanky::sparse::cpu {
 
 /// Shapes for `rows` rows, each once: rows alone (plain CSR with narrow columns), side by side as
 /// they are, and sorted within scopes, of which threads get several each.
-std::vector<ChunkShape> chunk_candidates(std::int64_t rows);
+std::vector<ChunkShape> chunk_candidates(std::int64_t rows, std::int64_t columns = 1);
 
 /// "alone", "beside scope 256", ...
 std::string name_of(const ChunkShape& shape);
@@ -36,7 +36,8 @@ struct ChunkChoice {
   std::size_t of = 0;
 };
 /// The candidate of the least predicted time.
-ChunkChoice choose_chunks(const CsrPattern& a, DType dtype, const Machine& machine);
+ChunkChoice choose_chunks(const CsrPattern& a, DType dtype, const Machine& machine,
+                          std::int64_t columns = 1);
 
 /// Whether a product of so long by one thread is shorter by several, which have to be woken first.
 bool worth_waking(double one_thread_us);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,7 @@ struct ChunkInfo {
   std::string_view isa;  // of the kernels
   ChunkChoice model;     // header has another shape where that was tuned
   std::optional<ChunkTuning> tuning;
+  std::int64_t x_columns = 0;  // of X that are set by rows in the workspace
 };
 
 }  // namespace lanky::sparse::cpu

@@ -333,19 +333,78 @@ struct ComplexElements {
               ((s[2 + c] + s[10 + c]) + (s[6 + c] + s[14 + c]));
   }
   LANKY_INLINE static void add_one(typename One<Real>::Type& sum, const Real* a, const Real* x) {
-    using Type = typename One<Real>::Type;
-    sum += a[0] * Type{x[0], x[1]} + rounded(a[1] * Type{-x[1], x[0]});
+    const typename One<Real>::Type factor = first_pair(x);
+    sum += a[0] * factor + rounded(a[1] * crossed(factor));
   }
 
  private:
+  /// Pairs of 16 bytes meet in registers: a vector read from memory right after narrower stores to
+  /// it waits for them (c128 took twice as long). GCC does as much with shorter ones itself.
   template <class Index>
   LANKY_INLINE static Lanes<Real> pairs(const Real* x, const Index* index) {
-    Real found[kRows];
+    if constexpr (sizeof(Pair) == 16) {
+      Lanes<Real> lanes;
 #pragma GCC unroll 4
-    for (int i = 0; i < kRows / 2; ++i)
-      __builtin_memcpy(found + 2 * i, x + 2 * static_cast<std::int64_t>(index[i]),
-                       2 * sizeof(Real));
-    return load(found);
+      for (int p = 0; p < kParts<Real>; ++p) {
+        const Index* const i = index + p * kWidth<Real> / 2;
+        if constexpr (kWidth<Real> == 2) {
+          lanes.part[p] = pair(x, i[0]);
+        } else if constexpr (kWidth<Real> == 4) {
+          lanes.part[p] = joined(pair(x, i[0]), pair(x, i[1]));
+        } else {
+          lanes.part[p] =
+              joined(joined(pair(x, i[0]), pair(x, i[1])), joined(pair(x, i[2]), pair(x, i[3])));
+        }
+      }
+      return lanes;
+    } else {
+      Real found[kRows];
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows / 2; ++i)
+        __builtin_memcpy(found + 2 * i, x + 2 * static_cast<std::int64_t>(index[i]),
+                         2 * sizeof(Real));
+      return load(found);
+    }
+  }
+  typedef Real Pair __attribute__((vector_size(2 * sizeof(Real))));
+  LANKY_INLINE static Pair pair(const Real* x, std::int64_t index) {
+    typedef Real Unaligned
+        __attribute__((vector_size(2 * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+    return *reinterpret_cast<const Unaligned*>(x + 2 * index);
+  }
+  template <class Vector>
+  LANKY_INLINE static auto joined(Vector a, Vector b) {
+    if constexpr (sizeof(Vector) == sizeof(Pair)) {
+      return __builtin_shufflevector(a, b, 0, 1, 2, 3);
+    } else {
+      return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+  }
+  /// A pair, and zeros behind it.
+  LANKY_INLINE static typename One<Real>::Type first_pair(const Real* x) {
+    if constexpr (sizeof(Pair) == 16) {
+      return pair(x, 0);
+    } else {
+      typedef double Both __attribute__((vector_size(16)));
+      double both;
+      __builtin_memcpy(&both, x, sizeof(both));
+      return reinterpret_cast<typename One<Real>::Type>(Both{both});
+    }
+  }
+  /// i times the first pair. Signs change by an exclusive or, and not by -x: for that compilers
+  /// take the vector apart.
+  LANKY_INLINE static typename One<Real>::Type crossed(typename One<Real>::Type x) {
+    using Type = typename One<Real>::Type;
+    using Integer = typename VectorOf<Real>::Integer;
+    typedef Integer Bits __attribute__((vector_size(16)));
+    constexpr Bits kSign = {static_cast<Integer>(Integer{1} << (8 * sizeof(Real) - 1))};
+    Type swapped;
+    if constexpr (sizeof(Real) == 8) {
+      swapped = __builtin_shufflevector(x, x, 1, 0);
+    } else {
+      swapped = __builtin_shufflevector(x, x, 1, 0, 2, 3);
+    }
+    return reinterpret_cast<Type>(reinterpret_cast<Bits>(swapped) ^ kSign);
   }
   /// -1 for real parts, 1 for imaginary ones: a product by these is exact.
   LANKY_INLINE static typename VectorOf<Real>::Type signs() {
@@ -669,9 +728,11 @@ struct Place {
   }
 };
 
-/// Whole chunks of one kind, side by side.
+/// Whole chunks of one kind, side by side. Not inlined: registers are shared out for each kind
+/// alone.
 template <class Types, int kBytes, Target kTarget>
-void run_beside(Place<typename Types::Elements>& place, const TaskArguments& task) {
+[[gnu::noinline]] void run_beside(Place<typename Types::Elements>& place,
+                                  const TaskArguments& task) {
   using Elements = typename Types::Elements;
   const auto* const x = static_cast<const typename Elements::Stored*>(task.x);
   const Writer<Types> writer(task);
@@ -696,7 +757,7 @@ void run_beside(Place<typename Types::Elements>& place, const TaskArguments& tas
 
 /// Chunks of one kind, rows alone, or one chunk of fewer rows.
 template <class Types, int kBytes>
-void run_any(Place<typename Types::Elements>& place, const TaskArguments& task) {
+[[gnu::noinline]] void run_any(Place<typename Types::Elements>& place, const TaskArguments& task) {
   using Elements = typename Types::Elements;
   using Real = typename Types::Real;
   const auto* const x = static_cast<const typename Elements::Stored*>(task.x);

@@ -33,6 +33,22 @@ int columns_at_once(const ChunkHeader& header, const Strides& of_x) {
   return 2 * header.code_entries[kScattered] > header.nnz ? 1 : 4;
 }
 
+/// X [rows, columns] from lines of columns to lines of rows, some rows at a time, whose lines stay
+/// in the first cache.
+template <class T>
+void set_by_rows(const T* x, std::int64_t pitch, std::int64_t rows, std::int64_t columns,
+                 bool threads, T* to) {
+  constexpr std::int64_t kBlock = 64;
+#pragma omp parallel for schedule(static) if (threads)
+  for (std::int64_t first = 0; first < rows; first += kBlock) {
+    const std::int64_t end = std::min(rows, first + kBlock);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t i = first; i < end; ++i)
+        to[i * columns + j] = x[i + j * pitch];
+    }
+  }
+}
+
 }  // namespace
 
 template <class T, class TOut>
@@ -69,23 +85,31 @@ void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
 
 template <class T, class TOut>
 void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operands,
-                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels) {
+                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels, T* x_by_rows,
+                std::int64_t x_columns) {
   using Sum = Accumulator<T>;
   const ChunkKernel& kernel = kernel_of<T, TOut>(kernels);
   const ChunkView view = a.view();
   const Sum alpha = load(operands.alpha);
   const Sum beta = load(operands.beta);
-  const int most = columns_at_once(a.header, operands.x_strides);
+  const bool sets = x_by_rows != nullptr && operands.columns > 1 && operands.x_strides.column != 1;
+  const std::int64_t most = sets ? x_columns : columns_at_once(a.header, operands.x_strides);
   for (std::int64_t first = 0; first < operands.columns; first += most) {
     const auto columns = std::min<std::int64_t>(operands.columns - first, most);
+    const T* x = operands.x + first * operands.x_strides.column;
+    Strides x_strides = operands.x_strides;
+    if (sets) {
+      set_by_rows(x, x_strides.column, a.header.cols, columns, threads, x_by_rows);
+      x = x_by_rows;
+      x_strides = {columns, 1};
+    }
     const auto arguments = [&](std::int64_t task) -> ColumnsArguments {
       const Task& begin = view.tasks[task];
       return {{view.chunks + begin.first_chunk, view.chunks + view.tasks[task + 1].first_chunk,
-               view.codes + begin.first_code, a.values.data() + begin.first_value,
-               operands.x + first * operands.x_strides.column,
+               view.codes + begin.first_code, a.values.data() + begin.first_value, x,
                operands.y + first * operands.y_strides.column, &alpha, &beta, partials},
               static_cast<int>(columns),
-              operands.x_strides,
+              x_strides,
               operands.y_strides};
     };
     const std::int64_t tasks = a.header.tasks;
@@ -106,7 +130,7 @@ void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operand
 #define LANKY_INSTANTIATE(T, TOut)                                                               \
   template void run_chunks(const ChunkMatrix<T>&, const Product<T, TOut>&, const ChunkKernels&); \
   template void run_chunks(const ChunkMatrix<T>&, const ColumnsOperands<T, TOut>&,               \
-                           Accumulator<T>*, bool, const ChunkKernels&);
+                           Accumulator<T>*, bool, const ChunkKernels&, T*, std::int64_t);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -15,9 +15,11 @@ void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
                 const ChunkKernels& kernels);
 
 /// The same of several columns, each with the bits that it has alone. `partials` has room for
-/// kColumnsAtOnce times the header's partials.
+/// kColumnsAtOnce times the header's partials; `x_by_rows`, unless nullptr, for `x_columns` columns
+/// of X, which are set by rows there where they stand by columns.
 template <class T, class TOut>
 void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operands,
-                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels);
+                Accumulator<T>* partials, bool threads, const ChunkKernels& kernels,
+                T* x_by_rows = nullptr, std::int64_t x_columns = 0);
 
 }  // namespace lanky::sparse::cpu

@@ -125,106 +125,79 @@ struct Line {
   }
 };
 
-// Entries of a chunk made ready for several columns: columns of 32 bits, values as accumulators.
+/// A row of X for lanes that have ended: their values are 0, and 0 times this is -0, which changes
+/// no sum whatever it is. Halves: a negative number of both kinds.
+template <class Stored, int kCount>
+struct EndedRow {
+  alignas(64) Stored element[kCount];
+  constexpr EndedRow() : element() {
+    for (Stored& each : element)
+      each = std::is_same_v<Stored, std::uint16_t> ? Stored(0xbc00) : Stored(-1);
+  }
+};
+template <class Stored, int kCount>
+constexpr EndedRow<Stored, kCount> kEndedRow;
 
-typedef std::int32_t Columns8 __attribute__((vector_size(32)));
-typedef std::int32_t UnalignedColumns8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-template <class Code>
-LANKY_INLINE Columns8 widened(const Code* codes) {
-  Columns8 found;
-  widen_codes(codes, reinterpret_cast<std::int32_t*>(&found));
-  return found;
-}
-
-/// Slots that are made ready at once, whole steps of two times kRows.
-constexpr int kTileSlots = 512;
-
-template <class Elements>
-struct Tile {
+/// kCount values from `from` on as accumulators: halves are widened into memory, since vectors give
+/// up single elements slowly.
+template <class Elements, int kCount>
+class Factors {
+ public:
   using Real = typename Elements::Real;
   using Stored = typename Elements::Stored;
   static constexpr bool kWidens = !std::is_same_v<Real, Stored>;
 
-  const std::int32_t* columns;
-  const Real* values;
-
-  /// Rows side by side, `steps` of them from step k on.
-  LANKY_INLINE void take_beside(const Chunk& chunk, const CodeParts& parts, const Stored* from,
-                                std::int64_t k, std::int64_t steps) {
-    constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
-    take_columns(
-        chunk.kind.codes, parts.codes, k * kRows,
-        steps * kRows, [&](std::int64_t slot, const auto* codes) __attribute__((always_inline)) {
-          const std::int32_t base = parts.bases[k + slot / kRows];
-          if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
-            return base + kEach;
-          } else {
-            return base + widened(codes + slot);
-          }
-        });
-    take_values(from + k * kRows * Elements::kReals, steps * kRows);
+  LANKY_INLINE explicit Factors(const Stored* from) {
+    if constexpr (kWidens) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kCount; i += kRows)
+        store(widened_ + i, Elements::values(from + i));
+    } else {
+      values_ = from;
+    }
   }
-  /// `entries` of row i, which stands alone, from `entry` on; `first` is the row's first slot.
-  LANKY_INLINE void take_alone(const Chunk& chunk, const CodeParts& parts, const Stored* from,
-                               int i, std::int64_t first, std::int64_t entry,
-                               std::int64_t entries) {
-    constexpr Columns8 kEach = {0, 1, 2, 3, 4, 5, 6, 7};
-    take_columns(
-        chunk.kind.codes, parts.codes, first + entry,
-        entries, [&](std::int64_t slot, const auto* codes) __attribute__((always_inline)) {
-          const std::int32_t base = parts.bases[i];
-          if constexpr (std::is_same_v<decltype(codes), const std::byte*>) {
-            return base + static_cast<std::int32_t>(entry + slot) + kEach;
-          } else {
-            return base + widened(codes + slot);
-          }
-        });
-    take_values(from + (first + entry) * Elements::kReals, entries);
+  LANKY_INLINE Real operator[](int real) const {
+    if constexpr (kWidens) {
+      return widened_[real];
+    } else {
+      return values_[real];
+    }
   }
 
  private:
-  /// Reads and writes up to kRows - 1 slots behind the last.
-  template <class ColumnsOf>
-  LANKY_INLINE void take_columns(Codes kind, const std::byte* codes, std::int64_t from,
-                                 std::int64_t slots, ColumnsOf columns_of) {
-    const auto take = [&](const auto* first) __attribute__((always_inline)) {
-      for (std::int64_t slot = 0; slot < slots; slot += kRows)
-        *reinterpret_cast<UnalignedColumns8*>(columns_ + slot) = columns_of(slot, first);
-      columns = columns_;
-    };
-    switch (kind) {
-      case Codes::none:
-        return take(codes);
-      case Codes::offset8:
-        return take(reinterpret_cast<const std::uint8_t*>(codes) + from);
-      case Codes::offset16:
-        return take(reinterpret_cast<const std::uint16_t*>(codes) + from);
-      case Codes::absolute:
-        columns = reinterpret_cast<const std::int32_t*>(codes) + from;
-    }
-  }
-  /// Fetches as many values as these beforehand: while steps of several columns are multiplied,
-  /// values are read too slowly for processors to fetch them in time.
-  LANKY_INLINE void take_values(const Stored* from, std::int64_t slots) {
-    const std::int64_t bytes = slots * Elements::kReals * std::int64_t{sizeof(Stored)};
-    const char* const behind = reinterpret_cast<const char*>(from) + bytes;
-    for (std::int64_t byte = 0; byte < bytes; byte += 64)
-      __builtin_prefetch(behind + byte);
-    if constexpr (kWidens) {
-      for (std::int64_t slot = 0; slot < slots; slot += kRows)
-        store(values_ + slot, Elements::values(from + slot));
-      values = values_;
-    } else {
-      values = from;
-    }
-  }
-
-  alignas(64) std::int32_t columns_[kTileSlots];
-  alignas(64) Real values_[kWidens ? kTileSlots : 1];
+  const Real* values_ = nullptr;
+  Real widened_[kWidens ? kCount : 1];
 };
 
 // Sums of a strip of columns that stand side by side in X.
+
+/// Rows of Y that sums of a strip go to from registers, where results are accumulators.
+template <class Real>
+struct RowsOfY {
+  Real* first;  // of the chunk's rows, in the strip's first column
+  std::int64_t pitch;
+  const std::uint16_t* listed;  // distances of rows from the first
+  int rows;
+  Real alpha;
+  Real beta;
+
+  template <class LineOfY>
+  LANKY_INLINE void write(int i, const LineOfY& sums) const {
+    if (i >= rows) return;
+    Real* const y = first + listed[i] * pitch;
+    LineOfY found;
+#pragma GCC unroll 8
+    for (int p = 0; p < LineOfY::kParts; ++p)
+      found.part[p] = alpha * sums.part[p];
+    if (beta != 0) {
+      const auto old = LineOfY::loaded(y);
+#pragma GCC unroll 8
+      for (int p = 0; p < LineOfY::kParts; ++p)
+        found.part[p] = rounded(found.part[p]) + beta * old.part[p];
+    }
+    found.store(y);
+  }
+};
 
 /// One chunk and the first of its strip's columns.
 template <class Elements>
@@ -233,9 +206,10 @@ struct StripArguments {
   const CodeParts& parts;
   const typename Elements::Stored* values;
   const typename Elements::Stored* x;
-  std::int64_t pitch;             // of X's rows
-  typename Elements::Real* sums;  // of the chunk's first row
-  std::int64_t line;              // from a row's sums to the next row's
+  std::int64_t pitch;                         // of X's rows
+  typename Elements::Real* sums;              // of the chunk's first row
+  std::int64_t line;                          // from a row's sums to the next row's
+  const RowsOfY<typename Elements::Real>* y;  // instead of sums; nullptr: those are stored
 };
 
 /// Accumulators that a processor's registers hold beside factors; halves are widened to 32 bytes,
@@ -255,99 +229,213 @@ class Strip {
   using LineOfX = Line<Elements, kLine>;
   static constexpr int kOfLane = LineOfX::kParts * kReals;  // accumulators
   static constexpr bool kFits = kOfLane <= kAccumulators<Elements>;
-  // Lanes that go through all of their slots side by side. Wide rows of X stay in the first cache
-  // from one lane to the next where those are two.
-  static constexpr bool kWide = kLine * sizeof(Stored) > 64;
+  // Lanes that go through all of their slots side by side.
+  static constexpr bool kWide = kLine * sizeof(Stored) > 128;
   static constexpr int kGroup =
-      static_cast<int>(greater(1, lesser(kAccumulators<Elements> / kOfLane, kWide ? 2 : kRows)));
+      static_cast<int>(greater(1, lesser(kAccumulators<Elements> / kOfLane, kWide ? 4 : kRows)));
 
   static void run(const StripArguments<Elements>& strip) {
-    const Strip sums(strip);
-    if (strip.chunk.kind.beside == 1) return sums.beside();
-    std::int64_t first = 0;
-    for (int i = 0; i < strip.chunk.kind.rows; ++i) {
-      sums.alone(i, first);
-      first += strip.parts.alone_lengths[i];
+    switch (strip.chunk.kind.codes) {
+      case Codes::none:
+        return Strip(strip).template any<0>();
+      case Codes::offset8:
+        return Strip(strip).template any<1>();
+      case Codes::offset16:
+        return Strip(strip).template any<2>();
+      case Codes::absolute:
+        return Strip(strip).template any<4>();
     }
   }
 
  private:
   static constexpr std::int64_t kAhead = 4;  // steps from the fetch of a row of X to its use
+  static constexpr std::int64_t kValuesAhead = 512;  // slots, likewise
   static constexpr int kLane =
       kReals * kLine;  // of the sums of a lane: by real parts, by imaginary
 
   explicit Strip(const StripArguments<Elements>& strip) : strip_(strip) {}
 
-  void beside() const {
-    constexpr std::int64_t kSteps = kTileSlots / kRows;
-    const Chunk& chunk = strip_.chunk;
-    Real lanes[kReals == 1 ? 1 : kRows * kLane];
-    Real* const sums = kReals == 1 ? strip_.sums : lanes;
-    const std::int64_t line = kReals == 1 ? strip_.line : kLane;
-    Tile<Elements> tile;
-    std::int64_t k = 0;
-    do {
-      const std::int64_t steps = lesser(chunk.depth - k, kSteps);
-      const std::int64_t common = greater(0, lesser(chunk.shortest - k, steps));
-      tile.take_beside(chunk, strip_.parts, strip_.values, k, steps);
-      for (int lane = 0; lane < kRows; lane += kGroup) {
-        add_group(tile, lane, common, k == 0, sums + lane * line, line);
-        if (common == steps) continue;
-        for (int i = lane; i < lane + kGroup; ++i) {
-          const std::int64_t end = lesser(strip_.parts.beside_lengths[i] - k, steps);
-          add_slots<kRows>(tile, common * kRows + i, end - common, sums + i * line);
-        }
-      }
-      k += steps;
-    } while (k < chunk.depth);
-    if constexpr (kReals != 1) {
-      for (int i = 0; i < chunk.kind.rows; ++i)
-        finish(lanes + i * kLane, strip_.sums + i * strip_.line);
+  template <int kBytes>
+  LANKY_INLINE void any() const {
+    if (strip_.chunk.kind.beside == 1) return beside<kBytes>();
+    std::int64_t first = 0;
+    for (int i = 0; i < strip_.chunk.kind.rows; ++i) {
+      alone<kBytes>(i, first);
+      first += strip_.parts.alone_lengths[i];
     }
   }
 
-  /// Row i from slot `first` on, as walk_row() adds it: lanes l and l + 4 together, whose sums meet
-  /// first, so that registers hold them for many columns.
-  void alone(int i, std::int64_t first) const {
-    constexpr int kPairs = kRows / 2;
-    constexpr int kFirst[kPairs] = {0, 2, 1, 3};  // in the order of sum_of()
-    Real* const sum = strip_.sums + i * strip_.line;
-    const std::int64_t entries = strip_.parts.alone_lengths[i];
-    Tile<Elements> tile;
-    std::int64_t count = 0;  // of the tile's entries; the last tile has what is left
-    const auto take = [&](std::int64_t at) __attribute__((always_inline)) {
-      count = lesser(entries - at, kTileSlots);
-      tile.take_alone(strip_.chunk, strip_.parts, strip_.values, i, first, at, count);
-    };
-    if (entries <= kTileSlots) take(0);
-    Real pairs[kPairs][kLine];
-    for (int pair = 0; pair < kPairs && entries >= kRows; ++pair) {
-      Pair sums;
-      Pair others;
-      for (std::int64_t at = 0; at < entries; at += count) {
-        if (entries > kTileSlots) take(at);
-        for (std::int64_t slot = kFirst[pair]; slot < count / (2 * kRows) * (2 * kRows);
-             slot += 2 * kRows) {
-          add_pair(tile, slot, sums);
-          add_pair(tile, slot + kRows, others);
-        }
+  template <int kBytes>
+  LANKY_INLINE const auto* codes() const {
+    return reinterpret_cast<const typename CodeOf<kBytes>::Type*>(strip_.parts.codes);
+  }
+  /// While steps of several columns are multiplied, values are read too slowly for processors to
+  /// fetch them in time.
+  LANKY_INLINE static void fetch_values(const Stored* values) {
+    __builtin_prefetch(values + kValuesAhead * kReals);
+  }
+
+  template <int kBytes>
+  LANKY_INLINE void beside() const {
+    const Chunk& chunk = strip_.chunk;
+    for (int lane = 0; lane < kRows; lane += kGroup) {
+      LineOfX group[kGroup][kReals];
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          group[i][c] = LineOfX::zeros();
       }
-      if (entries >= 2 * kRows) sums.merge(others);
-      if (count % (2 * kRows) >= kRows)
-        add_pair(tile, count / (2 * kRows) * (2 * kRows) + kFirst[pair], sums);
-      sums.finish(pairs[pair]);
+      add_steps<kBytes, false>(lane, 0, chunk.shortest, group);
+      if (chunk.shortest < chunk.depth) {
+        int longest = 0;
+#pragma GCC unroll 8
+        for (int i = 0; i < kGroup; ++i) {
+          const int length = strip_.parts.beside_lengths[lane + i];
+          longest = longest < length ? length : longest;
+        }
+        add_steps<kBytes, true>(lane, chunk.shortest, longest, group);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i)
+        put(lane + i, finished(group[i]));
     }
-    for (int r = 0; r < kLine; ++r) {
-      sum[r] =
-          entries < kRows ? Real{0} : (pairs[0][r] + pairs[1][r]) + (pairs[2][r] + pairs[3][r]);
+  }
+
+  /// Lanes from `lane` on add steps k to `end`. `kEnds`: some lanes end before.
+  template <int kBytes, bool kEnds>
+  LANKY_INLINE void add_steps(int lane, std::int64_t k, std::int64_t end,
+                              LineOfX (&group)[kGroup][kReals]) const {
+    for (; k < end; ++k) {
+      const Stored* const values = strip_.values + k * kRows * kReals;
+      if (lane == 0) fetch_values(values);
+      const Factors<Elements, kRows * kReals> factors(values);
+      const Stored* from = strip_.x;
+      if constexpr (kBytes != 4) from += strip_.parts.bases[k] * strip_.pitch;
+      const auto* const codes_of_step = codes<kBytes>() + k * kRows + lane;
+      if constexpr (kBytes == 4 && !kEnds) {
+        const auto* const ahead = codes_of_step + lesser(kAhead, end - 1 - k) * kRows;
+#pragma GCC unroll 8
+        for (int i = 0; i < kGroup; ++i)
+          fetch(from + ahead[i] * strip_.pitch);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+        std::int64_t column = lane + i;
+        if constexpr (kBytes != 0) column = codes_of_step[i];
+        const Stored* row = from + column * strip_.pitch;
+        if constexpr (kEnds) {
+          row = k < strip_.parts.beside_lengths[lane + i]
+                    ? row
+                    : kEndedRow<Stored, LineOfX::kHeld>.element;
+        }
+        const auto x = LineOfX::factors(row);
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          group[i][c].add(factors[(lane + i) * kReals + c], x);
+      }
     }
-    std::int64_t slot = count / kRows * kRows;
+  }
+
+  /// Row i from slot `first` on, as walk_row() adds it: as many pairs of lanes l and l + 4 together
+  /// as registers hold.
+  template <int kBytes>
+  LANKY_INLINE void alone(int i, std::int64_t first) const {
+    constexpr int kPairs = kRows / 2;
+    constexpr int kAtOnce =
+        static_cast<int>(greater(1, lesser(kPairs, kAccumulators<Elements> / kOfLane / 4)));
+    const std::int64_t entries = strip_.parts.alone_lengths[i];
+    const Row<kBytes> row = {entries, strip_.values + first * kReals,
+                             strip_.x + (kBytes == 4 ? 0 : strip_.parts.bases[i] * strip_.pitch),
+                             codes<kBytes>() + first, strip_.pitch};
+    LineOfX total = LineOfX::zeros();
+    if (entries >= kRows) {
+      LineOfX found[kPairs / kAtOnce];
+      sum_passes<kBytes, kAtOnce, 0>(row, found);
+      total = met_of(found);
+    }
+    const std::int64_t last = entries / kRows * kRows;
+    const Factors<Elements, kRows * kReals> factors(row.values + last * kReals);
+    for (int e = 0; e < entries - last; ++e)
+      add_one(factors, e, row.of_x(last + e), total);
+    put(i, total);
+  }
+
+  LANKY_INLINE void put(int i, const LineOfX& sums) const {
     if constexpr (kReals == 1) {
-      add_slots<1>(tile, slot, count - slot, sum);
-    } else {
-      for (; slot < count; ++slot)
-        add_one(tile.values + slot * kReals, strip_.x + tile.columns[slot] * strip_.pitch, sum);
+      if (strip_.y != nullptr) return strip_.y->write(i, sums);
     }
+    sums.store(strip_.sums + i * strip_.line);
+  }
+
+  /// A row that stands alone.
+  template <int kBytes>
+  struct Row {
+    std::int64_t entries;
+    const Stored* values;
+    const Stored* x;
+    const typename CodeOf<kBytes>::Type* codes;
+    std::int64_t pitch;
+
+    LANKY_INLINE const Stored* of_x(std::int64_t entry) const {
+      std::int64_t column = entry;
+      if constexpr (kBytes != 0) column = codes[entry];
+      return x + column * pitch;
+    }
+  };
+
+  /// The sums of kAtOnce pairs from pair kPass kAtOnce on, and of those behind.
+  template <int kBytes, int kAtOnce, int kPass, int kPasses>
+  LANKY_INLINE static void sum_passes(const Row<kBytes>& row, LineOfX (&found)[kPasses]) {
+    constexpr int kSums = 2 * kRows;
+    Pair sums[kAtOnce];
+    Pair others[kAtOnce];
+    std::int64_t e = 0;
+    for (; e + kSums <= row.entries; e += kSums) {
+      if (kPass == 0) fetch_values(row.values + e * kReals);
+      const Factors<Elements, kSums * kReals> factors(row.values + e * kReals);
+#pragma GCC unroll 4
+      for (int p = 0; p < kAtOnce; ++p)
+        sums[p].add(row, e, kFirst[kPass * kAtOnce + p], factors);
+#pragma GCC unroll 4
+      for (int p = 0; p < kAtOnce; ++p)
+        others[p].add(row, e, kRows + kFirst[kPass * kAtOnce + p], factors);
+    }
+    if (row.entries >= kSums) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kAtOnce; ++p)
+        sums[p].merge(others[p]);
+    }
+    if (e + kRows <= row.entries) {
+      const Factors<Elements, kRows * kReals> factors(row.values + e * kReals);
+#pragma GCC unroll 4
+      for (int p = 0; p < kAtOnce; ++p)
+        sums[p].add(row, e, kFirst[kPass * kAtOnce + p], factors);
+    }
+    LineOfX met[kAtOnce];
+#pragma GCC unroll 4
+    for (int p = 0; p < kAtOnce; ++p) {
+      met[p] = finished(sums[p].lane[0]);
+      met[p].merge(finished(sums[p].lane[1]));
+    }
+    found[kPass] = met_of(met);
+    if constexpr (kPass + 1 < kPasses) sum_passes<kBytes, kAtOnce, kPass + 1>(row, found);
+  }
+  static constexpr int kFirst[kRows / 2] = {0, 2, 1, 3};  // lanes, in the order of sum_of()
+
+  /// (0 + 1) + (2 + 3) of so many.
+  template <int kCount>
+  LANKY_INLINE static LineOfX met_of(const LineOfX (&lines)[kCount]) {
+    LineOfX met = lines[0];
+    if constexpr (kCount == 2) {
+      met.merge(lines[1]);
+    } else if constexpr (kCount == 4) {
+      LineOfX others = lines[2];
+      others.merge(lines[3]);
+      met.merge(lines[1]);
+      met.merge(others);
+    }
+    return met;
   }
 
   /// Sums of two lanes.
@@ -370,73 +458,19 @@ class Strip {
           lane[l][c].merge(others.lane[l][c]);
       }
     }
-    LANKY_INLINE void finish(Real* to) {
-      if constexpr (kReals == 1) {
-        lane[0][0].merge(lane[1][0]);
-        lane[0][0].store(to);
-      } else {
-        Real finished[2][kLine];
+    /// Entry e + l of the row, and e + l + 4.
+    template <int kBytes, int kCount>
+    LANKY_INLINE void add(const Row<kBytes>& row, std::int64_t e, int l,
+                          const Factors<Elements, kCount>& factors) {
 #pragma GCC unroll 2
-        for (int l = 0; l < 2; ++l) {
-          Real both[kLane];
-          lane[l][0].store(both);
-          lane[l][1].store(both + kLine);
-          Strip::finish(both, finished[l]);
-        }
-        for (int r = 0; r < kLine; ++r)
-          to[r] = finished[0][r] + finished[1][r];
+      for (int half = 0; half < 2; ++half, l += kRows / 2) {
+        const auto x = LineOfX::factors(row.of_x(e + l));
+#pragma GCC unroll 2
+        for (int c = 0; c < kReals; ++c)
+          lane[half][c].add(factors[l * kReals + c], x);
       }
     }
   };
-  LANKY_INLINE void add_pair(const Tile<Elements>& tile, std::int64_t slot, Pair& sums) const {
-#pragma GCC unroll 2
-    for (int l = 0; l < 2; ++l) {
-      const std::int64_t of_lane = slot + l * kRows / 2;
-      const auto x = LineOfX::factors(strip_.x + tile.columns[of_lane] * strip_.pitch);
-#pragma GCC unroll 2
-      for (int c = 0; c < kReals; ++c)
-        sums.lane[l][c].add(tile.values[of_lane * kReals + c], x);
-    }
-  }
-
-  /// Lane i of a group adds slot i + k kRows behind `slot` in step k. `anew`: no sums are there
-  /// before.
-  LANKY_INLINE void add_group(const Tile<Elements>& tile, std::int64_t slot, std::int64_t steps,
-                              bool anew, Real* sums, std::int64_t line) const {
-    LineOfX group[kGroup][kReals];
-#pragma GCC unroll 8
-    for (int i = 0; i < kGroup; ++i) {
-#pragma GCC unroll 2
-      for (int c = 0; c < kReals; ++c)
-        group[i][c] = anew ? LineOfX::zeros() : LineOfX::loaded(sums + i * line + c * kLine);
-    }
-    const std::int32_t* columns = tile.columns + slot;
-    const Real* values = tile.values + slot * kReals;
-    const bool scattered = strip_.chunk.kind.codes == Codes::absolute;
-    for (std::int64_t k = 0; k < steps; ++k) {
-      if (scattered) {
-        const std::int32_t* const ahead = columns + lesser(kAhead, steps - 1 - k) * kRows;
-#pragma GCC unroll 8
-        for (int i = 0; i < kGroup; ++i)
-          fetch(strip_.x + ahead[i] * strip_.pitch);
-      }
-#pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) {
-        const auto x = LineOfX::factors(strip_.x + columns[i] * strip_.pitch);
-#pragma GCC unroll 2
-        for (int c = 0; c < kReals; ++c)
-          group[i][c].add(values[i * kReals + c], x);
-      }
-      columns += kRows;
-      values += kRows * kReals;
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < kGroup; ++i) {
-#pragma GCC unroll 2
-      for (int c = 0; c < kReals; ++c)
-        group[i][c].store(sums + i * line + c * kLine);
-    }
-  }
 
   /// A row of X to the first cache, whatever its alignment.
   LANKY_INLINE static void fetch(const Stored* x) {
@@ -448,52 +482,40 @@ class Strip {
     if constexpr (kBytes > 16) __builtin_prefetch(from + kBytes - 1);
   }
 
-  /// One lane adds `count` slots, kStride apart.
-  template <int kStride>
-  LANKY_INLINE void add_slots(const Tile<Elements>& tile, std::int64_t slot, std::int64_t count,
-                              Real* sums) const {
-    if (count <= 0) return;
-    LineOfX lane[kReals];
-#pragma GCC unroll 2
-    for (int c = 0; c < kReals; ++c)
-      lane[c] = LineOfX::loaded(sums + c * kLine);
-    for (std::int64_t k = 0; k < count; ++k, slot += kStride) {
-      const auto x = LineOfX::factors(strip_.x + tile.columns[slot] * strip_.pitch);
-#pragma GCC unroll 2
-      for (int c = 0; c < kReals; ++c)
-        lane[c].add(tile.values[slot * kReals + c], x);
-    }
-#pragma GCC unroll 2
-    for (int c = 0; c < kReals; ++c)
-      lane[c].store(sums + c * kLine);
-  }
-
-  /// ComplexElements::add_one() of each column.
-  LANKY_INLINE static void add_one(const Real* a, const Real* x, Real* sum) {
-    Real crossed[kLine];
+  /// Elements::add_one() of each column.
+  LANKY_INLINE static void add_one(const Factors<Elements, kRows * kReals>& a, int e,
+                                   const Stored* x, LineOfX& sum) {
+    const auto by_real = LineOfX::factors(x);
+    if constexpr (kReals == 1) {
+      sum.add(a[e], by_real);
+    } else {
+      Real crossed[kLine];
 #pragma GCC unroll 8
-    for (int r = 0; r < kLine; r += 2) {
-      crossed[r] = -x[r + 1];
-      crossed[r + 1] = x[r];
-    }
-    const LineOfX by_real = LineOfX::loaded(x);
-    const LineOfX by_imag = LineOfX::loaded(crossed);
-    LineOfX sums = LineOfX::loaded(sum);
+      for (int r = 0; r < kLine; r += 2) {
+        crossed[r] = -x[r + 1];
+        crossed[r + 1] = x[r];
+      }
+      const LineOfX by_imag = LineOfX::loaded(crossed);
 #pragma GCC unroll 8
-    for (int p = 0; p < LineOfX::kParts; ++p)
-      sums.part[p] += a[0] * by_real.part[p] + rounded(a[1] * by_imag.part[p]);
-    sums.store(sum);
+      for (int p = 0; p < LineOfX::kParts; ++p)
+        sum.part[p] += a[2 * e] * by_real.part[p] + rounded(a[2 * e + 1] * by_imag.part[p]);
+    }
   }
 
   /// The sum of a lane.
-  LANKY_INLINE static void finish(const Real* lane, Real* sum) {
-    for (int j = 0; j < kColumns; ++j) {
-      if constexpr (kReals == 1) {
-        sum[j] = lane[j];
-      } else {
-        sum[2 * j] = lane[2 * j] - lane[kLine + 2 * j + 1];
-        sum[2 * j + 1] = lane[2 * j + 1] + lane[kLine + 2 * j];
+  LANKY_INLINE static LineOfX finished(const LineOfX (&lane)[kReals]) {
+    if constexpr (kReals == 1) {
+      return lane[0];
+    } else {
+      Real by_real[kLine];
+      Real by_imag[kLine];
+      lane[0].store(by_real);
+      lane[1].store(by_imag);
+      for (int r = 0; r < kLine; r += 2) {
+        by_real[r] -= by_imag[r + 1];
+        by_real[r + 1] += by_imag[r];
       }
+      return LineOfX::loaded(by_real);
     }
   }
 
@@ -525,9 +547,11 @@ class Strips {
     int last = 1;
     while (last < left - width)
       last *= 2;
+    disjoint_ = left == width || columns - last == done + width;
     if (left > width) add(columns - last, last);
   }
 
+  bool disjoint() const { return disjoint_; }
   template <class Call>
   LANKY_INLINE void for_each(Call call) const {
     for (int i = 0; i < count_; ++i)
@@ -559,6 +583,7 @@ class Strips {
     ++count_;
   }
 
+  bool disjoint_ = true;
   int count_ = 0;
   int first_[kColumnsAtOnce / kMost + 2];
   Run run_[kColumnsAtOnce / kMost + 2];
@@ -673,13 +698,11 @@ class RowsWriter {
                           const Real* sums) const {
     const int line = columns_ * kReals;
     if (!by_rows()) {
-      for (int j = 0; j < columns_; ++j) {
-        Real column[kReals * kRows] = {};
-        for (int i = 0; i < rows; ++i)
-          __builtin_memcpy(column + i * kReals, sums + i * line + j * kReals,
-                           kReals * sizeof(Real));
-        write_column(j, first_row, rows, listed, column);
-      }
+      std::int32_t at[kRows];  // of rows, in elements; what is behind the last is not written
+      for (int i = 0; i < kRows; ++i)
+        at[i] = (i < rows ? i : 0) * columns_;
+      for (int j = 0; j < columns_; ++j)
+        write_column(j, first_row, rows, listed, column_of(sums + j * kReals, at));
     } else if (listed == kEach && strides_.row == columns_) {
       write_elements(first_row * columns_, rows * columns_, sums);
     } else {
@@ -687,18 +710,27 @@ class RowsWriter {
         write_elements((first_row + listed[i]) * strides_.row, columns_, sums + i * line);
     }
   }
-  /// sums [kRows] of column j, which stands side by side.
+  /// Sums of column j.
   LANKY_INLINE void write_column(int j, std::int64_t first_row, int rows,
-                                 const std::uint16_t* listed, const Real* sums) const {
+                                 const std::uint16_t* listed,
+                                 const typename Types::Values& sums) const {
     const std::int64_t at = first_row + j * strides_.column;
     if (listed == kEach && rows == kRows) {
-      writer_.consecutive(at, Elements::loaded(sums));
+      writer_.consecutive(at, sums);
     } else {
-      writer_.listed(at, rows, listed, Elements::loaded(sums));
+      writer_.listed(at, rows, listed, sums);
     }
   }
 
  private:
+  /// In registers: a vector would wait for the single elements of it that were stored before.
+  LANKY_INLINE static typename Types::Values column_of(const Real* sums, const std::int32_t* at) {
+    if constexpr (kReals == 1) {
+      return gather(sums, at);
+    } else {
+      return Elements::gathered(sums, at);
+    }
+  }
   /// `count` elements from `at` on.
   LANKY_INLINE void write_elements(std::int64_t at, int count, const Real* sums) const {
     int done = 0;
@@ -735,6 +767,8 @@ void run_columns(const ColumnsArguments& task) {
   const auto* const x = static_cast<const Stored*>(task.x);
   const bool x_by_rows = task.x_strides.column == 1;
   const Strips<Elements> strips(task.columns);
+  constexpr bool kDirect = kReals == 1 && std::is_same_v<Real, typename Types::Result>;
+  const bool direct_y = kDirect && task.y_strides.column == 1 && strips.disjoint();
   const RowsWriter<Types> writer(task);
   const std::int64_t line = std::int64_t{task.columns} * kReals;
   alignas(64) Real sums[kRows * (kColumnsAtOnce + 1) * kReals] = {};
@@ -746,10 +780,21 @@ void run_columns(const ColumnsArguments& task) {
         chunk.kind.target == Target::listed ? parts.listed : RowsWriter<Types>::kEach;
     bool written = false;
     if (x_by_rows) {
+      const bool direct = direct_y && chunk.kind.target != Target::partial;
       strips.for_each([&](int first, auto run) {
+        RowsOfY<Real> y{};
+        if constexpr (kDirect) {
+          y = {static_cast<Real*>(task.y) + chunk.first_row * task.y_strides.row + first,
+               task.y_strides.row,
+               listed,
+               chunk.kind.rows,
+               *static_cast<const Real*>(task.alpha),
+               *static_cast<const Real*>(task.beta)};
+        }
         run({chunk, parts, place.values, x + first * kReals, task.x_strides.row * kReals,
-             sums + first * kReals, line});
+             sums + first * kReals, line, direct ? &y : nullptr});
       });
+      written = direct;
     } else {
       constexpr int kSums = kRows * kReals;
       Real by_columns[kColumnsAtOnce * kSums] = {};
@@ -758,7 +803,8 @@ void run_columns(const ColumnsArguments& task) {
       written = !writer.by_rows() && chunk.kind.target != Target::partial;
       for (int j = 0; j < task.columns; ++j) {
         if (written) {
-          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed, by_columns + j * kSums);
+          writer.write_column(j, chunk.first_row, chunk.kind.rows, listed,
+                              Elements::loaded(by_columns + j * kSums));
           continue;
         }
         for (int i = 0; i < kRows; ++i)

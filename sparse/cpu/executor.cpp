@@ -68,7 +68,10 @@ template <class T, class TOut>
 class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
  public:
   ChunkPlanMatrix(const Stream& stream, const LoadedCsr<T>& a, const PlanOptions& options)
-      : model_(choose_chunks(a.csr.pattern(), kDType<T>, machine_of(Device::cpu()))),
+      : x_columns_(options.expected_columns > 1 ? std::min(options.expected_columns, kColumnsByRows)
+                                                : 0),
+        model_(choose_chunks(a.csr.pattern(), kDType<T>, machine_of(Device::cpu()),
+                             options.expected_columns)),
         chunks_(pack(stream, a, model_.shape, options)) {
     if (options.tune) tune(stream, a, options);
   }
@@ -78,8 +81,8 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
   std::int64_t nnz() const noexcept override { return chunks_.header.nnz; }
   std::int64_t bytes() const noexcept override { return chunks_.bytes(); }
   std::int64_t workspace_bytes() const noexcept override {
-    return chunks_.header.partials * kColumnsAtOnce *
-           static_cast<std::int64_t>(sizeof(Accumulator<T>));
+    return bytes_of_partials() +
+           chunks_.header.cols * x_columns_ * static_cast<std::int64_t>(sizeof(T));
   }
 
   void update_values(const T* values) const override { update_chunks(chunks_, values); }
@@ -94,15 +97,27 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
                    std::byte* memory, Arrivals /*arrivals*/) const override {
     const auto columns =
         static_cast<double>(std::min<std::int64_t>(operands.columns, kColumnsAtOnce));
-    run_chunks<T, TOut>(chunks_, operands, reinterpret_cast<Accumulator<T>*>(memory),
-                        worth_waking(model_.predicted_us * columns), chunk_kernels());
+    run_chunks<T, TOut>(
+        chunks_, operands, reinterpret_cast<Accumulator<T>*>(memory),
+        worth_waking(model_.predicted_us * columns), chunk_kernels(),
+        x_columns_ > 0 ? reinterpret_cast<T*>(memory + bytes_of_partials()) : nullptr, x_columns_);
   }
 
   void tell(PlanInfo& info) const override {
-    info.chunks = ChunkInfo{chunks_.header, chunk_kernels().isa, model_, tuning_};
+    info.chunks = ChunkInfo{chunks_.header, chunk_kernels().isa, model_, tuning_, x_columns_};
   }
 
  private:
+  static constexpr std::int64_t kColumnsByRows = 16;  // of X in the workspace, at most
+
+  /// Whole lines of a cache, so that what is behind them begins with one.
+  std::int64_t bytes_of_partials() const {
+    constexpr std::int64_t kLine = 64;
+    return (chunks_.header.partials * kColumnsAtOnce *
+                static_cast<std::int64_t>(sizeof(Accumulator<T>)) +
+            kLine - 1) /
+           kLine * kLine;
+  }
   ChunkMatrix<T> pack(const Stream& stream, const LoadedCsr<T>& a, const ChunkShape& shape,
                       const PlanOptions& options) const {
     ChunkMatrix<T> chunks = pack_chunks(stream, a.csr, shape, options.allocator);
@@ -119,7 +134,7 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
     tuning_->measured.push_back({model_.shape, 1});
     std::optional<ChunkMatrix<T>> fastest;
     double least = 1;
-    for (const ChunkShape& shape : chunk_candidates(a.csr.rows)) {
+    for (const ChunkShape& shape : chunk_candidates(a.csr.rows, options.expected_columns)) {
       if (shape == model_.shape) continue;
       ChunkMatrix<T> other = pack(stream, a, shape, options);
       const auto [of_model, of_other] = trials.least_of_both(chunks_, other, kRounds);
@@ -141,6 +156,7 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
     }
   }
 
+  std::int64_t x_columns_;  // that the workspace has room for
   ChunkChoice model_;
   ChunkMatrix<T> chunks_;
   std::optional<ChunkTuning> tuning_;
