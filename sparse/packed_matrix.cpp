@@ -15,6 +15,13 @@ namespace lanky::sparse {
 
 namespace {
 
+/// Whether rows of A mostly repeat each other, shifted: lanes beside each other then read elements
+/// of column-major X that are.
+bool is_repeated(const PackedHeader& a) {
+  const auto entries = [&](IndexKind kind) { return a.kind_entries[static_cast<int>(kind)]; };
+  return 2 * (entries(IndexKind::diagonal) + entries(IndexKind::shared)) >= a.nnz;
+}
+
 /// Of the columns that are multiplied at once.
 template <class T>
 std::int64_t partials_bytes(const PackedHeader& a) {
@@ -33,7 +40,6 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
                    const PlanOptions& options, const PathChoice& choice)
       : executor_(executor),
         choice_(choice),
-        rows_pitch_(rows_pitch(options.expected_columns)),
         facts_(facts_by(executor, a, choice.path)),
         model_(choose(options)),
         packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
@@ -42,6 +48,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
           shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
+    if (!is_repeated(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
     launches_ = executor.prepare(choice_.path, packed_.header);
     launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
   }
@@ -112,7 +119,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 
   const Executor<T, TOut>& executor_;
   PathChoice choice_;
-  std::int64_t rows_pitch_;
+  std::int64_t rows_pitch_ = 0;
   RowFacts facts_;
   ShapeChoice model_;  // packed_ has another shape where it was tuned
   PackedMatrix<T> packed_;

@@ -93,7 +93,7 @@ Shape shape_for_columns(const Shape& vector, const RowFacts& facts, const Machin
   constexpr std::int32_t kPiece = 32;
   constexpr std::int64_t kWindowLeast = 256;
   constexpr std::int64_t kWindowMost = 2048;
-  constexpr std::int64_t kWindowsOfEach = 8;  // of a multiprocessor
+  constexpr std::int64_t kWindowsOfEach = 4;  // of a multiprocessor
   if (facts.longest <= vector.piece_most && vector.stage_most == 0) return vector;
   const bool even = facts.even() && facts.longest <= kPieceMostLimit;
   Shape shape{.bands = vector.bands};

@@ -45,9 +45,9 @@ struct PlanOptions {
   /// plans. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
   /// Vectors that most runs will multiply at once, 1 or more; other numbers are multiplied as well.
-  /// On a GPU rows are then cut, and windows sized, for several: one vector takes longer. The
-  /// workspace grows by cols() times as many elements (up to those of 1 KiB), in which column-major
-  /// X is made row-major. The CPU takes no notice.
+  /// Above 1, rows are cut and sorted for several vectors, and one takes longer; the workspace
+  /// grows by cols() times as many elements (at most those of 1 KiB on a GPU, 16 on the CPU), in
+  /// which column-major X is made row-major.
   std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };

@@ -28,8 +28,8 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
     const int units = std::max(a.slices_most * a.shape.lane_pieces * Strip::kGroup, 1);
     const std::int64_t room = machine.shared_bytes_per_block;
     const auto blocks = static_cast<int>(room / (cells + kStaticBytes));
-    constexpr int kWarpsMost = strip_warps_most(kSum);
-    const int sharing = std::clamp(kWarpsMost / std::max(blocks, 1), kApartWarps, kWarpsMost);
+    const int sharing =
+        std::clamp(kStripWarpsMost / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
     const int warps = std::min(units, cut ? sharing : kApartWarps);
     const std::int64_t bytes = std::max(cells, marks) + warps * handed_bytes<Strip>(kSum);
     const std::int64_t most = room - kStaticBytes;

@@ -263,7 +263,7 @@ class StripWindow {
 };
 
 template <class Strip, class T>
-__global__ void __launch_bounds__(strip_warps_most(sizeof(Accumulator<T>)) * kLanes)
+__global__ void __launch_bounds__(kStripWarpsMost* kLanes)
     spmm_cuda_kernel(const __grid_constant__ DeviceColumns<T> product,
                      const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceWorkspace<T> workspace) {

@@ -21,12 +21,10 @@ struct StripOf {
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
 };
 
-/// Warps of a block at most, which leave a thread 96 registers, or 80 where sums have 8 bytes or
-/// more: 20 warps with eight gathers in flight each took .80 to 1.0 times what 24 with four took of
-/// floats, and 1.05 to 1.3 times of doubles (H200), whose entries take twice the registers.
-constexpr int strip_warps_most(int sum_bytes) {
-  return sum_bytes <= 4 ? 20 : 24;
-}
+// Warps of a block at most, which leave a thread 80 registers. 20 warps with eight gathers in
+// flight each, where these have four, took .8 to .9 times as long on floats of stencils and FEM
+// matrices, and 1.2 to 1.4 times on irregular ones and on doubles (H200).
+inline constexpr int kStripWarpsMost = 24;
 inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
 inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
 
@@ -81,13 +79,11 @@ constexpr int strip_steps(int sum_bytes) {
   return strip_loads<Strip>(sum_bytes) * Strip::kGroup;
 }
 
-/// Gathers of a lane that are in flight at once, each of a word or of kEach elements. Four where
-/// not all pieces have the steps: fewer are in vain.
+/// Gathers of a lane that are in flight at once, each of a word or of kEach elements.
 template <class Strip>
-constexpr int gathers_at_once(int sum_bytes, bool whole) {
-  if (Strip::kAdjacent || Strip::kEach == 1) return whole && sum_bytes <= 4 ? 8 : 4;
-  return std::max(8 / Strip::kEach, 1);
-}
+inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? 4
+                                      : Strip::kEach < 8                    ? 8 / Strip::kEach
+                                                                            : 1;
 
 /// Bytes of an entry that lanes hand each other, with its value as a sum of so many bytes.
 constexpr int entry_bytes(int sum_bytes) {

@@ -236,7 +236,7 @@ class StripWalk {
   template <bool kWhole>
   __device__ void multiply(int steps, const StripGather<E, Strip>& gather,
                            StripCells<E, Strip>& sums) const {
-    constexpr int kGathers = gathers_at_once<Strip>(kSumBytes, kWhole) / Strip::kWords;
+    constexpr int kGathers = kGathersAtOnce<Strip> / Strip::kWords;
     constexpr int kAtOnce = kSteps < kGathers ? kSteps : kGathers;
 #pragma unroll
     for (int first = 0; first < kSteps; first += kAtOnce) {
