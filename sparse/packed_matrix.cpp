@@ -90,8 +90,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
  private:
   ShapeChoice choose(const PlanOptions& options) const {
     ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
-    if (options.expected_columns > 1)
-      choice.shape = shape_for_columns(choice.shape, facts_, executor_.machine());
+    if (options.expected_columns > 1) choice.shape = shape_for_columns(choice.shape, facts_);
     return choice;
   }
 

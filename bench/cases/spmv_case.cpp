@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t kSpare = kLargestBlock - 1;
 
 /// What plans that multiply several columns are told, so that one serves all numbers of them.
-constexpr std::int64_t kExpectedColumns = 8;
+constexpr std::int64_t kExpectedColumns = 64;
 
 /// A plan of lanky's, and the contestant that it was built as.
 template <class T>
