@@ -107,8 +107,8 @@ class SpmvPlan {
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
   /// X, whatever c, layouts and the other columns are; a plan by tensor cores (SpmvPath) multiplies
   /// several columns on CUDA cores, as SpmvPath::cuda does. Otherwise as run() of vectors, in the
-  /// same workspace. Throws Error: as that, and invalid_argument (a leading dimension shorter than
-  /// a row or column).
+  /// same workspace. Throws Error: as that, invalid_argument (a leading dimension shorter than a
+  /// row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or more).
   template <class U>  // T or const T; braces stand for vectors
   requires std::is_same_v<std::remove_const_t<U>, T>
   void run(const Stream& stream, MatrixView<U> x, MatrixView<TOut> y) const {

@@ -83,6 +83,11 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
     const NextStrips next = next_strips(launches.strips, word_bytes_of(x, product.x_strides),
                                         filled ? round_up(left, word) : left, kDType<T>);
     const StripLaunch& launch = launches.strips.of(next.kind);
+    if (launch.threads == 0) {
+      throw Error(ErrorCode::unsupported,
+                  concat("a window of ", packed.header.cells_most,
+                         " sums leaves a block no shared memory for several columns"));
+    }
     const StripColumns strip = columns_of(next.kind, kDType<T>);
     const std::int64_t columns = std::min({next.columns, strips_most * strip.all, left});
     const std::int64_t strips = (columns + strip.all - 1) / strip.all;

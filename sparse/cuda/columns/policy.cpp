@@ -14,6 +14,7 @@ namespace {
 
 // Shared memory of a block that leaves room for a second one on its multiprocessor.
 constexpr std::int64_t kSharedOfTwo = 110 << 10;
+constexpr std::int64_t kVariables = 64;  // bytes of shared memory besides
 
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
@@ -32,9 +33,8 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
         std::clamp(kStripWarpsMost / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
     const int warps = std::min(units, cut ? sharing : kApartWarps);
     const std::int64_t bytes = std::max(cells, marks) + warps * handed_bytes<Strip>(kSum);
-    const std::int64_t most = room - kStaticBytes;
     const bool least = Strip::kColumns == 1;
-    if (bytes > (least ? most : std::min(most, kSharedOfTwo))) return {};
+    if (bytes > (least ? room - kVariables : std::min(room, kSharedOfTwo))) return {};
     return {.threads = warps * kLanes, .shared_bytes = static_cast<std::int32_t>(bytes)};
   });
 }

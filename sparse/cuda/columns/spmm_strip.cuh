@@ -1,7 +1,7 @@
 // Y = alpha A X + beta Y on a packed matrix, of several columns: a block for each window and strip
-// of columns, a warp for each slice. Steps are those of one vector: codes to rows of X
-// (strip_walk.cuh), X by groups of lanes, sums of pieces straight to Y where no row is cut, else to
-// cells in shared memory (strip_cells.cuh), and these to rows. Column j has the bits of one vector.
+// of columns, a group of lanes for each piece of its slices (strip_walk.cuh). Sums of pieces go
+// straight to Y where no row is cut, else to cells in shared memory, and their sums, in the order
+// of one vector (strip_cells.cuh), to Y. Column j has the bits of one vector.
 #pragma once
 
 #include "device/grid_dependency.cuh"
