@@ -16,12 +16,8 @@ struct Cell {
 
   Sum sum;
 
-  __device__ void add(E value, E factor) {
-    add_widened(device::widen(value), factor);
-  }
-  __device__ void add_widened(Sum value, E factor) {
-    sum = fma(value, device::widen(factor), sum);
-  }
+  __device__ void add(E value, E factor) { add_widened(device::widen(value), factor); }
+  __device__ void add_widened(Sum value, E factor) { sum = fma(value, device::widen(factor), sum); }
   __device__ friend Cell operator+(Cell a, Cell b) { return {a.sum + b.sum}; }
 };
 
