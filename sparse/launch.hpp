@@ -67,9 +67,12 @@ enum class StripKind : std::uint8_t {
 };
 inline constexpr int kStripKinds = 15;
 
-/// Columns of the widest strip, of words16.
+/// Columns of a word of 16 bytes, and of the widest strip, of words16.
+constexpr int word_columns(std::size_t element_bytes) {
+  return element_bytes >= 16 ? 1 : static_cast<int>(16 / element_bytes);
+}
 constexpr int strip_columns_most(std::size_t element_bytes) {
-  return element_bytes >= 16 ? 16 : 16 * static_cast<int>(16 / element_bytes);
+  return 16 * word_columns(element_bytes);
 }
 // Strips that one launch multiplies, at most: workspaces have an end.
 inline constexpr int kStripsAtOnce = 4;

@@ -17,9 +17,12 @@ namespace {
 
 /// Whether rows of A mostly repeat each other, shifted: lanes beside each other then read elements
 /// of column-major X that are.
-bool is_repeated(const PackedHeader& a) {
-  const auto entries = [&](IndexKind kind) { return a.kind_entries[static_cast<int>(kind)]; };
-  return 2 * (entries(IndexKind::diagonal) + entries(IndexKind::shared)) >= a.nnz;
+bool rows_repeat(const PackedHeader& a) {
+  std::int64_t entries = 0;
+  for (int kind = 0; kind < kIndexKinds; ++kind) {
+    if (is_repeated(static_cast<IndexKind>(kind))) entries += a.kind_entries[kind];
+  }
+  return 2 * entries >= a.nnz;
 }
 
 /// Of the columns that are multiplied at once.
@@ -48,7 +51,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
           shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
-    if (!is_repeated(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
+    if (!rows_repeat(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
     launches_ = executor.prepare(choice_.path, packed_.header);
     launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
   }
@@ -89,16 +92,17 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 
  private:
   ShapeChoice choose(const PlanOptions& options) const {
-    ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
-    if (options.expected_columns > 1) choice.shape = shape_for_columns(choice.shape, facts_);
-    return choice;
+    const ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
+    if (options.expected_columns == 1) return choice;
+    return least_predicted({shape_for_columns(choice.shape, facts_)}, facts_, kDType<T>,
+                           executor_.machine());
   }
 
   /// Columns of X that are made row-major at once, in whole words; 0 for plans of one vector.
   static std::int64_t rows_pitch(std::int64_t expected) {
     if (expected <= 1) return 0;
-    const std::int64_t word = strip_columns_most(sizeof(T)) / 16;
-    return round_up(std::min<std::int64_t>(expected, columns_at_once(sizeof(T))), word);
+    return round_up(std::min<std::int64_t>(expected, columns_at_once(sizeof(T))),
+                    word_columns(sizeof(T)));
   }
   /// Where they begin in a workspace.
   std::int64_t rows_of_x() const noexcept {

@@ -157,6 +157,11 @@ TEST_F(SparseError, OperandsOfATransposedPlan) {
                {"without PlanOptions::updates"});
 }
 
+TEST_F(SparseError, ExpectedColumns) {
+  expect_error([&] { const SpmvPlan<double> plan(stream_, a_.view(), {.expected_columns = 0}); },
+               ErrorCode::invalid_argument, {"a plan for 0 columns; at least 1"});
+}
+
 TEST_F(SparseError, TensorCoresForFloat) {
   const std::vector<float> values = {1.0F, 2.0F, 3.0F};
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};

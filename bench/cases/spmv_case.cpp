@@ -227,7 +227,9 @@ class SpmvWorkload final : public Workload {
           contestant.plan_bytes = kept.plan->device_bytes();
           contestant.explanation = kept.plan->explain();
           contestant.decision.sparse = kept.plan->info();
-          contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
+          // Plans predict a product of one vector.
+          if (options.expected_columns == 1)
+            contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
         });
     if (pooled && kept.contestant.status == Status::ok)
       kept.contestant.setup_bytes = gpu::transient_bytes(session_.stream);
@@ -272,6 +274,7 @@ class SpmvWorkload final : public Workload {
     const KeptPlan<T>& plan = kept(std::string(name(SpmvPath::automatic)), {});
     Contestant made = plan.contestant;
     made.variant = kByColumns;
+    made.decision.predicted_us = 0;
     if (made.status == Status::ok) {
       made.run = [this, plan = plan.plan](const Stream& stream, int /*slot*/) {
         for (std::int64_t c = 0; c < columns_.count; ++c)

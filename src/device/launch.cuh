@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <lanky/stream.hpp>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "core/cuda_check.hpp"
 #include "core/machine.hpp"
@@ -25,16 +27,24 @@ class LaunchScope {
   DeviceGuard guard_;
 };
 
-/// Loads a kernel's code onto the stream's device, which is current. Kernels are picked by what
-/// machine_of() says the code is for, so that all must be for the same: Error(device) otherwise.
+/// Loads a kernel's code onto the stream's device, which is current, where no plan has done so.
+/// Kernels are picked by what machine_of() says the code is for, so that all must be for the same:
+/// Error(device) otherwise.
 inline void load_kernel(const Stream& stream, const void* kernel) {
+  static std::mutex one_at_a_time;
+  static std::set<std::pair<const void*, int>> loaded;  // and by which device
+  const std::lock_guard lock(one_at_a_time);
+  const std::pair key(kernel, stream.device().index());
+  if (loaded.contains(key)) return;
   cudaFuncAttributes attributes{};
   check_cuda(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
   const int target = machine_of(stream.device()).code.capability;
-  if (attributes.ptxVersion == target) return;
-  throw Error(ErrorCode::device,
-              concat("a kernel was compiled for compute_", attributes.ptxVersion,
-                     ", and lanky's others for compute_", target, ": build all of lanky anew"));
+  if (attributes.ptxVersion != target) {
+    throw Error(ErrorCode::device,
+                concat("a kernel was compiled for compute_", attributes.ptxVersion,
+                       ", and lanky's others for compute_", target, ": build all of lanky anew"));
+  }
+  loaded.insert(key);
 }
 
 /// Loads the code of kernels onto the stream's device. CUDA does so at a kernel's first launch

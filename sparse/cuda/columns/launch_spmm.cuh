@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <lanky/error.hpp>
 #include <limits>
@@ -76,12 +75,12 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
   for (std::int64_t done = 0; done < product.columns;) {
     const T* const x = product.x + done * product.x_strides.column;
     TOut* const y = product.y + done * product.y_strides.column;
-    // Rows that reach the end of a word have whole ones: what is behind the columns may be read.
-    const std::int64_t word = columns_of(StripKind::words1, kDType<T>).of_word;
+    // Rows that were made here end with a whole word: what is behind the columns may be read.
     const bool filled = x == product.rows_of_x && product.rows_pitch > 0;
     const std::int64_t left = product.columns - done;
-    const NextStrips next = next_strips(launches.strips, word_bytes_of(x, product.x_strides),
-                                        filled ? round_up(left, word) : left, kDType<T>);
+    const NextStrips next =
+        next_strips(launches.strips, word_bytes_of(x, product.x_strides),
+                    filled ? round_up(left, word_columns(sizeof(T))) : left, kDType<T>);
     const StripLaunch& launch = launches.strips.of(next.kind);
     if (launch.threads == 0) {
       throw Error(ErrorCode::unsupported,
@@ -130,8 +129,7 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
     ColumnsProduct<T, TOut> part = product;
     part.columns = std::min(product.columns - done, product.rows_pitch);
     part.y += done * product.y_strides.column;
-    const std::int64_t word = columns_of(StripKind::words1, kDType<T>).of_word;
-    part.x_strides = {.row = round_up(part.columns, word), .column = 1};
+    part.x_strides = {.row = round_up(part.columns, word_columns(sizeof(T))), .column = 1};
     part.x = product.rows_of_x;
     const auto pitch = static_cast<int>(part.x_strides.row);
     const device::LaunchSize size{

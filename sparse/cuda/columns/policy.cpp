@@ -90,7 +90,7 @@ NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64
     if (word > 1 && columns == word && word_bytes >= bytes && launches.of(part).threads > 0)
       return {part, columns};
   }
-  const int word = columns_of(StripKind::words1, dtype).of_word;
+  const int word = word_columns(size_of(dtype));
   const std::int64_t whole = columns / word * word;
   // A few columns that are no whole words are one product by elements, not two.
   const bool few = whole < columns && columns <= columns_of(StripKind::single16, dtype).all;

@@ -21,9 +21,9 @@ struct StripOf {
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
 };
 
-// Warps of a block at most, which leave a thread 80 registers. 20 warps with eight gathers in
-// flight each, where these have four, took .8 to .9 times as long on floats of stencils and FEM
-// matrices, and 1.2 to 1.4 times on irregular ones and on doubles (H200).
+// Warps of a block at most, which leave a thread 80 registers. With four gathers in flight each
+// they took .75 to 1.0 times as long as 20 warps with eight on doubles and most floats (H200, nine
+// matrices), and 1.1 to 1.25 times on floats and halves of fem:40 and on halves of stencil27:100.
 inline constexpr int kStripWarpsMost = 24;
 inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
 inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
@@ -31,7 +31,7 @@ inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's 
 /// f(strip) with that of a kind. An element of 16 bytes is a word.
 template <class T, class F>
 auto with_strip(StripKind kind, F f) {
-  constexpr int kWord = std::max(16 / static_cast<int>(sizeof(T)), 1);
+  constexpr int kWord = word_columns(sizeof(T));
   switch (kind) {
     case StripKind::quarter_word:
       return f(StripOf<1, 1, std::max(kWord / 4, 1), (kWord > 4)>{});
