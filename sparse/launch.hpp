@@ -84,6 +84,7 @@ constexpr int columns_at_once(std::size_t element_bytes) {
 struct StripLaunch {
   std::int32_t threads = 0;  // 0: a block has no room for the sums of so many columns
   std::int32_t shared_bytes = 0;
+  std::int32_t parts = 1;  // of a window whose rows are not cut, a block for each
   friend bool operator==(const StripLaunch&, const StripLaunch&) = default;
 };
 

@@ -122,6 +122,16 @@ __device__ Complex<Real> shuffle_xor(Complex<Real> value, int mask) {
   return {shuffle_xor(value.re, mask), shuffle_xor(value.im, mask)};
 }
 
+/// `value` of lane `lane` of the lane's group, of `width` lanes.
+template <class E>
+__device__ E shuffle_from(E value, int lane, int width) {
+  return __shfl_sync(0xffffffffU, value, lane, width);
+}
+template <class Real>
+__device__ Complex<Real> shuffle_from(Complex<Real> value, int lane, int width) {
+  return {shuffle_from(value.re, lane, width), shuffle_from(value.im, lane, width)};
+}
+
 /// Rounds an accumulated value to the storage type, to nearest even.
 template <class E>
 __device__ E narrow(double value) {

@@ -22,6 +22,7 @@ struct DeviceColumns {
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   std::uint32_t strips;
+  std::uint32_t parts;          // of a window whose rows are not cut, a block for each
   std::int32_t lane_pieces;     // of wide slices; 1: there are none
   std::int32_t vector_threads;  // that add up the parts of split rows in products of one vector
   std::int64_t partials;        // of a strip, in the workspace

@@ -103,10 +103,11 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
                                      .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
                                      .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
                                      .strips = static_cast<std::uint32_t>(strips),
+                                     .parts = static_cast<std::uint32_t>(launch.parts),
                                      .lane_pieces = packed.header.shape.lane_pieces,
                                      .vector_threads = launches.strips.vector_threads,
                                      .partials = packed.header.partials};
-    const device::LaunchSize size{dim3(static_cast<unsigned>(windows * strips)),
+    const device::LaunchSize size{dim3(static_cast<unsigned>(windows * strips * launch.parts)),
                                   dim3(static_cast<unsigned>(launch.threads)),
                                   static_cast<std::size_t>(launch.shared_bytes)};
     device::launch_dependent(stream, strip_kernel<T>(next.kind), size, arguments,

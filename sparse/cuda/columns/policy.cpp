@@ -15,6 +15,8 @@ namespace {
 // Shared memory of a block that leaves room for a second one on its multiprocessor.
 constexpr std::int64_t kSharedOfTwo = 110 << 10;
 constexpr std::int64_t kVariables = 64;  // bytes of shared memory besides
+constexpr int kTurnsMost = 4;            // of a warp, where rows are not cut
+constexpr int kRounds = 2;               // of blocks that all multiprocessors have at least
 
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
@@ -29,13 +31,19 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
     const int units = std::max(a.slices_most * a.shape.lane_pieces * Strip::kGroup, 1);
     const std::int64_t room = machine.shared_bytes_per_block;
     const auto blocks = static_cast<int>(room / (cells + kStaticBytes));
-    const int sharing =
-        std::clamp(kStripWarpsMost / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
+    constexpr int kWarpsAtOnce = kStripBlocks<Strip> * kStripWarpsMost;
+    const int sharing = std::clamp(kWarpsAtOnce / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
     const int warps = std::min(units, cut ? sharing : kApartWarps);
-    const std::int64_t bytes = std::max(cells, marks) + warps * handed_bytes<Strip>(kSum);
+    const std::int64_t bytes = std::max(cells, marks);
+    const std::int64_t turns = std::clamp<std::int64_t>(
+        a.windows * units / (kRounds * machine.multiprocessors * kWarpsAtOnce), 1, kTurnsMost);
+    const auto parts =
+        cut ? 1 : static_cast<std::int32_t>((units + warps * turns - 1) / (warps * turns));
     const bool least = Strip::kColumns == 1;
     if (bytes > (least ? room - kVariables : std::min(room, kSharedOfTwo))) return {};
-    return {.threads = warps * kLanes, .shared_bytes = static_cast<std::int32_t>(bytes)};
+    return {.threads = warps * kLanes,
+            .shared_bytes = static_cast<std::int32_t>(bytes),
+            .parts = parts};
   });
 }
 

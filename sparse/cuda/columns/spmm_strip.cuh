@@ -38,11 +38,8 @@ class StripWriter {
   template <class Out>
   __device__ void write_as(std::int64_t row, const StripCells<E, Strip>& cells) const {
     Out* const y = static_cast<Out*>(product_.y) + row * product_.y_row;
-#pragma unroll
-    for (int w = 0; w < Strip::kWords; ++w) {
-      const int column = column_ + (w * Strip::kGroup + lane_of_group<Strip>()) * Strip::kEach;
-      write_word(y + column * product_.y_column, product_.columns - column, cells.of[w]);
-    }
+    const int column = column_ + lane_of_group<Strip>() * Strip::kEach;
+    write_word(y + column * product_.y_column, product_.columns - column, cells.of);
   }
 
   /// `columns`: that Y has from there on.
@@ -87,22 +84,21 @@ class StripWindow {
         slices_(a.slices + static_cast<std::int64_t>(number) * a.slices_most),
         strip_(strip),
         column_(static_cast<int>(strip) * Strip::kColumns),
-        handed_(reinterpret_cast<Handed*>(shared + warp_of_block() * kHandedBytes<E, Strip>)),
-        cells_(reinterpret_cast<Cell<E>*>(shared + warps_of_block() * kHandedBytes<E, Strip>)),
+        cells_(reinterpret_cast<Cell<E>*>(shared)),
         marks_(reinterpret_cast<unsigned*>(cells_)) {}
 
-  __device__ void run() {
-    if (window_.gaps != 0) clear_marks();
+  /// Part `part` of `parts`, each of so many of its slices: all of one, unless each piece is a row.
+  __device__ void run(int part, int parts) {
+    if (!whole() && part > 0) return;
     device::wait_for_kernel_ahead();
-    run_slices();
+    run_slices(whole() ? part : 0, whole() ? parts : 1);
     if (window_.partial >= 0) {
       __syncthreads();  // all cells are written before they are added up
       add_part();
     } else if (window_.first_row_cell >= 0) {
       __syncthreads();  // likewise
       write_cut_rows();
-    } else if (window_.gaps != 0) {
-      __syncthreads();  // all rows that have entries are marked
+    } else if (window_.gaps != 0 && part == 0) {
       write_empty_rows();
     }
   }
@@ -110,7 +106,6 @@ class StripWindow {
  private:
   using Cells = StripCells<E, Strip>;
   using Writer = StripWriter<T, Strip>;
-  using Handed = HandedEntries<E, Strip>;
   static constexpr int kWide = kLanePiecesMost<T>;
   static constexpr int kGroup = Strip::kGroup;
 
@@ -120,11 +115,14 @@ class StripWindow {
   __device__ Writer writer() const { return {product_, column_}; }
 
   /// A warp takes kPieces pieces of a slice at once, those of as many slots of each step.
-  __device__ void run_slices() {
-    const int parts = kGroup * product_.lane_pieces;
-    for (int turn = warp_of_block(); turn < window_.slices * parts; turn += warps_of_block()) {
-      const Slice slice = slices_[turn / parts];
-      const int slot = turn % parts * Strip::kPieces;
+  __device__ void run_slices(int part, int parts) {
+    const int of_slice = kGroup * product_.lane_pieces;
+    const int turns = window_.slices * of_slice;
+    const int share = (turns + parts - 1) / parts;
+    const int end = min(turns, (part + 1) * share);
+    for (int turn = part * share + warp_of_block(); turn < end; turn += warps_of_block()) {
+      const Slice slice = slices_[turn / of_slice];
+      const int slot = turn % of_slice * Strip::kPieces;
       if (slot < (is_wide(slice) ? kLanes * kWide : int{slice.width})) run_pieces(slice, slot);
     }
   }
@@ -172,15 +170,14 @@ class StripWindow {
     piece.fixed = static_cast<std::uint32_t>(number);
     if (slice.kind == IndexKind::shared && exists)
       piece.fixed = __ldg(reinterpret_cast<const std::uint16_t*>(piece.indices) + number);
-    int cell = slice.first_cell + number;
-    if (slice.listed != 0 && exists) cell = __ldg(a_.cells + told + number);
+    const int cell = exists ? cell_of(slice, number) : 0;
 
     Cells sums{};
     const StripGather<E, Strip> gather(product_.x + column_ * product_.x_column,
                                        product_.x_row_bytes, product_.x_column,
                                        product_.columns - column_);
     with_kind<true>(slice.kind, [&](auto kind) {
-      StripWalk<E, Strip, kind.value>(piece, handed_).add_all(gather, sums);
+      StripWalk<E, Strip, kind.value>(piece).add_all(gather, sums);
     });
     if (is_wide(slice) && !even) add_zeros(piece.length, slice.depth, sums);
     if (exists) leave(cell, sums);
@@ -197,25 +194,38 @@ class StripWindow {
   __device__ void leave(int cell, const Cells& sums) {
     if (!whole()) return store_cells(sums, cells_, cell);
     writer().write(std::int64_t{window_.first_row} + cell, sums);
-    if (window_.gaps != 0 && lane_of_group<Strip>() == 0)
-      atomicOr(marks_ + cell / 32, 1U << cell % 32);
-  }
-
-  __device__ void clear_marks() {
-    for (int i = thread_of_block(); i < (window_.rows + 31) / 32; i += threads_of_block())
-      marks_[i] = 0;
-    __syncthreads();  // all are clear before any is set
   }
 
   __device__ int group_of_block() const { return thread_of_block() / kGroup; }
   __device__ int groups_of_block() const { return threads_of_block() / kGroup; }
 
   __device__ void write_empty_rows() const {
+    mark_rows();
     const Writer writer = this->writer();
     for (int row = group_of_block(); row < window_.rows; row += groups_of_block()) {
       if ((marks_[row / 32] >> row % 32 & 1U) == 0)
         writer.write(std::int64_t{window_.first_row} + row, Cells{});
     }
+  }
+
+  /// The window's rows that have entries.
+  __device__ void mark_rows() const {
+    for (int i = thread_of_block(); i < (window_.rows + 31) / 32; i += threads_of_block())
+      marks_[i] = 0;
+    __syncthreads();  // all are clear before any is set
+    for (int i = warp_of_block(); i < window_.slices; i += warps_of_block()) {
+      const Slice& slice = slices_[i];
+      for (int number = lane_of_warp(); number < slice.width; number += kLanes) {
+        const int cell = cell_of(slice, number);
+        atomicOr(marks_ + cell / 32, 1U << cell % 32);
+      }
+    }
+    __syncthreads();  // all are set
+  }
+
+  __device__ int cell_of(const Slice& slice, int number) const {
+    if (slice.listed == 0) return slice.first_cell + number;
+    return __ldg(a_.cells + window_.first_piece + slice.first_piece + number);
   }
 
   __device__ void write_cut_rows() const {
@@ -255,24 +265,24 @@ class StripWindow {
   const Slice* slices_;
   unsigned strip_;
   int column_;  // the strip's first
-  // In shared memory:
-  Handed* handed_;  // of the warp
-  // Then one or the other:
+  // In shared memory, one or the other:
   Cell<E>* cells_;   // [cells_most, kColumns], where rows are cut; then those of sum_as_team()
   unsigned* marks_;  // a bit for each row that has entries, where some are empty
 };
 
 template <class Strip, class T>
-__global__ void __launch_bounds__(kStripWarpsMost* kLanes)
+__global__ void __launch_bounds__(kStripWarpsMost* kLanes, kStripBlocks<Strip>)
     spmm_cuda_kernel(const __grid_constant__ DeviceColumns<T> product,
                      const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceWorkspace<T> workspace) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
   const unsigned strip = blockIdx.x % product.strips;
-  const unsigned turn = blockIdx.x / product.strips;
+  const unsigned part = blockIdx.x / product.strips % product.parts;
+  const unsigned turn = blockIdx.x / product.strips / product.parts;
   const unsigned number = a.order != nullptr ? a.order[turn] : turn;
-  StripWindow<T, Strip>(product, a, workspace, number, strip, shared).run();
+  StripWindow<T, Strip>(product, a, workspace, number, strip, shared)
+      .run(static_cast<int>(part), static_cast<int>(product.parts));
 }
 
 }  // namespace lanky::sparse::cuda

@@ -9,22 +9,21 @@
 
 namespace lanky::sparse::cuda {
 
-/// kGroup lanes multiply a piece, and have a row of X together: each of them kWords words of kEach
-/// columns, kGroup words apart. A word is up to 16 bytes (kAdjacent), or its columns are anywhere.
-template <int kGroup_, int kWords_, int kEach_, bool kAdjacent_>
+/// kGroup lanes multiply a piece, and have a row of X together: each of them kEach columns, a word
+/// of up to 16 bytes (kAdjacent) or anywhere.
+template <int kGroup_, int kEach_, bool kAdjacent_>
 struct StripOf {
   static constexpr int kGroup = kGroup_;
-  static constexpr int kWords = kWords_;
   static constexpr int kEach = kEach_;
   static constexpr bool kAdjacent = kAdjacent_;
-  static constexpr int kColumns = kGroup * kWords * kEach;
+  static constexpr int kColumns = kGroup * kEach;
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
 };
 
-// Warps of a block at most, which leave a thread 80 registers. With four gathers in flight each
-// they took .75 to 1.0 times as long as 20 warps with eight on doubles and most floats (H200, nine
-// matrices), and 1.1 to 1.25 times on floats and halves of fem:40 and on halves of stencil27:100.
-inline constexpr int kStripWarpsMost = 24;
+// Warps of a block at most, and blocks of a multiprocessor that registers are shared out for.
+inline constexpr int kStripWarpsMost = 16;
+template <class Strip>
+inline constexpr int kStripBlocks = Strip::kAdjacent || Strip::kEach == 1 ? 2 : 1;
 inline constexpr int kApartWarps = 8;         // of a block whose warps share no sums
 inline constexpr int kStaticBytes = 1 << 10;  // of shared memory, the system's and variables
 
@@ -34,74 +33,47 @@ auto with_strip(StripKind kind, F f) {
   constexpr int kWord = word_columns(sizeof(T));
   switch (kind) {
     case StripKind::quarter_word:
-      return f(StripOf<1, 1, std::max(kWord / 4, 1), (kWord > 4)>{});
+      return f(StripOf<1, std::max(kWord / 4, 1), (kWord > 4)>{});
     case StripKind::half_word:
-      return f(StripOf<1, 1, std::max(kWord / 2, 1), (kWord > 2)>{});
+      return f(StripOf<1, std::max(kWord / 2, 1), (kWord > 2)>{});
     case StripKind::words1:
-      return f(StripOf<1, 1, kWord, true>{});
+      return f(StripOf<1, kWord, true>{});
     case StripKind::words2:
-      return f(StripOf<2, 1, kWord, true>{});
+      return f(StripOf<2, kWord, true>{});
     case StripKind::words4:
-      return f(StripOf<4, 1, kWord, true>{});
+      return f(StripOf<4, kWord, true>{});
     case StripKind::words8:
-      return f(StripOf<8, 1, kWord, true>{});
+      return f(StripOf<8, kWord, true>{});
     case StripKind::words16:
-      return f(StripOf<8, 2, kWord, true>{});
+      return f(StripOf<16, kWord, true>{});
     case StripKind::single1:
       break;
     case StripKind::single2:
-      return f(StripOf<2, 1, 1, false>{});
+      return f(StripOf<2, 1, false>{});
     case StripKind::single4:
-      return f(StripOf<4, 1, 1, false>{});
+      return f(StripOf<4, 1, false>{});
     case StripKind::single8:
-      return f(StripOf<8, 1, 1, false>{});
+      return f(StripOf<8, 1, false>{});
     case StripKind::single16:
-      return f(StripOf<16, 1, 1, false>{});
+      return f(StripOf<16, 1, false>{});
     case StripKind::apart2:
-      return f(StripOf<1, 1, 2, false>{});
+      return f(StripOf<1, 2, false>{});
     case StripKind::apart4:
-      return f(StripOf<1, 1, 4, false>{});
+      return f(StripOf<1, 4, false>{});
     case StripKind::apart8:
-      return f(StripOf<1, 1, 8, false>{});
+      return f(StripOf<1, 8, false>{});
   }
-  return f(StripOf<1, 1, 1, false>{});
+  return f(StripOf<1, 1, false>{});
 }
 
-/// Entries of its piece that a lane loads at once: a group has those of four steps or eight.
+/// Lanes that load an entry each and hand it to the others; 1: each loads all.
 template <class Strip>
-constexpr int strip_loads(int sum_bytes) {
-  if (Strip::kGroup == 1)
-    return Strip::kAdjacent || Strip::kEach == 1 ? 4 : std::max(8 / Strip::kEach, 1);
-  return std::max((sum_bytes <= 4 ? 8 : 4) / Strip::kGroup, 1);
-}
-template <class Strip>
-constexpr int strip_steps(int sum_bytes) {
-  return strip_loads<Strip>(sum_bytes) * Strip::kGroup;
-}
+inline constexpr int kEntrySharers = Strip::kGroup >= 4 ? Strip::kGroup : 1;
 
 /// Gathers of a lane that are in flight at once, each of a word or of kEach elements.
 template <class Strip>
 inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? 4
                                       : Strip::kEach < 8                    ? 8 / Strip::kEach
                                                                             : 1;
-
-/// Bytes of an entry that lanes hand each other, with its value as a sum of so many bytes.
-constexpr int entry_bytes(int sum_bytes) {
-  return sum_bytes <= 4 ? 8 : sum_bytes <= 8 ? 16 : 32;
-}
-/// Entries from one step's to the next one's: neither lanes that store an entry each, nor groups
-/// that load one each, meet in a bank of shared memory.
-template <class Strip>
-constexpr int handed_pitch(int entry_bytes) {
-  constexpr int kPhaseBytes = 128;
-  return Strip::kPieces + std::max(kPhaseBytes / entry_bytes / Strip::kGroup, 1);
-}
-/// Shared memory of each warp for them.
-template <class Strip>
-constexpr int handed_bytes(int sum_bytes) {
-  const int bytes = entry_bytes(sum_bytes);
-  return Strip::kGroup == 1 ? 0
-                            : strip_steps<Strip>(sum_bytes) * handed_pitch<Strip>(bytes) * bytes;
-}
 
 }  // namespace lanky::sparse::cuda

@@ -13,11 +13,8 @@ namespace lanky::sparse::cuda {
 template <class Strip, class Cells, class F>
 __device__ void for_each_cell(Cells& cells, F f) {
 #pragma unroll
-  for (int w = 0; w < Strip::kWords; ++w) {
-#pragma unroll
-    for (int e = 0; e < Strip::kEach; ++e)
-      f(cells.of[w][e], (w * Strip::kGroup + lane_of_group<Strip>()) * Strip::kEach + e);
-  }
+  for (int e = 0; e < Strip::kEach; ++e)
+    f(cells.of[e], lane_of_group<Strip>() * Strip::kEach + e);
 }
 
 /// The lane's part of piece `number` of an array of cells.
@@ -37,11 +34,8 @@ __device__ void store_cells(const StripCells<E, Strip>& own, Cell<E>* cells, int
 template <class E, class Strip>
 __device__ StripCells<E, Strip> operator+(StripCells<E, Strip> a, const StripCells<E, Strip>& b) {
 #pragma unroll
-  for (int w = 0; w < Strip::kWords; ++w) {
-#pragma unroll
-    for (int e = 0; e < Strip::kEach; ++e)
-      a.of[w][e] = a.of[w][e] + b.of[w][e];
-  }
+  for (int e = 0; e < Strip::kEach; ++e)
+    a.of[e] = a.of[e] + b.of[e];
   return a;
 }
 

@@ -1,7 +1,8 @@
 // How a warp multiplies a few pieces of a slice with a strip of columns on CUDA cores: a group of
-// lanes has a piece. Each of its lanes loads and decodes an entry of its own, hands it to the group
-// by way of shared memory, and gathers its columns of the rows of X that the entries name. The sum
-// of a piece and a column is added up step by step, as for one vector.
+// lanes has a piece, and each of them gathers its columns of the rows of X that the entries name.
+// Lanes of small groups load all entries of their piece; those of large ones load and decode one
+// each, and hand it to the others by shuffles. The sum of a piece and a column is added up step by
+// step, as for one vector.
 #pragma once
 
 #include <cstdint>
@@ -35,37 +36,31 @@ class StripGather {
   __device__ StripGather(const E* x, std::uint32_t row_bytes, std::int64_t column_stride,
                          int columns)
       : row_bytes_(row_bytes), column_stride_(column_stride) {
-#pragma unroll
-    for (int w = 0; w < Strip::kWords; ++w) {
-      const int word = w * Strip::kGroup + lane_of_group<Strip>();
-      const int column = min(word * Strip::kEach, (columns - 1) / Strip::kEach * Strip::kEach);
-      x_[w] = device::opaque(x + column * column_stride);
-      columns_ = columns - column;
-    }
+    const int column =
+        min(lane_of_group<Strip>() * Strip::kEach, (columns - 1) / Strip::kEach * Strip::kEach);
+    x_ = device::opaque(x + column * column_stride);
+    columns_ = columns - column;
   }
 
-  __device__ void load(E (&factors)[Strip::kWords][Strip::kEach], std::uint32_t row) const {
+  __device__ void load(E (&factors)[Strip::kEach], std::uint32_t row) const {
+    const E* const source = device::advanced(x_, row, row_bytes_);
+    if constexpr (Strip::kAdjacent && sizeof(device::RealPart<E>) == 8) {
+      device::load_constant_pairs(factors, source);
+    } else if constexpr (Strip::kAdjacent) {
+      device::load_constant(factors, source);
+    } else {
 #pragma unroll
-    for (int w = 0; w < Strip::kWords; ++w) {
-      const E* const source = device::advanced(x_[w], row, row_bytes_);
-      if constexpr (Strip::kAdjacent && sizeof(device::RealPart<E>) == 8) {
-        device::load_constant_pairs(factors[w], source);
-      } else if constexpr (Strip::kAdjacent) {
-        device::load_constant(factors[w], source);
-      } else {
-#pragma unroll
-        for (int e = 0; e < Strip::kEach; ++e)
-          device::load_if<Stay::normally>(factors[w][e], source + e * column_stride_,
-                                          e == 0 || e < columns_);
-      }
+      for (int e = 0; e < Strip::kEach; ++e)
+        device::load_if<Stay::normally>(factors[e], source + e * column_stride_,
+                                        e == 0 || e < columns_);
     }
   }
 
  private:
-  const E* x_[Strip::kWords];
+  const E* x_;
   std::uint32_t row_bytes_;
   std::int64_t column_stride_;
-  int columns_;  // of the lane's word; kWords is 1 where columns are not adjacent
+  int columns_;  // of the lane's word
 };
 
 /// The piece of a lane's group: where its entries stand, and what leads from codes to rows of X.
@@ -89,132 +84,99 @@ struct PieceEntries {
 
 /// An entry, ready to be multiplied.
 template <class E>
-struct alignas(sizeof(typename Cell<E>::Sum) > 4 ? 16 : 8) StripEntry {
+struct StripEntry {
   typename Cell<E>::Sum value;
   std::uint32_t row;  // of X
 };
 
-template <class E>
-__device__ void store_entry(StripEntry<E>* target, const StripEntry<E>& entry) {
-  if constexpr (sizeof(entry) <= 16) {
-    device::store_wide<1>(target, {entry});
-  } else {
-    *target = entry;
-  }
-}
-template <class E>
-__device__ StripEntry<E> load_entry(const StripEntry<E>* source) {
-  if constexpr (std::is_same_v<E, double>) return device::load_pairs(source);
-  StripEntry<E> entry[1];
-  if constexpr (sizeof(entry) <= 16) {
-    device::load_wide(entry, source);
-  } else {
-    entry[0] = *source;
-  }
-  return entry[0];
-}
-
-/// Entries of a few steps of a warp's pieces, in shared memory.
-template <class E, class Strip>
-struct HandedEntries {
-  static constexpr int kSteps = strip_steps<Strip>(sizeof(typename Cell<E>::Sum));
-  StripEntry<E> of[kSteps][handed_pitch<Strip>(sizeof(StripEntry<E>))];
-};
-template <class E, class Strip>
-inline constexpr int kHandedBytes = handed_bytes<Strip>(sizeof(typename Cell<E>::Sum));
-
 /// The cells of a lane's columns in one piece, or their sums.
 template <class E, class Strip>
 struct StripCells {
-  Cell<E> of[Strip::kWords][Strip::kEach];
+  Cell<E> of[Strip::kEach];
 };
 
 template <class E, class Strip, IndexKind kKind>
 class StripWalk {
  public:
-  /// `handed`: of the warp; unused where a group is a lane.
-  __device__ StripWalk(const PieceEntries<E>& piece, HandedEntries<E, Strip>* handed)
-      : piece_(piece),
-        offset_(piece.slot + lane_of_group<Strip>() * piece.pitch),
-        handed_(handed) {}
+  __device__ explicit StripWalk(const PieceEntries<E>& piece)
+      : piece_(piece), offset_(piece.slot + lane_of_sharers() * piece.pitch) {}
 
-  /// Adds all steps. The entries of the next ones are under way while these are multiplied.
+  /// Adds all steps. Entries that lanes share are under way while those before are multiplied.
   __device__ void add_all(const StripGather<E, Strip>& gather, StripCells<E, Strip>& sums) {
-    load(0);
+    if constexpr (kAhead) load(0);
     int step = 0;
 #pragma unroll 1
-    for (; step + kSteps <= piece_.shortest; step += kSteps) {
-      hand<true>(step);
-      load(step + kSteps);
-      multiply<true>(kSteps, gather, sums);
-    }
+    for (; step + kSteps <= piece_.shortest; step += kSteps)
+      add_steps<true>(step, gather, sums);
 #pragma unroll 1
-    for (; step < piece_.depth; step += kSteps) {
-      hand<false>(step);
-      load(step + kSteps);
-      multiply<false>(piece_.depth - step, gather, sums);
-    }
+    for (; step < piece_.depth; step += kSteps)
+      add_steps<false>(step, gather, sums);
   }
 
  private:
   using Index = IndexWord<kKind>;
-  static constexpr int kSumBytes = sizeof(typename Cell<E>::Sum);
-  static constexpr int kSteps = strip_steps<Strip>(kSumBytes);
-  static constexpr int kLoads = strip_loads<Strip>(kSumBytes);
+  static constexpr int kSharers = kEntrySharers<Strip>;
+  static constexpr int kLoads = kSharers > 1 ? 1 : kGathersAtOnce<Strip>;
+  static constexpr int kSteps = kLoads * kSharers;
+  static constexpr bool kAhead = kSharers > 1;
   static constexpr std::uint32_t kNone = std::uint32_t{1} << 31;  // row 0 of X, not to be used
+
+  static __device__ int lane_of_sharers() { return lane_of_warp() % kSharers; }
+
+  /// kWhole: all pieces have the steps.
+  template <bool kWhole>
+  __device__ void add_steps(int step, const StripGather<E, Strip>& gather,
+                            StripCells<E, Strip>& sums) {
+    if constexpr (!kAhead) load(step);
+    decode<kWhole>(step);
+    if constexpr (kAhead) load(step + kSteps);
+    multiply<kWhole>(piece_.depth - step, gather, sums);
+  }
 
   /// The lane's entries of kSteps steps from `first` on.
   __device__ void load(int first) {
     if (piece_.ragged && first + kSteps > piece_.whole) return load_ragged(first);
 #pragma unroll
     for (int t = 0; t < kLoads; ++t)
-      load(t, first, offset_ + t * Strip::kGroup * piece_.pitch);
+      load(t, first, offset_ + t * kSharers * piece_.pitch);
     offset_ += kSteps * piece_.pitch;
   }
   /// The same where not all pieces of the slice have the steps.
   __device__ void load_ragged(int first) {
-    unsigned slot = offset_ - lane_of_group<Strip>() * piece_.pitch;  // of step `first`
+    unsigned slot = offset_ - lane_of_sharers() * piece_.pitch;  // of step `first`
 #pragma unroll
     for (int t = 0; t < kLoads; ++t) {
       unsigned own = slot;
 #pragma unroll
-      for (int j = 0; j < Strip::kGroup; ++j) {
-        const int step = first + t * Strip::kGroup + j;
+      for (int j = 0; j < kSharers; ++j) {
+        const int step = first + t * kSharers + j;
         slot += __popc(__ballot_sync(kAllLanes, step < piece_.lane_length));
-        own = lane_of_group<Strip>() > j ? slot : own;
+        own = lane_of_sharers() > j ? slot : own;
       }
       load(t, first, own);
     }
-    offset_ = slot + lane_of_group<Strip>() * piece_.pitch;
+    offset_ = slot + lane_of_sharers() * piece_.pitch;
   }
   /// The lane's t-th entry, which is in `slot`.
   __device__ void load(int t, int first, unsigned slot) {
-    const int step = first + t * Strip::kGroup + lane_of_group<Strip>();
+    const int step = first + t * kSharers + lane_of_sharers();
     const bool exists = step < piece_.length;
     if constexpr (has_bases(kKind))
-      device::load_widened_if<Stay::briefly>(bases_of_[t], piece_.bases + step, exists);
+      device::load_widened_if<kStay>(bases_of_[t], piece_.bases + step, exists);
     if constexpr (!is_repeated(kKind))
-      device::load_widened_if<Stay::briefly>(
-          codes_of_[t], reinterpret_cast<const Index*>(piece_.indices) + slot, exists);
-    device::load_if<Stay::briefly>(values_of_[t], piece_.values + slot, exists);
+      device::load_widened_if<kStay>(codes_of_[t],
+                                     reinterpret_cast<const Index*>(piece_.indices) + slot, exists);
+    device::load_if<kStay>(values_of_[t], piece_.values + slot, exists);
   }
 
-  /// What load(first) has loaded to the lanes of the group. kWhole: all pieces have the steps.
+  /// What load(first) has loaded.
   template <bool kWhole>
-  __device__ void hand(int first) {
-    if constexpr (Strip::kGroup > 1) __syncwarp();  // entries of the steps before are read
+  __device__ void decode(int first) {
 #pragma unroll
     for (int t = 0; t < kLoads; ++t) {
-      const int step = t * Strip::kGroup + lane_of_group<Strip>();
-      const bool exists = kWhole || first + step < piece_.length;
-      const StripEntry<E> entry{device::widen(values_of_[t]), exists ? row_of(t) : kNone};
-      if constexpr (Strip::kGroup == 1) {
-        own_[t] = entry;
-      } else {
-        store_entry(&handed_->of[step][group_of_warp<Strip>()], entry);
-      }
+      const bool exists = kWhole || first + t * kSharers + lane_of_sharers() < piece_.length;
+      own_[t] = {device::widen(values_of_[t]), exists ? row_of(t) : kNone};
     }
-    if constexpr (Strip::kGroup > 1) __syncwarp();  // these are there
   }
 
   /// The row of X of entry t of those that load() has loaded.
@@ -228,50 +190,50 @@ class StripWalk {
   }
 
   __device__ StripEntry<E> entry(int step) const {
-    if constexpr (Strip::kGroup == 1) return own_[step];
-    return load_entry(&handed_->of[step][group_of_warp<Strip>()]);
+    if constexpr (kSharers == 1) return own_[step];
+    return {device::shuffle_from(own_[0].value, step, kSharers),
+            __shfl_sync(kAllLanes, own_[0].row, step, kSharers)};
   }
 
   /// `steps`: that are left of the longest piece.
   template <bool kWhole>
   __device__ void multiply(int steps, const StripGather<E, Strip>& gather,
                            StripCells<E, Strip>& sums) const {
-    constexpr int kGathers = kGathersAtOnce<Strip> / Strip::kWords;
-    constexpr int kAtOnce = kSteps < kGathers ? kSteps : kGathers;
+    constexpr int kAtOnce = kGathersAtOnce<Strip>;
+    static_assert(kSteps % kAtOnce == 0 || kSteps < kAtOnce);
+    constexpr int kCount = kSteps < kAtOnce ? kSteps : kAtOnce;
 #pragma unroll
-    for (int first = 0; first < kSteps; first += kAtOnce) {
+    for (int first = 0; first < kSteps; first += kCount) {
       if (!kWhole && first >= steps) return;
-      StripEntry<E> entries[kAtOnce];
-      E factors[kAtOnce][Strip::kWords][Strip::kEach];
+      StripEntry<E> entries[kCount];
+      E factors[kCount][Strip::kEach];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i)
+      for (int i = 0; i < kCount; ++i) {
         entries[i] = entry(first + i);
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i)
         gather.load(factors[i], kWhole ? entries[i].row : entries[i].row & ~kNone);
+      }
       __syncwarp();  // ptxas keeps all these loads ahead of what waits for the first
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kCount; ++i) {
 #pragma unroll
-        for (int w = 0; w < Strip::kWords; ++w) {
-#pragma unroll
-          for (int e = 0; e < Strip::kEach; ++e) {
-            if (kWhole || entries[i].row != kNone)
-              sums.of[w][e].add_widened(entries[i].value, factors[i][w][e]);
-          }
+        for (int e = 0; e < Strip::kEach; ++e) {
+          if (kWhole || entries[i].row != kNone)
+            sums.of[e].add_widened(entries[i].value, factors[i][e]);
         }
       }
     }
   }
 
+  // Lines of entries serve several groups, and those that lanes share several rounds.
+  static constexpr Stay kStay = Stay::normally;
+
   const PieceEntries<E>& piece_;
   unsigned offset_;  // slot of the lane's entry in the next steps, where all pieces have them
-  HandedEntries<E, Strip>* handed_;
   // Of the steps that were loaded last:
   std::uint32_t bases_of_[kLoads];
   std::uint32_t codes_of_[kLoads];
   E values_of_[kLoads];
-  StripEntry<E> own_[kLoads];  // where a group is a lane
+  StripEntry<E> own_[kLoads];  // of those that are multiplied
 };
 
 }  // namespace lanky::sparse::cuda
