@@ -14,6 +14,7 @@
 #include "core/machine.hpp"
 #include "sparse/arrangement.hpp"
 #include "sparse/column_samples.hpp"
+#include "sparse/columns_copy.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
@@ -70,6 +71,12 @@ class Executor : public Backend<T, TOut> {
   /// Values in CSR order to the slots that pack() gave them.
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
+  /// What a plan made with `options` has besides `packed`, the packed form of `a`.
+  virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedHeader& packed,
+                                          const PlanOptions& options) const = 0;
+  /// Values in CSR order to the copy.
+  virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
+
   /// The launches of products of `a`, ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
   /// The same of products of several columns, where one vector is multiplied by `vector`.
@@ -78,6 +85,7 @@ class Executor : public Backend<T, TOut> {
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;
   virtual void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                           const ColumnsCopy<T>& copy,
                            const ColumnsProduct<T, TOut>& product) const = 0;
 };
 

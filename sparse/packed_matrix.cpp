@@ -52,6 +52,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
     if (!rows_repeat(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
+    copy_ = executor.copy_for_columns(a.csr, packed_.header, options);
     launches_ = executor.prepare(choice_.path, packed_.header);
     launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
   }
@@ -59,13 +60,14 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   std::int64_t rows() const noexcept override { return packed_.header.rows; }
   std::int64_t cols() const noexcept override { return packed_.header.cols; }
   std::int64_t nnz() const noexcept override { return packed_.header.nnz; }
-  std::int64_t bytes() const noexcept override { return packed_.bytes(); }
+  std::int64_t bytes() const noexcept override { return packed_.bytes() + copy_.bytes(); }
   std::int64_t workspace_bytes() const noexcept override {
     return rows_of_x() + cols() * rows_pitch_ * static_cast<std::int64_t>(sizeof(T));
   }
 
   void update_values(const T* values) const override {
     executor_.update_values(packed_.view(), values, packed_.values.data());
+    executor_.update_copy(copy_, values);
   }
 
   void run(const Stream& stream, const ProductOperands<T, TOut>& operands, std::byte* memory,
@@ -77,7 +79,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
                    std::byte* memory, Arrivals arrivals) const override {
     executor_.run_columns(
-        stream, launches_, packed_.view(),
+        stream, launches_, packed_.view(), copy_,
         {operands, reinterpret_cast<Accumulator<T>*>(memory), counters_of(stream, memory, arrivals),
          reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
   }
@@ -126,6 +128,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   RowFacts facts_;
   ShapeChoice model_;  // packed_ has another shape where it was tuned
   PackedMatrix<T> packed_;
+  ColumnsCopy<T> copy_;
   std::optional<Tuning> tuning_;
   Launches launches_;
 };

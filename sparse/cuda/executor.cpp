@@ -47,6 +47,12 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::update_values(stream_, a, values, slots);
   }
 
+  ColumnsCopy<T> copy_for_columns(const Csr<T>& /*a*/, const PackedHeader& /*packed*/,
+                                  const PlanOptions& /*options*/) const override {
+    return {};
+  }
+  void update_copy(const ColumnsCopy<T>& /*copy*/, const T* /*values*/) const override {}
+
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
   }
@@ -60,6 +66,7 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::run(stream, launches, a, product);
   }
   void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                   const ColumnsCopy<T>& /*copy*/,
                    const ColumnsProduct<T, TOut>& product) const override {
     cuda::run_columns(stream, launches, a, product);
   }
