@@ -72,7 +72,7 @@ class Executor : public Backend<T, TOut> {
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
   /// What a plan made with `options` has besides `packed`, the packed form of `a`.
-  virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedHeader& packed,
+  virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
                                           const PlanOptions& options) const = 0;
   /// Values in CSR order to the copy.
   virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
@@ -80,7 +80,8 @@ class Executor : public Backend<T, TOut> {
   /// The launches of products of `a`, ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
   /// The same of products of several columns, where one vector is multiplied by `vector`.
-  virtual StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a) const = 0;
+  virtual StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a,
+                                       const ColumnsCopy<T>& copy) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;

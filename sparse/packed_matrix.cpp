@@ -15,16 +15,6 @@ namespace lanky::sparse {
 
 namespace {
 
-/// Whether rows of A mostly repeat each other, shifted: lanes beside each other then read elements
-/// of column-major X that are.
-bool rows_repeat(const PackedHeader& a) {
-  std::int64_t entries = 0;
-  for (int kind = 0; kind < kIndexKinds; ++kind) {
-    if (is_repeated(static_cast<IndexKind>(kind))) entries += a.kind_entries[kind];
-  }
-  return 2 * entries >= a.nnz;
-}
-
 /// Of the columns that are multiplied at once.
 template <class T>
 std::int64_t partials_bytes(const PackedHeader& a) {
@@ -32,7 +22,7 @@ std::int64_t partials_bytes(const PackedHeader& a) {
          static_cast<std::int64_t>(sizeof(Accumulator<T>));
 }
 std::int64_t counters_bytes(const PackedHeader& a) {
-  const std::int64_t of_strips = a.split_rows * kStripsAtOnce;
+  const std::int64_t of_strips = a.split_rows * std::max(kStripsAtOnce, kLongStripsAtOnce);
   return std::max(counters(a), of_strips) * static_cast<std::int64_t>(sizeof(unsigned));
 }
 
@@ -44,17 +34,17 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       : executor_(executor),
         choice_(choice),
         facts_(facts_by(executor, a, choice.path)),
-        model_(choose(options)),
+        model_(choose_shape(facts_, kDType<T>, executor.machine())),
         packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
     if (options.tune) {
       const std::vector<Shape> shapes =
           shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
-    if (!rows_repeat(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
-    copy_ = executor.copy_for_columns(a.csr, packed_.header, options);
+    rows_pitch_ = rows_pitch(options.expected_columns);
+    copy_ = executor.copy_for_columns(a.csr, packed_, options);
     launches_ = executor.prepare(choice_.path, packed_.header);
-    launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
+    launches_.strips = executor.prepare_strips(launches_.adds, packed_.header, copy_);
   }
 
   std::int64_t rows() const noexcept override { return packed_.header.rows; }
@@ -93,13 +83,6 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
 
  private:
-  ShapeChoice choose(const PlanOptions& options) const {
-    const ShapeChoice choice = choose_shape(facts_, kDType<T>, executor_.machine());
-    if (options.expected_columns == 1) return choice;
-    return least_predicted({shape_for_columns(choice.shape, facts_)}, facts_, kDType<T>,
-                           executor_.machine());
-  }
-
   /// Columns of X that are made row-major at once, in whole words; 0 for plans of one vector.
   static std::int64_t rows_pitch(std::int64_t expected) {
     if (expected <= 1) return 0;

@@ -89,19 +89,6 @@ ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& mach
   return least_predicted(candidates(facts, dtype, machine), facts, dtype, machine);
 }
 
-Shape shape_for_columns(const Shape& vector, const RowFacts& facts) {
-  constexpr std::int32_t kPiece = 32;
-  constexpr std::int32_t kWindow = 2048;
-  if (vector.lane_pieces == 1 && vector.hot_least == 0) return vector;
-  if (facts.longest <= vector.piece_most && vector.stage_most == 0) return vector;
-  const bool even = facts.even() && facts.longest <= kPieceMostLimit;
-  Shape shape{.bands = vector.bands};
-  shape.piece_most = even ? std::max(static_cast<std::int32_t>(facts.longest), 4) : kPiece;
-  shape.window_cost = kWindow;
-  limit_windows(shape, facts);
-  return shape;
-}
-
 bool has_mma(DType dtype) {
   return dtype == DType::f64 || is_half(dtype);
 }

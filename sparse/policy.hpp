@@ -71,11 +71,6 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape);
 /// Makes window_cost a multiple of piece_most, at most kWindowCostMost and window_cost_limit().
 void limit_windows(Shape& shape, const RowFacts& facts);
 
-/// The shape for several columns at once, where one vector has `vector`: that one for a small
-/// matrix, whose short pieces all multiprocessors need, and where no row is cut, so that sums go to
-/// Y as they are. Else few rows are cut, and windows have room for sums of several columns.
-Shape shape_for_columns(const Shape& vector, const RowFacts& facts);
-
 /// Whether tensor cores multiply `dtype`.
 bool has_mma(DType dtype);
 

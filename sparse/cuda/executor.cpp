@@ -2,6 +2,7 @@
 #include "core/plan_types.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/rows_copy.hpp"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/steps.hpp"
 
@@ -47,18 +48,28 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::update_values(stream_, a, values, slots);
   }
 
-  ColumnsCopy<T> copy_for_columns(const Csr<T>& /*a*/, const PackedHeader& /*packed*/,
-                                  const PlanOptions& /*options*/) const override {
-    return {};
+  ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
+                                  const PlanOptions& options) const override {
+    ColumnsCopy<T> copy;
+    if (options.expected_columns > 1 && has_rows_copy(packed.header))
+      copy.rows = copy_rows(stream_, a, packed, options.allocator);
+    return copy;
   }
-  void update_copy(const ColumnsCopy<T>& /*copy*/, const T* /*values*/) const override {}
+  void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {
+    if (copy.rows) update_rows(stream_, *copy.rows, values);
+  }
 
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
   }
-  StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a) const override {
-    const StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
+  StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a,
+                               const ColumnsCopy<T>& copy) const override {
+    StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
     cuda::load_strips<T>(stream_, strips);
+    if (copy.rows) {
+      choose_long_rows(strips, copy.rows->long_pieces, kDType<T>, machine());
+      cuda::load_rows<T>(stream_, strips, copy.rows->long_count);
+    }
     return strips;
   }
   void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
@@ -66,9 +77,9 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::run(stream, launches, a, product);
   }
   void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
-                   const ColumnsCopy<T>& /*copy*/,
+                   const ColumnsCopy<T>& copy,
                    const ColumnsProduct<T, TOut>& product) const override {
-    cuda::run_columns(stream, launches, a, product);
+    cuda::run_columns(stream, launches, a, copy, product);
   }
 
  private:

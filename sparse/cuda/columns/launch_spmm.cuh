@@ -12,6 +12,7 @@
 #include "device/launch.cuh"
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/columns/rows_of_x.cuh"
+#include "sparse/cuda/columns/spmm_rows.cuh"
 #include "sparse/cuda/columns/spmm_strip.cuh"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/multiply/device_matrix.cuh"
@@ -59,28 +60,56 @@ std::uint32_t row_bytes_of(Strides strides) {
               concat("rows of X are ", bytes, " bytes apart; kernels take up to 4294967295"));
 }
 
+/// The workspace of a product.
+template <class T, class TOut>
+DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
+  return {reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
+}
+
+/// The first `columns` columns of a product, in `strips` strips of lanes' words of `word` columns.
+template <class T, class TOut>
+DeviceColumns<T> device_columns(const ColumnsProduct<T, TOut>& product, std::int64_t columns,
+                                int word, std::int64_t strips) {
+  const auto y_word = std::min<int>(word * sizeof(TOut), kWordBytes);
+  return {.x = device::device_pointer(product.x),
+          .x_column = product.x_strides.column,
+          .x_row_bytes = row_bytes_of<T>(product.x_strides),
+          .columns = static_cast<std::int32_t>(columns),
+          .y = product.y,
+          .y_row = product.y_strides.row,
+          .y_column = product.y_strides.column,
+          .y_words = word_bytes_of(product.y, product.y_strides) >= y_word,
+          .y_sums = !std::is_same_v<T, TOut>,
+          .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
+          .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
+          .strips = static_cast<std::uint32_t>(strips)};
+}
+
+/// A product without its first `done` columns.
+template <class T, class TOut>
+ColumnsProduct<T, TOut> further(ColumnsProduct<T, TOut> product, std::int64_t done) {
+  product.x += done * product.x_strides.column;
+  product.y += done * product.y_strides.column;
+  product.columns -= done;
+  return product;
+}
+
 /// Strips of the columns, however these stand.
 template <class T, class TOut>
 void run_strips(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
-                const ColumnsProduct<T, TOut>& product) {
+                ColumnsProduct<T, TOut> product) {
   const Launch& vector = launches.adds;
   if (vector.blocks == 0) return;
-  const std::uint32_t row_bytes = row_bytes_of<T>(product.x_strides);
   const std::int64_t windows = packed.header.windows;
   const std::int64_t strips_most = std::clamp<std::int64_t>(
       std::numeric_limits<std::int32_t>::max() / windows, 1, kStripsAtOnce);
-  const DeviceWorkspace<T> workspace{
-      reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
   const device::LaunchScope scope(stream);
-  for (std::int64_t done = 0; done < product.columns;) {
-    const T* const x = product.x + done * product.x_strides.column;
-    TOut* const y = product.y + done * product.y_strides.column;
-    // Rows that were made here end with a whole word: what is behind the columns may be read.
-    const bool filled = x == product.rows_of_x && product.rows_pitch > 0;
-    const std::int64_t left = product.columns - done;
-    const NextStrips next =
-        next_strips(launches.strips, word_bytes_of(x, product.x_strides),
-                    filled ? round_up(left, word_columns(sizeof(T))) : left, kDType<T>);
+  // Rows that were made here end with a whole word: what is behind the columns may be read.
+  const bool filled = product.x == product.rows_of_x && product.rows_pitch > 0;
+  while (product.columns > 0) {
+    const NextStrips next = next_strips(
+        launches.strips, word_bytes_of(product.x, product.x_strides),
+        filled ? round_up(product.columns, word_columns(sizeof(T))) : product.columns, kDType<T>);
     const StripLaunch& launch = launches.strips.of(next.kind);
     if (launch.threads == 0) {
       throw Error(ErrorCode::unsupported,
@@ -88,32 +117,168 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
                          " sums leaves a block no shared memory for several columns"));
     }
     const StripColumns strip = columns_of(next.kind, kDType<T>);
-    const std::int64_t columns = std::min({next.columns, strips_most * strip.all, left});
+    const std::int64_t columns = std::min({next.columns, strips_most * strip.all, product.columns});
     const std::int64_t strips = (columns + strip.all - 1) / strip.all;
-    const auto y_word = std::min<int>(strip.of_word * sizeof(TOut), kWordBytes);
-    const DeviceColumns<T> arguments{.x = device::device_pointer(x),
-                                     .x_column = product.x_strides.column,
-                                     .x_row_bytes = row_bytes,
-                                     .columns = static_cast<std::int32_t>(columns),
-                                     .y = y,
-                                     .y_row = product.y_strides.row,
-                                     .y_column = product.y_strides.column,
-                                     .y_words = word_bytes_of(y, product.y_strides) >= y_word,
-                                     .y_sums = !std::is_same_v<T, TOut>,
-                                     .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
-                                     .beta = device::DeviceScalar<Accumulator<T>>(product.beta),
-                                     .strips = static_cast<std::uint32_t>(strips),
-                                     .parts = static_cast<std::uint32_t>(launch.parts),
-                                     .lane_pieces = packed.header.shape.lane_pieces,
-                                     .vector_threads = launches.strips.vector_threads,
-                                     .partials = packed.header.partials};
+    DeviceColumns<T> arguments = device_columns(product, columns, strip.of_word, strips);
+    arguments.parts = static_cast<std::uint32_t>(launch.parts);
+    arguments.lane_pieces = packed.header.shape.lane_pieces;
+    arguments.vector_threads = launches.strips.vector_threads;
+    arguments.partials = packed.header.partials;
     const device::LaunchSize size{dim3(static_cast<unsigned>(windows * strips * launch.parts)),
                                   dim3(static_cast<unsigned>(launch.threads)),
                                   static_cast<std::size_t>(launch.shared_bytes)};
     device::launch_dependent(stream, strip_kernel<T>(next.kind), size, arguments,
-                             device_matrix(packed, vector), workspace);
-    done += columns;
+                             device_matrix(packed, vector), workspace_of(product));
+    product = further(product, columns);
   }
+}
+
+/// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
+/// to which X is aligned, or of single columns.
+template <class T, bool kAligned, class F>
+void with_rows_strip(std::int64_t columns, F f) {
+  if constexpr (kAligned) {
+    constexpr int kWord = word_columns(sizeof(T));
+    if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
+    if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
+    if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
+    if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, true>{});
+    return f(StripOf<16, 2, kWord, true>{});
+  } else {
+    if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
+    if (columns <= 8) return f(StripOf<8, 1, 1, false>{});
+    if (columns <= 16) return f(StripOf<16, 1, 1, false>{});
+    f(StripOf<32, 1, 1, false>{});
+  }
+}
+/// f(strip) with that of long rows, which has no more columns than `kind`.
+template <class T, bool kAligned, class F>
+void with_long_strip(StripKind kind, F f) {
+  constexpr int kWord = word_columns(sizeof(T));
+  constexpr int kSingles = 4;
+  const auto visit = [&](auto words) {
+    constexpr int kLanesOf = std::min(decltype(words)::kColumns, kSingles);
+    if constexpr (kAligned) {
+      f(words);
+    } else {
+      f(StripOf<kLanesOf, 1, 1, false>{});
+    }
+  };
+  if (kind == StripKind::words4) return visit(StripOf<4, 1, kWord, true>{});
+  if (kind == StripKind::words2) return visit(StripOf<2, 1, kWord, true>{});
+  visit(StripOf<1, 1, kWord, true>{});
+}
+
+template <class T, bool kAligned>
+void load_rows(const Stream& stream, const StripLaunches& launches, std::int64_t long_parts) {
+  for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
+    with_rows_strip<T, kAligned>(columns, [&](auto strip) {
+      device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
+    });
+  }
+  if (long_parts == 0) return;
+  with_long_strip<T, kAligned>(launches.long_kind, [&](auto strip) {
+    const auto kernel = &spmm_long_rows_kernel<decltype(strip), T>;
+    device::load_kernels(stream, kernel);
+    device::allow_shared_memory(stream, kernel, launches.long_bytes);
+  });
+}
+template <class T>
+void load_rows(const Stream& stream, const StripLaunches& launches, std::int64_t long_parts) {
+  load_rows<T, true>(stream, launches, long_parts);
+  load_rows<T, false>(stream, launches, long_parts);
+}
+
+/// f(strip, part, columns, strips), so that strips of the kinds that choose(columns, visit) visits
+/// multiply all columns, at most `strips_most` at once.
+template <class T, class TOut, class Choose, class F>
+void for_each_strips(const ColumnsProduct<T, TOut>& product, std::int64_t strips_most,
+                     Choose choose, F f) {
+  for (std::int64_t done = 0; done < product.columns;) {
+    const ColumnsProduct<T, TOut> left = further(product, done);
+    choose(left.columns, [&](auto strip) {
+      constexpr std::int64_t kColumns = decltype(strip)::kColumns;
+      const std::int64_t columns = std::min(strips_most * kColumns, left.columns);
+      const std::int64_t strips = device::ceil_div(columns, kColumns);
+      f(strip, device_columns(left, columns, decltype(strip)::kEach, strips));
+      done += columns;
+    });
+  }
+}
+
+/// Strips of adjacent columns on a RowsCopy; of whole words, if kAligned.
+template <bool kAligned, class T, class TOut>
+void run_rows(const Stream& stream, const StripLaunches& launches, const PackedView<T>& packed,
+              const RowsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
+  using E = device::DeviceElement<T>;
+  const PackedHeader& header = packed.header;
+  if (header.rows == 0) return;
+  const DeviceRows<E> a{.spans = copy.spans.data(),
+                        .columns = copy.columns.data(),
+                        .values = device::device_pointer(copy.values.data()),
+                        .rows = static_cast<std::uint32_t>(header.rows),
+                        .piece_most = header.shape.piece_most,
+                        .long_parts = copy.long_parts.data(),
+                        .split_starts = packed.split_starts,
+                        .split_rows = static_cast<std::int32_t>(header.split_rows),
+                        .long_pieces = copy.long_pieces};
+  const device::LaunchScope scope(stream);
+  if (copy.long_count > 0) {
+    const auto choose = [&](std::int64_t /*columns*/, auto visit) {
+      with_long_strip<T, kAligned>(launches.long_kind, visit);
+    };
+    for_each_strips(product, kLongStripsAtOnce, choose,
+                    [&](auto strip, DeviceColumns<T> arguments) {
+                      arguments.vector_threads = launches.vector_threads;
+                      arguments.partials = header.partials;
+                      const device::LaunchSize size{
+                          dim3(static_cast<unsigned>(copy.long_count), arguments.strips),
+                          dim3(kRowsThreads), static_cast<std::size_t>(launches.long_bytes)};
+                      device::launch_dependent(stream, &spmm_long_rows_kernel<decltype(strip), T>,
+                                               size, arguments, a, workspace_of(product));
+                    });
+  }
+  constexpr std::int64_t kStripsOfGrid = 65535;
+  const auto choose = [&](std::int64_t columns, auto visit) {
+    with_rows_strip<T, kAligned>(columns, visit);
+  };
+  for_each_strips(
+      product, kStripsOfGrid, choose, [&](auto strip, const DeviceColumns<T>& arguments) {
+        constexpr std::int64_t kRowsOfBlock = kRowsThreads / decltype(strip)::kGroup;
+        const device::LaunchSize size{
+            dim3(static_cast<unsigned>(device::ceil_div(header.rows, kRowsOfBlock)),
+                 arguments.strips),
+            dim3(kRowsThreads)};
+        device::launch_dependent(stream, &spmm_rows_kernel<decltype(strip), T>, size, arguments, a);
+      });
+}
+
+/// As many of a product's first columns as a RowsCopy is for, on it: those that are adjacent in a
+/// row of X, if they fill more than a word, of which the packed form reads less.
+template <class T, class TOut>
+std::int64_t run_rows(const Stream& stream, const StripLaunches& launches,
+                      const PackedView<T>& packed, const RowsCopy<T>& copy,
+                      ColumnsProduct<T, TOut> product) {
+  constexpr int kWord = word_columns(sizeof(T));
+  const int word_bytes = word_bytes_of(product.x, product.x_strides);
+  if (word_bytes == 0 || product.columns <= kWord) return 0;
+  if (word_bytes < kWordBytes) {
+    run_rows<false>(stream, launches, packed, copy, product);
+    return product.columns;
+  }
+  const bool filled = product.x == product.rows_of_x && product.rows_pitch > 0;
+  if (!filled) product.columns -= product.columns % kWord;
+  run_rows<true>(stream, launches, packed, copy, product);
+  return product.columns;
+}
+
+/// A product whose X is by rows, or which nobody makes so.
+template <class T, class TOut>
+void multiply_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+                      const ColumnsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
+  std::int64_t done = 0;
+  if (copy.rows) done = run_rows(stream, launches.strips, packed, *copy.rows, product);
+  run_strips(stream, launches, packed, further(product, done));
 }
 
 /// Columns from which on making X row-major takes less than gathers of single elements.
@@ -121,10 +286,10 @@ inline constexpr std::int64_t kRowsOfXLeast = 4;
 
 template <class T, class TOut>
 void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
-                 const ColumnsProduct<T, TOut>& product) {
+                 const ColumnsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
   const bool apart = product.x_strides.column != 1;
   if (!apart || product.rows_pitch == 0 || product.columns < kRowsOfXLeast)
-    return run_strips(stream, launches, packed, product);
+    return multiply_columns(stream, launches, packed, copy, product);
   const std::int64_t rows = packed.header.cols;
   for (std::int64_t done = 0; done < product.columns; done += product.rows_pitch) {
     ColumnsProduct<T, TOut> part = product;
@@ -144,7 +309,7 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
                                product.x_strides.column, rows, static_cast<int>(part.columns),
                                device::device_pointer(product.rows_of_x), pitch);
     }
-    run_strips(stream, launches, packed, part);
+    multiply_columns(stream, launches, packed, copy, part);
   }
 }
 
@@ -154,12 +319,13 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
 #define LANKY_INSTANTIATE_SPMM(T)                                                 \
   namespace lanky::sparse::cuda {                                                 \
   template void load_strips<T>(const Stream&, const StripLaunches&);              \
+  template void load_rows<T>(const Stream&, const StripLaunches&, std::int64_t);  \
   template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
-                            const ColumnsProduct<T, T>&);                         \
+                            const ColumnsCopy<T>&, const ColumnsProduct<T, T>&);  \
   }
 /// ... and, of halves, with results of float.
-#define LANKY_INSTANTIATE_WIDENED_SPMM(T)                                         \
-  namespace lanky::sparse::cuda {                                                 \
-  template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
-                            const ColumnsProduct<T, float>&);                     \
+#define LANKY_INSTANTIATE_WIDENED_SPMM(T)                                            \
+  namespace lanky::sparse::cuda {                                                    \
+  template void run_columns(const Stream&, const Launches&, const PackedView<T>&,    \
+                            const ColumnsCopy<T>&, const ColumnsProduct<T, float>&); \
   }

@@ -32,7 +32,8 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
     const std::int64_t room = machine.shared_bytes_per_block;
     const auto blocks = static_cast<int>(room / (cells + kStaticBytes));
     constexpr int kWarpsAtOnce = kStripBlocks<Strip> * kStripWarpsMost;
-    const int sharing = std::clamp(kWarpsAtOnce / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
+    const int sharing =
+        std::clamp(kWarpsAtOnce / std::max(blocks, 1), kApartWarps, kStripWarpsMost);
     const int warps = std::min(units, cut ? sharing : kApartWarps);
     const std::int64_t bytes = std::max(cells, marks);
     const std::int64_t turns = std::clamp<std::int64_t>(
@@ -87,6 +88,19 @@ StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& ve
           strip_launch<T>(static_cast<StripKind>(i), a, launches.vector_threads / kLanes, machine);
   });
   return launches;
+}
+
+void choose_long_rows(StripLaunches& launches, std::int64_t pieces, DType dtype,
+                      const Machine& machine) {
+  const std::int64_t cells = pieces + launches.vector_threads / kLanes;
+  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
+  const std::int64_t room = machine.shared_bytes_per_block - kVariables;
+  for (const StripKind kind : {StripKind::words4, StripKind::words2, StripKind::words1}) {
+    launches.long_kind = kind;
+    const std::int64_t bytes = cells * columns_of(kind, dtype).all * sum_bytes;
+    launches.long_bytes = static_cast<std::int32_t>(bytes);
+    if (bytes <= std::min(room, kSharedOfTwo / 2)) return;
+  }
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

@@ -22,6 +22,10 @@ StripColumns columns_of(StripKind kind, DType dtype);
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine);
 
+/// The strips of long rows' parts, of so many pieces at most. Narrow ones: blocks are few.
+void choose_long_rows(StripLaunches& launches, std::int64_t pieces, DType dtype,
+                      const Machine& machine);
+
 /// Strips of one kind, which multiply the next columns.
 struct NextStrips {
   StripKind kind;

@@ -9,64 +9,12 @@
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/columns/strip_cells.cuh"
 #include "sparse/cuda/columns/strip_walk.cuh"
+#include "sparse/cuda/columns/strip_writer.cuh"
 #include "sparse/cuda/multiply/arguments.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
 #include "sparse/cuda/multiply/writer.cuh"
 
 namespace lanky::sparse::cuda {
-
-/// Writes a lane's columns of rows of Y.
-template <class T, class Strip>
-class StripWriter {
- public:
-  using E = device::DeviceElement<T>;
-  using Sum = typename Cell<E>::Sum;
-
-  /// `column`: the strip's first; after the wait.
-  __device__ StripWriter(const DeviceColumns<T>& product, int column)
-      : product_(product), column_(column), scale_{product.alpha.load(), product.beta.load()} {}
-
-  __device__ void write(std::int64_t row, const StripCells<E, Strip>& cells) const {
-    if (product_.y_sums) {
-      write_as<Sum>(row, cells);
-    } else {
-      write_as<E>(row, cells);
-    }
-  }
-
- private:
-  template <class Out>
-  __device__ void write_as(std::int64_t row, const StripCells<E, Strip>& cells) const {
-    Out* const y = static_cast<Out*>(product_.y) + row * product_.y_row;
-    const int column = column_ + lane_of_group<Strip>() * Strip::kEach;
-    write_word(y + column * product_.y_column, product_.columns - column, cells.of);
-  }
-
-  /// `columns`: that Y has from there on.
-  template <class Out>
-  __device__ void write_word(Out* y, int columns, const Cell<E> (&cells)[Strip::kEach]) const {
-    if (product_.y_words && columns >= Strip::kEach) {
-      Out held[Strip::kEach] = {};
-      if (scale_.adds()) device::load_words(held, y);
-#pragma unroll
-      for (int e = 0; e < Strip::kEach; ++e)
-        held[e] = scale_.template row_of<Out>(cells[e].sum, held[e]);
-      device::store_words(y, held);
-      return;
-    }
-#pragma unroll
-    for (int e = 0; e < Strip::kEach; ++e) {
-      if (e >= columns) break;
-      Out held{};
-      if (scale_.adds()) held = y[e * product_.y_column];
-      y[e * product_.y_column] = scale_.template row_of<Out>(cells[e].sum, held);
-    }
-  }
-
-  const DeviceColumns<T>& product_;
-  int column_;
-  RowScale<Sum> scale_;
-};
 
 /// A window while a block multiplies it with a strip.
 template <class T, class Strip>
@@ -238,24 +186,16 @@ class StripWindow {
     }
   }
 
-  /// As add_part() of one vector: the last window of a split row adds up the parts, in their order.
+  /// The last window of a split row adds up the parts.
   __device__ void add_part() const {
-    __shared__ bool last;
-    const int threads = product_.vector_threads;
+    const StripParts<E> parts{workspace_.partials + strip_ * product_.partials * Strip::kColumns,
+                              workspace_.arrivals + strip_ * a_.split_rows, a_.split_starts};
     Cell<E>* const warp_sums = cells_ + std::int64_t{a_.cells_most} * Strip::kColumns;
-    Cell<E>* const partials = workspace_.partials + strip_ * product_.partials * Strip::kColumns;
-    const std::int64_t first = a_.split_starts[window_.split];
-    const auto parts = static_cast<unsigned>(a_.split_starts[window_.split + 1] - first);
-    const Cells part = sum_as_team<E, Strip>(cells_, window_.pieces, threads, warp_sums);
-    if (thread_of_block() < kGroup) store_cells(part, partials, window_.partial);
-    __syncthreads();  // the part is written before the window arrives
-    if (thread_of_block() == 0)
-      last = device::arrive_at(workspace_.arrivals + strip_ * a_.split_rows + window_.split, parts);
-    __syncthreads();  // `last` is there, and what other windows wrote is visible
-    if (!last) return;
-    const Cells sum = sum_as_team<E, Strip>(partials + first * Strip::kColumns,
-                                            static_cast<int>(parts), threads, warp_sums);
-    if (thread_of_block() < kGroup) writer().write(window_.first_row, sum);
+    Cells sum;
+    const bool last =
+        cuda::add_part<E, Strip>(parts, window_.partial, window_.split, cells_, window_.pieces,
+                                 product_.vector_threads, warp_sums, sum);
+    if (last && thread_of_block() < kGroup) writer().write(window_.first_row, sum);
   }
 
   const DeviceColumns<T>& product_;

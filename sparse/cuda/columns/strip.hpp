@@ -9,14 +9,15 @@
 
 namespace lanky::sparse::cuda {
 
-/// kGroup lanes multiply a piece, and have a row of X together: each of them kEach columns, a word
-/// of up to 16 bytes (kAdjacent) or anywhere.
-template <int kGroup_, int kEach_, bool kAdjacent_>
+/// kGroup lanes multiply a piece, and have a row of X together: each of them kWords words of kEach
+/// columns, kGroup words apart. A word is up to 16 bytes (kAdjacent), or its columns are anywhere.
+template <int kGroup_, int kWords_, int kEach_, bool kAdjacent_>
 struct StripOf {
   static constexpr int kGroup = kGroup_;
+  static constexpr int kWords = kWords_;
   static constexpr int kEach = kEach_;
   static constexpr bool kAdjacent = kAdjacent_;
-  static constexpr int kColumns = kGroup * kEach;
+  static constexpr int kColumns = kGroup * kWords * kEach;
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
 };
 
@@ -33,37 +34,37 @@ auto with_strip(StripKind kind, F f) {
   constexpr int kWord = word_columns(sizeof(T));
   switch (kind) {
     case StripKind::quarter_word:
-      return f(StripOf<1, std::max(kWord / 4, 1), (kWord > 4)>{});
+      return f(StripOf<1, 1, std::max(kWord / 4, 1), (kWord > 4)>{});
     case StripKind::half_word:
-      return f(StripOf<1, std::max(kWord / 2, 1), (kWord > 2)>{});
+      return f(StripOf<1, 1, std::max(kWord / 2, 1), (kWord > 2)>{});
     case StripKind::words1:
-      return f(StripOf<1, kWord, true>{});
+      return f(StripOf<1, 1, kWord, true>{});
     case StripKind::words2:
-      return f(StripOf<2, kWord, true>{});
+      return f(StripOf<2, 1, kWord, true>{});
     case StripKind::words4:
-      return f(StripOf<4, kWord, true>{});
+      return f(StripOf<4, 1, kWord, true>{});
     case StripKind::words8:
-      return f(StripOf<8, kWord, true>{});
+      return f(StripOf<8, 1, kWord, true>{});
     case StripKind::words16:
-      return f(StripOf<16, kWord, true>{});
+      return f(StripOf<8, 2, kWord, true>{});
     case StripKind::single1:
       break;
     case StripKind::single2:
-      return f(StripOf<2, 1, false>{});
+      return f(StripOf<2, 1, 1, false>{});
     case StripKind::single4:
-      return f(StripOf<4, 1, false>{});
+      return f(StripOf<4, 1, 1, false>{});
     case StripKind::single8:
-      return f(StripOf<8, 1, false>{});
+      return f(StripOf<8, 1, 1, false>{});
     case StripKind::single16:
-      return f(StripOf<16, 1, false>{});
+      return f(StripOf<16, 1, 1, false>{});
     case StripKind::apart2:
-      return f(StripOf<1, 2, false>{});
+      return f(StripOf<1, 1, 2, false>{});
     case StripKind::apart4:
-      return f(StripOf<1, 4, false>{});
+      return f(StripOf<1, 1, 4, false>{});
     case StripKind::apart8:
-      return f(StripOf<1, 8, false>{});
+      return f(StripOf<1, 1, 8, false>{});
   }
-  return f(StripOf<1, 1, false>{});
+  return f(StripOf<1, 1, 1, false>{});
 }
 
 /// Lanes that load an entry each and hand it to the others; 1: each loads all.

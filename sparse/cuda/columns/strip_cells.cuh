@@ -2,8 +2,9 @@
 // those of one vector, so that a column has the same bits whatever stands beside it.
 #pragma once
 
+#include "device/arrival.cuh"
 #include "sparse/cuda/columns/strip.hpp"
-#include "sparse/cuda/columns/strip_walk.cuh"
+#include "sparse/cuda/columns/strip_gather.cuh"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/warp.cuh"
 
@@ -13,8 +14,11 @@ namespace lanky::sparse::cuda {
 template <class Strip, class Cells, class F>
 __device__ void for_each_cell(Cells& cells, F f) {
 #pragma unroll
-  for (int e = 0; e < Strip::kEach; ++e)
-    f(cells.of[e], lane_of_group<Strip>() * Strip::kEach + e);
+  for (int w = 0; w < Strip::kWords; ++w) {
+#pragma unroll
+    for (int e = 0; e < Strip::kEach; ++e)
+      f(cells.of[w][e], (w * Strip::kGroup + lane_of_group<Strip>()) * Strip::kEach + e);
+  }
 }
 
 /// The lane's part of piece `number` of an array of cells.
@@ -34,8 +38,11 @@ __device__ void store_cells(const StripCells<E, Strip>& own, Cell<E>* cells, int
 template <class E, class Strip>
 __device__ StripCells<E, Strip> operator+(StripCells<E, Strip> a, const StripCells<E, Strip>& b) {
 #pragma unroll
-  for (int e = 0; e < Strip::kEach; ++e)
-    a.of[e] = a.of[e] + b.of[e];
+  for (int w = 0; w < Strip::kWords; ++w) {
+#pragma unroll
+    for (int e = 0; e < Strip::kEach; ++e)
+      a.of[w][e] = a.of[w][e] + b.of[w][e];
+  }
   return a;
 }
 
@@ -112,6 +119,34 @@ __device__ StripCells<E, Strip> sum_as_team(const Cell<E>* cells, int count, int
   }
   __syncthreads();  // they are read before the next sums take their place
   return sum;
+}
+
+/// What a strip's parts of split rows share in the workspace.
+template <class E>
+struct StripParts {
+  Cell<E>* partials;   // [header.partials, kColumns]
+  unsigned* arrivals;  // [split_rows]
+  const std::int64_t* split_starts;
+};
+
+/// As add_part() of one vector, by a block: of the parts of split row `split`, `partial` has these
+/// cells. True for all threads where it is the last, whose first group gets the row's sum.
+/// `warp_sums`: as for sum_as_team().
+template <class E, class Strip>
+__device__ bool add_part(const StripParts<E>& shared, int partial, int split, const Cell<E>* cells,
+                         int count, int threads, Cell<E>* warp_sums, StripCells<E, Strip>& sum) {
+  __shared__ bool last;
+  const std::int64_t first = shared.split_starts[split];
+  const auto parts = static_cast<unsigned>(shared.split_starts[split + 1] - first);
+  const auto part = sum_as_team<E, Strip>(cells, count, threads, warp_sums);
+  if (thread_of_block() < Strip::kGroup) store_cells(part, shared.partials, partial);
+  __syncthreads();  // the part is written before the block arrives
+  if (thread_of_block() == 0) last = device::arrive_at(shared.arrivals + split, parts);
+  __syncthreads();  // `last` is there, and what other blocks wrote is visible
+  if (!last) return false;
+  sum = sum_as_team<E, Strip>(shared.partials + first * Strip::kColumns, static_cast<int>(parts),
+                              threads, warp_sums);
+  return true;
 }
 
 }  // namespace lanky::sparse::cuda

@@ -9,59 +9,12 @@
 #include <type_traits>
 
 #include "device/guarded_load.cuh"
-#include "sparse/cuda/columns/strip.hpp"
+#include "sparse/cuda/columns/strip_gather.cuh"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/multiply/decode.cuh"
 #include "sparse/cuda/warp.cuh"
 
 namespace lanky::sparse::cuda {
-
-/// The lane's number in its group, and the group's in the warp.
-template <class Strip>
-__device__ int lane_of_group() {
-  return lane_of_warp() % Strip::kGroup;
-}
-template <class Strip>
-__device__ int group_of_warp() {
-  return lane_of_warp() / Strip::kGroup;
-}
-
-/// A lane's columns of X.
-template <class E, class Strip>
-class StripGather {
- public:
-  /// `x`: row 0 of the strip's first column, of which X has `columns` from there on; rows are
-  /// `row_bytes` apart, columns `column_stride` elements. A lane whose columns do not exist reads
-  /// the last ones.
-  __device__ StripGather(const E* x, std::uint32_t row_bytes, std::int64_t column_stride,
-                         int columns)
-      : row_bytes_(row_bytes), column_stride_(column_stride) {
-    const int column =
-        min(lane_of_group<Strip>() * Strip::kEach, (columns - 1) / Strip::kEach * Strip::kEach);
-    x_ = device::opaque(x + column * column_stride);
-    columns_ = columns - column;
-  }
-
-  __device__ void load(E (&factors)[Strip::kEach], std::uint32_t row) const {
-    const E* const source = device::advanced(x_, row, row_bytes_);
-    if constexpr (Strip::kAdjacent && sizeof(device::RealPart<E>) == 8) {
-      device::load_constant_pairs(factors, source);
-    } else if constexpr (Strip::kAdjacent) {
-      device::load_constant(factors, source);
-    } else {
-#pragma unroll
-      for (int e = 0; e < Strip::kEach; ++e)
-        device::load_if<Stay::normally>(factors[e], source + e * column_stride_,
-                                        e == 0 || e < columns_);
-    }
-  }
-
- private:
-  const E* x_;
-  std::uint32_t row_bytes_;
-  std::int64_t column_stride_;
-  int columns_;  // of the lane's word
-};
 
 /// The piece of a lane's group: where its entries stand, and what leads from codes to rows of X.
 template <class E>
@@ -89,12 +42,6 @@ struct StripEntry {
   std::uint32_t row;  // of X
 };
 
-/// The cells of a lane's columns in one piece, or their sums.
-template <class E, class Strip>
-struct StripCells {
-  Cell<E> of[Strip::kEach];
-};
-
 template <class E, class Strip, IndexKind kKind>
 class StripWalk {
  public:
@@ -116,12 +63,14 @@ class StripWalk {
  private:
   using Index = IndexWord<kKind>;
   static constexpr int kSharers = kEntrySharers<Strip>;
-  static constexpr int kLoads = kSharers > 1 ? 1 : kGathersAtOnce<Strip>;
+  static constexpr int kLoads = kSharers > 1 ? 1 : kGathersAtOnce<Strip> / Strip::kWords;
   static constexpr int kSteps = kLoads * kSharers;
   static constexpr bool kAhead = kSharers > 1;
   static constexpr std::uint32_t kNone = std::uint32_t{1} << 31;  // row 0 of X, not to be used
 
-  static __device__ int lane_of_sharers() { return lane_of_warp() % kSharers; }
+  static __device__ int lane_of_sharers() {
+    return lane_of_warp() % kSharers;
+  }
 
   /// kWhole: all pieces have the steps.
   template <bool kWhole>
@@ -199,14 +148,14 @@ class StripWalk {
   template <bool kWhole>
   __device__ void multiply(int steps, const StripGather<E, Strip>& gather,
                            StripCells<E, Strip>& sums) const {
-    constexpr int kAtOnce = kGathersAtOnce<Strip>;
+    constexpr int kAtOnce = kGathersAtOnce<Strip> / Strip::kWords;
     static_assert(kSteps % kAtOnce == 0 || kSteps < kAtOnce);
     constexpr int kCount = kSteps < kAtOnce ? kSteps : kAtOnce;
 #pragma unroll
     for (int first = 0; first < kSteps; first += kCount) {
       if (!kWhole && first >= steps) return;
       StripEntry<E> entries[kCount];
-      E factors[kCount][Strip::kEach];
+      E factors[kCount][Strip::kWords][Strip::kEach];
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         entries[i] = entry(first + i);
@@ -216,9 +165,12 @@ class StripWalk {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
 #pragma unroll
-        for (int e = 0; e < Strip::kEach; ++e) {
-          if (kWhole || entries[i].row != kNone)
-            sums.of[e].add_widened(entries[i].value, factors[i][e]);
+        for (int w = 0; w < Strip::kWords; ++w) {
+#pragma unroll
+          for (int e = 0; e < Strip::kEach; ++e) {
+            if (kWhole || entries[i].row != kNone)
+              sums.of[w][e].add_widened(entries[i].value, factors[i][w][e]);
+          }
         }
       }
     }

@@ -1,0 +1,24 @@
+// CSR as products of several columns read it, made on a GPU.
+#pragma once
+
+#include <lanky/stream.hpp>
+
+#include "sparse/columns_copy.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/packed.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// Whether spans can tell of all rows.
+bool has_rows_copy(const PackedHeader& packed);
+
+/// Of `a`, whose packed form is `packed`: rows are cut as there. Waits for the stream.
+template <class T>
+RowsCopy<T> copy_rows(const Stream& stream, const Csr<T>& a, const PackedMatrix<T>& packed,
+                      Allocator* allocator);
+
+/// Values in CSR order to the copy.
+template <class T>
+void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values);
+
+}  // namespace lanky::sparse::cuda
