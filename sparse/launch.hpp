@@ -74,10 +74,10 @@ constexpr int word_columns(std::size_t element_bytes) {
 constexpr int strip_columns_most(std::size_t element_bytes) {
   return 16 * word_columns(element_bytes);
 }
-// Strips that one launch multiplies, at most: workspaces have an end. Of long rows of a RowsCopy,
-// strips are narrower.
+// Strips that one launch multiplies, at most: workspaces have an end. Of rows in parts of a
+// RowsCopy, they are of words4, or of as many columns as such a word has lanes.
 inline constexpr int kStripsAtOnce = 4;
-inline constexpr int kLongStripsAtOnce = 16;
+inline constexpr int kPartStripsAtOnce = 16;
 constexpr int columns_at_once(std::size_t element_bytes) {
   return kStripsAtOnce * strip_columns_most(element_bytes);
 }
@@ -94,9 +94,7 @@ struct StripLaunch {
 struct StripLaunches {
   std::array<StripLaunch, kStripKinds> of_kind{};
   std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
-  // Of parts of long rows of a RowsCopy:
-  StripKind long_kind = StripKind::words1;
-  std::int32_t long_bytes = 0;  // of shared memory
+  std::int32_t parts_bytes = 0;     // of shared memory for the rows in parts of a RowsCopy
   friend bool operator==(const StripLaunches&, const StripLaunches&) = default;
 
   const StripLaunch& of(StripKind kind) const noexcept {

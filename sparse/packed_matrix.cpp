@@ -22,7 +22,7 @@ std::int64_t partials_bytes(const PackedHeader& a) {
          static_cast<std::int64_t>(sizeof(Accumulator<T>));
 }
 std::int64_t counters_bytes(const PackedHeader& a) {
-  const std::int64_t of_strips = a.split_rows * std::max(kStripsAtOnce, kLongStripsAtOnce);
+  const std::int64_t of_strips = a.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce);
   return std::max(counters(a), of_strips) * static_cast<std::int64_t>(sizeof(unsigned));
 }
 

@@ -51,8 +51,7 @@ class CudaExecutor final : public Executor<T, TOut> {
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
                                   const PlanOptions& options) const override {
     ColumnsCopy<T> copy;
-    if (options.expected_columns > 1 && has_rows_copy(packed.header))
-      copy.rows = copy_rows(stream_, a, packed, options.allocator);
+    if (options.expected_columns > 1) copy.rows = copy_rows(stream_, a, packed, options.allocator);
     return copy;
   }
   void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {
@@ -67,8 +66,9 @@ class CudaExecutor final : public Executor<T, TOut> {
     StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
     cuda::load_strips<T>(stream_, strips);
     if (copy.rows) {
-      choose_long_rows(strips, copy.rows->long_pieces, kDType<T>, machine());
-      cuda::load_rows<T>(stream_, strips, copy.rows->long_count);
+      strips.parts_bytes =
+          static_cast<std::int32_t>(shared_of_parts(copy.rows->pieces_most, kDType<T>));
+      cuda::load_rows<T>(stream_, strips.parts_bytes);
     }
     return strips;
   }

@@ -151,106 +151,69 @@ void with_rows_strip(std::int64_t columns, F f) {
     f(StripOf<32, 1, 1, false>{});
   }
 }
-/// f(strip) with that of long rows, which has no more columns than `kind`.
-template <class T, bool kAligned, class F>
-void with_long_strip(StripKind kind, F f) {
-  constexpr int kWord = word_columns(sizeof(T));
-  constexpr int kSingles = 4;
-  const auto visit = [&](auto words) {
-    constexpr int kLanesOf = std::min(decltype(words)::kColumns, kSingles);
-    if constexpr (kAligned) {
-      f(words);
-    } else {
-      f(StripOf<kLanesOf, 1, 1, false>{});
-    }
-  };
-  if (kind == StripKind::words4) return visit(StripOf<4, 1, kWord, true>{});
-  if (kind == StripKind::words2) return visit(StripOf<2, 1, kWord, true>{});
-  visit(StripOf<1, 1, kWord, true>{});
-}
-
 template <class T, bool kAligned>
-void load_rows(const Stream& stream, const StripLaunches& launches, std::int64_t long_parts) {
+void load_rows(const Stream& stream, int parts_bytes) {
   for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
     with_rows_strip<T, kAligned>(columns, [&](auto strip) {
-      device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
+      const auto kernel = &spmm_rows_kernel<decltype(strip), T>;
+      device::load_kernels(stream, kernel);
+      device::allow_shared_memory(stream, kernel, parts_bytes);
     });
   }
-  if (long_parts == 0) return;
-  with_long_strip<T, kAligned>(launches.long_kind, [&](auto strip) {
-    const auto kernel = &spmm_long_rows_kernel<decltype(strip), T>;
-    device::load_kernels(stream, kernel);
-    device::allow_shared_memory(stream, kernel, launches.long_bytes);
-  });
 }
 template <class T>
-void load_rows(const Stream& stream, const StripLaunches& launches, std::int64_t long_parts) {
-  load_rows<T, true>(stream, launches, long_parts);
-  load_rows<T, false>(stream, launches, long_parts);
-}
-
-/// f(strip, part, columns, strips), so that strips of the kinds that choose(columns, visit) visits
-/// multiply all columns, at most `strips_most` at once.
-template <class T, class TOut, class Choose, class F>
-void for_each_strips(const ColumnsProduct<T, TOut>& product, std::int64_t strips_most,
-                     Choose choose, F f) {
-  for (std::int64_t done = 0; done < product.columns;) {
-    const ColumnsProduct<T, TOut> left = further(product, done);
-    choose(left.columns, [&](auto strip) {
-      constexpr std::int64_t kColumns = decltype(strip)::kColumns;
-      const std::int64_t columns = std::min(strips_most * kColumns, left.columns);
-      const std::int64_t strips = device::ceil_div(columns, kColumns);
-      f(strip, device_columns(left, columns, decltype(strip)::kEach, strips));
-      done += columns;
-    });
-  }
+void load_rows(const Stream& stream, int parts_bytes) {
+  load_rows<T, true>(stream, parts_bytes);
+  load_rows<T, false>(stream, parts_bytes);
 }
 
 /// Strips of adjacent columns on a RowsCopy; of whole words, if kAligned.
 template <bool kAligned, class T, class TOut>
 void run_rows(const Stream& stream, const StripLaunches& launches, const PackedView<T>& packed,
-              const RowsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
+              const RowsCopy<T>& copy, ColumnsProduct<T, TOut> product) {
   using E = device::DeviceElement<T>;
   const PackedHeader& header = packed.header;
-  if (header.rows == 0) return;
-  const DeviceRows<E> a{.spans = copy.spans.data(),
-                        .columns = copy.columns.data(),
-                        .values = device::device_pointer(copy.values.data()),
-                        .rows = static_cast<std::uint32_t>(header.rows),
-                        .piece_most = header.shape.piece_most,
-                        .long_parts = copy.long_parts.data(),
-                        .split_starts = packed.split_starts,
-                        .split_rows = static_cast<std::int32_t>(header.split_rows),
-                        .long_pieces = copy.long_pieces};
-  const device::LaunchScope scope(stream);
-  if (copy.long_count > 0) {
-    const auto choose = [&](std::int64_t /*columns*/, auto visit) {
-      with_long_strip<T, kAligned>(launches.long_kind, visit);
-    };
-    for_each_strips(product, kLongStripsAtOnce, choose,
-                    [&](auto strip, DeviceColumns<T> arguments) {
-                      arguments.vector_threads = launches.vector_threads;
-                      arguments.partials = header.partials;
-                      const device::LaunchSize size{
-                          dim3(static_cast<unsigned>(copy.long_count), arguments.strips),
-                          dim3(kRowsThreads), static_cast<std::size_t>(launches.long_bytes)};
-                      device::launch_dependent(stream, &spmm_long_rows_kernel<decltype(strip), T>,
-                                               size, arguments, a, workspace_of(product));
-                    });
-  }
-  constexpr std::int64_t kStripsOfGrid = 65535;
-  const auto choose = [&](std::int64_t columns, auto visit) {
-    with_rows_strip<T, kAligned>(columns, visit);
+  const auto blocks = [](std::int64_t count, int of_block) {
+    return static_cast<std::uint32_t>(device::ceil_div<std::int64_t>(count, of_block));
   };
-  for_each_strips(
-      product, kStripsOfGrid, choose, [&](auto strip, const DeviceColumns<T>& arguments) {
-        constexpr std::int64_t kRowsOfBlock = kRowsThreads / decltype(strip)::kGroup;
-        const device::LaunchSize size{
-            dim3(static_cast<unsigned>(device::ceil_div(header.rows, kRowsOfBlock)),
-                 arguments.strips),
-            dim3(kRowsThreads)};
-        device::launch_dependent(stream, &spmm_rows_kernel<decltype(strip), T>, size, arguments, a);
-      });
+  DeviceRows<E> a{.spans = copy.spans.data(),
+                  .columns = copy.columns.data(),
+                  .values = device::device_pointer(copy.values.data()),
+                  .rows = static_cast<std::uint32_t>(header.rows),
+                  .piece_most = header.shape.piece_most,
+                  .of_warps = copy.of_warps.data(),
+                  .of_blocks = copy.of_blocks.data(),
+                  .pieces_most = copy.pieces_most,
+                  .blocks_of_blocks = blocks(copy.of_blocks.size(), 1),
+                  .blocks_of_warps = blocks(copy.of_warps.size(), kRowsThreads / kLanes),
+                  .blocks_of_rows = 0,
+                  .part_strips = 0,
+                  .warp_parts = static_cast<std::uint32_t>(copy.of_warps.size()),
+                  .split_starts = packed.split_starts,
+                  .split_rows = static_cast<std::int32_t>(header.split_rows)};
+  const device::LaunchScope scope(stream);
+  while (header.rows > 0 && product.columns > 0) {
+    std::int64_t columns = 0;
+    with_rows_strip<T, kAligned>(product.columns, [&](auto strip) {
+      using Strip = decltype(strip);
+      constexpr int kPartColumns = PartStrip<Strip, E>::kColumns;
+      columns = std::min<std::int64_t>(product.columns, kPartStripsAtOnce * kPartColumns);
+      a.part_strips = blocks(columns, kPartColumns);
+      a.blocks_of_rows = blocks(header.rows, kRowsThreads / Strip::kGroup);
+      const std::uint32_t strips = blocks(columns, Strip::kColumns);
+      DeviceColumns<T> arguments = device_columns(product, columns, Strip::kEach, strips);
+      arguments.vector_threads = launches.vector_threads;
+      arguments.partials = header.partials;
+      const std::int64_t of_parts = std::int64_t{a.blocks_of_blocks} + a.blocks_of_warps;
+      const std::int64_t all = of_parts * a.part_strips + std::int64_t{a.blocks_of_rows} * strips;
+      const device::LaunchSize size{
+          dim3(static_cast<unsigned>(all)), dim3(kRowsThreads),
+          static_cast<std::size_t>(of_parts > 0 ? launches.parts_bytes : 0)};
+      device::launch_dependent(stream, &spmm_rows_kernel<Strip, T>, size, arguments, a,
+                               workspace_of(product));
+    });
+    product = further(product, columns);
+  }
 }
 
 /// As many of a product's first columns as a RowsCopy is for, on it: those that are adjacent in a
@@ -319,7 +282,7 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
 #define LANKY_INSTANTIATE_SPMM(T)                                                 \
   namespace lanky::sparse::cuda {                                                 \
   template void load_strips<T>(const Stream&, const StripLaunches&);              \
-  template void load_rows<T>(const Stream&, const StripLaunches&, std::int64_t);  \
+  template void load_rows<T>(const Stream&, int);                                 \
   template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
                             const ColumnsCopy<T>&, const ColumnsProduct<T, T>&);  \
   }

@@ -5,6 +5,7 @@
 #include <lanky/dispatch.hpp>
 #include <span>
 
+#include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/block.hpp"
 
@@ -90,17 +91,12 @@ StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& ve
   return launches;
 }
 
-void choose_long_rows(StripLaunches& launches, std::int64_t pieces, DType dtype,
-                      const Machine& machine) {
-  const std::int64_t cells = pieces + launches.vector_threads / kLanes;
+std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
+  constexpr std::int64_t kVectorWarps = 32;  // whose sums sum_as_team() keeps, at most
+  const std::int64_t of_warps = std::int64_t{kRowsThreads / kLanes} * kWarpPieces;
+  const std::int64_t cells = std::max(of_warps, pieces_most > 0 ? pieces_most + kVectorWarps : 0);
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  const std::int64_t room = machine.shared_bytes_per_block - kVariables;
-  for (const StripKind kind : {StripKind::words4, StripKind::words2, StripKind::words1}) {
-    launches.long_kind = kind;
-    const std::int64_t bytes = cells * columns_of(kind, dtype).all * sum_bytes;
-    launches.long_bytes = static_cast<std::int32_t>(bytes);
-    if (bytes <= std::min(room, kSharedOfTwo / 2)) return;
-  }
+  return cells * columns_of(StripKind::words4, dtype).all * sum_bytes;
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

@@ -22,9 +22,9 @@ StripColumns columns_of(StripKind kind, DType dtype);
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine);
 
-/// The strips of long rows' parts, of so many pieces at most. Narrow ones: blocks are few.
-void choose_long_rows(StripLaunches& launches, std::int64_t pieces, DType dtype,
-                      const Machine& machine);
+/// Shared memory of a block for the sums of rows in parts: of a part for each warp, or of one of
+/// `pieces_most` pieces for all.
+std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype);
 
 /// Strips of one kind, which multiply the next columns.
 struct NextStrips {

@@ -9,13 +9,11 @@
 
 namespace lanky::sparse::cuda {
 
-/// Whether spans can tell of all rows.
-bool has_rows_copy(const PackedHeader& packed);
-
-/// Of `a`, whose packed form is `packed`: rows are cut as there. Waits for the stream.
+/// Of `a`, whose packed form is `packed`: rows are cut as there. Nothing, where spans cannot tell
+/// of all rows. Waits for the stream.
 template <class T>
-RowsCopy<T> copy_rows(const Stream& stream, const Csr<T>& a, const PackedMatrix<T>& packed,
-                      Allocator* allocator);
+std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
+                                     const PackedMatrix<T>& packed, Allocator* allocator);
 
 /// Values in CSR order to the copy.
 template <class T>

@@ -19,7 +19,6 @@
 
 namespace lanky::sparse::cuda {
 
-inline constexpr int kRowsThreads = 256;
 inline constexpr int kRowsAtOnce = 4;  // entries whose rows of X are in flight
 
 /// A RowsCopy as an argument of kernels.
@@ -30,10 +29,17 @@ struct DeviceRows {
   const E* values;
   std::uint32_t rows;
   std::int32_t piece_most;
-  const LongPart* long_parts;
+  const RowPart* of_warps;
+  const RowPart* of_blocks;
+  std::int32_t pieces_most;
+  // Blocks of each strip, of which those of parts come first:
+  std::uint32_t blocks_of_blocks;
+  std::uint32_t blocks_of_warps;
+  std::uint32_t blocks_of_rows;
+  std::uint32_t part_strips;  // strips of parts
+  std::uint32_t warp_parts;
   const std::int64_t* split_starts;
   std::int32_t split_rows;
-  std::int32_t long_pieces;
 };
 
 /// Entries of a row, from one to the next of a piece.
@@ -103,72 +109,139 @@ __device__ StripGather<device::DeviceElement<T>, Strip> gather_of(const DeviceCo
           product.columns - column};
 }
 
-/// Blocks of (rows, strips).
+/// How parts are shared out: to strips of words, as StripKind::words4 names them, or of as many
+/// single columns.
+template <class Strip, class E>
+using PartStrip = StripOf<4, 1, Strip::kAdjacent ? word_columns(sizeof(E)) : 1, Strip::kAdjacent>;
+
+/// A product on a RowsCopy, as one thread of a kernel sees it.
+template <class T, class Strip>
+class RowsProduct {
+ public:
+  using E = device::DeviceElement<T>;
+
+  __device__ RowsProduct(const DeviceColumns<T>& product, const DeviceRows<E>& a,
+                         const DeviceWorkspace<T>& workspace, Cell<E>* cells)
+      : product_(product), a_(a), workspace_(workspace), cells_(cells) {}
+
+  /// What block `number` has.
+  __device__ void run(unsigned number) const {
+    const unsigned of_blocks = a_.blocks_of_blocks * a_.part_strips;
+    if (number < of_blocks)
+      return run_block(number % a_.blocks_of_blocks, number / a_.blocks_of_blocks);
+    number -= of_blocks;
+    const unsigned of_warps = a_.blocks_of_warps * a_.part_strips;
+    if (number < of_warps)
+      return run_warps(number % a_.blocks_of_warps, number / a_.blocks_of_warps);
+    number -= of_warps;
+    run_rows(number % a_.blocks_of_rows, number / a_.blocks_of_rows);
+  }
+
+ private:
+  using Part = PartStrip<Strip, E>;
+
+  template <class Of>
+  __device__ StripGather<E, Of> gather_of(int column) const {
+    return {product_.x + column * product_.x_column, product_.x_row_bytes, product_.x_column,
+            product_.columns - column};
+  }
+
+  /// A group of lanes has a row.
+  __device__ void run_rows(unsigned block, unsigned strip) const {
+    const unsigned row = block * (kRowsThreads / Strip::kGroup) + threadIdx.x / Strip::kGroup;
+    if (row >= a_.rows) return;
+    const RowSpan span = a_.spans[row];
+    device::wait_for_kernel_ahead();
+    if ((span.length & kInParts) != 0) return;
+    const int column = static_cast<int>(strip) * Strip::kColumns;
+    const auto gather = gather_of<Strip>(column);
+    const auto length = static_cast<int>(span.length & kRowLengthMost);
+    StripCells<E, Strip> sums;
+    if (length <= a_.piece_most) {
+      sums = sum_of_piece(a_, {span.first, 1, length}, gather);
+    } else {
+      sums = {};
+      const int pieces = pieces_of(length, a_.piece_most);
+#pragma unroll 1
+      for (int i = 0; i < pieces; ++i)
+        sums = sums + sum_of_piece(a_, entries_of(span.first, length, a_.piece_most, i), gather);
+    }
+    if ((span.length & kZeroAdded) != 0) sums = sums + StripCells<E, Strip>{};
+    StripWriter<T, Strip>(product_, column).write(row, sums);
+  }
+
+  /// The sums of the pieces first, first + stride, ... of a part to their cells, each by a group.
+  __device__ void add_pieces(const RowPart& part, int pieces, int first, int stride, int column,
+                             Cell<E>* cells) const {
+    const auto gather = gather_of<Part>(column);
+#pragma unroll 1
+    for (int i = first; i < pieces; i += stride) {
+      const EntryRange piece = entries_of(part.first, part.length, a_.piece_most, i);
+      store_cells(sum_of_piece(a_, piece, gather), cells, i);
+    }
+  }
+
+  /// A warp has a part.
+  __device__ void run_warps(unsigned block, unsigned strip) const {
+    const unsigned number = block * (kRowsThreads / kLanes) + warp_of_block();
+    if (number >= a_.warp_parts) return;
+    const RowPart part = a_.of_warps[number];
+    const int column = static_cast<int>(strip) * Part::kColumns;
+    const int pieces = pieces_of(part.length, a_.piece_most);
+    Cell<E>* const cells = cells_ + warp_of_block() * kWarpPieces * Part::kColumns;
+    device::wait_for_kernel_ahead();
+    add_pieces(part, pieces, group_of_warp<Part>(), Part::kPieces, column, cells);
+    __syncwarp();  // all cells are written before they are added up
+    write_sum(part, pieces, column, cells);
+  }
+
+  /// By a warp, of the cells of a row that is not split.
+  __device__ void write_sum(const RowPart& part, int pieces, int column,
+                            const Cell<E>* cells) const {
+    const auto sum = pieces > kCellsOfThread ? sum_by_lanes<E, Part>(cells, 0, pieces, kLanes)
+                                             : sum_of_lanes<1, E, Part>(cells, 0, pieces, 1);
+    if (group_of_warp<Part>() == 0) StripWriter<T, Part>(product_, column).write(part.row, sum);
+  }
+
+  /// A block has a part.
+  __device__ void run_block(unsigned number, unsigned strip) const {
+    const RowPart part = a_.of_blocks[number];
+    const int column = static_cast<int>(strip) * Part::kColumns;
+    const int pieces = pieces_of(part.length, a_.piece_most);
+    device::wait_for_kernel_ahead();
+    add_pieces(part, pieces, thread_of_block() / Part::kGroup, kRowsThreads / Part::kGroup, column,
+               cells_);
+    __syncthreads();  // all cells are written before they are added up
+    if (part.partial < 0) {
+      if (warp_of_block() == 0) write_sum(part, pieces, column, cells_);
+      return;
+    }
+    const StripParts<E> parts{workspace_.partials + strip * product_.partials * Part::kColumns,
+                              workspace_.arrivals + strip * a_.split_rows, a_.split_starts};
+    Cell<E>* const warp_sums = cells_ + std::int64_t{a_.pieces_most} * Part::kColumns;
+    StripCells<E, Part> sum;
+    const bool last = add_part<E, Part>(parts, part.partial, part.split, cells_, pieces,
+                                        product_.vector_threads, warp_sums, sum);
+    if (last && thread_of_block() < Part::kGroup)
+      StripWriter<T, Part>(product_, column).write(part.row, sum);
+  }
+
+  const DeviceColumns<T>& product_;
+  const DeviceRows<E>& a_;
+  const DeviceWorkspace<T>& workspace_;
+  Cell<E>* cells_;  // in shared memory, where rows are in parts
+};
+
 template <class Strip, class T>
 __global__ void __launch_bounds__(kRowsThreads)
     spmm_rows_kernel(const __grid_constant__ DeviceColumns<T> product,
-                     const __grid_constant__ DeviceRows<device::DeviceElement<T>> a) {
-  using E = device::DeviceElement<T>;
-  device::let_next_kernel_start();
-  const unsigned row = blockIdx.x * (kRowsThreads / Strip::kGroup) + threadIdx.x / Strip::kGroup;
-  if (row >= a.rows) return;
-  const RowSpan span = a.spans[row];
-  device::wait_for_kernel_ahead();
-  if ((span.length & kInParts) != 0) return;
-  const int column = static_cast<int>(blockIdx.y) * Strip::kColumns;
-  const auto gather = gather_of<Strip>(product, column);
-  const auto length = static_cast<int>(span.length & kRowLengthMost);
-  StripCells<E, Strip> sums;
-  if (length <= a.piece_most) {
-    sums = sum_of_piece(a, {span.first, 1, length}, gather);
-  } else {
-    sums = {};
-    const int pieces = pieces_of(length, a.piece_most);
-#pragma unroll 1
-    for (int i = 0; i < pieces; ++i)
-      sums = sums + sum_of_piece(a, entries_of(span.first, length, a.piece_most, i), gather);
-  }
-  if ((span.length & kZeroAdded) != 0) sums = sums + StripCells<E, Strip>{};
-  StripWriter<T, Strip>(product, column).write(row, sums);
-}
-
-/// Blocks of (long parts, strips), with shared memory for [long_pieces + vector warps, kColumns]
-/// cells.
-template <class Strip, class T>
-__global__ void __launch_bounds__(kRowsThreads)
-    spmm_long_rows_kernel(const __grid_constant__ DeviceColumns<T> product,
-                          const __grid_constant__ DeviceRows<device::DeviceElement<T>> a,
-                          const __grid_constant__ DeviceWorkspace<T> workspace) {
-  using E = device::DeviceElement<T>;
+                     const __grid_constant__ DeviceRows<device::DeviceElement<T>> a,
+                     const __grid_constant__ DeviceWorkspace<T> workspace) {
   extern __shared__ __align__(16) unsigned char shared[];
-  auto* const cells = reinterpret_cast<Cell<E>*>(shared);
   device::let_next_kernel_start();
-  const LongPart part = a.long_parts[blockIdx.x];
-  const int column = static_cast<int>(blockIdx.y) * Strip::kColumns;
-  const int pieces = pieces_of(part.length, a.piece_most);
-  device::wait_for_kernel_ahead();
-  const auto gather = gather_of<Strip>(product, column);
-  for (int i = thread_of_block() / Strip::kGroup; i < pieces;
-       i += threads_of_block() / Strip::kGroup) {
-    store_cells(sum_of_piece(a, entries_of(part.first, part.length, a.piece_most, i), gather),
-                cells, i);
-  }
-  __syncthreads();  // all cells are written before they are added up
-  const StripWriter<T, Strip> writer(product, column);
-  if (part.partial < 0) {
-    if (warp_of_block() > 0) return;
-    const auto sum = sum_by_lanes<E, Strip>(cells, 0, pieces, kLanes);
-    if (lane_of_warp() < Strip::kGroup) writer.write(part.row, sum);
-    return;
-  }
-  const StripParts<E> parts{
-      workspace.partials + std::int64_t{blockIdx.y} * product.partials * Strip::kColumns,
-      workspace.arrivals + std::int64_t{blockIdx.y} * a.split_rows, a.split_starts};
-  Cell<E>* const warp_sums = cells + std::int64_t{a.long_pieces} * Strip::kColumns;
-  StripCells<E, Strip> sum;
-  const bool last = add_part<E, Strip>(parts, part.partial, part.split, cells, pieces,
-                                       product.vector_threads, warp_sums, sum);
-  if (last && thread_of_block() < Strip::kGroup) writer.write(part.row, sum);
+  RowsProduct<T, Strip>(product, a, workspace,
+                        reinterpret_cast<Cell<device::DeviceElement<T>>*>(shared))
+      .run(blockIdx.x);
 }
 
 }  // namespace lanky::sparse::cuda

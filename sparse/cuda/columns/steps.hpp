@@ -12,9 +12,9 @@ namespace lanky::sparse::cuda {
 template <class T>
 void load_strips(const Stream& stream, const StripLaunches& launches);
 
-/// The same of products on a RowsCopy with so many parts of long rows.
+/// The same of products on a RowsCopy whose rows in parts take so much shared memory.
 template <class T>
-void load_rows(const Stream& stream, const StripLaunches& launches, std::int64_t long_parts);
+void load_rows(const Stream& stream, int parts_bytes);
 
 /// Launches on the stream and returns; `launches` and `copy` are those of `a`.
 template <class T, class TOut>

@@ -71,6 +71,8 @@ auto with_strip(StripKind kind, F f) {
 template <class Strip>
 inline constexpr int kEntrySharers = Strip::kGroup >= 4 ? Strip::kGroup : 1;
 
+inline constexpr int kRowsThreads = 256;  // of a block on a RowsCopy
+
 /// Gathers of a lane that are in flight at once, each of a word or of kEach elements.
 template <class Strip>
 inline constexpr int kGathersAtOnce = Strip::kAdjacent || Strip::kEach == 1 ? 4
