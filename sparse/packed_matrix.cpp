@@ -51,8 +51,9 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
           shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
-    if (!rows_repeat(packed_.header)) rows_pitch_ = rows_pitch(options.expected_columns);
     copy_ = executor.copy_for_columns(a.csr, packed_.header, options);
+    if (copy_.tiles || !rows_repeat(packed_.header))
+      rows_pitch_ = rows_pitch(options.expected_columns);
     launches_ = executor.prepare(choice_.path, packed_.header);
     launches_.strips = executor.prepare_strips(launches_.adds, packed_.header);
   }
@@ -81,7 +82,8 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     executor_.run_columns(
         stream, launches_, packed_.view(), copy_,
         {operands, reinterpret_cast<Accumulator<T>*>(memory), counters_of(stream, memory, arrivals),
-         reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
+         reinterpret_cast<T*>(memory + rows_of_x()),
+         copy_.tiled(operands.columns) || !rows_repeat(packed_.header) ? rows_pitch_ : 0});
   }
 
   void tell(PlanInfo& info) const override {
@@ -90,6 +92,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     info.launches = launches_;
     info.tuning = tuning_;
     info.model = model_;
+    if (copy_.tiles) info.tiles = TileInfo{copy_.tiles->header, copy_.tiles->bytes()};
   }
 
  private:

@@ -4,6 +4,8 @@
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/steps.hpp"
+#include "sparse/cuda/tiles/policy.hpp"
+#include "sparse/cuda/tiles/steps.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -47,11 +49,22 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::update_values(stream_, a, values, slots);
   }
 
-  ColumnsCopy<T> copy_for_columns(const Csr<T>& /*a*/, const PackedHeader& /*packed*/,
-                                  const PlanOptions& /*options*/) const override {
-    return {};
+  ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedHeader& /*packed*/,
+                                  const PlanOptions& options) const override {
+    ColumnsCopy<T> copy;
+    if constexpr (kHasTiles<T>) {
+      if (may_have_tiles(options, kDType<T>, a.nnz)) {
+        copy.tiles = make_tiles(stream_, a, options.path == SpmvPath::mma, options.allocator);
+        if (copy.tiles) load_tiles<T>(stream_);
+      }
+    }
+    return copy;
   }
-  void update_copy(const ColumnsCopy<T>& /*copy*/, const T* /*values*/) const override {}
+  void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {
+    if constexpr (kHasTiles<T>) {
+      if (copy.tiles) update_tiles(stream_, *copy.tiles, values);
+    }
+  }
 
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
     return cuda::prepare<T, TOut>(stream_, path, a);
@@ -66,8 +79,11 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::run(stream, launches, a, product);
   }
   void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
-                   const ColumnsCopy<T>& /*copy*/,
+                   const ColumnsCopy<T>& copy,
                    const ColumnsProduct<T, TOut>& product) const override {
+    if constexpr (kHasTiles<T>) {
+      if (copy.tiled(product.columns)) return run_tiles(stream, *copy.tiles, product);
+    }
     cuda::run_columns(stream, launches, a, product);
   }
 

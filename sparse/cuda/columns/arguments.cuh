@@ -22,10 +22,11 @@ struct DeviceColumns {
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   std::uint32_t strips;
-  std::uint32_t parts;          // of a window whose rows are not cut, a block for each
-  std::int32_t lane_pieces;     // of wide slices; 1: there are none
-  std::int32_t vector_threads;  // that add up the parts of split rows in products of one vector
-  std::int64_t partials;        // of a strip, in the workspace
+  // Of the packed form alone:
+  std::uint32_t parts = 1;          // of a window whose rows are not cut, a block for each
+  std::int32_t lane_pieces = 1;     // of wide slices; 1: there are none
+  std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
+  std::int64_t partials = 0;        // of a strip, in the workspace
 };
 
 }  // namespace lanky::sparse::cuda
