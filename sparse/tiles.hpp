@@ -34,10 +34,6 @@ constexpr int unit_values(std::size_t element_bytes) {
 LANKY_HOST_DEVICE constexpr int place_of_vector(int vector, bool by_units) {
   return by_units ? vector : vector % 4 * kLaneVectors + vector / 4;
 }
-/// And back.
-LANKY_HOST_DEVICE constexpr int vector_at(int place, bool by_units) {
-  return by_units ? place : place % kLaneVectors * 4 + place / kLaneVectors;
-}
 
 /// What is counted before tiles are made.
 struct TileFacts {
