@@ -7,6 +7,8 @@
 #include <lanky/buffer.hpp>
 #include <optional>
 
+#include "sparse/tiles.hpp"
+
 namespace lanky::sparse {
 
 /// The entries of a row, as CSR has them.
@@ -41,19 +43,25 @@ struct RowsCopy {
   Buffer<RowPart> of_warps;
   Buffer<RowPart> of_blocks;
   std::int32_t pieces_most = 0;  // of a block's part
-};
-
-template <class T>
-struct ColumnsCopy {
-  std::optional<RowsCopy<T>> rows;
 
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {
       return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
     };
-    return rows
-               ? bytes_of(rows->spans, rows->columns, rows->values, rows->of_warps, rows->of_blocks)
-               : 0;
+    return bytes_of(spans, columns, values, of_warps, of_blocks);
+  }
+};
+
+template <class T>
+struct ColumnsCopy {
+  // One of them, for tensor cores or CUDA cores:
+  std::optional<Tiles<T>> tiles = {};
+  std::optional<RowsCopy<T>> rows = {};
+
+  std::int64_t bytes() const { return (tiles ? tiles->bytes() : 0) + (rows ? rows->bytes() : 0); }
+  /// Whether products of so many columns are by tiles.
+  bool tiled(std::int64_t columns) const {
+    return tiles && columns >= tiled_columns_least(kDType<T>);
   }
 };
 

@@ -80,6 +80,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     info.launches = launches_;
     info.tuning = tuning_;
     info.model = model_;
+    if (copy_.tiles) info.tiles = TileInfo{copy_.tiles->header, copy_.tiles->bytes()};
   }
 
  private:

@@ -120,6 +120,14 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
   }
 }
 
+void write_tiles(std::ostream& out, const TileInfo& tiles, DType dtype) {
+  out << "  tiles     a second copy, of " << tiles.bytes
+      << " bytes, which tensor cores multiply with " << tiled_columns_least(dtype)
+      << " columns or more: " << tiles.header.facts.steps << " steps of " << kStepVectors
+      << " column vectors of " << kBlockRows << " rows, up to " << tiles.header.facts.steps_most
+      << " a block, " << 100 * tiles.header.fill() << "% of their elements are entries\n";
+}
+
 // The CPU's form.
 
 struct RowsOfClass {
@@ -234,6 +242,7 @@ void write_packed(std::ostream& out, const PlanInfo& info) {
         << " us a product, the least of " << info.model.of
         << (info.model.of == 1 ? " shape\n" : " shapes\n") << std::setprecision(1);
   if (info.tuning) write_tuning(out, *info.tuning);
+  if (info.tiles) write_tiles(out, *info.tiles, info.dtype);
 }
 
 void write_chunk_form(std::ostream& out, const cpu::ChunkInfo& info) {

@@ -13,9 +13,16 @@
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 #include "sparse/policy.hpp"
+#include "sparse/tiles.hpp"
 #include "sparse/tune.hpp"
 
 namespace lanky::sparse {
+
+/// Of a second copy for several columns.
+struct TileInfo {
+  TileHeader header;
+  std::int64_t bytes;
+};
 
 struct PlanInfo {
   Device device;
@@ -31,6 +38,7 @@ struct PlanInfo {
   Launches launches = {};             // of a GPU
   std::optional<Tuning> tuning = {};  // where the plan was asked for it
   ShapeChoice model = {};             // header has another shape where that was tuned
+  std::optional<TileInfo> tiles = {};
   // The CPU's form, in the place of header, launches, tuning and model.
   std::optional<cpu::ChunkInfo> chunks = {};
 };

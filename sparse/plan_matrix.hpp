@@ -33,7 +33,8 @@ class PlanMatrix {
   /// A product in `memory` of workspace_bytes(). Does not allocate.
   virtual void run(const Stream& stream, const ProductOperands<T, TOut>& operands,
                    std::byte* memory, Arrivals arrivals) const = 0;
-  /// The same of several columns, each of which gets the bits that run() gives it.
+  /// The same of several columns, each of which gets the bits that run() gives it or, by a second
+  /// copy, others that do not depend on the columns beside it.
   virtual void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
                            std::byte* memory, Arrivals arrivals) const = 0;
 

@@ -4,6 +4,7 @@
 
 #include "golden/draw_sparse.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
+#include "sparse/cuda/tiles/policy.hpp"
 #include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
@@ -129,6 +130,131 @@ TEST(SparseLaunch, FitsEveryMachine) {
       }
     }
   }
+}
+
+using sparse::cuda::NextTileStrips;
+using sparse::cuda::TileStrip;
+
+using Strips = std::vector<NextTileStrips>;
+
+/// The launches of all columns, where rows of X are read as far as `readable`.
+Strips tile_launches(std::int64_t columns, std::int64_t readable, int word_bytes, TileStrip widest,
+                     DType dtype) {
+  Strips launches;
+  for (std::int64_t done = 0; done < columns; done += launches.back().columns) {
+    const auto begin = done * static_cast<std::int64_t>(size_of(dtype)) | 16;
+    const int aligned = std::min(word_bytes, static_cast<int>(begin & -begin));
+    launches.push_back(sparse::cuda::next_tile_strips(
+        {columns - done, readable - done, word_bytes == 0 ? 0 : aligned}, widest, dtype));
+  }
+  return launches;
+}
+
+TEST(SparseTileStrips, TakeWideOnesFirstAndPadLeast) {
+  const auto f64 = [](std::int64_t columns, int word_bytes = 16) {
+    return tile_launches(columns, columns, word_bytes, TileStrip::wide, DType::f64);
+  };
+  EXPECT_EQ(f64(5), (Strips{{TileStrip::apart, 5}}));
+  EXPECT_EQ(f64(16), (Strips{{TileStrip::middle, 16}}));
+  EXPECT_EQ(f64(24), (Strips{{TileStrip::middle, 16}, {TileStrip::apart, 8}}));
+  EXPECT_EQ(f64(28), (Strips{{TileStrip::middle, 28}}));
+  EXPECT_EQ(f64(31), (Strips{{TileStrip::middle, 16}, {TileStrip::apart, 15}}));
+  EXPECT_EQ(f64(64), (Strips{{TileStrip::wide, 64}}));
+  EXPECT_EQ(f64(100), (Strips{{TileStrip::wide, 96}, {TileStrip::apart, 4}}));
+  EXPECT_EQ(f64(100, 8), (Strips{{TileStrip::apart, 100}}));
+  EXPECT_EQ(f64(100, 0), (Strips{{TileStrip::apart, 100}}));
+  const auto half = [](std::int64_t columns, std::int64_t readable, int word_bytes = 16) {
+    return tile_launches(columns, readable, word_bytes, TileStrip::wide, DType::f16);
+  };
+  EXPECT_EQ(half(9, 9), (Strips{{TileStrip::apart, 9}}));
+  EXPECT_EQ(half(9, 16), (Strips{{TileStrip::narrow, 9}}));
+  EXPECT_EQ(half(64, 64), (Strips{{TileStrip::wide, 64}}));
+  EXPECT_EQ(half(56, 56), (Strips{{TileStrip::wide, 56}}));
+  EXPECT_EQ(half(60, 60), (Strips{{TileStrip::middle, 60}}));
+  EXPECT_EQ(half(100, 104),
+            (Strips{{TileStrip::wide, 64}, {TileStrip::middle, 32}, {TileStrip::narrow, 4}}));
+  EXPECT_EQ(half(64, 64, 8), (Strips{{TileStrip::middle, 64}}));
+  EXPECT_EQ(half(64, 64, 2), (Strips{{TileStrip::apart, 64}}));
+  EXPECT_EQ(half(33, 33, 4), (Strips{{TileStrip::narrow, 32}, {TileStrip::apart, 1}}));
+}
+
+// Every column is in one launch, and whole words alone are read.
+TEST(SparseTileStrips, ReadWhatThereIs) {
+  for (const DType dtype : {DType::f64, DType::f16}) {
+    const auto bytes = static_cast<int>(size_of(dtype));
+    for (const TileStrip widest : {TileStrip::narrow, TileStrip::middle, TileStrip::wide}) {
+      for (std::int64_t columns = 1; columns <= 200; ++columns) {
+        for (const int word_bytes : {0, 2, 4, 8, 16}) {
+          if (word_bytes > 0 && word_bytes < bytes) continue;
+          std::int64_t done = 0;
+          for (const auto& [kind, count] :
+               tile_launches(columns, columns, word_bytes, widest, dtype)) {
+            ASSERT_GT(count, 0);
+            EXPECT_LE(kind, widest);
+            const int word = kind == TileStrip::apart    ? 1
+                             : dtype == DType::f64       ? 2
+                             : kind == TileStrip::narrow ? 2
+                             : kind == TileStrip::middle ? 4
+                                                         : 8;
+            EXPECT_EQ(done % word, 0);
+            EXPECT_EQ(count % word, 0);
+            EXPECT_TRUE(kind == TileStrip::apart || word * bytes <= word_bytes);
+            EXPECT_TRUE(dtype != DType::f64 || kind != TileStrip::wide || count % 32 == 0);
+            done += count;
+          }
+          EXPECT_EQ(done, columns);
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
+  const Machine gpu = gpu_with(132, 227 << 10);
+  const auto widest = [&](std::int64_t blocks, std::int64_t columns) {
+    return sparse::cuda::widest_tile_strip(blocks, columns, DType::f64, gpu);
+  };
+  EXPECT_EQ(widest(4224, 32), TileStrip::wide);
+  EXPECT_EQ(widest(2112, 64), TileStrip::wide);
+  EXPECT_EQ(widest(2112, 32), TileStrip::middle);
+  EXPECT_EQ(widest(1000, 32), TileStrip::narrow);
+}
+
+TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
+  const Machine gpu = gpu_with(132, 227 << 10);
+  const auto pay = [&](std::int64_t nnz, std::int64_t vectors, std::int64_t steps_most) {
+    return sparse::cuda::tiles_pay({.steps = 42240, .vectors = vectors, .steps_most = steps_most},
+                                   nnz, gpu);
+  };
+  EXPECT_TRUE(pay(2000, 1000, 16));
+  EXPECT_FALSE(pay(1999, 1000, 16));
+  EXPECT_FALSE(pay(2000, 1000, 17));
+}
+
+TEST(SparseTiles, AreAskedFor) {
+  const auto may = [](SpmvPath path, DType dtype, std::int64_t columns, std::int64_t nnz = 10) {
+    return sparse::cuda::may_have_tiles({.path = path, .expected_columns = columns}, dtype, nnz);
+  };
+  EXPECT_TRUE(may(SpmvPath::automatic, DType::f64, 16));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 2));
+  EXPECT_FALSE(may(SpmvPath::automatic, DType::f32, 16));
+  EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 1));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, std::int64_t{1} << 31));
+}
+
+// Lane t = place / 4 has four vectors: of doubles one of each m8n8k4, of halves neighbours.
+TEST(SparseTiles, PlaceEveryVectorOfAStepOnce) {
+  for (const bool by_units : {false, true}) {
+    unsigned seen = 0;
+    for (int vector = 0; vector < sparse::kStepVectors; ++vector)
+      seen |= 1U << sparse::place_of_vector(vector, by_units);
+    EXPECT_EQ(seen, 0xffffU);
+  }
+  EXPECT_EQ(sparse::place_of_vector(1, false), 4);
+  EXPECT_EQ(sparse::place_of_vector(4, false), 1);
+  EXPECT_EQ(sparse::place_of_vector(5, true), 5);
 }
 
 }  // namespace

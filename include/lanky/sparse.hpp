@@ -47,7 +47,10 @@ struct PlanOptions {
   /// Vectors that most runs will multiply at once, 1 or more; other numbers are multiplied as well.
   /// Above 1, rows are cut and sorted for several vectors, and one takes longer; the workspace
   /// grows by cols() times as many elements (at most those of 1 KiB on a GPU, 16 on the CPU), in
-  /// which column-major X is made row-major.
+  /// which column-major X is made row-major. On a GPU the plan then has a second copy of op(A), for
+  /// tensor cores, where `path` is mma, or automatic and they are faster (double, half and
+  /// bfloat16); it has about the size of the CSR. Products of 5 columns (of halves, 9) or more are
+  /// by that copy, and have bits of their own: see run() of matrices.
   std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
@@ -105,10 +108,14 @@ class SpmvPlan {
 
   /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
-  /// X, whatever c, layouts and the other columns are; a plan by tensor cores (SpmvPath) multiplies
-  /// several columns on CUDA cores, as SpmvPath::cuda does. Otherwise as run() of vectors, in the
-  /// same workspace. Throws Error: as that, invalid_argument (a leading dimension shorter than a
-  /// row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or more).
+  /// X, whatever c, layouts and the other columns are: a plan by tensor cores (SpmvPath) multiplies
+  /// several columns on CUDA cores, as SpmvPath::cuda does. Not so products of 5 columns (of
+  /// halves, 9) or more of a plan with a second copy for tensor cores (PlanOptions::
+  /// expected_columns; explain() tells): there column j has bits of its own, the same ones
+  /// whatever c, layouts and the other columns are, and in every run. SpmvPath::cuda has none of
+  /// that. Otherwise as run() of vectors, in the same workspace. Throws Error: as that,
+  /// invalid_argument (a leading dimension shorter than a row or column), and unsupported (on a
+  /// GPU, rows of X that are 4 GiB apart or more).
   template <class U>  // T or const T; braces stand for vectors
   requires std::is_same_v<std::remove_const_t<U>, T>
   void run(const Stream& stream, MatrixView<U> x, MatrixView<TOut> y) const {

@@ -5,6 +5,8 @@
 #include "sparse/cuda/columns/rows_copy.hpp"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/steps.hpp"
+#include "sparse/cuda/tiles/policy.hpp"
+#include "sparse/cuda/tiles/steps.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -51,10 +53,20 @@ class CudaExecutor final : public Executor<T, TOut> {
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
                                   const PlanOptions& options) const override {
     ColumnsCopy<T> copy;
-    if (options.expected_columns > 1) copy.rows = copy_rows(stream_, a, packed, options.allocator);
+    if (options.expected_columns == 1) return copy;
+    if constexpr (kHasTiles<T>) {
+      if (may_have_tiles(options, kDType<T>, a.nnz)) {
+        copy.tiles = make_tiles(stream_, a, options.path == SpmvPath::mma, options.allocator);
+        if (copy.tiles) load_tiles<T>(stream_);
+      }
+    }
+    if (!copy.tiles) copy.rows = copy_rows(stream_, a, packed, options.allocator);
     return copy;
   }
   void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {
+    if constexpr (kHasTiles<T>) {
+      if (copy.tiles) update_tiles(stream_, *copy.tiles, values);
+    }
     if (copy.rows) update_rows(stream_, *copy.rows, values);
   }
 
@@ -79,6 +91,9 @@ class CudaExecutor final : public Executor<T, TOut> {
   void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const ColumnsCopy<T>& copy,
                    const ColumnsProduct<T, TOut>& product) const override {
+    if constexpr (kHasTiles<T>) {
+      if (copy.tiled(product.columns)) return run_tiles(stream, *copy.tiles, product);
+    }
     cuda::run_columns(stream, launches, a, copy, product);
   }
 

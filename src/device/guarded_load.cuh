@@ -87,7 +87,41 @@ __device__ void load_if(Word& word, const void* source, bool exists) {
   word = static_cast<Word>(wide);
 }
 
+__device__ inline void load_in_order(unsigned int& word, const void* source) {
+  asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(source));
+}
+__device__ inline void load_in_order(uint2& word, const void* source) {
+  asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(word.x), "=r"(word.y) : "l"(source));
+}
+__device__ inline void load_in_order(uint4& word, const void* source) {
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "l"(source));
+}
+__device__ inline void load_in_order(double& word, const void* source) {
+  asm volatile("ld.global.nc.f64 %0, [%1];" : "=d"(word) : "l"(source));
+}
+__device__ inline void load_in_order(double2& word, const void* source) {
+  asm volatile("ld.global.nc.v2.f64 {%0, %1}, [%2];" : "=d"(word.x), "=d"(word.y) : "l"(source));
+}
+
 }  // namespace detail
+
+/// out[i] = source[i], in any case; source is aligned to kCount elements.
+template <int kCount, class E>
+__device__ void load_in_order(E (&out)[kCount], const E* source) {
+  constexpr bool kDoubles = std::is_same_v<E, double>;
+  using Doubles = std::conditional_t<kCount == 1, double, double2>;
+  std::conditional_t<kDoubles, Doubles, typename detail::WordOf<kCount * sizeof(E)>::Type> word;
+  static_assert(sizeof(word) == sizeof(out));
+  detail::load_in_order(word, source);
+  memcpy(out, &word, sizeof(word));
+}
+
+/// out = *source, a half's bits, in any case.
+__device__ inline void load_widened_in_order(std::uint32_t& out, const void* source) {
+  asm volatile("ld.global.nc.u16 %0, [%1];" : "=r"(out) : "l"(source));
+}
 
 /// out[i] = source[i]; source is aligned to kCount elements.
 template <Stay kStay, int kCount, class E>

@@ -132,9 +132,9 @@ __device__ const E* opaque(const E* pointer) {
 /// `first` and `count` times `bytes` further, in one instruction.
 template <class E>
 __device__ const E* advanced(const E* first, std::uint32_t count, std::uint32_t bytes) {
-  const E* place;
-  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(place) : "r"(count), "r"(bytes), "l"(first));
-  return place;
+  std::uint64_t distance;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(distance) : "r"(count), "r"(bytes));
+  return reinterpret_cast<const E*>(reinterpret_cast<const unsigned char*>(first) + distance);
 }
 
 /// load_constant() and load_wide() of 16 bytes that hold parts of 8: these arrive in the pairs of

@@ -1,0 +1,123 @@
+// Launches a product of several columns on a RowsCopy.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "device/grid_dependency.cuh"
+#include "device/launch.cuh"
+#include "sparse/columns_copy.hpp"
+#include "sparse/cuda/columns/launch_operands.cuh"
+#include "sparse/cuda/columns/spmm_rows.cuh"
+
+namespace lanky::sparse::cuda {
+
+/// The workspace of a product.
+template <class T, class TOut>
+DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
+  return {reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
+}
+
+/// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
+/// to which X is aligned, or of single columns.
+template <class T, bool kAligned, class F>
+void with_rows_strip(std::int64_t columns, F f) {
+  if constexpr (kAligned) {
+    constexpr int kWord = word_columns(sizeof(T));
+    if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
+    if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
+    if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
+    if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, true>{});
+    return f(StripOf<16, 2, kWord, true>{});
+  } else {
+    if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
+    if (columns <= 8) return f(StripOf<8, 1, 1, false>{});
+    if (columns <= 16) return f(StripOf<16, 1, 1, false>{});
+    f(StripOf<32, 1, 1, false>{});
+  }
+}
+template <class T, bool kAligned>
+void load_rows(const Stream& stream, int parts_bytes) {
+  for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
+    with_rows_strip<T, kAligned>(columns, [&](auto strip) {
+      const auto kernel = &spmm_rows_kernel<decltype(strip), T>;
+      device::load_kernels(stream, kernel);
+      device::allow_shared_memory(stream, kernel, parts_bytes);
+    });
+  }
+}
+template <class T>
+void load_rows(const Stream& stream, int parts_bytes) {
+  load_rows<T, true>(stream, parts_bytes);
+  load_rows<T, false>(stream, parts_bytes);
+}
+
+/// The columns below `end`, which are adjacent, on a RowsCopy; in whole words, if kAligned.
+template <bool kAligned, class T, class TOut>
+void run_rows(const Stream& stream, const StripLaunches& launches, const PackedView<T>& packed,
+              const RowsCopy<T>& copy, const ColumnsProduct<T, TOut>& product, std::int64_t end) {
+  using E = device::DeviceElement<T>;
+  const PackedHeader& header = packed.header;
+  const auto blocks = [](std::int64_t count, int of_block) {
+    return static_cast<std::uint32_t>(device::ceil_div<std::int64_t>(count, of_block));
+  };
+  DeviceRows<E> a{.spans = copy.spans.data(),
+                  .columns = copy.columns.data(),
+                  .values = device::device_pointer(copy.values.data()),
+                  .rows = static_cast<std::uint32_t>(header.rows),
+                  .piece_most = header.shape.piece_most,
+                  .of_warps = copy.of_warps.data(),
+                  .of_blocks = copy.of_blocks.data(),
+                  .pieces_most = copy.pieces_most,
+                  .blocks_of_blocks = blocks(copy.of_blocks.size(), 1),
+                  .blocks_of_warps = blocks(copy.of_warps.size(), kRowsThreads / kLanes),
+                  .blocks_of_rows = 0,
+                  .part_strips = 0,
+                  .warp_parts = static_cast<std::uint32_t>(copy.of_warps.size()),
+                  .split_starts = packed.split_starts,
+                  .split_rows = static_cast<std::int32_t>(header.split_rows)};
+  const device::LaunchScope scope(stream);
+  for (std::int64_t done = 0; header.rows > 0 && done < end;) {
+    with_rows_strip<T, kAligned>(end - done, [&](auto strip) {
+      using Strip = decltype(strip);
+      constexpr int kPartColumns = PartStrip<Strip, E>::kColumns;
+      const std::int64_t columns =
+          std::min<std::int64_t>(end - done, kPartStripsAtOnce * kPartColumns);
+      a.part_strips = blocks(columns, kPartColumns);
+      a.blocks_of_rows = blocks(header.rows, kRowsThreads / Strip::kGroup);
+      const std::uint32_t strips = blocks(columns, Strip::kColumns);
+      DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
+      arguments.vector_threads = launches.vector_threads;
+      arguments.partials = header.partials;
+      const std::int64_t of_parts = std::int64_t{a.blocks_of_blocks} + a.blocks_of_warps;
+      const std::int64_t all = of_parts * a.part_strips + std::int64_t{a.blocks_of_rows} * strips;
+      const device::LaunchSize size{
+          dim3(static_cast<unsigned>(all)), dim3(kRowsThreads),
+          static_cast<std::size_t>(of_parts > 0 ? launches.parts_bytes : 0)};
+      device::launch_dependent(stream, &spmm_rows_kernel<Strip, T>, size, arguments, a,
+                               workspace_of(product));
+      done += columns;
+    });
+  }
+}
+
+/// As many of a product's first columns as a RowsCopy is for, on it: those that are adjacent in a
+/// row of X, if they fill more than a word, of which the packed form reads less.
+template <class T, class TOut>
+std::int64_t run_rows(const Stream& stream, const StripLaunches& launches,
+                      const PackedView<T>& packed, const RowsCopy<T>& copy,
+                      const ColumnsProduct<T, TOut>& product) {
+  constexpr int kWord = word_columns(sizeof(T));
+  const int word_bytes = word_bytes_of(product.x, product.x_strides);
+  if (word_bytes == 0 || product.columns <= kWord) return 0;
+  if (word_bytes < kWordBytes) {
+    run_rows<false>(stream, launches, packed, copy, product, product.columns);
+    return product.columns;
+  }
+  const std::int64_t words = readable_columns(product, 0) / kWord;
+  const std::int64_t end = std::min(words * kWord, product.columns);
+  run_rows<true>(stream, launches, packed, copy, product, end);
+  return end;
+}
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,47 @@
+// Whether a plan has tiles, and in which strips they multiply columns. Host code alone, also in
+// builds without CUDA.
+#pragma once
+
+#include <cstdint>
+#include <lanky/dtype.hpp>
+#include <lanky/sparse.hpp>
+
+#include "core/machine.hpp"
+#include "sparse/cuda/tiles/strip.hpp"
+#include "sparse/tiles.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// Whether a plan with these options of so many entries may have tiles: `path` says so, or
+/// tiles_pay() is asked.
+bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
+
+/// Whether tiles of these facts are faster than the packed form at several columns: column vectors
+/// are shared by some rows, and no block ends long after the others.
+bool tiles_pay(const TileFacts& facts, std::int64_t nnz, const Machine& machine);
+
+/// The widest strips of `columns` of which there are as many, with `blocks` blocks, as warps that
+/// the machine holds at once; else the narrow ones.
+TileStrip widest_tile_strip(std::int64_t blocks, std::int64_t columns, DType dtype,
+                            const Machine& machine);
+
+/// Strips of one kind, which multiply the next columns.
+struct NextTileStrips {
+  TileStrip kind;
+  std::int64_t columns;
+  friend bool operator==(const NextTileStrips&, const NextTileStrips&) = default;
+};
+
+/// What is left of the columns, at least 1.
+struct ColumnsLeft {
+  std::int64_t columns;
+  std::int64_t readable;  // of each row of X: columns, or what is filled behind them as well
+  int word_bytes;         // that they stand in, of 16 at most; 0: apart
+};
+
+/// No strip wider than `widest` or than the columns need; strips of 8 columns (of halves, 16) pad
+/// least at the end. Words are read whole: what is no whole word is left to strips of columns
+/// apart.
+NextTileStrips next_tile_strips(const ColumnsLeft& left, TileStrip widest, DType dtype);
+
+}  // namespace lanky::sparse::cuda

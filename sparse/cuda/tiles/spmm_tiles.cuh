@@ -1,0 +1,115 @@
+// Y = alpha A X + beta Y on tiles: a warp for each block of rows and strip of columns.
+#pragma once
+
+#include <cstdint>
+
+#include "device/grid_dependency.cuh"
+#include "sparse/cuda/tiles/tile_walk.cuh"
+
+namespace lanky::sparse::cuda {
+
+/// The lane's words of a strip whose first column is `column`. Where there are none, those of the
+/// last columns again.
+template <class Strip, class T>
+__device__ LaneColumns<device::DeviceElement<T>> columns_of_lane(const DeviceColumns<T>& product,
+                                                                 int column, int lane) {
+  constexpr int kEach = Strip::kEach;
+  const int own = column + lane / 4 * kEach;
+  const int last = product.columns - 1;
+  const int first = min(own, Strip::kAdjacent ? last / kEach * kEach : last);
+  const int second = min(own + 1, last);
+  const auto* const x = product.x + first * (Strip::kAdjacent ? 1 : product.x_column);
+  return {device::opaque(x), (second - first) * product.x_column, product.x_row_bytes};
+}
+
+/// What row `row` of a block has in one column, as IEEE says, entry by entry: products multiply the
+/// zeros of its column vectors, too, which Inf and NaN make NaN. `x`: of the column, in row 0.
+template <class E>
+__device__ __noinline__ typename Cell<E>::Sum sum_of_entries(const DeviceTiles<E>& a,
+                                                             std::uint32_t block, int row,
+                                                             const E* x,
+                                                             std::uint32_t x_row_bytes) {
+  constexpr bool kUnits = unit_values(sizeof(E)) > 1;
+  Cell<E> cell{};
+  const E* values = a.values + std::int64_t{a.starts[block].unit} * unit_values(sizeof(E));
+  const std::uint32_t end = a.starts[block + 1].step;
+  for (std::uint32_t step = a.starts[block].step; step < end; ++step) {
+    const std::int32_t* const columns = a.columns + std::int64_t{step} * kStepVectors;
+    const std::uint32_t* const masks = a.masks + std::int64_t{step} * kLaneVectors;
+    const std::uint32_t any = masks[0] | masks[1] | masks[2] | masks[3];
+#pragma unroll 1
+    for (int vector = 0; vector < kStepVectors; ++vector) {
+      const int place = place_of_vector(vector, kUnits);
+      const int j = place % kLaneVectors;
+      const std::uint32_t own = 1U << (row * 4 + place / kLaneVectors);
+      const std::uint32_t stored = kUnits ? any : masks[j];
+      if ((masks[j] & own) != 0) {
+        const E* const unit = values + __popc(stored & (own - 1)) * unit_values(sizeof(E));
+        cell.add(unit[kUnits ? j : 0],
+                 *device::advanced(x, static_cast<std::uint32_t>(columns[place]), x_row_bytes));
+      }
+      const bool last = kUnits ? vector == kStepVectors - 1 : vector % 4 == 3;
+      if (last) values += __popc(stored) * unit_values(sizeof(E));
+    }
+  }
+  return cell.sum;
+}
+
+template <class Strip, class T>
+__global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
+    spmm_tiles_kernel(const __grid_constant__ DeviceColumns<T> product,
+                      const __grid_constant__ DeviceTiles<device::DeviceElement<T>> a) {
+  using E = device::DeviceElement<T>;
+  using Sums = TileSums<E, Strip>;
+  device::let_next_kernel_start();
+  const int lane = lane_of_warp();
+  const unsigned turn = blockIdx.x * kTileWarps + warp_of_block();
+  const unsigned block = turn / product.strips;
+  if (block >= a.blocks) return;
+  const int column = static_cast<int>(turn % product.strips) * Strip::kColumns;
+  const std::int64_t unit = a.starts[block].unit;
+  TileSteps steps(a, block, lane);
+  device::wait_for_kernel_ahead();
+
+  Sums sums;
+  sums.add_steps(steps, device::opaque(a.values + unit * unit_values(sizeof(E))),
+                 columns_of_lane<Strip>(product, column, lane), lane);
+
+  /// f(row of the block, column, sum) for each that the lane has.
+  const auto for_each_sum = [&](auto f) {
+#pragma unroll
+    for (int i = 0; i < Sums::kRows; ++i) {
+#pragma unroll
+      for (int run = 0; run < Sums::kRuns; ++run) {
+#pragma unroll
+        for (int e = 0; e < Sums::kRun; ++e)
+          f(Sums::row(lane, i), column + Sums::column(lane, run) + e, sums.at(i, run, e));
+      }
+    }
+  };
+  bool finite = true;
+  for_each_sum([&](int, int, typename Cell<E>::Sum sum) { finite = finite && isfinite(sum); });
+  if (__any_sync(kAllLanes, !finite)) {
+    for_each_sum([&](int row, int j, typename Cell<E>::Sum& sum) {
+      if (isfinite(sum) || j >= product.columns) return;
+      sum = sum_of_entries(a, block, row, product.x + j * product.x_column, product.x_row_bytes);
+    });
+  }
+
+  const ColumnsWriter<T> writer(product);
+#pragma unroll
+  for (int i = 0; i < Sums::kRows; ++i) {
+    const std::int64_t row = std::int64_t{block} * kBlockRows + Sums::row(lane, i);
+    if (row >= a.rows) continue;
+#pragma unroll
+    for (int run = 0; run < Sums::kRuns; ++run) {
+      Cell<E> cells[Sums::kRun];
+#pragma unroll
+      for (int e = 0; e < Sums::kRun; ++e)
+        cells[e].sum = sums.at(i, run, e);
+      writer.write(row, column + Sums::column(lane, run), cells);
+    }
+  }
+}
+
+}  // namespace lanky::sparse::cuda

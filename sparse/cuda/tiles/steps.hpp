@@ -1,0 +1,32 @@
+// Tiles on a GPU: made, given new values, multiplied with several columns.
+#pragma once
+
+#include <lanky/stream.hpp>
+#include <optional>
+
+#include "sparse/csr.hpp"
+#include "sparse/product.hpp"
+#include "sparse/tiles.hpp"
+
+namespace lanky::sparse::cuda {
+
+/// Of `a`, which may have them; none where they do not pay, unless they are `wanted` in any case.
+/// Memory comes from `allocator`. Waits for the stream.
+template <class T>
+std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, bool wanted,
+                                   Allocator* allocator);
+
+/// Values in CSR order.
+template <class T>
+void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values);
+
+/// Loads the kernels, so that run_tiles() need not.
+template <class T>
+void load_tiles(const Stream& stream);
+
+/// Launches on the stream and returns. Column j has the same bits whatever stands beside it and
+/// however, which are not those of one vector.
+template <class T, class TOut>
+void run_tiles(const Stream& stream, const Tiles<T>& tiles, const ColumnsProduct<T, TOut>& product);
+
+}  // namespace lanky::sparse::cuda

@@ -1,0 +1,94 @@
+// Tiles: a second copy of op(A) on a GPU, which tensor cores multiply with several columns. Rows
+// are taken in blocks of kBlockRows. Where one of them has an entry, the block has a column vector,
+// whose row of X is gathered once for all of them: the 8 x 1 vectors of FlashSparse (PPoPP 2025),
+// with its swap of the operands of m16n8k16, so that the 8 rows are the narrow side. Columns of a
+// block stand as in DTC-SpMM (ASPLOS 2024), one after the other without gaps.
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/dtype.hpp>
+
+#include "core/host_device.hpp"
+
+namespace lanky::sparse {
+
+inline constexpr int kBlockRows = 8;
+/// Column vectors of a step, in ascending order of columns where rows are sorted. Lane g * 4 + t of
+/// a warp has row g of the block and four of the vectors, [t][0 .. 3].
+inline constexpr int kStepVectors = 16;
+inline constexpr int kLaneVectors = 4;
+
+/// Whether tensor cores have an IEEE product of T, and there are tiles of it.
+template <class T>
+inline constexpr bool kHasTiles = kDType<T> == DType::f64 || is_half(kDType<T>);
+
+/// Values that stand together: those of a lane. Of doubles each is by itself, and there are no
+/// others; of halves, the four of a lane that has an entry, with zeros for those that are none.
+constexpr int unit_values(std::size_t element_bytes) {
+  return element_bytes == 2 ? kLaneVectors : 1;
+}
+
+/// Place [t][j] of vector i of a step, as t * kLaneVectors + j. Of doubles, four that follow each
+/// other are those of one m8n8k4, [0 .. 3][j]; of halves, a lane's unit.
+LANKY_HOST_DEVICE constexpr int place_of_vector(int vector, bool by_units) {
+  return by_units ? vector : vector % 4 * kLaneVectors + vector / 4;
+}
+
+/// What is counted before tiles are made.
+struct TileFacts {
+  std::int64_t steps = 0;
+  std::int64_t units = 0;
+  std::int64_t vectors = 0;
+  std::int64_t steps_most = 0;  // of a block
+};
+
+struct TileHeader {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  std::int64_t blocks = 0;
+  TileFacts facts;
+
+  /// Share of the vectors' elements that are entries.
+  double fill() const {
+    return facts.vectors == 0
+               ? 0
+               : static_cast<double>(nnz) / (static_cast<double>(facts.vectors) * kBlockRows);
+  }
+};
+
+/// Matrices of more entries have no tiles: steps and units, which are no more, have 31 bits.
+inline constexpr std::int64_t kTiledEntriesMost = 0x7fffffff;
+
+/// Columns of a product from which on it is by tiles: with fewer, tensor cores win little or lose.
+constexpr std::int64_t tiled_columns_least(DType dtype) {
+  return is_half(dtype) ? 9 : 5;
+}
+
+/// Where a block begins.
+struct alignas(8) TileStart {
+  std::uint32_t step;
+  std::uint32_t unit;
+};
+
+/// Device memory. Products load a step ahead: there is one more, of zeros, than they multiply.
+template <class T>
+struct Tiles {
+  TileHeader header;
+  Buffer<TileStart> starts;       // [blocks + 1]
+  Buffer<std::uint32_t> entries;  // [blocks] the first, of the CSR entries
+  Buffer<std::int32_t> columns;   // [steps + 1][t][j], zero-based; behind the last: that one again
+  Buffer<std::uint32_t> masks;    // [steps + 1][j]: bit 4 g + t where row g has an entry in [t][j]
+  // [units][unit_values]: doubles by steps, then j, then lanes; halves by steps, then lanes
+  Buffer<T> values;
+
+  std::int64_t bytes() const {
+    const auto bytes_of = [](const auto&... buffer) {
+      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
+    };
+    return bytes_of(starts, entries, columns, masks, values);
+  }
+};
+
+}  // namespace lanky::sparse
