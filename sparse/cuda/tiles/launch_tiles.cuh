@@ -45,8 +45,6 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
                      const ColumnsProduct<T, TOut>& product) {
   using E = device::DeviceElement<T>;
   const std::int64_t blocks = tiles.header.blocks;
-  const std::int64_t strips_most =
-      std::max<std::int64_t>(std::numeric_limits<std::int32_t>::max() / blocks, 1);
   const TileStrip widest =
       widest_tile_strip(blocks, product.columns, kDType<T>, machine_of(stream.device()));
   const device::LaunchScope scope(stream);
@@ -57,6 +55,9 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
         widest, kDType<T>);
     with_tile_strip<T>(next.kind, [&](auto strip) {
       using Strip = decltype(strip);
+      // Warps and columns are numbered in 31 bits.
+      const std::int64_t strips_most = std::numeric_limits<std::int32_t>::max() /
+                                       std::max<std::int64_t>(blocks, Strip::kColumns);
       const std::int64_t columns = std::min(next.columns, strips_most * Strip::kColumns);
       const std::int64_t strips = device::ceil_div<std::int64_t>(columns, Strip::kColumns);
       const device::LaunchSize size{
