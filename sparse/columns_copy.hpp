@@ -14,15 +14,13 @@ namespace lanky::sparse {
 /// The entries of a row, as CSR has them.
 struct RowSpan {
   std::uint32_t first;
-  std::uint32_t length;  // with the bits that follow
+  std::uint32_t length;  // with kZeroAdded
 };
-// A warp or blocks have parts of the row; otherwise a group of lanes has it.
-inline constexpr std::uint32_t kInParts = std::uint32_t{1} << 31;
 // Of one vector, 0 is added to the sum: what would be -0 is 0.
-inline constexpr std::uint32_t kZeroAdded = std::uint32_t{1} << 30;
+inline constexpr std::uint32_t kZeroAdded = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kRowLengthMost = kZeroAdded - 1;
 
-/// What a warp or a block multiplies: a row or, where it is split, what a window has of it.
+/// What a block multiplies: a row or, where it is split, what a window has of it.
 struct RowPart {
   std::uint32_t first;  // of the CSR entries
   std::int32_t length;
@@ -30,25 +28,30 @@ struct RowPart {
   std::int32_t partial;  // its number among the partial sums; -1: the row is not split
   std::int32_t split;    // the row's number among split rows
 };
-// Pieces of a part that a warp multiplies, at most.
+// Pieces of a row that a warp multiplies, at most; blocks have rows of more.
 inline constexpr int kWarpPieces = 32;
+
+// Numbers of columns that rows are shared out for: up to 4, 8, 16 and 32 words of 16 bytes.
+inline constexpr int kRowCounts = 4;
 
 /// CSR, cut into the same pieces as the packed form.
 template <class T>
 struct RowsCopy {
-  Buffer<RowSpan> spans;         // [rows]
+  Buffer<RowSpan> spans;         // [rows], in `order`
+  Buffer<std::int32_t> order;    // [rows] longest first; empty: rows stand in their own order
   Buffer<std::int32_t> columns;  // [nnz], zero-based
   Buffer<T> values;              // [nnz]
-  // In any order:
-  Buffer<RowPart> of_warps;
-  Buffer<RowPart> of_blocks;
-  std::int32_t pieces_most = 0;  // of a block's part
+  Buffer<RowPart> of_blocks;     // in any order
+  std::int32_t pieces_most = 0;  // of these
+  // Of the first rows:
+  std::uint32_t by_blocks = 0;              // those that blocks have
+  std::uint32_t by_warps[kRowCounts] = {};  // those and the ones that warps have
 
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {
       return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
     };
-    return bytes_of(spans, columns, values, of_warps, of_blocks);
+    return bytes_of(spans, order, columns, values, of_blocks);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "device/grid_dependency.cuh"
@@ -36,6 +37,15 @@ void with_rows_strip(std::int64_t columns, F f) {
     f(StripOf<32, 1, 1, false>{});
   }
 }
+/// The number among kRowCounts of so many columns.
+template <class T>
+int count_for(std::int64_t columns) {
+  constexpr std::int64_t kLeast = 4 * kWordBytes;
+  const std::int64_t bytes = columns * static_cast<std::int64_t>(sizeof(T));
+  const auto times = static_cast<std::uint64_t>(device::ceil_div(bytes, kLeast));
+  return std::min(static_cast<int>(std::bit_width(times - 1)), kRowCounts - 1);
+}
+
 template <class T, bool kAligned>
 void load_rows(const Stream& stream, int parts_bytes) {
   for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
@@ -62,18 +72,19 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
     return static_cast<std::uint32_t>(device::ceil_div<std::int64_t>(count, of_block));
   };
   DeviceRows<E> a{.spans = copy.spans.data(),
+                  .order = copy.order.size() > 0 ? copy.order.data() : nullptr,
                   .columns = copy.columns.data(),
                   .values = device::device_pointer(copy.values.data()),
                   .rows = static_cast<std::uint32_t>(header.rows),
                   .piece_most = header.shape.piece_most,
-                  .of_warps = copy.of_warps.data(),
                   .of_blocks = copy.of_blocks.data(),
                   .pieces_most = copy.pieces_most,
+                  .by_blocks = copy.by_blocks,
+                  .by_warps = 0,
                   .blocks_of_blocks = blocks(copy.of_blocks.size(), 1),
-                  .blocks_of_warps = blocks(copy.of_warps.size(), kRowsThreads / kLanes),
+                  .blocks_of_warps = 0,
                   .blocks_of_rows = 0,
                   .part_strips = 0,
-                  .warp_parts = static_cast<std::uint32_t>(copy.of_warps.size()),
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
   const device::LaunchScope scope(stream);
@@ -84,7 +95,9 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
       const std::int64_t columns =
           std::min<std::int64_t>(end - done, kPartStripsAtOnce * kPartColumns);
       a.part_strips = blocks(columns, kPartColumns);
-      a.blocks_of_rows = blocks(header.rows, kRowsThreads / Strip::kGroup);
+      a.by_warps = copy.by_warps[count_for<T>(columns)];
+      a.blocks_of_warps = blocks(a.by_warps - copy.by_blocks, kRowsThreads / kLanes);
+      a.blocks_of_rows = blocks(header.rows - a.by_warps, kRowsThreads / Strip::kGroup);
       const std::uint32_t strips = blocks(columns, Strip::kColumns);
       DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
       arguments.vector_threads = launches.vector_threads;

@@ -1,6 +1,7 @@
 #include "sparse/cuda/columns/rows_copy.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
 #include <utility>
 
 #include "core/plan_types.hpp"
@@ -9,49 +10,70 @@
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
+#include "sparse/cuda/pack/cub_memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
-/// What rows in parts come to, and where these are listed: nowhere while they are counted.
-struct PartLists {
-  unsigned* of_warps;
-  unsigned* of_blocks;
-  int* pieces_most;
-  RowPart* warps_parts;
-  RowPart* blocks_parts;
+/// Rows of more entries are shared out: among the lanes of a warp, by the number of columns, or
+/// among blocks.
+struct RowLimits {
+  std::int64_t of_group[kRowCounts];
+  std::int64_t of_warp;
 };
 
-__device__ void append(const RowPart& part, int piece_most, const PartLists& lists) {
-  const int pieces = pieces_of(part.length, piece_most);
-  const bool of_warp = part.partial < 0 && pieces <= kWarpPieces;
-  const unsigned place = atomicAdd(of_warp ? lists.of_warps : lists.of_blocks, 1U);
-  RowPart* const parts = of_warp ? lists.warps_parts : lists.blocks_parts;
+/// What rows come to.
+struct RowTotals {
+  unsigned parts;      // of blocks
+  int pieces_most;     // of these
+  unsigned by_blocks;  // rows
+  unsigned by_warps[kRowCounts];
+  Count entries;  // of rows that groups have
+  Count taken;    // by groups, if each took as long as the longest of kRowsTogether
+};
+constexpr int kRowsTogether = 16;
+
+/// `parts`: nullptr while they are counted.
+__device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowTotals* totals) {
+  const unsigned place = atomicAdd(&totals->parts, 1U);
   if (parts != nullptr) parts[place] = part;
-  if (!of_warp) atomicMax(lists.pieces_most, pieces);
+  atomicMax(&totals->pieces_most, pieces_of(part.length, piece_most));
 }
 
-/// spans: [rows], and the parts of rows that are not split. A row of more than `alone` entries that
-/// is cut is in parts. A thread a row.
+/// spans: [rows], in their own order, and the parts of rows that blocks have and that are not
+/// split. A thread a row.
 __global__ void __launch_bounds__(kThreads)
-    list_rows_kernel(CsrPattern a, Shape shape, std::int64_t alone, RowSpan* spans,
-                     PartLists lists) {
+    list_rows_kernel(CsrPattern a, Shape shape, RowLimits limits, RowSpan* spans, RowPart* parts,
+                     RowTotals* totals) {
   const std::int64_t row = thread_of_grid();
-  if (row >= a.rows) return;
-  const std::int64_t first = a.row_offsets[row];
-  const std::int64_t length = a.row_offsets[row + 1] - first;
-  const bool split = is_split(length, shape);
-  const bool cut = length > shape.piece_most;
-  const bool many = pieces_of(length, shape.piece_most) > kCellsOfThread;
-  const bool in_parts = split || many || (cut && length > alone);
-  spans[row] = {static_cast<std::uint32_t>(first),
-                static_cast<std::uint32_t>(length) | (in_parts ? kInParts : 0)};
-  if (in_parts && !split) {
-    append({static_cast<std::uint32_t>(first), static_cast<std::int32_t>(length),
-            static_cast<std::int32_t>(row), -1, 0},
-           shape.piece_most, lists);
+  const bool exists = row < a.rows;
+  const std::int64_t first = exists ? a.row_offsets[row] : 0;
+  const std::int64_t length = exists ? a.row_offsets[row + 1] - first : 0;
+  if (exists) spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
+  if (length > limits.of_warp) {
+    atomicAdd(&totals->by_blocks, 1U);
+    if (!is_split(length, shape)) {
+      append({static_cast<std::uint32_t>(first), static_cast<std::int32_t>(length),
+              static_cast<std::int32_t>(row), -1, 0},
+             shape.piece_most, parts, totals);
+    }
+  }
+  for (int i = 0; i < kRowCounts; ++i) {
+    if (length > limits.of_group[i]) atomicAdd(&totals->by_warps[i], 1U);
+  }
+  const auto grouped =
+      static_cast<std::uint32_t>(length > limits.of_group[kRowCounts - 1] ? 0 : length);
+  std::uint32_t longest = grouped;
+  for (int mask = 1; mask < kRowsTogether; mask *= 2)
+    longest = max(longest, __shfl_xor_sync(kAllLanes, longest, mask));
+  const std::int64_t sums[] = {grouped, longest};
+  Count* const targets[] = {&totals->entries, &totals->taken};
+  for (int i = 0; i < 2; ++i) {
+    std::int64_t sum;
+    device::block_exclusive_sum(sums[i], sum);
+    if (threadIdx.x == 0) atomicAdd(targets[i], static_cast<Count>(sum));
   }
 }
 
@@ -60,8 +82,8 @@ __global__ void __launch_bounds__(kThreads)
 /// split rows. A block a window.
 template <class E>
 __global__ void __launch_bounds__(kThreads)
-    mark_rows_kernel(PatternView a, const std::int64_t* row_offsets, RowSpan* spans,
-                     PartLists lists) {
+    mark_rows_kernel(PatternView a, const std::int64_t* row_offsets, RowSpan* spans, RowPart* parts,
+                     RowTotals* totals) {
   const Window& window = a.windows[blockIdx.x];
   if (window.partial >= 0) {
     if (threadIdx.x > 0) return;
@@ -70,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
         static_cast<std::int32_t>(min(left, std::int64_t{a.header.shape.window_cost}));
     append({static_cast<std::uint32_t>(window.first_entry), length, window.first_row,
             window.partial, window.split},
-           a.header.shape.piece_most, lists);
+           a.header.shape.piece_most, parts, totals);
     return;
   }
   if (window.first_row_cell >= 0) {
@@ -96,11 +118,65 @@ __global__ void __launch_bounds__(kThreads)
     columns[i] = a.columns[i] - a.index_base;
 }
 
-/// Entries of a row that one group of lanes multiplies, where it is cut: half of what each group
-/// that the device holds has of all entries, so that none ends long after the others.
-std::int64_t entries_alone(const CsrPattern& a, const Machine& machine) {
+/// keys, order: [rows] the length of each row, and its number.
+__global__ void __launch_bounds__(kThreads)
+    list_lengths_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t* keys,
+                        std::int32_t* order) {
+  const std::int64_t row = thread_of_grid();
+  if (row >= rows) return;
+  keys[row] = spans[row].length & kRowLengthMost;
+  order[row] = static_cast<std::int32_t>(row);
+}
+
+/// sorted[i] = spans[order[i]].
+__global__ void __launch_bounds__(kThreads)
+    order_spans_kernel(const RowSpan* spans, const std::int32_t* order, std::int64_t rows,
+                       RowSpan* sorted) {
+  const std::int64_t i = thread_of_grid();
+  if (i < rows) sorted[i] = spans[order[i]];
+}
+
+/// A group may have a row of several pieces if that is no more than half of what each of the groups
+/// that the device holds has of all entries, so that none ends long after the others: with more
+/// columns, each entry takes the device longer, and a row no longer. Loads in turn of kLeast
+/// entries take no longer than the kernel has to start. Cells of up to kCellsOfThread pieces are
+/// added up in their order, which a group can.
+RowLimits limits_of(const CsrPattern& a, const Shape& shape, const Machine& machine) {
+  constexpr std::int64_t kLeast = 32;
   constexpr int kGroups = 40 * kLanes / 4;  // of a multiprocessor
-  return a.nnz / (2 * std::int64_t{machine.multiprocessors} * kGroups);
+  const std::int64_t share = a.nnz / (2 * std::int64_t{machine.multiprocessors} * kGroups);
+  const std::int64_t piece = shape.piece_most;
+  RowLimits limits{};
+  limits.of_warp = std::min<std::int64_t>(kWarpPieces * piece, shape.window_cost);
+  for (int i = 0; i < kRowCounts; ++i) {
+    const std::int64_t least = std::max(share << i, std::max(kLeast, piece));
+    limits.of_group[i] = std::min({least, kCellsOfThread * piece, limits.of_warp});
+  }
+  return limits;
+}
+
+/// Rows in the order of their lengths, longest first.
+template <class T>
+void sort_rows(const Stream& stream, RowsCopy<T>& copy, Allocator* allocator) {
+  const std::int64_t rows = copy.spans.size();
+  Buffer<std::uint32_t> keys(stream, rows);
+  Buffer<std::uint32_t> sorted_keys(stream, rows);
+  Buffer<std::int32_t> numbers(stream, rows);
+  Buffer<std::int32_t> order(stream, rows, allocator);
+  Buffer<RowSpan> sorted(stream, rows, allocator);
+  launch(stream, "list_lengths_kernel", list_lengths_kernel, blocks_of(rows), copy.spans.data(),
+         rows, keys.data(), numbers.data());
+  const auto sort = [&](void* memory, std::size_t& bytes) {
+    constexpr int kBits = 31;
+    return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, keys.data(), sorted_keys.data(),
+                                                     numbers.data(), order.data(), rows, 0, kBits,
+                                                     stream.native());
+  };
+  with_cub_memory(stream, "cub::DeviceRadixSort::SortPairsDescending", sort);
+  launch(stream, "order_spans_kernel", order_spans_kernel, blocks_of(rows), copy.spans.data(),
+         order.data(), rows, sorted.data());
+  copy.spans = std::move(sorted);
+  copy.order = std::move(order);
 }
 
 }  // namespace
@@ -109,39 +185,42 @@ template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
                                      const PackedMatrix<T>& packed, Allocator* allocator) {
   const PackedHeader& header = packed.header;
+  const Shape& shape = header.shape;
   const Machine& machine = machine_of(stream.device());
   if (a.nnz > std::int64_t{kRowLengthMost}) return std::nullopt;
+  const RowLimits limits = limits_of(a.pattern(), shape, machine);
   Buffer<RowSpan> spans(stream, a.rows, allocator);
-  Buffer<unsigned> totals(stream, 3);
-  PartLists lists{totals.data(), totals.data() + 1, reinterpret_cast<int*>(totals.data() + 2),
-                  nullptr, nullptr};
-  RowSpan* const rows = spans.data();
-  const auto list = [&] {
+  Buffer<RowTotals> totals(stream, 1);
+  const auto list = [&](RowSpan* rows, RowPart* parts) {
     totals.fill_zero();
     if (a.rows > 0) {
-      launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), a.pattern(),
-             header.shape, entries_alone(a.pattern(), machine), rows, lists);
+      launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), a.pattern(), shape,
+             limits, rows, parts, totals.data());
     }
     if (header.windows > 0) {
       launch(stream, "mark_rows_kernel", mark_rows_kernel<device::DeviceElement<T>>,
-             static_cast<unsigned>(header.windows), packed.view(), a.row_offsets, rows, lists);
+             static_cast<unsigned>(header.windows), packed.view(), a.row_offsets, rows, parts,
+             totals.data());
     }
-    return totals.to_host();
+    return to_host(stream, totals.data());
   };
-  const std::vector<unsigned> found = list();
-  const auto pieces_most = static_cast<std::int32_t>(found[2]);
-  if (shared_of_parts(pieces_most, kDType<T>) > machine.shared_bytes_per_block) return std::nullopt;
+  const RowTotals found = list(spans.data(), nullptr);
+  if (shared_of_parts(found.pieces_most, kDType<T>) > machine.shared_bytes_per_block)
+    return std::nullopt;
   RowsCopy<T> copy{std::move(spans),
+                   Buffer<std::int32_t>(stream, 0),
                    Buffer<std::int32_t>(stream, a.nnz, allocator),
                    Buffer<T>(stream, a.nnz, allocator),
-                   Buffer<RowPart>(stream, found[0], allocator),
-                   Buffer<RowPart>(stream, found[1], allocator),
-                   pieces_most};
-  if (found[0] + found[1] > 0) {
-    lists.warps_parts = copy.of_warps.data();
-    lists.blocks_parts = copy.of_blocks.data();
-    list();
-  }
+                   Buffer<RowPart>(stream, found.parts, allocator),
+                   found.pieces_most,
+                   found.by_blocks};
+  std::copy_n(found.by_warps, kRowCounts, copy.by_warps);
+  if (found.parts > 0) list(copy.spans.data(), copy.of_blocks.data());
+  // Groups that end together, or rows beside each other: whichever is worth more.
+  constexpr double kUneven = 1.5;
+  const bool uneven =
+      static_cast<double>(found.taken) > kUneven * static_cast<double>(found.entries);
+  if (found.by_warps[0] > 0 || uneven) sort_rows(stream, copy, allocator);
   if (a.nnz > 0) {
     launch(stream, "copy_columns_kernel", copy_columns_kernel, blocks_of(a.nnz), a.pattern(),
            copy.columns.data());

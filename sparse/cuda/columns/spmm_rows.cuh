@@ -25,19 +25,20 @@ inline constexpr int kRowsAtOnce = 4;  // entries whose rows of X are in flight
 template <class E>
 struct DeviceRows {
   const RowSpan* spans;
+  const std::int32_t* order;  // nullptr: rows stand in their own order
   const std::int32_t* columns;
   const E* values;
   std::uint32_t rows;
   std::int32_t piece_most;
-  const RowPart* of_warps;
   const RowPart* of_blocks;
-  std::int32_t pieces_most;
+  std::int32_t pieces_most;  // of these
+  std::uint32_t by_blocks;   // of the first rows, those that blocks have,
+  std::uint32_t by_warps;    // and with those that warps have
   // Blocks of each strip, of which those of parts come first:
   std::uint32_t blocks_of_blocks;
   std::uint32_t blocks_of_warps;
   std::uint32_t blocks_of_rows;
-  std::uint32_t part_strips;  // strips of parts
-  std::uint32_t warp_parts;
+  std::uint32_t part_strips;  // of blocks and warps
   const std::int64_t* split_starts;
   std::int32_t split_rows;
 };
@@ -146,13 +147,18 @@ class RowsProduct {
             product_.columns - column};
   }
 
+  __device__ std::int64_t row_of(unsigned place) const {
+    return a_.order != nullptr ? a_.order[place] : std::int64_t{place};
+  }
+
   /// A group of lanes has a row.
   __device__ void run_rows(unsigned block, unsigned strip) const {
-    const unsigned row = block * (kRowsThreads / Strip::kGroup) + threadIdx.x / Strip::kGroup;
-    if (row >= a_.rows) return;
-    const RowSpan span = a_.spans[row];
+    const unsigned place =
+        a_.by_warps + block * (kRowsThreads / Strip::kGroup) + threadIdx.x / Strip::kGroup;
+    if (place >= a_.rows) return;
+    const RowSpan span = a_.spans[place];
+    const std::int64_t row = row_of(place);
     device::wait_for_kernel_ahead();
-    if ((span.length & kInParts) != 0) return;
     const int column = static_cast<int>(strip) * Strip::kColumns;
     const auto gather = gather_of<Strip>(column);
     const auto length = static_cast<int>(span.length & kRowLengthMost);
@@ -170,37 +176,39 @@ class RowsProduct {
     StripWriter<T, Strip>(product_, column).write(row, sums);
   }
 
-  /// The sums of the pieces first, first + stride, ... of a part to their cells, each by a group.
-  __device__ void add_pieces(const RowPart& part, int pieces, int first, int stride, int column,
-                             Cell<E>* cells) const {
+  /// The sums of the pieces first, first + stride, ... of so many entries to their cells, each by a
+  /// group.
+  __device__ void add_pieces(std::uint32_t entry, int length, int pieces, int first, int stride,
+                             int column, Cell<E>* cells) const {
     const auto gather = gather_of<Part>(column);
 #pragma unroll 1
     for (int i = first; i < pieces; i += stride) {
-      const EntryRange piece = entries_of(part.first, part.length, a_.piece_most, i);
+      const EntryRange piece = entries_of(entry, length, a_.piece_most, i);
       store_cells(sum_of_piece(a_, piece, gather), cells, i);
     }
   }
 
-  /// A warp has a part.
+  /// A warp has a row.
   __device__ void run_warps(unsigned block, unsigned strip) const {
-    const unsigned number = block * (kRowsThreads / kLanes) + warp_of_block();
-    if (number >= a_.warp_parts) return;
-    const RowPart part = a_.of_warps[number];
+    const unsigned place = a_.by_blocks + block * (kRowsThreads / kLanes) + warp_of_block();
+    if (place >= a_.by_warps) return;
+    const RowSpan span = a_.spans[place];
+    const std::int64_t row = row_of(place);
+    const auto length = static_cast<int>(span.length & kRowLengthMost);
     const int column = static_cast<int>(strip) * Part::kColumns;
-    const int pieces = pieces_of(part.length, a_.piece_most);
+    const int pieces = pieces_of(length, a_.piece_most);
     Cell<E>* const cells = cells_ + warp_of_block() * kWarpPieces * Part::kColumns;
     device::wait_for_kernel_ahead();
-    add_pieces(part, pieces, group_of_warp<Part>(), Part::kPieces, column, cells);
+    add_pieces(span.first, length, pieces, group_of_warp<Part>(), Part::kPieces, column, cells);
     __syncwarp();  // all cells are written before they are added up
-    write_sum(part, pieces, column, cells);
+    write_sum(row, pieces, column, cells);
   }
 
   /// By a warp, of the cells of a row that is not split.
-  __device__ void write_sum(const RowPart& part, int pieces, int column,
-                            const Cell<E>* cells) const {
+  __device__ void write_sum(std::int64_t row, int pieces, int column, const Cell<E>* cells) const {
     const auto sum = pieces > kCellsOfThread ? sum_by_lanes<E, Part>(cells, 0, pieces, kLanes)
                                              : sum_of_lanes<1, E, Part>(cells, 0, pieces, 1);
-    if (group_of_warp<Part>() == 0) StripWriter<T, Part>(product_, column).write(part.row, sum);
+    if (group_of_warp<Part>() == 0) StripWriter<T, Part>(product_, column).write(row, sum);
   }
 
   /// A block has a part.
@@ -209,11 +217,11 @@ class RowsProduct {
     const int column = static_cast<int>(strip) * Part::kColumns;
     const int pieces = pieces_of(part.length, a_.piece_most);
     device::wait_for_kernel_ahead();
-    add_pieces(part, pieces, thread_of_block() / Part::kGroup, kRowsThreads / Part::kGroup, column,
-               cells_);
+    add_pieces(part.first, part.length, pieces, thread_of_block() / Part::kGroup,
+               kRowsThreads / Part::kGroup, column, cells_);
     __syncthreads();  // all cells are written before they are added up
     if (part.partial < 0) {
-      if (warp_of_block() == 0) write_sum(part, pieces, column, cells_);
+      if (warp_of_block() == 0) write_sum(part.row, pieces, column, cells_);
       return;
     }
     const StripParts<E> parts{workspace_.partials + strip * product_.partials * Part::kColumns,

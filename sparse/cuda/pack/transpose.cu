@@ -9,6 +9,7 @@
 
 #include "core/plan_types.hpp"
 #include "device/element.cuh"
+#include "sparse/cuda/pack/cub_memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/steps.hpp"
 #include "sparse/errors.hpp"
@@ -104,16 +105,6 @@ struct SortArrays {
   Buffer<std::uint32_t> second;
   cub::DoubleBuffer<std::uint32_t> both;
 };
-
-/// f(memory, bytes) as CUB has it: once for the bytes of memory that it takes, then with them.
-template <class F>
-void with_cub_memory(const Stream& stream, const char* what, F&& f) {
-  const device::LaunchScope scope(stream);  // CUB launches on the current device
-  std::size_t bytes = 0;
-  check_cuda(f(nullptr, bytes), what);
-  const Buffer<std::byte> memory(stream, static_cast<std::int64_t>(bytes));
-  check_cuda(f(memory.data(), bytes), what);
-}
 
 void sort(const Stream& stream, SortArrays& keys, SortArrays& entries, std::int64_t count,
           std::int64_t cols) {
