@@ -81,6 +81,12 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     info.tuning = tuning_;
     info.model = model_;
     if (copy_.tiles) info.tiles = TileInfo{copy_.tiles->header, copy_.tiles->bytes()};
+    if (copy_.rows) {
+      info.rows_copy = RowsInfo{
+          copy_.rows->bytes(),
+          *std::max_element(std::begin(copy_.rows->by_warps), std::end(copy_.rows->by_warps)),
+          copy_.rows->order.size() > 0};
+    }
   }
 
  private:

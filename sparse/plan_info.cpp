@@ -128,6 +128,13 @@ void write_tiles(std::ostream& out, const TileInfo& tiles, DType dtype) {
       << " a block, " << 100 * tiles.header.fill() << "% of their elements are entries\n";
 }
 
+void write_rows_copy(std::ostream& out, const RowsInfo& rows) {
+  out << "  rows      a second copy, CSR of " << rows.bytes
+      << " bytes, for several columns on CUDA cores: "
+      << (rows.sorted ? "sorted by lengths" : "in their own order") << ", " << rows.in_parts
+      << " multiplied by a warp or several\n";
+}
+
 // The CPU's form.
 
 struct RowsOfClass {
@@ -243,6 +250,7 @@ void write_packed(std::ostream& out, const PlanInfo& info) {
         << (info.model.of == 1 ? " shape\n" : " shapes\n") << std::setprecision(1);
   if (info.tuning) write_tuning(out, *info.tuning);
   if (info.tiles) write_tiles(out, *info.tiles, info.dtype);
+  if (info.rows_copy) write_rows_copy(out, *info.rows_copy);
 }
 
 void write_chunk_form(std::ostream& out, const cpu::ChunkInfo& info) {

@@ -24,6 +24,13 @@ struct TileInfo {
   std::int64_t bytes;
 };
 
+/// Likewise.
+struct RowsInfo {
+  std::int64_t bytes;
+  std::int64_t in_parts;  // rows that warps have with few columns, or blocks
+  bool sorted;
+};
+
 struct PlanInfo {
   Device device;
   DType dtype;      // of A and x
@@ -39,6 +46,7 @@ struct PlanInfo {
   std::optional<Tuning> tuning = {};  // where the plan was asked for it
   ShapeChoice model = {};             // header has another shape where that was tuned
   std::optional<TileInfo> tiles = {};
+  std::optional<RowsInfo> rows_copy = {};
   // The CPU's form, in the place of header, launches, tuning and model.
   std::optional<cpu::ChunkInfo> chunks = {};
 };

@@ -1,6 +1,7 @@
 #include "sparse/cuda/columns/rows_copy.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "core/runtime.hpp"
 #include "device/element.cuh"
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
 #include "sparse/cuda/pack/cub_memory.cuh"
@@ -17,21 +19,24 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-/// Rows of more entries are shared out: among the lanes of a warp, by the number of columns, or
-/// among blocks.
-struct RowLimits {
-  std::int64_t of_group[kRowCounts];
-  std::int64_t of_warp;
-};
+// Rows by their lengths: of 2^(i-1) + 1 to 2^i entries.
+constexpr int kLengths = 32;
 
 /// What rows come to.
 struct RowTotals {
   unsigned parts;      // of blocks
   int pieces_most;     // of these
   unsigned by_blocks;  // rows
-  unsigned by_warps[kRowCounts];
-  Count entries;  // of rows that groups have
-  Count taken;    // by groups, if each took as long as the longest of kRowsTogether
+  unsigned too_many;   // rows of more pieces than a group adds up
+  unsigned rows[kLengths];
+  Count entries[kLengths];
+};
+
+/// What groups have: entries, and as many if each group took as long as the longest of
+/// kRowsTogether.
+struct GroupTotals {
+  Count entries;
+  Count taken;
 };
 constexpr int kRowsTogether = 16;
 
@@ -42,39 +47,68 @@ __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowT
   atomicMax(&totals->pieces_most, pieces_of(part.length, piece_most));
 }
 
+/// Entries of a row that a group has at most, and a warp.
+__host__ __device__ constexpr std::int64_t group_most(const Shape& shape) {
+  return std::min<std::int64_t>(kCellsOfThread * shape.piece_most, shape.window_cost);
+}
+__host__ __device__ constexpr std::int64_t warp_most(const Shape& shape) {
+  return std::min<std::int64_t>(kWarpPieces * shape.piece_most, shape.window_cost);
+}
+
 /// spans: [rows], in their own order, and the parts of rows that blocks have and that are not
 /// split. A thread a row.
 __global__ void __launch_bounds__(kThreads)
-    list_rows_kernel(CsrPattern a, Shape shape, RowLimits limits, RowSpan* spans, RowPart* parts,
-                     RowTotals* totals) {
+    list_rows_kernel(CsrPattern a, Shape shape, RowSpan* spans, RowPart* parts, RowTotals* totals) {
+  __shared__ unsigned rows[kLengths];
+  __shared__ Count entries[kLengths];
+  for (int i = thread_of_block(); i < kLengths; i += kThreads) {
+    rows[i] = 0;
+    entries[i] = 0;
+  }
+  __syncthreads();  // before any is counted
   const std::int64_t row = thread_of_grid();
-  const bool exists = row < a.rows;
-  const std::int64_t first = exists ? a.row_offsets[row] : 0;
-  const std::int64_t length = exists ? a.row_offsets[row + 1] - first : 0;
-  if (exists) spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
-  if (length > limits.of_warp) {
-    atomicAdd(&totals->by_blocks, 1U);
-    if (!is_split(length, shape)) {
-      append({static_cast<std::uint32_t>(first), static_cast<std::int32_t>(length),
-              static_cast<std::int32_t>(row), -1, 0},
-             shape.piece_most, parts, totals);
+  if (row < a.rows) {
+    const std::int64_t first = a.row_offsets[row];
+    const std::int64_t length = a.row_offsets[row + 1] - first;
+    spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
+    const int place = length > 1 ? 32 - __clz(static_cast<int>(length - 1)) : 0;
+    atomicAdd(rows + place, 1U);
+    atomicAdd(entries + place, static_cast<Count>(length));
+    if (length > group_most(shape)) atomicAdd(&totals->too_many, 1U);
+    if (length > warp_most(shape)) {
+      atomicAdd(&totals->by_blocks, 1U);
+      if (!is_split(length, shape)) {
+        append({static_cast<std::uint32_t>(first), static_cast<std::int32_t>(length),
+                static_cast<std::int32_t>(row), -1, 0},
+               shape.piece_most, parts, totals);
+      }
     }
   }
-  for (int i = 0; i < kRowCounts; ++i) {
-    if (length > limits.of_group[i]) atomicAdd(&totals->by_warps[i], 1U);
+  __syncthreads();  // all are counted
+  for (int i = thread_of_block(); i < kLengths; i += kThreads) {
+    if (rows[i] == 0) continue;
+    atomicAdd(totals->rows + i, rows[i]);
+    atomicAdd(totals->entries + i, entries[i]);
   }
-  const auto grouped =
-      static_cast<std::uint32_t>(length > limits.of_group[kRowCounts - 1] ? 0 : length);
+}
+
+/// Of rows of at most `limit` entries. A thread a row.
+__global__ void __launch_bounds__(kThreads)
+    compare_rows_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit,
+                        GroupTotals* totals) {
+  const std::int64_t row = thread_of_grid();
+  const std::uint32_t length = row < rows ? spans[row].length & kRowLengthMost : 0;
+  const std::uint32_t grouped = length <= limit ? length : 0;
   std::uint32_t longest = grouped;
   for (int mask = 1; mask < kRowsTogether; mask *= 2)
     longest = max(longest, __shfl_xor_sync(kAllLanes, longest, mask));
-  const std::int64_t sums[] = {grouped, longest};
-  Count* const targets[] = {&totals->entries, &totals->taken};
-  for (int i = 0; i < 2; ++i) {
-    std::int64_t sum;
-    device::block_exclusive_sum(sums[i], sum);
-    if (threadIdx.x == 0) atomicAdd(targets[i], static_cast<Count>(sum));
-  }
+  std::int64_t entries;
+  std::int64_t taken;
+  device::block_exclusive_sum(std::int64_t{grouped}, entries);
+  device::block_exclusive_sum(std::int64_t{longest}, taken);
+  if (threadIdx.x > 0) return;
+  atomicAdd(&totals->entries, static_cast<Count>(entries));
+  atomicAdd(&totals->taken, static_cast<Count>(taken));
 }
 
 /// Marks the rows to whose sums one vector's product adds 0: those of windows that cut rows, and
@@ -118,13 +152,19 @@ __global__ void __launch_bounds__(kThreads)
     columns[i] = a.columns[i] - a.index_base;
 }
 
-/// keys, order: [rows] the length of each row, and its number.
+/// keys, order: [rows] what rows are sorted by, and their numbers: those of more than `limit`
+/// entries first, by their lengths, then the others, of which each 2^chunk_bits are sorted by their
+/// lengths.
 __global__ void __launch_bounds__(kThreads)
-    list_lengths_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t* keys,
-                        std::int32_t* order) {
+    list_keys_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit, int chunk_bits,
+                     std::uint32_t* keys, std::int32_t* order) {
   const std::int64_t row = thread_of_grid();
   if (row >= rows) return;
-  keys[row] = spans[row].length & kRowLengthMost;
+  const std::uint32_t length = spans[row].length & kRowLengthMost;
+  const auto chunk = static_cast<std::uint32_t>(row >> chunk_bits << chunk_bits);
+  const std::uint32_t last = (std::uint32_t{1} << chunk_bits) - 1;
+  keys[row] = length > limit ? kRowLengthMost - length
+                             : std::uint32_t{1} << 31 | chunk | (last - min(length, last));
   order[row] = static_cast<std::int32_t>(row);
 }
 
@@ -136,47 +176,100 @@ __global__ void __launch_bounds__(kThreads)
   if (i < rows) sorted[i] = spans[order[i]];
 }
 
-/// A group may have a row of several pieces if that is no more than half of what each of the groups
-/// that the device holds has of all entries, so that none ends long after the others: with more
-/// columns, each entry takes the device longer, and a row no longer. Loads in turn of kLeast
-/// entries take no longer than the kernel has to start. Cells of up to kCellsOfThread pieces are
-/// added up in their order, which a group can.
-RowLimits limits_of(const CsrPattern& a, const Shape& shape, const Machine& machine) {
-  constexpr std::int64_t kLeast = 32;
-  constexpr int kGroups = 40 * kLanes / 4;  // of a multiprocessor
-  const std::int64_t share = a.nnz / (2 * std::int64_t{machine.multiprocessors} * kGroups);
-  const std::int64_t piece = shape.piece_most;
-  RowLimits limits{};
-  limits.of_warp = std::min<std::int64_t>(kWarpPieces * piece, shape.window_cost);
-  for (int i = 0; i < kRowCounts; ++i) {
-    const std::int64_t least = std::max(share << i, std::max(kLeast, piece));
-    limits.of_group[i] = std::min({least, kCellsOfThread * piece, limits.of_warp});
+/// Microseconds that a group and a warp take of a row besides its entries, and of each round of
+/// loads of these: two latencies of memory, one after the other (H200, about).
+constexpr double kGroupUs = 2;
+constexpr double kWarpUs = 3;
+constexpr double kRoundUs = .6;
+
+/// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
+/// lanes the device holds so many of at once: none ends before the longest of these, and all share
+/// the lanes.
+double predicted_us(const RowTotals& totals, std::int64_t limit, int words, double lanes) {
+  const double group_lanes = std::min(words, 16);
+  const double strips = words / 4.0;
+  double longest = 0;
+  double shared = 0;
+  for (int i = 0; i < kLengths; ++i) {
+    if (totals.rows[i] == 0) continue;
+    const double rows = totals.rows[i];
+    const double rounds = static_cast<double>(totals.entries[i]) / kRowsAtOnce;
+    if (std::int64_t{1} << i <= limit) {
+      longest = kGroupUs + rounds / rows * kRoundUs;
+      shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
+    } else {
+      constexpr int kGroups = 8;  // of a warp
+      shared += strips * kLanes * (rows * kWarpUs + rounds / kGroups * kRoundUs);
+    }
   }
-  return limits;
+  return std::max(longest, shared / lanes);
 }
 
-/// Rows in the order of their lengths, longest first.
+/// Entries of a row that a group has at most in products of `words` words.
+std::int64_t group_limit(const RowTotals& totals, const Shape& shape, int words,
+                         const Machine& machine) {
+  constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
+  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
+  std::int64_t best = group_most(shape);
+  double best_us = predicted_us(totals, best, words, lanes);
+  for (std::int64_t limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
+       limit < group_most(shape); limit *= 2) {
+    const double us = predicted_us(totals, limit, words, lanes);
+    if (us >= best_us) continue;
+    best = limit;
+    best_us = us;
+  }
+  return best;
+}
+
+/// Rows of more than `limit` entries, which is group_most() or a power of two.
+unsigned rows_above(const RowTotals& totals, std::int64_t limit, const Shape& shape) {
+  if (limit == group_most(shape)) return totals.too_many;
+  unsigned rows = 0;
+  for (int i = 0; i < kLengths; ++i) {
+    if (std::int64_t{1} << i > limit) rows += totals.rows[i];
+  }
+  return rows;
+}
+
+/// Rows of more than `limit` entries first, longest first; of the others, those of 2^chunk_bits
+/// beside each other likewise.
 template <class T>
-void sort_rows(const Stream& stream, RowsCopy<T>& copy, Allocator* allocator) {
+void sort_rows(const Stream& stream, std::int64_t limit, int chunk_bits, RowsCopy<T>& copy,
+               Allocator* allocator) {
   const std::int64_t rows = copy.spans.size();
   Buffer<std::uint32_t> keys(stream, rows);
   Buffer<std::uint32_t> sorted_keys(stream, rows);
   Buffer<std::int32_t> numbers(stream, rows);
   Buffer<std::int32_t> order(stream, rows, allocator);
   Buffer<RowSpan> sorted(stream, rows, allocator);
-  launch(stream, "list_lengths_kernel", list_lengths_kernel, blocks_of(rows), copy.spans.data(),
-         rows, keys.data(), numbers.data());
+  launch(stream, "list_keys_kernel", list_keys_kernel, blocks_of(rows), copy.spans.data(), rows,
+         static_cast<std::uint32_t>(limit), chunk_bits, keys.data(), numbers.data());
   const auto sort = [&](void* memory, std::size_t& bytes) {
-    constexpr int kBits = 31;
-    return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, keys.data(), sorted_keys.data(),
-                                                     numbers.data(), order.data(), rows, 0, kBits,
-                                                     stream.native());
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.data(), sorted_keys.data(),
+                                           numbers.data(), order.data(), rows, 0, 32,
+                                           stream.native());
   };
-  with_cub_memory(stream, "cub::DeviceRadixSort::SortPairsDescending", sort);
+  with_cub_memory(stream, "cub::DeviceRadixSort::SortPairs", sort);
   launch(stream, "order_spans_kernel", order_spans_kernel, blocks_of(rows), copy.spans.data(),
          order.data(), rows, sorted.data());
   copy.spans = std::move(sorted);
   copy.order = std::move(order);
+}
+
+/// Whether groups of rows beside each other would wait for the longest of them.
+template <class T>
+bool is_uneven(const Stream& stream, std::int64_t limit, const RowsCopy<T>& copy) {
+  constexpr double kUneven = 1.5;
+  const std::int64_t rows = copy.spans.size();
+  Buffer<GroupTotals> totals(stream, 1);
+  totals.fill_zero();
+  if (rows > 0) {
+    launch(stream, "compare_rows_kernel", compare_rows_kernel, blocks_of(rows), copy.spans.data(),
+           rows, static_cast<std::uint32_t>(limit), totals.data());
+  }
+  const GroupTotals found = to_host(stream, totals.data());
+  return static_cast<double>(found.taken) > kUneven * static_cast<double>(found.entries);
 }
 
 }  // namespace
@@ -188,14 +281,13 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   const Shape& shape = header.shape;
   const Machine& machine = machine_of(stream.device());
   if (a.nnz > std::int64_t{kRowLengthMost}) return std::nullopt;
-  const RowLimits limits = limits_of(a.pattern(), shape, machine);
   Buffer<RowSpan> spans(stream, a.rows, allocator);
   Buffer<RowTotals> totals(stream, 1);
   const auto list = [&](RowSpan* rows, RowPart* parts) {
     totals.fill_zero();
     if (a.rows > 0) {
       launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), a.pattern(), shape,
-             limits, rows, parts, totals.data());
+             rows, parts, totals.data());
     }
     if (header.windows > 0) {
       launch(stream, "mark_rows_kernel", mark_rows_kernel<device::DeviceElement<T>>,
@@ -214,13 +306,18 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
                    Buffer<RowPart>(stream, found.parts, allocator),
                    found.pieces_most,
                    found.by_blocks};
-  std::copy_n(found.by_warps, kRowCounts, copy.by_warps);
   if (found.parts > 0) list(copy.spans.data(), copy.of_blocks.data());
-  // Groups that end together, or rows beside each other: whichever is worth more.
-  constexpr double kUneven = 1.5;
-  const bool uneven =
-      static_cast<double>(found.taken) > kUneven * static_cast<double>(found.entries);
-  if (found.by_warps[0] > 0 || uneven) sort_rows(stream, copy, allocator);
+  std::int64_t least = group_most(shape);
+  for (int i = 0; i < kRowCounts; ++i) {
+    const std::int64_t limit = group_limit(found, shape, 4 << i, machine);
+    copy.by_warps[i] = rows_above(found, limit, shape);
+    least = std::min(least, limit);
+  }
+  // Rows beside each other name rows of X that are, so that few change places.
+  constexpr int kChunkBits = 7;
+  const bool uneven = is_uneven(stream, least, copy);
+  if (uneven || rows_above(found, least, shape) > 0)
+    sort_rows(stream, least, uneven ? kChunkBits : 0, copy, allocator);
   if (a.nnz > 0) {
     launch(stream, "copy_columns_kernel", copy_columns_kernel, blocks_of(a.nnz), a.pattern(),
            copy.columns.data());

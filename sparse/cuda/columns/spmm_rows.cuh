@@ -19,8 +19,6 @@
 
 namespace lanky::sparse::cuda {
 
-inline constexpr int kRowsAtOnce = 4;  // entries whose rows of X are in flight
-
 /// A RowsCopy as an argument of kernels.
 template <class E>
 struct DeviceRows {
