@@ -153,18 +153,14 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// keys, order: [rows] what rows are sorted by, and their numbers: those of more than `limit`
-/// entries first, by their lengths, then the others, of which each 2^chunk_bits are sorted by their
-/// lengths.
+/// entries by their lengths, longest first; the others likewise, or as they stand.
 __global__ void __launch_bounds__(kThreads)
-    list_keys_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit, int chunk_bits,
+    list_keys_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit,
                      std::uint32_t* keys, std::int32_t* order) {
   const std::int64_t row = thread_of_grid();
   if (row >= rows) return;
   const std::uint32_t length = spans[row].length & kRowLengthMost;
-  const auto chunk = static_cast<std::uint32_t>(row >> chunk_bits << chunk_bits);
-  const std::uint32_t last = (std::uint32_t{1} << chunk_bits) - 1;
-  keys[row] = length > limit ? kRowLengthMost - length
-                             : std::uint32_t{1} << 31 | chunk | (last - min(length, last));
+  keys[row] = kRowLengthMost - (length > limit ? length : 0);
   order[row] = static_cast<std::int32_t>(row);
 }
 
@@ -177,10 +173,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Microseconds that a group and a warp take of a row besides its entries, and of each round of
-/// loads of these: two latencies of memory, one after the other (H200, about).
+/// loads of these, two latencies of memory (H200, about; rounds of a busy device).
 constexpr double kGroupUs = 2;
 constexpr double kWarpUs = 3;
-constexpr double kRoundUs = .6;
+constexpr double kRoundUs = 1.5;
 
 /// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
 /// lanes the device holds so many of at once: none ends before the longest of these, and all share
@@ -192,10 +188,11 @@ double predicted_us(const RowTotals& totals, std::int64_t limit, int words, doub
   double shared = 0;
   for (int i = 0; i < kLengths; ++i) {
     if (totals.rows[i] == 0) continue;
+    const std::int64_t most = std::int64_t{1} << i;
     const double rows = totals.rows[i];
     const double rounds = static_cast<double>(totals.entries[i]) / kRowsAtOnce;
-    if (std::int64_t{1} << i <= limit) {
-      longest = kGroupUs + rounds / rows * kRoundUs;
+    if (most <= limit) {
+      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kRoundUs;
       shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
     } else {
       constexpr int kGroups = 8;  // of a warp
@@ -232,11 +229,9 @@ unsigned rows_above(const RowTotals& totals, std::int64_t limit, const Shape& sh
   return rows;
 }
 
-/// Rows of more than `limit` entries first, longest first; of the others, those of 2^chunk_bits
-/// beside each other likewise.
+/// Rows of more than `limit` entries first, longest first.
 template <class T>
-void sort_rows(const Stream& stream, std::int64_t limit, int chunk_bits, RowsCopy<T>& copy,
-               Allocator* allocator) {
+void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allocator* allocator) {
   const std::int64_t rows = copy.spans.size();
   Buffer<std::uint32_t> keys(stream, rows);
   Buffer<std::uint32_t> sorted_keys(stream, rows);
@@ -244,10 +239,11 @@ void sort_rows(const Stream& stream, std::int64_t limit, int chunk_bits, RowsCop
   Buffer<std::int32_t> order(stream, rows, allocator);
   Buffer<RowSpan> sorted(stream, rows, allocator);
   launch(stream, "list_keys_kernel", list_keys_kernel, blocks_of(rows), copy.spans.data(), rows,
-         static_cast<std::uint32_t>(limit), chunk_bits, keys.data(), numbers.data());
+         static_cast<std::uint32_t>(limit), keys.data(), numbers.data());
   const auto sort = [&](void* memory, std::size_t& bytes) {
+    constexpr int kBits = 31;
     return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.data(), sorted_keys.data(),
-                                           numbers.data(), order.data(), rows, 0, 32,
+                                           numbers.data(), order.data(), rows, 0, kBits,
                                            stream.native());
   };
   with_cub_memory(stream, "cub::DeviceRadixSort::SortPairs", sort);
@@ -313,11 +309,9 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
     copy.by_warps[i] = rows_above(found, limit, shape);
     least = std::min(least, limit);
   }
-  // Rows beside each other name rows of X that are, so that few change places.
-  constexpr int kChunkBits = 7;
   const bool uneven = is_uneven(stream, least, copy);
   if (uneven || rows_above(found, least, shape) > 0)
-    sort_rows(stream, least, uneven ? kChunkBits : 0, copy, allocator);
+    sort_rows(stream, uneven ? 0 : least, copy, allocator);
   if (a.nnz > 0) {
     launch(stream, "copy_columns_kernel", copy_columns_kernel, blocks_of(a.nnz), a.pattern(),
            copy.columns.data());
