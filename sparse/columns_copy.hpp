@@ -37,21 +37,25 @@ inline constexpr int kRowCounts = 4;
 /// CSR, cut into the same pieces as the packed form.
 template <class T>
 struct RowsCopy {
-  Buffer<RowSpan> spans;         // [rows], in `order`
-  Buffer<std::int32_t> order;    // [rows] longest first; empty: rows stand in their own order
+  Buffer<RowSpan> spans;  // [rows]
+  // [rows] the same, longest first, and their numbers; empty where groups of lanes have all rows,
+  // and those beside each other are about as long:
+  Buffer<RowSpan> sorted;
+  Buffer<std::int32_t> order;
   Buffer<std::int32_t> columns;  // [nnz], zero-based
   Buffer<T> values;              // [nnz]
   Buffer<RowPart> of_blocks;     // in any order
   std::int32_t pieces_most = 0;  // of these
-  // Of the first rows:
-  std::uint32_t by_blocks = 0;              // those that blocks have
-  std::uint32_t by_warps[kRowCounts] = {};  // those and the ones that warps have
+  // Of the first of the sorted rows:
+  std::uint32_t by_blocks = 0;                   // those that blocks have
+  std::uint32_t by_warps[kRowCounts] = {};       // those and the ones that warps have
+  std::uint32_t of_group_most[kRowCounts] = {};  // entries of the others, at most
 
   std::int64_t bytes() const {
     const auto bytes_of = [](const auto&... buffer) {
       return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
     };
-    return bytes_of(spans, order, columns, values, of_blocks);
+    return bytes_of(spans, sorted, order, columns, values, of_blocks);
   }
 };
 

@@ -71,8 +71,16 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
   const auto blocks = [](std::int64_t count, int of_block) {
     return static_cast<std::uint32_t>(device::ceil_div<std::int64_t>(count, of_block));
   };
-  DeviceRows<E> a{.spans = copy.spans.data(),
-                  .order = copy.order.size() > 0 ? copy.order.data() : nullptr,
+  // Rows that are uneven are written to Y by rows wherever they are, by columns in their order.
+  const bool staged = product.y_strides.row == 1 && end > 1;
+  const bool sorted = copy.order.size() > 0 && !staged;
+  DeviceRows<E> a{.spans = sorted ? copy.sorted.data() : copy.spans.data(),
+                  .order = sorted ? copy.order.data() : nullptr,
+                  .first = 0,
+                  .of_group_most = 0,
+                  .staged = staged,
+                  .sorted = copy.sorted.data(),
+                  .sorted_order = copy.order.data(),
                   .columns = copy.columns.data(),
                   .values = device::device_pointer(copy.values.data()),
                   .rows = static_cast<std::uint32_t>(header.rows),
@@ -96,17 +104,22 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
           std::min<std::int64_t>(end - done, kPartStripsAtOnce * kPartColumns);
       a.part_strips = blocks(columns, kPartColumns);
       a.by_warps = copy.by_warps[count_for<T>(columns)];
+      a.of_group_most = copy.of_group_most[count_for<T>(columns)];
+      a.first = sorted ? a.by_warps : 0;
       a.blocks_of_warps = blocks(a.by_warps - copy.by_blocks, kRowsThreads / kLanes);
-      a.blocks_of_rows = blocks(header.rows - a.by_warps, kRowsThreads / Strip::kGroup);
+      a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup);
       const std::uint32_t strips = blocks(columns, Strip::kColumns);
       DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
       arguments.vector_threads = launches.vector_threads;
       arguments.partials = header.partials;
       const std::int64_t of_parts = std::int64_t{a.blocks_of_blocks} + a.blocks_of_warps;
       const std::int64_t all = of_parts * a.part_strips + std::int64_t{a.blocks_of_rows} * strips;
-      const device::LaunchSize size{
-          dim3(static_cast<unsigned>(all)), dim3(kRowsThreads),
-          static_cast<std::size_t>(of_parts > 0 ? launches.parts_bytes : 0)};
+      constexpr int kStagedBytes =
+          Strip::kColumns * staged_pitch<Strip>() * static_cast<int>(sizeof(Cell<E>));
+      const int bytes =
+          std::max(of_parts > 0 ? launches.parts_bytes : 0, staged ? kStagedBytes : 0);
+      const device::LaunchSize size{dim3(static_cast<unsigned>(all)), dim3(kRowsThreads),
+                                    static_cast<std::size_t>(bytes)};
       device::launch_dependent(stream, &spmm_rows_kernel<Strip, T>, size, arguments, a,
                                workspace_of(product));
       done += columns;

@@ -249,7 +249,7 @@ void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allo
   with_cub_memory(stream, "cub::DeviceRadixSort::SortPairs", sort);
   launch(stream, "order_spans_kernel", order_spans_kernel, blocks_of(rows), copy.spans.data(),
          order.data(), rows, sorted.data());
-  copy.spans = std::move(sorted);
+  copy.sorted = std::move(sorted);
   copy.order = std::move(order);
 }
 
@@ -296,6 +296,7 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   if (shared_of_parts(found.pieces_most, kDType<T>) > machine.shared_bytes_per_block)
     return std::nullopt;
   RowsCopy<T> copy{std::move(spans),
+                   Buffer<RowSpan>(stream, 0),
                    Buffer<std::int32_t>(stream, 0),
                    Buffer<std::int32_t>(stream, a.nnz, allocator),
                    Buffer<T>(stream, a.nnz, allocator),
@@ -307,6 +308,7 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   for (int i = 0; i < kRowCounts; ++i) {
     const std::int64_t limit = group_limit(found, shape, 4 << i, machine);
     copy.by_warps[i] = rows_above(found, limit, shape);
+    copy.of_group_most[i] = static_cast<std::uint32_t>(limit);
     least = std::min(least, limit);
   }
   const bool uneven = is_uneven(stream, least, copy);

@@ -22,15 +22,22 @@ namespace lanky::sparse::cuda {
 /// A RowsCopy as an argument of kernels.
 template <class E>
 struct DeviceRows {
+  // Of groups:
   const RowSpan* spans;
-  const std::int32_t* order;  // nullptr: rows stand in their own order
+  const std::int32_t* order;    // of `spans`; nullptr: rows stand in their own order
+  std::uint32_t first;          // of them
+  std::uint32_t of_group_most;  // entries of a row that a group has
+  bool staged;                  // Y is by columns: rows beside each other are written together
+  // Of warps and blocks:
+  const RowSpan* sorted;
+  const std::int32_t* sorted_order;
   const std::int32_t* columns;
   const E* values;
   std::uint32_t rows;
   std::int32_t piece_most;
   const RowPart* of_blocks;
   std::int32_t pieces_most;  // of these
-  std::uint32_t by_blocks;   // of the first rows, those that blocks have,
+  std::uint32_t by_blocks;   // of the sorted rows, those that blocks have,
   std::uint32_t by_warps;    // and with those that warps have
   // Blocks of each strip, of which those of parts come first:
   std::uint32_t blocks_of_blocks;
@@ -113,6 +120,13 @@ __device__ StripGather<device::DeviceElement<T>, Strip> gather_of(const DeviceCo
 template <class Strip, class E>
 using PartStrip = StripOf<4, 1, Strip::kAdjacent ? word_columns(sizeof(E)) : 1, Strip::kAdjacent>;
 
+/// Cells of a block's rows from one column to the next, where they are staged: lanes of a group
+/// do not meet in a bank.
+template <class Strip>
+constexpr int staged_pitch() {
+  return kRowsThreads / Strip::kGroup + 1;
+}
+
 /// A product on a RowsCopy, as one thread of a kernel sees it.
 template <class T, class Strip>
 class RowsProduct {
@@ -138,6 +152,8 @@ class RowsProduct {
 
  private:
   using Part = PartStrip<Strip, E>;
+  static constexpr int kRowsOfBlock = kRowsThreads / Strip::kGroup;
+  static constexpr int kStagedPitch = staged_pitch<Strip>();
 
   template <class Of>
   __device__ StripGather<E, Of> gather_of(int column) const {
@@ -145,19 +161,22 @@ class RowsProduct {
             product_.columns - column};
   }
 
-  __device__ std::int64_t row_of(unsigned place) const {
-    return a_.order != nullptr ? a_.order[place] : std::int64_t{place};
-  }
-
   /// A group of lanes has a row.
   __device__ void run_rows(unsigned block, unsigned strip) const {
-    const unsigned place =
-        a_.by_warps + block * (kRowsThreads / Strip::kGroup) + threadIdx.x / Strip::kGroup;
-    if (place >= a_.rows) return;
-    const RowSpan span = a_.spans[place];
-    const std::int64_t row = row_of(place);
+    const unsigned place = a_.first + block * kRowsOfBlock + threadIdx.x / Strip::kGroup;
+    const bool exists = place < a_.rows;
+    const RowSpan span = exists ? a_.spans[place] : RowSpan{};
+    const std::int64_t row = exists && a_.order != nullptr ? a_.order[place] : std::int64_t{place};
     device::wait_for_kernel_ahead();
     const int column = static_cast<int>(strip) * Strip::kColumns;
+    const bool own = exists && (span.length & kRowLengthMost) <= a_.of_group_most;
+    StripCells<E, Strip> sums{};
+    if (own) sums = sum_of_row(span, column);
+    if (a_.staged) return write_staged(sums, own, a_.first + block * kRowsOfBlock, column);
+    if (own) StripWriter<T, Strip>(product_, column).write(row, sums);
+  }
+
+  __device__ StripCells<E, Strip> sum_of_row(const RowSpan& span, int column) const {
     const auto gather = gather_of<Strip>(column);
     const auto length = static_cast<int>(span.length & kRowLengthMost);
     StripCells<E, Strip> sums;
@@ -171,7 +190,27 @@ class RowsProduct {
         sums = sums + sum_of_piece(a_, entries_of(span.first, length, a_.piece_most, i), gather);
     }
     if ((span.length & kZeroAdded) != 0) sums = sums + StripCells<E, Strip>{};
-    StripWriter<T, Strip>(product_, column).write(row, sums);
+    return sums;
+  }
+
+  /// The sums of a block's rows, from `first` on, to columns of Y, by way of shared memory. `own`:
+  /// whether the thread has such sums.
+  __device__ void write_staged(const StripCells<E, Strip>& sums, bool own, unsigned first,
+                               int column) const {
+    __shared__ bool written[kRowsOfBlock];
+    const int of_block = static_cast<int>(threadIdx.x) / Strip::kGroup;
+    if (lane_of_group<Strip>() == 0) written[of_block] = own;
+    for_each_cell<Strip>(
+        sums, [&](const Cell<E>& cell, int i) { cells_[i * kStagedPitch + of_block] = cell; });
+    __syncthreads();  // all sums are there
+    const ColumnsWriter<T> writer(product_);
+#pragma unroll 4
+    for (int i = thread_of_block(); i < Strip::kColumns * kRowsOfBlock; i += kRowsThreads) {
+      const int row = i % kRowsOfBlock;
+      const int of_strip = i / kRowsOfBlock;
+      const Cell<E> cell[1] = {cells_[of_strip * kStagedPitch + row]};
+      if (written[row]) writer.write(std::int64_t{first} + row, column + of_strip, cell);
+    }
   }
 
   /// The sums of the pieces first, first + stride, ... of so many entries to their cells, each by a
@@ -190,8 +229,8 @@ class RowsProduct {
   __device__ void run_warps(unsigned block, unsigned strip) const {
     const unsigned place = a_.by_blocks + block * (kRowsThreads / kLanes) + warp_of_block();
     if (place >= a_.by_warps) return;
-    const RowSpan span = a_.spans[place];
-    const std::int64_t row = row_of(place);
+    const RowSpan span = a_.sorted[place];
+    const std::int64_t row = a_.sorted_order[place];
     const auto length = static_cast<int>(span.length & kRowLengthMost);
     const int column = static_cast<int>(strip) * Part::kColumns;
     const int pieces = pieces_of(length, a_.piece_most);
