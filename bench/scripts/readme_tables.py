@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is read, cpu-spmv, cpu-spmv-losses, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
-gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -27,6 +27,7 @@ import regret
 import spmv_plots
 import spmv_targets
 import targets
+import spmm_targets
 import unseen
 from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
                    points_of, read_lines, wide)
@@ -312,6 +313,9 @@ def make_table(kind, name):
     if kind in unseen.TABLES:
         environments, lines = unseen.lines_of(name)
         return "\n" + unseen.TABLES[kind](lines) + ladder_source(environments, name, unseen.MEANING[kind]) + "\n"
+    if kind == "spmm":
+        environments, lines = unseen.lines_of(name)
+        return "\n" + spmm_targets.table(all_points(lines, kind)) + ladder_source(environments, name, spmm_targets.TABLE) + "\n"
     if kind == "needed":
         return "\n" + needed_kernels.table(name) + f"\n`{name}`; {NEEDED}.\n"
     if kind in ladder_tables.TABLES:
@@ -320,7 +324,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, spmm, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

@@ -45,12 +45,13 @@ struct PlanOptions {
   /// plans. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
   /// Vectors that most runs will multiply at once, 1 or more; other numbers are multiplied as well.
-  /// Above 1, rows are cut and sorted for several vectors, and one takes longer; the workspace
-  /// grows by cols() times as many elements (at most those of 1 KiB on a GPU, 16 on the CPU), in
-  /// which column-major X is made row-major. On a GPU the plan then has a second copy of op(A), for
-  /// tensor cores, where `path` is mma, or automatic and they are faster (double, half and
-  /// bfloat16); it has about the size of the CSR. Products of 5 columns (of halves, 9) or more are
-  /// by that copy, and have bits of their own: see run() of matrices.
+  /// Above 1, the workspace grows by cols() times as many elements (at most those of 1 KiB on a
+  /// GPU, 16 on the CPU), in which column-major X is made row-major. On a GPU the plan then has a
+  /// second copy of op(A), of about the size of the CSR, which serves several vectors better than
+  /// the packed form: for tensor cores where `path` is mma, or automatic and they are faster
+  /// (double, half and bfloat16), else for CUDA cores. Products of 5 columns (of halves, 9) or more
+  /// by tensor cores have bits of their own: see run() of matrices. On the CPU, rows are cut for
+  /// several vectors, and one takes longer.
   std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
