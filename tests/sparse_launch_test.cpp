@@ -2,7 +2,12 @@
 // here is what no golden line says.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <initializer_list>
+#include <utility>
+
 #include "golden/draw_sparse.hpp"
+#include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
 #include "sparse/shapes.hpp"
@@ -255,6 +260,36 @@ TEST(SparseTiles, PlaceEveryVectorOfAStepOnce) {
   EXPECT_EQ(sparse::place_of_vector(1, false), 4);
   EXPECT_EQ(sparse::place_of_vector(4, false), 1);
   EXPECT_EQ(sparse::place_of_vector(5, true), 5);
+}
+
+sparse::cuda::RowLengths rows_of(std::initializer_list<std::pair<unsigned, unsigned>> rows) {
+  sparse::cuda::RowLengths lengths{};
+  for (const auto& [count, length] : rows) {
+    const int place = static_cast<int>(std::bit_width(length - 1));
+    lengths.rows[place] += count;
+    lengths.entries[place] += static_cast<unsigned long long>(count) * length;
+  }
+  return lengths;
+}
+
+// Several columns on CUDA cores: long rows of which a warp has one each.
+TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
+  const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};
+  const auto limit = [&](const sparse::cuda::RowLengths& rows, int words) {
+    return sparse::cuda::group_limit(rows, shape, words, h200());
+  };
+  const std::int64_t all = sparse::cuda::group_most(shape);
+  EXPECT_EQ(all, 256);
+  EXPECT_EQ(limit(rows_of({{1'000'000, 27}}), 4), all);
+  EXPECT_EQ(limit(rows_of({{14'000, 43}}), 16), all);  // as many groups as a warp each would cost
+  EXPECT_EQ(limit(rows_of({{200, 200}}), 4), 16);      // the device is nearly empty
+  EXPECT_EQ(limit(rows_of({{35'000, 8}, {300, 200}}), 4), 16);
+  EXPECT_EQ(limit(rows_of({}), 32), all);
+  for (const int words : {4, 8, 16, 32}) {
+    const std::int64_t found = limit(rows_of({{260'000, 12}, {4'000, 250}}), words);
+    EXPECT_TRUE(found == all || std::has_single_bit(static_cast<std::uint64_t>(found))) << found;
+    EXPECT_GE(found, shape.piece_most);
+  }
 }
 
 }  // namespace

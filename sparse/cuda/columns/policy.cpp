@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <lanky/dispatch.hpp>
 #include <span>
 
-#include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/block.hpp"
 
@@ -68,7 +68,53 @@ StripKind kind_for(std::span<const StripKind> kinds, const StripLaunches& launch
   return kind;
 }
 
+/// Microseconds that a group and a warp take of a row besides its entries, and of each round of
+/// loads of these, two latencies of memory (H200, about; rounds of a busy device).
+constexpr double kGroupUs = 2;
+constexpr double kWarpUs = 3;
+constexpr double kRoundUs = 1.5;
+
+/// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
+/// lanes the device holds so many of at once: none ends before the longest of these, and all share
+/// the lanes.
+double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes) {
+  const double group_lanes = std::min(words, 16);
+  const double strips = words / 4.0;
+  double longest = 0;
+  double shared = 0;
+  for (int i = 0; i < kRowLengths; ++i) {
+    if (lengths.rows[i] == 0) continue;
+    const std::int64_t most = std::int64_t{1} << i;
+    const double rows = lengths.rows[i];
+    const double rounds = static_cast<double>(lengths.entries[i]) / kRowsAtOnce;
+    if (most <= limit) {
+      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kRoundUs;
+      shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
+    } else {
+      constexpr int kGroups = 8;  // of a warp
+      shared += strips * kLanes * (rows * kWarpUs + rounds / kGroups * kRoundUs);
+    }
+  }
+  return std::max(longest, shared / lanes);
+}
+
 }  // namespace
+
+std::int64_t group_limit(const RowLengths& lengths, const Shape& shape, int words,
+                         const Machine& machine) {
+  constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
+  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
+  std::int64_t best = group_most(shape);
+  double best_us = predicted_us(lengths, best, words, lanes);
+  for (std::int64_t limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
+       limit < group_most(shape); limit *= 2) {
+    const double us = predicted_us(lengths, limit, words, lanes);
+    if (us >= best_us) continue;
+    best = limit;
+    best_us = us;
+  }
+  return best;
+}
 
 StripColumns columns_of(StripKind kind, DType dtype) {
   return dispatch(dtype, [&](auto element) {

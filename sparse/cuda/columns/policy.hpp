@@ -2,10 +2,12 @@
 // code alone, also in builds without CUDA.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 
 #include "core/machine.hpp"
+#include "sparse/columns_copy.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 
@@ -21,6 +23,27 @@ StripColumns columns_of(StripKind kind, DType dtype);
 /// The blocks of each kind, where one vector is multiplied by `vector`.
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine);
+
+/// Entries of a row that a group of lanes has at most, as it adds up the cells of so many pieces in
+/// their order, and that a warp has.
+constexpr std::int64_t group_most(const Shape& shape) {
+  constexpr std::int64_t kPieces = 16;  // kCellsOfThread of cells.cuh
+  return std::min<std::int64_t>(kPieces * shape.piece_most, shape.window_cost);
+}
+constexpr std::int64_t warp_most(const Shape& shape) {
+  return std::min<std::int64_t>(std::int64_t{kWarpPieces} * shape.piece_most, shape.window_cost);
+}
+
+/// Rows by their lengths, and their entries: [i] those of 2^(i-1) + 1 to 2^i entries.
+inline constexpr int kRowLengths = 32;
+struct RowLengths {
+  unsigned rows[kRowLengths];
+  unsigned long long entries[kRowLengths];
+};
+/// Entries of a row that a group has at most in products of `words` words of 16 bytes: group_most()
+/// or a power of two, by prediction. Longer rows have a warp each.
+std::int64_t group_limit(const RowLengths& lengths, const Shape& shape, int words,
+                         const Machine& machine);
 
 /// Shared memory of a block for the sums of rows in parts: of a part for each warp, or of one of
 /// `pieces_most` pieces for all.

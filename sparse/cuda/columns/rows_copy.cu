@@ -1,7 +1,6 @@
 #include "sparse/cuda/columns/rows_copy.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <utility>
 
@@ -19,8 +18,7 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Rows by their lengths: of 2^(i-1) + 1 to 2^i entries.
-constexpr int kLengths = 32;
+static_assert(group_most({.piece_most = 4, .window_cost = 1 << 16}) == 4 * kCellsOfThread);
 
 /// What rows come to.
 struct RowTotals {
@@ -28,8 +26,7 @@ struct RowTotals {
   int pieces_most;     // of these
   unsigned by_blocks;  // rows
   unsigned too_many;   // rows of more pieces than a group adds up
-  unsigned rows[kLengths];
-  Count entries[kLengths];
+  RowLengths lengths;
 };
 
 /// What groups have: entries, and as many if each group took as long as the longest of
@@ -47,21 +44,13 @@ __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowT
   atomicMax(&totals->pieces_most, pieces_of(part.length, piece_most));
 }
 
-/// Entries of a row that a group has at most, and a warp.
-__host__ __device__ constexpr std::int64_t group_most(const Shape& shape) {
-  return std::min<std::int64_t>(kCellsOfThread * shape.piece_most, shape.window_cost);
-}
-__host__ __device__ constexpr std::int64_t warp_most(const Shape& shape) {
-  return std::min<std::int64_t>(kWarpPieces * shape.piece_most, shape.window_cost);
-}
-
 /// spans: [rows], in their own order, and the parts of rows that blocks have and that are not
 /// split. A thread a row.
 __global__ void __launch_bounds__(kThreads)
     list_rows_kernel(CsrPattern a, Shape shape, RowSpan* spans, RowPart* parts, RowTotals* totals) {
-  __shared__ unsigned rows[kLengths];
-  __shared__ Count entries[kLengths];
-  for (int i = thread_of_block(); i < kLengths; i += kThreads) {
+  __shared__ unsigned rows[kRowLengths];
+  __shared__ Count entries[kRowLengths];
+  for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
     rows[i] = 0;
     entries[i] = 0;
   }
@@ -85,10 +74,10 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   __syncthreads();  // all are counted
-  for (int i = thread_of_block(); i < kLengths; i += kThreads) {
+  for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
     if (rows[i] == 0) continue;
-    atomicAdd(totals->rows + i, rows[i]);
-    atomicAdd(totals->entries + i, entries[i]);
+    atomicAdd(totals->lengths.rows + i, rows[i]);
+    atomicAdd(totals->lengths.entries + i, entries[i]);
   }
 }
 
@@ -172,59 +161,12 @@ __global__ void __launch_bounds__(kThreads)
   if (i < rows) sorted[i] = spans[order[i]];
 }
 
-/// Microseconds that a group and a warp take of a row besides its entries, and of each round of
-/// loads of these, two latencies of memory (H200, about; rounds of a busy device).
-constexpr double kGroupUs = 2;
-constexpr double kWarpUs = 3;
-constexpr double kRoundUs = 1.5;
-
-/// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
-/// lanes the device holds so many of at once: none ends before the longest of these, and all share
-/// the lanes.
-double predicted_us(const RowTotals& totals, std::int64_t limit, int words, double lanes) {
-  const double group_lanes = std::min(words, 16);
-  const double strips = words / 4.0;
-  double longest = 0;
-  double shared = 0;
-  for (int i = 0; i < kLengths; ++i) {
-    if (totals.rows[i] == 0) continue;
-    const std::int64_t most = std::int64_t{1} << i;
-    const double rows = totals.rows[i];
-    const double rounds = static_cast<double>(totals.entries[i]) / kRowsAtOnce;
-    if (most <= limit) {
-      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kRoundUs;
-      shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
-    } else {
-      constexpr int kGroups = 8;  // of a warp
-      shared += strips * kLanes * (rows * kWarpUs + rounds / kGroups * kRoundUs);
-    }
-  }
-  return std::max(longest, shared / lanes);
-}
-
-/// Entries of a row that a group has at most in products of `words` words.
-std::int64_t group_limit(const RowTotals& totals, const Shape& shape, int words,
-                         const Machine& machine) {
-  constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
-  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
-  std::int64_t best = group_most(shape);
-  double best_us = predicted_us(totals, best, words, lanes);
-  for (std::int64_t limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
-       limit < group_most(shape); limit *= 2) {
-    const double us = predicted_us(totals, limit, words, lanes);
-    if (us >= best_us) continue;
-    best = limit;
-    best_us = us;
-  }
-  return best;
-}
-
 /// Rows of more than `limit` entries, which is group_most() or a power of two.
 unsigned rows_above(const RowTotals& totals, std::int64_t limit, const Shape& shape) {
   if (limit == group_most(shape)) return totals.too_many;
   unsigned rows = 0;
-  for (int i = 0; i < kLengths; ++i) {
-    if (std::int64_t{1} << i > limit) rows += totals.rows[i];
+  for (int i = 0; i < kRowLengths; ++i) {
+    if (std::int64_t{1} << i > limit) rows += totals.lengths.rows[i];
   }
   return rows;
 }
@@ -306,7 +248,7 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   if (found.parts > 0) list(copy.spans.data(), copy.of_blocks.data());
   std::int64_t least = group_most(shape);
   for (int i = 0; i < kRowCounts; ++i) {
-    const std::int64_t limit = group_limit(found, shape, 4 << i, machine);
+    const std::int64_t limit = group_limit(found.lengths, shape, 4 << i, machine);
     copy.by_warps[i] = rows_above(found, limit, shape);
     copy.of_group_most[i] = static_cast<std::uint32_t>(limit);
     least = std::min(least, limit);
