@@ -241,10 +241,12 @@ TEST(SparseTiles, AreAskedFor) {
     return sparse::cuda::may_have_tiles({.path = path, .expected_columns = columns}, dtype, nnz);
   };
   EXPECT_TRUE(may(SpmvPath::automatic, DType::f64, 16));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 2));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::f64, 5));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 4));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 9));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::bf16, 8));
   EXPECT_FALSE(may(SpmvPath::automatic, DType::f32, 16));
   EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 1));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, std::int64_t{1} << 31));
 }

@@ -48,10 +48,10 @@ struct PlanOptions {
   /// Above 1, the workspace grows by cols() times as many elements (at most those of 1 KiB on a
   /// GPU, 16 on the CPU), in which column-major X is made row-major. On a GPU the plan then has a
   /// second copy of op(A), of about the size of the CSR, which serves several vectors better than
-  /// the packed form: for tensor cores where `path` is mma, or automatic and they are faster
-  /// (double, half and bfloat16), else for CUDA cores. Products of 5 columns (of halves, 9) or more
-  /// by tensor cores have bits of their own: see run() of matrices. On the CPU, rows are cut for
-  /// several vectors, and one takes longer.
+  /// the packed form. From 5 vectors on (of halves, 9) it is for tensor cores where `path` is mma,
+  /// or automatic and they are faster (double, half and bfloat16), and products of so many columns
+  /// have bits of their own: see run() of matrices. Else it is for CUDA cores. On the CPU, rows are
+  /// cut for several vectors, and one takes longer.
   std::int64_t expected_columns = 1;
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };

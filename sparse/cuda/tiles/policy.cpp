@@ -38,7 +38,8 @@ TileStripColumns columns_of(TileStrip kind, DType dtype) {
 }  // namespace
 
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
-  return options.expected_columns > 1 && has_mma(dtype) && nnz > 0 && nnz <= kTiledEntriesMost &&
+  return has_mma(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
+         nnz <= kTiledEntriesMost &&
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
 }
 
