@@ -430,8 +430,8 @@ TEST(BenchCuda, SparseVendorsAreRightForSeveralColumns) {
         EXPECT_GE(report.outcomes.size(), 4U);
         for (const Outcome& outcome : report.outcomes) {
           // cuSPARSE 12.6 adds up some rows of halves in halves, and is told to be wrong.
-          const bool loose = is_half(dtype) && outcome.contestant == "cusparse" &&
-                             outcome.status == Status::wrong;
+          const bool loose =
+              is_half(dtype) && outcome.contestant == "cusparse" && outcome.status == Status::wrong;
           EXPECT_TRUE(outcome.status == Status::ok || outcome.expected() || loose)
               << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
           if (columns.count > 1 && outcome.variant == "alg2" && !loose) {
