@@ -7,6 +7,7 @@
 #include <lanky/buffer.hpp>
 #include <optional>
 
+#include "sparse/buffer_bytes.hpp"
 #include "sparse/tiles.hpp"
 
 namespace lanky::sparse {
@@ -51,12 +52,7 @@ struct RowsCopy {
   std::uint32_t by_warps[kRowCounts] = {};       // those and the ones that warps have
   std::uint32_t of_group_most[kRowCounts] = {};  // entries of the others, at most
 
-  std::int64_t bytes() const {
-    const auto bytes_of = [](const auto&... buffer) {
-      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
-    };
-    return bytes_of(spans, sorted, order, columns, values, of_blocks);
-  }
+  std::int64_t bytes() const { return bytes_of(spans, sorted, order, columns, values, of_blocks); }
 };
 
 template <class T>

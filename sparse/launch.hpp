@@ -74,8 +74,8 @@ constexpr int word_columns(std::size_t element_bytes) {
 constexpr int strip_columns_most(std::size_t element_bytes) {
   return 16 * word_columns(element_bytes);
 }
-// Strips that one launch multiplies, at most: workspaces have an end. Of rows in parts of a
-// RowsCopy, they are of words4, or of as many columns as such a word has lanes.
+// Strips that one launch multiplies, at most: workspaces have an end. Of rows that warps or blocks
+// have of a RowsCopy, strips are of words4 or of four single columns.
 inline constexpr int kStripsAtOnce = 4;
 inline constexpr int kPartStripsAtOnce = 16;
 constexpr int columns_at_once(std::size_t element_bytes) {

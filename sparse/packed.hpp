@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 
+#include "sparse/buffer_bytes.hpp"
+
 namespace lanky::sparse {
 
 inline constexpr int kLanes = 32;
@@ -220,9 +222,6 @@ struct PackedMatrix : PackedPattern {
             values.data()};
   }
   std::int64_t bytes() const {
-    const auto bytes_of = [](const auto&... buffer) {
-      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
-    };
     return bytes_of(windows, slices, values, indices, bases, lengths, cells, row_cells, split_rows,
                     split_starts, order, hot_columns);
   }

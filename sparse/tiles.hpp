@@ -10,6 +10,7 @@
 #include <lanky/dtype.hpp>
 
 #include "core/host_device.hpp"
+#include "sparse/buffer_bytes.hpp"
 
 namespace lanky::sparse {
 
@@ -83,12 +84,7 @@ struct Tiles {
   // [units][unit_values]: doubles by steps, then j, then lanes; halves by steps, then lanes
   Buffer<T> values;
 
-  std::int64_t bytes() const {
-    const auto bytes_of = [](const auto&... buffer) {
-      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
-    };
-    return bytes_of(starts, entries, columns, masks, values);
-  }
+  std::int64_t bytes() const { return bytes_of(starts, entries, columns, masks, values); }
 };
 
 }  // namespace lanky::sparse

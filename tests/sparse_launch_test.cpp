@@ -283,8 +283,9 @@ TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const std::int64_t all = sparse::cuda::group_most(shape);
   EXPECT_EQ(all, 256);
   EXPECT_EQ(limit(rows_of({{1'000'000, 27}}), 4), all);
-  EXPECT_EQ(limit(rows_of({{14'000, 43}}), 16), all);  // as many groups as a warp each would cost
-  EXPECT_EQ(limit(rows_of({{200, 200}}), 4), 16);      // the device is nearly empty
+  EXPECT_EQ(limit(rows_of({{14'000, 43}}), 16),
+            all);                                  // a warp each would take four times the lanes
+  EXPECT_EQ(limit(rows_of({{200, 200}}), 4), 16);  // the device is nearly empty
   EXPECT_EQ(limit(rows_of({{35'000, 8}, {300, 200}}), 4), 16);
   EXPECT_EQ(limit(rows_of({}), 32), all);
   for (const int words : {4, 8, 16, 32}) {

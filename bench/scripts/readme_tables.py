@@ -24,10 +24,10 @@ import ladder_tables
 import needed_kernels
 import plots
 import regret
+import spmm_targets
 import spmv_plots
 import spmv_targets
 import targets
-import spmm_targets
 import unseen
 from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, geometric_mean, in_core,
                    points_of, read_lines, wide)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed-ups of sparse products of several columns, Y = A X.
 
-    bench/scripts/spmm_targets.py [--below SPEEDUP] [bench/results/h200/spmm_*.jsonl ...]
+    bench/scripts/spmm_targets.py [--below SPEEDUP] [bench/results/h200/spmm*.jsonl* ...]
 
 One line a group of products, a column a type: the geometric mean of the best time of cuSPARSE over lanky's, and the
 worst point's. Every algorithm of cuSPARSE in the same layout counts: SpMM's, blocks (bsr) and, by columns, its SpMV
@@ -83,7 +83,8 @@ def judged(points):
 
 
 TABLE = ("speed-up: the best time of all of cuSPARSE's algorithms in the same layout over lanky's, geometric mean, with the share of "
-         "products that lanky wins; algorithms that are wrong do not count, which in f16 leaves slow ones on matrices with long rows; reproducible: share of products whose bits are equal each time, of lanky and of cuSPARSE's ALG3")
+         "products that lanky wins; algorithms that are wrong do not count, which in f16 leaves slow ones on matrices with long "
+         "rows; reproducible: share of products whose bits are equal each time, of lanky and of cuSPARSE's ALG3")
 
 
 def table(points):
@@ -104,5 +105,5 @@ def table(points):
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:], "bench/results/h200/spmm_*.jsonl*", lambda lines: all_points(lines, "spmm"),
+    sys.exit(run(sys.argv[1:], "bench/results/h200/spmm*.jsonl*", lambda lines: all_points(lines, "spmm"),
                  list_below, judged))

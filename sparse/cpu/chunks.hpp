@@ -8,6 +8,8 @@
 #include <lanky/buffer.hpp>
 #include <lanky/dtype.hpp>
 
+#include "sparse/buffer_bytes.hpp"
+
 namespace lanky::sparse::cpu {
 
 /// Rows of a chunk at most, and partial sums of a row that is multiplied alone: as many lanes on
@@ -145,9 +147,6 @@ struct ChunkMatrix {
             cut_rows.data(), cut_starts.data(), row_offsets.data()};
   }
   std::int64_t bytes() const {
-    const auto bytes_of = [](const auto&... buffer) {
-      return ((buffer.size() * static_cast<std::int64_t>(sizeof(*buffer.data()))) + ...);
-    };
     return bytes_of(chunks, codes, tasks, cut_rows, cut_starts, row_offsets, values);
   }
 };

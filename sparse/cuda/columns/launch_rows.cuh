@@ -37,6 +37,7 @@ void with_rows_strip(std::int64_t columns, F f) {
     f(StripOf<32, 1, 1, false>{});
   }
 }
+
 /// The number among kRowCounts of so many columns.
 template <class T>
 int count_for(std::int64_t columns) {
@@ -71,7 +72,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
   const auto blocks = [](std::int64_t count, int of_block) {
     return static_cast<std::uint32_t>(device::ceil_div<std::int64_t>(count, of_block));
   };
-  // Rows that are uneven are written to Y by rows wherever they are, by columns in their order.
+  // Y by rows takes uneven rows longest first; by columns it takes rows in their own order.
   const bool staged = product.y_strides.row == 1 && end > 1;
   const bool sorted = copy.order.size() > 0 && !staged;
   DeviceRows<E> a{.spans = sorted ? copy.sorted.data() : copy.spans.data(),

@@ -1,12 +1,12 @@
 // Y = alpha A X + beta Y of several columns on a RowsCopy: a group of lanes has a row and a strip
 // of columns; all its lanes read each entry, whose lines stay in the first cache for those that
-// follow, and a word or two of the row of X that it names. A block has a part of a long row. The
-// sum of a row is that of one vector: entries are added up by the pieces of the packed form, and
-// those as cells.cuh and strip_cells.cuh do.
+// follow, and a word or two of the row of X that it names. A longer row has a warp, and the longest
+// have blocks. The sum of a row is that of one vector: entries are added up by the pieces of the
+// packed form, and those as cells.cuh and strip_cells.cuh do.
 //
-// Few registers are what this takes: of the row-major kernels of one row a group in the literature
-// (Yang, Buluc, Owens: Design Principles for Sparse Matrix Multiplication on the GPU, Euro-Par
-// 2018), those with most warps were fastest, whichever way entries reached the lanes (docs/lab).
+// A row for a group of lanes, X by rows, is from Yang, Buluc and Owens (Design Principles for
+// Sparse Matrix Multiplication on the GPU, Euro-Par 2018). Of the ways in which entries may reach
+// the lanes, those with few registers, hence many warps, were fastest (docs/lab/spmm.md).
 #pragma once
 
 #include "device/grid_dependency.cuh"
@@ -58,7 +58,7 @@ struct EntryRange {
 /// The entries of piece `number` of `length` entries from `first` on.
 __device__ inline EntryRange entries_of(std::uint32_t first, int length, int piece_most,
                                         int number) {
-  const PieceEntries piece = piece_entries(length, piece_most, number);
+  const auto piece = piece_entries(length, piece_most, number);
   return {first + static_cast<std::uint32_t>(piece.first), static_cast<std::uint32_t>(piece.stride),
           piece.length};
 }
@@ -108,20 +108,13 @@ __device__ StripCells<E, Strip> sum_of_piece(const DeviceRows<E>& a, EntryRange 
   return sums;
 }
 
-template <class Strip, class T>
-__device__ StripGather<device::DeviceElement<T>, Strip> gather_of(const DeviceColumns<T>& product,
-                                                                  int column) {
-  return {product.x + column * product.x_column, product.x_row_bytes, product.x_column,
-          product.columns - column};
-}
-
 /// How parts are shared out: to strips of words, as StripKind::words4 names them, or of as many
 /// single columns.
 template <class Strip, class E>
 using PartStrip = StripOf<4, 1, Strip::kAdjacent ? word_columns(sizeof(E)) : 1, Strip::kAdjacent>;
 
-/// Cells of a block's rows from one column to the next, where they are staged: lanes of a group
-/// do not meet in a bank.
+/// Cells of a block's rows from one column to the next, where they are staged: one more than there
+/// are rows, so that fewer lanes of a group meet in a bank.
 template <class Strip>
 constexpr int staged_pitch() {
   return kRowsThreads / Strip::kGroup + 1;
@@ -274,7 +267,7 @@ class RowsProduct {
   const DeviceColumns<T>& product_;
   const DeviceRows<E>& a_;
   const DeviceWorkspace<T>& workspace_;
-  Cell<E>* cells_;  // in shared memory, where rows are in parts
+  Cell<E>* cells_;  // in shared memory, where rows are in parts or staged
 };
 
 template <class Strip, class T>
