@@ -90,9 +90,24 @@ struct StripLaunch {
   friend bool operator==(const StripLaunch&, const StripLaunch&) = default;
 };
 
+/// Numbers of columns that kernels of one vector multiply at once, where a row of X is one word.
+inline constexpr int kWordColumns[] = {2, 4};
+inline constexpr int kWordCounts = 2;
+
+/// As the Launch of one vector, whose blocks these are, with sums of several columns.
+struct WordLaunch {
+  Slices slices = Slices::any;  // single, deep or any
+  bool wide = false;
+  std::int32_t threads = 0;  // 0: there is no such kernel, or a block has no room
+  std::int32_t shared_bytes = 0;
+  friend bool operator==(const WordLaunch&, const WordLaunch&) = default;
+};
+
 /// Those of products of several columns: which of them runs is for X and Y to say.
 struct StripLaunches {
   std::array<StripLaunch, kStripKinds> of_kind{};
+  std::array<WordLaunch, kWordCounts> of_words{};  // of kWordColumns
+  bool scattered = false;           // entries beside each other are in columns that are not
   std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
   std::int32_t parts_bytes = 0;     // of shared memory for the rows in parts of a RowsCopy
   friend bool operator==(const StripLaunches&, const StripLaunches&) = default;

@@ -82,7 +82,7 @@ std::unique_ptr<const Backend<T, TOut>> make_backend(const Stream& stream) {
 
 template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options) {
-  const PathChoice choice = choose_path(options.path, kDType<T>, stream.device().kind());
+  const PathChoice choice = choose_path(options, kDType<T>, stream.device().kind());
   check_arrangeable(extents_of(a), options);
   if (options.expected_columns < 1) {
     throw Error(ErrorCode::invalid_argument,

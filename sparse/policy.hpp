@@ -71,7 +71,7 @@ int window_cost_limit(const RowFacts& facts, const Shape& shape);
 /// Makes window_cost a multiple of piece_most, at most kWindowCostMost and window_cost_limit().
 void limit_windows(Shape& shape, const RowFacts& facts);
 
-/// Whether tensor cores multiply `dtype`.
+/// Whether tensor cores multiply `dtype` with one vector.
 bool has_mma(DType dtype);
 
 /// The kernels of a plan and the reason for them, as explain() tells it.
@@ -80,9 +80,9 @@ struct PathChoice {
   std::string_view reason;
 };
 
-/// Which kernels run a matrix of `dtype` on `device`. Throws Error(unsupported) where tensor cores
+/// Which kernels multiply a matrix of `dtype` with one vector on `device`. Throws Error(unsupported) where tensor cores
 /// are asked for that have no such product.
-PathChoice choose_path(SpmvPath requested, DType dtype, DeviceKind device);
+PathChoice choose_path(const PlanOptions& options, DType dtype, DeviceKind device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads
 // takes 10 us to several milliseconds, as busy as the machine is.

@@ -20,18 +20,23 @@ inline constexpr int kBlockRows = 8;
 inline constexpr int kStepVectors = 16;
 inline constexpr int kLaneVectors = 4;
 
-/// Whether tensor cores have an IEEE product of T, and there are tiles of it.
+/// Whether tensor cores have an IEEE product of a type, and there are tiles of it. Floats are
+/// multiplied and summed as doubles, which rounds once, to Y.
+constexpr bool has_tiles(DType dtype) {
+  return dtype == DType::f64 || dtype == DType::f32 || is_half(dtype);
+}
 template <class T>
-inline constexpr bool kHasTiles = kDType<T> == DType::f64 || is_half(kDType<T>);
+inline constexpr bool kHasTiles = has_tiles(kDType<T>);
 
-/// Values that stand together: those of a lane. Of doubles each is by itself, and there are no
-/// others; of halves, the four of a lane that has an entry, with zeros for those that are none.
+/// Values that stand together: those of a lane. Of doubles and floats each is by itself, and there
+/// are no others; of halves, the four of a lane that has an entry, with zeros for those that are
+/// none.
 constexpr int unit_values(std::size_t element_bytes) {
   return element_bytes == 2 ? kLaneVectors : 1;
 }
 
-/// Place [t][j] of vector i of a step, as t * kLaneVectors + j. Of doubles, four that follow each
-/// other are those of one m8n8k4, [0 .. 3][j]; of halves, a lane's unit.
+/// Place [t][j] of vector i of a step, as t * kLaneVectors + j. Of doubles and floats, four that
+/// follow each other are those of one m8n8k4, [0 .. 3][j]; of halves, a lane's unit.
 LANKY_HOST_DEVICE constexpr int place_of_vector(int vector, bool by_units) {
   return by_units ? vector : vector % 4 * kLaneVectors + vector / 4;
 }
@@ -81,7 +86,8 @@ struct Tiles {
   Buffer<std::uint32_t> entries;  // [blocks] the first, of the CSR entries
   Buffer<std::int32_t> columns;   // [steps + 1][t][j], zero-based; behind the last: that one again
   Buffer<std::uint32_t> masks;    // [steps + 1][j]: bit 4 g + t where row g has an entry in [t][j]
-  // [units][unit_values]: doubles by steps, then j, then lanes; halves by steps, then lanes
+  // [units][unit_values]: doubles and floats by steps, then j, then lanes; halves by steps, then
+  // lanes
   Buffer<T> values;
 
   std::int64_t bytes() const { return bytes_of(starts, entries, columns, masks, values); }

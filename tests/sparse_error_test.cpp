@@ -167,8 +167,10 @@ TEST_F(SparseError, TensorCoresForFloat) {
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
   expect_error([&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
                ErrorCode::unsupported,
-               {"tensor cores have no IEEE product of f32; use SpmvPath::automatic, cuda, tf32 or "
-                "tf32x3"});
+               {"tensor cores have no IEEE product of f32 for one vector; use SpmvPath::automatic, "
+                "cuda, tf32 or tf32x3, or expect 5 columns or more"});
+  const SpmvPlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 5});
+  EXPECT_NE(several.explain().find("kernels   cpu"), std::string::npos);
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
     const SpmvPlan<float> plan(Stream(Device::cpu()), view, {.path = path});
     EXPECT_NE(plan.explain().find("kernels   cpu"), std::string::npos);

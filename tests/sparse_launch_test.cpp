@@ -245,7 +245,9 @@ TEST(SparseTiles, AreAskedFor) {
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 4));
   EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 9));
   EXPECT_FALSE(may(SpmvPath::mma, DType::bf16, 8));
-  EXPECT_FALSE(may(SpmvPath::automatic, DType::f32, 16));
+  EXPECT_TRUE(may(SpmvPath::automatic, DType::f32, 16));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 5));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::c64, 16));
   EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, std::int64_t{1} << 31));

@@ -77,6 +77,7 @@ class CudaExecutor final : public Executor<T, TOut> {
                                const ColumnsCopy<T>& copy) const override {
     StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
     cuda::load_strips<T>(stream_, strips);
+    if constexpr (kHasWords<T>) cuda::load_words<T, TOut>(stream_, strips);
     if (copy.rows) {
       strips.parts_bytes =
           static_cast<std::int32_t>(shared_of_parts(copy.rows->pieces_most, kDType<T>));

@@ -95,7 +95,7 @@ void print_paths() {
         const auto input = concat("path ", name(path), " of ", name(dtype), " on ",
                                   kind == DeviceKind::cpu ? "cpu" : "cuda");
         try {
-          const PathChoice choice = choose_path(path, dtype, kind);
+          const PathChoice choice = choose_path({.path = path}, dtype, kind);
           print(input, concat("path=", name(choice.path), " ", choice.reason));
         } catch (const Error& error) {
           print(input, error.what());

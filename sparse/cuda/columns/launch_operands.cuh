@@ -69,7 +69,7 @@ DeviceColumns<T> device_columns(const ColumnsProduct<T, TOut>& product, std::int
 }
 
 /// Columns from which on making X row-major takes less than gathers of single elements.
-inline constexpr std::int64_t kRowsOfXLeast = 4;
+inline constexpr std::int64_t kRowsOfXLeast = 2;
 
 /// run(product), or where X stands by columns and there is memory for its `rows` rows, run(part)
 /// for as many columns at a time as have room there.

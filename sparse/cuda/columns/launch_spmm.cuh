@@ -82,7 +82,13 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
 template <class T, class TOut>
 void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
                  const ColumnsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
+  if constexpr (kHasWords<T>) {
+    if (run_word(stream, launches, packed, product)) return;
+  }
   by_rows_of_x(stream, packed.header.cols, product, [&](const ColumnsProduct<T, TOut>& part) {
+    if constexpr (kHasWords<T>) {
+      if (run_word(stream, launches, packed, part)) return;
+    }
     const std::int64_t done =
         copy.rows ? run_rows(stream, launches.strips, packed, *copy.rows, part) : 0;
     run_strips(stream, launches, packed, part, done);

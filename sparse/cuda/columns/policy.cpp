@@ -15,9 +15,9 @@ namespace {
 
 // Shared memory of a block that leaves room for a second one on its multiprocessor.
 constexpr std::int64_t kSharedOfTwo = 110 << 10;
-constexpr std::int64_t kVariables = 64;  // bytes of shared memory besides
-constexpr int kTurnsMost = 4;            // of a warp, where rows are not cut
-constexpr int kRounds = 2;               // of blocks that all multiprocessors have at least
+constexpr std::int64_t kVariables = 1 << 10;  // bytes of shared memory besides, at most
+constexpr int kTurnsMost = 4;                 // of a warp, where rows are not cut
+constexpr int kRounds = 2;                    // of blocks that all multiprocessors have at least
 
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
@@ -47,6 +47,25 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
             .shared_bytes = static_cast<std::int32_t>(bytes),
             .parts = parts};
   });
+}
+
+/// Where one vector is multiplied by `vector`. Complex elements have no such kernels.
+template <class T>
+WordLaunch word_launch(int columns, const PackedHeader& a, const Launch& vector,
+                       const Machine& machine) {
+  const bool fits = columns * static_cast<int>(sizeof(T)) <= kWordBytes;
+  if (is_complex(kDType<T>) || !fits || vector.path != SpmvPath::cuda || vector.hot ||
+      vector.blocks == 0)
+    return {};
+  const std::int64_t bytes = slice_bytes<T>(a) + std::int64_t{columns} * cell_bytes<T>(a);
+  if (bytes > machine.shared_bytes_per_block - kVariables) return {};
+  const Slices slices = vector.slices == Slices::deep ? Slices::deep
+                        : one_a_warp(vector.slices)   ? Slices::single
+                                                      : Slices::any;
+  return {.slices = slices,
+          .wide = vector.wide,
+          .threads = vector.threads,
+          .shared_bytes = static_cast<std::int32_t>(bytes)};
 }
 
 constexpr std::array kWords = {StripKind::words1, StripKind::words2, StripKind::words4,
@@ -127,12 +146,16 @@ StripColumns columns_of(StripKind kind, DType dtype) {
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine) {
   StripLaunches launches;
+  // Most columns are stored whole: those of a slice are more than 2^16 apart.
+  launches.scattered = a.index_units * kIndexUnit > 3 * a.slots;
   launches.vector_threads = vector.hot ? kHotTeamWarps * kLanes : vector.threads;
   dispatch(dtype, [&](auto element) {
     using T = typename decltype(element)::type;
     for (int i = 0; i < kStripKinds; ++i)
       launches.of_kind[i] =
           strip_launch<T>(static_cast<StripKind>(i), a, launches.vector_threads / kLanes, machine);
+    for (int i = 0; i < kWordCounts; ++i)
+      launches.of_words[i] = word_launch<T>(kWordColumns[i], a, vector, machine);
   });
   return launches;
 }

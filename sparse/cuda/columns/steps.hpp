@@ -16,6 +16,17 @@ void load_strips(const Stream& stream, const StripLaunches& launches);
 template <class T>
 void load_rows(const Stream& stream, int parts_bytes);
 
+/// The same of products whose rows of X are one word.
+template <class T, class TOut>
+void load_words(const Stream& stream, const StripLaunches& launches);
+template <class T>
+inline constexpr bool kHasWords = !is_complex(kDType<T>);
+
+/// Where rows of X are one word of so many columns: launches on the stream; else returns false.
+template <class T, class TOut>
+bool run_word(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+              const ColumnsProduct<T, TOut>& product);
+
 /// Launches on the stream and returns; `launches` and `copy` are those of `a`.
 template <class T, class TOut>
 void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& a,

@@ -41,11 +41,35 @@ struct DeviceMatrix {
 /// A Product.
 template <class T, class TOut>
 struct DeviceProduct {
+  using Element = T;
+  using Factor = device::DeviceElement<T>;  // what an entry multiplies
+  using Out = device::DeviceElement<TOut>;
+
   const device::DeviceElement<T>* x;  // [cols]
   device::DeviceElement<TOut>* y;     // [rows]
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   std::uint32_t special;  // 0: beta is 0, and neither it nor alpha is in device memory
+};
+
+/// A ColumnsProduct of kCount columns: rows of X are words or, if kApart, columns are adjacent.
+template <class T, class TOut, int kCount, bool kApart_>
+struct DeviceWordProduct {
+  static constexpr bool kApart = kApart_;
+  using Element = T;
+  using Factor = device::Columns<device::DeviceElement<T>, kCount>;
+  using Out = device::DeviceElement<TOut>;
+
+  const device::DeviceElement<T>* x;  // [cols, kCount]
+  std::int64_t x_column;              // elements from column to column, if kApart
+  std::uint32_t x_row_bytes;          // from row to row, else
+  std::uint32_t special;              // as above
+  Out* y;                             // [rows, kCount]
+  std::int64_t y_row;                 // elements from row to row
+  std::int64_t y_column;              // from column to column
+  bool y_words;                       // rows of Y are words, too
+  device::DeviceScalar<Accumulator<T>> alpha;
+  device::DeviceScalar<Accumulator<T>> beta;
 };
 
 /// Memory that windows share: the last argument, as few of them read it.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lanky/dtype.hpp>
 
+#include "device/columns.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 
@@ -30,6 +31,9 @@ template <class E, bool kShort>
 inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
                                     : sizeof(E) == 8 && !kShort ? 6
                                                                 : 8;
+/// The code for few steps takes as many of several columns: a piece has no more.
+template <class E, int kCount>
+inline constexpr int kStepsAtOnce<device::Columns<E, kCount>, true> = kStepsAtOnce<E, true>;
 
 // Shared memory: the window's slices, where warps have several (of elements of 8 bytes and more,
 // which need fewer registers and more of the first cache, the next one is read ahead instead); a

@@ -2,6 +2,7 @@
 // the pieces of a row meet. All sums of a product are of this one type.
 #pragma once
 
+#include "device/columns.cuh"
 #include "device/element.cuh"
 #include "device/memory.cuh"
 #include "sparse/cuda/multiply/block.hpp"
@@ -19,6 +20,24 @@ struct Cell {
   __device__ void add(E value, E factor) { add_widened(device::widen(value), factor); }
   __device__ void add_widened(Sum value, E factor) { sum = fma(value, device::widen(factor), sum); }
   __device__ friend Cell operator+(Cell a, Cell b) { return {a.sum + b.sum}; }
+};
+
+/// The same of several columns, each of which is added up as one is.
+template <class E, int kCount>
+struct Cell<device::Columns<E, kCount>> {
+  using Sum = device::Columns<typename Cell<E>::Sum, kCount>;
+
+  Sum sum;
+
+  __device__ void add(E value, device::Columns<E, kCount> factor) {
+    const auto wide = device::widen(value);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      sum.of[i] = fma(wide, device::widen(factor.of[i]), sum.of[i]);
+  }
+  __device__ friend Cell operator+(Cell a, Cell b) {
+    return {a.sum + b.sum};
+  }
 };
 
 /// The sum of `cell` over the lanes of a warp, in a fixed order.
@@ -81,7 +100,9 @@ __device__ Cell<E> sum_of_range(const Cell<E>* cells, CellRange range) {
 
 /// Cells of a word of shared memory.
 template <class E>
-inline constexpr int kCellWord = kWordBytes / static_cast<int>(sizeof(Cell<E>));
+inline constexpr int kCellWord = sizeof(Cell<E>) >= kWordBytes
+                                     ? 1
+                                     : kWordBytes / static_cast<int>(sizeof(Cell<E>));
 
 /// visit(first) for each word of the cells 0 .. count - 1, which begins with cell `first`; cell 0
 /// is number `place` of its word, so that `first` may be negative.

@@ -10,8 +10,8 @@
 
 namespace lanky::sparse::cuda {
 
-/// Fetches block `number`'s Shares; one thread.
-template <class E>
+/// Fetches block `number`'s Shares, of x as many as rows have columns; one thread.
+template <int kColumns, class E>
 __device__ void fetch_shares(const DeviceMatrix<E>& a, const E* x, unsigned number) {
   const auto fetch = [&](const auto* all, int share) {
     const auto* const begin = reinterpret_cast<const unsigned char*>(all);
@@ -19,7 +19,7 @@ __device__ void fetch_shares(const DeviceMatrix<E>& a, const E* x, unsigned numb
   };
   fetch(a.values, a.shares.values);
   fetch(a.indices, a.shares.indices);
-  fetch(x, a.shares.x);
+  fetch(x, a.shares.x * kColumns);
 }
 
 /// Fetches the first kAheadBytes of `bytes`; all threads of the team.

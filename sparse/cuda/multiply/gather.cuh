@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device/columns.hpp"
 #include "device/guarded_load.cuh"
 #include "device/matrix_copy.cuh"
 #include "device/mbarrier.cuh"
@@ -35,6 +36,7 @@ __device__ inline void wait_for_staged() {
 template <class E, Nearby kNearby>
 class Gather {
  public:
+  using Factor = E;
   /// Wide slices may have pieces of different lengths.
   static constexpr bool kRagged = kNearby != Nearby::hot;
   /// Floats have registers left, for WideWalk::kLastSteps.
@@ -68,6 +70,45 @@ class Gather {
  private:
   const E* x_;
   const E* nearby_;
+};
+
+/// Several columns of rows of X, all of them from memory: a word of each row or, if kApart, an
+/// element of each column.
+template <class E, int kCount, bool kApart>
+class ColumnsGather {
+ public:
+  using Factor = device::Columns<E, kCount>;
+  static constexpr bool kRagged = true;
+  static constexpr bool kSpare = false;
+  static constexpr bool has(IndexKind /*kind*/) { return true; }
+
+  /// `x`: row 0; columns of kind staged count from `first_column` on.
+  __device__ ColumnsGather(const E* x, std::uint32_t row_bytes, std::int64_t further,
+                           std::uint32_t first_column)
+      : x_(x), further_(further), row_bytes_(row_bytes), first_column_(first_column) {}
+
+  template <IndexKind kKind>
+  __device__ void wait() const {}
+
+  template <IndexKind kKind>
+  __device__ void load(Factor& factor, std::uint32_t column, int further, bool exists) const {
+    if constexpr (kKind == IndexKind::staged) column += first_column_;
+    if constexpr (kApart) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i)
+        device::load_if<device::Stay::normally>(factor.of[i], x_ + i * further_ + column + further,
+                                                exists);
+    } else {
+      const E* const row = device::advanced(x_, column + further, row_bytes_);
+      device::load_if<device::Stay::normally>(factor, reinterpret_cast<const Factor*>(row), exists);
+    }
+  }
+
+ private:
+  const E* x_;
+  std::int64_t further_;  // elements from column to column
+  std::uint32_t row_bytes_;
+  std::uint32_t first_column_;
 };
 
 /// Starts to copy `columns` elements of x to shared memory; returns where they stand, which is in a

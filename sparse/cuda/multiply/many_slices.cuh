@@ -21,7 +21,8 @@ class ManySlices {
   using Method = typename TeamWindow::Method;
   using Team = typename TeamWindow::Team;
   using E = typename TeamWindow::E;
-  using Out = typename TeamWindow::Out;
+  using V = typename TeamWindow::V;
+  using Writer = typename TeamWindow::Writer;
 
   __device__ explicit ManySlices(TeamWindow& window) : w_(window) {}
 
@@ -46,7 +47,7 @@ class ManySlices {
   }
 
   /// To the window's rows; after the wait.
-  __device__ RowWriter<E, Out> writer() const { return w_.load_writer(); }
+  __device__ Writer writer() const { return w_.load_writer(); }
 
  private:
   static constexpr int kWide = Method::kWide;
@@ -100,7 +101,7 @@ class ManySlices {
     }
   }
 
-  __device__ Gather<E, Method::kNearby> gather() const { return {w_.product.x, w_.staged}; }
+  __device__ auto gather() const { return w_.gather(w_.product.x); }
 
   __device__ void run_slice(const Slice& slice) {
     if (kWide > 1 && is_wide(slice)) {
@@ -199,10 +200,10 @@ class ManySlices {
     const unsigned existing = __ballot_sync(kAllLanes, group.width > 0) >> first;
     if ((existing & 1U) == 0) return;
     const auto exists = [&](int j) { return (existing >> j & 1U) != 0; };
-    StepEntries<E, kWide, kKind, kDepth> entries[kSlices];
+    StepEntries<V, kWide, kKind, kDepth> entries[kSlices];
 #pragma unroll
     for (int j = 0; j < kSlices; ++j)
-      WideEntries<E, kWide, kKind>(w_.view_of(of_lane(group, exists(j) ? first + j : first)),
+      WideEntries<V, kWide, kKind>(w_.view_of(of_lane(group, exists(j) ? first + j : first)),
                                    lane_of_warp())
           .load(entries[j], [](int /*step*/) { return true; });
     Cell<E> sums[kSlices][kWide] = {};
@@ -221,7 +222,7 @@ class ManySlices {
   template <int kCount>
   __device__ void leave(const int (&cells)[kCount], const Cell<E> (&sums)[kCount], bool all) {
     if (w_.has_no_cells()) {
-      const RowWriter<E, Out> writer = this->writer();
+      const Writer writer = this->writer();
       if (all) return writer.write(cells, sums);
 #pragma unroll
       for (int r = 0; r < kCount - 1; ++r) {

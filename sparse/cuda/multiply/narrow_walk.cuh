@@ -11,13 +11,15 @@
 
 namespace lanky::sparse::cuda {
 
-/// Kind: IndexKind, for short code, or a constant, for fewer registers and steps that all pieces
-/// have without conditions. kStay: of what the plan holds.
+/// E: of x, or of a few columns of X. Kind: IndexKind, for short code, or a constant, for fewer
+/// registers and steps that all pieces have without conditions. kStay: of what the plan holds.
 template <class E, class Kind, Stay kStay>
 class NarrowWalk {
  public:
+  using Value = device::MatrixElement<E>;
+
   /// `length`: of the lane's piece, 0 where there is none.
-  __device__ NarrowWalk(const SliceView<E>& slice, Kind kind, int lane, int length)
+  __device__ NarrowWalk(const SliceView<Value>& slice, Kind kind, int lane, int length)
       : slice_(slice),
         lane_(lane),
         length_(length),
@@ -79,7 +81,7 @@ class NarrowWalk {
   /// kSteps steps, as they are loaded.
   struct Steps {
     std::uint32_t column[kSteps];
-    E value[kSteps];
+    Value value[kSteps];
 
     __device__ std::uint32_t all_bits() const {
       std::uint32_t bits = 0;
@@ -142,7 +144,7 @@ class NarrowWalk {
     }
   }
 
-  SliceView<E> slice_;
+  SliceView<Value> slice_;
   int lane_;
   int length_;
   unsigned slot_;  // of the lane in the next step

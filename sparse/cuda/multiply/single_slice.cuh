@@ -18,7 +18,7 @@ class SingleSlice {
   using Method = typename TeamWindow::Method;
   using Team = typename TeamWindow::Team;
   using E = typename TeamWindow::E;
-  using Out = typename TeamWindow::Out;
+  using Writer = typename TeamWindow::Writer;
 
   __device__ explicit SingleSlice(TeamWindow& window) : w_(window) {}
 
@@ -30,7 +30,8 @@ class SingleSlice {
     std::uint32_t length;
     device::load_widened_if<Stay::normally>(length, w_.a.lengths + told, w_.a.lengths != nullptr);
     const Slice slice = w_.load_slice(Team::warp());
-    if (w_.a.shares.values > 0 && Team::thread() == 0) fetch_shares(w_.a, w_.product.x, w_.number);
+    if (w_.a.shares.values > 0 && Team::thread() == 0)
+      fetch_shares<device::kColumnsOf<E>>(w_.a, w_.product.x, w_.number);
     w_.place_cells();
     w_.clear_cells();
     const CellRange range = first_range<Method>(w_.a, w_.window);
@@ -38,7 +39,7 @@ class SingleSlice {
     return range;
   }
 
-  __device__ RowWriter<E, Out> writer() const { return writer_; }
+  __device__ Writer writer() const { return writer_; }
 
  private:
   /// Leaves the sum of the lane's piece in its cell, or in y. Nothing but the sum waits for x, and
@@ -46,12 +47,12 @@ class SingleSlice {
   __device__ void multiply(const Slice& slice, const LanePiece& piece) {
     const std::uint32_t zero = slice.unused;
     device::AheadOfWait ahead(zero);
-    const Gather<E, Method::kNearby> gather(ahead.hold(w_.product.x), w_.staged);
-    writer_ = {w_.product.y + w_.window.first_row + zero, ahead.hold(w_.product.alpha.value), {}};
+    const auto gather = w_.gather(ahead.hold(w_.product.x));
+    writer_ = {w_.product, w_.window.first_row, zero, ahead.hold(w_.product.alpha.value), {}};
     const bool direct = piece.exists && w_.has_no_cells();
     const std::uint32_t special =
         ahead.hold(w_.window.columns | w_.window.gaps | w_.product.special);
-    Out held[1] = {};
+    typename Writer::Held held[1] = {};
     const Cell<E> sum = Method::Walk::template sum_at_once<Method::kSlices == Slices::deep>(
         w_.view_of(slice), slice.kind, gather, lane_of_warp(), piece.length,
         [&](std::uint32_t columns) {
@@ -71,7 +72,7 @@ class SingleSlice {
   }
 
   TeamWindow& w_;
-  RowWriter<E, Out> writer_;
+  Writer writer_;
 };
 
 }  // namespace lanky::sparse::cuda

@@ -14,8 +14,8 @@ namespace lanky::sparse::cuda {
 /// SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
 struct ByCudaCores {
   /// The cell of the lane's piece of a slice that is not wide.
-  template <class E, class Gather>
-  static __device__ Cell<E> sum(const SliceView<E>& slice, IndexKind kind, const Gather& gather,
+  template <class V, class Gather, class E = typename Gather::Factor>
+  static __device__ Cell<E> sum(const SliceView<V>& slice, IndexKind kind, const Gather& gather,
                                 int lane, int length) {
     Cell<E> cell{};
     with_kind<false>(kind, [&](auto constant) {
@@ -28,8 +28,8 @@ struct ByCudaCores {
 
   /// The same, its first steps by code that is fetched soon. ready() is as NarrowWalk calls
   /// it, by all warps.
-  template <bool kDeep, class E, class Gather, class Ready>
-  static __device__ Cell<E> sum_at_once(const SliceView<E>& slice, IndexKind kind,
+  template <bool kDeep, class V, class Gather, class Ready, class E = typename Gather::Factor>
+  static __device__ Cell<E> sum_at_once(const SliceView<V>& slice, IndexKind kind,
                                         const Gather& gather, int lane, int length, Ready ready) {
     Cell<E> cell{};
     NarrowWalk<E, IndexKind, Stay::normally> first(slice, kind, lane, length);
@@ -45,8 +45,8 @@ struct ByCudaCores {
 
   /// Adds to cells[r] of the lane's piece r of a wide slice. lengths(): those of pieces 4 lane ..
   /// 4 lane + 3, a byte each, where pieces differ in length.
-  template <int kPieces, class E, class Gather, class Lengths>
-  static __device__ void add_wide(const SliceView<E>& slice, IndexKind kind, const Gather& gather,
+  template <int kPieces, class V, class E, class Gather, class Lengths>
+  static __device__ void add_wide(const SliceView<V>& slice, IndexKind kind, const Gather& gather,
                                   int lane, Lengths lengths, Cell<E> (&cells)[kPieces]) {
     const auto shorter = [&] { return slice.depth * kEachByte - lengths(); };
     with_kind<true>(kind, [&](auto constant) {

@@ -38,13 +38,12 @@ template <int kWide>
 inline constexpr int kMmaWarps = kWide > 1 ? kSharingWarps : kOtherWarps;
 
 /// One window, by one team: its slices to cells, and these to rows.
-template <class Method, class T, class TOut>
-__device__ void multiply_window(const DeviceMatrix<device::DeviceElement<T>>& a,
-                                const DeviceProduct<T, TOut>& product,
+template <class Method, class Product, class E, class T>
+__device__ void multiply_window(const DeviceMatrix<E>& a, const Product& product,
                                 const DeviceWorkspace<T>& workspace, unsigned number,
-                                unsigned char* shared, device::DeviceElement<T>* staged) {
+                                unsigned char* shared, E* staged) {
   using Team = typename Method::Team;
-  using W = TeamWindow<Method, T, TOut>;
+  using W = TeamWindow<Method, Product>;
   W w(a, product, number, shared, staged);
   std::conditional_t<one_a_warp(Method::kSlices), SingleSlice<W>, ManySlices<W>> slices(w);
   const CellRange range = slices.run();
@@ -61,17 +60,16 @@ __device__ void multiply_window(const DeviceMatrix<device::DeviceElement<T>>& a,
 }
 
 /// A block's window.
-template <class Walk, int kWide, Slices kSlices, class T, class TOut>
-__device__ void run_window(const DeviceMatrix<device::DeviceElement<T>>& a,
-                           const DeviceProduct<T, TOut>& product,
+template <class Walk, int kWide, Slices kSlices, class Product, class E, class T>
+__device__ void run_window(const DeviceMatrix<E>& a, const Product& product,
                            const DeviceWorkspace<T>& workspace) {
   using Team = WholeBlock<kThreadsMost<kWide, kSlices> / kLanes>;
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
   const bool ordered = !one_a_warp(kSlices) && a.order != nullptr;
   const unsigned number = ordered ? a.order[blockIdx.x] : blockIdx.x;
-  auto* const staged = reinterpret_cast<device::DeviceElement<T>*>(
-      shared + slice_bytes<T>(a) + (kSlices == Slices::straight ? 0 : cell_bytes<T>(a)));
+  auto* const staged = reinterpret_cast<E*>(shared + slice_bytes<T>(a) +
+                                            (kSlices == Slices::straight ? 0 : cell_bytes<T>(a)));
   multiply_window<Method<Walk, Team, kWide, kSlices>>(a, product, workspace, number, shared,
                                                       staged);
 }

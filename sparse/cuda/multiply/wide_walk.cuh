@@ -21,9 +21,9 @@ __device__ inline int pieces_longer(std::uint32_t shorter, int left) {
 
 /// factor = x of kAtOnce steps from `first` on, or of what is left of them; exists(i, r): whether
 /// piece r has step i.
-template <int kAtOnce, class E, int kPieces, IndexKind kKind, int kCount, class Gather,
+template <int kAtOnce, class V, class E, int kPieces, IndexKind kKind, int kCount, class Gather,
           class Exists>
-__device__ void gather_steps(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
+__device__ void gather_steps(const StepEntries<V, kPieces, kKind, kCount>& steps, int first,
                              const Gather& gather, Exists exists, E (&factor)[kAtOnce][kPieces]) {
   gather.template wait<kKind>();
 #pragma unroll
@@ -37,8 +37,8 @@ __device__ void gather_steps(const StepEntries<E, kPieces, kKind, kCount>& steps
 }
 
 /// Adds the same steps to the cells of the lane's pieces.
-template <int kAtOnce, class E, int kPieces, IndexKind kKind, int kCount>
-__device__ void add_steps(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
+template <int kAtOnce, class V, class E, int kPieces, IndexKind kKind, int kCount>
+__device__ void add_steps(const StepEntries<V, kPieces, kKind, kCount>& steps, int first,
                           const E (&factor)[kAtOnce][kPieces], Cell<E> (&cells)[kPieces]) {
 #pragma unroll
   for (int i = first; i < first + kAtOnce && i < kCount; ++i) {
@@ -54,11 +54,13 @@ template <class E>
 inline constexpr int kRaggedSteps = sizeof(E) == 2 ? 4 : 2;
 
 /// A wide slice, of kPieces pieces a lane. What is read for a piece that does not exist, of the
-/// last slice of a window, leads to some column that does.
+/// last slice of a window, leads to some column that does. E: of x, or of a few columns of X.
 template <class E, int kPieces, IndexKind kKind>
 class WideWalk {
  public:
-  __device__ WideWalk(const SliceView<E>& slice, int lane)
+  using Value = device::MatrixElement<E>;
+
+  __device__ WideWalk(const SliceView<Value>& slice, int lane)
       : entries_(slice, lane), left_(slice.depth) {}
 
   /// Adds to the cells of the lane's pieces. Not all of these have the last `ragged` steps; then
@@ -82,12 +84,12 @@ class WideWalk {
   // Steps whose gathers are in flight at once: 8 had no registers left on an H200 and took 1.1 to 2
   // times as long as 4, 2 took 1.02 to 1.2 times. What the plan holds of halves is small enough to
   // be loaded for twice as many, where it is no index.
-  static constexpr int kGathers = 4;
+  static constexpr int kGathers = device::kColumnsOf<E> == 1 ? 4 : 4 / device::kColumnsOf<E>;
   static constexpr int kSteps = sizeof(E) == 2 && is_repeated(kKind) ? 8 : 4;
-  static constexpr int kRaggedSteps = cuda::kRaggedSteps<E>;
+  static constexpr int kRaggedSteps = cuda::kRaggedSteps<Value>;
   // The last steps of stencils of floats at once. Doubles had no registers left.
   static constexpr int kLastSteps = sizeof(E) == 4 && is_repeated(kKind) ? 7 : kSteps - 1;
-  static constexpr bool kWholeFirst = sizeof(E) > 2;  // steps of ragged slices
+  static constexpr bool kWholeFirst = sizeof(Value) > 2;  // steps of ragged slices
 
   /// The last steps, of which there are kMost or fewer.
   template <int kMost, class Gather>
@@ -108,7 +110,7 @@ class WideWalk {
   /// The next kCount steps, which all pieces have.
   template <int kCount, class Gather>
   __device__ void add_whole(const Gather& gather, Cell<E> (&cells)[kPieces]) {
-    StepEntries<E, kPieces, kKind, kCount> steps;
+    StepEntries<Value, kPieces, kKind, kCount> steps;
     entries_.load(steps, [](int /*step*/) { return true; });
     __syncwarp();  // ptxas keeps the loads above it ahead of the gathers, which wait for some
 #pragma unroll
@@ -122,7 +124,7 @@ class WideWalk {
   template <class Gather>
   __device__ void add_ragged(const Gather& gather, std::uint32_t shorter,
                              Cell<E> (&cells)[kPieces]) {
-    StepEntries<E, kPieces, kKind, kRaggedSteps> steps;
+    StepEntries<Value, kPieces, kKind, kRaggedSteps> steps;
     entries_.load(steps, [&](int step) { return step < left_; });
     int end[kRaggedSteps];  // of the lane's pieces that have the step, from its first one
 #pragma unroll
@@ -136,14 +138,14 @@ class WideWalk {
 
   /// Adds kAtOnce steps. Where a piece has not all of them, zeros are multiplied.
   template <int kAtOnce, int kCount, class Gather, class Exists>
-  __device__ void multiply(const StepEntries<E, kPieces, kKind, kCount>& steps, int first,
+  __device__ void multiply(const StepEntries<Value, kPieces, kKind, kCount>& steps, int first,
                            const Gather& gather, Exists exists, Cell<E> (&cells)[kPieces]) const {
     E factor[kAtOnce][kPieces];
     gather_steps(steps, first, gather, exists, factor);
     add_steps(steps, first, factor, cells);
   }
 
-  WideEntries<E, kPieces, kKind> entries_;
+  WideEntries<Value, kPieces, kKind> entries_;
   int left_;  // steps
 };
 

@@ -40,20 +40,23 @@ struct LanePiece {
 
 /// A window and what a team has of it. The plan may be read ahead of the wait for kernels before
 /// this one; x, y and partial sums after it.
-template <class Method_, class T, class TOut>
+template <class Method_, class Product>
 struct TeamWindow {
   using Method = Method_;
   using Team = typename Method::Team;
-  using E = device::DeviceElement<T>;
-  using Out = device::DeviceElement<TOut>;
+  using T = typename Product::Element;
+  using E = typename Product::Factor;
+  using V = device::MatrixElement<E>;
+  using Writer = RowWriter<E, typename Product::Out>;
   static constexpr Slices kSlices = Method::kSlices;
+  static constexpr bool kSeveral = device::kColumnsOf<E> > 1;
   // A warp of one slice knows where its columns will stand before it knows that any are staged:
   // they are copied by words only where no word has several of them.
   static constexpr bool kStagesWords = !one_a_warp(kSlices) || sizeof(E) == kWordBytes;
   static constexpr bool kKeepsSlices = cuda::kKeepsSlices<T> && !one_a_warp(kSlices);
 
-  const DeviceMatrix<E>& a;
-  const DeviceProduct<T, TOut>& product;
+  const DeviceMatrix<V>& a;
+  const Product& product;
   unsigned number;
   // A slice for each warp: read at once. Otherwise in device memory, its fields are read where
   // needed.
@@ -61,11 +64,11 @@ struct TeamWindow {
   // In shared memory:
   Slice* slices;   // [slices_most], where they are kept
   Cell<E>* cells;  // [cells_most]
-  E* staged;       // [window.columns]
+  V* staged;       // [window.columns]
 
   /// `shared` is the team's: slices and cells; `columns` is what x of its columns is staged in.
-  __device__ TeamWindow(const DeviceMatrix<E>& matrix, const DeviceProduct<T, TOut>& operands,
-                        unsigned which, unsigned char* shared, E* columns)
+  __device__ TeamWindow(const DeviceMatrix<V>& matrix, const Product& operands, unsigned which,
+                        unsigned char* shared, V* columns)
       : a(matrix),
         product(operands),
         number(which),
@@ -78,8 +81,9 @@ struct TeamWindow {
   __device__ bool has_no_cells() const { return kSlices == Slices::straight || window.direct != 0; }
 
   /// How many rows stand before the window's first row in its word of y; so many cells stand before
-  /// cell 0 in its word of shared memory.
+  /// cell 0 in its word of shared memory. Rows of several columns are words.
   __device__ int place() const {
+    if constexpr (kSeveral) return 0;
     return device::place_in_word<kCellWord<E>>(product.y + window.first_row);
   }
 
@@ -91,14 +95,26 @@ struct TeamWindow {
   }
 
   /// To the window's rows; after the wait.
-  __device__ RowWriter<E, Out> load_writer() const {
-    return {product.y + window.first_row, product.alpha.load(), product.beta.load()};
+  __device__ Writer load_writer() const {
+    return {product, window.first_row, 0, product.alpha.load(), product.beta.load()};
   }
 
-  /// Starts to stage columns; after the wait. Whether there are any.
+  /// Of X at `x`, as it is and as it is staged.
+  __device__ auto gather(const V* x) const {
+    if constexpr (kSeveral) {
+      return ColumnsGather<V, device::kColumnsOf<E>, Product::kApart>(
+          x, product.x_row_bytes, product.x_column,
+          static_cast<std::uint32_t>(window.first_column));
+    } else {
+      return Gather<E, Method::kNearby>(x, staged);
+    }
+  }
+
+  /// Starts to stage columns; after the wait. Whether there are any; several are not staged.
   __device__ bool stage() {
+    if constexpr (kSeveral) return false;
     const bool stages = window.columns != 0;
-    const E* const x = product.x + window.first_column;
+    const V* const x = product.x + window.first_column;
     if constexpr (kStagesWords) {
       if (stages) staged = stage_columns<Team>(x, window.columns, staged);
     } else {
@@ -124,7 +140,7 @@ struct TeamWindow {
     return slice[0];
   }
 
-  __device__ SliceView<E> view_of(const Slice& slice) const {
+  __device__ SliceView<V> view_of(const Slice& slice) const {
     return {device::opaque(a.values + window.first_slot + slice.first_slot * kSlotUnit),
             device::opaque(a.indices + (window.first_index + slice.first_index) * kIndexUnit),
             device::opaque(a.bases + window.first_base + slice.first_base * kBaseUnit),

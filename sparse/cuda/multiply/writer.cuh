@@ -34,8 +34,13 @@ class RowWriter {
  public:
   using Sum = typename Cell<E>::Sum;
 
+  using Held = Out;
+
   RowWriter() = default;
-  __device__ RowWriter(Out* y, Sum alpha, Sum beta) : y_(y), scale_{alpha, beta} {}
+  /// From row `first` + `zero` on, which is 0, what the compiler need not know.
+  template <class Product>
+  __device__ RowWriter(const Product& product, int first, std::uint32_t zero, Sum alpha, Sum beta)
+      : y_(product.y + first + zero), scale_{alpha, beta} {}
 
   __device__ void scale_by(Sum alpha, Sum beta) { scale_ = {alpha, beta}; }
 
@@ -79,6 +84,74 @@ class RowWriter {
   RowScale<Sum> scale_;
 };
 
+/// The same of rows of Y, of kCount columns.
+template <class E, int kCount, class Out>
+class RowWriter<device::Columns<E, kCount>, Out> {
+ public:
+  using Factor = device::Columns<E, kCount>;
+  using Sum = typename Cell<E>::Sum;
+  using Held = device::Columns<Out, kCount>;
+
+  RowWriter() = default;
+  template <class Product>
+  __device__ RowWriter(const Product& product, int first, std::uint32_t zero, Sum alpha, Sum beta)
+      : y_(product.y + (first + zero) * product.y_row),
+        row_(product.y_row),
+        column_(product.y_column),
+        words_(product.y_words),
+        scale_{alpha, beta} {}
+
+  __device__ void scale_by(Sum alpha, Sum beta) { scale_ = {alpha, beta}; }
+
+  template <int kRows>
+  __device__ void write(const int (&rows)[kRows], const Cell<Factor> (&cells)[kRows]) const {
+    Held held[kRows] = {};
+    read(rows, held);
+    write(rows, cells, held);
+  }
+  template <int kRows>
+  __device__ void read(const int (&rows)[kRows], Held (&held)[kRows]) const {
+    if (!scale_.adds()) return;
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const Out* const y = y_ + rows[i] * row_;
+      if (words_) {
+        held[i] = *reinterpret_cast<const Held*>(y);
+        continue;
+      }
+#pragma unroll
+      for (int c = 0; c < kCount; ++c)
+        held[i].of[c] = y[c * column_];
+    }
+  }
+  template <int kRows>
+  __device__ void write(const int (&rows)[kRows], const Cell<Factor> (&cells)[kRows],
+                        const Held (&held)[kRows]) const {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      Out* const y = y_ + rows[i] * row_;
+      Held word;
+#pragma unroll
+      for (int c = 0; c < kCount; ++c)
+        word.of[c] = scale_.template row_of<Out>(cells[i].sum.of[c], held[i].of[c]);
+      if (words_) {
+        *reinterpret_cast<Held*>(y) = word;
+        continue;
+      }
+#pragma unroll
+      for (int c = 0; c < kCount; ++c)
+        y[c * column_] = word.of[c];
+    }
+  }
+
+ private:
+  Out* y_;  // of the window's first row
+  std::int64_t row_;
+  std::int64_t column_;
+  bool words_;
+  RowScale<Sum> scale_;
+};
+
 /// Every row gets what rows without entries do.
 template <class Team, class E, class Out>
 __device__ void clear_rows(const RowWriter<E, Out>& writer, int rows) {
@@ -90,17 +163,23 @@ __device__ void clear_rows(const RowWriter<E, Out>& writer, int rows) {
 template <class Team, class E, class Out>
 __device__ void write_rows(const RowWriter<E, Out>& writer, const Cell<E>* cells, int place,
                            int rows) {
-  constexpr int kWord = kCellWord<E>;
-  for_each_word<Team, E>(place, rows, [&](int first) {
-    if (first >= 0 && first + kWord <= rows) {
-      Cell<E> word[kWord];
-      device::load_wide(word, cells + first);
-      writer.write_word(first, word);
-    } else {
-      for (int row = max(first, 0); row < min(first + kWord, rows); ++row)
-        writer.write({row}, {cells[row]});
-    }
-  });
+  if constexpr (device::kColumnsOf < E >> 1) {
+    for (int row = Team::thread(); row < rows; row += Team::threads())
+      writer.write({row}, {cells[row]});
+    return;
+  } else {
+    constexpr int kWord = kCellWord<E>;
+    for_each_word<Team, E>(place, rows, [&](int first) {
+      if (first >= 0 && first + kWord <= rows) {
+        Cell<E> word[kWord];
+        device::load_wide(word, cells + first);
+        writer.write_word(first, word);
+      } else {
+        for (int row = max(first, 0); row < min(first + kWord, rows); ++row)
+          writer.write({row}, {cells[row]});
+      }
+    });
+  }
 }
 
 /// Which cells are whose, where rows are cut; of no rows where none is.
@@ -137,9 +216,9 @@ __device__ CellRange first_range(const DeviceMatrix<E>& a, const Window& window)
 }
 
 /// A thread for each row that has several cells. `range`: those of the thread's first row.
-template <class Method, class E, class Out>
+template <class Method, class E, class Out, class V>
 __device__ void write_cut_rows(const RowWriter<E, Out>& writer, const Cell<E>* cells,
-                               const DeviceMatrix<E>& a, const Window& window, CellRange range) {
+                               const DeviceMatrix<V>& a, const Window& window, CellRange range) {
   using Team = typename Method::Team;
   const CutRows cut(a, window);
   for (int row = first_row<Method>(window); __any_sync(kAllLanes, row < cut.rows);
@@ -152,23 +231,22 @@ __device__ void write_cut_rows(const RowWriter<E, Out>& writer, const Cell<E>* c
 
 /// All cells belong to one row, of which this is a part. The last window of the row to end adds the
 /// parts up, in their order: true for its thread 0, which has their `sum`.
-template <class Team, class T>
-__device__ bool add_part(const DeviceMatrix<device::DeviceElement<T>>& a,
-                         const DeviceWorkspace<T>& workspace, const Window& window,
-                         const Cell<device::DeviceElement<T>>* cells,
-                         Cell<device::DeviceElement<T>>& sum) {
+template <class Team, class V, class T, class E>
+__device__ bool add_part(const DeviceMatrix<V>& a, const DeviceWorkspace<T>& workspace,
+                         const Window& window, const Cell<E>* cells, Cell<E>& sum) {
+  auto* const partials = reinterpret_cast<Cell<E>*>(workspace.partials);
   __shared__ bool last_of_teams[Team::kTeams];
   bool& last = last_of_teams[Team::team()];
   sum = sum_of_team<Team>(cells, window.pieces);
   const std::int64_t first = a.split_starts[window.split];
   const auto parts = static_cast<unsigned>(a.split_starts[window.split + 1] - first);
   if (Team::thread() == 0) {
-    workspace.partials[window.partial] = sum;
+    partials[window.partial] = sum;
     last = device::arrive_at(workspace.arrivals + window.split, parts);
   }
   Team::sync();  // `last` is there, and what other windows wrote is visible
   if (!last) return false;
-  sum = sum_of_team<Team>(workspace.partials + first, static_cast<int>(parts));
+  sum = sum_of_team<Team>(partials + first, static_cast<int>(parts));
   return Team::thread() == 0;
 }
 

@@ -398,6 +398,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, bool w
   template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, bool, Allocator*); \
   template void update_tiles(const Stream&, const Tiles<T>&, const T*);
 LANKY_INSTANTIATE(double)
+LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)
 LANKY_INSTANTIATE(bfloat16)
 #undef LANKY_INSTANTIATE

@@ -31,14 +31,15 @@ TileStripColumns columns_of(TileStrip kind, DType dtype) {
     using Strip = decltype(strip);
     return {Strip::kColumns, Strip::kEach, Strip::kWords, Strip::kAdjacent};
   };
-  return dtype == DType::f64 ? with_tile_strip<double>(kind, columns)
-                             : with_tile_strip<half>(kind, columns);
+  if (dtype == DType::f64) return with_tile_strip<double>(kind, columns);
+  if (dtype == DType::f32) return with_tile_strip<float>(kind, columns);
+  return with_tile_strip<half>(kind, columns);
 }
 
 }  // namespace
 
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
-  return has_mma(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
+  return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
          nnz <= kTiledEntriesMost &&
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
 }

@@ -24,13 +24,11 @@ __device__ LaneColumns<device::DeviceElement<T>> columns_of_lane(const DeviceCol
 
 /// What row `row` of a block has in one column, as IEEE says, entry by entry: products multiply the
 /// zeros of its column vectors, too, which Inf and NaN make NaN. `x`: of the column, in row 0.
-template <class E>
-__device__ __noinline__ typename Cell<E>::Sum sum_of_entries(const DeviceTiles<E>& a,
-                                                             std::uint32_t block, int row,
-                                                             const E* x,
-                                                             std::uint32_t x_row_bytes) {
+template <class Sum, class E>
+__device__ __noinline__ Sum sum_of_entries(const DeviceTiles<E>& a, std::uint32_t block, int row,
+                                           const E* x, std::uint32_t x_row_bytes) {
   constexpr bool kUnits = unit_values(sizeof(E)) > 1;
-  Cell<E> cell{};
+  Sum sum{};
   const E* values = a.values + std::int64_t{a.starts[block].unit} * unit_values(sizeof(E));
   const std::uint32_t end = a.starts[block + 1].step;
   for (std::uint32_t step = a.starts[block].step; step < end; ++step) {
@@ -45,14 +43,15 @@ __device__ __noinline__ typename Cell<E>::Sum sum_of_entries(const DeviceTiles<E
       const std::uint32_t stored = kUnits ? any : masks[j];
       if ((masks[j] & own) != 0) {
         const E* const unit = values + __popc(stored & (own - 1)) * unit_values(sizeof(E));
-        cell.add(unit[kUnits ? j : 0],
-                 *device::advanced(x, static_cast<std::uint32_t>(columns[place]), x_row_bytes));
+        const E factor =
+            *device::advanced(x, static_cast<std::uint32_t>(columns[place]), x_row_bytes);
+        sum = fma(Sum{device::widen(unit[kUnits ? j : 0])}, Sum{device::widen(factor)}, sum);
       }
       const bool last = kUnits ? vector == kStepVectors - 1 : vector % 4 == 3;
       if (last) values += __popc(stored) * unit_values(sizeof(E));
     }
   }
-  return cell.sum;
+  return sum;
 }
 
 template <class Strip, class T>
@@ -61,6 +60,7 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
                       const __grid_constant__ DeviceTiles<device::DeviceElement<T>> a) {
   using E = device::DeviceElement<T>;
   using Sums = TileSums<E, Strip>;
+  using Sum = typename Sums::Sum;
   device::let_next_kernel_start();
   const int lane = lane_of_warp();
   const unsigned turn = blockIdx.x * kTileWarps + warp_of_block();
@@ -88,11 +88,12 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
     }
   };
   bool finite = true;
-  for_each_sum([&](int, int, typename Cell<E>::Sum sum) { finite = finite && isfinite(sum); });
+  for_each_sum([&](int, int, Sum sum) { finite = finite && isfinite(sum); });
   if (__any_sync(kAllLanes, !finite)) {
-    for_each_sum([&](int row, int j, typename Cell<E>::Sum& sum) {
+    for_each_sum([&](int row, int j, Sum& sum) {
       if (isfinite(sum) || j >= product.columns) return;
-      sum = sum_of_entries(a, block, row, product.x + j * product.x_column, product.x_row_bytes);
+      sum =
+          sum_of_entries<Sum>(a, block, row, product.x + j * product.x_column, product.x_row_bytes);
     });
   }
 
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
       Cell<E> cells[Sums::kRun];
 #pragma unroll
       for (int e = 0; e < Sums::kRun; ++e)
-        cells[e].sum = sums.at(i, run, e);
+        cells[e].sum = static_cast<typename Cell<E>::Sum>(sums.at(i, run, e));
       writer.write(row, column + Sums::column(lane, run), cells);
     }
   }

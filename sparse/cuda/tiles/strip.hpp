@@ -26,7 +26,8 @@ struct TileStripOf {
 // Warps of a block of threads, each of which has a block of rows and a strip.
 inline constexpr int kTileWarps = 8;
 
-/// From the narrowest on. Of doubles, the narrow one takes columns anywhere as well as apart does.
+/// From the narrowest on. Of doubles and floats, the narrow one takes columns anywhere as well as
+/// apart does.
 enum class TileStrip : std::uint8_t { apart, narrow, middle, wide };
 
 /// f(strip) with that of a kind.
@@ -43,6 +44,17 @@ auto with_tile_strip(TileStrip kind, F f) {
         return f(TileStripOf<2, 2, true, 3>{});
     }
     return f(TileStripOf<1, 1, false, 5>{});
+  } else if constexpr (sizeof(T) == 4) {
+    switch (kind) {
+      case TileStrip::apart:
+      case TileStrip::narrow:
+        break;
+      case TileStrip::middle:
+        return f(TileStripOf<2, 1, true, 5>{});
+      case TileStrip::wide:
+        return f(TileStripOf<4, 1, true, 4>{});
+    }
+    return f(TileStripOf<1, 1, false, 6>{});
   } else {
     switch (kind) {
       case TileStrip::apart:

@@ -1,6 +1,7 @@
 // Steps of a block of tiles times a strip of columns on tensor cores, by a warp. What lane
 // l = g * 4 + t has, of row g of the block, or of the strip's word g of a row of X:
-//   f64   m8n8k4, for each j: a[8 rows, 4 vectors]: the entry of row g in vector [t][j]
+//   f64, f32 (as doubles)
+//         m8n8k4, for each j: a[8 rows, 4 vectors]: the entry of row g in vector [t][j]
 //                             b[4 vectors, 8 words]: x of word g, in the row of X of [t][j]
 //                             c[8 rows, 8 words]: row g, words 2t and 2t + 1
 //   half  m16n8k16:           a[16 columns, 16 vectors]: x of word g, its two halves in rows g and
@@ -67,14 +68,12 @@ struct LaneColumns {
   std::uint32_t row_bytes;  // from row to row
 };
 
-/// A lane's sums of a block and a strip.
+/// A lane's sums of a block and a strip, of doubles or floats: kEach * kWords products of 8 x 8 of
+/// doubles, one for each element of a lane's words.
 template <class E, class Strip>
-class TileSums;
-
-/// Of doubles: kEach * kWords products of 8 x 8, one for each element of a lane's words.
-template <class Strip>
-class TileSums<double, Strip> {
+class TileSums {
  public:
+  using Sum = double;
   static constexpr int kRows = 1;                           // that a lane has
   static constexpr int kRuns = Strip::kWords;               // of adjacent columns
   static constexpr int kRun = 2 * Strip::kEach;             // columns of each
@@ -90,18 +89,17 @@ class TileSums<double, Strip> {
   }
 
   /// `values`: the block's.
-  __device__ void add_steps(TileSteps& steps, const double* values, const LaneColumns<double>& x,
-                            int lane) {
+  __device__ void add_steps(TileSteps& steps, const E* values, const LaneColumns<E>& x, int lane) {
     const std::uint32_t own = 1U << lane;
     const std::uint32_t before = own - 1;
     while (steps.any()) {
 #pragma unroll
       for (int first = 0; first < kLaneVectors; first += kTiles) {
-        double factor[kTiles][Strip::kWords][Strip::kEach];
-        double value[kTiles];
+        E factor[kTiles][Strip::kWords][Strip::kEach];
+        E value[kTiles];
 #pragma unroll
         for (int j = 0; j < kTiles; ++j) {
-          const double* const row = device::advanced(x.first, steps.column(first + j), x.row_bytes);
+          const E* const row = device::advanced(x.first, steps.column(first + j), x.row_bytes);
 #pragma unroll
           for (int w = 0; w < Strip::kWords; ++w)
             device::load_in_order(factor[j][w], row + w * kBlockRows * Strip::kEach);
@@ -110,9 +108,9 @@ class TileSums<double, Strip> {
         for (int j = 0; j < kTiles; ++j) {
           const std::uint32_t mask = steps.mask(first + j);
           device::load_if<device::Stay::normally>(
-              value[j], device::advanced(values, __popc(mask & before), sizeof(double)),
+              value[j], device::advanced(values, __popc(mask & before), sizeof(E)),
               (mask & own) != 0);
-          values = device::opaque(device::advanced(values, __popc(mask), sizeof(double)));
+          values = device::opaque(device::advanced(values, __popc(mask), sizeof(E)));
         }
         if (first + kTiles == kLaneVectors) steps.advance();
         __syncwarp();  // ptxas keeps the loads above it ahead of the products
@@ -122,7 +120,7 @@ class TileSums<double, Strip> {
           for (int w = 0; w < Strip::kWords; ++w) {
 #pragma unroll
             for (int e = 0; e < Strip::kEach; ++e)
-              device::mma_m8n8k4(sums_[w][e], value[j], factor[j][w][e]);
+              device::mma_m8n8k4(sums_[w][e], Sum{value[j]}, Sum{factor[j][w][e]});
           }
         }
       }
@@ -135,9 +133,10 @@ class TileSums<double, Strip> {
 
 /// Of halves: kEach / 2 products of 16 x 8, one for each pair of a lane's word.
 template <class E, class Strip>
-class TileSums {
+requires(sizeof(E) == 2) class TileSums<E, Strip> {
  public:
-  static_assert(sizeof(E) == 2 && Strip::kWords == 1);
+  static_assert(Strip::kWords == 1);
+  using Sum = float;
   static constexpr int kRows = 2;
   static constexpr int kRuns = 1;
   static constexpr int kRun = Strip::kEach;
