@@ -42,7 +42,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
     rows_pitch_ = rows_pitch(options.expected_columns);
-    copy_ = executor.copy_for_columns(a.csr, packed_, options);
+    copy_ = executor.copy_for_columns(a.csr, packed_, facts_, options);
     launches_ = executor.prepare(choice_.path, packed_.header);
     launches_.strips = executor.prepare_strips(launches_.adds, packed_.header, copy_);
   }

@@ -46,6 +46,7 @@ struct TileFacts {
   std::int64_t steps = 0;
   std::int64_t units = 0;
   std::int64_t vectors = 0;
+  std::int64_t sectors = 0;     // of a column of X, in which a block's vectors are: of 32 bytes
   std::int64_t steps_most = 0;  // of a block
 };
 
@@ -55,6 +56,9 @@ struct TileHeader {
   std::int64_t nnz = 0;
   std::int64_t blocks = 0;
   TileFacts facts;
+  // Products of up to so many columns gather from X by columns as it stands; wider ones, and X by
+  // rows, from rows.
+  std::int64_t direct_columns = 0;
 
   /// Share of the vectors' elements that are entries.
   double fill() const {
@@ -67,9 +71,10 @@ struct TileHeader {
 /// Matrices of more entries have no tiles: steps and units, which are no more, have 31 bits.
 inline constexpr std::int64_t kTiledEntriesMost = 0x7fffffff;
 
-/// Columns of a product from which on it is by tiles: with fewer, tensor cores win little or lose.
+/// Columns of a product from which on it is by tiles: with fewer, whose rows of X are no more than
+/// a sector of the L2, other kernels win, or tensor cores win little.
 constexpr std::int64_t tiled_columns_least(DType dtype) {
-  return is_half(dtype) ? 9 : 5;
+  return dtype == DType::f64 ? 5 : 9;
 }
 
 /// Where a block begins.

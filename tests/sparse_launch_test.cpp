@@ -9,6 +9,7 @@
 #include "golden/draw_sparse.hpp"
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
+#include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
 #include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
@@ -225,15 +226,29 @@ TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
   EXPECT_EQ(widest(1000, 32), TileStrip::narrow);
 }
 
+// Of 100,000 rows of 20 entries: their column vectors, and the steps of the longest block.
 TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
-  const Machine gpu = gpu_with(132, 227 << 10);
-  const auto pay = [&](std::int64_t nnz, std::int64_t vectors, std::int64_t steps_most) {
-    return sparse::cuda::tiles_pay({.steps = 42240, .vectors = vectors, .steps_most = steps_most},
-                                   nnz, gpu);
+  const Machine& gpu = known_machine("H200");
+  const auto pay = [&](std::int64_t vectors, std::int64_t steps_most, std::int64_t columns,
+                       Layout layout = Layout::row, std::int64_t sectors = 0) {
+    const sparse::RowFacts rows{.rows = 100'000, .cols = 100'000, .nnz = 2'000'000, .longest = 30};
+    const sparse::TileHeader tiles{.rows = rows.rows,
+                                   .cols = rows.cols,
+                                   .nnz = rows.nnz,
+                                   .blocks = rows.rows / 8,
+                                   .facts = {.steps = vectors / 16,
+                                             .vectors = vectors,
+                                             .sectors = sectors,
+                                             .steps_most = steps_most}};
+    const sparse::cuda::CopyCosts costs(tiles, rows, DType::f64, gpu);
+    return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
   };
-  EXPECT_TRUE(pay(2000, 1000, 16));
-  EXPECT_FALSE(pay(1999, 1000, 16));
-  EXPECT_FALSE(pay(2000, 1000, 17));
+  EXPECT_TRUE(pay(500'000, 4, 8));
+  EXPECT_FALSE(pay(2'000'000, 15, 64));  // no row shares a vector
+  EXPECT_FALSE(pay(500'000, 200, 8));    // one block ends long after the others
+  // X by columns is not made row-major where a sector of a column has several vectors.
+  EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
+  EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
 }
 
 TEST(SparseTiles, AreAskedFor) {
@@ -246,7 +261,8 @@ TEST(SparseTiles, AreAskedFor) {
   EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 9));
   EXPECT_FALSE(may(SpmvPath::mma, DType::bf16, 8));
   EXPECT_TRUE(may(SpmvPath::automatic, DType::f32, 16));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 5));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 9));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f32, 8));
   EXPECT_FALSE(may(SpmvPath::mma, DType::c64, 16));
   EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));

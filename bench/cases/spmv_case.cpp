@@ -26,14 +26,13 @@ namespace {
 /// X and Y have so many rows more than the matrix, so that whole blocks may read and write them.
 constexpr std::int64_t kSpare = kLargestBlock - 1;
 
-/// What plans that multiply several columns are told, so that one serves all numbers of them.
-constexpr std::int64_t kExpectedColumns = 64;
-
 /// A plan of lanky's, and the contestant that it was built as.
 template <class T>
 struct KeptPlan {
-  std::shared_ptr<SpmvPlan<T>> plan;
-  Contestant contestant;
+  std::int64_t columns = 1;  // that it expects, and how these stand
+  Layout layout = Layout::row;
+  std::shared_ptr<SpmvPlan<T>> plan{};
+  Contestant contestant{};
   int builds = 0;
   Fill fill{};  // what its values are
 };
@@ -81,7 +80,7 @@ class SpmvShared {
   Buffer<T> values;  // [nnz], in the order of CSR
   Buffer<T> x;       // [cols + kSpare][columns], 0 beyond cols
   Buffer<T> y;       // [rows + kSpare][columns]
-  std::map<std::pair<std::string, std::int64_t>, KeptPlan<T>> plans;  // by variant, columns
+  std::map<std::pair<std::string, bool>, KeptPlan<T>> plans;  // by variant, for several columns
   /// The faster of cuSPARSE's two algorithms for vectors, once it is known.
   std::optional<VendorSpmvAlgorithm> vendor_spmv;
 
@@ -146,11 +145,15 @@ class SpmvWorkload final : public Workload {
       for (const SpmvEntrant& entrant : selection.entrants)
         all.push_back(entered(entrant));
     }
-    const std::int64_t expected = is_vector() ? 1 : kExpectedColumns;
+    const std::int64_t expected = columns_.count;
     for (const SpmvPath path : selection.paths)
-      all.push_back(lanky(std::string(name(path)), {.path = path, .expected_columns = expected}));
+      all.push_back(
+          lanky(std::string(name(path)),
+                {.path = path, .expected_columns = expected, .expected_layout = columns_.layout}));
     if (selection.tuned)
-      all.push_back(lanky("tuned", {.tune = true, .expected_columns = expected}));
+      all.push_back(
+          lanky("tuned",
+                {.tune = true, .expected_columns = expected, .expected_layout = columns_.layout}));
     if (is_vector()) {
       for (const auto& peer : selection.peers)
         all.push_back(peer->contest(session_.stream, peer_matrix(), x(), y()));
@@ -205,10 +208,12 @@ class SpmvWorkload final : public Workload {
   }
 
   /// Built anew at first, and once more, when kernels have been loaded: that setup is timed. Later
-  /// products have the same plan.
+  /// products of as many columns have the same plan.
   KeptPlan<T>& kept(const std::string& variant, const PlanOptions& options) {
     constexpr int kBuilds = 2;
-    KeptPlan<T>& kept = shared_->plans[{variant, options.expected_columns}];
+    KeptPlan<T>& kept = shared_->plans[{variant, options.expected_columns > 1}];
+    if (kept.columns != options.expected_columns || kept.layout != options.expected_layout)
+      kept = {.columns = options.expected_columns, .layout = options.expected_layout};
     if (kept.builds < kBuilds || kept.contestant.status != Status::ok) {
       build(kept, variant, options);
     } else if (kept.fill != shared_->filled()) {

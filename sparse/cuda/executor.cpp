@@ -51,12 +51,13 @@ class CudaExecutor final : public Executor<T, TOut> {
   }
 
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
+                                  const RowFacts& facts,
                                   const PlanOptions& options) const override {
     ColumnsCopy<T> copy;
     if (options.expected_columns == 1) return copy;
     if constexpr (kHasTiles<T>) {
       if (may_have_tiles(options, kDType<T>, a.nnz)) {
-        copy.tiles = make_tiles(stream_, a, options.path == SpmvPath::mma, options.allocator);
+        copy.tiles = make_tiles(stream_, a, facts, options);
         if (copy.tiles) load_tiles<T>(stream_);
       }
     }

@@ -68,6 +68,12 @@ DeviceColumns<T> device_columns(const ColumnsProduct<T, TOut>& product, std::int
           .strips = static_cast<std::uint32_t>(strips)};
 }
 
+/// The kernel for rows of `few` columns, or of more.
+template <class E>
+auto rows_of_x(bool few) {
+  return few ? &rows_of_x_kernel<kTileColumnsFew, E> : &rows_of_x_kernel<kTileColumnsMany, E>;
+}
+
 /// Columns from which on making X row-major takes less than gathers of single elements.
 inline constexpr std::int64_t kRowsOfXLeast = 2;
 
@@ -85,13 +91,17 @@ void by_rows_of_x(const Stream& stream, std::int64_t rows, const ColumnsProduct<
     part.x_strides = {.row = round_up(part.columns, word_columns(sizeof(T))), .column = 1};
     part.x = product.rows_of_x;
     const auto pitch = static_cast<int>(part.x_strides.row);
+    using E = device::DeviceElement<T>;
+    const bool few = pitch <= kTileColumnsFew;
+    const std::int64_t tile_columns = few ? kTileColumnsFew : kTileColumnsMany;
+    const std::int64_t height = tile_rows<E>(static_cast<int>(tile_columns));
     const device::LaunchSize size{
-        dim3(static_cast<unsigned>(device::ceil_div(rows, std::int64_t{kTileRows})),
-             static_cast<unsigned>(device::ceil_div(pitch, kTileColumns))),
+        dim3(static_cast<unsigned>(device::ceil_div(rows, height)),
+             static_cast<unsigned>(device::ceil_div<std::int64_t>(pitch, tile_columns))),
         dim3(kTileThreads)};
     if (rows > 0) {
       const device::LaunchScope scope(stream);
-      device::launch_dependent(stream, &rows_of_x_kernel<device::DeviceElement<T>>, size,
+      device::launch_dependent(stream, rows_of_x<E>(few), size,
                                device::device_pointer(product.x + done * product.x_strides.column),
                                product.x_strides.column, rows, static_cast<int>(part.columns),
                                device::device_pointer(product.rows_of_x), pitch);

@@ -32,7 +32,8 @@ StripKernel<T> strip_kernel(StripKind kind) {
 
 template <class T>
 void load_strips(const Stream& stream, const StripLaunches& launches) {
-  device::load_kernels(stream, &rows_of_x_kernel<device::DeviceElement<T>>);
+  for (const bool few : {false, true})
+    device::load_kernels(stream, rows_of_x<device::DeviceElement<T>>(few));
   for (int i = 0; i < kStripKinds; ++i) {
     const auto kind = static_cast<StripKind>(i);
     if (launches.of(kind).threads == 0) continue;
@@ -83,11 +84,11 @@ template <class T, class TOut>
 void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
                  const ColumnsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
   if constexpr (kHasWords<T>) {
-    if (run_word(stream, launches, packed, product)) return;
+    if (run_words(stream, launches, packed, product)) return;
   }
   by_rows_of_x(stream, packed.header.cols, product, [&](const ColumnsProduct<T, TOut>& part) {
     if constexpr (kHasWords<T>) {
-      if (run_word(stream, launches, packed, part)) return;
+      if (run_words(stream, launches, packed, part)) return;
     }
     const std::int64_t done =
         copy.rows ? run_rows(stream, launches.strips, packed, *copy.rows, part) : 0;

@@ -1,4 +1,5 @@
-// Launches a product whose rows of X are one word. Included by one .cu file for each element type.
+// Launches a product whose rows of X are a word or two. Included by one .cu file for each element
+// type.
 #pragma once
 
 #include "device/grid_dependency.cuh"
@@ -8,6 +9,7 @@
 #include "sparse/cuda/columns/spmm_word.cuh"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/multiply/device_matrix.cuh"
+#include "sparse/cuda/steps.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -30,11 +32,21 @@ WordKernel<Product> word_kernel(const WordLaunch& launch) {
   }
 }
 
-/// f(constant, launch) for each number of columns that there are kernels for.
+/// Numbers of columns that there are kernels for, and the greatest.
+template <class T>
+constexpr int word_counts() {
+  return kWordColumns[1] * sizeof(T) <= kWordBytes ? 2 : 1;
+}
+template <class T>
+constexpr int word_columns_most() {
+  return kWordColumns[word_counts<T>() - 1];
+}
+
+/// f(constant, launch) for each of these numbers.
 template <class T, class F>
 void for_each_word_launch(const StripLaunches& launches, F f) {
   f(std::integral_constant<int, kWordColumns[0]>{}, launches.of_words[0]);
-  if constexpr (kWordColumns[1] * sizeof(T) <= kWordBytes)
+  if constexpr (word_counts<T>() > 1)
     f(std::integral_constant<int, kWordColumns[1]>{}, launches.of_words[1]);
 }
 
@@ -81,32 +93,66 @@ void launch_word(const Stream& stream, const Launches& launches, const WordLaunc
                            device_matrix(packed, vector), workspace_of(product));
 }
 
+/// The columns from `done` on, `columns` of them.
 template <class T, class TOut>
-bool run_word(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
-              const ColumnsProduct<T, TOut>& product) {
-  bool done = false;
-  for_each_word_launch<T>(launches.strips, [&](auto columns, const WordLaunch& launch) {
-    constexpr int kColumns = columns.value;
-    if (product.columns != kColumns || launch.threads == 0) return;
-    const int word_bytes = word_bytes_of(product.x, product.x_strides);
-    // Where entries are scattered, each column would be a gather of its own.
-    const bool makes_rows = launches.strips.scattered && product.rows_pitch > 0;
-    if (word_bytes >= kColumns * static_cast<int>(sizeof(T))) {
-      launch_word<kColumns, false>(stream, launches, launch, packed, product);
-      done = true;
-    } else if (product.x_strides.row == 1 && !makes_rows) {
-      launch_word<kColumns, true>(stream, launches, launch, packed, product);
-      done = true;
+ColumnsProduct<T, TOut> columns_from(const ColumnsProduct<T, TOut>& product, std::int64_t done,
+                                     std::int64_t columns) {
+  ColumnsProduct<T, TOut> part = product;
+  part.x += done * product.x_strides.column;
+  part.y += done * product.y_strides.column;
+  part.columns = columns;
+  return part;
+}
+
+template <class T, class TOut>
+bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+               const ColumnsProduct<T, TOut>& product) {
+  constexpr int kWidest = word_columns_most<T>();
+  constexpr auto kBytes = static_cast<int>(sizeof(T));
+  const StripLaunches& strips = launches.strips;
+  const bool apart = product.x_strides.column != 1;
+  const int word_columns = apart ? kWidest : word_bytes_of(product.x, product.x_strides) / kBytes;
+  const bool single = product.columns % 2 != 0;  // the last column is a vector
+  if (product.columns > kWordsAtMost * kWidest || word_columns < 2) return false;
+  if (single && (!apart || product.y_strides.row != 1)) return false;
+  // Where entries are scattered, each column would be a gather of its own.
+  if (apart && (product.x_strides.row != 1 || (strips.scattered && product.rows_pitch > 0)))
+    return false;
+  for (const WordLaunch& launch : strips.of_words) {
+    if (launch.threads == 0 && &launch - strips.of_words.data() < word_counts<T>()) return false;
+  }
+  for (std::int64_t done = 0; done < product.columns;) {
+    const std::int64_t left = product.columns - done;
+    if (left == 1) {
+      const auto part = columns_from(product, done, 1);
+      run(stream, launches, packed,
+          Product<T, TOut>{{part.x, part.y, part.alpha, part.beta}, part.partials, part.arrivals});
+      break;
     }
-  });
-  return done;
+    std::int64_t taken = 0;
+    for_each_word_launch<T>(strips, [&](auto columns, const WordLaunch& launch) {
+      constexpr int kColumns = columns.value;
+      const bool next_fits =
+          kColumns < kWidest && 2 * kColumns <= std::min<std::int64_t>(left, word_columns);
+      if (taken > 0 || next_fits) return;
+      const auto part = columns_from(product, done, kColumns);
+      if (apart) {
+        launch_word<kColumns, true>(stream, launches, launch, packed, part);
+      } else {
+        launch_word<kColumns, false>(stream, launches, launch, packed, part);
+      }
+      taken = kColumns;
+    });
+    done += taken;
+  }
+  return true;
 }
 
 }  // namespace lanky::sparse::cuda
 
-#define LANKY_INSTANTIATE_WORD(T, TOut)                                        \
-  namespace lanky::sparse::cuda {                                              \
-  template void load_words<T, TOut>(const Stream&, const StripLaunches&);      \
-  template bool run_word(const Stream&, const Launches&, const PackedView<T>&, \
-                         const ColumnsProduct<T, TOut>&);                      \
+#define LANKY_INSTANTIATE_WORD(T, TOut)                                         \
+  namespace lanky::sparse::cuda {                                               \
+  template void load_words<T, TOut>(const Stream&, const StripLaunches&);       \
+  template bool run_words(const Stream&, const Launches&, const PackedView<T>&, \
+                          const ColumnsProduct<T, TOut>&);                      \
   }

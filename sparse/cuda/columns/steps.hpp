@@ -16,15 +16,16 @@ void load_strips(const Stream& stream, const StripLaunches& launches);
 template <class T>
 void load_rows(const Stream& stream, int parts_bytes);
 
-/// The same of products whose rows of X are one word.
+/// The same of products whose rows of X are a word or two.
 template <class T, class TOut>
 void load_words(const Stream& stream, const StripLaunches& launches);
 template <class T>
 inline constexpr bool kHasWords = !is_complex(kDType<T>);
 
-/// Where rows of X are one word of so many columns: launches on the stream; else returns false.
+/// Where rows of X are a word or two, or columns can be gathered as they stand: launches on the
+/// stream; else returns false.
 template <class T, class TOut>
-bool run_word(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
               const ColumnsProduct<T, TOut>& product);
 
 /// Launches on the stream and returns; `launches` and `copy` are those of `a`.

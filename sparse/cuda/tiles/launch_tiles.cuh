@@ -75,6 +75,9 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
 template <class T, class TOut>
 void run_tiles(const Stream& stream, const Tiles<T>& tiles,
                const ColumnsProduct<T, TOut>& product) {
+  const bool apart = product.x_strides.column != 1;
+  if (apart && product.columns <= tiles.header.direct_columns)
+    return run_tile_strips(stream, tiles, product);
   by_rows_of_x(stream, tiles.header.cols, product,
                [&](const ColumnsProduct<T, TOut>& part) { run_tile_strips(stream, tiles, part); });
 }

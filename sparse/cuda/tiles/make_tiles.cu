@@ -1,6 +1,7 @@
 // Tiles made of CSR: eight lanes merge the rows of a block into column vectors, once to count them,
 // and once more to leave their columns and masks; values follow from CSR and the masks alone, so
 // that they are replaced in the same way.
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -8,7 +9,7 @@
 #include "device/block_scan.cuh"
 #include "device/memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
-#include "sparse/cuda/tiles/policy.hpp"
+#include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/steps.hpp"
 #include "sparse/cuda/warp.cuh"
 
@@ -50,6 +51,7 @@ class RowColumns {
 /// What the lanes of a block have of a step, each of its row.
 struct Step {
   int vectors = 0;
+  int sectors = 0;                // in which none of the vectors before is
   std::uint32_t taken = 0;        // bit i: the row has an entry in vector i
   std::uint32_t columns[2] = {};  // of vectors r and r + 8, r being the row; behind the last: its
 };
@@ -59,8 +61,9 @@ __device__ int row_of_block() {
 }
 
 /// The next step of each of the warp's blocks: of all rows' next entries the least column, time and
-/// again. `last`: the one before. All lanes take part.
-__device__ Step next_step(RowColumns& row, std::uint32_t& last) {
+/// again. `last`: the one before, or kNoColumn. Sectors have 1 << `sector_shift` columns. All lanes
+/// take part.
+__device__ Step next_step(RowColumns& row, std::uint32_t& last, int sector_shift) {
   Step step;
 #pragma unroll
   for (int i = 0; i < kStepVectors; ++i) {
@@ -71,6 +74,7 @@ __device__ Step next_step(RowColumns& row, std::uint32_t& last) {
     if (__all_sync(kAllLanes, least == kNoColumn)) break;
     if (least == kNoColumn) continue;
     ++step.vectors;
+    step.sectors += last == kNoColumn || least >> sector_shift != last >> sector_shift ? 1 : 0;
     last = least;
     if (row_of_block() == i % kBlockRows) step.columns[i / kBlockRows] = least;
     if (row.column() != least) continue;
@@ -104,6 +108,7 @@ struct TileTotals {
   std::int64_t steps;
   std::int64_t units;
   std::int64_t vectors;
+  std::int64_t sectors;
   int steps_most;
   unsigned arrivals;
 };
@@ -111,19 +116,22 @@ struct TileTotals {
 /// Steps and units of each block. A thread a row.
 template <bool kUnits>
 __global__ void __launch_bounds__(kThreads)
-    count_tiles_kernel(CsrPattern a, std::int64_t blocks, TileStart* counts, TileTotals* totals) {
+    count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, TileStart* counts,
+                       TileTotals* totals) {
   const std::int64_t block = thread_of_grid() / kBlockRows;
   RowColumns row(a, thread_of_grid());
-  std::uint32_t last = 0;
+  std::uint32_t last = kNoColumn;
   int steps = 0;
   int units = 0;
   int vectors = 0;
+  int sectors = 0;
   for (;;) {
-    const Step step = next_step(row, last);
+    const Step step = next_step(row, last, sector_shift);
     if (!__any_sync(kAllLanes, step.vectors > 0)) break;
     steps += step.vectors > 0 ? 1 : 0;
     units += units_of<kUnits>(step.taken);
     vectors += step.vectors;
+    sectors += step.sectors;
   }
 #pragma unroll
   for (int mask = 1; mask < kBlockRows; mask *= 2)
@@ -134,6 +142,7 @@ __global__ void __launch_bounds__(kThreads)
   const int most = __reduce_max_sync(kAllLanes, steps);
   if (lane_of_warp() == 0) atomicMax(&totals->steps_most, most);
   add_of_block(totals->vectors, first ? vectors : 0);
+  add_of_block(totals->sectors, first ? sectors : 0);
 }
 
 /// Sums over each tile of blocks; the last block of threads makes them sums over those before.
@@ -196,9 +205,9 @@ __global__ void __launch_bounds__(kThreads)
     if (r == 0)
       tiles.entries[block] = static_cast<std::uint32_t>(a.row_offsets[block * kBlockRows]);
   }
-  std::uint32_t last = 0;
+  std::uint32_t last = kNoColumn;
   for (;; ++number) {
-    const Step step = next_step(row, last);
+    const Step step = next_step(row, last, 0);
     if (!__any_sync(kAllLanes, step.vectors > 0)) break;
     std::uint32_t mask = 0;
 #pragma unroll
@@ -336,20 +345,21 @@ inline constexpr bool kInUnits = unit_values(sizeof(T)) > 1;
 
 /// Where blocks begin, to `starts`, and what was counted. Waits for the stream.
 template <bool kUnits>
-TileFacts place_blocks(const Stream& stream, const CsrPattern& a, Buffer<TileStart>& starts) {
+TileFacts place_blocks(const Stream& stream, const CsrPattern& a, int sector_shift,
+                       Buffer<TileStart>& starts) {
   const std::int64_t blocks = starts.size() - 1;
   const unsigned tiles = blocks_of(blocks + 1);
   const Buffer<std::int64_t> tile_sums(stream, std::int64_t{2} * tiles);
   Buffer<TileTotals> totals(stream, 1);
   totals.fill_zero();
   launch(stream, "count_tiles_kernel", count_tiles_kernel<kUnits>, blocks_of(blocks * kBlockRows),
-         a, blocks, starts.data(), totals.data());
+         a, blocks, sector_shift, starts.data(), totals.data());
   launch(stream, "sum_tiles_kernel", sum_tiles_kernel, tiles, starts.data(), blocks,
          tile_sums.data(), totals.data());
   launch(stream, "place_tiles_kernel", place_tiles_kernel, tiles, starts.data(), blocks,
          tile_sums.data());
   const TileTotals found = to_host(stream, totals.data());
-  return {found.steps, found.units, found.vectors, found.steps_most};
+  return {found.steps, found.units, found.vectors, found.sectors, found.steps_most};
 }
 
 template <class T>
@@ -368,14 +378,20 @@ void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values) 
 }
 
 template <class T>
-std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, bool wanted,
-                                   Allocator* allocator) {
+std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
+                                   const PlanOptions& options) {
+  Allocator* const allocator = options.allocator;
   constexpr bool kUnits = kInUnits<T>;
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
-  const TileFacts facts = place_blocks<kUnits>(stream, a.pattern(), starts);
-  if (!wanted && !tiles_pay(facts, a.nnz, machine_of(stream.device()))) return std::nullopt;
-  Tiles<T> tiles{{a.rows, a.cols, a.nnz, blocks, facts},
+  constexpr int kSectorColumns = 32 / static_cast<int>(sizeof(T));
+  const TileFacts facts =
+      place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
+  TileHeader header{a.rows, a.cols, a.nnz, blocks, facts};
+  const CopyCosts costs(header, rows, kDType<T>, machine_of(stream.device()));
+  if (options.path != SpmvPath::mma && !costs.tiles_pay(options)) return std::nullopt;
+  header.direct_columns = costs.direct_columns();
+  Tiles<T> tiles{header,
                  std::move(starts),
                  Buffer<std::uint32_t>(stream, blocks, allocator),
                  Buffer<std::int32_t>(stream, (facts.steps + 1) * kStepVectors, allocator),
@@ -394,8 +410,9 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, bool w
   return tiles;
 }
 
-#define LANKY_INSTANTIATE(T)                                                                   \
-  template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, bool, Allocator*); \
+#define LANKY_INSTANTIATE(T)                                                                 \
+  template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, const RowFacts&, \
+                                              const PlanOptions&);                           \
   template void update_tiles(const Stream&, const Tiles<T>&, const T*);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)

@@ -11,10 +11,6 @@ namespace {
 
 // Warps of a multiprocessor that have a strip at once, about: registers leave room for 24 to 64.
 constexpr std::int64_t kWarpsAtOnce = 32;
-// Entries of a column vector, on average, from which on tiles pay.
-constexpr std::int64_t kVectorEntriesLeast = 2;
-// Steps that a block may have in any case: they take less than a launch does.
-constexpr std::int64_t kStepsLeast = 16;
 
 std::int64_t warps_at_once(const Machine& machine) {
   return kWarpsAtOnce * machine.multiprocessors;
@@ -42,11 +38,6 @@ bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
   return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
          nnz <= kTiledEntriesMost &&
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
-}
-
-bool tiles_pay(const TileFacts& facts, std::int64_t nnz, const Machine& machine) {
-  return nnz >= kVectorEntriesLeast * facts.vectors &&
-         facts.steps_most <= std::max(kStepsLeast, facts.steps / warps_at_once(machine));
 }
 
 TileStrip widest_tile_strip(std::int64_t blocks, std::int64_t columns, DType dtype,

@@ -12,13 +12,9 @@
 
 namespace lanky::sparse::cuda {
 
-/// Whether a plan with these options of so many entries may have tiles: `path` says so, or
-/// tiles_pay() is asked.
+/// Whether a plan with these options of so many entries may have tiles: `path` says so, or costs
+/// are asked.
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
-
-/// Whether tiles of these facts are faster than the packed form at several columns: column vectors
-/// are shared by some rows, and no block ends long after the others.
-bool tiles_pay(const TileFacts& facts, std::int64_t nnz, const Machine& machine);
 
 /// The widest strips of `columns` of which there are as many, with `blocks` blocks, as warps that
 /// the machine holds at once; else the narrow ones.

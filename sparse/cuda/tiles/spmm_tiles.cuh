@@ -64,9 +64,12 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
   device::let_next_kernel_start();
   const int lane = lane_of_warp();
   const unsigned turn = blockIdx.x * kTileWarps + warp_of_block();
-  const unsigned block = turn / product.strips;
-  if (block >= a.blocks) return;
-  const int column = static_cast<int>(turn % product.strips) * Strip::kColumns;
+  // Strips of a row of X share its lines; of columns, one strip after the other reads fewer pages.
+  const bool in_rows = product.x_column == 1;
+  const unsigned block = in_rows ? turn / product.strips : turn % a.blocks;
+  const unsigned strip = in_rows ? turn % product.strips : turn / a.blocks;
+  if (block >= a.blocks || strip >= product.strips) return;
+  const int column = static_cast<int>(strip) * Strip::kColumns;
   const std::int64_t unit = a.starts[block].unit;
   TileSteps steps(a, block, lane);
   device::wait_for_kernel_ahead();

@@ -5,16 +5,18 @@
 #include <optional>
 
 #include "sparse/csr.hpp"
+#include "sparse/facts.hpp"
 #include "sparse/product.hpp"
 #include "sparse/tiles.hpp"
 
 namespace lanky::sparse::cuda {
 
-/// Of `a`, which may have them; none where they do not pay, unless they are `wanted` in any case.
-/// Memory comes from `allocator`. Waits for the stream.
+/// Of `a`, which may have them and has `rows`; none where products of the columns that are expected
+/// take longer by tiles than on a RowsCopy, unless SpmvPath::mma asks for them. Waits for the
+/// stream.
 template <class T>
-std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, bool wanted,
-                                   Allocator* allocator);
+std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
+                                   const PlanOptions& options);
 
 /// Values in CSR order.
 template <class T>
