@@ -29,7 +29,8 @@ using Json = nlohmann::ordered_json;
 
 struct LadderOptions {
   std::string ladder;
-  Work work;  // spmv: its matrices
+  Work work;  // spmv, spmm: their matrices
+  std::vector<std::int64_t> columns = {32};
   std::vector<std::int64_t> m;
   std::vector<std::int64_t> n;
   std::vector<std::int64_t> k;
@@ -64,10 +65,10 @@ ladder::Block parse_block(const std::string& text) {
   return {rows, cols};
 }
 
-/// Null for the ladder of sparse products.
+/// Null for the ladders of sparse products.
 const ladder::GemmLadder* ladder_of(const std::string& name) {
-  if (name == ladder::kSpmvLadder) return nullptr;
-  std::string known(ladder::kSpmvLadder);
+  if (name == ladder::kSpmvLadder || name == ladder::kSpmmLadder) return nullptr;
+  std::string known = std::string(ladder::kSpmvLadder) + ", " + std::string(ladder::kSpmmLadder);
   for (const ladder::GemmLadder& ladder : ladder::gemm_ladders()) {
     if (ladder.name == name) return &ladder;
     known += ", " + std::string(ladder.name);
@@ -78,6 +79,8 @@ const ladder::GemmLadder* ladder_of(const std::string& name) {
 int print_ladders() {
   std::printf("%-9s %s\n", std::string(ladder::kSpmvLadder).c_str(),
               "sparse times vector on a GPU: CSR, DASP as published, lanky, cuSPARSE");
+  std::printf("%-9s %s\n", std::string(ladder::kSpmmLadder).c_str(),
+              "sparse times several columns on a GPU: a thread an element, up to tensor cores");
   for (const ladder::GemmLadder& ladder : ladder::gemm_ladders())
     std::printf("%-9s %s\n", std::string(ladder.name).c_str(), std::string(ladder.about).c_str());
   return kOk;
@@ -125,7 +128,8 @@ Device device_of(const LadderOptions& options, bool on_gpu) {
 }
 
 bench::MeasureOptions timing_of(const LadderOptions& options) {
-  const bool many = options.ladder == ladder::kSpmvLadder;  // contestants, and matrices as a rule
+  // Contestants are many, and matrices as a rule.
+  const bool many = options.ladder == ladder::kSpmvLadder || options.ladder == ladder::kSpmmLadder;
   bench::MeasureOptions timing = options.quick ? bench::MeasureOptions::quick()
                                  : many        ? bench::MeasureOptions::grid()
                                                : bench::MeasureOptions();
@@ -216,8 +220,15 @@ void climb_all(bench::Session& session, const LadderOptions& options,
     const CsrMatrix<double> pattern = source.read(warnings);
     print_warnings(warnings);
     bench::SpmvMatrix matrix(session.stream, source.name, source.matrix_class, pattern);
-    for (const std::string& dtype : options.dtypes)
-      add(ladder::climb_spmv(session, matrix, parse_dtype(dtype), options.climb));
+    for (const std::string& text : options.dtypes) {
+      const DType dtype = parse_dtype(text);
+      if (options.ladder == ladder::kSpmvLadder) {
+        add(ladder::climb_spmv(session, matrix, dtype, options.climb));
+        continue;
+      }
+      for (const std::int64_t columns : options.columns)
+        add(ladder::climb_spmm(session, matrix, dtype, columns, options.climb));
+    }
   }
 }
 
@@ -231,7 +242,7 @@ int run_ladder(LadderOptions options) {
   const ladder::GemmLadder* const ladder = ladder_of(options.ladder);
   if (ladder == nullptr && !options.work.any()) {
     throw Error(ErrorCode::invalid_argument,
-                "ladder spmv needs a matrix: a file, or --generate SPEC");
+                "ladder " + options.ladder + " needs a matrix: a file, or --generate SPEC");
   }
   options.settings.block = parse_block(options.block);
   options.climb.vendors = !options.no_vendor;
@@ -272,10 +283,11 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   options->argv.assign(argv, argv + argc);
   LadderOptions& o = *options;
   command.add_option("ladder", o.ladder,
-                     "tsm2, gemm-gpu, gemm-cpu, spmv; without it, what there is");
-  command.add_option("matrices", o.work.files, "spmv: matrix files, or folders of them");
+                     "tsm2, gemm-gpu, gemm-cpu, spmv, spmm; without it, what there is");
+  command.add_option("matrices", o.work.files, "spmv, spmm: matrix files, or folders of them");
   command
-      .add_option("--generate", o.work.generators, "spmv: a generated matrix such as stencil27:64")
+      .add_option("--generate", o.work.generators,
+                  "spmv, spmm: a generated matrix such as stencil27:64")
       ->allow_extra_args(false)
       ->type_name("SPEC");
   const auto add_sizes = [&](const char* name, std::vector<std::int64_t>& sizes, const char* what) {
@@ -288,7 +300,13 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   add_sizes("-M", o.m, "rows of A and C, commas between; usually 2048");
   add_sizes("-K", o.k, "columns of A, rows of B; usually as M");
   add_sizes("-N", o.n, "columns of B and C; usually as M, of tsm2 2,4,8,16");
-  command.add_option("--dtype", o.dtypes, "f32, f64, of spmv also f16; commas between")
+  command.add_option("--columns", o.columns, "spmm: columns of X and Y; commas between")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 20))
+      ->type_name("LIST")
+      ->capture_default_str();
+  command.add_option("--dtype", o.dtypes, "f32, f64, of spmv and spmm also f16; commas between")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"f32", "f64", "f16"}), "")
@@ -315,7 +333,7 @@ void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
   command.add_option("--t3", o.settings.tsm2.t3, "tsm2: elements of A loaded ahead")
       ->check(CLI::IsMember({1, 2, 4, 8}), "");
   command.add_flag("--profile", o.profile, "have ncu count what each rung reads (on a GPU)");
-  command.add_flag("--no-vendor", o.no_vendor, "without cuBLAS or OpenBLAS");
+  command.add_flag("--no-vendor", o.no_vendor, "without cuBLAS, OpenBLAS or cuSPARSE");
   command.add_flag("--quick", o.quick, "short timing: trust no third digit");
   command.add_option("--json", o.json, "append JSON lines to this file; - is standard output");
   command.add_option("--plot", o.plot, "draw the ladder as SVG; - is standard output");

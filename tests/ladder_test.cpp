@@ -139,6 +139,7 @@ TEST(Ladder, PlotDrawsEachCaseOnce) {
                              sample_line("openblas gemm", "openblas", 7),
                              sample_line("loops", "gemm-cpu", 3), Json{{"kind", "env"}}};
   lines[2]["case"] = "gemm-8x8x8";
+  lines[2]["columns"] = 32;
   lines[1]["status"] = "unsupported";
   lines[1]["gflops"] = nullptr;
   const std::string svg = plot(lines);
@@ -149,6 +150,7 @@ TEST(Ladder, PlotDrawsEachCaseOnce) {
     return found;
   };
   EXPECT_EQ(count("class=\"title\""), 2U);
+  EXPECT_EQ(count("f32, 32 columns: GFLOP/s"), 1U);
   EXPECT_EQ(count("<rect class=\"rung\""), 2U);
   EXPECT_EQ(count("<rect class=\"vendor\""), 0U);
   EXPECT_EQ(count(">unsupported<"), 1U);

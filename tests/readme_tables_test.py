@@ -366,6 +366,19 @@ class ReadmeTables(unittest.TestCase):
         self.write([env, {**rung, "ladder": "tsm2"}], ["ladder-gemm-cpu"])
         self.assertNotEqual(self.run_script().returncode, 0)
 
+    def test_the_ladder_of_several_columns_has_a_row_a_matrix(self):
+        rung = {"kind": "ladder", "ladder": "spmm", "contestant": "spmm", "status": "ok", "case": "a", "dtype": "f32",
+                "columns": 32, "nnz": 200000}
+        times = {"element": 80.0, "warp-row": 40.0, "words": 20.0, "row-split": 20.0, "staged": 16.0}
+        self.write([ENV, *({**rung, "rung": name, "us": us} for name, us in times.items()),
+                    {**rung, "rung": "tensor", "status": "unsupported", "us": None},
+                    {**rung, "contestant": "lanky", "rung": "lanky", "us": 10.0},
+                    {**rung, "contestant": "cusparse", "rung": "cusparse alg2", "us": 40.0},
+                    {**rung, "contestant": "cusparse", "rung": "cusparse alg3", "us": 30.0}], ["ladder-spmm"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f32, 32, a | 2e+05 | 80.0 | 40.0 | 20.0 | 20.0 | 16.0 | - | 10.0 | 30.0 |", self.page())
+        self.assertIn("| **0.38** | **0.75** | **1.50** | **1.50** | **1.88** | - | **3.00** | 1 |", self.page())
+
     def test_a_wrong_application_has_no_table(self):
         line = {"kind": "kmeans", "dtype": "f32", "n": 1024, "d": 4096, "status": "ok", "total_ms": 2.0, "product_ms": 1.0,
                 "assign_ms": 0.2, "update_ms": 0.6}

@@ -141,10 +141,8 @@ class SpmvWorkload final : public Workload {
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all;
     const SpmvSelection& selection = shared_->selection;
-    if (is_vector()) {
-      for (const SpmvEntrant& entrant : selection.entrants)
-        all.push_back(entered(entrant));
-    }
+    for (const SpmvEntrant& entrant : selection.entrants)
+      all.push_back(entered(entrant));
     const std::int64_t expected = columns_.count;
     for (const SpmvPath path : selection.paths)
       all.push_back(
@@ -293,7 +291,7 @@ class SpmvWorkload final : public Workload {
     return make_contestant(
         entrant.contestant, entrant.variant, session_.stream, [&](Contestant& contestant) {
           BuiltSpmv built =
-              entrant.build(session_.stream, {matrix_, kDType<T>, values(), x(), y()});
+              entrant.build(session_.stream, {matrix_, kDType<T>, values(), columns_, x(), y()});
           contestant.plan_bytes = built.bytes;
           contestant.explanation = std::move(built.explanation);
           contestant.run = [run = std::move(built.run)](const Stream& stream, int /*slot*/) {

@@ -22,8 +22,9 @@ struct SpmvOperands {
   const SpmvMatrix& matrix;  // its pattern
   DType dtype;
   const void* values;  // [nnz], in the order of CSR
-  const void* x;       // [cols]
-  void* y;             // [rows]
+  SpmvColumns columns;
+  const void* x;  // [cols][columns]
+  void* y;        // [rows][columns]
 };
 
 struct BuiltSpmv {
@@ -32,7 +33,7 @@ struct BuiltSpmv {
   std::string explanation{};
 };
 
-/// A way to multiply a vector that is neither lanky's nor a vendor's. It is built anew for other
+/// A way to multiply that is neither lanky's nor a vendor's. It is built anew for other
 /// values.
 struct SpmvEntrant {
   std::string contestant;

@@ -2,6 +2,7 @@
 #include <lanky/error.hpp>
 
 #include "bench/ladder/ladder.hpp"
+#include "bench/ladder/spmm.hpp"
 #include "bench/ladder/spmv.hpp"
 
 namespace lanky::ladder {
@@ -29,6 +30,9 @@ std::unique_ptr<SpmvRung> make_csr_warp(const Stream& /*stream*/, const DeviceCs
 }
 std::unique_ptr<SpmvRung> make_dasp(const Stream& /*stream*/, const DaspPattern& /*dasp*/,
                                     DType /*dtype*/, const void* /*values*/) {
+  no_cuda();
+}
+std::vector<SparseRung> spmm_rungs() {
   no_cuda();
 }
 Tsm2Card measure_card(bench::Session& /*session*/, DType /*dtype*/) {

@@ -52,6 +52,15 @@ inline constexpr std::string_view kSpmvLadder = "spmv";
 std::vector<nlohmann::ordered_json> climb_spmv(bench::Session& session, bench::SpmvMatrix& matrix,
                                                DType dtype, const ClimbOptions& options);
 
+/// The ladder of products with several columns, on a GPU: CSR by threads, warps and words, split
+/// rows, staged X, tensor cores, lanky, cuSPARSE.
+inline constexpr std::string_view kSpmmLadder = "spmm";
+
+/// Y = A X up that ladder, X and Y row-major. Throws as climb() does.
+std::vector<nlohmann::ordered_json> climb_spmm(bench::Session& session, bench::SpmvMatrix& matrix,
+                                               DType dtype, std::int64_t columns,
+                                               const ClimbOptions& options);
+
 /// Lines of one case as a table for people.
 std::string table(std::span<const nlohmann::ordered_json> lines);
 

@@ -7,6 +7,7 @@
 #include "bench/harness/stopwatch.hpp"
 #include "bench/ladder/climb.hpp"
 #include "bench/ladder/record.hpp"
+#include "bench/ladder/spmm.hpp"
 #include "bench/ladder/spmv.hpp"
 
 namespace lanky::ladder {
@@ -93,29 +94,22 @@ std::vector<Json> climb_spmv(bench::Session& session, bench::SpmvMatrix& matrix,
                              const ClimbOptions& options) {
   std::vector<Step> steps = spmv_steps();
   keep_asked(steps, options.rungs, kSpmvLadder);
-  bench::SpmvSelection selection{.vendors = options.vendors};
+  std::vector<SparseRung> rungs;
   for (Step& step : steps) {
-    selection.entrants.push_back(
-        {.contestant = std::string(kSpmvLadder),
-         .variant = step.rung.name,
-         .build = [&step](const Stream& stream, const bench::SpmvOperands& operands) {
-           std::string explanation;
-           step.built = step.make(stream, operands, explanation);
-           step.x = operands.x;
-           step.y = operands.y;
-           return bench::BuiltSpmv{[built = step.built, x = operands.x, y = operands.y](
-                                       const Stream& on) { built->run(on, x, y, Leave::nothing); },
-                                   step.built->bytes(), std::move(explanation)};
-         }});
+    rungs.push_back({.rung = step.rung,
+                     .build = [&step](const Stream& stream, const bench::SpmvOperands& operands) {
+                       std::string explanation;
+                       step.built = step.make(stream, operands, explanation);
+                       step.x = operands.x;
+                       step.y = operands.y;
+                       return bench::BuiltSpmv{
+                           [built = step.built, x = operands.x, y = operands.y](const Stream& on) {
+                             built->run(on, x, y, Leave::nothing);
+                           },
+                           step.built->bytes(), std::move(explanation)};
+                     }});
   }
-  const auto workload = bench::make_spmv_workload(session, matrix, dtype, selection);
-  const bench::CaseReport report = bench::run_workload(session, *workload, options.checks);
-  const Scene scene(session, report, kSpmvLadder, options);
-  std::vector<Json> lines;
-  for (std::size_t i = 0; i < report.outcomes.size(); ++i) {
-    const bench::Outcome& outcome = report.outcomes[i];
-    lines.push_back(scene.line(outcome, i < steps.size() ? steps[i].rung : rung_of(outcome), {}));
-  }
+  std::vector<Json> lines = climb_sparse(session, matrix, dtype, {}, kSpmvLadder, rungs, options);
   add_parts(session, steps, lines);
   return lines;
 }

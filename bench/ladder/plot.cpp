@@ -36,11 +36,15 @@ constexpr char kStyle[] =
 
 using Lines = std::vector<const Json*>;
 
-/// "gemm-gpu, gemm-2048x2048x2048, f32, block 16x16"
+/// "gemm-gpu, gemm-2048x2048x2048, f32, block 16x16", "spmm, wave, f64, 32 columns"
 std::string title_of(const Json& line) {
   const std::string block = line.value("block", "");
+  const auto columns = line.find("columns");
   return concat(line["ladder"].get<std::string>(), ", ", line["case"].get<std::string>(), ", ",
-                line["dtype"].get<std::string>(), block.empty() ? "" : ", block ", block);
+                line["dtype"].get<std::string>(), block.empty() ? "" : ", block ", block,
+                columns != line.end() && columns->is_number()
+                    ? concat(", ", columns->get<std::int64_t>(), " columns")
+                    : "");
 }
 
 /// Lines of one case and type, in their order.
@@ -130,7 +134,7 @@ Json drawn_fields(const Json& line) {
     if (drawn[field] == "")
       throw Error(ErrorCode::parse, concat("has no text \"", field, "\", as lines of a ladder do"));
   }
-  for (const char* field : {"m", "n", "flops", "floor_us", "gflops", "peak_gflops"}) {
+  for (const char* field : {"m", "n", "columns", "flops", "floor_us", "gflops", "peak_gflops"}) {
     const auto found = line.find(field);
     drawn[field] = found == line.end() ? Json(nullptr) : *found;
     if (drawn[field].is_null()) continue;

@@ -116,6 +116,8 @@ std::string table(std::span<const Json> lines) {
   std::string text =
       concat(first["ladder"].get<std::string>(), " ", first["case"].get<std::string>(), " ",
              first["dtype"].get<std::string>());
+  if (first.contains("columns"))
+    text += concat(", ", first["columns"].get<std::int64_t>(), " columns");
   if (first.contains("block")) text += concat(", block ", first["block"].get<std::string>());
   const bool transfers = first["transfer_us"].is_number();
   if (transfers) {

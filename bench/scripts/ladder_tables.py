@@ -144,6 +144,29 @@ def spmv(lines):
     return text
 
 
+def spmm(lines):
+    """Matrices of FEWEST_SHOWN entries: microseconds of each rung, then all matrices' means over cuSPARSE's best."""
+    cases = {}
+    for line in ladder_lines(lines, "spmm"):
+        cases.setdefault((line["dtype"], line["columns"], line["case"]), []).append(line)
+    rungs = ["element", "warp-row", "words", "row-split", "staged", "tensor", "lanky"]
+    text = heading(["type, columns, matrix", "entries"] + rungs + ["cuSPARSE"])
+    speedups = {}
+    for (dtype, columns, case), its in cases.items():
+        named = {line["rung"]: line for line in its}
+        vendor = fastest([line for line in its if is_vendor(line)])
+        for rung in rungs:
+            if named[rung]["us"] and vendor:
+                speedups.setdefault((dtype, columns), {}).setdefault(rung, []).append(vendor["us"] / named[rung]["us"])
+        if named["lanky"]["nnz"] >= FEWEST_SHOWN:
+            text += row([f"{dtype}, {columns}, {case}", f"{named['lanky']['nnz']:.3g}"] +
+                        [microseconds(named[rung]) for rung in rungs] + [microseconds(vendor)])
+    for (dtype, columns), of_rungs in speedups.items():
+        means = [f"**{geometric_mean(of_rungs[rung]):.2f}**" if rung in of_rungs else "-" for rung in rungs]
+        text += row([f"**{dtype}, {columns} columns: over cuSPARSE's best, all matrices**", ""] + means + ["1"])
+    return text
+
+
 def of_kind(lines, kind, **wanted):
     found = [line for line in lines if line["kind"] == kind
              and all(line.get(key) == value for key, value in wanted.items())]
@@ -264,6 +287,7 @@ TABLES = {
     "ladder-gemm-cpu": (gemm_cpu, "medians; peak: FMAs on registers alone, of all cores"),
     "ladder-tsm2": (tsm2, "shares of the streaming floor"),
     "ladder-spmv": (spmv, "microseconds in replayed CUDA graphs; cuSPARSE: the best of ALG1, ALG2, sliced ELL and blocks"),
+    "ladder-spmm": (spmm, "microseconds; cuSPARSE: the best of its SpMM algorithms (default, ALG1 to ALG3) and blocks"),
     "kmeans": (kmeans, "per iteration, d = 4096, k = 16; speed-ups over the same program with cuBLAS's product; stages as shares of "
                "lanky's iteration"),
     "abft-trials": (abft_trials, "a fault a trial, at random places"),
