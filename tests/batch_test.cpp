@@ -250,6 +250,57 @@ TEST_F(Batch, APeerIsAContestantLikeOthers) {
   EXPECT_NE(peers["f16"]["message"].get<std::string>().find("f16 on the host"), std::string::npos);
 }
 
+/// The lines of a contestant on several columns, by layout.
+std::map<std::string, Json> by_layout(const std::vector<Json>& lines, const char* contestant) {
+  std::map<std::string, Json> found;
+  for (const Json& line : lines) {
+    if (line["contestant"] == contestant) found[line["layout"]] = line;
+  }
+  return found;
+}
+
+TEST_F(Batch, APeerMultipliesSeveralColumns) {
+  const Ran ran = batch("--no-vendor --columns 1,5 stencil5:20" + peer("csr_peer"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto peers = by_layout(of_kind("spmm"), "csr-example");
+  ASSERT_EQ(peers.size(), 2U);
+  for (const auto& [layout, line] : peers) {
+    EXPECT_EQ(line["status"], "ok") << layout;
+    EXPECT_EQ(line["variant"], "1.0");
+    EXPECT_EQ(line["columns"], 5);
+    EXPECT_GT(line["warm_us"], 0);
+  }
+}
+
+TEST_F(Batch, APeerOfVectorsAloneMultipliesColumnAfterColumn) {
+  const Ran ran = batch("--no-vendor --columns 3 stencil5:20" + peer("bad_peer"));
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;  // it leaves Y as it is
+  auto peers = by_layout(of_kind("spmm"), "bad");
+  EXPECT_EQ(peers["col"]["status"], "wrong");
+  EXPECT_EQ(peers["col"]["variant"], "1 mv");
+  EXPECT_EQ(peers["row"]["status"], "unsupported");
+  EXPECT_NE(peers["row"]["message"].get<std::string>().find("lanky_peer_run_columns"),
+            std::string::npos);
+}
+
+TEST_F(Batch, APeerThatErrsInOneOfSeveralColumnsIsWrong) {
+  const std::string arguments =
+      "--no-vendor --columns 3 " + matrix("rows66.mtx", 66) + peer("hostile_peer");
+  const Ran sound = batch(arguments, "timeout 60");
+  EXPECT_EQ(sound.exit_code, 0) << sound.err;
+  auto peers = by_layout(of_kind("spmm"), "hostile");
+  EXPECT_EQ(peers["row"]["status"], "ok");
+  EXPECT_EQ(peers["col"]["status"], "ok");
+  std::filesystem::remove(json());
+  const Ran ran = batch(arguments, "LANKY_HOSTILE='run slightly 2' timeout 60");
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  peers = by_layout(of_kind("spmm"), "hostile");
+  for (const auto& [layout, line] : peers) {
+    EXPECT_EQ(line["status"], "wrong") << layout;
+    EXPECT_TRUE(line["warm_us"].is_null()) << layout;
+  }
+}
+
 TEST_F(Batch, APeerThatIsNoneEndsTheBatchAtOnce) {
   const Ran ran = batch("stencil5:20 --peer " + write("notes.so", "no library"));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;

@@ -152,12 +152,9 @@ class SpmvWorkload final : public Workload {
       all.push_back(
           lanky("tuned",
                 {.tune = true, .expected_columns = expected, .expected_layout = columns_.layout}));
-    if (is_vector()) {
-      for (const auto& peer : selection.peers)
-        all.push_back(peer->contest(session_.stream, peer_matrix(), x(), y()));
-    } else if (columns_.layout == Layout::col) {
-      add_lanky_by_columns(all);
-    }
+    for (const auto& peer : selection.peers)
+      all.push_back(peer->contest(session_.stream, peer_matrix(), columns_, x(), y()));
+    if (!is_vector() && columns_.layout == Layout::col) add_lanky_by_columns(all);
     if (!selection.vendors) return all;
     if (!session_.stream.device().is_cuda()) {
       add_cpu_rivals(all);

@@ -46,7 +46,7 @@ struct SpmvSelection {
   std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
   bool vendors = true;
   bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
-  std::vector<std::shared_ptr<const Peer>> peers{};  // of vectors
+  std::vector<std::shared_ptr<const Peer>> peers{};
   std::vector<SpmvEntrant> entrants{};
 };
 

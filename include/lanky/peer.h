@@ -1,5 +1,6 @@
 /* A sparse product of your own beside lanky's in the tables of `lanky batch --peer libfoo.so`: a
- * shared library with the five functions below, in C, so that any compiler and any library will do.
+ * shared library with the functions below, in C, so that any compiler and any library will do. The
+ * last one is optional; the other five are not.
  * docs/batch.md has a walk through; tests/peer/csr_peer.cpp is a complete one. */
 #ifndef LANKY_PEER_H
 #define LANKY_PEER_H
@@ -55,6 +56,18 @@ int lanky_peer_run(void* plan, const void* x, void* y);
 
 /* Gives back what setup took. All products are done. */
 void lanky_peer_teardown(void* plan);
+
+/* How a matrix of several columns lies in memory: element (i, j) at i + j * ld, or at i * ld + j. */
+enum lanky_peer_layout { LANKY_PEER_BY_COLUMNS = 0, LANKY_PEER_BY_ROWS = 1 };
+
+/* Optional: Y = A X, as lanky_peer_run multiplies a vector. X is `cols` x `columns` and Y `rows` x
+ * `columns`, of dtype; ldx and ldy are their leading dimensions, in elements, and each has a layout
+ * of its own (enum lanky_peer_layout). LANKY_PEER_UNSUPPORTED: not these columns or layouts. A plan
+ * is asked for one number of columns and one pair of layouts, and its first product is in no graph
+ * and no time, so that it may prepare for them. A peer without this function is measured by columns
+ * alone, column after column. */
+int lanky_peer_run_columns(void* plan, int64_t columns, const void* x, int64_t ldx,
+                           int32_t x_layout, void* y, int64_t ldy, int32_t y_layout);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-// An example of lanky/peer.h: y = A x by the loop over CSR that anyone would write, one thread, f64
-// and f32 in host memory. docs/batch.md builds it by hand.
+// An example of lanky/peer.h: y = A x and Y = A X by the loops over CSR that anyone would write,
+// one thread, f64 and f32 in host memory. docs/batch.md builds it by hand.
 #include <lanky/peer.h>
 
 #include <cstdint>
@@ -9,25 +9,41 @@
 
 namespace {
 
-/// y = A x for one type of values and one of offsets.
+/// X or Y: element (i, j) stands at i * row + j * column.
+template <class Pointer>
+struct Strided {
+  Pointer data;
+  std::int64_t row;
+  std::int64_t column;
+};
+
+template <class Pointer>
+Strided<Pointer> strided(Pointer data, std::int64_t ld, std::int32_t layout) {
+  if (layout == LANKY_PEER_BY_ROWS) return {data, ld, 1};
+  return {data, 1, ld};
+}
+
+/// Y = A X for one type of values and one of offsets. A vector is a matrix of one column.
 template <class T, class Offset>
-void multiply(const lanky_peer_matrix& a, const void* x_data, void* y_data) {
+void multiply(const lanky_peer_matrix& a, std::int64_t columns, Strided<const void*> x,
+              Strided<void*> y) {
   const auto* offsets = static_cast<const Offset*>(a.row_offsets);
   const auto* values = static_cast<const T*>(a.values);
-  const auto* x = static_cast<const T*>(x_data);
-  auto* y = static_cast<T*>(y_data);
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    T sum = 0;
-    for (Offset k = offsets[i]; k < offsets[i + 1]; ++k)
-      sum += values[k] * x[a.col_indices[k]];
-    y[i] = sum;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const T* of_x = static_cast<const T*>(x.data) + j * x.column;
+      T sum = 0;
+      for (Offset k = offsets[i]; k < offsets[i + 1]; ++k)
+        sum += values[k] * of_x[a.col_indices[k] * x.row];
+      static_cast<T*>(y.data)[i * y.row + j * y.column] = sum;
+    }
   }
 }
 
 /// What setup makes for the products: here the matrix alone, and which loop runs.
 struct Plan {
   lanky_peer_matrix matrix;
-  void (*multiply)(const lanky_peer_matrix&, const void*, void*);
+  void (*multiply)(const lanky_peer_matrix&, std::int64_t, Strided<const void*>, Strided<void*>);
 };
 
 template <class T>
@@ -66,7 +82,14 @@ int lanky_peer_setup(const lanky_peer_matrix* matrix, void** plan, lanky_peer_re
 
 int lanky_peer_run(void* plan, const void* x, void* y) {
   const auto& made = *static_cast<const Plan*>(plan);
-  made.multiply(made.matrix, x, y);
+  made.multiply(made.matrix, 1, {x, 1, 0}, {y, 1, 0});
+  return LANKY_PEER_OK;
+}
+
+int lanky_peer_run_columns(void* plan, int64_t columns, const void* x, int64_t ldx,
+                           int32_t x_layout, void* y, int64_t ldy, int32_t y_layout) {
+  const auto& made = *static_cast<const Plan*>(plan);
+  made.multiply(made.matrix, columns, strided(x, ldx, x_layout), strided(y, ldy, y_layout));
   return LANKY_PEER_OK;
 }
 

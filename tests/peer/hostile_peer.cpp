@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "deeds.hpp"
 
@@ -143,6 +144,28 @@ int lanky_peer_run(void* plan, const void* x_data, void* y_data) {
   }
   if (made.hostile) obey("run", call);
   multiply(made.matrix, made.matrix.rows, x, y);
+  return LANKY_PEER_OK;
+}
+
+/// Column after column by lanky_peer_run, and as it is told.
+int lanky_peer_run_columns(void* plan, int64_t columns, const void* x_data, int64_t ldx,
+                           int32_t x_layout, void* y_data, int64_t ldy, int32_t y_layout) {
+  const lanky_peer_matrix& a = static_cast<Plan*>(plan)->matrix;
+  const auto* x = static_cast<const double*>(x_data);
+  auto* y = static_cast<double*>(y_data);
+  std::vector<double> of_x(static_cast<std::size_t>(a.cols));
+  // Errors may write to one element on either side.
+  std::vector<double> of_y(static_cast<std::size_t>(a.rows) + 2);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < a.cols; ++i)
+      of_x[static_cast<std::size_t>(i)] =
+          x[x_layout == LANKY_PEER_BY_ROWS ? i * ldx + j : i + j * ldx];
+    const int status = lanky_peer_run(plan, of_x.data(), of_y.data() + 1);
+    if (status != LANKY_PEER_OK) return status;
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      y[y_layout == LANKY_PEER_BY_ROWS ? i * ldy + j : i + j * ldy] =
+          of_y[static_cast<std::size_t>(i) + 1];
+  }
   return LANKY_PEER_OK;
 }
 
