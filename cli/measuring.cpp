@@ -40,7 +40,7 @@ CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::stri
 }
 
 std::vector<std::string> sparse_types() {
-  return {"f64", "f32", "f16", "bf16"};
+  return {"f64", "f32", "f16", "bf16", "c64", "c128"};
 }
 std::vector<std::string> dense_types() {
   return {"f64", "f32", "tf32", "tf32x3", "f16", "bf16", "c64", "c128"};

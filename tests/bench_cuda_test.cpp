@@ -365,17 +365,21 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
   const SpmvMatrix b(here, "b", "", pattern);
   SpmvOracle gpu(there, a);
   SpmvOracle host(here, b);
-  const auto check = [&]<class T>(std::type_identity<T>, Fill fill, SpmvColumns columns) {
-    const SpmvData data{fill, kDType<T>};
+  // T: of the components.
+  const auto check = [&]<class T>(std::type_identity<T>, DType dtype, Fill fill,
+                                  SpmvColumns columns) {
+    const SpmvData data{fill, dtype};
     gpu.compute(data, columns.count);
     host.compute(data, columns.count);
-    const SpmvResult place{nullptr, pattern.rows, columns};
+    const int parts = components(dtype);
+    const SpmvResult place{nullptr, pattern.rows, columns, parts};
     std::vector<T> y(static_cast<std::size_t>(place.size()));
     for (std::int64_t k = 0; k < place.size(); ++k) {
-      const std::int64_t i = k % pattern.rows;
+      const std::int64_t i = k / parts % pattern.rows;
+      const std::int64_t of_x = k / parts / pattern.rows * pattern.cols;
       InnerProduct sum;
       for (auto e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
-        data.add_term(sum, e, pattern.col_indices[e] + k / pattern.rows * pattern.cols);
+        data.add_term(sum, e, pattern.col_indices[e] + of_x, static_cast<int>(k % parts));
       y[place.offset(k)] = static_cast<T>(sum.result().value);
     }
     const auto both = [&] {
@@ -392,7 +396,7 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
       return found.right;
     };
     EXPECT_TRUE(both());
-    const std::int64_t last = (columns.count - 1) * pattern.rows;
+    const std::int64_t last = (columns.count - 1) * place.column_size();
     for (const std::int64_t wrong : {last + 6000, last + 11999, std::int64_t{0}}) {
       T& element = y[place.offset(wrong)];
       const auto value = static_cast<double>(element);
@@ -402,13 +406,15 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
     y[place.offset(77)] = static_cast<T>(std::nan(""));
     EXPECT_FALSE(both());
   };
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     for (const Fill fill : {Fill::integers, Fill::random}) {
       for (const SpmvColumns columns : {SpmvColumns{}, {3, Layout::row}, {3, Layout::col}}) {
         SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(columns.count) + " " +
                      std::string(name(columns.layout)));
-        dispatch_real(dtype,
-                      [&]<class T>(std::type_identity<T> type) { check(type, fill, columns); });
+        dispatch_real(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
+          check(type, dtype, fill, columns);
+        });
       }
     }
   }
@@ -420,7 +426,8 @@ TEST(BenchCuda, SparseVendorsAreRightForSeveralColumns) {
   for (const char* const spec : {"mixed:3000", "dense:60:48", "dense:61:45"}) {
     const CsrMatrix<double> pattern = io::generate<double>(spec);
     SpmvMatrix matrix(session.stream, spec, "", pattern);
-    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const DType dtype :
+         {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
       const SpmvWorkloads workloads = spmv_workloads(session, matrix, dtype, SpmvSelection());
       for (const SpmvColumns columns :
            {SpmvColumns{2, Layout::row}, {7, Layout::col}, {32, Layout::row}, {1, Layout::col}}) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <lanky/dispatch.hpp>
 #include <lanky/io.hpp>
 #include <limits>
@@ -212,6 +213,47 @@ TEST(SpmvOracle, FindsOneWrongElementOfSeveralColumnsInEitherLayout) {
   }
 }
 
+TEST(SpmvOracle, JudgesBothPartsOfComplexElements) {
+  const Stream stream(Device::cpu());
+  const Pattern pattern = io::generate<double>("mixed:300:60");
+  const SpmvMatrix matrix(stream, "a", "", pattern);
+  SpmvOracle oracle(stream, matrix);
+  using Complex = std::complex<double>;
+  const auto at = [](Fill fill, std::uint64_t seed, std::int64_t number) {
+    return Complex(element(fill, seed, 2 * number, 53), element(fill, seed, 2 * number + 1, 53));
+  };
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    oracle.compute({fill, DType::c128}, 3);
+    for (const Layout layout : {Layout::row, Layout::col}) {
+      const SpmvColumns columns{3, layout};
+      std::vector<Complex> y(static_cast<std::size_t>(3 * pattern.rows));
+      const auto place = [&](std::int64_t i, std::int64_t c) {
+        return static_cast<std::size_t>(layout == Layout::row ? i * 3 + c : i + c * pattern.rows);
+      };
+      for (std::int64_t i = 0; i < pattern.rows; ++i) {
+        for (std::int64_t c = 0; c < 3; ++c) {
+          for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e)
+            y[place(i, c)] +=
+                at(fill, 1, e) * at(fill, 2, pattern.col_indices[e] + c * pattern.cols);
+        }
+      }
+      const Verdict right = oracle.check(y.data(), Math::ieee, columns);
+      EXPECT_TRUE(right.right) << right.message;
+      for (const Complex error : {Complex(1e-3, 0), Complex(0, 1e-3)}) {
+        Complex& wrong = y[place(299, 2)];
+        const Complex kept = wrong;
+        wrong += error;
+        const Verdict verdict = oracle.check(y.data(), Math::ieee, columns);
+        EXPECT_FALSE(verdict.right);
+        const std::string named = "column 2, of real and imaginary parts, element " +
+                                  std::to_string(2 * 299 + (error.real() == 0 ? 1 : 0));
+        EXPECT_NE(verdict.message.find(named), std::string::npos) << verdict.message;
+        wrong = kept;
+      }
+    }
+  }
+}
+
 TEST(SpmvOracle, TheDigestSeesEveryBitAndEveryPlace) {
   EXPECT_NE(digest_term(0, 0.0), digest_term(0, -0.0));
   EXPECT_NE(digest_term(0, 1.0F), digest_term(1, 1.0F));
@@ -240,7 +282,7 @@ TEST(SpmmCase, ProductsOfAMatrixShareAPlanAndAreAllRight) {
   Session session(Device::cpu(), MeasureOptions::quick());
   const Pattern pattern = io::generate<double>("mixed:400:90");
   SpmvMatrix matrix(session.stream, "a", "", pattern);
-  for (const DType dtype : {DType::f64, DType::f16}) {
+  for (const DType dtype : {DType::f64, DType::f16, DType::c64, DType::c128}) {
     const SpmvWorkloads workloads = spmv_workloads(session, matrix, dtype, SpmvSelection());
     std::set<double> of_vector;  // setups
     std::set<double> of_several;
@@ -261,7 +303,8 @@ TEST(SpmmCase, ProductsOfAMatrixShareAPlanAndAreAllRight) {
       const auto size = static_cast<std::int64_t>(size_of(dtype));
       EXPECT_EQ(report.footprint.bytes(),
                 matrix.index_bytes() + pattern.nnz() * size + 800 * columns.count * size);
-      EXPECT_EQ(report.footprint.flops, 2.0 * static_cast<double>(pattern.nnz() * columns.count));
+      EXPECT_EQ(report.footprint.flops, (is_complex(dtype) ? 8.0 : 2.0) *
+                                            static_cast<double>(pattern.nnz() * columns.count));
     }
     EXPECT_EQ(of_vector.size(), 1U);
     EXPECT_EQ(of_several.size(), 1U);  // told to expect several

@@ -188,13 +188,14 @@ TEST_F(Cli, AMatrixThatCannotBeReadExitsWithThree) {
 }
 
 TEST_F(Cli, OneMatrixInEveryType) {
-  const Ran ran = lanky("spmv --device cpu --quick --explain --dtype f64,f32,f16,bf16 --json " +
-                        json() + " " + matrix("tiny.mtx"));
+  const Ran ran =
+      lanky("spmv --device cpu --quick --explain --dtype f64,f32,f16,bf16,c64,c128 --json " +
+            json() + " " + matrix("tiny.mtx"));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.out.find("no GPU is used: ") != std::string::npos, Device::cuda_count() == 0);
   const std::vector<Json> all = lines();
   // lanky, the plain loop in three ways and MKL, which may not be there; and the matrix
-  ASSERT_EQ(all.size(), 1U + 4 * 5 + 1);
+  ASSERT_EQ(all.size(), 1U + 6 * 5 + 1);
   EXPECT_EQ(all[0]["kind"], "env");
   EXPECT_EQ(all[0]["gpu"], "");
   EXPECT_FALSE(all[0]["cpu"].get<std::string>().empty());
@@ -216,14 +217,14 @@ TEST_F(Cli, OneMatrixInEveryType) {
 
 TEST_F(Cli, OneMatrixTimesSeveralVectors) {
   const Ran ran =
-      lanky("spmm --device cpu --quick --columns 1,2,8 --layout row,col --dtype f64,f16 " +
+      lanky("spmm --device cpu --quick --columns 1,2,8 --layout row,col --dtype f64,f16,c64 " +
             ("--json " + json() + " " + matrix("tiny.mtx")));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   // Of a vector lanky, the plain loop in three ways and MKL; by rows lanky and MKL, by columns
   // lanky's columns one by one, too.
-  EXPECT_EQ(of_kind("spmv").size(), 2U * 5);
+  EXPECT_EQ(of_kind("spmv").size(), 3U * 5);
   const std::vector<Json> several = of_kind("spmm");
-  EXPECT_EQ(several.size(), 2U * 2 * (2 + 3));
+  EXPECT_EQ(several.size(), 3U * 2 * (2 + 3));
   for (const Json& line : several) {
     EXPECT_TRUE(line["columns"] == 2 || line["columns"] == 8) << line;
     EXPECT_TRUE(line["layout"] == "row" || line["layout"] == "col") << line;

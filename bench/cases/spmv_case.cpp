@@ -65,8 +65,8 @@ class SpmvShared {
   /// It knows so many columns of Y. Both fills are remembered where that takes little memory.
   SpmvOracle& oracle(Fill fill, std::int64_t columns) {
     constexpr std::int64_t kLittle = 4LL << 30;  // bytes
-    const std::int64_t bytes =
-        matrix.rows() * columns * static_cast<std::int64_t>(sizeof(Reference));
+    const std::int64_t bytes = matrix.rows() * columns * components(kDType<T>) *
+                               static_cast<std::int64_t>(sizeof(Reference));
     const Fill kept = bytes <= kLittle ? fill : Fill::random;
     SpmvOracle& oracle = oracles_.try_emplace(kept, session.stream, matrix).first->second;
     if (kept != fill) oracles_.erase(fill);
@@ -119,7 +119,8 @@ class SpmvWorkload final : public Workload {
     const std::int64_t of_y = matrix_.rows() * columns_.count;
     return {.read = csr_bytes() + matrix_.cols() * columns_.count * kSize,
             .written = of_y * kSize,
-            .flops = 2.0 * static_cast<double>(matrix_.nnz() * columns_.count),
+            .flops = (is_complex(kDType<T>) ? 8.0 : 2.0) *
+                     static_cast<double>(matrix_.nnz() * columns_.count),
             .least = (matrix_.nnz() + of_y) * kSize};
   }
 
@@ -503,7 +504,7 @@ class SpmvWorkload final : public Workload {
 
 SpmvWorkloads spmv_workloads(Session& session, SpmvMatrix& matrix, DType dtype,
                              const SpmvSelection& selection) {
-  return dispatch_real(dtype, [&]<class T>(std::type_identity<T>) -> SpmvWorkloads {
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> SpmvWorkloads {
     const auto shared = std::make_shared<SpmvShared<T>>(session, matrix, selection);
     return [shared](SpmvColumns columns) {
       return std::make_unique<SpmvWorkload<T>>(shared, columns);

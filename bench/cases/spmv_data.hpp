@@ -6,6 +6,7 @@
 #include <lanky/dtype.hpp>
 #include <lanky/view.hpp>
 
+#include "bench/cases/gemm_type.hpp"
 #include "bench/cases/random.hpp"
 #include "bench/harness/inner_product.hpp"
 
@@ -20,7 +21,8 @@ struct SpmvColumns {
 };
 
 /// Entry e of A in CSR, and element e of X, which counts (j, c) as j + c * (its rows): a column has
-/// the same elements however many columns X has.
+/// the same elements however many columns X has. Component p of element e of a complex type is
+/// component 2 e + p of the sequence.
 struct SpmvData {
   static constexpr std::uint64_t kValueSeed = 1;
   static constexpr std::uint64_t kVectorSeed = 2;
@@ -30,9 +32,22 @@ struct SpmvData {
 
   bool operator==(const SpmvData&) const = default;
 
-  constexpr void add_term(InnerProduct& sum, std::int64_t entry, std::int64_t of_x) const {
-    const int bits = significand_bits(dtype);
-    sum.add(element(fill, kValueSeed, entry, bits), element(fill, kVectorSeed, of_x, bits));
+  /// Adds the product of an entry and an element of X to the sum of component `part` (0: real, 1:
+  /// imaginary) of an element of Y.
+  constexpr void add_term(InnerProduct& sum, std::int64_t entry, std::int64_t of_x,
+                          int part) const {
+    if (!is_complex(dtype)) return sum.add(value(entry), x(of_x));
+    // (v + iw)(x + iy) = (vx - wy) + i (vy + wx)
+    sum.add(value(2 * entry), x(2 * of_x + part));
+    sum.add(part == 0 ? -value(2 * entry + 1) : value(2 * entry + 1), x(2 * of_x + 1 - part));
+  }
+
+ private:
+  constexpr double value(std::int64_t number) const {
+    return element(fill, kValueSeed, number, significand_bits(component_type(dtype)));
+  }
+  constexpr double x(std::int64_t number) const {
+    return element(fill, kVectorSeed, number, significand_bits(component_type(dtype)));
   }
 };
 
@@ -46,17 +61,21 @@ struct SpmvRows {
   std::int64_t cols = 0;  // of the pattern: rows of X
 };
 
-/// Y as a contestant wrote it.
+/// Y as a contestant wrote it, in real numbers: `parts` of them make an element.
 struct SpmvResult {
   const void* data = nullptr;
   std::int64_t rows = 0;
   SpmvColumns columns{};
+  int parts = 1;
 
-  constexpr std::int64_t size() const { return rows * columns.count; }
-  /// Where element (i, c) stands that counts i + c * rows.
-  constexpr std::int64_t offset(std::int64_t element) const {
-    if (columns.layout == Layout::col || columns.count == 1) return element;
-    return element % rows * columns.count + element / rows;
+  constexpr std::int64_t column_size() const { return rows * parts; }
+  constexpr std::int64_t size() const { return column_size() * columns.count; }
+  /// Where component p of element (i, c) stands that counts p + (i + c * rows) * parts.
+  constexpr std::int64_t offset(std::int64_t number) const {
+    if (columns.layout == Layout::col || columns.count == 1) return number;
+    const std::int64_t in_column = number % column_size();
+    return in_column / parts * columns.count * parts + number / column_size() * parts +
+           in_column % parts;
   }
 };
 

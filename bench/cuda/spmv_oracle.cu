@@ -34,8 +34,8 @@ struct Rows {
 
 /// kWidth neighbouring threads sum the entries of one row, each every kWidth-th; the first of them
 /// adds their sums in order. They take any row but the long ones, a block one of `list` [count]. A
-/// y of the grid is a column of X, of `cols` elements, and of the references, of `rows`. sums:
-/// [kThreads] in shared memory.
+/// y of the grid is a column of X, of `cols` elements, and of the references, of `rows`; a z is a
+/// component of an element. sums: [kThreads] in shared memory.
 template <int kWidth, class Offset>
 __global__ void __launch_bounds__(kThreads)
     spmv_reference_kernel(SpmvData data, Rows<Offset> a, const std::int64_t* list,
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   InnerProduct sum;
   if (!skipped) {
     for (std::int64_t e = begin + member; e < end; e += kWidth)
-      data.add_term(sum, e, column_of_x + a.columns[e]);
+      data.add_term(sum, e, column_of_x + a.columns[e], static_cast<int>(blockIdx.z));
   }
   sums[threadIdx.x] = sum;
   __syncthreads();  // before the sums of other threads are read
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto members = static_cast<int>(min(end - begin, std::int64_t{kWidth}));
   for (int other = 1; other < members; ++other)
     sum.add(sums[threadIdx.x + other]);
-  references[blockIdx.y * a.rows + row] = sum.result();
+  references[(blockIdx.y * a.rows + row) * gridDim.z + blockIdx.z] = sum.result();
 }
 
 template <class Offset>
@@ -71,13 +71,14 @@ void launch_references(const Stream& stream, const SpmvData& data, const SpmvRow
   // Few threads for the short rows that most matrices have, where many columns make it worth while.
   constexpr int kFew = 8;
   const int width = columns == 1 ? 32 : kFew;
-  const dim3 grid(blocks_for(a.rows, kThreads / width), columns);
+  const auto parts = static_cast<unsigned>(components(data.dtype));
+  const dim3 grid(blocks_for(a.rows, kThreads / width), columns, parts);
   const auto kernel =
       columns == 1 ? spmv_reference_kernel<32, Offset> : spmv_reference_kernel<kFew, Offset>;
   kernel<<<grid, kThreads, 0, stream.native()>>>(data, rows, nullptr, a.rows, references);
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
   if (a.long_count == 0) return;
-  const dim3 long_grid(static_cast<unsigned>(a.long_count), columns);
+  const dim3 long_grid(static_cast<unsigned>(a.long_count), columns, parts);
   spmv_reference_kernel<kThreads><<<long_grid, kThreads, 0, stream.native()>>>(
       data, rows, a.long_rows, a.long_count, references);
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(kThreads)
     place_kernel(const E* values, const std::int32_t* sources, std::int64_t slots, E* target) {
   for (std::int64_t s = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; s < slots;
        s += gridDim.x * std::int64_t{kThreads})
-    target[s] = sources[s] < 0 ? E(0) : values[sources[s]];
+    target[s] = sources[s] < 0 ? E{} : values[sources[s]];
 }
 
 template <class E>
@@ -174,7 +175,7 @@ Findings judge(const Stream& stream, const SpmvData& data, const ErrorModel& mod
   const DeviceGuard device(stream.device().index());
   const unsigned blocks = std::min(blocks_for(result.size(), kThreads), unsigned{kJudgeBlocks});
   const Buffer<Findings> found(stream, blocks);
-  switch (data.dtype) {
+  switch (component_type(data.dtype)) {
     case DType::f64:
       launch_judge<double>(stream, data, model, result, references, found);
       break;
@@ -208,6 +209,8 @@ void place_values(const Stream& stream, DType dtype, const void* values,
   if (sources.empty()) return;
   const DeviceGuard device(stream.device().index());
   switch (size_of(dtype)) {
+    case 16:
+      return launch_place<uint4>(stream, values, sources, target);
     case 8:
       return launch_place<std::uint64_t>(stream, values, sources, target);
     case 4:

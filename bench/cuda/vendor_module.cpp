@@ -229,7 +229,7 @@ class CusparseProduct : public VendorProduct {
   CusparseProduct(VendorStream stream, const VendorSparse& a)
       : device_(stream.device),
         handle_(handles(device_).cusparse),
-        type_(a.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+        type_(is_half(a.dtype) ? CUDA_R_32F : data_type(a.dtype)),
         matrix_(describe(a)),
         alpha_(a.dtype, 1),
         beta_(a.dtype, 0) {}

@@ -16,10 +16,12 @@ constexpr double kTf32Roundoff = 0x1p-11;  // of a factor
 void SpmvOracle::compute(const SpmvData& data, std::int64_t columns) {
   if (data_ == data && columns <= columns_) return;
   const SpmvRows a = matrix_.on_device();
-  if (columns * a.rows > references_.size()) {
+  const int parts = components(data.dtype);
+  const std::int64_t size = columns * a.rows * parts;
+  if (size > references_.size()) {
     columns_ = 0;
     references_ = Buffer<Reference>(stream_, 0);  // both at once may be too much
-    references_ = Buffer<Reference>(stream_, columns * a.rows);
+    references_ = Buffer<Reference>(stream_, size);
   }
   data_ = data;
   columns_ = columns;
@@ -28,11 +30,13 @@ void SpmvOracle::compute(const SpmvData& data, std::int64_t columns) {
   constexpr std::int64_t kEntriesWorthThreads = 1 << 16;
 #pragma omp parallel for schedule(guided) if (matrix_.nnz() * columns > kEntriesWorthThreads)
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    for (std::int64_t c = 0; c < columns; ++c) {
+    for (std::int64_t k = 0; k < columns * parts; ++k) {
+      const std::int64_t c = k / parts;
+      const int part = static_cast<int>(k % parts);
       InnerProduct sum;
       for (std::int64_t e = a.offsets[i]; e < a.offsets[i + 1]; ++e)
-        data.add_term(sum, e, a.columns[e] + c * a.cols);
-      references_.data()[i + c * a.rows] = sum.result();
+        data.add_term(sum, e, a.columns[e] + c * a.cols, part);
+      references_.data()[(i + c * a.rows) * parts + part] = sum.result();
     }
   }
 }
@@ -42,25 +46,27 @@ Verdict SpmvOracle::judge(const ErrorModel& model, std::span<const double> compu
                           std::int64_t column) const {
   const std::span<const Reference> all(expected, computed.size());
   Verdict verdict = data_.fill == Fill::integers
-                        ? check_exact(data_.dtype, computed, all, Roundings::once, first)
+                        ? check_exact(model.dtype, computed, all, Roundings::once, first)
                         : check_bound(model, computed, all, first);
+  if (!verdict.right && result.parts > 1)
+    verdict.message = "of real and imaginary parts, " + verdict.message;
   if (!verdict.right && result.columns.count > 1)
     verdict.message = "column " + std::to_string(column) + ", " + verdict.message;
   return verdict;
 }
 
 Verdict SpmvOracle::check_on_cpu(const ErrorModel& model, const SpmvResult& result) const {
-  return dispatch_real(data_.dtype, [&]<class T>(std::type_identity<T>) {
+  return dispatch_real(model.dtype, [&]<class T>(std::type_identity<T>) {
     const T* elements = static_cast<const T*>(result.data);
-    std::vector<double> computed(static_cast<std::size_t>(result.rows));
+    std::vector<double> computed(static_cast<std::size_t>(result.column_size()));
     const auto share = [](const Verdict& verdict) {
       return !verdict.right ? kWrong : verdict.bound > 0 ? verdict.error / verdict.bound : 0;
     };
     Verdict worst;
     std::uint64_t digest = 0;
     for (std::int64_t c = 0; c < result.columns.count; ++c) {
-      const std::int64_t first = c * result.rows;
-      for (std::int64_t i = 0; i < result.rows; ++i) {
+      const std::int64_t first = c * result.column_size();
+      for (std::int64_t i = 0; i < result.column_size(); ++i) {
         const T element = elements[result.offset(first + i)];
         computed[i] = static_cast<double>(element);
         digest += digest_term(first + i, element);
@@ -74,8 +80,8 @@ Verdict SpmvOracle::check_on_cpu(const ErrorModel& model, const SpmvResult& resu
 }
 
 Verdict SpmvOracle::check(const void* y, Math math, SpmvColumns columns) const {
-  const ErrorModel model = ErrorModel::of(math, data_.dtype, kTf32Roundoff);
-  const SpmvResult result{y, matrix_.rows(), columns};
+  const ErrorModel model = ErrorModel::of(math, component_type(data_.dtype), kTf32Roundoff);
+  const SpmvResult result{y, matrix_.rows(), columns, components(data_.dtype)};
   if (!stream_.device().is_cuda()) return check_on_cpu(model, result);
   const gpu::Findings found = gpu::judge(stream_, data_, model, result, references_.data());
   const gpu::WorstElement& worst = found.worst;
@@ -83,8 +89,9 @@ Verdict SpmvOracle::check(const void* y, Math math, SpmvColumns columns) const {
   const Reference expected = gpu::fetch(stream_, references_.data() + worst.index);
   const StoredArray stored{data_.dtype, const_cast<void*>(y), result.size(), 1, result.size()};
   const std::array<std::int64_t, 1> offset = {result.offset(worst.index)};
-  Verdict verdict = judge(model, gather(stream_, stored, offset), &expected,
-                          worst.index % result.rows, result, worst.index / result.rows);
+  Verdict verdict =
+      judge(model, gather(stream_, stored, offset), &expected, worst.index % result.column_size(),
+            result, worst.index / result.column_size());
   if (verdict.right && worst.share == kWrong) {
     verdict.right = false;
     verdict.message = "element " + std::to_string(worst.index) + " is wrong for the GPU alone";

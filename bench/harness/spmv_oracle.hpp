@@ -23,7 +23,7 @@ class SpmvOracle {
 
  private:
   Verdict check_on_cpu(const ErrorModel& model, const SpmvResult& result) const;
-  /// Of elements of one column from number `first` on.
+  /// Of components of one column from number `first` on.
   Verdict judge(const ErrorModel& model, std::span<const double> computed,
                 const Reference* expected, std::int64_t first, const SpmvResult& result,
                 std::int64_t column) const;
@@ -32,7 +32,7 @@ class SpmvOracle {
   const SpmvMatrix& matrix_;
   SpmvData data_;
   std::int64_t columns_ = 0;
-  Buffer<Reference> references_;  // [columns][rows]
+  Buffer<Reference> references_;  // [columns][rows][components]
 };
 
 }  // namespace lanky::bench

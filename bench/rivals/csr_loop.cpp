@@ -1,5 +1,6 @@
 #include "bench/rivals/csr_loop.hpp"
 
+#include <complex>
 #include <lanky/dtype.hpp>
 #include <lanky/half.hpp>
 
@@ -23,6 +24,8 @@ CsrLoop loop_of() {
   if constexpr (kDType<T> == DType::f32) return csr_loops().f32;
   if constexpr (kDType<T> == DType::f16) return csr_loops().f16;
   if constexpr (kDType<T> == DType::bf16) return csr_loops().bf16;
+  if constexpr (kDType<T> == DType::c64) return csr_loops().c64;
+  if constexpr (kDType<T> == DType::c128) return csr_loops().c128;
 }
 
 }  // namespace
@@ -37,5 +40,9 @@ template void multiply_csr(const CsrView<double>&, const double*, double*, CsrSc
 template void multiply_csr(const CsrView<float>&, const float*, float*, CsrSchedule);
 template void multiply_csr(const CsrView<half>&, const half*, half*, CsrSchedule);
 template void multiply_csr(const CsrView<bfloat16>&, const bfloat16*, bfloat16*, CsrSchedule);
+template void multiply_csr(const CsrView<std::complex<float>>&, const std::complex<float>*,
+                           std::complex<float>*, CsrSchedule);
+template void multiply_csr(const CsrView<std::complex<double>>&, const std::complex<double>*,
+                           std::complex<double>*, CsrSchedule);
 
 }  // namespace lanky::bench

@@ -23,6 +23,29 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
+/// The bits of std::complex, with the plain product: that of std::complex also looks for NaN.
+template <class Real>
+struct Complex {
+  Real re;
+  Real im;
+
+  void operator+=(Complex other) {
+    re += other.re;
+    im += other.im;
+  }
+  friend Complex operator*(Complex a, Complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+};
+
+template <class Real>
+inline Complex<Real> widened(Complex<Real> value) {
+  return value;
+}
+template <class Real>
+inline void narrow(Complex<Real> sum, Complex<Real>& to) {
+  to = sum;
+}
 inline double widened(double value) {
   return value;
 }
@@ -83,7 +106,7 @@ template <class T, class Offset>
 inline void multiply_row(const CsrLoopCall& call, const Offset* offsets, std::int64_t row) {
   const auto* const values = static_cast<const T*>(call.values);
   const auto* const x = static_cast<const T*>(call.x);
-  decltype(widened(T{})) sum = 0;
+  decltype(widened(T{})) sum{};
   for (Offset e = offsets[row]; e < offsets[row + 1]; ++e)
     sum += widened(values[e]) * widened(x[call.columns[e]]);
   narrow(sum, static_cast<T*>(call.y)[row]);
@@ -120,7 +143,8 @@ void multiply(const CsrLoopCall& call) {
 }  // namespace
 
 namespace LANKY_CSR_LOOP_ISA {
-const CsrLoops csr_loops = {multiply<double>, multiply<float>, multiply<F16>, multiply<Bf16>};
+const CsrLoops csr_loops = {multiply<double>, multiply<float>,          multiply<F16>,
+                            multiply<Bf16>,   multiply<Complex<float>>, multiply<Complex<double>>};
 }  // namespace LANKY_CSR_LOOP_ISA
 
 }  // namespace lanky::bench

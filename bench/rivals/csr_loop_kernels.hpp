@@ -22,7 +22,7 @@ struct CsrLoopCall {
 using CsrLoop = void (*)(const CsrLoopCall& call);
 
 struct CsrLoops {
-  CsrLoop f64, f32, f16, bf16;
+  CsrLoop f64, f32, f16, bf16, c64, c128;
 };
 
 namespace baseline {

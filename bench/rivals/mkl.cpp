@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <fstream>
 #include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
@@ -178,8 +179,12 @@ const SharedLibrary& mkl_library() {
 
 template <class T>
 std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y, SpmvColumns columns) {
-  if constexpr (kDType<T> == DType::f64 || kDType<T> == DType::f32) {
-    const char letter = kDType<T> == DType::f64 ? 'd' : 's';
+  if constexpr (!is_half(kDType<T>)) {
+    // MKL_Complex8 and MKL_Complex16 are passed as std::complex is.
+    constexpr char letter = kDType<T> == DType::f64   ? 'd'
+                            : kDType<T> == DType::f32 ? 's'
+                            : kDType<T> == DType::c64 ? 'c'
+                                                      : 'z';
     if (columns.count == 1) return std::make_unique<MklVector<T>>(a, letter, x, y);
     return std::make_unique<MklColumns<T>>(a, letter, x, y, columns);
   } else {
@@ -214,6 +219,8 @@ LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)
 LANKY_INSTANTIATE(bfloat16)
+LANKY_INSTANTIATE(std::complex<float>)
+LANKY_INSTANTIATE(std::complex<double>)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::bench

@@ -22,9 +22,9 @@ typedef struct lanky_peer_matrix {
   int32_t offset_bytes;       /* 4 or 8 */
   const int32_t* col_indices; /* [nnz] */
   const void* values;         /* [nnz] of dtype */
-  const char* dtype;          /* "f64", "f32", "f16" (IEEE binary16) or "bf16" */
-  int32_t device;             /* ordinal of the CUDA device; -1: host memory */
-  void* stream;               /* cudaStream_t of that device; NULL on the host */
+  const char* dtype; /* "f64", "f32", "f16" (IEEE binary16), "bf16", "c64" (two f32) or "c128" */
+  int32_t device;    /* ordinal of the CUDA device; -1: host memory */
+  void* stream;      /* cudaStream_t of that device; NULL on the host */
 } lanky_peer_matrix;
 
 enum lanky_peer_status {
@@ -57,7 +57,8 @@ int lanky_peer_run(void* plan, const void* x, void* y);
 /* Gives back what setup took. All products are done. */
 void lanky_peer_teardown(void* plan);
 
-/* How a matrix of several columns lies in memory: element (i, j) at i + j * ld, or at i * ld + j. */
+/* How a matrix of several columns lies in memory: element (i, j) at i + j * ld, or at i * ld + j.
+ */
 enum lanky_peer_layout { LANKY_PEER_BY_COLUMNS = 0, LANKY_PEER_BY_ROWS = 1 };
 
 /* Optional: Y = A X, as lanky_peer_run multiplies a vector. X is `cols` x `columns` and Y `rows` x
