@@ -293,6 +293,24 @@ class ReadmeTables(unittest.TestCase):
         self.assertEqual(len(dots("spmv_bandwidth", "lanky")), 4)
         self.assertEqual(self.run_script("--check").returncode, 0)
 
+    def test_a_class_has_a_line_over_the_number_of_columns(self):
+        folder = self.root / "bench" / "results" / "h200"
+        folder.mkdir(parents=True)
+        lines = [ENV] + [spmv(f"{name}{i}", who, variant, time, kind="spmm", bytes=1000, columns=n, layout="row", **{"class": name})
+                         for name, i, n, rival in (("stencil", 1, 2, 4.0), ("stencil", 2, 2, 16.0), ("stencil", 1, 8, 4.0),
+                                                   ("real", 3, 2, 1.0))
+                         for who, variant, time in (("lanky", "auto", 2.0), ("cusparse", "alg2", rival),
+                                                    ("cusparse", "alg3", 2 * rival))]
+        (folder / "spmm.raw.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (self.root / "README.md").write_text("<!-- table: spmm bench/results/h200/spmm.raw.jsonl -->\n<!-- end table -->\n")
+        self.assertEqual(self.run_script("--check").returncode, 1)
+        self.assertEqual(self.run_script().returncode, 0)
+        drawn = (self.root / "docs" / "plots" / "spmm_speedup.svg").read_text()
+        titles = [e.text for e in xml.etree.ElementTree.fromstring(drawn).iter() if e.tag.endswith("title")]
+        self.assertEqual(titles, ["stencil, n = 2: 4.00, 2 matrices", "stencil, n = 8: 2.00, 1 matrix", "real, n = 2: 0.50, 1 matrix"])
+        self.assertEqual(drawn.count("<polyline"), 2)
+        self.assertEqual(self.run_script("--check").returncode, 0)
+
     def test_a_wrong_result_has_no_speed(self):
         self.write([ENV, spmv("a", "lanky", "auto", None, status="wrong", warm_us=None),
                     spmv("a", "cusparse", "alg1", 4.0)], ["spmv", "spmv-summary"])

@@ -8,7 +8,7 @@ A table stands between two markers and is replaced as a whole:
 
 KIND is read, cpu-spmv, cpu-spmv-losses, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
 gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
-are those of plots.py and spmv_plots.py. Without arguments all tables and plots are written anew;
+are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
 
@@ -24,6 +24,7 @@ import ladder_tables
 import needed_kernels
 import plots
 import regret
+import spmm_plots
 import spmm_targets
 import spmv_plots
 import spmv_targets
@@ -361,6 +362,7 @@ def pages():
                 raise ResultsError(f"{path.relative_to(ROOT)}: {error}") from error
     yield from plots.wanted()
     yield from spmv_plots.wanted()
+    yield from spmm_plots.wanted()
     yield from ladder_plots.wanted()
 
 
