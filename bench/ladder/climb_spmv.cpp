@@ -95,6 +95,7 @@ std::vector<Json> climb_spmv(bench::Session& session, bench::SpmvMatrix& matrix,
   std::vector<Step> steps = spmv_steps();
   keep_asked(steps, options.rungs, kSpmvLadder);
   std::vector<SparseRung> rungs;
+  rungs.reserve(steps.size());
   for (Step& step : steps) {
     rungs.push_back({.rung = step.rung,
                      .build = [&step](const Stream& stream, const bench::SpmvOperands& operands) {

@@ -181,12 +181,12 @@ template <class T>
 std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y, SpmvColumns columns) {
   if constexpr (!is_half(kDType<T>)) {
     // MKL_Complex8 and MKL_Complex16 are passed as std::complex is.
-    constexpr char letter = kDType<T> == DType::f64   ? 'd'
-                            : kDType<T> == DType::f32 ? 's'
-                            : kDType<T> == DType::c64 ? 'c'
-                                                      : 'z';
-    if (columns.count == 1) return std::make_unique<MklVector<T>>(a, letter, x, y);
-    return std::make_unique<MklColumns<T>>(a, letter, x, y, columns);
+    constexpr char kLetter = kDType<T> == DType::f64   ? 'd'
+                             : kDType<T> == DType::f32 ? 's'
+                             : kDType<T> == DType::c64 ? 'c'
+                                                       : 'z';
+    if (columns.count == 1) return std::make_unique<MklVector<T>>(a, kLetter, x, y);
+    return std::make_unique<MklColumns<T>>(a, kLetter, x, y, columns);
   } else {
     throw Error(ErrorCode::unsupported, concat("MKL has no sparse product of ", name(kDType<T>)));
   }
