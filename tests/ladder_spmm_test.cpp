@@ -222,7 +222,7 @@ void expect_exact(const Stream& stream, const CsrMatrix<double>& pattern, std::i
       for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
         sum += static_cast<float>(values[e]) *
                static_cast<float>(x[pattern.col_indices[e] * columns + column]);
-      expected.push_back(sum);
+      expected.push_back(static_cast<float>(static_cast<T>(sum)));  // rounded once
     }
   }
   const auto values_there = Buffer<T>::from(stream, values);
