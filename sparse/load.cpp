@@ -5,6 +5,7 @@
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
 #include "sparse/errors.hpp"
+#include "sparse/load_pattern.hpp"
 
 namespace lanky::sparse {
 
@@ -30,12 +31,10 @@ ExaminedRows rows_of(const Stream& stream, const RowOffsets& offsets, const CsrP
              : rows_at(stream, static_cast<const std::int32_t*>(offsets.data()), a, examine);
 }
 
-/// Columns and values are looked at once the row offsets have confirmed nnz.
-template <class T>
-struct Arrays {
+/// Columns are looked at once the row offsets have confirmed nnz.
+struct PatternArrays {
   ExaminedRows rows;
   LoadedArray<std::int32_t> columns;  // [nnz]
-  LoadedArray<T> values;              // [nnz]
 };
 
 }  // namespace
@@ -55,22 +54,34 @@ LoadedArray<T>::LoadedArray(const Stream& stream, const T* data, std::int64_t co
   data_ = copy_.data();
 }
 
+LoadedPattern load_pattern(const Stream& stream, const CsrPattern& extents,
+                           const RowOffsets& offsets, const std::int32_t* columns,
+                           const Examination& examine) {
+  const auto arrays = std::make_shared<const PatternArrays>(
+      PatternArrays{rows_of(stream, offsets, extents, examine),
+                    {stream, columns, extents.nnz, "the column indices of A"}});
+  CsrPattern pattern = extents;
+  pattern.row_offsets = arrays->rows.offsets.data();
+  pattern.columns = arrays->columns.data();
+  examine.columns(stream, pattern);
+  return {pattern, arrays->rows.facts, arrays};
+}
+
 template <class T>
 LoadedCsr<T> load(const Stream& stream, const CsrView<T>& a, const Examination& examine) {
-  const CsrPattern extents = extents_of(a);
-  const auto arrays = std::make_shared<const Arrays<T>>(
-      Arrays<T>{rows_of(stream, a.row_offsets, extents, examine),
-                {stream, a.col_indices, a.nnz, "the column indices of A"},
-                {stream, a.values, a.nnz, "the values of A"}});
+  using Arrays = std::pair<LoadedPattern, LoadedArray<T>>;
+  LoadedPattern loaded = load_pattern(stream, extents_of(a), a.row_offsets, a.col_indices, examine);
+  const auto arrays = std::make_shared<const Arrays>(
+      std::move(loaded), LoadedArray<T>(stream, a.values, a.nnz, "the values of A"));
+  const CsrPattern& pattern = arrays->first.pattern;
   const Csr<T> csr{.rows = a.rows,
                    .cols = a.cols,
                    .nnz = a.nnz,
-                   .row_offsets = arrays->rows.offsets.data(),
-                   .columns = arrays->columns.data(),
-                   .values = arrays->values.data(),
+                   .row_offsets = pattern.row_offsets,
+                   .columns = pattern.columns,
+                   .values = arrays->second.data(),
                    .index_base = a.index_base};
-  examine.columns(stream, csr.pattern());
-  return {csr, arrays->rows.facts, arrays};
+  return {csr, arrays->first.facts, arrays};
 }
 
 #define LANKY_INSTANTIATE(T)     \

@@ -4,13 +4,12 @@
 #include <functional>
 #include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
-#include <new>
 #include <string_view>
-#include <utility>
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
+#include "sparse/check_operands.hpp"
 #include "sparse/plan.hpp"
 
 namespace lanky {
@@ -21,16 +20,6 @@ std::string_view name(SpmvPath path) noexcept {
 }
 
 namespace {
-
-/// f(); where the host's memory ends, the Error that tells so.
-template <class F>
-auto within_host_memory(std::string_view what, F&& f) {
-  try {
-    return std::forward<F>(f)();
-  } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory, concat("the host has not the memory to ", what));
-  }
-}
 
 template <class T, class TOut>
 void check_apart(VectorView<const T> x, VectorView<TOut> y) {
@@ -45,66 +34,12 @@ void check_apart(VectorView<const T> x, VectorView<TOut> y) {
   }
 }
 
-/// The memory of a matrix: `lines` lines of `length` bytes, `pitch` bytes from one to the next.
-struct Lines {
-  std::uintptr_t begin;
-  std::int64_t lines;
-  std::int64_t length;
-  std::int64_t pitch;
-
-  template <class E>
-  explicit Lines(const MatrixView<E>& view)
-      : begin(reinterpret_cast<std::uintptr_t>(view.data)),
-        lines(view.layout == Layout::col ? view.cols : view.rows),
-        length((view.layout == Layout::col ? view.rows : view.cols) * std::int64_t{sizeof(E)}),
-        pitch(view.ld * std::int64_t{sizeof(E)}) {}
-
-  bool empty() const { return lines == 0 || length == 0; }
-  std::uintptr_t end() const { return begin + (lines - 1) * pitch + length; }
-};
-
-/// Lines of one pitch may lie between each other: two ranges of columns of one matrix by rows.
-bool overlap(const Lines& a, const Lines& b) {
-  if (a.empty() || b.empty() || a.end() <= b.begin || b.end() <= a.begin) return false;
-  if (a.pitch != b.pitch) return true;
-  const Lines& low = a.begin <= b.begin ? a : b;
-  const Lines& high = a.begin <= b.begin ? b : a;
-  const auto distance = static_cast<std::int64_t>((high.begin - low.begin) % low.pitch);
-  return distance < low.length || distance + high.length > low.pitch;
-}
-
 template <class T, class TOut>
 void check_apart(const MatrixView<T>& x, const MatrixView<TOut>& y) {
-  if (!overlap(Lines(x), Lines(y))) return;
+  if (!sparse::overlap(sparse::Lines(x), sparse::Lines(y))) return;
   throw Error(ErrorCode::invalid_argument,
               concat("X (", x.rows, " x ", x.cols, ") and Y (", y.rows, " x ", y.cols,
                      ") overlap: Y is written while X is read"));
-}
-
-template <class E>
-sparse::Strides strides_of(const MatrixView<E>& view) {
-  if (view.layout == Layout::col) return {.row = 1, .column = view.ld};
-  return {.row = view.ld, .column = 1};
-}
-
-template <class E>
-void check_matrix(const MatrixView<E>& view, Device device, std::string_view what) {
-  if (view.cols < 0) {
-    throw Error(ErrorCode::invalid_argument, concat(what, " has ", view.cols, " columns"));
-  }
-  const std::int64_t line = view.layout == Layout::col ? view.rows : view.cols;
-  if (view.ld < line) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        concat(what, " has leading dimension ", view.ld, ", but its ",
-               view.layout == Layout::col ? "columns have " : "rows have ", line, " elements"));
-  }
-  check_on_device(view.data, view.rows * view.cols, device, what);
-}
-
-template <class Sum>
-void check_scalar(const Scalar<Sum>& scalar, Device device, std::string_view what) {
-  if (scalar.pointer() != nullptr) check_on_device(scalar.pointer(), 1, device, what);
 }
 
 }  // namespace
@@ -127,8 +62,8 @@ struct SpmvPlan<T, TOut>::Impl {
     check_on_device(x.data, x.size, plan.stream.device(), "x");
     check_on_device(y.data, y.size, plan.stream.device(), "y");
     check_apart(x, y);
-    check_scalar(alpha, plan.stream.device(), "alpha");
-    check_scalar(beta, plan.stream.device(), "beta");
+    sparse::check_scalar(alpha, plan.stream.device(), "alpha");
+    sparse::check_scalar(beta, plan.stream.device(), "beta");
   }
 
   void run(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
@@ -153,19 +88,19 @@ struct SpmvPlan<T, TOut>::Impl {
       throw Error(ErrorCode::size_mismatch,
                   concat("X has ", x.cols, " columns, Y has ", y.cols, " columns"));
     }
-    check_matrix(x, device, "X");
-    check_matrix(y, device, "Y");
+    sparse::check_matrix(x, device, "X");
+    sparse::check_matrix(y, device, "Y");
     check_apart(x, y);
-    check_scalar(alpha, device, "alpha");
-    check_scalar(beta, device, "beta");
+    sparse::check_scalar(alpha, device, "alpha");
+    sparse::check_scalar(beta, device, "beta");
   }
 
   void run(const Stream& s, const Scalar& alpha, const MatrixView<const T>& x, const Scalar& beta,
            const MatrixView<TOut>& y, std::byte* memory, sparse::Arrivals arrivals) const {
     check(s, alpha, x, beta, y);
     if (y.cols == 0) return;
-    const sparse::Strides of_x = strides_of(x);
-    const sparse::Strides of_y = strides_of(y);
+    const sparse::Strides of_x = sparse::strides_of(x);
+    const sparse::Strides of_y = sparse::strides_of(y);
     if (y.cols == 1 && of_x.row == 1 && of_y.row == 1)
       return plan.matrix->run(s, {x.data, y.data, alpha, beta}, memory, arrivals);
     plan.matrix->run_columns(s, {x.data, of_x, y.data, of_y, y.cols, alpha, beta}, memory,
@@ -174,15 +109,8 @@ struct SpmvPlan<T, TOut>::Impl {
 
   /// The memory of a caller's workspace.
   std::byte* check(const Workspace& workspace) const {
-    using Sum = Accumulator<T>;
-    check_workspace(workspace.data, workspace.bytes, plan.matrix->workspace_bytes(),
-                    plan.stream.device());
-    if (reinterpret_cast<std::uintptr_t>(workspace.data) % alignof(Sum) != 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  concat("the workspace at ", workspace.data, " is not aligned to ", alignof(Sum),
-                         " bytes"));
-    }
-    return static_cast<std::byte*>(workspace.data);
+    return sparse::checked_workspace<Accumulator<T>>(workspace, plan.matrix->workspace_bytes(),
+                                                     plan.stream.device());
   }
 
   sparse::Plan<T, TOut> plan;
@@ -190,9 +118,10 @@ struct SpmvPlan<T, TOut>::Impl {
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
-    : impl_(within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
-        return std::make_unique<Impl>(Impl{sparse::build_plan<T, TOut>(stream, a, options)});
-      })) {}
+    : impl_(
+          sparse::within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
+            return std::make_unique<Impl>(Impl{sparse::build_plan<T, TOut>(stream, a, options)});
+          })) {}
 
 template <class T, class TOut>
 SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
@@ -234,8 +163,8 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
     throw Error(ErrorCode::size_mismatch,
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
-  within_host_memory(concat("pack ", nnz(), " new values"),
-                     [&] { sparse::update_values(impl_->plan, values); });
+  sparse::within_host_memory(concat("pack ", nnz(), " new values"),
+                             [&] { sparse::update_values(impl_->plan, values); });
 }
 
 template <class T, class TOut>

@@ -11,6 +11,7 @@
 #include <lanky/half.hpp>
 #include <lanky/io.hpp>
 #include <lanky/operation.hpp>
+#include <lanky/sddmm.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/symmetry.hpp>

@@ -40,11 +40,25 @@ using RunColumns = void (*)(const ColumnsArguments& task);
 using WriteRow = void (*)(const TaskArguments& task, std::int64_t row, const void* sum);
 using WriteColumns = void (*)(const ColumnsArguments& task, std::int64_t row, const void* sums);
 
+/// A row with some others, for sampled products.
+struct DotsArguments {
+  const void* x;                // [length]
+  const void* y;                // rows of `length` elements
+  std::int64_t y_pitch;         // elements from one of them to the next
+  const std::int32_t* columns;  // [entries] rows of y
+  std::int64_t entries;
+  std::int64_t length;
+  void* sums;  // [entries] accumulators
+};
+/// sums[i] += sum of x[c] y[columns[i], c].
+using AddDots = void (*)(const DotsArguments& task);
+
 struct ChunkKernel {
   RunTask run_task;
   WriteRow write_row;
   RunColumns run_columns;
   WriteColumns write_columns;
+  AddDots add_dots;
 };
 
 /// The kernels of one instruction set, by the types of a plan.

@@ -1,29 +1,13 @@
 #include "sparse/cpu/chunk_product.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "core/plan_types.hpp"
+#include "sparse/cpu/kernel_operands.hpp"
 
 namespace lanky::sparse::cpu {
 
 namespace {
-
-template <class T, class TOut>
-const ChunkKernel& kernel_of(const ChunkKernels& kernels) {
-  constexpr bool kWidens = !std::is_same_v<T, TOut>;
-  if constexpr (kDType<T> == DType::f64) return kernels.f64;
-  if constexpr (kDType<T> == DType::f32) return kernels.f32;
-  if constexpr (kDType<T> == DType::f16) return kWidens ? kernels.f16_f32 : kernels.f16;
-  if constexpr (kDType<T> == DType::bf16) return kWidens ? kernels.bf16_f32 : kernels.bf16;
-  if constexpr (kDType<T> == DType::c64) return kernels.c64;
-  if constexpr (kDType<T> == DType::c128) return kernels.c128;
-}
-
-template <class Sum>
-Sum load(const Scalar<Sum>& scalar) {
-  return scalar.pointer() != nullptr ? *scalar.pointer() : scalar.value();
-}
 
 /// Columns whose elements stand side by side are multiplied a few at a time, so that the parts of X
 /// that rows near each other read stay in the caches: one where most rows read X all over.
@@ -31,22 +15,6 @@ int columns_at_once(const ChunkHeader& header, const Strides& of_x) {
   constexpr auto kScattered = static_cast<std::size_t>(Codes::absolute);
   if (of_x.column == 1) return kColumnsAtOnce;
   return 2 * header.code_entries[kScattered] > header.nnz ? 1 : 4;
-}
-
-/// X [rows, columns] from lines of columns to lines of rows, some rows at a time, whose lines stay
-/// in the first cache.
-template <class T>
-void set_by_rows(const T* x, std::int64_t pitch, std::int64_t rows, std::int64_t columns,
-                 bool threads, T* to) {
-  constexpr std::int64_t kBlock = 64;
-#pragma omp parallel for schedule(static) if (threads)
-  for (std::int64_t first = 0; first < rows; first += kBlock) {
-    const std::int64_t end = std::min(rows, first + kBlock);
-    for (std::int64_t j = 0; j < columns; ++j) {
-      for (std::int64_t i = first; i < end; ++i)
-        to[i * columns + j] = x[i + j * pitch];
-    }
-  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // columns of X stand side by side, vectors hold columns, and a value is multiplied by all of them;
 // otherwise they hold rows, as in products of one vector (docs/cpu_format.md).
 #include "sparse/cpu/chunk_kernels_isa.hpp"
+#include "sparse/cpu/dot_kernels_isa.hpp"
 
 namespace lanky::sparse::cpu {
 
@@ -833,7 +834,7 @@ void write_columns(const ColumnsArguments& task, std::int64_t row, const void* s
 
 template <class Types>
 constexpr ChunkKernel kKernel = {run_task<Types>, write_row<Types>, run_columns<Types>,
-                                 write_columns<Types>};
+                                 write_columns<Types>, add_dots<typename Types::Elements>};
 
 using F16 = HalfElements<widened_f16>;
 using Bf16 = HalfElements<widened_bf16>;
