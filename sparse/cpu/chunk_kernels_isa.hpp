@@ -693,6 +693,25 @@ LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::
     sum[c] = total[c];
 }
 
+/// The same sum, of whole rows of X and Y.
+template <class Elements>
+void add_dots(const DotsArguments& task) {
+  using Stored = typename Elements::Stored;
+  using Real = typename Elements::Real;
+  constexpr int kReals = Elements::kReals;
+  const auto* const x = static_cast<const Stored*>(task.x);
+  const auto* const y = static_cast<const Stored*>(task.y);
+  auto* const sums = static_cast<Real*>(task.sums);
+  for (std::int64_t i = 0; i < task.entries; ++i) {
+    Real sum[kReals];
+    walk_row<Elements, 0>(task.length, nullptr, x, y + task.columns[i] * task.y_pitch * kReals,
+                          sum);
+#pragma GCC unroll 2
+    for (int c = 0; c < kReals; ++c)
+      sums[i * kReals + c] += sum[c];
+  }
+}
+
 /// Rows one after another. Returns their slots.
 template <class Elements, int kBytes>
 LANKY_INLINE std::int64_t walk_alone(const Chunk& chunk, const CodeParts& parts,

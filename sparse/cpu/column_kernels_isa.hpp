@@ -3,7 +3,6 @@
 // columns of X stand side by side, vectors hold columns, and a value is multiplied by all of them;
 // otherwise they hold rows, as in products of one vector (docs/cpu_format.md).
 #include "sparse/cpu/chunk_kernels_isa.hpp"
-#include "sparse/cpu/dot_kernels_isa.hpp"
 
 namespace lanky::sparse::cpu {
 

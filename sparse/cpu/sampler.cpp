@@ -19,9 +19,10 @@ namespace lanky::sparse::cpu {
 namespace {
 
 // A sum is that of strips of so many columns, added up in their order; entries of a row go through
-// a strip so many at a time.
+// a strip so many at a time, or fewer where their rows of Y are gathered first.
 constexpr std::int64_t kStripColumns = 256;
-constexpr std::int64_t kEntriesAtOnce = 8;
+constexpr std::int64_t kEntriesAtOnce = 32;
+constexpr std::int64_t kGatheredAtOnce = 8;
 constexpr std::int64_t kPartEntries = 2048;  // of what a thread takes at once
 
 /// The plain formula.
@@ -86,13 +87,11 @@ class RowSums {
                          .entries = entries,
                          .length = length,
                          .sums = sums};
-      if (y_.strides.column != 1) {
-        gather_y(columns, entries, first, length);
-        task.y = rows_of_y_;
-        task.y_pitch = kStripColumns;
-        task.columns = kInOrder;
+      if (y_.strides.column == 1) {
+        add_dots_(task);
+      } else {
+        add_gathered(task, first);
       }
-      add_dots_(task);
     }
     if (!conjugates_) return;
     for (std::int64_t i = 0; i < entries; ++i)
@@ -100,7 +99,7 @@ class RowSums {
   }
 
  private:
-  static constexpr std::int32_t kInOrder[kEntriesAtOnce] = {0, 1, 2, 3, 4, 5, 6, 7};
+  static constexpr std::int32_t kInOrder[kGatheredAtOnce] = {0, 1, 2, 3, 4, 5, 6, 7};
 
   const T* row_of_x(std::int64_t row, std::int64_t first, std::int64_t length) {
     const T* const from = x_.at(row, first);
@@ -110,6 +109,20 @@ class RowSums {
       row_of_x_[c] = conjugates_ ? conjugate(value) : value;
     }
     return row_of_x_;
+  }
+  void add_gathered(DotsArguments task, std::int64_t first) {
+    const std::int32_t* const columns = task.columns;
+    const std::int64_t entries = task.entries;
+    Sum* const sums = static_cast<Sum*>(task.sums);
+    task.y = rows_of_y_;
+    task.y_pitch = kStripColumns;
+    task.columns = kInOrder;
+    for (std::int64_t i = 0; i < entries; i += kGatheredAtOnce) {
+      task.entries = std::min(entries - i, kGatheredAtOnce);
+      task.sums = sums + i;
+      gather_y(columns + i, task.entries, first, task.length);
+      add_dots_(task);
+    }
   }
   void gather_y(const std::int32_t* columns, std::int64_t entries, std::int64_t first,
                 std::int64_t length) {
@@ -126,7 +139,7 @@ class RowSums {
   std::int64_t length_;
   bool conjugates_;
   T row_of_x_[kStripColumns];
-  T rows_of_y_[kEntriesAtOnce * kStripColumns];
+  T rows_of_y_[kGatheredAtOnce * kStripColumns];
 };
 
 template <class T, class TOut>

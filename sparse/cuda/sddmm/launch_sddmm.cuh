@@ -17,16 +17,16 @@
 namespace lanky::sparse::cuda {
 
 /// f(strip) with the strip that rows of so many columns are read by, in words (kAligned) or element
-/// by element.
+/// by element. The widest is for any number, none included.
 template <class T, bool kAligned, class F>
 void with_quad_strip(std::int64_t columns, F f) {
   constexpr int kWord = word_columns(sizeof(T));
+  if (columns == 0 || columns > 16 * kWord) return f(StripOf<kQuadGroupMost, 2, kWord, kAligned>{});
   if (columns <= kWord) return f(StripOf<1, 1, kWord, kAligned>{});
   if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, kAligned>{});
   if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, kAligned>{});
   if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, kAligned>{});
-  if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, kAligned>{});
-  f(StripOf<kQuadGroupMost, 2, kWord, kAligned>{});
+  f(StripOf<8, 2, kWord, kAligned>{});
 }
 
 /// to[i, j] = from[i, j], i < rows, j < columns; 0 for columns <= j < pitch. A thread an element.

@@ -188,7 +188,8 @@ class QuadProduct {
   // Many lanes keep a row of X from quad to quad; few of them read and write next to each other.
   static constexpr bool kConsecutive = Strip::kGroup >= 8;
   static constexpr int kStride = kConsecutive ? 1 : kGroups;
-  static constexpr bool kOneStrip = Strip::kGroup < kQuadGroupMost;  // has all columns
+  // It has all columns, and at least one.
+  static constexpr bool kOneStrip = Strip::kGroup < kQuadGroupMost;
 
   /// `held`: factors_ are the words of the row of the entry before.
   __device__ void add_strip(const QuadEntries& entries, int column, bool held, Sum (&sums)[kQuad]) {
