@@ -8,6 +8,7 @@
 #include <lanky/sddmm.hpp>
 #include <utility>
 
+#include "core/graph.hpp"
 #include "support/columns.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/expect_error.hpp"
@@ -592,6 +593,67 @@ TEST_F(SddmmError, Patterns) {
   a_.cols = std::int64_t{1} << 31;
   a_.index_base = 0;
   expect_plan(ErrorCode::unsupported, "A is 3 x 2147483648");
+}
+
+// What only a GPU has.
+TEST(SddmmCuda, ShortRunIsCapturedInAGraph) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Random random(seed_or(16));
+  const Stream stream(device);
+  const auto a = matrix_of<double>({3, 0, 9, 2, 1}, 6, random, small_integer<double>);
+  const SddmmPlan<double> plan(stream, a.view(), {.expected_columns = 5});
+  const auto host_x = vector_of<double>(5 * 5, random, small_integer<double>);
+  const auto host_y = vector_of<double>(6 * 5, random, small_integer<double>);
+  auto x = Buffer<double>::from(stream, host_x);
+  auto y = Buffer<double>::from(stream, host_y);
+  auto alpha = Buffer<double>::from(stream, std::vector<double>{1.0});
+  Buffer<double> values(stream, a.nnz());
+  values.fill_zero();
+  runtime::Graph graph(stream, [&] {
+    plan.run(stream, Scalar<double>::on_device(alpha.data()), {x.data(), 5, 5, 5},
+             {y.data(), 6, 5, 5, Layout::row}, 1.0, values.view());
+  });
+  graph.launch(stream);
+  const std::vector<double> once = values.to_host();
+  alpha.copy_from(std::vector<double>{2.0});
+  graph.launch(stream);
+  const std::vector<double> thrice = values.to_host();
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t entry = a.row_offsets[row]; entry < a.row_offsets[row + 1]; ++entry) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < 5; ++c)
+        sum += host_x[row + 5 * c] * host_y[a.col_indices[entry] * 5 + c];
+      EXPECT_EQ(once[entry], sum) << entry;
+      EXPECT_EQ(thrice[entry], 3 * sum) << entry;
+    }
+  }
+}
+
+TEST(SddmmCuda, ShortRunRefusesWhatKernelsCannotLoad) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  using T = std::complex<float>;
+  const Stream stream(device);
+  const std::vector<std::int64_t> offsets = {0, 1};
+  const std::vector<std::int32_t> columns = {0};
+  const SddmmPlan<T> plan(stream, {1, 1, 1, offsets.data(), columns.data(), nullptr, 0});
+  Buffer<T> memory(stream, 8);
+  memory.fill_zero();
+  const MatrixView<const T> x{memory.data(), 1, 2, 2, Layout::row};
+  const VectorView<T> values{memory.data() + 4, 1};
+  const MatrixView<const T> odd{
+      reinterpret_cast<const T*>(reinterpret_cast<const float*>(memory.data()) + 1), 1, 2, 2,
+      Layout::row};
+  expect_error([&] { plan.run(stream, x, odd, values); }, ErrorCode::invalid_argument,
+               {"Y is not aligned to the 8 bytes of an element of c64"});
+  const MatrixView<const T> far{memory.data(), 1, 2, std::int64_t{1} << 29, Layout::row};
+  expect_error([&] { plan.run(stream, far, x, values); }, ErrorCode::unsupported,
+               {"rows of X are 4294967296 bytes apart"});
+  const std::vector<T> on_host(2);
+  expect_error(
+      [&] {
+        plan.run(stream, {on_host.data(), 1, 2, 2, Layout::row}, x, values);
+      },
+      ErrorCode::wrong_memory, {"X is in host memory"});
 }
 
 }  // namespace
