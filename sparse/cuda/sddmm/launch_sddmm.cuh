@@ -21,12 +21,13 @@ namespace lanky::sparse::cuda {
 template <class T, bool kAligned, class F>
 void with_quad_strip(std::int64_t columns, F f) {
   constexpr int kWord = word_columns(sizeof(T));
-  if (columns == 0 || columns > 16 * kWord) return f(StripOf<kQuadGroupMost, 2, kWord, kAligned>{});
+  if (columns == 0 || columns > 32 * kWord) return f(StripOf<kQuadGroupMost, 2, kWord, kAligned>{});
   if (columns <= kWord) return f(StripOf<1, 1, kWord, kAligned>{});
   if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, kAligned>{});
   if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, kAligned>{});
   if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, kAligned>{});
-  f(StripOf<8, 2, kWord, kAligned>{});
+  if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, kAligned>{});
+  f(StripOf<16, 2, kWord, kAligned>{});
 }
 
 /// to[i, j] = from[i, j], i < rows, j < columns; 0 for columns <= j < pitch. A thread an element.
@@ -50,7 +51,7 @@ template <class T>
 void load_sddmm(const Stream& stream) {
   using E = device::DeviceElement<T>;
   device::load_kernels(stream, &rows_of_x_kernel<E>, &pad_rows_kernel<E>);
-  for (int words = 1; words <= 32; words *= 2) {
+  for (int words = 1; words <= 64; words *= 2) {
     const auto load = [&](auto strip) {
       device::load_kernels(stream, &sddmm_quads_kernel<decltype(strip), T>);
     };

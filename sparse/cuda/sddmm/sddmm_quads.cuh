@@ -1,5 +1,5 @@
 // values[k] = alpha sum_c X(i, c) Y(j, c) + beta values[k] for entries k = (i, j) of a pattern in
-// quads. A group of 1 to 16 lanes has a quad at a time: each lane one or two words of 16 bytes of
+// quads. A group of 1 to 32 lanes has a quad at a time: each lane one or two words of 16 bytes of
 // each row, of the row of X only where another row begins, all rows of the quad in flight at once.
 // Sums of a quad are added up over the lanes together, after which lanes have different ones.
 //
@@ -24,7 +24,7 @@
 namespace lanky::sparse::cuda {
 
 inline constexpr int kQuadThreads = 256;   // of a block
-inline constexpr int kQuadGroupMost = 16;  // lanes, which take more columns than theirs in turn
+inline constexpr int kQuadGroupMost = 32;  // lanes, which take more columns than theirs in turn
 
 /// Quads as an argument of kernels.
 struct DeviceQuads {
