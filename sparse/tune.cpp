@@ -176,6 +176,56 @@ class Contest {
   std::optional<PackedMatrix<T>> fastest_;
 };
 
+/// Products of several columns by one copy, of ones.
+template <class T, class TOut>
+class CopyTrial {
+  using Sum = Accumulator<T>;
+
+ public:
+  CopyTrial(const Executor<T, TOut>& executor, const Stream& stream, const PackedMatrix<T>& packed,
+            const ColumnsCopy<T>& copy, const Launches& vector, const PlanOptions& options)
+      : launches_(vector),
+        pitch_(round_up(options.expected_columns, word_columns(sizeof(T)))),
+        x_(Buffer<T>::from(stream, std::vector<T>(packed.header.cols * options.expected_columns,
+                                                  static_cast<T>(1.0F)))),
+        y_(stream, packed.header.rows * options.expected_columns),
+        rows_of_x_(stream, packed.header.cols * pitch_),
+        partials_(stream, packed.header.partials * columns_at_once(sizeof(T))),
+        arrivals_(stream,
+                  std::max(counters(packed.header),
+                           packed.header.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce))) {
+    arrivals_.fill_zero();
+    launches_.strips = executor.prepare_strips(launches_.adds, packed.header, copy);
+    const PackedHeader& header = packed.header;
+    const std::int64_t columns = options.expected_columns;
+    const auto strides = [&](std::int64_t rows) -> Strides {
+      if (options.expected_layout == Layout::col) return {.row = 1, .column = rows};
+      return {.row = columns, .column = 1};
+    };
+    const ColumnsProduct<T, TOut> product{
+        {x_.data(), strides(header.cols), y_.data(), strides(header.rows), columns, Sum{1}, Sum{0}},
+        partials_.data(),
+        arrivals_.data(),
+        rows_of_x_.data(),
+        pitch_};
+    runs_.emplace(stream, [this, &executor, &packed, &copy, stream, product] {
+      executor.run_columns(stream, launches_, packed.view(), copy, product);
+    });
+  }
+
+  TimedRuns& runs() { return *runs_; }
+
+ private:
+  Launches launches_;
+  std::int64_t pitch_;
+  Buffer<T> x_;
+  Buffer<TOut> y_;
+  Buffer<T> rows_of_x_;
+  Buffer<Sum> partials_;
+  Buffer<unsigned> arrivals_;
+  std::optional<TimedRuns> runs_;
+};
+
 }  // namespace
 
 std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType dtype,
@@ -234,10 +284,35 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vecto
   return tuning;
 }
 
+template <class T, class TOut>
+ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
+                           const PackedMatrix<T>& packed, const RowFacts& facts,
+                           const Launches& vector, const PlanOptions& options,
+                           ColumnsCopy<T> modelled) {
+  constexpr int kRounds = 15;
+  PlanOptions asked = options;
+  asked.path = modelled.tiles ? SpmvPath::cuda : SpmvPath::mma;
+  bool faster = false;
+  ColumnsCopy<T> other;
+  within_memory([&] {
+    other = executor.copy_for_columns(a, packed, facts, asked);
+    const bool differs = modelled.tiles ? other.rows.has_value() : other.tiles.has_value();
+    if (!differs) return;
+    const Stream stream(packed.values.stream().device());  // one that can be captured
+    CopyTrial<T, TOut> of_other(executor, stream, packed, other, vector, options);
+    CopyTrial<T, TOut> of_model(executor, stream, packed, modelled, vector, options);
+    faster = Race(of_other.runs(), of_model.runs(), kRounds).ratio() < kWorthwhile;
+  });
+  return faster ? std::move(other) : std::move(modelled);
+}
+
 #define LANKY_INSTANTIATE(T, TOut)                                                               \
   template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&,                         \
                                 const std::vector<Shape>&, const PlanOptions&, PackedMatrix<T>&, \
-                                PathChoice&);
+                                PathChoice&);                                                    \
+  template ColumnsCopy<T> faster_copy<T, TOut>(                                                  \
+      const Executor<T, TOut>&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&,          \
+      const Launches&, const PlanOptions&, ColumnsCopy<T>);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -42,4 +42,13 @@ template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
             const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice);
 
+/// The copy for several columns of `a` that is faster where measured, of the two that the model
+/// chooses from: `modelled`, its choice, unless the other one takes less than kWorthwhile of its
+/// time in products of the columns that are expected. `vector`: the launches of one vector. Waits.
+template <class T, class TOut>
+ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
+                           const PackedMatrix<T>& packed, const RowFacts& facts,
+                           const Launches& vector, const PlanOptions& options,
+                           ColumnsCopy<T> modelled);
+
 }  // namespace lanky::sparse

@@ -438,6 +438,25 @@ void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
   EXPECT_EQ(starts[blocks].unit, unit);
 }
 
+EXECUTOR_TEST(SparseTiles, ShortRunOfTunedPlansHasOneOfTheCopies) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(15));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(std::vector<std::int64_t>(3000, 9), 3000, random, uniform<T>);
+  for (const Layout layout : {Layout::row, Layout::col}) {
+    const typename TestFixture::Plan plan(
+        stream, a.view(), {.tune = true, .expected_columns = 16, .expected_layout = layout});
+    const std::string text = plan.explain();
+    EXPECT_NE(text.find("\n  tiles ") == std::string::npos,
+              text.find("\n  rows ") == std::string::npos);
+    const auto columns = TestFixture::uniform_columns(plan, 16, random);
+    TestFixture::for_each_column(
+        stream, plan, columns, {16, layout, layout, 0}, element<Accumulator<T>>(0.7),
+        element<Accumulator<T>>(-0.3),
+        [&](const auto& operands, const auto& y) { expect_within_bound(a, operands, y); });
+  }
+}
+
 EXECUTOR_TEST(SparseTiles, ShortRunOfPackingKeepsEveryEntry) {
   using T = typename TypeParam::Element;
   const std::uint64_t seed = seed_or(14);

@@ -20,15 +20,20 @@ DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
 }
 
 /// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
-/// to which X is aligned, or of single columns.
+/// to which X is aligned, or of single columns. Lanes have two words of many, or one, where rows
+/// are too `few` to fill the device.
 template <class T, bool kAligned, class F>
-void with_rows_strip(std::int64_t columns, F f) {
+void with_rows_strip(std::int64_t columns, bool few, F f) {
   if constexpr (kAligned) {
     constexpr int kWord = word_columns(sizeof(T));
     if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
     if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
     if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
-    if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, true>{});
+    if (columns <= 16 * kWord) {
+      if (few) return f(StripOf<16, 1, kWord, true>{});
+      return f(StripOf<8, 2, kWord, true>{});
+    }
+    if (few) return f(StripOf<32, 1, kWord, true>{});
     return f(StripOf<16, 2, kWord, true>{});
   } else {
     if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
@@ -49,12 +54,14 @@ int count_for(std::int64_t columns) {
 
 template <class T, bool kAligned>
 void load_rows(const Stream& stream, int parts_bytes) {
+  const auto load = [&](auto strip) {
+    const auto kernel = &spmm_rows_kernel<decltype(strip), T>;
+    device::load_kernels(stream, kernel);
+    device::allow_shared_memory(stream, kernel, parts_bytes);
+  };
   for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
-    with_rows_strip<T, kAligned>(columns, [&](auto strip) {
-      const auto kernel = &spmm_rows_kernel<decltype(strip), T>;
-      device::load_kernels(stream, kernel);
-      device::allow_shared_memory(stream, kernel, parts_bytes);
-    });
+    for (const bool few : {false, true})
+      with_rows_strip<T, kAligned>(columns, few, load);
   }
 }
 template <class T>
@@ -96,9 +103,13 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .part_strips = 0,
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
+  constexpr std::int64_t kLanesOfRow = 8;
+  constexpr std::int64_t kLanesAtOnce = 1024;  // of a multiprocessor, whose lanes have two words
+  const bool few =
+      header.rows * kLanesOfRow < kLanesAtOnce * machine_of(stream.device()).multiprocessors;
   const device::LaunchScope scope(stream);
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
-    with_rows_strip<T, kAligned>(end - done, [&](auto strip) {
+    with_rows_strip<T, kAligned>(end - done, few, [&](auto strip) {
       using Strip = decltype(strip);
       constexpr int kPartColumns = PartStrip<Strip, E>::kColumns;
       const std::int64_t columns =
