@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kQuadThreads)
 template <class T>
 void load_sddmm(const Stream& stream) {
   using E = device::DeviceElement<T>;
-  device::load_kernels(stream, &rows_of_x_kernel<E>, &pad_rows_kernel<E>);
+  device::load_kernels(stream, rows_of_x<E>(false), rows_of_x<E>(true), &pad_rows_kernel<E>);
   for (int words = 1; words <= 64; words *= 2) {
     const auto load = [&](auto strip) {
       device::load_kernels(stream, &sddmm_quads_kernel<decltype(strip), T>);
@@ -102,9 +102,13 @@ SampledOperand<T> copied(const Stream& stream, const SampledOperand<T>& given, s
            dim3(static_cast<unsigned>(std::min(blocks, kBlocksMost))), given.strides.row);
   } else {
     static_assert(kTileThreads == kQuadThreads);
-    launch(&rows_of_x_kernel<device::DeviceElement<T>>,
-           dim3(static_cast<unsigned>(device::ceil_div<std::int64_t>(given.rows, kTileRows)),
-                static_cast<unsigned>(device::ceil_div(of_row, kTileColumns))),
+    using E = device::DeviceElement<T>;
+    const bool few = of_row <= kTileColumnsFew;
+    const int tile_columns = few ? kTileColumnsFew : kTileColumnsMany;
+    launch(rows_of_x<E>(few),
+           dim3(static_cast<unsigned>(
+                    device::ceil_div<std::int64_t>(given.rows, tile_rows<E>(tile_columns))),
+                static_cast<unsigned>(device::ceil_div(of_row, tile_columns))),
            given.strides.column);
   }
   return {to, {.row = pitch, .column = 1}, given.rows, given.columns};
@@ -131,7 +135,8 @@ template <class T, class TOut>
 void run_sddmm(const Stream& stream, const Quads& pattern, const CopiesRoom& room,
                const SampleOperands<T, TOut>& operands, bool conjugates, T* workspace) {
   constexpr std::int64_t kColumnsMost = std::numeric_limits<std::int32_t>::max() - kWordBytes;
-  constexpr std::int64_t kCopiedMost = std::int64_t{65535} * kTileColumns;  // by blocks of a grid
+  constexpr std::int64_t kCopiedMost =
+      std::int64_t{65535} * kTileColumnsMany;  // by blocks of a grid
   if (operands.columns > kColumnsMost) {
     throw Error(ErrorCode::unsupported, concat("X and Y have ", operands.columns,
                                                " columns; kernels take up to ", kColumnsMost));
