@@ -125,7 +125,10 @@ void write_tiles(std::ostream& out, const TileInfo& tiles, DType dtype) {
       << " bytes, which tensor cores multiply with " << tiled_columns_least(dtype)
       << " columns or more: " << tiles.header.facts.steps << " steps of " << kStepVectors
       << " column vectors of " << kBlockRows << " rows, up to " << tiles.header.facts.steps_most
-      << " a block, " << 100 * tiles.header.fill() << "% of their elements are entries\n";
+      << " a block, " << 100 * tiles.header.fill() << "% of their elements are entries";
+  if (tiles.header.shared_blocks > 0)
+    out << "; " << tiles.header.shared_blocks << " blocks are shared by several warps";
+  out << "\n";
 }
 
 void write_rows_copy(std::ostream& out, const RowsInfo& rows) {

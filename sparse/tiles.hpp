@@ -41,6 +41,14 @@ LANKY_HOST_DEVICE constexpr int place_of_vector(int vector, bool by_units) {
   return by_units ? vector : vector % 4 * kLaneVectors + vector / 4;
 }
 
+/// Blocks with an entry, and their steps, by the number of steps of a block: [i] counts the blocks
+/// of 2^(i-1) + 1 to 2^i steps.
+inline constexpr int kStepClasses = 32;
+struct StepCounts {
+  std::uint32_t blocks[kStepClasses] = {};
+  unsigned long long steps[kStepClasses] = {};
+};
+
 /// What is counted before tiles are made.
 struct TileFacts {
   std::int64_t steps = 0;
@@ -48,7 +56,11 @@ struct TileFacts {
   std::int64_t vectors = 0;
   std::int64_t sectors = 0;     // of a column of X, in which a block's vectors are: of 32 bytes
   std::int64_t steps_most = 0;  // of a block
+  StepCounts by_steps = {};
 };
+
+/// TileHeader::share_above where no block is shared.
+inline constexpr std::uint32_t kNeverShared = ~std::uint32_t{0};
 
 struct TileHeader {
   std::int64_t rows = 0;
@@ -59,6 +71,10 @@ struct TileHeader {
   // Products of up to so many columns gather from X by columns as it stands; wider ones, and X by
   // rows, from rows.
   std::int64_t direct_columns = 0;
+  // The warps of a thread block share a block of more steps than this, which is a power of two, 0
+  // or kNeverShared, and there are `shared_blocks` of these. One warp has a block of fewer steps.
+  std::uint32_t share_above = kNeverShared;
+  std::int64_t shared_blocks = 0;
 
   /// Share of the vectors' elements that are entries.
   double fill() const {
@@ -83,6 +99,14 @@ struct alignas(8) TileStart {
   std::uint32_t unit;
 };
 
+/// The consecutive steps of one block that a warp multiplies, and the unit where they begin.
+struct alignas(16) TilePart {
+  std::uint32_t block;
+  std::uint32_t step;
+  std::uint32_t end;  // the step behind the last
+  std::uint32_t unit;
+};
+
 /// Device memory. Products load a step ahead: there is one more, of zeros, than they multiply.
 template <class T>
 struct Tiles {
@@ -94,8 +118,9 @@ struct Tiles {
   // [units][unit_values]: doubles and floats by steps, then j, then lanes; halves by steps, then
   // lanes
   Buffer<T> values;
+  Buffer<TilePart> parts;  // [shared blocks, about longest first][warps of a thread block]
 
-  std::int64_t bytes() const { return bytes_of(starts, entries, columns, masks, values); }
+  std::int64_t bytes() const { return bytes_of(starts, entries, columns, masks, values, parts); }
 };
 
 }  // namespace lanky::sparse

@@ -2,6 +2,7 @@
 // here is what no golden line says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <initializer_list>
 #include <utility>
@@ -249,6 +250,47 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
   // X by columns is not made row-major where a sector of a column has several vectors.
   EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
   EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
+}
+
+sparse::TileHeader blocks_of(std::initializer_list<std::pair<unsigned, unsigned>> blocks) {
+  sparse::TileHeader tiles;
+  for (const auto& [count, steps] : blocks) {
+    tiles.blocks += count;
+    if (steps == 0) continue;
+    const int place = static_cast<int>(std::bit_width(steps - 1));
+    tiles.facts.by_steps.blocks[place] += count;
+    tiles.facts.by_steps.steps[place] += std::uint64_t{count} * steps;
+    tiles.facts.steps_most = std::max<std::int64_t>(tiles.facts.steps_most, steps);
+  }
+  return tiles;
+}
+
+TEST(SparseTiles, ShareBlocksThatEndLongAfterTheOthers) {
+  const auto shared = [](const sparse::TileHeader& tiles, std::int64_t columns) {
+    return sparse::cuda::blocks_above(
+        tiles.facts.by_steps, sparse::cuda::choose_share_above(tiles, columns, DType::f64, h200()));
+  };
+  for (const std::int64_t columns : {8, 32, 64}) {
+    SCOPED_TRACE(::testing::Message() << columns << " columns");
+    EXPECT_EQ(shared(blocks_of({{100'000, 2}, {1, 300}}), columns), 1);
+    EXPECT_EQ(shared(blocks_of({{400, 3}, {7, 157}}), columns), 7);
+    EXPECT_EQ(shared(blocks_of({{20, 30}, {3, 0}}), columns), 20);  // the device is nearly empty
+    EXPECT_EQ(shared(blocks_of({{125'000, 6}}), columns), 0);       // a large stencil
+    EXPECT_EQ(shared(blocks_of({{100'000, 20}, {1000, 30}}), columns), 0);
+    EXPECT_EQ(shared(blocks_of({{100, 1}, {10, 0}}), columns), 0);
+    EXPECT_EQ(shared(blocks_of({{100, 0}}), columns), 0);
+    EXPECT_EQ(shared(blocks_of({}), columns), 0);
+  }
+}
+
+TEST(SparseTiles, TakeAnEighthOfTheStepsWhereBlocksAreShared) {
+  const auto us = [](std::uint32_t share_above) {
+    sparse::TileHeader tiles = blocks_of({{400, 3}, {7, 160}});
+    tiles.share_above = share_above;
+    return sparse::cuda::CopyCosts(tiles, {}, DType::f64, h200()).tiles_us(8);
+  };
+  EXPECT_NEAR(us(sparse::kNeverShared) - us(16), (160 - 20) * 0.26 - 0.5, 1e-9);
+  EXPECT_EQ(us(256), us(sparse::kNeverShared));
 }
 
 TEST(SparseTiles, AreAskedFor) {

@@ -4,9 +4,14 @@
 // For compute-sanitizer: --gtest_filter='*Short*' runs in seconds.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+#include <utility>
+
 #include "core/machine.hpp"
 #include "sparse/cuda/steps.hpp"
 #include "sparse/cuda/tiles/steps.hpp"
+#include "sparse/cuda/tiles/strip.hpp"
 #include "sparse/load.hpp"
 #include "support/columns.hpp"
 #include "support/triangle.hpp"
@@ -45,6 +50,19 @@ std::vector<Form> few_tiled_forms() {
           {31, Layout::row, Layout::row, 1}, {40, Layout::row, Layout::row, 0}};
 }
 
+/// Rows of which the warps of a thread block share some blocks, or all: one long block, all long
+/// ones with and without whole blocks at the end, long, short and empty ones beside each other.
+std::vector<std::vector<std::int64_t>> shared_lengths() {
+  std::vector<std::int64_t> one(203, 9);
+  one[100] = 2000;
+  std::vector<std::int64_t> mixed(11 * sparse::kBlockRows + 3, 0);
+  for (std::size_t row = 0; row < mixed.size(); ++row) {
+    const std::size_t kind = row / sparse::kBlockRows % 3;
+    if (kind > 0 && row % 3 != 1) mixed[row] = (kind == 1 ? 170 : 3) + row % 2;
+  }
+  return {one, std::vector<std::int64_t>(48, 150), std::vector<std::int64_t>(45, 150), mixed};
+}
+
 template <class Case>
 class SparseTiles : public ColumnsTest<Case> {
  protected:
@@ -79,6 +97,10 @@ class SparseTiles : public ColumnsTest<Case> {
     }
   }
 
+  static bool shares_blocks(const Plan& plan) {
+    return plan.explain().find(" blocks are shared by several warps") != std::string::npos;
+  }
+
   /// All columns at once within the bound, and forms of as many columns as tiles take with the same
   /// bits.
   static void expect_same(const Stream& stream, const Plan& plan, const CsrMatrix<T>& a,
@@ -100,6 +122,30 @@ class SparseTiles : public ColumnsTest<Case> {
                            expected);
       if (::testing::Test::HasFatalFailure()) return;
       scalars = !scalars;
+    }
+  }
+
+  /// Products of small integers with NaN and Inf in X, then in `a` as well.
+  static void expect_specials(const Stream& stream, CsrMatrix<T> a, Random& random) {
+    for (const bool of_a : {false, true}) {
+      if (of_a) a.values[7] = element<T>(kInfinity);
+      const Plan plan(stream, a.view(), options());
+      auto columns = Fixture::columns_of(plan.rows(), plan.cols(), 40, random, small_integer<T>,
+                                         small_integer<TOut>);
+      for (std::size_t j = 0; j < columns.x.size(); ++j) {
+        const std::array<double, 5> special = {kQuietNan, kInfinity, -kInfinity, 1.0, 2.0};
+        columns.x[j][random() % plan.cols()] = element<T>(special[j % 5]);
+        columns.x[j][random() % plan.cols()] = element<T>(special[random() % 5]);
+        if (j == 13) columns.x[j].assign(plan.cols(), element<T>(kInfinity));
+      }
+      for (const double beta : {0.0, 1.0}) {
+        for (const Form& form : few_tiled_forms()) {
+          for_each_column(
+              stream, plan, columns, form, Sum{1}, element<Sum>(beta),
+              [&](const auto& operands, const auto& y) { expect_exact(a, operands, y); });
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
     }
   }
 };
@@ -128,6 +174,54 @@ EXECUTOR_TEST(SparseTiles, HaveTheSameBitsInWideStrips) {
   const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
   TestFixture::expect_same(stream, plan, a, wide_forms(), Accumulator<T>{1}, Accumulator<T>{0},
                            random);
+}
+
+EXECUTOR_TEST(SparseTiles, SharedBlocksHaveTheSameBitsInEveryForm) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(16));
+  const Stream stream(device);
+  for (const auto& lengths : shared_lengths()) {
+    const auto a = matrix_of<T>(lengths, 500, random, uniform<T>);
+    const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
+    EXPECT_TRUE(TestFixture::shares_blocks(plan));
+    TestFixture::expect_same(stream, plan, a, tiled_forms(), element<Accumulator<T>>(0.7),
+                             element<Accumulator<T>>(-0.3), random);
+    if (TestFixture::HasFatalFailure()) return;
+  }
+}
+
+// As many warps share blocks as the device holds, so that strips are as wide as they get.
+EXECUTOR_TEST(SparseTiles, SharedBlocksHaveTheSameBitsInWideStrips) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(17));
+  const Stream stream(device);
+  const std::int64_t blocks = std::int64_t{4} * machine_of(device).multiprocessors + 37;
+  std::vector<std::int64_t> lengths(sparse::kBlockRows * blocks + 5, 2);
+  for (std::size_t row = 3; row < lengths.size(); row += sparse::kBlockRows)
+    lengths[row] = 300 + static_cast<std::int64_t>(row % 70);
+  const auto a = matrix_of<T>(lengths, 400, random, uniform<T>);
+  const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
+  EXPECT_TRUE(TestFixture::shares_blocks(plan));
+  TestFixture::expect_same(stream, plan, a, wide_forms(), Accumulator<T>{1}, Accumulator<T>{0},
+                           random);
+}
+
+EXECUTOR_TEST(SparseTiles, ShortRunOfSharedBlocksWithAnyAlphaAndBeta) {
+  using T = typename TypeParam::Element;
+  using Sum = Accumulator<T>;
+  Random random(seed_or(18));
+  const Stream stream(device);
+  for (const auto& lengths : shared_lengths()) {
+    const auto a = matrix_of<T>(lengths, 60, random, uniform<T>);
+    const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
+    EXPECT_TRUE(TestFixture::shares_blocks(plan));
+    for (const auto& [alpha, beta] :
+         {std::pair{0.0, 0.7}, std::pair{1.0, 0.0}, std::pair{-0.5, 1.0}}) {
+      TestFixture::expect_same(stream, plan, a, few_tiled_forms(), element<Sum>(alpha),
+                               element<Sum>(beta), random);
+      if (TestFixture::HasFatalFailure()) return;
+    }
+  }
 }
 
 EXECUTOR_TEST(SparseTiles, ShortRunHasTheSameBitsWithAnyAlphaAndBeta) {
@@ -223,33 +317,17 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfShapesOfAnyRows) {
 // Of one row of X they reach the rows of Y that have an entry there, as IEEE says.
 EXECUTOR_TEST(SparseTiles, ShortRunOfNanAndInfKeepsToTheirEntries) {
   using T = typename TypeParam::Element;
-  using TOut = typename TypeParam::Result;
   Random random(seed_or(8));
   const Stream stream(device);
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 61; ++i)
     lengths.push_back(i % 11);
-  auto a = matrix_of<T>(lengths, 50, random, small_integer<T>);
-  for (const bool of_a : {false, true}) {
-    if (of_a) a.values[7] = element<T>(kInfinity);
-    const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
-    auto columns = TestFixture::columns_of(plan.rows(), plan.cols(), 40, random, small_integer<T>,
-                                           small_integer<TOut>);
-    for (std::size_t j = 0; j < columns.x.size(); ++j) {
-      const std::array<double, 5> special = {kQuietNan, kInfinity, -kInfinity, 1.0, 2.0};
-      columns.x[j][random() % 50] = element<T>(special[j % 5]);
-      columns.x[j][random() % 50] = element<T>(special[random() % 5]);
-      if (j == 13) columns.x[j].assign(50, element<T>(kInfinity));
-    }
-    for (const double beta : {0.0, 1.0}) {
-      for (const Form& form : few_tiled_forms()) {
-        TestFixture::for_each_column(
-            stream, plan, columns, form, Accumulator<T>{1}, element<Accumulator<T>>(beta),
-            [&](const auto& operands, const auto& y) { expect_exact(a, operands, y); });
-        if (TestFixture::HasFatalFailure()) return;
-      }
-    }
-  }
+  TestFixture::expect_specials(stream, matrix_of<T>(lengths, 50, random, small_integer<T>), random);
+  for (std::int64_t& length : lengths)
+    length = 10 * length + 20;
+  const auto shared = matrix_of<T>(lengths, 400, random, small_integer<T>);
+  EXPECT_TRUE(TestFixture::shares_blocks({stream, shared.view(), TestFixture::options()}));
+  TestFixture::expect_specials(stream, shared, random);
 }
 
 // What is not finite is summed anew; its neighbours keep the bits that they have without it.
@@ -257,19 +335,21 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfInfLeavesTheBitsOfOtherElements) {
   using T = typename TypeParam::Element;
   Random random(seed_or(9));
   const Stream stream(device);
-  const auto a = matrix_of<T>(std::vector<std::int64_t>(50, 30), 90, random, uniform<T>);
-  const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
-  auto columns = TestFixture::uniform_columns(plan, 40, random);
-  const Form form{40, Layout::row, Layout::row, 0};
-  const auto before =
-      TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1}, Accumulator<T>{0});
-  columns.x[3][17] = element<T>(kInfinity);
-  const auto after =
-      TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1}, Accumulator<T>{0});
-  std::vector<std::vector<typename TypeParam::Result>> expected;
-  for (std::int64_t j = 0; j < 40; ++j)
-    expected.push_back(TestFixture::column_of(j == 3 ? after : before, j));
-  TestFixture::expect_bits(after, expected);
+  for (const std::int64_t length : {30, 200}) {
+    const auto a = matrix_of<T>(std::vector<std::int64_t>(50, length), 90, random, uniform<T>);
+    const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
+    auto columns = TestFixture::uniform_columns(plan, 40, random);
+    const Form form{40, Layout::row, Layout::row, 0};
+    const auto before =
+        TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1}, Accumulator<T>{0});
+    columns.x[3][17] = element<T>(kInfinity);
+    const auto after =
+        TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1}, Accumulator<T>{0});
+    std::vector<std::vector<typename TypeParam::Result>> expected;
+    for (std::int64_t j = 0; j < 40; ++j)
+      expected.push_back(TestFixture::column_of(j == 3 ? after : before, j));
+    TestFixture::expect_bits(after, expected);
+  }
 }
 
 EXECUTOR_TEST(SparseTiles, ShortRunNeverReadsYWhereBetaIsZero) {
@@ -294,35 +374,46 @@ EXECUTOR_TEST(SparseTiles, ShortRunAfterUpdateOfValuesIsThatOfANewPlan) {
   using T = typename TypeParam::Element;
   Random random(seed_or(11));
   const Stream stream(device);
-  auto a = matrix_of<T>({3, 0, 40, 17, 1, 2, 2, 9, 33, 5, 0, 64, 7}, 13, random, uniform<T>);
-  for (const Op op : {Op::none, Op::trans}) {
-    PlanOptions options = TestFixture::options();
-    options.op = op;
-    options.updates = true;
-    typename TestFixture::Plan plan(stream, a.view(), options);
-    a.values = vector_of<T>(a.nnz(), random, uniform<T>);
-    plan.update_values(a.values);
-    TestFixture::expect_same(stream, plan, op == Op::none ? a : transpose_of(a, false),
-                             few_tiled_forms(), Accumulator<T>{1}, Accumulator<T>{0}, random);
+  auto all_lengths = shared_lengths();
+  all_lengths.push_back({3, 0, 40, 17, 1, 2, 2, 9, 33, 5, 0, 64, 7});
+  for (const auto& lengths : all_lengths) {
+    auto a = matrix_of<T>(lengths, 13, random, uniform<T>);
+    for (const Op op : {Op::none, Op::trans}) {
+      PlanOptions options = TestFixture::options();
+      options.op = op;
+      options.updates = true;
+      typename TestFixture::Plan plan(stream, a.view(), options);
+      a.values = vector_of<T>(a.nnz(), random, uniform<T>);
+      plan.update_values(a.values);
+      TestFixture::expect_same(stream, plan, op == Op::none ? a : transpose_of(a, false),
+                               few_tiled_forms(), Accumulator<T>{1}, Accumulator<T>{0}, random);
+    }
   }
 }
 
+// Also from plans that list shared blocks in another order.
 EXECUTOR_TEST(SparseTiles, ShortRunGivesTheSameBitsAgain) {
   using T = typename TypeParam::Element;
   Random random(seed_or(12));
   const Stream stream(device);
-  const auto a = matrix_of<T>(std::vector<std::int64_t>(300, 25), 90, random, uniform<T>);
-  const typename TestFixture::Plan plan(stream, a.view(), TestFixture::options());
-  const auto columns = TestFixture::uniform_columns(plan, 40, random);
-  const Form form{40, Layout::col, Layout::row, 0};
-  const auto run = [&] {
-    return TestFixture::run_form(stream, plan, columns, form, Accumulator<T>{1}, Accumulator<T>{0});
-  };
-  const auto first = run();
-  for (int round = 0; round < 4; ++round)
-    EXPECT_EQ(std::memcmp(first.data.data(), run().data.data(),
-                          first.data.size() * sizeof(first.data[0])),
-              0);
+  for (const std::int64_t length : {25, 300}) {
+    const auto a = matrix_of<T>(std::vector<std::int64_t>(300, length), 90, random, uniform<T>);
+    std::optional<typename TestFixture::Plan> plan(std::in_place, stream, a.view(),
+                                                   TestFixture::options());
+    const auto columns = TestFixture::uniform_columns(*plan, 40, random);
+    const Form form{40, Layout::col, Layout::row, 0};
+    const auto run = [&] {
+      return TestFixture::run_form(stream, *plan, columns, form, Accumulator<T>{1},
+                                   Accumulator<T>{0});
+    };
+    const auto first = run();
+    for (int round = 0; round < 6; ++round) {
+      if (round == 3) plan.emplace(stream, a.view(), TestFixture::options());
+      EXPECT_EQ(std::memcmp(first.data.data(), run().data.data(),
+                            first.data.size() * sizeof(first.data[0])),
+                0);
+    }
+  }
 }
 
 EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
@@ -354,6 +445,37 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
   EXPECT_FALSE(tells(matrix_of<T>(lengths, 20, random, uniform<T>), {.expected_columns = 16}));
 }
 
+/// Parts must cut each block of more than the limit's steps once into parts of equal lengths, and
+/// tell the unit where each begins.
+template <class T>
+void expect_parts_of(const sparse::Tiles<T>& tiles, const std::vector<sparse::TileStart>& starts,
+                     const std::vector<std::int64_t>& units_before) {
+  constexpr int kParts = sparse::cuda::kTileWarps;
+  const std::vector<sparse::TilePart> parts = tiles.parts.to_host();
+  std::vector<std::int64_t> cut(tiles.header.blocks, 0);
+  ASSERT_EQ(std::ssize(parts), tiles.header.shared_blocks * kParts);
+  for (std::size_t first = 0; first < parts.size(); first += kParts) {
+    const std::uint32_t block = parts[first].block;
+    ASSERT_LT(block, cut.size());
+    ++cut[block];
+    std::uint32_t step = starts[block].step;
+    const std::uint32_t steps = starts[block + 1].step - step;
+    for (int i = 0; i < kParts; ++i) {
+      const sparse::TilePart& part = parts[first + i];
+      ASSERT_EQ(part.block, block);
+      ASSERT_EQ(part.step, step);
+      ASSERT_EQ(part.unit, units_before[step]);
+      ASSERT_TRUE((part.end - step) == steps / kParts || (part.end - step) == steps / kParts + 1);
+      step = part.end;
+    }
+    ASSERT_EQ(step, starts[block + 1].step);
+  }
+  for (std::int64_t block = 0; block < tiles.header.blocks; ++block) {
+    const std::uint32_t steps = starts[block + 1].step - starts[block].step;
+    ASSERT_EQ(cut[block], steps > tiles.header.share_above ? 1 : 0) << "block " << block;
+  }
+}
+
 /// Rows as tiles hold them must be those of the CSR, entry by entry; all else follows.
 template <class T>
 void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
@@ -375,6 +497,7 @@ void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
   std::int64_t unit = 0;
   std::int64_t vectors = 0;
   std::int64_t steps_most = 0;
+  std::vector<std::int64_t> units_before;  // [step]
   for (std::int64_t block = 0; block < blocks; ++block) {
     SCOPED_TRACE(::testing::Message() << "block " << block);
     ASSERT_EQ(starts[block].step, step);
@@ -384,6 +507,7 @@ void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
     steps_most = std::max<std::int64_t>(steps_most, starts[block + 1].step - step);
     std::array<std::vector<std::pair<std::int32_t, T>>, sparse::kBlockRows> rows;
     for (; step < starts[block + 1].step; ++step) {
+      units_before.push_back(unit);
       const std::uint32_t* const mask = &masks[step * sparse::kLaneVectors];
       std::array<T, 32 * sparse::kLaneVectors> held{};  // [lane][j]
       const auto take = [&](int lane, int j) {
@@ -438,6 +562,8 @@ void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
   EXPECT_EQ(facts.steps_most, steps_most);
   EXPECT_EQ(starts[blocks].step, step);
   EXPECT_EQ(starts[blocks].unit, unit);
+  units_before.push_back(unit);
+  expect_parts_of(*tiles, starts, units_before);
 }
 
 EXECUTOR_TEST(SparseTiles, ShortRunOfTunedPlansHasOneOfTheCopies) {
@@ -472,6 +598,11 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPackingKeepsEveryEntry) {
     draw_columns(a, random);
     if (round % 2 == 1) sort_rows(a);
     expect_tiles_of(stream, a);
+    if (TestFixture::HasFatalFailure()) return;
+  }
+  for (const auto& lengths : shared_lengths()) {
+    Random random(seed);
+    expect_tiles_of(stream, matrix_of<T>(lengths, 500, random, uniform<T>));
     if (TestFixture::HasFatalFailure()) return;
   }
 }

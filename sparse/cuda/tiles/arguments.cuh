@@ -13,6 +13,9 @@ struct DeviceTiles {
   const std::int32_t* columns;  // [steps + 1][t][j]
   const std::uint32_t* masks;   // [steps + 1][j]
   const E* values;
+  const TilePart* parts;  // [shared_blocks][kTileWarps]
+  std::uint32_t shared_blocks;
+  std::uint32_t share_above;
   std::uint32_t blocks;
   std::int32_t rows;
 };

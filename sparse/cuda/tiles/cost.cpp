@@ -1,6 +1,9 @@
 #include "sparse/cuda/tiles/cost.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+
+#include "sparse/cuda/tiles/policy.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -22,10 +25,85 @@ constexpr double kL1Bytes = 128;    // of an L1 in a cycle
 double step_us(DType dtype) {
   return dtype == DType::f64 ? 0.26 : dtype == DType::f32 ? 0.36 : 0.21;
 }
+// The sums of the warps of a shared block meet in shared memory and are added up.
+constexpr double kMeetingUs = 0.5;
+// A warp loads where its block begins, then the first columns and masks, before its first step.
+constexpr double kStartUs = 0.4;
+
+/// The longest chains of steps, in microseconds: that of a warp which has its block alone, and that
+/// of a shared block, with the meeting.
+struct StepChains {
+  double alone_us = 0;
+  double shared_us = 0;
+};
+StepChains step_chains(const TileFacts& facts, std::uint32_t share_above, DType dtype) {
+  const double us = step_us(dtype);
+  if (facts.steps_most <= share_above)
+    return {.alone_us = us * static_cast<double>(facts.steps_most)};
+  const std::int64_t part = (facts.steps_most + kTileWarps - 1) / kTileWarps;
+  StepChains chains{.shared_us = us * static_cast<double>(part) + kMeetingUs};
+  for (int i = 0; i < kStepClasses; ++i) {
+    const std::int64_t steps = std::int64_t{1} << i;
+    if (steps <= share_above && facts.by_steps.blocks[i] > 0)
+      chains.alone_us = us * static_cast<double>(steps);
+  }
+  return chains;
+}
+
+/// Microseconds of a product that is bound by the latencies of its warps. Shared blocks come first.
+/// The last warp begins when all but those that the machine holds at once have ended, and it may
+/// have the longest of the blocks that are not shared.
+double latency_us(const TileHeader& tiles, std::uint32_t share_above, std::int64_t columns,
+                  DType dtype, const Machine& machine) {
+  const StepCounts& counts = tiles.facts.by_steps;
+  double steps = 0;  // of all warps, with those for which a warp waits for the others of its block
+  for (int i = 0; i < kStepClasses; ++i) {
+    constexpr double kRoundedUp = 0.5 * (kTileWarps - 1);  // waited for in a block, in the mean
+    const double blocks = counts.blocks[i];
+    const auto own = static_cast<double>(counts.steps[i]);
+    steps += std::int64_t{1} << i <= share_above
+                 ? own
+                 : std::max(kTileWarps * blocks, own + kRoundedUp * blocks);
+  }
+  const std::int64_t shared = blocks_above(counts, share_above);
+  const std::int64_t warps = warps_of(tiles.blocks, shared);
+  const auto strips = static_cast<double>(tile_strips(warps, columns, dtype, machine));
+  const auto held = static_cast<double>(warps_at_once(machine));
+  const double work_us =
+      strips / held *
+      (kStartUs * static_cast<double>(warps) +
+       kMeetingUs * kTileWarps * static_cast<double>(shared) + step_us(dtype) * steps);
+  const double begun = std::max(0.0, 1 - held / (strips * static_cast<double>(warps)));
+  const StepChains chains = step_chains(tiles.facts, share_above, dtype);
+  return std::max(
+      {work_us, kStartUs + chains.shared_us, begun * work_us + kStartUs + chains.alone_us});
+}
+
 /// Of an entry of a row and each column of it, in cycles of a multiprocessor.
 constexpr double kEntryCycles = 1.1;
 
 }  // namespace
+
+std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above) {
+  std::int64_t blocks = 0;
+  for (int i = 0; i < kStepClasses; ++i) {
+    if (std::int64_t{1} << i > share_above) blocks += counts.blocks[i];
+  }
+  return blocks;
+}
+
+std::uint32_t choose_share_above(const TileHeader& tiles, std::int64_t columns, DType dtype,
+                                 const Machine& machine) {
+  std::uint32_t best = kNeverShared;
+  double best_us = latency_us(tiles, best, columns, dtype, machine);
+  for (const std::uint32_t limit : {256U, 128U, 64U, 32U, 16U, 8U, 4U, 0U}) {
+    const double us = latency_us(tiles, limit, columns, dtype, machine);
+    if (us >= best_us) continue;
+    best = limit;
+    best_us = us;
+  }
+  return best;
+}
 
 double CopyCosts::from_l2_us(double bytes) const {
   return 1e6 * bytes / machine_.l2_bandwidth();
@@ -41,7 +119,8 @@ double CopyCosts::other_us(std::int64_t columns) const {
   const double a = static_cast<double>(tiles_.nnz) * element_bytes() +
                    static_cast<double>(facts.vectors) * kVectorBytes;
   const double y = static_cast<double>(tiles_.rows * columns) * element_bytes();
-  return kTilesUs + static_cast<double>(facts.steps_most) * step_us(dtype_) +
+  const StepChains chains = step_chains(facts, tiles_.share_above, dtype_);
+  return kTilesUs + std::max(chains.alone_us, chains.shared_us) +
          from_memory_us(a / 3 + kWritten * y);
 }
 

@@ -13,6 +13,12 @@
 
 namespace lanky::sparse::cuda {
 
+/// TileHeader::share_above that the product of `columns` is predicted to take least time with.
+std::uint32_t choose_share_above(const TileHeader& tiles, std::int64_t columns, DType dtype,
+                                 const Machine& machine);
+/// Blocks of more steps than `share_above`.
+std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above);
+
 class CopyCosts {
  public:
   CopyCosts(const TileHeader& tiles, const RowFacts& rows, DType dtype, const Machine& machine)

@@ -35,6 +35,9 @@ DeviceTiles<device::DeviceElement<T>> device_tiles(const Tiles<T>& tiles) {
           tiles.columns.data(),
           tiles.masks.data(),
           device::device_pointer(static_cast<const T*>(tiles.values.data())),
+          tiles.parts.data(),
+          static_cast<std::uint32_t>(tiles.header.shared_blocks),
+          tiles.header.share_above,
           static_cast<std::uint32_t>(tiles.header.blocks),
           static_cast<std::int32_t>(tiles.header.rows)};
 }
@@ -45,8 +48,10 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
                      const ColumnsProduct<T, TOut>& product) {
   using E = device::DeviceElement<T>;
   const std::int64_t blocks = tiles.header.blocks;
-  const TileStrip widest =
-      widest_tile_strip(blocks, product.columns, kDType<T>, machine_of(stream.device()));
+  const std::int64_t shared = tiles.header.shared_blocks;
+  const std::int64_t alone = shared < blocks ? blocks : 0;  // warps pass over the shared ones
+  const TileStrip widest = widest_tile_strip(warps_of(blocks, shared), product.columns, kDType<T>,
+                                             machine_of(stream.device()));
   const device::LaunchScope scope(stream);
   for (std::int64_t done = 0; done < product.columns;) {
     const NextTileStrips next = next_tile_strips(
@@ -55,18 +60,19 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
         widest, kDType<T>);
     with_tile_strip<T>(next.kind, [&](auto strip) {
       using Strip = decltype(strip);
-      // Warps and columns are numbered in 31 bits.
+      using Sums = TileSums<E, Strip>;
+      // Warps, thread blocks and columns are numbered in 31 bits.
       const std::int64_t strips_most = std::numeric_limits<std::int32_t>::max() /
-                                       std::max<std::int64_t>(blocks, Strip::kColumns);
+                                       std::max<std::int64_t>(blocks + shared, Strip::kColumns);
       const std::int64_t columns = std::min(next.columns, strips_most * Strip::kColumns);
       const std::int64_t strips = device::ceil_div<std::int64_t>(columns, Strip::kColumns);
       const device::LaunchSize size{
-          dim3(static_cast<unsigned>(device::ceil_div<std::int64_t>(blocks * strips, kTileWarps))),
-          dim3(kTileWarps * kLanes)};
-      device::launch_dependent(
-          stream, tiles_kernel<T>(next.kind), size,
-          device_columns(product, done, columns, strips, TileSums<E, Strip>::kRun),
-          device_tiles(tiles));
+          dim3(static_cast<unsigned>(shared * strips +
+                                     device::ceil_div<std::int64_t>(alone * strips, kTileWarps))),
+          dim3(kTileWarps * kLanes), shared > 0 ? meeting_bytes<Sums>() : 0};
+      device::launch_dependent(stream, tiles_kernel<T>(next.kind), size,
+                               device_columns(product, done, columns, strips, Sums::kRun),
+                               device_tiles(tiles));
       done += columns;
     });
   }

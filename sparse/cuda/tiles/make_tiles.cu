@@ -11,6 +11,7 @@
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/steps.hpp"
+#include "sparse/cuda/tiles/strip.hpp"
 #include "sparse/cuda/warp.cuh"
 
 namespace lanky::sparse::cuda {
@@ -104,12 +105,18 @@ __device__ std::uint32_t bits_of(std::uint32_t taken, int j) {
   return (pairs | pairs >> 6) & 0xfU;
 }
 
+/// StepCounts has the blocks of so many steps, at least 1, in [i].
+__device__ int step_class(std::uint32_t steps) {
+  return 32 - __clz(static_cast<int>(steps - 1));
+}
+
 struct TileTotals {
   std::int64_t steps;
   std::int64_t units;
   std::int64_t vectors;
   std::int64_t sectors;
   int steps_most;
+  StepCounts by_steps;
   unsigned arrivals;
 };
 
@@ -118,6 +125,13 @@ template <bool kUnits>
 __global__ void __launch_bounds__(kThreads)
     count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, TileStart* counts,
                        TileTotals* totals) {
+  __shared__ std::uint32_t class_blocks[kStepClasses];
+  __shared__ Count class_steps[kStepClasses];
+  if (threadIdx.x < kStepClasses) {
+    class_blocks[threadIdx.x] = 0;
+    class_steps[threadIdx.x] = 0;
+  }
+  __syncthreads();  // they are zero
   const std::int64_t block = thread_of_grid() / kBlockRows;
   RowColumns row(a, thread_of_grid());
   std::uint32_t last = kNoColumn;
@@ -141,6 +155,15 @@ __global__ void __launch_bounds__(kThreads)
     counts[block] = {static_cast<std::uint32_t>(steps), static_cast<std::uint32_t>(units)};
   const int most = __reduce_max_sync(kAllLanes, steps);
   if (lane_of_warp() == 0) atomicMax(&totals->steps_most, most);
+  if (first && steps > 0) {
+    atomicAdd(class_blocks + step_class(steps), 1U);
+    atomicAdd(class_steps + step_class(steps), static_cast<Count>(steps));
+  }
+  __syncthreads();  // all are counted
+  if (threadIdx.x < kStepClasses && class_blocks[threadIdx.x] > 0) {
+    atomicAdd(totals->by_steps.blocks + threadIdx.x, class_blocks[threadIdx.x]);
+    atomicAdd(totals->by_steps.steps + threadIdx.x, class_steps[threadIdx.x]);
+  }
   add_of_block(totals->vectors, first ? vectors : 0);
   add_of_block(totals->sectors, first ? sectors : 0);
 }
@@ -223,6 +246,52 @@ __global__ void __launch_bounds__(kThreads)
           static_cast<std::int32_t>(step.columns[k] - static_cast<std::uint32_t>(a.index_base));
     }
     if (r < kLaneVectors) tiles.masks[number * kLaneVectors + r] = mask;
+  }
+}
+
+/// Units of the steps from `first` to `end` - 1. All lanes of a warp take part.
+template <bool kUnits>
+__device__ std::uint32_t units_between(const std::uint32_t* masks, std::uint32_t first,
+                                       std::uint32_t end) {
+  std::uint32_t units = 0;
+#pragma unroll 4
+  for (std::int64_t step = std::int64_t{first} + lane_of_warp(); step < end; step += kLanes) {
+    std::uint32_t mask[kLaneVectors];
+    device::load_constant(mask, masks + step * kLaneVectors);
+    units += kUnits ? __popc(mask[0] | mask[1] | mask[2] | mask[3])
+                    : __popc(mask[0]) + __popc(mask[1]) + __popc(mask[2]) + __popc(mask[3]);
+  }
+  return __reduce_add_sync(kAllLanes, units);
+}
+
+/// Of each class of StepCounts, the place of its first block among the shared ones.
+struct SharedPlaces {
+  std::uint32_t first[kStepClasses];
+};
+
+/// The parts of shared blocks, by the classes of their steps. `taken`: [kStepClasses], zeros. A
+/// warp a block.
+template <bool kUnits>
+__global__ void __launch_bounds__(kThreads)
+    share_blocks_kernel(TilePattern tiles, std::int64_t blocks, std::uint32_t share_above,
+                        SharedPlaces places, std::uint32_t* taken, TilePart* parts) {
+  const std::int64_t block = thread_of_grid() / kLanes;
+  if (block >= blocks) return;
+  const TileStart start = tiles.starts[block];
+  const std::uint32_t steps = tiles.starts[block + 1].step - start.step;
+  if (steps <= share_above) return;
+  const int lane = lane_of_warp();
+  std::int64_t place = 0;
+  if (lane == 0) {
+    const int i = step_class(steps);
+    place = places.first[i] + atomicAdd(taken + i, 1U);
+  }
+  TilePart part{static_cast<std::uint32_t>(block), start.step, start.step, start.unit};
+  for (std::uint32_t warp = 0; warp < kTileWarps; ++warp) {
+    part.end = start.step + steps * (warp + 1) / kTileWarps;  // a block has 2^27 steps at most
+    if (lane == 0) parts[place * kTileWarps + warp] = part;
+    part.unit += units_between<kUnits>(tiles.masks, part.step, part.end);
+    part.step = part.end;
   }
 }
 
@@ -359,12 +428,30 @@ TileFacts place_blocks(const Stream& stream, const CsrPattern& a, int sector_shi
   launch(stream, "place_tiles_kernel", place_tiles_kernel, tiles, starts.data(), blocks,
          tile_sums.data());
   const TileTotals found = to_host(stream, totals.data());
-  return {found.steps, found.units, found.vectors, found.sectors, found.steps_most};
+  return {found.steps, found.units, found.vectors, found.sectors, found.steps_most, found.by_steps};
 }
 
 template <class T>
 TilePattern pattern_of(const Tiles<T>& tiles) {
   return {tiles.starts.data(), tiles.entries.data(), tiles.columns.data(), tiles.masks.data()};
+}
+
+/// Fills `parts`, longest blocks first, by the masks.
+template <class T>
+void share_blocks(const Stream& stream, const Tiles<T>& tiles) {
+  const TileHeader& header = tiles.header;
+  if (header.shared_blocks == 0) return;
+  SharedPlaces places{};
+  std::uint32_t place = 0;
+  for (int i = kStepClasses - 1; i >= 0; --i) {
+    places.first[i] = place;
+    place += header.facts.by_steps.blocks[i];
+  }
+  Buffer<std::uint32_t> taken(stream, kStepClasses);
+  taken.fill_zero();
+  launch(stream, "share_blocks_kernel", share_blocks_kernel<kInUnits<T>>,
+         blocks_of(header.blocks * kLanes), pattern_of(tiles), header.blocks, header.share_above,
+         places, taken.data(), tiles.parts.data());
 }
 
 }  // namespace
@@ -388,7 +475,10 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   const TileFacts facts =
       place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
   TileHeader header{a.rows, a.cols, a.nnz, blocks, facts};
-  const CopyCosts costs(header, rows, kDType<T>, machine_of(stream.device()));
+  const Machine& machine = machine_of(stream.device());
+  header.share_above = choose_share_above(header, options.expected_columns, kDType<T>, machine);
+  header.shared_blocks = blocks_above(facts.by_steps, header.share_above);
+  const CopyCosts costs(header, rows, kDType<T>, machine);
   if (options.path != SpmvPath::mma && !costs.tiles_pay(options)) return std::nullopt;
   header.direct_columns = costs.direct_columns();
   Tiles<T> tiles{header,
@@ -396,7 +486,8 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
                  Buffer<std::uint32_t>(stream, blocks, allocator),
                  Buffer<std::int32_t>(stream, (facts.steps + 1) * kStepVectors, allocator),
                  Buffer<std::uint32_t>(stream, (facts.steps + 1) * kLaneVectors, allocator),
-                 Buffer<T>(stream, facts.units * unit_values(sizeof(T)), allocator)};
+                 Buffer<T>(stream, facts.units * unit_values(sizeof(T)), allocator),
+                 Buffer<TilePart>(stream, header.shared_blocks * kTileWarps, allocator)};
   const auto zero_last = [&](auto& words, int of_step) {
     runtime::zero(words.data() + facts.steps * of_step, of_step * sizeof(*words.data()),
                   stream.native(), stream.device().index());
@@ -405,6 +496,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   zero_last(tiles.masks, kLaneVectors);
   launch(stream, "fill_tiles_kernel", fill_tiles_kernel<kUnits>, blocks_of(blocks * kBlockRows),
          a.pattern(), blocks, pattern_of(tiles));
+  share_blocks(stream, tiles);
   update_tiles(stream, tiles, a.values);
   stream.synchronize();
   return tiles;

@@ -12,10 +12,6 @@ namespace {
 // Warps of a multiprocessor that have a strip at once, about: registers leave room for 24 to 64.
 constexpr std::int64_t kWarpsAtOnce = 32;
 
-std::int64_t warps_at_once(const Machine& machine) {
-  return kWarpsAtOnce * machine.multiprocessors;
-}
-
 struct TileStripColumns {
   int all;
   int of_word;
@@ -32,7 +28,16 @@ TileStripColumns columns_of(TileStrip kind, DType dtype) {
   return with_tile_strip<half>(kind, columns);
 }
 
+std::int64_t strips_of(TileStrip kind, std::int64_t columns, DType dtype) {
+  const std::int64_t all = columns_of(kind, dtype).all;
+  return (columns + all - 1) / all;
+}
+
 }  // namespace
+
+std::int64_t warps_at_once(const Machine& machine) {
+  return kWarpsAtOnce * machine.multiprocessors;
+}
 
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
   return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
@@ -40,13 +45,17 @@ bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
 }
 
-TileStrip widest_tile_strip(std::int64_t blocks, std::int64_t columns, DType dtype,
+TileStrip widest_tile_strip(std::int64_t warps, std::int64_t columns, DType dtype,
                             const Machine& machine) {
   for (const TileStrip kind : {TileStrip::wide, TileStrip::middle}) {
-    const std::int64_t all = columns_of(kind, dtype).all;
-    if (blocks * ((columns + all - 1) / all) >= warps_at_once(machine)) return kind;
+    if (warps * strips_of(kind, columns, dtype) >= warps_at_once(machine)) return kind;
   }
   return TileStrip::narrow;
+}
+
+std::int64_t tile_strips(std::int64_t warps, std::int64_t columns, DType dtype,
+                         const Machine& machine) {
+  return strips_of(widest_tile_strip(warps, columns, dtype, machine), columns, dtype);
 }
 
 NextTileStrips next_tile_strips(const ColumnsLeft& left, TileStrip widest, DType dtype) {

@@ -16,10 +16,16 @@ namespace lanky::sparse::cuda {
 /// are asked.
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
 
-/// The widest strips of `columns` of which there are as many, with `blocks` blocks, as warps that
-/// the machine holds at once; else the narrow ones.
-TileStrip widest_tile_strip(std::int64_t blocks, std::int64_t columns, DType dtype,
+/// Warps that the machine holds at once, about.
+std::int64_t warps_at_once(const Machine& machine);
+
+/// The widest strips of `columns` that fill the machine, where `warps` warps multiply each strip;
+/// else the narrow ones.
+TileStrip widest_tile_strip(std::int64_t warps, std::int64_t columns, DType dtype,
                             const Machine& machine);
+/// The number of these strips.
+std::int64_t tile_strips(std::int64_t warps, std::int64_t columns, DType dtype,
+                         const Machine& machine);
 
 /// Strips of one kind, which multiply the next columns.
 struct NextTileStrips {

@@ -1,4 +1,5 @@
-// Y = alpha A X + beta Y on tiles: a warp for each block of rows and strip of columns.
+// Y = alpha A X + beta Y on tiles: a warp for each block of rows and strip of columns, or all warps
+// of a thread block where a block of rows has many steps, one after the other.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,44 @@ __device__ __noinline__ Sum sum_of_entries(const DeviceTiles<E>& a, std::uint32_
   return sum;
 }
 
+/// Shared memory in which the sums of the warps of a shared block meet.
+template <class Sums>
+constexpr std::size_t meeting_bytes() {
+  return sizeof(typename Sums::Sum) * Sums::kCount * kLanes * (kTileWarps - 1);
+}
+
+/// Adds the sums of all warps to those of warp 0, in the order of the warps. All threads of the
+/// thread block take part.
+template <class Sums>
+__device__ void add_up_warps(Sums& sums, int lane) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  auto* const meeting = reinterpret_cast<typename Sums::Sum*>(shared);
+  const auto place = [lane](int warp, int k) {
+    return ((warp - 1) * Sums::kCount + k) * kLanes + lane;
+  };
+  const int own = warp_of_block();
+  if (own > 0) {
+#pragma unroll
+    for (int k = 0; k < Sums::kCount; ++k)
+      meeting[place(own, k)] = sums[k];
+  }
+  __syncthreads();
+  if (own > 0) return;
+#pragma unroll
+  for (int warp = 1; warp < kTileWarps; ++warp) {
+#pragma unroll
+    for (int k = 0; k < Sums::kCount; ++k)
+      sums[k] += meeting[place(warp, k)];
+  }
+}
+
+/// A whole block, as a part.
+template <class E>
+__device__ TilePart whole_block(const DeviceTiles<E>& a, std::uint32_t block) {
+  const TileStart start = a.starts[block];
+  return {block, start.step, a.starts[block + 1].step, start.unit};
+}
+
 template <class Strip, class T>
 __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
     spmm_tiles_kernel(const __grid_constant__ DeviceColumns<T> product,
@@ -63,20 +102,31 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
   using Sum = typename Sums::Sum;
   device::let_next_kernel_start();
   const int lane = lane_of_warp();
-  const unsigned turn = blockIdx.x * kTileWarps + warp_of_block();
+  // The first thread blocks have a shared block each, and stay whole until its sums have met.
+  const unsigned sharing = a.shared_blocks * product.strips;
+  const bool shared = blockIdx.x < sharing;
+  const unsigned turn = shared ? blockIdx.x : (blockIdx.x - sharing) * kTileWarps + warp_of_block();
+  const unsigned blocks = shared ? a.shared_blocks : a.blocks;
   // Strips of a row of X share its lines; of columns, one strip after the other reads fewer pages.
   const bool in_rows = product.x_column == 1;
-  const unsigned block = in_rows ? turn / product.strips : turn % a.blocks;
-  const unsigned strip = in_rows ? turn % product.strips : turn / a.blocks;
-  if (block >= a.blocks || strip >= product.strips) return;
+  const unsigned number = in_rows ? turn / product.strips : turn % blocks;
+  const unsigned strip = in_rows ? turn % product.strips : turn / blocks;
+  if (number >= blocks || strip >= product.strips) return;
+  const TilePart part =
+      shared ? a.parts[std::size_t{number} * kTileWarps + warp_of_block()] : whole_block(a, number);
+  if (!shared && part.end - part.step > a.share_above) return;
+  const std::uint32_t block = part.block;
   const int column = static_cast<int>(strip) * Strip::kColumns;
-  const std::int64_t unit = a.starts[block].unit;
-  TileSteps steps(a, block, lane);
+  TileSteps steps(a, part, lane);
   device::wait_for_kernel_ahead();
 
   Sums sums;
-  sums.add_steps(steps, device::opaque(a.values + unit * unit_values(sizeof(E))),
+  sums.add_steps(steps, device::opaque(a.values + std::int64_t{part.unit} * unit_values(sizeof(E))),
                  columns_of_lane<Strip>(product, column, lane), lane);
+  if (shared) {
+    add_up_warps(sums, lane);
+    if (warp_of_block() > 0) return;
+  }
 
   /// f(row of the block, column, sum) for each that the lane has.
   const auto for_each_sum = [&](auto f) {

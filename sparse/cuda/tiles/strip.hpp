@@ -23,8 +23,14 @@ struct TileStripOf {
   static constexpr int kColumns = kBlockRows * kEach * kWords;
 };
 
-// Warps of a block of threads, each of which has a block of rows and a strip.
+// Warps of a thread block. Each has a block of rows and a strip of its own, or all of them share
+// one block of rows of many steps.
 inline constexpr int kTileWarps = 8;
+
+/// Warps that multiply the blocks with one strip.
+constexpr std::int64_t warps_of(std::int64_t blocks, std::int64_t shared_blocks) {
+  return blocks + (kTileWarps - 1) * shared_blocks;
+}
 
 /// From the narrowest on. Of doubles and floats, the narrow one takes columns anywhere as well as
 /// apart does.

@@ -24,15 +24,15 @@
 
 namespace lanky::sparse::cuda {
 
-/// Where a warp is in a block: the columns and masks of a step, loaded one ahead.
+/// Where a warp is in its part of a block: the columns and masks of a step, loaded one ahead.
 class TileSteps {
  public:
   template <class E>
-  __device__ TileSteps(const DeviceTiles<E>& a, std::uint32_t block, int lane)
+  __device__ TileSteps(const DeviceTiles<E>& a, const TilePart& part, int lane)
       : columns_(device::opaque(a.columns + lane % 4 * kLaneVectors)),
         masks_(device::opaque(a.masks)),
-        step_(a.starts[block].step),
-        end_(a.starts[block + 1].step) {
+        step_(part.step),
+        end_(part.end) {
     load();
   }
 
@@ -74,9 +74,10 @@ template <class E, class Strip>
 class TileSums {
  public:
   using Sum = double;
-  static constexpr int kRows = 1;                           // that a lane has
-  static constexpr int kRuns = Strip::kWords;               // of adjacent columns
-  static constexpr int kRun = 2 * Strip::kEach;             // columns of each
+  static constexpr int kRows = 1;                // that a lane has
+  static constexpr int kRuns = Strip::kWords;    // of adjacent columns
+  static constexpr int kRun = 2 * Strip::kEach;  // columns of each
+  static constexpr int kCount = kRows * kRuns * kRun;
   static constexpr int kTiles = Strip::kWords > 1 ? 2 : 4;  // in flight
 
   __device__ static int row(int lane, int /*i*/) { return lane / 4; }
@@ -87,8 +88,12 @@ class TileSums {
   __device__ double& at(int /*row*/, int run, int e) {
     return sums_[run][e % Strip::kEach][e / Strip::kEach];
   }
+  /// Each of them, in any order.
+  __device__ double& operator[](int k) {
+    return sums_[k / (2 * Strip::kEach)][k / 2 % Strip::kEach][k % 2];
+  }
 
-  /// `values`: the block's.
+  /// `values`: those of the steps.
   __device__ void add_steps(TileSteps& steps, const E* values, const LaneColumns<E>& x, int lane) {
     const std::uint32_t own = 1U << lane;
     const std::uint32_t before = own - 1;
@@ -140,12 +145,14 @@ requires(sizeof(E) == 2) class TileSums<E, Strip> {
   static constexpr int kRows = 2;
   static constexpr int kRuns = 1;
   static constexpr int kRun = Strip::kEach;
+  static constexpr int kCount = kRows * kRuns * kRun;
 
   __device__ static int row(int lane, int i) { return lane % 4 * 2 + i; }
   __device__ static int column(int lane, int /*run*/) { return lane / 4 * Strip::kEach; }
   __device__ float& at(int row, int /*run*/, int e) { return sums_[e / 2][e % 2 * 2 + row]; }
+  __device__ float& operator[](int k) { return sums_[k / 4][k % 4]; }
 
-  /// `values`: the block's.
+  /// `values`: those of the steps.
   __device__ void add_steps(TileSteps& steps, const E* values, const LaneColumns<E>& x, int lane) {
     const std::uint32_t own = 1U << lane;
     const std::uint32_t before = own - 1;
