@@ -90,11 +90,12 @@ struct StripLaunch {
   friend bool operator==(const StripLaunch&, const StripLaunch&) = default;
 };
 
-/// Numbers of columns that kernels of one vector multiply at once, where a row of X is a word or two.
+/// Numbers of columns that kernels of one vector multiply at once, where a row of X is a word, or X
+/// is by columns.
 inline constexpr int kWordColumns[] = {2, 4};
 inline constexpr int kWordCounts = 2;
-// Words that are multiplied one after the other, at most: from more on, a row of X is more than a
-// sector of the L2, and a copy of the matrix serves it better.
+// Words of columns by columns that are multiplied one after the other, at most: more are better
+// gathered from rows of X, by a copy of the matrix.
 inline constexpr int kWordsAtMost = 2;
 
 /// As the Launch of one vector, whose blocks these are, with sums of several columns.

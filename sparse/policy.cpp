@@ -103,7 +103,7 @@ PathChoice choose_path(const PlanOptions& options, DType dtype, DeviceKind devic
         ErrorCode::unsupported,
         concat("tensor cores have no IEEE product of ", name(dtype),
                dtype == DType::f32 ? " for one vector; use SpmvPath::automatic, cuda, tf32 or "
-                                     "tf32x3, or expect 9 columns or more"
+                                     "tf32x3, or expect 5 columns or more"
                                    : "; use SpmvPath::automatic or cuda"));
   }
   if (tf32 && dtype != DType::f32) {

@@ -80,8 +80,8 @@ struct PathChoice {
   std::string_view reason;
 };
 
-/// Which kernels multiply a matrix of `dtype` with one vector on `device`. Throws Error(unsupported) where tensor cores
-/// are asked for that have no such product.
+/// Which kernels multiply a matrix of `dtype` with one vector on `device`. Throws
+/// Error(unsupported) where tensor cores are asked for that have no such product.
 PathChoice choose_path(const PlanOptions& options, DType dtype, DeviceKind device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads

@@ -87,10 +87,9 @@ struct TileHeader {
 /// Matrices of more entries have no tiles: steps and units, which are no more, have 31 bits.
 inline constexpr std::int64_t kTiledEntriesMost = 0x7fffffff;
 
-/// Columns of a product from which on it is by tiles: with fewer, whose rows of X are no more than
-/// a sector of the L2, other kernels win, or tensor cores win little.
+/// Columns of a product from which on it is by tiles: with fewer, tensor cores win little or lose.
 constexpr std::int64_t tiled_columns_least(DType dtype) {
-  return dtype == DType::f64 ? 5 : 9;
+  return is_half(dtype) ? 9 : 5;
 }
 
 /// Where a block begins.

@@ -168,8 +168,8 @@ TEST_F(SparseError, TensorCoresForFloat) {
   expect_error([&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
                ErrorCode::unsupported,
                {"tensor cores have no IEEE product of f32 for one vector; use SpmvPath::automatic, "
-                "cuda, tf32 or tf32x3, or expect 9 columns or more"});
-  const SpmvPlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 9});
+                "cuda, tf32 or tf32x3, or expect 5 columns or more"});
+  const SpmvPlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 5});
   EXPECT_NE(several.explain().find("kernels   cpu"), std::string::npos);
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
     const SpmvPlan<float> plan(Stream(Device::cpu()), view, {.path = path});

@@ -303,8 +303,17 @@ TEST(SparseTiles, AreAskedFor) {
   EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 9));
   EXPECT_FALSE(may(SpmvPath::mma, DType::bf16, 8));
   EXPECT_TRUE(may(SpmvPath::automatic, DType::f32, 16));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 9));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f32, 8));
+  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 5));
+  EXPECT_FALSE(may(SpmvPath::mma, DType::f32, 4));
+  // Floats by columns have kernels of one vector for up to 8 columns.
+  const auto by_columns = [](SpmvPath path, std::int64_t columns) {
+    return sparse::cuda::may_have_tiles(
+        {.path = path, .expected_columns = columns, .expected_layout = Layout::col}, DType::f32,
+        10);
+  };
+  EXPECT_FALSE(by_columns(SpmvPath::automatic, 8));
+  EXPECT_TRUE(by_columns(SpmvPath::automatic, 9));
+  EXPECT_TRUE(by_columns(SpmvPath::mma, 8));
   EXPECT_FALSE(may(SpmvPath::mma, DType::c64, 16));
   EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));

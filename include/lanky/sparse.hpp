@@ -21,7 +21,7 @@ namespace lanky {
 
 /// Which kernels run: those of tensor cores or those of CUDA cores. automatic: the plan decides;
 /// explain() tells. Tensor cores multiply double, half and bfloat16 (mma), and float as double
-/// where a plan expects 9 vectors or more. One vector of float is multiplied with factors rounded
+/// where a plan expects 5 vectors or more. One vector of float is multiplied with factors rounded
 /// to 11 bits (tf32: an error of 2^-10 of each product), or by the three largest of four products
 /// of factors split in two (tf32x3: 3 2^-22); both only where asked for, and values within 2^115 of
 /// 2^128 count as Inf. The CPU computes all of them as IEEE says.
@@ -49,7 +49,7 @@ struct PlanOptions {
   /// Above 1, the workspace grows by cols() times as many elements (at most those of 1 KiB on a
   /// GPU, 16 on the CPU), in which column-major X is made row-major. On a GPU the plan then has a
   /// second copy of op(A), of about the size of the CSR, which serves several vectors better than
-  /// the packed form. From 5 vectors of double on, and 9 of others, it is for tensor cores where
+  /// the packed form. From 5 vectors on (of halves, 9) it is for tensor cores where
   /// `path` is mma, or automatic and they are faster (double, float, half and bfloat16), and
   /// products of so many columns have bits of their own: see run() of matrices. Else it is for CUDA
   /// cores. On the CPU, rows are cut for several vectors, and one takes longer.
@@ -89,7 +89,7 @@ class SpmvPlan {
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range; with a
   /// symmetry: not square, entries on both sides of the diagonal), unsupported (more than 2^31 - 1
-  /// rows or columns; SpmvPath::mma for complex, or for float with less than 9 expected columns;
+  /// rows or columns; SpmvPath::mma for complex, or for float with less than 5 expected columns;
   /// tf32 or tf32x3 for others than float; 2^32 entries or more to transpose, 2^31 in a triangle),
   /// wrong_memory, out_of_memory.
   SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});

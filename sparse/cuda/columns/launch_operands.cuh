@@ -74,6 +74,26 @@ auto rows_of_x(bool few) {
   return few ? &rows_of_x_kernel<kTileColumnsFew, E> : &rows_of_x_kernel<kTileColumnsMany, E>;
 }
 
+/// Makes `columns` columns of X, `stride` elements apart, rows of `pitch` elements.
+template <class T>
+void make_rows(const Stream& stream, const T* x, std::int64_t stride, std::int64_t row_count,
+               std::int64_t columns, T* rows, std::int64_t pitch) {
+  using E = device::DeviceElement<T>;
+  if (row_count == 0) return;
+  const bool few = pitch <= kTileColumnsFew;
+  const int tile_columns = few ? kTileColumnsFew : kTileColumnsMany;
+  const auto blocks = [](std::int64_t count, int of_block) {
+    return static_cast<unsigned>(device::ceil_div<std::int64_t>(count, of_block));
+  };
+  const device::LaunchSize size{
+      dim3(blocks(row_count, tile_rows<E>(tile_columns)), blocks(pitch, tile_columns)),
+      dim3(kTileThreads)};
+  const device::LaunchScope scope(stream);
+  device::launch_dependent(stream, rows_of_x<E>(few), size, device::device_pointer(x), stride,
+                           row_count, static_cast<int>(columns), device::device_pointer(rows),
+                           static_cast<int>(pitch));
+}
+
 /// Columns from which on making X row-major takes less than gathers of single elements.
 inline constexpr std::int64_t kRowsOfXLeast = 2;
 
@@ -90,22 +110,8 @@ void by_rows_of_x(const Stream& stream, std::int64_t rows, const ColumnsProduct<
     part.y += done * product.y_strides.column;
     part.x_strides = {.row = round_up(part.columns, word_columns(sizeof(T))), .column = 1};
     part.x = product.rows_of_x;
-    const auto pitch = static_cast<int>(part.x_strides.row);
-    using E = device::DeviceElement<T>;
-    const bool few = pitch <= kTileColumnsFew;
-    const std::int64_t tile_columns = few ? kTileColumnsFew : kTileColumnsMany;
-    const std::int64_t height = tile_rows<E>(static_cast<int>(tile_columns));
-    const device::LaunchSize size{
-        dim3(static_cast<unsigned>(device::ceil_div(rows, height)),
-             static_cast<unsigned>(device::ceil_div<std::int64_t>(pitch, tile_columns))),
-        dim3(kTileThreads)};
-    if (rows > 0) {
-      const device::LaunchScope scope(stream);
-      device::launch_dependent(stream, rows_of_x<E>(few), size,
-                               device::device_pointer(product.x + done * product.x_strides.column),
-                               product.x_strides.column, rows, static_cast<int>(part.columns),
-                               device::device_pointer(product.rows_of_x), pitch);
-    }
+    make_rows(stream, product.x + done * product.x_strides.column, product.x_strides.column, rows,
+              part.columns, product.rows_of_x, part.x_strides.row);
     run(part);
   }
 }

@@ -1,5 +1,5 @@
-// Launches a product whose rows of X are a word or two. Included by one .cu file for each element
-// type.
+// Launches a product whose rows of X are a word, or whose columns are few. Included by one .cu file
+// for each element type.
 #pragma once
 
 #include "device/grid_dependency.cuh"
@@ -113,7 +113,7 @@ bool run_words(const Stream& stream, const Launches& launches, const PackedView<
   const bool apart = product.x_strides.column != 1;
   const int word_columns = apart ? kWidest : word_bytes_of(product.x, product.x_strides) / kBytes;
   const bool single = product.columns % 2 != 0;  // the last column is a vector
-  if (product.columns > kWordsAtMost * kWidest || word_columns < 2) return false;
+  if (product.columns > (apart ? kWordsAtMost : 1) * kWidest || word_columns < 2) return false;
   if (single && (!apart || product.y_strides.row != 1)) return false;
   // Where entries are scattered, each column would be a gather of its own.
   if (apart && (product.x_strides.row != 1 || (strips.scattered && product.rows_pitch > 0)))

@@ -16,14 +16,14 @@ void load_strips(const Stream& stream, const StripLaunches& launches);
 template <class T>
 void load_rows(const Stream& stream, int parts_bytes);
 
-/// The same of products whose rows of X are a word or two.
+/// The same of products whose rows of X are a word, or whose columns are few.
 template <class T, class TOut>
 void load_words(const Stream& stream, const StripLaunches& launches);
 template <class T>
 inline constexpr bool kHasWords = !is_complex(kDType<T>);
 
-/// Where rows of X are a word or two, or columns can be gathered as they stand: launches on the
-/// stream; else returns false.
+/// Where rows of X are a word, or columns are few and can be gathered as they stand: launches on
+/// the stream; else returns false.
 template <class T, class TOut>
 bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
               const ColumnsProduct<T, TOut>& product);

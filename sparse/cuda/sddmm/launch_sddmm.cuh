@@ -88,28 +88,17 @@ template <class T>
 SampledOperand<T> copied(const Stream& stream, const SampledOperand<T>& given, std::int64_t pitch,
                          T* to) {
   if (given.in_words()) return given;
-  const auto columns = static_cast<int>(given.columns);
-  const auto of_row = static_cast<int>(pitch);
-  const auto launch = [&](auto kernel, dim3 blocks, std::int64_t stride) {
-    device::launch_dependent(stream, kernel, {blocks, dim3(kQuadThreads)},
-                             device::device_pointer(given.data), stride, given.rows, columns,
-                             device::device_pointer(to), of_row);
-  };
   if (given.strides.column == 1) {
     constexpr std::int64_t kBlocksMost = 1 << 16;
     const std::int64_t blocks = device::ceil_div<std::int64_t>(given.rows * pitch, kQuadThreads);
-    launch(&pad_rows_kernel<device::DeviceElement<T>>,
-           dim3(static_cast<unsigned>(std::min(blocks, kBlocksMost))), given.strides.row);
+    const device::LaunchSize size{dim3(static_cast<unsigned>(std::min(blocks, kBlocksMost))),
+                                  dim3(kQuadThreads)};
+    device::launch_dependent(stream, &pad_rows_kernel<device::DeviceElement<T>>, size,
+                             device::device_pointer(given.data), given.strides.row, given.rows,
+                             static_cast<int>(given.columns), device::device_pointer(to),
+                             static_cast<int>(pitch));
   } else {
-    static_assert(kTileThreads == kQuadThreads);
-    using E = device::DeviceElement<T>;
-    const bool few = of_row <= kTileColumnsFew;
-    const int tile_columns = few ? kTileColumnsFew : kTileColumnsMany;
-    launch(rows_of_x<E>(few),
-           dim3(static_cast<unsigned>(
-                    device::ceil_div<std::int64_t>(given.rows, tile_rows<E>(tile_columns))),
-                static_cast<unsigned>(device::ceil_div(of_row, tile_columns))),
-           given.strides.column);
+    make_rows(stream, given.data, given.strides.column, given.rows, given.columns, to, pitch);
   }
   return {to, {.row = pitch, .column = 1}, given.rows, given.columns};
 }

@@ -13,7 +13,7 @@ namespace {
 // (docs/lab/spmm.md): the median error of tiles is 7 % there, that of rows 19 %.
 constexpr double kTilesUs = 0.9;  // of a launch
 constexpr double kRowsUs = 1.8;
-constexpr double kRowsOfXUs = 2;
+constexpr double kRowsOfXUs = 2.3;
 constexpr double kEntryUs = 0.035;  // of a row's entries, one after the other
 constexpr int kRowEntries = 64;     // that lanes have of a row, at most: longer ones are cut
 constexpr double kOfL2 = 1.13;      // time of gathers from the L2, over that of its nominal rate
@@ -66,7 +66,7 @@ double latency_us(const TileHeader& tiles, std::uint32_t share_above, std::int64
                  : std::max(kTileWarps * blocks, own + kRoundedUp * blocks);
   }
   const std::int64_t shared = blocks_above(counts, share_above);
-  const std::int64_t warps = warps_of(tiles.blocks, shared);
+  const std::int64_t warps = tile_warps(tiles.blocks, shared);
   const auto strips = static_cast<double>(tile_strips(warps, columns, dtype, machine));
   const auto held = static_cast<double>(warps_at_once(machine));
   const double work_us =
@@ -79,8 +79,23 @@ double latency_us(const TileHeader& tiles, std::uint32_t share_above, std::int64
       {work_us, kStartUs + chains.shared_us, begun * work_us + kStartUs + chains.alone_us});
 }
 
-/// Of an entry of a row and each column of it, in cycles of a multiprocessor.
+/// Of an entry of a row, in cycles of a multiprocessor.
 constexpr double kEntryCycles = 1.1;
+/// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
+/// much more of the time of these.
+constexpr double kLongRows = 0.7;
+/// The time of tiles of floats, over what these terms say: they are made doubles.
+constexpr double kOfFloats = 1.25;
+
+/// The share of the entries that are in rows of kLongRow or more, about.
+double long_share(const RowFacts& rows) {
+  double entries = 0;
+  for (int i = 0; i < kLongClasses; ++i) {
+    constexpr double kMean = 1.4;  // of the rows of a class, over its least
+    entries += static_cast<double>(rows.long_rows[i]) * kMean * static_cast<double>(kLongRow << i);
+  }
+  return std::min(1.0, entries / static_cast<double>(std::max<std::int64_t>(rows.nnz, 1)));
+}
 
 }  // namespace
 
@@ -113,6 +128,10 @@ double CopyCosts::from_memory_us(double bytes) const {
   return 1e6 * bytes / machine_.read_bandwidth;
 }
 
+double CopyCosts::of_type(double us) const {
+  return dtype_ == DType::f32 ? kOfFloats * us : us;
+}
+
 double CopyCosts::other_us(std::int64_t columns) const {
   constexpr double kVectorBytes = 5;  // a column and its share of masks
   const TileFacts& facts = tiles_.facts;
@@ -126,23 +145,24 @@ double CopyCosts::other_us(std::int64_t columns) const {
 
 double CopyCosts::tiles_us(std::int64_t columns) const {
   const double x = static_cast<double>(tiles_.facts.vectors * columns) * element_bytes();
-  return other_us(columns) + kOfL2 * from_l2_us(x);
+  return of_type(other_us(columns) + kOfL2 * from_l2_us(x));
 }
 
 double CopyCosts::direct_us(std::int64_t columns) const {
   constexpr double kSectorBytes = 32;
   const double x = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
-  return other_us(columns) + kOfL2 * from_l2_us(x);
+  return of_type(other_us(columns) + kOfL2 * from_l2_us(x));
 }
 
 double CopyCosts::rows_us(std::int64_t columns) const {
   const double row = static_cast<double>(columns) * element_bytes();
   const double entries = static_cast<double>(rows_.nnz);
   const double cycles = machine_.clock * machine_.multiprocessors;
+  const double gathers = 1e6 * entries * (kEntryCycles + row / kL1Bytes) / cycles +
+                         kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
   return kRowsUs +
          kEntryUs * static_cast<double>(std::min<std::int64_t>(rows_.longest, kRowEntries)) +
-         1e6 * entries * (kEntryCycles + row / kL1Bytes) / cycles +
-         kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row) +
+         (1 + kLongRows * long_share(rows_)) * gathers +
          from_memory_us(static_cast<double>(rows_.rows) * row);
 }
 
@@ -154,8 +174,10 @@ double CopyCosts::rows_of_x_us(std::int64_t columns) const {
 bool CopyCosts::tiles_pay(const PlanOptions& options) const {
   const std::int64_t columns = options.expected_columns;
   if (options.expected_layout == Layout::row) return tiles_us(columns) < rows_us(columns);
-  const double tiles = std::min(direct_us(columns), tiles_us(columns) + rows_of_x_us(columns));
-  return tiles < rows_us(columns) + rows_of_x_us(columns);
+  // Rows of Y go to columns by way of shared memory.
+  const double y = static_cast<double>(rows_.rows * columns) * element_bytes();
+  const double rows = rows_us(columns) + rows_of_x_us(columns) + from_memory_us(kWritten * y);
+  return std::min(direct_us(columns), tiles_us(columns) + rows_of_x_us(columns)) < rows;
 }
 
 std::int64_t CopyCosts::direct_columns() const {

@@ -28,7 +28,7 @@ struct TileStripOf {
 inline constexpr int kTileWarps = 8;
 
 /// Warps that multiply the blocks with one strip.
-constexpr std::int64_t warps_of(std::int64_t blocks, std::int64_t shared_blocks) {
+constexpr std::int64_t tile_warps(std::int64_t blocks, std::int64_t shared_blocks) {
   return blocks + (kTileWarps - 1) * shared_blocks;
 }
 
