@@ -298,7 +298,7 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
     other = executor.copy_for_columns(a, packed, facts, asked);
     const bool differs = modelled.tiles ? other.rows.has_value() : other.tiles.has_value();
     if (!differs) return;
-    packed.values.stream().synchronize();  // both copies are there for every stream
+    packed.values.stream().synchronize();                  // both copies are there for every stream
     const Stream stream(packed.values.stream().device());  // one that can be captured
     CopyTrial<T, TOut> of_other(executor, stream, packed, other, vector, options);
     CopyTrial<T, TOut> of_model(executor, stream, packed, modelled, vector, options);

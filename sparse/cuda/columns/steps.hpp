@@ -26,7 +26,7 @@ inline constexpr bool kHasWords = !is_complex(kDType<T>);
 /// the stream; else returns false.
 template <class T, class TOut>
 bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
-              const ColumnsProduct<T, TOut>& product);
+               const ColumnsProduct<T, TOut>& product);
 
 /// Launches on the stream and returns; `launches` and `copy` are those of `a`.
 template <class T, class TOut>
