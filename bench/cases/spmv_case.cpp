@@ -145,14 +145,13 @@ class SpmvWorkload final : public Workload {
     for (const SpmvEntrant& entrant : selection.entrants)
       all.push_back(entered(entrant));
     const std::int64_t expected = columns_.count;
+    const Layout layout = is_vector() ? Layout::row : columns_.layout;  // of a vector all the same
     for (const SpmvPath path : selection.paths)
-      all.push_back(
-          lanky(std::string(name(path)),
-                {.path = path, .expected_columns = expected, .expected_layout = columns_.layout}));
+      all.push_back(lanky(std::string(name(path)),
+                          {.path = path, .expected_columns = expected, .expected_layout = layout}));
     if (selection.tuned)
       all.push_back(
-          lanky("tuned",
-                {.tune = true, .expected_columns = expected, .expected_layout = columns_.layout}));
+          lanky("tuned", {.tune = true, .expected_columns = expected, .expected_layout = layout}));
     for (const auto& peer : selection.peers)
       all.push_back(peer->contest(session_.stream, peer_matrix(), columns_, x(), y()));
     if (!is_vector() && columns_.layout == Layout::col) add_lanky_by_columns(all);

@@ -88,10 +88,14 @@ StripKind kind_for(std::span<const StripKind> kinds, const StripLaunches& launch
 }
 
 /// Microseconds that a group and a warp take of a row besides its entries, and of each round of
-/// loads of these, two latencies of memory (H200, about; rounds of a busy device).
-constexpr double kGroupUs = 2;
-constexpr double kWarpUs = 3;
-constexpr double kRoundUs = 1.5;
+/// loads of these, two latencies of memory: of lanes that are shared, and of one row after the
+/// other. Fitted to every second of 29 matrices by name (H200), judged on the others: products
+/// take 1.03 times as long as with the best of nine limits, in the mean of either
+/// (docs/lab/spmm.md).
+constexpr double kGroupUs = 1;
+constexpr double kWarpUs = 6;
+constexpr double kRoundUs = 0.75;
+constexpr double kChainUs = 1.5;
 
 /// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
 /// lanes the device holds so many of at once: none ends before the longest of these, and all share
@@ -107,7 +111,7 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
     const double rows = lengths.rows[i];
     const double rounds = static_cast<double>(lengths.entries[i]) / kRowsAtOnce;
     if (most <= limit) {
-      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kRoundUs;
+      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kChainUs;
       shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
     } else {
       constexpr int kGroups = 8;  // of a warp

@@ -80,12 +80,17 @@ double latency_us(const TileHeader& tiles, std::uint32_t share_above, std::int64
 }
 
 /// Of an entry of a row, in cycles of a multiprocessor.
-constexpr double kEntryCycles = 1.1;
+double entry_cycles(DType dtype) {
+  return dtype == DType::f64 ? 1.2 : dtype == DType::f32 ? 0.7 : 0.35;
+}
 /// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
 /// much more of the time of these.
 constexpr double kLongRows = 0.7;
-/// The time of tiles of floats, over what these terms say: they are made doubles.
-constexpr double kOfFloats = 1.25;
+
+/// Cycles of a multiprocessor for a step of floats, which are made doubles, and for each 8 columns
+/// of it.
+constexpr double kStepCycles = 40;
+constexpr double kBlockCycles = 17;
 
 /// The share of the entries that are in rows of kLongRow or more, about.
 double long_share(const RowFacts& rows) {
@@ -128,8 +133,14 @@ double CopyCosts::from_memory_us(double bytes) const {
   return 1e6 * bytes / machine_.read_bandwidth;
 }
 
-double CopyCosts::of_type(double us) const {
-  return dtype_ == DType::f32 ? kOfFloats * us : us;
+double CopyCosts::instructions_us(std::int64_t columns) const {
+  if (dtype_ != DType::f32) return 0;
+  const std::int64_t warps = tile_warps(tiles_.blocks, tiles_.shared_blocks);
+  const auto strips = static_cast<double>(tile_strips(warps, columns, dtype_, machine_));
+  const double cycles =
+      kStepCycles * strips + kBlockCycles * static_cast<double>(columns) / kBlockRows;
+  return kTilesUs + 1e6 * static_cast<double>(tiles_.facts.steps) * cycles /
+                        (machine_.clock * machine_.multiprocessors);
 }
 
 double CopyCosts::other_us(std::int64_t columns) const {
@@ -145,20 +156,20 @@ double CopyCosts::other_us(std::int64_t columns) const {
 
 double CopyCosts::tiles_us(std::int64_t columns) const {
   const double x = static_cast<double>(tiles_.facts.vectors * columns) * element_bytes();
-  return of_type(other_us(columns) + kOfL2 * from_l2_us(x));
+  return std::max(other_us(columns) + kOfL2 * from_l2_us(x), instructions_us(columns));
 }
 
 double CopyCosts::direct_us(std::int64_t columns) const {
   constexpr double kSectorBytes = 32;
   const double x = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
-  return of_type(other_us(columns) + kOfL2 * from_l2_us(x));
+  return std::max(other_us(columns) + kOfL2 * from_l2_us(x), instructions_us(columns));
 }
 
 double CopyCosts::rows_us(std::int64_t columns) const {
   const double row = static_cast<double>(columns) * element_bytes();
   const double entries = static_cast<double>(rows_.nnz);
   const double cycles = machine_.clock * machine_.multiprocessors;
-  const double gathers = 1e6 * entries * (kEntryCycles + row / kL1Bytes) / cycles +
+  const double gathers = 1e6 * entries * (entry_cycles(dtype_) + row / kL1Bytes) / cycles +
                          kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
   return kRowsUs +
          kEntryUs * static_cast<double>(std::min<std::int64_t>(rows_.longest, kRowEntries)) +

@@ -38,8 +38,8 @@ class CopyCosts {
   std::int64_t direct_columns() const;
 
  private:
-  /// What tiles of doubles or halves would take, of this type.
-  double of_type(double us) const;
+  /// Of tiles of floats, which are bound by instructions where they are not by bytes; else 0.
+  double instructions_us(std::int64_t columns) const;
   /// Of tiles, besides gathers.
   double other_us(std::int64_t columns) const;
   /// Microseconds in which the L2 sends so many bytes, and memory.

@@ -10,6 +10,7 @@
 #include "device/memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/tiles/cost.hpp"
+#include "sparse/cuda/tiles/policy.hpp"
 #include "sparse/cuda/tiles/steps.hpp"
 #include "sparse/cuda/tiles/strip.hpp"
 #include "sparse/cuda/warp.cuh"
@@ -469,6 +470,8 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
                                    const PlanOptions& options) {
   Allocator* const allocator = options.allocator;
   constexpr bool kUnits = kInUnits<T>;
+  const bool wanted = options.path == SpmvPath::mma;
+  if (!wanted && rows.longest > kMergedMost) return std::nullopt;
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
   constexpr int kSectorColumns = 32 / static_cast<int>(sizeof(T));
@@ -479,7 +482,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   header.share_above = choose_share_above(header, options.expected_columns, kDType<T>, machine);
   header.shared_blocks = blocks_above(facts.by_steps, header.share_above);
   const CopyCosts costs(header, rows, kDType<T>, machine);
-  if (options.path != SpmvPath::mma && !costs.tiles_pay(options)) return std::nullopt;
+  if (!wanted && !costs.tiles_pay(options)) return std::nullopt;
   header.direct_columns = costs.direct_columns();
   Tiles<T> tiles{header,
                  std::move(starts),

@@ -12,6 +12,10 @@
 
 namespace lanky::sparse::cuda {
 
+/// Entries of the longest row of a matrix that has tiles which nobody asked for: rows are merged a
+/// column after the other, 0.06 us each, and setup shall take no more than half a millisecond more.
+inline constexpr std::int64_t kMergedMost = 8192;
+
 /// Whether a plan with these options of so many entries may have tiles: `path` says so, or costs
 /// are asked.
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
