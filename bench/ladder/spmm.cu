@@ -26,16 +26,9 @@ constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
 constexpr std::size_t kWordBytes = 16;
 
+/// What products of E are summed in.
 template <class E>
-struct AccumulatorOf {
-  using Type = E;
-};
-template <>
-struct AccumulatorOf<__half> {
-  using Type = float;
-};
-template <class E>
-using Acc = typename AccumulatorOf<E>::Type;
+using Acc = decltype(device::widen(E{}));
 
 /// Elements of a word.
 template <class E>

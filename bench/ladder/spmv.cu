@@ -50,16 +50,9 @@ struct Vectors {
   }
 };
 
+/// What products of E are summed in.
 template <class E>
-struct AccumulatorOf {
-  using Type = E;
-};
-template <>
-struct AccumulatorOf<__half> {
-  using Type = float;
-};
-template <class E>
-using Acc = typename AccumulatorOf<E>::Type;
+using Acc = decltype(device::widen(E{}));
 
 /// As many bits as E's accumulator.
 template <class E>
