@@ -43,16 +43,18 @@ struct PlanOptions {
   /// it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands of
   /// products, and takes up to three times the memory of the plan. Two plans of a matrix may have
   /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
-  /// plans. On the CPU the two to four ways to lay out rows are measured instead.
+  /// plans. A plan that expects several vectors then keeps the faster of its two kinds of copies,
+  /// too. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
   /// Vectors that most runs will multiply at once, 1 or more; other numbers are multiplied as well.
   /// Above 1, the workspace grows by cols() times as many elements (at most those of 1 KiB on a
   /// GPU, 16 on the CPU), in which column-major X is made row-major. On a GPU the plan then has a
   /// second copy of op(A), of about the size of the CSR, which serves several vectors better than
-  /// the packed form. From 5 vectors on (of halves, 9) it is for tensor cores where
-  /// `path` is mma, or automatic and they are faster (double, float, half and bfloat16), and
-  /// products of so many columns have bits of their own: see run() of matrices. Else it is for CUDA
-  /// cores. On the CPU, rows are cut for several vectors, and one takes longer.
+  /// the packed form; 2 vectors, and 4 of float and halves, are multiplied by the kernels of one.
+  /// From 5 vectors on (of halves, 9) it is for tensor cores where `path` is mma, or automatic and
+  /// they are faster (double, float, half and bfloat16), and products of so many columns have bits
+  /// of their own: see run() of matrices. Else it is for CUDA cores. On the CPU, rows are cut for
+  /// several vectors, and one takes longer.
   std::int64_t expected_columns = 1;
   /// How X and Y of these runs stand: the copy that serves them best depends on it. Others are
   /// multiplied as well.
