@@ -229,9 +229,9 @@ TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
 
 // Of 100,000 rows of 20 entries: their column vectors, and the steps of the longest block.
 TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
-  const Machine& gpu = known_machine("H200");
   const auto pay = [&](std::int64_t vectors, std::int64_t steps_most, std::int64_t columns,
-                       Layout layout = Layout::row, std::int64_t sectors = 0) {
+                       Layout layout = Layout::row, std::int64_t sectors = 0,
+                       DType dtype = DType::f64, const Machine& machine = known_machine("H200")) {
     const sparse::RowFacts rows{.rows = 100'000, .cols = 100'000, .nnz = 2'000'000, .longest = 30};
     const sparse::TileHeader tiles{.rows = rows.rows,
                                    .cols = rows.cols,
@@ -241,7 +241,7 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
                                              .vectors = vectors,
                                              .sectors = sectors,
                                              .steps_most = steps_most}};
-    const sparse::cuda::CopyCosts costs(tiles, rows, DType::f64, gpu);
+    const sparse::cuda::CopyCosts costs(tiles, rows, dtype, machine);
     return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
   };
   EXPECT_TRUE(pay(500'000, 4, 8));
@@ -250,6 +250,9 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
   // X by columns is not made row-major where a sector of a column has several vectors.
   EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
   EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
+  // Floats are multiplied as doubles, which this card computes at 1/64 of the rate of floats.
+  EXPECT_TRUE(pay(500'000, 4, 32, Layout::row, 0, DType::f32));
+  EXPECT_FALSE(pay(500'000, 4, 32, Layout::row, 0, DType::f32, known_machine("L40S")));
 }
 
 sparse::TileHeader blocks_of(std::initializer_list<std::pair<unsigned, unsigned>> blocks) {

@@ -118,9 +118,11 @@ bool run_words(const Stream& stream, const Launches& launches, const PackedView<
   // Where entries are scattered, each column would be a gather of its own.
   if (apart && (product.x_strides.row != 1 || (strips.scattered && product.rows_pitch > 0)))
     return false;
-  for (const WordLaunch& launch : strips.of_words) {
-    if (launch.threads == 0 && &launch - strips.of_words.data() < word_counts<T>()) return false;
-  }
+  bool launchable = true;
+  for_each_word_launch<T>(strips, [&](auto /*columns*/, const WordLaunch& launch) {
+    launchable = launchable && launch.threads > 0;
+  });
+  if (!launchable) return false;
   for (std::int64_t done = 0; done < product.columns;) {
     const std::int64_t left = product.columns - done;
     if (left == 1) {

@@ -9,8 +9,10 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Fitted to 33 matrices of up to 8 million entries with 8, 32 and 64 columns, judged on 33 others
-// (docs/lab/spmm.md): the median error of tiles is 7 % there, that of rows 19 %.
+// Fitted on an H200 to 33 matrices of up to 8 million entries with 8, 32 and 64 columns, and judged
+// on 33 others: the median error was 4 to 8 % for tiles and 16 to 19 % for rows. The cycles of
+// entries and steps and the share of long rows below came later, from the same matrices, and were
+// judged by the copies that are chosen (docs/lab/spmm.md).
 constexpr double kTilesUs = 0.9;  // of a launch
 constexpr double kRowsUs = 1.8;
 constexpr double kRowsOfXUs = 2.3;
@@ -87,6 +89,8 @@ double entry_cycles(DType dtype) {
 /// much more of the time of these.
 constexpr double kLongRows = 0.7;
 
+// Columns of the narrowest strip, which are multiplied whether they exist or not.
+constexpr std::int64_t kStripLeast = kBlockRows;
 /// Cycles of a multiprocessor for a step of floats, which are made doubles, and for each 8 columns
 /// of it.
 constexpr double kStepCycles = 40;
@@ -133,6 +137,13 @@ double CopyCosts::from_memory_us(double bytes) const {
   return 1e6 * bytes / machine_.read_bandwidth;
 }
 
+double CopyCosts::arithmetic_us(std::int64_t columns) const {
+  if (is_half(dtype_)) return 0;
+  const double flops =
+      2.0 * kBlockRows * static_cast<double>(tiles_.facts.vectors * std::max(columns, kStripLeast));
+  return kTilesUs + 1e6 * flops / std::max(machine_.tensor_f64, machine_.peak_f64);
+}
+
 double CopyCosts::instructions_us(std::int64_t columns) const {
   if (dtype_ != DType::f32) return 0;
   const std::int64_t warps = tile_warps(tiles_.blocks, tiles_.shared_blocks);
@@ -141,6 +152,10 @@ double CopyCosts::instructions_us(std::int64_t columns) const {
       kStepCycles * strips + kBlockCycles * static_cast<double>(columns) / kBlockRows;
   return kTilesUs + 1e6 * static_cast<double>(tiles_.facts.steps) * cycles /
                         (machine_.clock * machine_.multiprocessors);
+}
+
+double CopyCosts::bound_us(double us, std::int64_t columns) const {
+  return std::max({us, instructions_us(columns), arithmetic_us(columns)});
 }
 
 double CopyCosts::other_us(std::int64_t columns) const {
@@ -156,13 +171,13 @@ double CopyCosts::other_us(std::int64_t columns) const {
 
 double CopyCosts::tiles_us(std::int64_t columns) const {
   const double x = static_cast<double>(tiles_.facts.vectors * columns) * element_bytes();
-  return std::max(other_us(columns) + kOfL2 * from_l2_us(x), instructions_us(columns));
+  return bound_us(other_us(columns) + kOfL2 * from_l2_us(x), columns);
 }
 
 double CopyCosts::direct_us(std::int64_t columns) const {
   constexpr double kSectorBytes = 32;
   const double x = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
-  return std::max(other_us(columns) + kOfL2 * from_l2_us(x), instructions_us(columns));
+  return bound_us(other_us(columns) + kOfL2 * from_l2_us(x), columns);
 }
 
 double CopyCosts::rows_us(std::int64_t columns) const {

@@ -40,6 +40,10 @@ class CopyCosts {
  private:
   /// Of tiles of floats, which are bound by instructions where they are not by bytes; else 0.
   double instructions_us(std::int64_t columns) const;
+  /// Of the products of doubles, floats among them, which few cards have fast; of halves 0.
+  double arithmetic_us(std::int64_t columns) const;
+  /// Of tiles that take `us` for bytes and latencies.
+  double bound_us(double us, std::int64_t columns) const;
   /// Of tiles, besides gathers.
   double other_us(std::int64_t columns) const;
   /// Microseconds in which the L2 sends so many bytes, and memory.
