@@ -354,6 +354,20 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("| b | f64 | 10.0 | CSR loop | 5.0 | 0.50 |\n", text)
         self.assertIn('oneMKL 2026.2-Product with its kernels "def"', text)
 
+    def test_products_of_several_columns_on_a_cpu(self):
+        cpu = {**ENV, "gpu": "", "cuda": "", "cpu": "EPYC", "threads": 2, "openblas": "", "mkl": ""}
+        several = {"kind": "spmm", "columns": 8, "layout": "row"}
+        lines = [{**spmv(case, contestant, variant, None, warm_us=us), **several}
+                 for case, contestant, variant, us in (("a", "lanky", "auto", 10.0), ("a", "mkl", "mm", 40.0),
+                                                       ("a", "cpu-csr", "static", 20.0), ("b", "lanky", "auto", 10.0),
+                                                       ("b", "mkl", "mm", 5.0))]
+        lines += [spmv("a", "lanky", "auto", None, warm_us=1.0), spmv("a", "mkl", "mv", None, warm_us=1.0)]
+        (self.root / "cpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [cpu, *lines]))
+        (self.root / "README.md").write_text("<!-- table: cpu-spmm cpu.jsonl -->\n<!-- end table -->\n")
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f64 | by rows | 8 | 2 | 2.00 (100%) | 1.41 (50%) | – | 1.00 (50%) | 0.50 (b) |\n",
+                      (self.root / "README.md").read_text())
+
     def test_what_cannot_be_a_table_is_an_error(self):
         good = spmv("a", "lanky", "auto", 5.0)
         for lines, kind, message in (([{**ENV, "void": True}, good], "spmv", "void"),

@@ -302,6 +302,11 @@ class SpmvWorkload final : public Workload {
       all.push_back(csr_loop("static", CsrSchedule::fixed));
       all.push_back(csr_loop("guided", CsrSchedule::guided));
       all.push_back(csr_loop("serial", CsrSchedule::serial));
+    } else if constexpr (!is_half(kDType<T>)) {
+      if (columns_.layout == Layout::row) {
+        all.push_back(csr_loop("static", CsrSchedule::fixed));
+        all.push_back(csr_loop("serial", CsrSchedule::serial));
+      }
     }
     all.push_back(mkl());
   }
@@ -470,8 +475,13 @@ class SpmvWorkload final : public Workload {
     return make_contestant(
         "cpu-csr", std::move(variant), session_.stream, [&](Contestant& contestant) {
           contestant.plan_bytes = csr_bytes();
-          contestant.run = [a = view(), x = x(), y = y(), schedule](const Stream&, int /*slot*/) {
-            multiply_csr(a, static_cast<const T*>(x), y, schedule);
+          contestant.run = [a = view(), x = x(), y = y(), columns = columns_.count, schedule](
+                               const Stream&, int /*slot*/) {
+            const T* const from = x;
+            if constexpr (!is_half(kDType<T>)) {
+              if (columns > 1) return multiply_csr_by_rows(a, from, y, columns, schedule);
+            }
+            multiply_csr(a, from, y, schedule);
           };
         });
   }

@@ -8,7 +8,8 @@
 namespace lanky::bench {
 
 /// How threads share the rows. serial: one thread, y zeroed first: the loop of SciPy's csr_matvec
-/// (scipy/sparse/sparsetools/csr.h), without what Python adds. The others: as many rows each
+/// or csr_matvecs (scipy/sparse/sparsetools/csr.h), without what Python adds. The others: as many
+/// rows each
 /// (`schedule(static)`), or fewer and fewer of those that are left (`schedule(guided)`); one
 /// thread alone multiplies where a matrix has few entries.
 enum class CsrSchedule : std::uint8_t { serial, fixed, guided };
@@ -17,5 +18,11 @@ enum class CsrSchedule : std::uint8_t { serial, fixed, guided };
 /// the processor has it.
 template <class T>
 void multiply_csr(const CsrView<T>& a, const T* x, T* y, CsrSchedule schedule);
+
+/// Y = A X, both by rows of `columns` without gaps, each row added up where it stands in Y. Not of
+/// halves, whose sums are no halves.
+template <class T>
+void multiply_csr_by_rows(const CsrView<T>& a, const T* x, T* y, std::int64_t columns,
+                          CsrSchedule schedule);
 
 }  // namespace lanky::bench

@@ -102,49 +102,83 @@ inline void narrow(float sum, Bf16& to) {
                                               : (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-template <class T, class Offset>
-inline void multiply_row(const CsrLoopCall& call, const Offset* offsets, std::int64_t row) {
-  const auto* const values = static_cast<const T*>(call.values);
-  const auto* const x = static_cast<const T*>(call.x);
-  decltype(widened(T{})) sum{};
-  for (Offset e = offsets[row]; e < offsets[row + 1]; ++e)
-    sum += widened(values[e]) * widened(x[call.columns[e]]);
-  narrow(sum, static_cast<T*>(call.y)[row]);
-}
+template <class T>
+struct RowOfVector {
+  using Element = T;
 
-template <class T, class Offset>
+  template <class Offset>
+  static void multiply(const CsrLoopCall& call, const Offset* offsets, std::int64_t row) {
+    const auto* const values = static_cast<const T*>(call.values);
+    const auto* const x = static_cast<const T*>(call.x);
+    decltype(widened(T{})) sum{};
+    for (Offset e = offsets[row]; e < offsets[row + 1]; ++e)
+      sum += widened(values[e]) * widened(x[call.columns[e]]);
+    narrow(sum, static_cast<T*>(call.y)[row]);
+  }
+};
+
+template <class T>
+struct RowOfVectors {
+  using Element = T;
+
+  template <class Offset>
+  static void multiply(const CsrLoopCall& call, const Offset* offsets, std::int64_t row) {
+    const auto* const values = static_cast<const T*>(call.values);
+    T* const y = static_cast<T*>(call.y) + row * call.vectors;
+    for (std::int64_t c = 0; c < call.vectors; ++c)
+      y[c] = T{};
+    for (Offset e = offsets[row]; e < offsets[row + 1]; ++e) {
+      const T* const x = static_cast<const T*>(call.x) + call.columns[e] * call.vectors;
+      const T value = values[e];
+      for (std::int64_t c = 0; c < call.vectors; ++c)
+        y[c] += value * x[c];
+    }
+  }
+};
+
+template <class Row, class Offset>
 void multiply_rows(const CsrLoopCall& call) {
   const auto* const offsets = static_cast<const Offset*>(call.offsets);
   const bool threads = call.nnz > kEntriesWorthThreads;
   switch (call.schedule) {
     case CsrSchedule::serial:
-      __builtin_memset(call.y, 0, static_cast<std::size_t>(call.rows) * sizeof(T));
+      __builtin_memset(
+          call.y, 0,
+          static_cast<std::size_t>(call.rows * call.vectors) * sizeof(typename Row::Element));
       for (std::int64_t row = 0; row < call.rows; ++row)
-        multiply_row<T>(call, offsets, row);
+        Row::multiply(call, offsets, row);
       return;
     case CsrSchedule::fixed:  // NOLINT(bugprone-branch-clone): by the pragma it is not
 #pragma omp parallel for schedule(static) if (threads)
       for (std::int64_t row = 0; row < call.rows; ++row)
-        multiply_row<T>(call, offsets, row);
+        Row::multiply(call, offsets, row);
       return;
     case CsrSchedule::guided:
 #pragma omp parallel for schedule(guided) if (threads)
       for (std::int64_t row = 0; row < call.rows; ++row)
-        multiply_row<T>(call, offsets, row);
+        Row::multiply(call, offsets, row);
       return;
   }
 }
 
-template <class T>
+template <class Row>
 void multiply(const CsrLoopCall& call) {
-  call.wide ? multiply_rows<T, std::int64_t>(call) : multiply_rows<T, std::int32_t>(call);
+  call.wide ? multiply_rows<Row, std::int64_t>(call) : multiply_rows<Row, std::int32_t>(call);
 }
 
 }  // namespace
 
 namespace LANKY_CSR_LOOP_ISA {
-const CsrLoops csr_loops = {multiply<double>, multiply<float>,          multiply<F16>,
-                            multiply<Bf16>,   multiply<Complex<float>>, multiply<Complex<double>>};
+const CsrLoops csr_loops = {.f64 = multiply<RowOfVector<double>>,
+                            .f32 = multiply<RowOfVector<float>>,
+                            .f16 = multiply<RowOfVector<F16>>,
+                            .bf16 = multiply<RowOfVector<Bf16>>,
+                            .c64 = multiply<RowOfVector<Complex<float>>>,
+                            .c128 = multiply<RowOfVector<Complex<double>>>,
+                            .f64_by_rows = multiply<RowOfVectors<double>>,
+                            .f32_by_rows = multiply<RowOfVectors<float>>,
+                            .c64_by_rows = multiply<RowOfVectors<Complex<float>>>,
+                            .c128_by_rows = multiply<RowOfVectors<Complex<double>>>};
 }  // namespace LANKY_CSR_LOOP_ISA
 
 }  // namespace lanky::bench

@@ -16,13 +16,15 @@ struct CsrLoopCall {
   bool wide;
   const std::int32_t* columns;  // [nnz]
   const void* values;           // [nnz]
-  const void* x;                // [cols]
-  void* y;                      // [rows]
+  const void* x;                // [cols][vectors]
+  void* y;                      // [rows][vectors]
+  std::int64_t vectors = 1;
 };
 using CsrLoop = void (*)(const CsrLoopCall& call);
 
 struct CsrLoops {
-  CsrLoop f64, f32, f16, bf16, c64, c128;
+  CsrLoop f64, f32, f16, bf16, c64, c128;                       // of one vector
+  CsrLoop f64_by_rows, f32_by_rows, c64_by_rows, c128_by_rows;  // of several
 };
 
 namespace baseline {

@@ -1,27 +1,30 @@
-"""Tables of sparse products on the CPU: lanky beside a threaded CSR loop, MKL and SciPy's loop, by type."""
+"""Tables of sparse products on the CPU: lanky beside a threaded CSR loop, MKL and SciPy's loop, of one vector by type, and
+of several by type, layout and number of columns."""
 
 from jsonl import DTYPES, geometric_mean
 from markdown import heading, row
+from spmm_targets import LAYOUTS
 
 # Title of a rival, and which of its lines count: the fastest of them at each product.
-RIVALS = {"CSR loop": ("cpu-csr", ("static", "guided")), "MKL": ("mkl", ("mv",)),
+RIVALS = {"CSR loop": ("cpu-csr", ("static", "guided")), "MKL": ("mkl", ("mv", "mm")),
           "SciPy's loop": ("cpu-csr", ("serial",))}
 MEANING = ("speed-ups: the rival's time over lanky's, geometric means, and (in brackets) the share of products that lanky "
            "wins; best: the fastest of all rivals at each product; worst: of these")
 
 
-def products(lines):
-    """{dtype: [(case, lanky's time, {title: time})]} of what lanky and a rival measured."""
+def products(lines, kind="spmv", group=("dtype",)):
+    """{values of group's fields: [(case, lanky's time, {title: time})]} of what lanky and a rival measured."""
     times = {}
     for line in lines:
-        if line["kind"] == "spmv" and line["status"] == "ok" and line["warm_us"]:
-            times.setdefault((line["dtype"], line["case"]), {})[line["contestant"], line["variant"]] = line["warm_us"]
+        if line["kind"] == kind and line["status"] == "ok" and line["warm_us"]:
+            key = tuple(line[field] for field in group), line["case"]
+            times.setdefault(key, {})[line["contestant"], line["variant"]] = line["warm_us"]
     found = {}
-    for (dtype, case), own in times.items():
+    for (values, case), own in times.items():
         rivals = {title: min(own[name, variant] for variant in variants if (name, variant) in own)
                   for title, (name, variants) in RIVALS.items() if any((name, variant) in own for variant in variants)}
         if ("lanky", "auto") in own and rivals:
-            found.setdefault(dtype, []).append((case, own["lanky", "auto"], rivals))
+            found.setdefault(values, []).append((case, own["lanky", "auto"], rivals))
     return found
 
 
@@ -31,16 +34,29 @@ def summary(speedups):
     return f"{geometric_mean(speedups):.2f} ({sum(each >= 1 for each in speedups) / len(speedups):.0%})"
 
 
+def cells_of(points):
+    """The number of products, their speed-ups over each rival and over the best one, and the worst."""
+    titles = [[rivals[title] / own for _, own, rivals in points if title in rivals] for title in RIVALS]
+    best = [(min(rivals.values()) / own, case) for case, own, rivals in points]
+    worst, case = min(best)
+    return [str(len(points)), *map(summary, titles), summary([each for each, _ in best]), f"{worst:.2f} ({case})"]
+
+
 def table(lines):
-    by_dtype = products(lines)
+    groups = products(lines)
     text = heading(["type", "products", *RIVALS, "best", "worst"])
-    for dtype in [dtype for dtype in DTYPES if dtype in by_dtype]:
-        cells = [dtype, str(len(by_dtype[dtype]))]
-        cells += [summary([rivals[title] / own for _, own, rivals in by_dtype[dtype] if title in rivals]) for title in RIVALS]
-        best = [(min(rivals.values()) / own, case) for case, own, rivals in by_dtype[dtype]]
-        worst, case = min(best)
-        cells += [summary([each for each, _ in best]), f"{worst:.2f} ({case})"]
-        text += row(cells)
+    for dtype in [dtype for dtype in DTYPES if (dtype,) in groups]:
+        text += row([dtype, *cells_of(groups[dtype,])])
+    return text
+
+
+def columns_table(lines):
+    groups = products(lines, "spmm", ("dtype", "layout", "columns"))
+    text = heading(["type", "X and Y", "columns", "products", *RIVALS, "best", "worst"])
+    for dtype in DTYPES:
+        for layout, words in LAYOUTS:
+            for group in sorted(group for group in groups if group[:2] == (dtype, layout)):
+                text += row([dtype, words, str(group[2]), *cells_of(groups[group])])
     return text
 
 
@@ -48,7 +64,7 @@ def losses(lines, below=1.0):
     """The products that a rival computes faster."""
     text = heading(["product", "type", "lanky, us", "best rival", "its time, us", "speed-up"])
     rows = []
-    for dtype, all_products in products(lines).items():
+    for (dtype,), all_products in products(lines).items():
         for case, own, rivals in all_products:
             title = min(rivals, key=rivals.get)
             if rivals[title] / own < below:
