@@ -1,7 +1,6 @@
 #include "bench/cases/spmv_case.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <lanky/dispatch.hpp>
 #include <lanky/error.hpp>
 #include <limits>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "bench/cases/operand.hpp"
+#include "bench/cases/sparse_contestants.hpp"
 #include "bench/harness/gpu.hpp"
 #include "bench/harness/spmv_oracle.hpp"
 #include "bench/rivals/csr_loop.hpp"
@@ -219,20 +219,15 @@ class SpmvWorkload final : public Workload {
 
   void build(KeptPlan<T>& kept, const std::string& variant, const PlanOptions& options) {
     kept.plan = nullptr;  // both at once may be too much
-    const bool pooled = session_.stream.device().is_cuda();
-    if (pooled) gpu::watch_memory(session_.stream);
-    kept.contestant =
-        make_contestant("lanky", variant, session_.stream, [&](Contestant& contestant) {
-          kept.plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
-          contestant.plan_bytes = kept.plan->device_bytes();
-          contestant.explanation = kept.plan->explain();
-          contestant.decision.sparse = kept.plan->info();
-          // Plans predict a product of one vector.
-          if (options.expected_columns == 1)
-            contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
-        });
-    if (pooled && kept.contestant.status == Status::ok)
-      kept.contestant.setup_bytes = gpu::transient_bytes(session_.stream);
+    kept.contestant = lanky_contestant(session_.stream, variant, [&](Contestant& contestant) {
+      kept.plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
+      contestant.plan_bytes = kept.plan->device_bytes();
+      contestant.explanation = kept.plan->explain();
+      contestant.decision.sparse = kept.plan->info();
+      // Plans predict a product of one vector.
+      if (options.expected_columns == 1)
+        contestant.decision.predicted_us = contestant.decision.sparse->predicted_us;
+    });
     kept.fill = shared_->filled();
     ++kept.builds;
   }
@@ -350,63 +345,38 @@ class SpmvWorkload final : public Workload {
                        ", and columns follow each other without a gap"));
   }
 
-  /// The matrix as cuSPARSE takes it.
-  struct Rival {
-    VendorSparse a;
-    std::int64_t bytes = 0;                     // of the matrix
-    std::shared_ptr<const Buffer<T>> values{};  // where they are not those of CSR
-    std::function<std::unique_ptr<VendorProduct>(Vendor& vendor, VendorStream stream)> make{};
-  };
-
-  Rival spmv(VendorSpmvAlgorithm algorithm, Rival rival) const {
+  CusparseRival spmv(VendorSpmvAlgorithm algorithm, CusparseRival rival) const {
     rival.make = [call = VendorSpmvCall{algorithm, rival.a, x(), y(), columns_.count,
                                         static_cast<std::int64_t>(sizeof(T))}](
                      Vendor& vendor, VendorStream stream) { return vendor.spmv(stream, call); };
     return rival;
   }
 
-  Rival spmm(VendorSpmmAlgorithm algorithm, Rival rival) const {
+  CusparseRival spmm(VendorSpmmAlgorithm algorithm, CusparseRival rival) const {
     rival.make =
         [call = VendorSpmmCall{algorithm, rival.a, x(), y(), columns_.count, columns_.layout}](
             Vendor& vendor, VendorStream stream) { return vendor.spmm(stream, call); };
     return rival;
   }
 
-  VendorSparse sparse(VendorFormat format) const {
-    return {.format = format,
-            .dtype = kDType<T>,
-            .rows = matrix_.rows(),
-            .cols = matrix_.cols(),
-            .nnz = matrix_.nnz()};
-  }
-
-  Rival csr() const {
-    const SpmvRows a = matrix_.on_device();
-    Rival rival{sparse(VendorFormat::csr), csr_bytes()};
-    rival.a.offsets = a.offsets.data();
-    rival.a.wide_offsets = a.offsets.wide();
-    rival.a.col_indices = a.columns;
+  CusparseRival csr() const {
+    CusparseRival rival{vendor_csr(matrix_, kDType<T>), csr_bytes()};
     rival.a.values = values();
-    rival.a.slots = matrix_.nnz();
     return rival;
   }
 
-  Rival padded(VendorFormat format, const PaddedMatrix& a) const {
+  CusparseRival padded(VendorFormat format, const PaddedMatrix& a) const {
     const auto placed = std::make_shared<const Buffer<T>>(session_.stream, a.slots());
     gpu::place_values(session_.stream, kDType<T>, values(),
                       {a.sources.data(), static_cast<std::size_t>(a.slots())}, placed->data());
-    Rival rival{sparse(format), a.index_bytes() + a.slots() * static_cast<std::int64_t>(sizeof(T)),
-                placed};
+    CusparseRival rival{vendor_sparse(matrix_, format, kDType<T>),
+                        a.index_bytes() + a.slots() * static_cast<std::int64_t>(sizeof(T)), placed};
     rival.a.offsets = a.offsets.data();
     rival.a.col_indices = a.col_indices.data();
     rival.a.values = placed->data();
     rival.a.slots = a.slots();
     rival.a.unit = a.unit;
     return rival;
-  }
-
-  VendorStream vendor_stream() const {
-    return {session_.stream.native(), session_.stream.device().index()};
   }
 
   /// By batches of a few products; their y is the first column.
@@ -417,7 +387,7 @@ class SpmvWorkload final : public Workload {
     double least_us = std::numeric_limits<double>::infinity();
     for (const auto algorithm : {VendorSpmvAlgorithm::alg1, VendorSpmvAlgorithm::alg2}) {
       const std::unique_ptr<VendorProduct> product =
-          gpu_vendor().spmv(vendor_stream(), {algorithm, csr().a, x(), y()});
+          gpu_vendor().spmv(vendor_stream(session_.stream), {algorithm, csr().a, x(), y()});
       const Lap lap{
           .product = [&](const Stream& stream, int /*slot*/) { product->run(stream.native()); }};
       std::int64_t turn = 0;
@@ -431,29 +401,8 @@ class SpmvWorkload final : public Workload {
     return shared_->vendor_spmv.value_or(VendorSpmvAlgorithm::alg1);
   }
 
-  /// Opening the library and converting to its format (`convert` returns a Rival) are in no setup
-  /// time: the one happens once, the other is ours.
-  template <class Convert>
-  Contestant cusparse(std::string variant, Convert convert) {
-    Vendor* vendor = nullptr;
-    Rival rival;
-    std::exception_ptr absence;
-    try {
-      vendor = &gpu_vendor();
-      vendor->prepare(session_.stream.device().index());
-      rival = convert();
-    } catch (const std::exception&) {
-      absence = std::current_exception();
-    }
-    return make_contestant(
-        "cusparse", std::move(variant), session_.stream, [&](Contestant& contestant) {
-          if (absence) std::rethrow_exception(absence);
-          const std::shared_ptr<VendorProduct> product = rival.make(*vendor, vendor_stream());
-          contestant.plan_bytes = rival.bytes + product->workspace_bytes();
-          contestant.run = [product, values = rival.values](const Stream& stream, int /*slot*/) {
-            product->run(stream.native());
-          };
-        });
+  Contestant cusparse(std::string variant, const std::function<CusparseRival()>& convert) {
+    return cusparse_contestant(session_.stream, std::move(variant), convert);
   }
 
   lanky_peer_matrix peer_matrix() const {
