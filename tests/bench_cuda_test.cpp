@@ -14,6 +14,7 @@
 #include "bench/cases/case.hpp"
 #include "bench/cases/gemm_case.hpp"
 #include "bench/cases/operand.hpp"
+#include "bench/cases/sddmm_case.hpp"
 #include "bench/cases/spmv_case.hpp"
 #include "bench/harness/floor.hpp"
 #include "bench/harness/gpu.hpp"
@@ -415,6 +416,98 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
         dispatch_real(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
           check(type, dtype, fill, columns);
         });
+      }
+    }
+  }
+}
+
+TEST(BenchCuda, TheSddmmOracleIsThatOfTheHost) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream there(device);
+  const Stream here(Device::cpu());
+  const CsrMatrix<double> pattern = io::generate<double>("mixed:3000");
+  const SpmvMatrix a(there, "a", "", pattern);
+  const SpmvMatrix b(here, "b", "", pattern);
+  SddmmOracle gpu(there, a);
+  SddmmOracle host(here, b);
+  // T: of the components.
+  const auto check = [&]<class T>(std::type_identity<T>, const SpmvData& data,
+                                  std::int64_t columns) {
+    gpu.compute(data, columns);
+    host.compute(data, columns);
+    const int parts = components(data.dtype);
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < pattern.rows; ++i) {
+      for (auto k = parts * pattern.row_offsets[i]; k < parts * pattern.row_offsets[i + 1]; ++k) {
+        InnerProduct sum;
+        for (std::int64_t c = 0; c < columns; ++c)
+          data.add_term(sum, i + c * pattern.rows,
+                        pattern.col_indices[k / parts] + c * pattern.cols,
+                        static_cast<int>(k % parts));
+        values.push_back(static_cast<T>(sum.result().value));
+      }
+    }
+    const auto both = [&] {
+      const Verdict found = gpu.check(Buffer<T>::from(there, values).data());
+      const Verdict expected = host.check(values.data());
+      EXPECT_EQ(found.right, expected.right);
+      EXPECT_EQ(found.digest, expected.digest);
+      EXPECT_EQ(found.message, expected.message);
+      EXPECT_EQ(found.error, expected.error);
+      return found.right;
+    };
+    EXPECT_TRUE(both());
+    for (const std::size_t wrong : {values.size() / 2, values.size() - 1, std::size_t{0}}) {
+      const auto value = static_cast<double>(values[wrong]);
+      values[wrong] = static_cast<T>(value * 1.02 + (value < 0 ? -0.5 : 0.5));
+      EXPECT_FALSE(both());
+    }
+    values[77] = static_cast<T>(std::nan(""));
+    EXPECT_FALSE(both());
+  };
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+    for (const Fill fill : {Fill::integers, Fill::random}) {
+      for (const std::int64_t columns : {1, 9}) {
+        SCOPED_TRACE(std::string(name(dtype)) + " x " + std::to_string(columns));
+        dispatch_real(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
+          check(type, {fill, dtype}, columns);
+        });
+      }
+    }
+  }
+}
+
+TEST(BenchCuda, SddmmVendorsAreRight) {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  Session session(device, short_timing());
+  for (const char* const spec : {"mixed:3000", "dense:61:45", "short:500:3,cols=70"}) {
+    const CsrMatrix<double> pattern = io::generate<double>(spec);
+    const SpmvMatrix matrix(session.stream, spec, "", pattern);
+    for (const DType dtype :
+         {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+      for (const SpmvColumns columns : {SpmvColumns{8, Layout::row},
+                                        {8, Layout::col},
+                                        {33, Layout::row},
+                                        {33, Layout::col},
+                                        {1, Layout::col}}) {
+        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        const auto workload = make_sddmm_workload(session, matrix, dtype, columns);
+        const CaseReport report = run_workload(session, *workload);
+        ASSERT_EQ(report.outcomes.size(), 2U);
+        const Outcome& own = report.outcomes[0];
+        EXPECT_EQ(name(own.status), "ok") << own.message;
+        EXPECT_EQ(own.reproducible, true);
+        EXPECT_TRUE(own.setup_bytes.has_value());
+        const Outcome& rival = report.outcomes[1];
+        EXPECT_EQ(rival.contestant, "cusparse");
+        // Halves may be summed in halves, and are told to be wrong, as of SpMM.
+        const bool loose = is_half(dtype) && rival.status == Status::wrong;
+        EXPECT_TRUE(rival.status == Status::ok || rival.expected() || loose) << rival.message;
+        if (dtype == DType::f64 || dtype == DType::f32) {
+          EXPECT_EQ(name(rival.status), "ok") << rival.message;
+        }
       }
     }
   }

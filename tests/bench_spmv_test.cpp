@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "bench/cases/sddmm_case.hpp"
 #include "bench/cases/spmv_case.hpp"
 #include "bench/cases/spmv_set.hpp"
 #include "bench/harness/spmv_oracle.hpp"
@@ -320,6 +321,131 @@ TEST(SpmmCase, WhoeverIsAskedForIsMeasured) {
   const CaseReport report = run_workload(session, *workload);
   ASSERT_EQ(report.outcomes.size(), 1U);  // column after column is auto's alone
   EXPECT_EQ(report.outcomes[0].variant, "cuda");
+}
+
+TEST(SddmmOracle, FindsOneWrongValueInEitherPart) {
+  const Stream stream(Device::cpu());
+  const Pattern pattern = io::generate<double>("mixed:300:60");
+  const SpmvMatrix matrix(stream, "a", "", pattern);
+  SddmmOracle oracle(stream, matrix);
+  using Complex = std::complex<double>;
+  for (const Fill fill : {Fill::integers, Fill::random}) {
+    const auto at = [&](std::uint64_t seed, std::int64_t number) {
+      return Complex(element(fill, seed, 2 * number, 53), element(fill, seed, 2 * number + 1, 53));
+    };
+    for (const std::int64_t columns : {1, 5}) {
+      oracle.compute({fill, DType::c128}, columns);
+      std::vector<Complex> values(static_cast<std::size_t>(pattern.nnz()));
+      for (std::int64_t i = 0; i < pattern.rows; ++i) {
+        for (std::int64_t e = pattern.row_offsets[i]; e < pattern.row_offsets[i + 1]; ++e) {
+          for (std::int64_t c = 0; c < columns; ++c)
+            values[e] +=
+                at(1, i + c * pattern.rows) * at(2, pattern.col_indices[e] + c * pattern.cols);
+        }
+      }
+      const Verdict right = oracle.check(values.data());
+      EXPECT_TRUE(right.right) << right.message;
+      for (const std::int64_t e : {std::int64_t{0}, std::int64_t{77}, pattern.nnz() - 1}) {
+        const Complex kept = values[e];
+        for (const Complex error : {Complex(1e-3, 0), Complex(0, 1e-3), Complex(NAN, 0)}) {
+          values[e] = kept + error;
+          const Verdict wrong = oracle.check(values.data());
+          EXPECT_FALSE(wrong.right);
+          EXPECT_NE(wrong.digest, right.digest);
+          const std::string named =
+              "element " + std::to_string(2 * e + (error.real() == 0 ? 1 : 0)) + " is ";
+          EXPECT_NE(wrong.message.find(named), std::string::npos) << wrong.message;
+        }
+        values[e] = kept;
+      }
+    }
+  }
+}
+
+TEST(SddmmCase, LankyAndTheLoopAreRightInEveryTypeAndLayout) {
+  Session session(Device::cpu(), MeasureOptions::quick());
+  for (const char* const spec : {"mixed:400:90", "short:50:3,cols=7", "uniform:0"}) {
+    const Pattern pattern = io::generate<double>(spec);
+    const SpmvMatrix matrix(session.stream, spec, "", pattern);
+    for (const DType dtype :
+         {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+      for (const SpmvColumns columns :
+           {SpmvColumns{1, Layout::col}, {9, Layout::row}, {9, Layout::col}, {32, Layout::row}}) {
+        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        const auto workload = make_sddmm_workload(session, matrix, dtype, columns);
+        const CaseReport report = run_workload(session, *workload);
+        ASSERT_EQ(report.outcomes.size(), 2U);
+        for (const Outcome& outcome : report.outcomes) {
+          EXPECT_EQ(name(outcome.status), "ok") << outcome.contestant << ": " << outcome.message;
+          EXPECT_TRUE(outcome.timing.has_value());
+          EXPECT_EQ(outcome.reproducible, true);
+          ASSERT_TRUE(outcome.verdict.has_value());
+          EXPECT_LE(outcome.verdict->error, outcome.verdict->bound);
+        }
+        EXPECT_EQ(report.outcomes[0].contestant, "lanky");
+        EXPECT_EQ(report.outcomes[1].contestant, "cpu-csr");
+        const auto size = static_cast<std::int64_t>(size_of(dtype));
+        EXPECT_EQ(report.footprint.bytes(),
+                  matrix.index_bytes() +
+                      (pattern.nnz() + (pattern.rows + pattern.cols) * columns.count) * size);
+        EXPECT_EQ(report.footprint.flops, (is_complex(dtype) ? 8.0 : 2.0) *
+                                              static_cast<double>(pattern.nnz() * columns.count));
+      }
+    }
+  }
+}
+
+/// A workload where two more take part: who writes nothing, and who is right at first.
+class WithIdlers final : public Workload {
+ public:
+  explicit WithIdlers(std::unique_ptr<Workload> workload) : workload_(std::move(workload)) {}
+
+  std::variant<SpmvCase, GemmCase> subject() const override { return workload_->subject(); }
+  Footprint footprint() const override { return workload_->footprint(); }
+  int slots() const override { return workload_->slots(); }
+  void fill(Fill fill) override { workload_->fill(fill); }
+  void poison(int slot) override { workload_->poison(slot); }
+  Verdict check(Fill fill, const Contestant& contestant, int slot) override {
+    return workload_->check(fill, contestant, slot);
+  }
+  std::vector<Contestant> contestants() override {
+    std::vector<Contestant> all = workload_->contestants();
+    Contestant idle = all.front();
+    idle.name = "idle";
+    idle.run = [](const Stream&, int) {};
+    Contestant tired = all.front();
+    tired.name = "tired";
+    tired.run = [run = tired.run, calls = std::make_shared<int>(0)](const Stream& stream,
+                                                                    int slot) {
+      if ((*calls)++ == 0) run(stream, slot);
+    };
+    all.push_back(std::move(idle));
+    all.push_back(std::move(tired));
+    return all;
+  }
+
+ private:
+  std::unique_ptr<Workload> workload_;
+};
+
+TEST(SddmmCase, AWrongResultIsReportedAsWrongAndHasNoTime) {
+  Session session(Device::cpu(), MeasureOptions::quick());
+  const Pattern pattern = io::generate<double>("mixed:400:90");
+  const SpmvMatrix matrix(session.stream, "a", "", pattern);
+  WithIdlers workload(make_sddmm_workload(session, matrix, DType::f32, {8, Layout::row}, false));
+  const CaseReport report = run_workload(session, workload);
+  ASSERT_EQ(report.outcomes.size(), 3U);
+  EXPECT_EQ(report.outcomes[0].status, Status::ok) << report.outcomes[0].message;
+  EXPECT_FALSE(report.all_ok());
+  for (const std::size_t wrong : {1U, 2U}) {
+    const Outcome& outcome = report.outcomes[wrong];
+    EXPECT_EQ(outcome.status, Status::wrong) << outcome.contestant;
+    EXPECT_FALSE(outcome.timing.has_value()) << outcome.contestant;
+    EXPECT_NE(outcome.message.find(" is nan, not "), std::string::npos) << outcome.message;
+  }
+  EXPECT_NE(report.outcomes[2].message.find("while timed: "), std::string::npos)
+      << report.outcomes[2].message;
 }
 
 TEST(SpmvCase, ThePlanAloneTakesNewValues) {

@@ -878,6 +878,14 @@ TEST(Record, LinesOfSeveralColumnsHoldTheseToo) {
   for (const auto& [key, value] : vector.items())
     EXPECT_TRUE(line.contains(key)) << key;
   EXPECT_NE(table_line(report).find(" 4x4 x8 row "), std::string::npos) << table_line(report);
+  std::get<SpmvCase>(report.subject).sampled = true;
+  line = to_json(report)[0];
+  EXPECT_EQ(line["kind"], "sddmm");
+  for (const auto& [key, value] : vector.items())
+    EXPECT_TRUE(line.contains(key)) << key;
+  std::get<SpmvCase>(report.subject).columns = {};
+  EXPECT_EQ(to_json(report)[0]["kind"], "sddmm");
+  EXPECT_EQ(to_json(report)[0]["columns"], 1);
 }
 
 TEST(Record, SparseLinesHoldWhatThePlanDecided) {

@@ -34,8 +34,9 @@ struct SpmvCase {
   Origin origin{};
   std::string label{};  // what people see it called, where that is not its name
   SpmvColumns columns{};
+  bool sampled = false;  // SDDMM: X Y^T at the entries, in place of A X
 
-  bool is_vector() const { return columns.count == 1; }
+  bool is_vector() const { return !sampled && columns.count == 1; }
 };
 
 struct GemmCase {

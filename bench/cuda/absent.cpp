@@ -38,6 +38,10 @@ void references(const Stream& /*stream*/, const SpmvData& /*data*/, const SpmvRo
                 std::int64_t /*columns*/, Reference* /*references*/) {
   absent();
 }
+void sampled_references(const Stream& /*stream*/, const SpmvData& /*data*/, const SpmvRows& /*a*/,
+                        std::int64_t /*nnz*/, std::int64_t /*columns*/, Reference* /*references*/) {
+  absent();
+}
 Findings judge(const Stream& /*stream*/, const SpmvData& /*data*/, const ErrorModel& /*model*/,
                const SpmvResult& /*result*/, const Reference* /*references*/) {
   absent();

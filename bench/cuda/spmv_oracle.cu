@@ -84,6 +84,35 @@ void launch_references(const Stream& stream, const SpmvData& data, const SpmvRow
   check_cuda(cudaGetLastError(), "spmv_reference_kernel");
 }
 
+/// A thread an entry of [nnz], which looks for the entry's row; a y of the grid is a component. X
+/// and Y have so many columns.
+template <class Offset>
+__global__ void __launch_bounds__(kThreads)
+    sddmm_reference_kernel(SpmvData data, Rows<Offset> a, std::int64_t nnz, std::int64_t columns,
+                           Reference* references) {
+  const std::int64_t e = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
+  if (e >= nnz) return;
+  std::int64_t row = 0;  // offsets[row] <= e < offsets[end]
+  for (std::int64_t end = a.rows; end - row > 1;) {
+    const std::int64_t middle = row + (end - row) / 2;
+    (a.offsets[middle] <= e ? row : end) = middle;
+  }
+  InnerProduct sum;
+  for (std::int64_t c = 0; c < columns; ++c)
+    data.add_term(sum, row + c * a.rows, a.columns[e] + c * a.cols, static_cast<int>(blockIdx.y));
+  references[e * gridDim.y + blockIdx.y] = sum.result();
+}
+
+template <class Offset>
+void launch_sampled(const Stream& stream, const SpmvData& data, const SpmvRows& a, std::int64_t nnz,
+                    std::int64_t columns, Reference* references) {
+  const dim3 grid(blocks_for(nnz, kThreads), static_cast<unsigned>(components(data.dtype)));
+  sddmm_reference_kernel<<<grid, kThreads, 0, stream.native()>>>(
+      data, Rows<Offset>{static_cast<const Offset*>(a.offsets.data()), a.columns, a.rows, a.cols},
+      nnz, columns, references);
+  check_cuda(cudaGetLastError(), "sddmm_reference_kernel");
+}
+
 /// To E, rounding once, and back.
 template <class E>
 struct RoundTo {
@@ -167,6 +196,15 @@ void references(const Stream& stream, const SpmvData& data, const SpmvRows& a, s
   const auto count = static_cast<unsigned>(columns);
   if (a.offsets.wide()) return launch_references<std::int64_t>(stream, data, a, count, references);
   launch_references<std::int32_t>(stream, data, a, count, references);
+}
+
+void sampled_references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
+                        std::int64_t nnz, std::int64_t columns, Reference* references) {
+  if (nnz == 0) return;
+  const DeviceGuard device(stream.device().index());
+  if (a.offsets.wide())
+    return launch_sampled<std::int64_t>(stream, data, a, nnz, columns, references);
+  launch_sampled<std::int32_t>(stream, data, a, nnz, columns, references);
 }
 
 Findings judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,

@@ -227,10 +227,13 @@ cusparseConstSpMatDescr_t describe(const VendorSparse& a) {
 class CusparseProduct : public VendorProduct {
  public:
   CusparseProduct(VendorStream stream, const VendorSparse& a)
+      : CusparseProduct(stream, a, describe(a)) {}
+  /// Owns the matrix.
+  CusparseProduct(VendorStream stream, const VendorSparse& a, cusparseConstSpMatDescr_t matrix)
       : device_(stream.device),
         handle_(handles(device_).cusparse),
         type_(is_half(a.dtype) ? CUDA_R_32F : data_type(a.dtype)),
-        matrix_(describe(a)),
+        matrix_(matrix),
         alpha_(a.dtype, 1),
         beta_(a.dtype, 0) {}
 
@@ -344,23 +347,34 @@ cusparseStatus_t offered(cusparseStatus_t status) {
   return status == CUSPARSE_STATUS_INVALID_VALUE ? CUSPARSE_STATUS_NOT_SUPPORTED : status;
 }
 
+using DenseFactor = Owned<cusparseConstDnMatDescr_t, cusparseDestroyDnMat>;
+
+cusparseOrder_t order_of(Layout layout) {
+  return layout == Layout::row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+}
+
+/// A dense matrix without gaps that is read.
+DenseFactor describe_factor(DType dtype, std::int64_t rows, std::int64_t columns, Layout layout,
+                            const void* data) {
+  cusparseConstDnMatDescr_t matrix = nullptr;
+  check_cusparse(
+      cusparseCreateConstDnMat(&matrix, rows, columns, layout == Layout::row ? columns : rows, data,
+                               data_type(dtype), order_of(layout)),
+      "cusparseCreateConstDnMat");
+  return DenseFactor(matrix);
+}
+
 class CusparseSpmm final : public CusparseProduct {
  public:
   CusparseSpmm(VendorStream stream, const VendorSpmmCall& call)
       : CusparseProduct(stream, call.a), algorithm_(cusparse_algorithm(call.algorithm)) {
-    const cudaDataType element = data_type(call.a.dtype);
     const bool by_rows = call.layout == Layout::row;
-    const cusparseOrder_t order = by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
-    const std::int64_t of_x = extent(call.a, call.a.cols);
     const std::int64_t of_y = extent(call.a, call.a.rows);
-    cusparseConstDnMatDescr_t x = nullptr;
-    check_cusparse(cusparseCreateConstDnMat(&x, of_x, call.columns, by_rows ? call.columns : of_x,
-                                            call.x, element, order),
-                   "cusparseCreateConstDnMat");
-    x_.reset(x);
+    x_ = describe_factor(call.a.dtype, extent(call.a, call.a.cols), call.columns, call.layout,
+                         call.x);
     cusparseDnMatDescr_t y = nullptr;
     check_cusparse(cusparseCreateDnMat(&y, of_y, call.columns, by_rows ? call.columns : of_y,
-                                       call.y, element, order),
+                                       call.y, data_type(call.a.dtype), order_of(call.layout)),
                    "cusparseCreateDnMat");
     y_.reset(y);
     prepare(
@@ -385,8 +399,62 @@ class CusparseSpmm final : public CusparseProduct {
   }
 
   cusparseSpMMAlg_t algorithm_;
-  Owned<cusparseConstDnMatDescr_t, cusparseDestroyDnMat> x_;
+  DenseFactor x_;
   Owned<cusparseDnMatDescr_t, cusparseDestroyDnMat> y_;
+};
+
+/// CSR whose values are written.
+cusparseSpMatDescr_t describe_values(const VendorSparse& pattern, void* values) {
+  cusparseSpMatDescr_t matrix = nullptr;
+  // A descriptor that may be written has no const pointer, also not to what is only read.
+  check_cusparse(
+      cusparseCreateCsr(&matrix, pattern.rows, pattern.cols, pattern.nnz,
+                        const_cast<void*>(pattern.offsets),
+                        const_cast<std::int32_t*>(pattern.col_indices), values,
+                        pattern.wide_offsets ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I,
+                        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, data_type(pattern.dtype)),
+      "cusparseCreateCsr");
+  return matrix;
+}
+
+class CusparseSddmm final : public CusparseProduct {
+ public:
+  CusparseSddmm(VendorStream stream, const VendorSddmmCall& call)
+      : CusparseSddmm(stream, call, describe_values(call.pattern, call.values)) {}
+
+ private:
+  CusparseSddmm(VendorStream stream, const VendorSddmmCall& call, cusparseSpMatDescr_t values)
+      : CusparseProduct(stream, call.pattern, values), values_(values) {
+    const DType dtype = call.pattern.dtype;
+    x_ = describe_factor(dtype, call.pattern.rows, call.columns, call.layout, call.x);
+    y_ = describe_factor(dtype, call.pattern.cols, call.columns, call.layout, call.y);
+    prepare(
+        stream, call.pattern,
+        [&](std::size_t* bytes) {
+          return offered(cusparseSDDMM_bufferSize(handle(), kAsItIs, kTransposed, alpha(), x_.get(),
+                                                  y_.get(), beta(), values_, type(), kAlgorithm,
+                                                  bytes));
+        },
+        [&] {
+          return offered(cusparseSDDMM_preprocess(handle(), kAsItIs, kTransposed, alpha(), x_.get(),
+                                                  y_.get(), beta(), values_, type(), kAlgorithm,
+                                                  workspace()));
+        });
+  }
+
+  void multiply() override {
+    check_cusparse(
+        offered(cusparseSDDMM(handle(), kAsItIs, kTransposed, alpha(), x_.get(), y_.get(), beta(),
+                              values_, type(), kAlgorithm, workspace())),
+        "cusparseSDDMM");
+  }
+
+  static constexpr cusparseOperation_t kTransposed = CUSPARSE_OPERATION_TRANSPOSE;
+  static constexpr cusparseSDDMMAlg_t kAlgorithm = CUSPARSE_SDDMM_ALG_DEFAULT;
+
+  cusparseSpMatDescr_t values_;  // CusparseProduct's matrix
+  DenseFactor x_;
+  DenseFactor y_;
 };
 
 cublasOperation_t operation(Op op) {
@@ -768,6 +836,9 @@ class NvidiaVendor final : public Vendor {
   }
   std::unique_ptr<VendorProduct> spmm(VendorStream stream, const VendorSpmmCall& call) override {
     return std::make_unique<CusparseSpmm>(stream, call);
+  }
+  std::unique_ptr<VendorProduct> sddmm(VendorStream stream, const VendorSddmmCall& call) override {
+    return std::make_unique<CusparseSddmm>(stream, call);
   }
   std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                           VendorRoutine routine,

@@ -44,10 +44,13 @@ std::int64_t count_nan(const Stream& stream, const StoredArray& array, bool lowe
 std::vector<Reference> references(const Stream& stream, const DenseData& data,
                                   std::span<const Place> places);
 
-/// What SpmvOracle is made of: references [columns][rows][components] of a sparse product; what is
-/// found in a result of which they are the references; one reference.
+/// What the sparse oracles are made of: references [columns][rows][components] of a product, or
+/// [nnz][components] of an SDDMM; what is found in a result of which they are the references; one
+/// reference.
 void references(const Stream& stream, const SpmvData& data, const SpmvRows& a, std::int64_t columns,
                 Reference* references);
+void sampled_references(const Stream& stream, const SpmvData& data, const SpmvRows& a,
+                        std::int64_t nnz, std::int64_t columns, Reference* references);
 /// The element that is wrong or uses most of its bound by the model, the first of equal ones.
 struct WorstElement {
   std::int64_t index = -1;  // -1 where there is none

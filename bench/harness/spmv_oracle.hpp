@@ -1,5 +1,5 @@
-// What each element of Y = A X should be, and whether it is: computed where the stream is, since a
-// host would take longer than all contestants.
+// What each element of Y = A X, or each value of an SDDMM, should be, and whether it is: computed
+// where the stream is, since a host would take longer than all contestants.
 #pragma once
 
 #include <lanky/buffer.hpp>
@@ -10,16 +10,18 @@
 
 namespace lanky::bench {
 
-class SpmvOracle {
+/// References of a sparse product's elements, and the judgement on the elements by them.
+class SparseReferences {
  public:
-  SpmvOracle(const Stream& stream, const SpmvMatrix& matrix)
-      : stream_(stream), matrix_(matrix), references_(stream, 0) {}
+  explicit SparseReferences(const Stream& stream) : stream_(stream), references_(stream, 0) {}
 
-  /// Remembers what so many columns of Y are of that data, where it does not know them already.
-  void compute(const SpmvData& data, std::int64_t columns = 1);
-  /// Of all elements of Y, of the data's type, in as many of these columns or fewer: exact for
-  /// integers, else within the bound of products in `math`.
-  Verdict check(const void* y, Math math, SpmvColumns columns = {}) const;
+  /// Where so many references to products of that data are to be written.
+  Reference* prepare(const SpmvData& data, std::int64_t size);
+  /// What they were last prepared for.
+  const SpmvData& data() const { return data_; }
+  /// Of all elements of the result, of the data's type: exact for integers, else within the bound
+  /// of products in `math`.
+  Verdict check(const SpmvResult& result, Math math) const;
 
  private:
   Verdict check_on_cpu(const ErrorModel& model, const SpmvResult& result) const;
@@ -29,10 +31,42 @@ class SpmvOracle {
                 std::int64_t column) const;
 
   Stream stream_;
-  const SpmvMatrix& matrix_;
   SpmvData data_;
+  Buffer<Reference> references_;  // by the numbers that SpmvResult counts
+};
+
+class SpmvOracle {
+ public:
+  SpmvOracle(const Stream& stream, const SpmvMatrix& matrix)
+      : stream_(stream), matrix_(matrix), references_(stream) {}
+
+  /// Remembers what so many columns of Y are of that data, where it does not know them already.
+  void compute(const SpmvData& data, std::int64_t columns = 1);
+  /// Of all elements of Y, in as many of these columns or fewer.
+  Verdict check(const void* y, Math math, SpmvColumns columns = {}) const;
+
+ private:
+  Stream stream_;
+  const SpmvMatrix& matrix_;
   std::int64_t columns_ = 0;
-  Buffer<Reference> references_;  // [columns][rows][components]
+  SparseReferences references_;  // [columns][rows][components]
+};
+
+/// Of SDDMM: X Y^T at the entries of the matrix.
+class SddmmOracle {
+ public:
+  SddmmOracle(const Stream& stream, const SpmvMatrix& matrix)
+      : stream_(stream), matrix_(matrix), references_(stream) {}
+
+  /// Remembers what the values are where X and Y have so many columns of that data.
+  void compute(const SpmvData& data, std::int64_t columns);
+  /// Of all values [nnz].
+  Verdict check(const void* values) const;
+
+ private:
+  Stream stream_;
+  const SpmvMatrix& matrix_;
+  SparseReferences references_;  // [nnz][components]
 };
 
 }  // namespace lanky::bench

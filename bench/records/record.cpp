@@ -77,7 +77,7 @@ void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
   line["bytes_per_entry"] = nnz > 0 ? Json(plan_bytes / static_cast<double>(nnz)) : Json(nullptr);
 }
 
-/// Whether a line is of a sparse product of several columns.
+/// Whether a line tells of columns: of sparse products, those with one vector do not.
 bool has_columns(const CaseReport& report) {
   const auto* const spmv = std::get_if<SpmvCase>(&report.subject);
   return spmv != nullptr && !spmv->is_vector();
@@ -132,7 +132,9 @@ Json to_json(const Origin& origin) {
 }
 
 Json head(const SpmvCase& spmv) {
-  Json line = {{"kind", spmv.is_vector() ? "spmv" : "spmm"},
+  Json line = {{"kind", spmv.sampled       ? "sddmm"
+                        : spmv.is_vector() ? "spmv"
+                                           : "spmm"},
                {"case", spmv.name},
                {"class", spmv.matrix_class}};
   line.update(to_json(spmv.origin));

@@ -25,4 +25,9 @@ template <class T>
 void multiply_csr_by_rows(const CsrView<T>& a, const T* x, T* y, std::int64_t columns,
                           CsrSchedule schedule);
 
+/// SDDMM: values[k] = sum_c X(i, c) Y(j, c) for each entry k, at (i, j), of the zero-based pattern
+/// of `a`, X and Y of one layout. Threads share the rows as `schedule(guided)` does.
+template <class T>
+void sample_csr(const CsrView<T>& a, MatrixView<const T> x, MatrixView<const T> y, T* values);
+
 }  // namespace lanky::bench

@@ -166,19 +166,65 @@ void multiply(const CsrLoopCall& call) {
   call.wide ? multiply_rows<Row, std::int64_t>(call) : multiply_rows<Row, std::int32_t>(call);
 }
 
+/// Several sums, so that vector instructions can make them; the steps are 1 where elements follow
+/// each other.
+template <class T>
+inline auto inner_product(const T* x, std::int64_t x_step, const T* y, std::int64_t y_step,
+                          std::int64_t count) {
+  constexpr int kSums = 8;
+  decltype(widened(T{})) sums[kSums]{};
+  std::int64_t c = 0;
+  for (; c + kSums <= count; c += kSums) {
+    for (int k = 0; k < kSums; ++k)
+      sums[k] += widened(x[(c + k) * x_step]) * widened(y[(c + k) * y_step]);
+  }
+  for (; c < count; ++c)
+    sums[0] += widened(x[c * x_step]) * widened(y[c * y_step]);
+  for (int k = 1; k < kSums; ++k)
+    sums[0] += sums[k];
+  return sums[0];
+}
+
+template <class T, class Offset>
+void sample_rows(const SampleLoopCall& call) {
+  const auto* const offsets = static_cast<const Offset*>(call.offsets);
+  auto* const values = static_cast<T*>(call.values);
+  const bool by_rows = call.x_column == 1 && call.y_column == 1;
+#pragma omp parallel for schedule(guided) if (call.nnz * call.count > kEntriesWorthThreads)
+  for (std::int64_t row = 0; row < call.rows; ++row) {
+    const T* const x = static_cast<const T*>(call.x) + row * call.x_row;
+    for (Offset e = offsets[row]; e < offsets[row + 1]; ++e) {
+      const T* const y = static_cast<const T*>(call.y) + call.columns[e] * call.y_row;
+      narrow(by_rows ? inner_product(x, 1, y, 1, call.count)
+                     : inner_product(x, call.x_column, y, call.y_column, call.count),
+             values[e]);
+    }
+  }
+}
+
+template <class T>
+void sample(const SampleLoopCall& call) {
+  call.wide ? sample_rows<T, std::int64_t>(call) : sample_rows<T, std::int32_t>(call);
+}
+
 }  // namespace
 
 namespace LANKY_CSR_LOOP_ISA {
-const CsrLoops csr_loops = {.f64 = multiply<RowOfVector<double>>,
-                            .f32 = multiply<RowOfVector<float>>,
-                            .f16 = multiply<RowOfVector<F16>>,
-                            .bf16 = multiply<RowOfVector<Bf16>>,
-                            .c64 = multiply<RowOfVector<Complex<float>>>,
-                            .c128 = multiply<RowOfVector<Complex<double>>>,
-                            .f64_by_rows = multiply<RowOfVectors<double>>,
-                            .f32_by_rows = multiply<RowOfVectors<float>>,
-                            .c64_by_rows = multiply<RowOfVectors<Complex<float>>>,
-                            .c128_by_rows = multiply<RowOfVectors<Complex<double>>>};
+const LoopsByType<CsrLoop> csr_loops = {.f64 = multiply<RowOfVector<double>>,
+                                        .f32 = multiply<RowOfVector<float>>,
+                                        .f16 = multiply<RowOfVector<F16>>,
+                                        .bf16 = multiply<RowOfVector<Bf16>>,
+                                        .c64 = multiply<RowOfVector<Complex<float>>>,
+                                        .c128 = multiply<RowOfVector<Complex<double>>>};
+const LoopsByType<CsrLoop> csr_loops_by_rows = {.f64 = multiply<RowOfVectors<double>>,
+                                                .f32 = multiply<RowOfVectors<float>>,
+                                                .f16 = nullptr,
+                                                .bf16 = nullptr,
+                                                .c64 = multiply<RowOfVectors<Complex<float>>>,
+                                                .c128 = multiply<RowOfVectors<Complex<double>>>};
+const LoopsByType<SampleLoop> sample_loops = {
+    sample<double>, sample<float>,          sample<F16>,
+    sample<Bf16>,   sample<Complex<float>>, sample<Complex<double>>};
 }  // namespace LANKY_CSR_LOOP_ISA
 
 }  // namespace lanky::bench

@@ -77,6 +77,17 @@ struct VendorSpmmCall {
   Layout layout = Layout::col;
 };
 
+/// SDDMM in device memory, all of one type: values = X Y^T at the entries of the CSR matrix
+/// `pattern`, whose own values are not looked at; X and Y of that layout without gaps.
+struct VendorSddmmCall {
+  VendorSparse pattern{};
+  const void* x = nullptr;  // [rows][columns]
+  const void* y = nullptr;  // [cols][columns]
+  void* values = nullptr;   // [nnz]
+  std::int64_t columns = 1;
+  Layout layout = Layout::col;
+};
+
 /// A dense product of fixed shape, on any operands of that shape.
 class VendorGemmProduct {
  public:
@@ -108,6 +119,8 @@ class Vendor {
   virtual void prepare(int device) = 0;
   virtual std::unique_ptr<VendorProduct> spmv(VendorStream stream, const VendorSpmvCall& call) = 0;
   virtual std::unique_ptr<VendorProduct> spmm(VendorStream stream, const VendorSpmmCall& call) = 0;
+  virtual std::unique_ptr<VendorProduct> sddmm(VendorStream stream,
+                                               const VendorSddmmCall& call) = 0;
   /// `sets`: operands to try algorithms on, where the routine has a choice. Their C is overwritten.
   virtual std::unique_ptr<VendorGemmProduct> gemm(VendorStream stream, const GemmCall& gemm,
                                                   VendorRoutine routine,

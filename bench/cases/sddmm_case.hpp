@@ -1,0 +1,18 @@
+// SDDMM as a benchmark case: values = X Y^T at the entries of A, whose pattern is given; X and Y,
+// both of one layout without gaps, are random. As of other sparse products, nothing is rotated.
+#pragma once
+
+#include <memory>
+
+#include "bench/cases/case.hpp"
+#include "bench/cases/spmv_matrix.hpp"
+#include "bench/harness/session.hpp"
+
+namespace lanky::bench {
+
+/// `columns`: of X and of Y. `matrix` must outlive it.
+std::unique_ptr<Workload> make_sddmm_workload(Session& session, const SpmvMatrix& matrix,
+                                              DType dtype, SpmvColumns columns,
+                                              bool vendors = true);
+
+}  // namespace lanky::bench
