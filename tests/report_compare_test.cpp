@@ -14,6 +14,7 @@ namespace {
 
 using testing::env_line;
 using testing::gemm_line;
+using testing::sddmm_line;
 using testing::spmm_line;
 using testing::spmv_line;
 
@@ -145,6 +146,18 @@ TEST_F(Compare, ColumnsAndLayoutsAreComparedEachWithItself) {
   EXPECT_EQ(comparison.differences[2].change, Change::slower);
   EXPECT_EQ(comparison.differences[3].change, Change::same);
   EXPECT_EQ(comparison.differences[1].name, "a 2 columns, col f64 lanky/auto");
+}
+
+TEST_F(Compare, SampledProductsAreComparedWithEachOther) {
+  const auto side = [](double sampled, double product) {
+    return sddmm_line("a", "lanky", "auto", sampled, 8) +
+           spmm_line("a", "lanky", "auto", product, 8);
+  };
+  const Comparison comparison = run(side(100, 100), side(200, 100));
+  ASSERT_EQ(comparison.differences.size(), 2U);
+  EXPECT_EQ(comparison.differences[0].change, Change::slower);
+  EXPECT_EQ(comparison.differences[0].name, "a sampled 8 columns, row f64 lanky/auto");
+  EXPECT_EQ(comparison.differences[1].change, Change::same);
 }
 
 TEST_F(Compare, AnotherMatrixOfTheNameIsNotCompared) {

@@ -24,6 +24,7 @@ namespace {
 
 using testing::env_line;
 using testing::gemm_line;
+using testing::sddmm_line;
 using testing::spmm_line;
 using testing::spmv_line;
 
@@ -465,6 +466,26 @@ TEST_F(Report, ColumnsAndLayoutTellCasesApart) {
   const std::string tables = markdown_tables(results);
   EXPECT_TRUE(contains(tables, "### Sparse products of several columns")) << tables;
   EXPECT_TRUE(contains(tables, "| a 8 columns, col | f64 | 2.00 | cusparse/alg1 |")) << tables;
+}
+
+TEST_F(Report, SampledProductsAreCasesOfTheirOwn) {
+  const Results results =
+      read(env_line() + spmm_line("a", "lanky", "auto", 4, 8) +
+           sddmm_line("a", "lanky", "auto", 5, 8) + sddmm_line("a", "cusparse", "default", 15, 8) +
+           sddmm_line("a", "lanky", "auto", 5, 8, "col"));
+  ASSERT_EQ(results.cases.size(), 3U);
+  EXPECT_EQ(results.cases[1].product, Product::sddmm);
+  EXPECT_EQ(results.cases[1].way, "8 columns, row");
+  EXPECT_EQ(figures_of(results.cases[1]).speedup, 3);
+  EXPECT_EQ(measured_cases(results, Product::sddmm).size(), 2U);
+  const std::string page = html_page(results);
+  EXPECT_TRUE(contains(page, "<section id=\"sddmm\">"));
+  EXPECT_TRUE(contains(page, "Sampled dense products"));
+  EXPECT_TRUE(contains(csv_table(results), "sddmm,a,real,f64,\"8 columns, col\",100,100,,1000,"))
+      << csv_table(results);
+  const std::string tables = markdown_tables(results);
+  EXPECT_TRUE(contains(tables, "### Sampled dense products")) << tables;
+  EXPECT_TRUE(contains(tables, "| a 8 columns, row | f64 | 3.00 | cusparse/default |")) << tables;
 }
 
 TEST_F(Report, WhatWasNotMeasuredHasItsReason) {

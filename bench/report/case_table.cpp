@@ -29,7 +29,7 @@ std::vector<Column> columns_of(Product product) {
                {"Type", "", false},
                {"Rows", "", true},
                {"Entries", "", true}};
-  } else if (product == Product::spmm) {
+  } else if (has_columns(product)) {
     columns = {{"Matrix", "", false},  {"Class", "", false},
                {"Type", "", false},    {"Way", "columns of X and Y, and their layout", false},
                {"Rows", "of A", true}, {"Columns", "of A", true},
@@ -98,7 +98,7 @@ std::string first_row(const Section& section, const Measured& each) {
     row += count_cell(product.m) + count_cell(product.nnz);
   else
     row += "<td>" + html(product.way) + count_cell(product.m) + count_cell(product.n) +
-           count_cell(section.product == Product::spmm ? product.nnz : product.k);
+           count_cell(has_columns(section.product) ? product.nnz : product.k);
   row += cell(figures.time_us, 4) + "<td>" +
          (figures.rival == nullptr ? "–" : html(figures.rival->name())) + cell(figures.rival_us, 4);
   row += figures.speedup ? "<td class=" + verdict(figures) + ">" + fixed(*figures.speedup, 2)

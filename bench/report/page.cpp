@@ -110,6 +110,8 @@ const char* heading_of(Product product) {
       return "Sparse products, <i>y</i> = <i>A</i> <i>x</i>";
     case Product::spmm:
       return "Sparse products of several columns, <i>Y</i> = <i>A</i> <i>X</i>";
+    case Product::sddmm:
+      return "Sampled dense products (SDDMM), <i>X Y</i><sup>T</sup> at the entries of <i>A</i>";
     case Product::gemm:
       break;
   }

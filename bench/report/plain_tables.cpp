@@ -129,6 +129,20 @@ std::string worst_table(const Section& section) {
          table;
 }
 
+std::string markdown_heading(Product product) {
+  switch (product) {
+    case Product::spmv:
+      return "### Sparse products\n\n";
+    case Product::spmm:
+      return "### Sparse products of several columns\n\n";
+    case Product::sddmm:
+      return "### Sampled dense products\n\n";
+    case Product::gemm:
+      break;
+  }
+  return "### Dense products\n\n";
+}
+
 }  // namespace
 
 std::string csv_table(const Results& results) {
@@ -153,11 +167,8 @@ std::string markdown_tables(const Results& results) {
   for (const Product product : kProducts) {
     const Section section(results, product);
     if (section.cases.empty()) continue;
-    text += (text.empty() ? "" : "\n") +
-            std::string(product == Product::spmv   ? "### Sparse products\n\n"
-                        : product == Product::spmm ? "### Sparse products of several columns\n\n"
-                                                   : "### Dense products\n\n") +
-            summary_table(section) + worst_table(section);
+    text += (text.empty() ? "" : "\n") + markdown_heading(product) + summary_table(section) +
+            worst_table(section);
   }
   return text;
 }

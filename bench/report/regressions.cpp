@@ -27,7 +27,10 @@ bool is_chosen(const Line& line, const std::string& contestant) {
 
 std::string shown_name(const Run& run) {
   std::string name = run.product->name;
-  for (const std::string& part : {run.product->way, run.product->dtype, run.line->name()})
+  // The fields of a sampled product are those of a product of several columns.
+  const bool sampled = run.product->product == Product::sddmm;
+  for (const std::string& part : {std::string(sampled ? "sampled" : ""), run.product->way,
+                                  run.product->dtype, run.line->name()})
     if (!part.empty()) name += " " + part;
   return name;
 }

@@ -178,7 +178,7 @@ Case case_of(const Json& line, Figure& figure) {
   product.group = text_of(line, gemm ? "family" : "class");
   product.dtype = text_of(line, "dtype");
   if (gemm && !product.dtype.empty()) product.way = way_of(line);
-  if (product.product == Product::spmm) product.way = columns_text(line, figure);
+  if (has_columns(product.product)) product.way = columns_text(line, figure);
   const std::string op = gemm ? "" : text_of(line, "op");
   if (op != "n") product.way += op;
   if (!gemm) product.which = identity_of(line);
@@ -424,6 +424,8 @@ std::string name(Product product) {
       return "spmv";
     case Product::spmm:
       return "spmm";
+    case Product::sddmm:
+      return "sddmm";
     case Product::gemm:
       break;
   }

@@ -46,13 +46,17 @@ struct Line {
   std::string name() const { return variant.empty() ? contestant : contestant + "/" + variant; }
 };
 
-/// Sparse times a vector, or several; dense.
-enum class Product { spmv, spmm, gemm };
-constexpr Product kProducts[] = {Product::spmv, Product::spmm, Product::gemm};
+/// Sparse times a vector, or several; dense sampled at the entries of a sparse pattern; dense.
+enum class Product { spmv, spmm, sddmm, gemm };
+constexpr Product kProducts[] = {Product::spmv, Product::spmm, Product::sddmm, Product::gemm};
 constexpr bool is_sparse(Product product) {
   return product != Product::gemm;
 }
-/// "spmv", "spmm", "gemm": the kind of its lines.
+/// Whether its cases differ by columns and layout, too.
+constexpr bool has_columns(Product product) {
+  return product == Product::spmm || product == Product::sddmm;
+}
+/// "spmv", "spmm", "sddmm", "gemm": the kind of its lines.
 std::string name(Product product);
 
 /// One product in one element type, with every contestant's latest line.
@@ -62,8 +66,8 @@ struct Case {
   MatrixIdentity which;  // of sparse products
   std::string group;     // class of the matrix, or family of the dense product
   std::string dtype;     // "" where the matrix could not be read
-  /// Of dense products, what differs from plain: "row tn padded beta 0.5"; of sparse ones of
-  /// several columns, how many these are: "8 columns, row".
+  /// Of dense products, what differs from plain: "row tn padded beta 0.5"; of sparse ones with
+  /// has_columns(), how many these are: "8 columns, row".
   std::string way;
   std::string identity;  // all that tells it from other cases, its type and device aside
   std::string device;

@@ -35,6 +35,13 @@ inline std::string spmm_line(const std::string& name, const std::string& contest
                        layout + "\"" + more);
 }
 
+/// The same of sampled products.
+inline std::string sddmm_line(const std::string& name, const std::string& contestant,
+                              const std::string& variant, double graph_us, int columns,
+                              const std::string& layout = "row") {
+  return spmm_line(name, contestant, variant, graph_us, columns, layout, R"(,"kind":"sddmm")");
+}
+
 inline std::string gemm_line(const std::string& name, const std::string& contestant,
                              const std::string& variant, double warm_us,
                              const std::string& more = "") {
