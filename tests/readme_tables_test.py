@@ -230,6 +230,25 @@ class ReadmeTables(unittest.TestCase):
         below = self.run_script("--below", "1", str(self.root / "r.jsonl.xz"), script="spmm_targets.py")
         self.assertIn("cusparse alg3 5.00: a f64 x 64 row (real", below.stdout)
 
+    def test_sampled_products_have_a_table(self):
+        def sddmm(contestant, variant, graph_us, columns, layout, **changes):
+            return spmv("a", contestant, variant, graph_us, kind="sddmm", columns=columns, layout=layout,
+                        **{"bytes": 1e6, "reproducible": True, **changes})
+
+        long = {"bytes": 6e7, "warm_us": 8.0}  # a batch counts
+        lines = [ENV,
+                 sddmm("lanky", "auto", 2.0, 8, "row"), sddmm("cusparse", "default", 3.0, 8, "row", reproducible=False),
+                 sddmm("lanky", "auto", 2.0, 32, "col"), sddmm("cusparse", "default", 8.0, 32, "col"),
+                 sddmm("lanky", "auto", 9.0, 128, "row", **long), sddmm("cusparse", "default", 1.0, 128, "row", **{**long, "warm_us": 4.0}),
+                 sddmm("lanky", "auto", 2.0, 8, "row", dtype="bf16"),
+                 sddmm("cusparse", "default", None, 8, "row", dtype="bf16", status="unsupported", warm_us=None, reproducible=None)]
+        self.write(lines, ["sddmm"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f64 | 1.50 (100%) | – | 0.50 (0%) | – | 4.00 (100%) | – | 0.50 (a f64 x 128 row) | 100%, 67% |", self.page())
+        self.assertIn("| bf16 | – | – | – | – | – | – | – | 100% |", self.page())
+        self.assertIn("`r.jsonl`: NVIDIA H200, CUDA 13.0, commit 0123456789ab, 2026-01-02; speed-up: the time of cusparseSDDMM", self.page())
+        self.assertEqual(self.run_script("--check").returncode, 0)
+
     def test_sparse_targets_by_size_and_class(self):
         large = {"class": "regular", "nnz": 2 * 10**7}
         share = "share of the floor, large regular"

@@ -88,7 +88,7 @@ class Point:
         """The case with all that tells it from others."""
         line = self.line
         words = [line["case"], line["dtype"]]
-        if line["kind"] == "spmm":
+        if line["kind"] in ("spmm", "sddmm"):
             words += ["x", str(line["columns"]), line["layout"]]
         if line["kind"] == "gemm":
             if wide(line):
@@ -105,11 +105,11 @@ class Point:
 
 
 def counts_by_graph(line):
-    """Whether a product is compared by its replayed graph, not by a batch: sparse ones are, of several columns those
-    that are short."""
+    """Whether a product is compared by its replayed graph, not by a batch: sparse ones are, of several columns and
+    sampled ones those that are short."""
     if line.get("graph_us") is None:
         return False
-    return line["kind"] == "spmv" or (line["kind"] == "spmm" and line["bytes"] < SHORT)
+    return line["kind"] == "spmv" or (line["kind"] in ("spmm", "sddmm") and line["bytes"] < SHORT)
 
 
 def counted_us(line):
@@ -161,7 +161,7 @@ def read_lines(pattern):
                     line.setdefault("out", line["dtype"])
                 key = [line.get(k) for k in ("kind", "family", "case", "dtype", *WAYS, "contestant",
                                              "variant")]
-                if line["kind"] not in ("spmv", "spmm", "gemm", "matrix", "read"):
+                if line["kind"] not in ("spmv", "spmm", "sddmm", "gemm", "matrix", "read"):
                     key = [str(path), number]  # of ladders and applications, whose runs begin a file anew
                 results[json.dumps(key)] = line
         if len(environments) == found:

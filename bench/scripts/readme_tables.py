@@ -6,8 +6,8 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview, gemm-worst,
-gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview,
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -36,6 +36,7 @@ from markdown import heading, row
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 CPU_SPMV = {"cpu-spmv": cpu_spmv.table, "cpu-spmv-losses": cpu_spmv.losses, "cpu-spmm": cpu_spmv.columns_table}
+COLUMNS = {"spmm": spmm_targets.TABLE, "sddmm": spmm_targets.SDDMM_TABLE}
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
 SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
 
@@ -314,9 +315,9 @@ def make_table(kind, name):
     if kind in unseen.TABLES:
         environments, lines = unseen.lines_of(name)
         return "\n" + unseen.TABLES[kind](lines) + ladder_source(environments, name, unseen.MEANING[kind]) + "\n"
-    if kind == "spmm":
+    if kind in COLUMNS:
         environments, lines = unseen.lines_of(name)
-        return "\n" + spmm_targets.table(all_points(lines, kind)) + ladder_source(environments, name, spmm_targets.TABLE) + "\n"
+        return "\n" + spmm_targets.table(all_points(lines, kind)) + ladder_source(environments, name, COLUMNS[kind]) + "\n"
     if kind == "needed":
         return "\n" + needed_kernels.table(name) + f"\n`{name}`; {NEEDED}.\n"
     if kind in ladder_tables.TABLES:
@@ -325,7 +326,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, spmm, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

@@ -87,8 +87,14 @@ TABLE = ("speed-up: the best time of all of cuSPARSE's algorithms in the same la
          "rows; reproducible: share of products whose bits are equal each time, of lanky and of cuSPARSE's ALG3")
 
 
+SDDMM_TABLE = ("speed-up: the time of cusparseSDDMM in the same layout over lanky's, geometric mean, with the share of products that "
+               "lanky wins; – where cuSPARSE has no such product or a wrong result; reproducible: share of products whose bits are "
+               "equal each time, of lanky and of cuSPARSE")
+RIVALS = {"spmm": "cusparse alg3", "sddmm": "cusparse default"}  # whose bits stand beside lanky's, by the kind of lines
+
+
 def table(points):
-    """A row for each type."""
+    """A row for each type, of products of several columns or of sampled ones."""
     groups = [(layout, words, *group) for layout, words in LAYOUTS for group in GROUPS]
     out = heading(["type", *(f"{words}, {label}" for _, words, label, _, _ in groups), "worst", "reproducible"])
     for dtype in (d for d in DTYPES if any(p.line["dtype"] == d for p in points)):
@@ -97,10 +103,10 @@ def table(points):
         for layout, _, _, low, high in groups:
             found = [p.speedup() for p in in_layout(layout, low, high)(own) if p.speedup()]
             cells.append(f"{geometric_mean(found):.2f} ({sum(s >= 1 for s in found) / len(found):.0%})" if found else "–")
-        worst = min((p for p in own if p.speedup()), key=lambda p: p.speedup())
-        same = [statistics.fmean(known) for name in ("lanky auto", "cusparse alg3")
+        worst = min((p for p in own if p.speedup()), key=lambda p: p.speedup(), default=None)
+        same = [statistics.fmean(known) for name in ("lanky auto", RIVALS[own[0].line["kind"]])
                 if (known := [each for p in own if (each := reproducible(name)(p)) is not None])]
-        out += row([dtype, *cells, f"{worst.speedup():.2f} ({worst.name()})", ", ".join(f"{each:.0%}" for each in same)])
+        out += row([dtype, *cells, f"{worst.speedup():.2f} ({worst.name()})" if worst else "–", ", ".join(f"{each:.0%}" for each in same)])
     return out
 
 
