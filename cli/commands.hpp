@@ -16,7 +16,7 @@ using Action = std::function<int()>;
 
 /// info: devices, versions, libraries, generators.
 void add_info(CLI::App& app, Action& action, int argc, char** argv);
-/// spmv, spmm, gemm, batch, tune: one product or many, verified and timed.
+/// spmv, spmm, sddmm, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
 /// ladder: each step from the naive product to the fastest.
 void add_ladder(CLI::App& app, Action& action, int argc, char** argv);

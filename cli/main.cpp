@@ -18,8 +18,9 @@ namespace lanky::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "lanky multiplies sparse matrices with vectors (SpMV, SpMM) and tall, skinny dense matrices\n"
-    "(GEMM), checks every result, and compares its speed with the vendor's library.";
+    "lanky multiplies sparse matrices with vectors (SpMV, SpMM), samples dense products at their\n"
+    "entries (SDDMM) and multiplies tall, skinny dense matrices (GEMM). It checks every result,\n"
+    "and compares its speed with the vendor's library.";
 
 constexpr char kExamples[] =
     "Examples:\n"
@@ -28,6 +29,7 @@ constexpr char kExamples[] =
     "  lanky convert cant.mtx.gz cant.lanky          a binary copy, which loads at memory speed\n"
     "  lanky spmv --generate stencil27:64 --dtype f64,f32 --explain\n"
     "  lanky spmm cant.mtx.gz --columns 2,8,32 --layout row,col      several vectors at once\n"
+    "  lanky sddmm cant.mtx.gz --columns 8,32,128    X Y^T at the entries of the matrix\n"
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky ladder gemm-gpu --plot gemm.svg         from a thread an element to tensor cores\n"

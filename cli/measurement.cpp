@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/cases/grid.hpp"
+#include "bench/cases/sddmm_case.hpp"
 #include "bench/harness/measure.hpp"
 
 namespace lanky::cli {
@@ -91,14 +92,15 @@ bench::MatrixRecord Measurement::multiply(const Source& source, const std::strin
                             .dtype = dtype,
                             .matrix_class = source.matrix_class,
                             .origin = record.origin,
-                            .label = source.label};
-    bench::SpmvWorkloads workloads;  // made by the first product
+                            .label = source.label,
+                            .sampled = options_.sddmm};
+    bench::SpmvWorkloads made;  // by the first product
     for (const bench::SpmvColumns& columns : columns_) {
       subject.columns = columns;
       listener_.begin(task_name(source, subject));
       guarded(subject, [&] {
-        if (!workloads) workloads = bench::spmv_workloads(session_, *matrix, dtype, selection_);
-        bench::CaseReport found = bench::run_workload(session_, *workloads(columns));
+        if (!made) made = workloads(*matrix, dtype);
+        bench::CaseReport found = bench::run_workload(session_, *made(columns));
         found.subject = subject;
         report(found);
       });
@@ -107,6 +109,13 @@ bench::MatrixRecord Measurement::multiply(const Source& source, const std::strin
   current_ = nullptr;
   record.seconds = bench::steady_seconds() - start;
   return record;
+}
+
+bench::SpmvWorkloads Measurement::workloads(bench::SpmvMatrix& matrix, DType dtype) {
+  if (!options_.sddmm) return bench::spmv_workloads(session_, matrix, dtype, selection_);
+  return [this, &matrix, dtype](bench::SpmvColumns columns) {
+    return bench::make_sddmm_workload(session_, matrix, dtype, columns, !options_.no_vendor);
+  };
 }
 
 void Measurement::multiply_dense(const bench::GemmCase& gemm) {

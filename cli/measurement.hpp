@@ -43,6 +43,8 @@ class Measurement {
   void tune_dense(const bench::GemmCase& gemm, GemmTuning& tuning);
 
  private:
+  /// Products of the matrix in one element type, as the options ask for.
+  bench::SpmvWorkloads workloads(bench::SpmvMatrix& matrix, DType dtype);
   /// Runs `task`; what it throws becomes a result of `subject`.
   template <class Task>
   void guarded(const std::variant<bench::SpmvCase, bench::GemmCase>& subject, Task task);

@@ -1,4 +1,4 @@
-// The command lines of spmv, spmm, gemm, batch and tune.
+// The command lines of spmv, spmm, sddmm, gemm, batch and tune.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
@@ -70,12 +70,15 @@ void add_run_options(CLI::App& command, RunOptions& options,
                      "append JSON lines to this file; - is standard output (table on stderr)");
 }
 
-void add_spmv_options(CLI::App& command, RunOptions& options, Work& work) {
+void add_generators(CLI::App& command, Work& work) {
   command
       .add_option("--generate", work.generators,
                   "a generated matrix such as stencil27:64 (lanky info lists all); can be repeated")
       ->allow_extra_args(false)
       ->type_name("SPEC");
+}
+
+void add_plan_options(CLI::App& command, RunOptions& options) {
   add_list(command, "--path", options.paths_of_rows,
            "lanky's kernels: auto, mma, cuda; of f32 tf32, tf32x3; commas between")
       ->check(CLI::IsMember({"auto", "mma", "cuda", "tf32", "tf32x3"}), "");
@@ -102,9 +105,8 @@ std::string check_columns(const std::string& text) {
 }
 
 /// `options` has the columns that are the default.
-void add_columns_options(CLI::App& command, RunOptions& options) {
-  add_list(command, "--columns", options.columns,
-           "numbers of columns of X in Y = A X, such as 2,8,32; 1 is a vector, as in spmv")
+void add_columns_options(CLI::App& command, RunOptions& options, const char* what) {
+  add_list(command, "--columns", options.columns, what)
       ->check(check_columns, "")
       ->capture_default_str();
   add_list(command, "--layout", options.layouts,
@@ -204,7 +206,6 @@ struct Parsed {
   RunOptions options;
   Work work;
   GemmText gemm;
-  std::string file;   // of spmv
   std::string shard;  // "I/N"
 
   void choose_shard() {
@@ -216,34 +217,49 @@ struct Parsed {
   }
 };
 
-/// A command that multiplies one matrix.
+/// A command for single matrices.
 void add_sparse(CLI::App& command, Action& action, const std::shared_ptr<Parsed>& parsed) {
   command.add_option(
-      "file", parsed->file,
+      "files", parsed->work.files,
       "Matrix Market, Rutherford-Boeing, .mat, .lanky, plain or compressed; NAME.tar.gz");
-  add_spmv_options(command, parsed->options, parsed->work);
+  add_generators(command, parsed->work);
   add_run_options(command, parsed->options, sparse_types());
   command.callback([parsed, &action, name = command.get_name()] {
     action = [parsed, name] {
       Work& work = parsed->work;
-      if (!parsed->file.empty()) work.files.push_back(parsed->file);
-      if (work.files.empty() && work.generators.empty())
+      const std::size_t matrices = work.files.size() + work.generators.size();
+      if (matrices == 0)
         wrong_usage(name + " needs a file or --generate SPEC; see lanky " + name + " --help");
-      work.single = true;
+      work.single = matrices == 1;
       return parsed->run();
     };
   });
 }
 
 void add_spmv(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
-  add_sparse(*app.add_subcommand("spmv", "y = A x for one matrix"), action, parsed);
+  CLI::App& spmv = *app.add_subcommand("spmv", "y = A x for a matrix, or each of several");
+  add_plan_options(spmv, parsed->options);
+  add_sparse(spmv, action, parsed);
 }
 
+constexpr char kColumns[] =
+    "numbers of columns of X in Y = A X, such as 2,8,32; 1 is a vector, as in spmv";
+
 void add_spmm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
-  CLI::App& spmm = *app.add_subcommand("spmm", "Y = A X for one matrix, X of several columns");
+  CLI::App& spmm = *app.add_subcommand("spmm", "Y = A X, X of several columns");
   parsed->options.columns = {"8"};
-  add_columns_options(spmm, parsed->options);
+  add_columns_options(spmm, parsed->options, kColumns);
+  add_plan_options(spmm, parsed->options);
   add_sparse(spmm, action, parsed);
+}
+
+void add_sddmm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
+  CLI::App& sddmm =
+      *app.add_subcommand("sddmm", "X Y^T, sampled at the entries of a matrix (SDDMM)");
+  parsed->options.sddmm = true;
+  parsed->options.columns = {"8", "32", "128"};
+  add_columns_options(sddmm, parsed->options, "numbers of columns of X and of Y, such as 8,32,128");
+  add_sparse(sddmm, action, parsed);
 }
 
 void add_gemm(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& parsed) {
@@ -307,8 +323,9 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
            "shared libraries with further contestants (lanky/peer.h, docs/batch.md)");
   const auto worker = std::make_shared<bool>(false);
   batch.add_flag("--worker", *worker)->group("");
-  add_spmv_options(batch, options, work);
-  add_columns_options(batch, options);
+  add_generators(batch, work);
+  add_plan_options(batch, options);
+  add_columns_options(batch, options, kColumns);
   add_run_options(batch, options, sparse_types());
   batch.callback([parsed, worker, &action] {
     action = [parsed, worker] {
@@ -367,7 +384,7 @@ void add_tune(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& pars
 }  // namespace
 
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv) {
-  for (const auto add : {add_spmv, add_spmm, add_gemm, add_batch, add_tune}) {
+  for (const auto add : {add_spmv, add_spmm, add_sddmm, add_gemm, add_batch, add_tune}) {
     const auto parsed = std::make_shared<Parsed>();
     parsed->options.argv.assign(argv, argv + argc);
     add(app, action, parsed);

@@ -22,6 +22,7 @@ struct RunOptions {
   std::vector<std::string> columns = {"1"};           // of X; 1: a vector
   std::vector<std::string> layouts = {"row", "col"};  // of X and Y where there are several
   bool tuned = false;                                 // a plan with PlanOptions::tune beside them
+  bool sddmm = false;  // X Y^T at the entries of matrices, not their products with X
   bool no_vendor = false;
   bool quick = false;
   bool explain = false;

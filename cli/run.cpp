@@ -1,4 +1,4 @@
-// spmv, spmm, gemm and tune: measured in this process.
+// spmv, spmm, sddmm, gemm and tune: measured in this process.
 #include <lanky/lanky.hpp>
 #include <nlohmann/json.hpp>
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <lanky/device.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,9 +35,10 @@ class Cli : public testing::ProgramTest {
 TEST_F(Cli, HelpTeachesAndSucceeds) {
   const Ran ran = lanky("--help");
   EXPECT_EQ(ran.exit_code, 0);
-  for (const char* word : {"Examples:", "Exit codes:", "info", "spmv", "spmm", "gemm", "batch"})
+  for (const char* word :
+       {"Examples:", "Exit codes:", "info", "spmv", "spmm", "sddmm", "gemm", "batch"})
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
-  for (const char* command : {"spmv", "spmm", "gemm", "batch", "info"})
+  for (const char* command : {"spmv", "spmm", "sddmm", "gemm", "batch", "info"})
     EXPECT_EQ(lanky(std::string(command) + " --help").exit_code, 0) << command;
 }
 
@@ -48,7 +50,7 @@ TEST_F(Cli, AloneItShowsItsHelp) {
 
 TEST_F(Cli, WhatItPrintsFitsATerminal) {
   std::string text = lanky("--help").out + lanky("info").out;
-  for (const char* command : {"spmv", "spmm", "gemm", "batch"})
+  for (const char* command : {"spmv", "spmm", "sddmm", "gemm", "batch"})
     text += lanky(std::string(command) + " --help").out;
   text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
   text += lanky("spmm --device cpu --quick --generate uniform:100000:10 --columns 128").out;
@@ -148,6 +150,11 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
                                 "spmm --columns 99999999999 --generate diagonal:5",
                                 "spmm --layout rows --generate diagonal:5",
                                 "spmv --columns 2 --generate diagonal:5",
+                                "sddmm",
+                                "sddmm --columns 0 --generate diagonal:5",
+                                "sddmm --layout rows --generate diagonal:5",
+                                "sddmm --dtype f8 --generate diagonal:5",
+                                "sddmm --path mma --generate diagonal:5",
                                 "batch --columns 0 diagonal:5",
                                 "ladder climb",
                                 "ladder spmv",
@@ -235,6 +242,44 @@ TEST_F(Cli, OneMatrixTimesSeveralVectors) {
   }
   EXPECT_NE(ran.out.find(" 3x3 x8 row "), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find(" 3x3 x2 col "), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, SampledProductsAreCheckedAndTimed) {
+  const Ran ran = lanky(
+      "sddmm --device cpu --generate mixed:300 --columns 4,9 --quick --dtype f64,bf16 --json " +
+      json() + " " + matrix("tiny.mtx"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::vector<Json> all = of_kind("sddmm");
+  ASSERT_EQ(all.size(), 2U * 2 * 2 * 2 * 2);  // matrices, types, columns, layouts, contestants
+  std::set<std::string> seen;
+  for (const Json& line : all) {
+    seen.insert(line["case"].get<std::string>() + line["dtype"].get<std::string>() +
+                line["columns"].dump() + line["layout"].get<std::string>() +
+                line["contestant"].get<std::string>() + line["variant"].get<std::string>());
+    const bool own = line["contestant"] == "lanky";
+    EXPECT_EQ(line["variant"], own ? "auto" : "guided") << line;
+    EXPECT_EQ(line["status"], "ok") << line;
+    EXPECT_EQ(line["reproducible"], true) << line;
+    EXPECT_LE(line["error"], line["bound"]) << line;
+    EXPECT_TRUE(line["warm_us"].is_number()) << line;
+    EXPECT_TRUE(line["floor_batch_us"].is_number()) << line;
+    const std::int64_t size = line["dtype"] == "f64" ? 8 : 2;
+    const std::int64_t m = line["m"];
+    const std::int64_t n = line["n"];
+    const std::int64_t nnz = line["nnz"];
+    const std::int64_t columns = line["columns"];
+    EXPECT_EQ(line["bytes"], 4 * (nnz + m + 1) + (nnz + (m + n) * columns) * size) << line;
+    EXPECT_EQ(line["flops"], 2.0 * static_cast<double>(nnz * columns)) << line;
+  }
+  EXPECT_EQ(seen.size(), all.size());
+  EXPECT_NE(ran.out.find(" 3x3 x9 col "), std::string::npos) << ran.out;
+  const std::string page = (folder_ / "page.html").string();
+  EXPECT_EQ(lanky("report " + json() + " -o " + page).exit_code, 0);
+  EXPECT_NE(content(page).find("<section id=\"sddmm\">"), std::string::npos);
+  EXPECT_EQ(lanky("compare " + json() + " " + json()).exit_code, 0);
+  const std::string merged = (folder_ / "merged.jsonl").string();
+  EXPECT_EQ(lanky("merge " + json() + " -o " + merged).exit_code, 0);
+  EXPECT_EQ(content(merged), content(json()));
 }
 
 TEST_F(Cli, AFileMayFollowAnyOption) {
