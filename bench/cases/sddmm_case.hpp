@@ -1,5 +1,6 @@
-// SDDMM as a benchmark case: values = X Y^T at the entries of A, whose pattern is given; X and Y,
-// both of one layout without gaps, are random. As of other sparse products, nothing is rotated.
+// SDDMM as a benchmark case: values = X Y^T at the entries of A, whose pattern is given. X and Y
+// are random, of one layout and without gaps. Operands are not rotated, as in the other sparse
+// cases.
 #pragma once
 
 #include <memory>

@@ -22,8 +22,8 @@ struct SpmvColumns {
 
 /// Entry e of A in CSR, and element e of X, which counts (j, c) as j + c * (its rows): a column has
 /// the same elements however many columns X has. Component p of element e of a complex type is
-/// component 2 e + p of the sequence. Of SDDMM, X Y^T at the entries, X has the sequence of the
-/// values and Y, likewise counted, that of the vector: then a term is of an element of each.
+/// component 2 e + p of the sequence. In an SDDMM, X Y^T at the entries, the elements of X
+/// stand in the place of the entries, counted as those of X above; Y takes the place of X.
 struct SpmvData {
   static constexpr std::uint64_t kValueSeed = 1;
   static constexpr std::uint64_t kVectorSeed = 2;

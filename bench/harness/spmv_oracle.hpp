@@ -15,17 +15,17 @@ class SparseReferences {
  public:
   explicit SparseReferences(const Stream& stream) : stream_(stream), references_(stream, 0) {}
 
-  /// Where so many references to products of that data are to be written.
+  /// Memory for so many references, which the caller writes.
   Reference* prepare(const SpmvData& data, std::int64_t size);
-  /// What they were last prepared for.
+  /// The data that they were last prepared for.
   const SpmvData& data() const { return data_; }
-  /// Of all elements of the result, of the data's type: exact for integers, else within the bound
-  /// of products in `math`.
+  /// Judges all elements of the result, which has the data's type: integers must be exact, random
+  /// data within the bound of products in `math`.
   Verdict check(const SpmvResult& result, Math math) const;
 
  private:
   Verdict check_on_cpu(const ErrorModel& model, const SpmvResult& result) const;
-  /// Of components of one column from number `first` on.
+  /// Judges components of one column from number `first` on.
   Verdict judge(const ErrorModel& model, std::span<const double> computed,
                 const Reference* expected, std::int64_t first, const SpmvResult& result,
                 std::int64_t column) const;
@@ -42,7 +42,7 @@ class SpmvOracle {
 
   /// Remembers what so many columns of Y are of that data, where it does not know them already.
   void compute(const SpmvData& data, std::int64_t columns = 1);
-  /// Of all elements of Y, in as many of these columns or fewer.
+  /// Judges all elements of Y, which has so many columns or fewer.
   Verdict check(const void* y, Math math, SpmvColumns columns = {}) const;
 
  private:
@@ -52,7 +52,7 @@ class SpmvOracle {
   SparseReferences references_;  // [columns][rows][components]
 };
 
-/// Of SDDMM: X Y^T at the entries of the matrix.
+/// The oracle of SDDMM: values of X Y^T at the entries of the matrix.
 class SddmmOracle {
  public:
   SddmmOracle(const Stream& stream, const SpmvMatrix& matrix)
@@ -60,7 +60,7 @@ class SddmmOracle {
 
   /// Remembers what the values are where X and Y have so many columns of that data.
   void compute(const SpmvData& data, std::int64_t columns);
-  /// Of all values [nnz].
+  /// Judges all values [nnz].
   Verdict check(const void* values) const;
 
  private:
