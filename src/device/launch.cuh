@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <lanky/stream.hpp>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -62,15 +63,20 @@ void allow_shared_memory(const Stream& stream, Kernel* kernel, int bytes) {
   constexpr int kOfEveryKernel = 4 << 10;  // none declares more than 44 KiB
   if (bytes <= kOfEveryKernel) return;
   static std::mutex one_at_a_time;  // none lowers what another has raised since it looked
+  static std::map<std::pair<const void*, int>, int> allowed;  // bytes, by kernel and device
   const std::lock_guard lock(one_at_a_time);
   const DeviceGuard guard(stream.device().index());
-  cudaFuncAttributes attributes{};
-  check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
-             "cudaFuncGetAttributes");
-  if (attributes.maxDynamicSharedSizeBytes >= bytes) return;
-  check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+  const auto* const code = reinterpret_cast<const void*>(kernel);
+  const auto [known, is_new] = allowed.try_emplace({code, stream.device().index()}, 0);
+  if (is_new) {
+    cudaFuncAttributes attributes{};
+    check_cuda(cudaFuncGetAttributes(&attributes, code), "cudaFuncGetAttributes");
+    known->second = attributes.maxDynamicSharedSizeBytes;
+  }
+  if (known->second >= bytes) return;
+  check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
              "cudaFuncSetAttribute");
+  known->second = bytes;
 }
 
 template <class Integer>

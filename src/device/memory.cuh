@@ -137,21 +137,13 @@ __device__ const E* advanced(const E* first, std::uint32_t count, std::uint32_t 
   return reinterpret_cast<const E*>(reinterpret_cast<const unsigned char*>(first) + distance);
 }
 
-/// load_constant() and load_wide() of 16 bytes that hold parts of 8: these arrive in the pairs of
-/// registers that they are used in.
+/// load_constant() of 16 bytes that hold parts of 8: these arrive in the pairs of registers that
+/// they are used in.
 template <int kCount, class E>
 __device__ void load_constant_pairs(E (&out)[kCount], const E* source) {
   static_assert(sizeof(out) == 16);
   const ulonglong2 word = __ldg(reinterpret_cast<const ulonglong2*>(source));
   memcpy(out, &word, sizeof(word));
-}
-template <class E>
-__device__ E load_pairs(const E* source) {
-  static_assert(sizeof(E) == 16);
-  const ulonglong2 word = *reinterpret_cast<const ulonglong2*>(source);
-  E out;
-  memcpy(&out, &word, sizeof(word));
-  return out;
 }
 
 /// A 16-byte (or 8-byte) word that is read once or twice; zeros where it does not exist.
