@@ -72,9 +72,9 @@ class Executor : public Backend<T, TOut> {
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
   /// What a plan made with `options` has besides `packed`, the packed form of `a`, which has
-  /// `facts`.
+  /// `facts`. One vector is multiplied by `vector`.
   virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
-                                          const RowFacts& facts,
+                                          const RowFacts& facts, const Launch& vector,
                                           const PlanOptions& options) const = 0;
   /// Values in CSR order to the copy.
   virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;

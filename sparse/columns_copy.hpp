@@ -45,7 +45,8 @@ struct RowsCopy {
   Buffer<std::int32_t> order;
   Buffer<std::int32_t> columns;  // [nnz], zero-based
   Buffer<T> values;              // [nnz]
-  Buffer<RowPart> of_blocks;     // in any order
+  Buffer<RowPart> of_blocks;     // in any order; there is room for more
+  std::int64_t parts = 0;        // of blocks
   std::int32_t pieces_most = 0;  // of these
   // Of the first of the sorted rows:
   std::uint32_t by_blocks = 0;                   // those that blocks have

@@ -2,6 +2,7 @@
 // when the plan is made (sparse/cuda/multiply/policy.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <lanky/sparse.hpp>
@@ -46,11 +47,9 @@ struct Launch {
 };
 
 /// How lanes share a strip of columns of X: groups of 1, 2, 4 or 8 have a row of it, each lane a
-/// word of 16 bytes of it, or two (words16); or a lane has a word of 4 or 8 bytes; or each lane of
-/// a group one element; or a lane a row's 2, 4 or 8 columns that are not adjacent.
+/// word of 16 bytes of it, or two (words16); or each lane of a group one element; or a lane a
+/// row's 2, 4 or 8 columns that are not adjacent.
 enum class StripKind : std::uint8_t {
-  quarter_word,
-  half_word,
   words1,
   words2,
   words4,
@@ -65,7 +64,7 @@ enum class StripKind : std::uint8_t {
   apart4,
   apart8
 };
-inline constexpr int kStripKinds = 15;
+inline constexpr int kStripKinds = 13;
 
 /// Columns of a word of 16 bytes, and of the widest strip, of words16.
 constexpr int word_columns(std::size_t element_bytes) {
@@ -90,13 +89,13 @@ struct StripLaunch {
   friend bool operator==(const StripLaunch&, const StripLaunch&) = default;
 };
 
-/// Numbers of columns that kernels of one vector multiply at once, where a row of X is a word, or X
-/// is by columns.
-inline constexpr int kWordColumns[] = {2, 4};
-inline constexpr int kWordCounts = 2;
-// Words of columns by columns that are multiplied one after the other, at most: more are better
-// gathered from rows of X, by a copy of the matrix.
-inline constexpr int kWordsAtMost = 2;
+/// Numbers of columns that kernels of one vector multiply at once, where a row of X is one word or
+/// two, or X is by columns; and how many that are at most.
+inline constexpr int kWordColumns[] = {2, 4, 8};
+inline constexpr int kWordCounts = 3;
+constexpr int word_columns_most(std::size_t element_bytes) {
+  return std::min(kWordColumns[kWordCounts - 1], 2 * word_columns(element_bytes));
+}
 
 /// As the Launch of one vector, whose blocks these are, with sums of several columns.
 struct WordLaunch {

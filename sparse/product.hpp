@@ -22,6 +22,12 @@ struct Strides {
   std::int64_t column;
 };
 
+/// False where beta is known to be 0.
+template <class Sum>
+bool may_add(const Scalar<Sum>& beta) noexcept {
+  return beta.pointer() != nullptr || beta.value() != Sum{0};
+}
+
 /// The operands of Y = alpha A X + beta Y, all on the matrix's device.
 template <class T, class TOut>
 struct ColumnsOperands {
@@ -39,11 +45,6 @@ template <class T, class TOut>
 struct Product : ProductOperands<T, TOut> {
   Accumulator<T>* partials;  // [header.partials] workspace: sums of the windows of split rows
   unsigned* arrivals;        // [counters(header)] workspace: zeros, before and after a product
-
-  /// False where beta is known to be 0.
-  bool may_add() const noexcept {
-    return this->beta.pointer() != nullptr || this->beta.value() != Accumulator<T>{0};
-  }
 };
 
 /// ColumnsOperands with it.

@@ -295,7 +295,7 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
   bool faster = false;
   ColumnsCopy<T> other;
   within_memory([&] {
-    other = executor.copy_for_columns(a, packed, facts, asked);
+    other = executor.copy_for_columns(a, packed, facts, vector.adds, asked);
     const bool differs = modelled.tiles ? other.rows.has_value() : other.tiles.has_value();
     if (!differs) return;
     packed.values.stream().synchronize();                  // both copies are there for every stream

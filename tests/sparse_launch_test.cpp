@@ -308,15 +308,6 @@ TEST(SparseTiles, AreAskedFor) {
   EXPECT_TRUE(may(SpmvPath::automatic, DType::f32, 16));
   EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 5));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f32, 4));
-  // Floats by columns have kernels of one vector for up to 8 columns.
-  const auto by_columns = [](SpmvPath path, std::int64_t columns) {
-    return sparse::cuda::may_have_tiles(
-        {.path = path, .expected_columns = columns, .expected_layout = Layout::col}, DType::f32,
-        10);
-  };
-  EXPECT_FALSE(by_columns(SpmvPath::automatic, 8));
-  EXPECT_TRUE(by_columns(SpmvPath::automatic, 9));
-  EXPECT_TRUE(by_columns(SpmvPath::mma, 8));
   EXPECT_FALSE(may(SpmvPath::mma, DType::c64, 16));
   EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
   EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));
@@ -349,8 +340,8 @@ sparse::cuda::RowLengths rows_of(std::initializer_list<std::pair<unsigned, unsig
 // Several columns on CUDA cores: long rows of which a warp has one each.
 TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};
-  const auto limit = [&](const sparse::cuda::RowLengths& rows, int words) {
-    return sparse::cuda::group_limit(rows, shape, words, h200());
+  const auto limit = [&](const sparse::cuda::RowLengths& rows, int words) -> std::int64_t {
+    return sparse::cuda::group_limits(shape)[sparse::cuda::group_limit(rows, shape, words, h200())];
   };
   const std::int64_t all = sparse::cuda::group_most(shape);
   EXPECT_EQ(all, 256);

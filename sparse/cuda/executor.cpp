@@ -51,10 +51,15 @@ class CudaExecutor final : public Executor<T, TOut> {
   }
 
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
-                                  const RowFacts& facts,
+                                  const RowFacts& facts, const Launch& vector,
                                   const PlanOptions& options) const override {
     ColumnsCopy<T> copy;
     if (options.expected_columns == 1) return copy;
+    const StripLaunches strips = choose_strips(packed.header, kDType<T>, vector, machine());
+    const bool tiles_wanted = options.path == SpmvPath::mma;
+    if (!tiles_wanted &&
+        in_words(strips, options.expected_columns, options.expected_layout, kDType<T>))
+      return copy;
     if constexpr (kHasTiles<T>) {
       if (may_have_tiles(options, kDType<T>, a.nnz)) {
         copy.tiles = make_tiles(stream_, a, facts, options);

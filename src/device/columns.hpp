@@ -7,7 +7,7 @@
 namespace lanky::device {
 
 template <class E, int kCount>
-struct alignas(kCount * sizeof(E)) Columns {
+struct alignas(kCount * sizeof(E) < 16 ? kCount * sizeof(E) : 16) Columns {
   E of[kCount];
 
   LANKY_HOST_DEVICE friend Columns operator+(Columns a, Columns b) {

@@ -84,11 +84,12 @@ template <class T, class TOut>
 void run_columns(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
                  const ColumnsCopy<T>& copy, const ColumnsProduct<T, TOut>& product) {
   if constexpr (kHasWords<T>) {
-    if (run_words(stream, launches, packed, product)) return;
+    const bool apart = product.x_strides.column != 1;
+    if (apart && run_columns_as_words(stream, launches, packed, product)) return;
   }
   by_rows_of_x(stream, packed.header.cols, product, [&](const ColumnsProduct<T, TOut>& part) {
     if constexpr (kHasWords<T>) {
-      if (run_words(stream, launches, packed, part)) return;
+      if (run_rows_as_words(stream, launches, packed, part)) return;
     }
     const std::int64_t done =
         copy.rows ? run_rows(stream, launches.strips, packed, *copy.rows, part) : 0;

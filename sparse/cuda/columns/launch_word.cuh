@@ -2,10 +2,14 @@
 // for each element type.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
 #include "sparse/cuda/columns/launch_operands.cuh"
 #include "sparse/cuda/columns/launch_rows.cuh"
+#include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/columns/spmm_word.cuh"
 #include "sparse/cuda/columns/steps.hpp"
 #include "sparse/cuda/multiply/device_matrix.cuh"
@@ -32,22 +36,17 @@ WordKernel<Product> word_kernel(const WordLaunch& launch) {
   }
 }
 
-/// Numbers of columns that there are kernels for, and the greatest.
-template <class T>
-constexpr int word_counts() {
-  return kWordColumns[1] * sizeof(T) <= kWordBytes ? 2 : 1;
-}
-template <class T>
-constexpr int word_columns_most() {
-  return kWordColumns[word_counts<T>() - 1];
-}
-
-/// f(constant, launch) for each of these numbers.
+/// f(constant, launch) for each number of columns that there are kernels for.
 template <class T, class F>
 void for_each_word_launch(const StripLaunches& launches, F f) {
-  f(std::integral_constant<int, kWordColumns[0]>{}, launches.of_words[0]);
-  if constexpr (word_counts<T>() > 1)
-    f(std::integral_constant<int, kWordColumns[1]>{}, launches.of_words[1]);
+  const auto visit = [&]<int kIndex>(std::integral_constant<int, kIndex>) {
+    constexpr int kColumns = kWordColumns[kIndex];
+    if constexpr (kColumns <= word_columns_most(sizeof(T)))
+      f(std::integral_constant<int, kColumns>{}, launches.of_words[kIndex]);
+  };
+  visit(std::integral_constant<int, 0>{});
+  visit(std::integral_constant<int, 1>{});
+  visit(std::integral_constant<int, 2>{});
 }
 
 template <class T, class TOut>
@@ -70,8 +69,8 @@ template <int kColumns, bool kApart, class T, class TOut>
 void launch_word(const Stream& stream, const Launches& launches, const WordLaunch& launch,
                  const PackedView<T>& packed, const ColumnsProduct<T, TOut>& product) {
   using DeviceProduct = DeviceWordProduct<T, TOut, kColumns, kApart>;
-  const bool overwrites =
-      product.beta.pointer() == nullptr && product.beta.value() == Accumulator<T>{0};
+  constexpr int kOfY = std::min(kColumns * static_cast<int>(sizeof(TOut)), kWordBytes);
+  const bool overwrites = !may_add(product.beta);
   const DeviceProduct arguments{
       .x = device::device_pointer(product.x),
       .x_column = product.x_strides.column,
@@ -80,8 +79,7 @@ void launch_word(const Stream& stream, const Launches& launches, const WordLaunc
       .y = device::device_pointer(product.y),
       .y_row = product.y_strides.row,
       .y_column = product.y_strides.column,
-      .y_words =
-          word_bytes_of(product.y, product.y_strides) >= kColumns * static_cast<int>(sizeof(TOut)),
+      .y_words = word_bytes_of(product.y, product.y_strides) >= kOfY,
       .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
       .beta = device::DeviceScalar<Accumulator<T>>(product.beta)};
   const Launch& vector = launches.adds;
@@ -105,24 +103,30 @@ ColumnsProduct<T, TOut> columns_from(const ColumnsProduct<T, TOut>& product, std
 }
 
 template <class T, class TOut>
-bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
-               const ColumnsProduct<T, TOut>& product) {
-  constexpr int kWidest = word_columns_most<T>();
-  constexpr auto kBytes = static_cast<int>(sizeof(T));
-  const StripLaunches& strips = launches.strips;
-  const bool apart = product.x_strides.column != 1;
-  const int word_columns = apart ? kWidest : word_bytes_of(product.x, product.x_strides) / kBytes;
-  const bool single = product.columns % 2 != 0;  // the last column is a vector
-  if (product.columns > (apart ? kWordsAtMost : 1) * kWidest || word_columns < 2) return false;
-  if (single && (!apart || product.y_strides.row != 1)) return false;
-  // Where entries are scattered, each column would be a gather of its own.
-  if (apart && (product.x_strides.row != 1 || (strips.scattered && product.rows_pitch > 0)))
-    return false;
-  bool launchable = true;
-  for_each_word_launch<T>(strips, [&](auto /*columns*/, const WordLaunch& launch) {
-    launchable = launchable && launch.threads > 0;
+bool run_rows_as_words(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
+                       const ColumnsProduct<T, TOut>& product) {
+  const int aligned = word_bytes_of(product.x, product.x_strides);
+  bool done = false;
+  for_each_word_launch<T>(launches.strips, [&](auto columns, const WordLaunch& launch) {
+    constexpr int kBytes = columns.value * static_cast<int>(sizeof(T));
+    if (product.columns != columns.value || launch.threads == 0) return;
+    if (aligned < std::min(kBytes, kWordBytes)) return;
+    launch_word<columns.value, false>(stream, launches, launch, packed, product);
+    done = true;
   });
-  if (!launchable) return false;
+  return done;
+}
+
+template <class T, class TOut>
+bool run_columns_as_words(const Stream& stream, const Launches& launches,
+                          const PackedView<T>& packed, const ColumnsProduct<T, TOut>& product) {
+  const StripLaunches& strips = launches.strips;
+  const bool ends_alone = product.columns % 2 != 0;  // the last column is a vector
+  // Where entries are scattered, each column would be a gather of its own.
+  const bool made_by_rows = strips.scattered && product.rows_pitch > 0;
+  if (!in_words_by_columns(strips, product.columns, kDType<T>) || made_by_rows ||
+      product.x_strides.row != 1 || (ends_alone && product.y_strides.row != 1))
+    return false;
   for (std::int64_t done = 0; done < product.columns;) {
     const std::int64_t left = product.columns - done;
     if (left == 1) {
@@ -131,19 +135,11 @@ bool run_words(const Stream& stream, const Launches& launches, const PackedView<
           Product<T, TOut>{{part.x, part.y, part.alpha, part.beta}, part.partials, part.arrivals});
       break;
     }
-    std::int64_t taken = 0;
+    const std::int64_t taken = widest_word(strips, left);
     for_each_word_launch<T>(strips, [&](auto columns, const WordLaunch& launch) {
-      constexpr int kColumns = columns.value;
-      const bool next_fits =
-          kColumns < kWidest && 2 * kColumns <= std::min<std::int64_t>(left, word_columns);
-      if (taken > 0 || next_fits) return;
-      const auto part = columns_from(product, done, kColumns);
-      if (apart) {
-        launch_word<kColumns, true>(stream, launches, launch, packed, part);
-      } else {
-        launch_word<kColumns, false>(stream, launches, launch, packed, part);
-      }
-      taken = kColumns;
+      if (columns.value != taken) return;
+      launch_word<columns.value, true>(stream, launches, launch, packed,
+                                       columns_from(product, done, taken));
     });
     done += taken;
   }
@@ -152,9 +148,11 @@ bool run_words(const Stream& stream, const Launches& launches, const PackedView<
 
 }  // namespace lanky::sparse::cuda
 
-#define LANKY_INSTANTIATE_WORD(T, TOut)                                         \
-  namespace lanky::sparse::cuda {                                               \
-  template void load_words<T, TOut>(const Stream&, const StripLaunches&);       \
-  template bool run_words(const Stream&, const Launches&, const PackedView<T>&, \
-                          const ColumnsProduct<T, TOut>&);                      \
+#define LANKY_INSTANTIATE_WORD(T, TOut)                                                    \
+  namespace lanky::sparse::cuda {                                                          \
+  template void load_words<T, TOut>(const Stream&, const StripLaunches&);                  \
+  template bool run_rows_as_words(const Stream&, const Launches&, const PackedView<T>&,    \
+                                  const ColumnsProduct<T, TOut>&);                         \
+  template bool run_columns_as_words(const Stream&, const Launches&, const PackedView<T>&, \
+                                     const ColumnsProduct<T, TOut>&);                      \
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <lanky/dispatch.hpp>
+#include <numeric>
 #include <span>
 
 #include "sparse/cuda/columns/strip.hpp"
@@ -49,11 +51,17 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
   });
 }
 
+int wide_word_threads(int columns, std::size_t element_bytes) {
+  const bool two_words = columns * static_cast<int>(element_bytes) > kWordBytes;
+  return two_words ? kWideWordThreads : kWarpsMost * kLanes;
+}
+
 /// Where one vector is multiplied by `vector`. Complex elements have no such kernels.
 template <class T>
 WordLaunch word_launch(int columns, const PackedHeader& a, const Launch& vector,
                        const Machine& machine) {
-  const bool fits = columns * static_cast<int>(sizeof(T)) <= kWordBytes;
+  const bool fits = columns <= word_columns_most(sizeof(T)) &&
+                    (!vector.wide || vector.threads <= wide_word_threads(columns, sizeof(T)));
   if (is_complex(kDType<T>) || !fits || vector.path != SpmvPath::cuda || vector.hot ||
       vector.blocks == 0)
     return {};
@@ -100,7 +108,9 @@ constexpr double kChainUs = 1.5;
 /// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
 /// lanes the device holds so many of at once: none ends before the longest of these, and all share
 /// the lanes.
-double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes) {
+double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes,
+                    int at_once) {
+  constexpr int kAtOnce = StripOf<1, 1, 1, true>::kAtOnce;
   const double group_lanes = std::min(words, 16);
   const double strips = words / 4.0;
   double longest = 0;
@@ -109,9 +119,9 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
     if (lengths.rows[i] == 0) continue;
     const std::int64_t most = std::int64_t{1} << i;
     const double rows = lengths.rows[i];
-    const double rounds = static_cast<double>(lengths.entries[i]) / kRowsAtOnce;
+    const double rounds = static_cast<double>(lengths.entries[i]) / kAtOnce;
     if (most <= limit) {
-      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kChainUs;
+      longest = kGroupUs + static_cast<double>(most) / at_once * kChainUs;
       shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
     } else {
       constexpr int kGroups = 8;  // of a warp
@@ -123,17 +133,19 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
 
 }  // namespace
 
-std::int64_t group_limit(const RowLengths& lengths, const Shape& shape, int words,
-                         const Machine& machine) {
+int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine) {
   constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
   const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
-  std::int64_t best = group_most(shape);
-  double best_us = predicted_us(lengths, best, words, lanes);
-  for (std::int64_t limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
-       limit < group_most(shape); limit *= 2) {
-    const double us = predicted_us(lengths, limit, words, lanes);
+  const std::array<std::uint32_t, kGroupLimits> limits = group_limits(shape);
+  int best = kGroupLimits - 1;
+  const std::int64_t rows = std::accumulate(std::begin(lengths.rows), std::end(lengths.rows), 0LL);
+  const bool few = are_few_rows(rows, std::min(words, 8), machine.multiprocessors);
+  const int at_once = few ? kFewAtOnce : StripOf<1, 1, 1, true>::kAtOnce;
+  double best_us = predicted_us(lengths, limits[best], words, lanes, at_once);
+  for (int i = 0; i < kGroupLimits - 1; ++i) {
+    const double us = predicted_us(lengths, limits[i], words, lanes, at_once);
     if (us >= best_us) continue;
-    best = limit;
+    best = i;
     best_us = us;
   }
   return best;
@@ -164,6 +176,25 @@ StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& ve
   return launches;
 }
 
+std::int64_t widest_word(const StripLaunches& launches, std::int64_t columns) {
+  std::int64_t widest = 0;
+  for (int i = 0; i < kWordCounts; ++i) {
+    if (launches.of_words[i].threads > 0 && kWordColumns[i] <= columns) widest = kWordColumns[i];
+  }
+  return widest;
+}
+
+bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DType dtype) {
+  return launches.of_words[0].threads > 0 && columns <= word_columns_most(size_of(dtype)) &&
+         columns <= 2 * widest_word(launches, columns) + 1;
+}
+
+bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype) {
+  if (layout == Layout::col && !launches.scattered)
+    return in_words_by_columns(launches, columns, dtype);
+  return columns <= word_columns(size_of(dtype)) && widest_word(launches, columns) == columns;
+}
+
 std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
   constexpr std::int64_t kVectorWarps = 32;  // whose sums sum_as_team() keeps, at most
   const std::int64_t of_warps = std::int64_t{kRowsThreads / kLanes} * kWarpPieces;
@@ -175,12 +206,6 @@ std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,
                        DType dtype) {
   if (word_bytes == 0) return {kind_for(kApart, launches, columns, dtype), columns};
-  for (const StripKind part : {StripKind::quarter_word, StripKind::half_word}) {
-    const int word = columns_of(part, dtype).of_word;
-    const auto bytes = static_cast<int>(word * size_of(dtype));
-    if (word > 1 && columns == word && word_bytes >= bytes && launches.of(part).threads > 0)
-      return {part, columns};
-  }
   const int word = word_columns(size_of(dtype));
   const std::int64_t whole = columns / word * word;
   // A few columns that are no whole words are one product by elements, not two.

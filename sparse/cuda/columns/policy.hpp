@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 
@@ -24,6 +26,14 @@ StripColumns columns_of(StripKind kind, DType dtype);
 StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
                             const Machine& machine);
 
+/// The most of so many columns that kernels of one vector multiply at once; 0: they multiply none.
+std::int64_t widest_word(const StripLaunches& launches, std::int64_t columns);
+/// Whether they multiply X by columns as it stands, in two launches or fewer besides one for a
+/// single last column.
+bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DType dtype);
+/// Whether they multiply so many columns at least as fast as any copy for several would.
+bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype);
+
 /// Entries of a row that a group of lanes has at most, as it adds up the cells of so many pieces in
 /// their order, and that a warp has.
 constexpr std::int64_t group_most(const Shape& shape) {
@@ -40,10 +50,20 @@ struct RowLengths {
   unsigned rows[kRowLengths];
   unsigned long long entries[kRowLengths];
 };
-/// Entries of a row that a group has at most in products of `words` words of 16 bytes: group_most()
-/// or a power of two, by prediction. Longer rows have a warp each.
-std::int64_t group_limit(const RowLengths& lengths, const Shape& shape, int words,
-                         const Machine& machine);
+/// What a group may have of a row, at most: powers of two and, the last, group_most().
+inline constexpr int kGroupLimits = 5;
+constexpr std::array<std::uint32_t, kGroupLimits> group_limits(const Shape& shape) {
+  std::array<std::uint32_t, kGroupLimits> limits{};
+  auto limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
+  for (std::uint32_t& each : limits) {
+    each = static_cast<std::uint32_t>(std::min<std::int64_t>(limit, group_most(shape)));
+    limit *= 2;
+  }
+  return limits;
+}
+/// Which of these rows are shared out by in products of `words` words of 16 bytes, by prediction.
+/// Longer rows have a warp each.
+int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine);
 
 /// Shared memory of a block for the sums of rows in parts: of a part for each warp, or of one of
 /// `pieces_most` pieces for all.

@@ -20,6 +20,18 @@ namespace {
 
 static_assert(group_most({.piece_most = 4, .window_cost = 1 << 16}) == 4 * kCellsOfThread);
 
+/// What groups have, where they have rows of up to a limit: entries, and as many if each group took
+/// as long as the longest of kRowsTogether.
+struct GroupTotals {
+  Count entries;
+  Count taken;
+};
+constexpr int kRowsTogether = 16;
+
+struct GroupLimits {
+  std::uint32_t of[kGroupLimits];
+};
+
 /// What rows come to.
 struct RowTotals {
   unsigned parts;      // of blocks
@@ -27,42 +39,83 @@ struct RowTotals {
   unsigned by_blocks;  // rows
   unsigned too_many;   // rows of more pieces than a group adds up
   RowLengths lengths;
+  GroupTotals groups[kGroupLimits];
 };
 
-/// What groups have: entries, and as many if each group took as long as the longest of
-/// kRowsTogether.
-struct GroupTotals {
-  Count entries;
-  Count taken;
-};
-constexpr int kRowsTogether = 16;
-
-/// `parts`: nullptr while they are counted.
 __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowTotals* totals) {
-  const unsigned place = atomicAdd(&totals->parts, 1U);
-  if (parts != nullptr) parts[place] = part;
+  parts[atomicAdd(&totals->parts, 1U)] = part;
   atomicMax(&totals->pieces_most, pieces_of(part.length, piece_most));
 }
+
+/// A block's sums on their way to RowTotals.
+struct BlockTotals {
+  unsigned rows[kRowLengths];
+  Count entries[kRowLengths];
+  unsigned of_groups[kGroupLimits];
+  unsigned taken_by_groups[kGroupLimits];
+
+  /// A row's length, 0 where there is none; all lanes of a warp take part.
+  __device__ void add_to_groups(std::uint32_t length, const GroupLimits& limits) {
+#pragma unroll
+    for (int i = 0; i < kGroupLimits; ++i) {
+      const std::uint32_t grouped = length <= limits.of[i] ? length : 0;
+      std::uint32_t longest = grouped;
+#pragma unroll
+      for (int mask = 1; mask < kRowsTogether; mask *= 2)
+        longest = max(longest, __shfl_xor_sync(kAllLanes, longest, mask));
+      const std::uint32_t entries = __reduce_add_sync(kAllLanes, grouped);
+      const std::uint32_t taken = __reduce_add_sync(kAllLanes, longest);
+      if (lane_of_warp() > 0) continue;
+      atomicAdd(of_groups + i, entries);
+      atomicAdd(taken_by_groups + i, taken);
+    }
+  }
+  __device__ void add_length(std::uint32_t length) {
+    const int place = length > 1 ? 32 - __clz(static_cast<int>(length - 1)) : 0;
+    atomicAdd(rows + place, 1U);
+    atomicAdd(entries + place, Count{length});
+  }
+
+  /// By all threads of the block.
+  __device__ void clear() {
+    for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
+      rows[i] = 0;
+      entries[i] = 0;
+    }
+    for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
+      of_groups[i] = 0;
+      taken_by_groups[i] = 0;
+    }
+  }
+  __device__ void add_to(RowTotals& totals) const {
+    for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
+      if (rows[i] == 0) continue;
+      atomicAdd(totals.lengths.rows + i, rows[i]);
+      atomicAdd(totals.lengths.entries + i, entries[i]);
+    }
+    for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
+      if (of_groups[i] == 0) continue;
+      atomicAdd(&totals.groups[i].entries, Count{of_groups[i]});
+      atomicAdd(&totals.groups[i].taken, Count{taken_by_groups[i]});
+    }
+  }
+};
 
 /// spans: [rows], in their own order, and the parts of rows that blocks have and that are not
 /// split. A thread a row.
 __global__ void __launch_bounds__(kThreads)
-    list_rows_kernel(CsrPattern a, Shape shape, RowSpan* spans, RowPart* parts, RowTotals* totals) {
-  __shared__ unsigned rows[kRowLengths];
-  __shared__ Count entries[kRowLengths];
-  for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
-    rows[i] = 0;
-    entries[i] = 0;
-  }
+    list_rows_kernel(CsrPattern a, Shape shape, GroupLimits limits, RowSpan* spans, RowPart* parts,
+                     RowTotals* totals) {
+  __shared__ BlockTotals of_block;
+  of_block.clear();
   __syncthreads();  // before any is counted
   const std::int64_t row = thread_of_grid();
+  const std::int64_t first = row < a.rows ? a.row_offsets[row] : 0;
+  const std::int64_t length = row < a.rows ? a.row_offsets[row + 1] - first : 0;
+  of_block.add_to_groups(static_cast<std::uint32_t>(length), limits);
   if (row < a.rows) {
-    const std::int64_t first = a.row_offsets[row];
-    const std::int64_t length = a.row_offsets[row + 1] - first;
     spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
-    const int place = length > 1 ? 32 - __clz(static_cast<int>(length - 1)) : 0;
-    atomicAdd(rows + place, 1U);
-    atomicAdd(entries + place, static_cast<Count>(length));
+    of_block.add_length(static_cast<std::uint32_t>(length));
     if (length > group_most(shape)) atomicAdd(&totals->too_many, 1U);
     if (length > warp_most(shape)) {
       atomicAdd(&totals->by_blocks, 1U);
@@ -74,30 +127,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   __syncthreads();  // all are counted
-  for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
-    if (rows[i] == 0) continue;
-    atomicAdd(totals->lengths.rows + i, rows[i]);
-    atomicAdd(totals->lengths.entries + i, entries[i]);
-  }
-}
-
-/// Of rows of at most `limit` entries. A thread a row.
-__global__ void __launch_bounds__(kThreads)
-    compare_rows_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit,
-                        GroupTotals* totals) {
-  const std::int64_t row = thread_of_grid();
-  const std::uint32_t length = row < rows ? spans[row].length & kRowLengthMost : 0;
-  const std::uint32_t grouped = length <= limit ? length : 0;
-  std::uint32_t longest = grouped;
-  for (int mask = 1; mask < kRowsTogether; mask *= 2)
-    longest = max(longest, __shfl_xor_sync(kAllLanes, longest, mask));
-  std::int64_t entries;
-  std::int64_t taken;
-  device::block_exclusive_sum(std::int64_t{grouped}, entries);
-  device::block_exclusive_sum(std::int64_t{longest}, taken);
-  if (threadIdx.x > 0) return;
-  atomicAdd(&totals->entries, static_cast<Count>(entries));
-  atomicAdd(&totals->taken, static_cast<Count>(taken));
+  of_block.add_to(*totals);
 }
 
 /// Marks the rows to whose sums one vector's product adds 0: those of windows that cut rows, and
@@ -196,18 +226,14 @@ void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allo
 }
 
 /// Whether groups of rows beside each other would wait for the longest of them.
-template <class T>
-bool is_uneven(const Stream& stream, std::int64_t limit, const RowsCopy<T>& copy) {
+bool is_uneven(const GroupTotals& groups) {
   constexpr double kUneven = 1.5;
-  const std::int64_t rows = copy.spans.size();
-  Buffer<GroupTotals> totals(stream, 1);
-  totals.fill_zero();
-  if (rows > 0) {
-    launch(stream, "compare_rows_kernel", compare_rows_kernel, blocks_of(rows), copy.spans.data(),
-           rows, static_cast<std::uint32_t>(limit), totals.data());
-  }
-  const GroupTotals found = to_host(stream, totals.data());
-  return static_cast<double>(found.taken) > kUneven * static_cast<double>(found.entries);
+  return static_cast<double>(groups.taken) > kUneven * static_cast<double>(groups.entries);
+}
+
+/// Parts of rows that blocks have, at most: rows that are longer than those of warps, or split.
+std::int64_t parts_most(const CsrPattern& a, const PackedHeader& header) {
+  return a.nnz / (warp_most(header.shape) + 1) + header.partials;
 }
 
 }  // namespace
@@ -218,49 +244,49 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   const PackedHeader& header = packed.header;
   const Shape& shape = header.shape;
   const Machine& machine = machine_of(stream.device());
+  const CsrPattern pattern = a.pattern();
   if (a.nnz > std::int64_t{kRowLengthMost}) return std::nullopt;
-  Buffer<RowSpan> spans(stream, a.rows, allocator);
-  Buffer<RowTotals> totals(stream, 1);
-  const auto list = [&](RowSpan* rows, RowPart* parts) {
-    totals.fill_zero();
-    if (a.rows > 0) {
-      launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), a.pattern(), shape,
-             rows, parts, totals.data());
-    }
-    if (header.windows > 0) {
-      launch(stream, "mark_rows_kernel", mark_rows_kernel<device::DeviceElement<T>>,
-             static_cast<unsigned>(header.windows), packed.view(), a.row_offsets, rows, parts,
-             totals.data());
-    }
-    return to_host(stream, totals.data());
-  };
-  const RowTotals found = list(spans.data(), nullptr);
-  if (shared_of_parts(found.pieces_most, kDType<T>) > machine.shared_bytes_per_block)
-    return std::nullopt;
-  RowsCopy<T> copy{std::move(spans),
+  RowsCopy<T> copy{Buffer<RowSpan>(stream, a.rows, allocator),
                    Buffer<RowSpan>(stream, 0),
                    Buffer<std::int32_t>(stream, 0),
                    Buffer<std::int32_t>(stream, a.nnz, allocator),
                    Buffer<T>(stream, a.nnz, allocator),
-                   Buffer<RowPart>(stream, found.parts, allocator),
-                   found.pieces_most,
-                   found.by_blocks};
-  if (found.parts > 0) list(copy.spans.data(), copy.of_blocks.data());
-  std::int64_t least = group_most(shape);
-  for (int i = 0; i < kRowCounts; ++i) {
-    const std::int64_t limit = group_limit(found.lengths, shape, 4 << i, machine);
-    copy.by_warps[i] = rows_above(found, limit, shape);
-    copy.of_group_most[i] = static_cast<std::uint32_t>(limit);
-    least = std::min(least, limit);
+                   Buffer<RowPart>(stream, parts_most(pattern, header), allocator)};
+  const auto limits = group_limits(shape);
+  GroupLimits of_groups{};
+  std::ranges::copy(limits, of_groups.of);
+  Buffer<RowTotals> totals(stream, 1);
+  totals.fill_zero();
+  if (a.rows > 0) {
+    launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), pattern, shape,
+           of_groups, copy.spans.data(), copy.of_blocks.data(), totals.data());
   }
-  const bool uneven = is_uneven(stream, least, copy);
-  if (uneven || rows_above(found, least, shape) > 0)
-    sort_rows(stream, uneven ? 0 : least, copy, allocator);
+  if (header.windows > 0) {
+    launch(stream, "mark_rows_kernel", mark_rows_kernel<device::DeviceElement<T>>,
+           static_cast<unsigned>(header.windows), packed.view(), a.row_offsets, copy.spans.data(),
+           copy.of_blocks.data(), totals.data());
+  }
   if (a.nnz > 0) {
-    launch(stream, "copy_columns_kernel", copy_columns_kernel, blocks_of(a.nnz), a.pattern(),
+    launch(stream, "copy_columns_kernel", copy_columns_kernel, blocks_of(a.nnz), pattern,
            copy.columns.data());
   }
   update_rows(stream, copy, a.values);
+  const RowTotals found = to_host(stream, totals.data());
+  if (shared_of_parts(found.pieces_most, kDType<T>) > machine.shared_bytes_per_block)
+    return std::nullopt;
+  copy.parts = found.parts;
+  copy.pieces_most = found.pieces_most;
+  copy.by_blocks = found.by_blocks;
+  int least = kGroupLimits - 1;
+  for (int i = 0; i < kRowCounts; ++i) {
+    const int chosen = group_limit(found.lengths, shape, 4 << i, machine);
+    copy.by_warps[i] = rows_above(found, limits[chosen], shape);
+    copy.of_group_most[i] = limits[chosen];
+    least = std::min(least, chosen);
+  }
+  const bool uneven = is_uneven(found.groups[least]);
+  if (uneven || rows_above(found, limits[least], shape) > 0)
+    sort_rows(stream, uneven ? 0 : limits[least], copy, allocator);
   return copy;
 }
 

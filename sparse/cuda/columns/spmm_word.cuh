@@ -7,9 +7,22 @@
 
 namespace lanky::sparse::cuda {
 
+/// Threads and blocks of a multiprocessor, which limit registers: rows of two words take half as
+/// many threads.
 template <int kWide, Slices kSlices, class Product>
-__global__ void __launch_bounds__(kThreadsBound<kWide, kSlices, typename Product::Factor>,
-                                  kBlocks<kWide, kSlices, typename Product::Factor>)
+struct WordBounds {
+  using Factor = typename Product::Factor;
+  static constexpr bool kTwoWords = sizeof(Factor) > kWordBytes;
+  static constexpr int kThreads =
+      kTwoWords && kWide > 1 ? kWideWordThreads : kThreadsBound<kWide, kSlices, Factor>;
+  static constexpr int kLeastBlocks = !kTwoWords || kWide > 1 ? kBlocks<kWide, kSlices, Factor>
+                                      : one_a_warp(kSlices)   ? 2
+                                                              : 5;
+};
+
+template <int kWide, Slices kSlices, class Product>
+__global__ void __launch_bounds__(WordBounds<kWide, kSlices, Product>::kThreads,
+                                  WordBounds<kWide, kSlices, Product>::kLeastBlocks)
     spmm_word_kernel(
         const __grid_constant__ Product product,
         const __grid_constant__ DeviceMatrix<device::DeviceElement<typename Product::Element>> a,

@@ -22,11 +22,15 @@ void load_words(const Stream& stream, const StripLaunches& launches);
 template <class T>
 inline constexpr bool kHasWords = !is_complex(kDType<T>);
 
-/// Where rows of X are a word, or columns are few and can be gathered as they stand: launches on
-/// the stream; else returns false.
+/// Where rows of X are a word or two, which a lane gathers: launches on the stream; else returns
+/// false.
 template <class T, class TOut>
-bool run_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
-               const ColumnsProduct<T, TOut>& product);
+bool run_rows_as_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                       const ColumnsProduct<T, TOut>& product);
+/// The same where columns of X are few and can be gathered as they stand.
+template <class T, class TOut>
+bool run_columns_as_words(const Stream& stream, const Launches& launches, const PackedView<T>& a,
+                          const ColumnsProduct<T, TOut>& product);
 
 /// Launches on the stream and returns; `launches` and `copy` are those of `a`.
 template <class T, class TOut>

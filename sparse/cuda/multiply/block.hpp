@@ -17,7 +17,8 @@ namespace lanky::sparse::cuda {
 inline constexpr int kWarpsMost = 32;
 inline constexpr int kSharingWarps = 8;  // at least
 inline constexpr int kOtherWarps = 4;
-inline constexpr int kHotTeamWarps = 4;  // of each team of a block where columns are hot
+inline constexpr int kWideWordThreads = 512;  // of wide slices, where a row of X is two words
+inline constexpr int kHotTeamWarps = 4;       // of each team of a block where columns are hot
 constexpr bool one_a_warp(Slices slices) {
   return slices == Slices::single || slices == Slices::few || slices == Slices::deep;
 }
@@ -28,12 +29,15 @@ inline constexpr int kAheadBytes = 32 << 10;  // of values, and of indices, that
 /// Steps of a slice that is not wide in flight: as many as there are registers for. kShort: in the
 /// code for slices of few steps.
 template <class E, bool kShort>
-inline constexpr int kStepsAtOnce = sizeof(E) == 16             ? 4
+inline constexpr int kStepsAtOnce = sizeof(E) >= 16             ? 4
                                     : sizeof(E) == 8 && !kShort ? 6
                                                                 : 8;
 /// The code for few steps takes as many of several columns: a piece has no more.
 template <class E, int kCount>
 inline constexpr int kStepsAtOnce<device::Columns<E, kCount>, true> = kStepsAtOnce<E, true>;
+/// Of these, those whose factors are in flight at once.
+template <class E, bool kShort>
+inline constexpr int kFactorsAtOnce = sizeof(E) > kWordBytes ? 4 : kStepsAtOnce<E, kShort>;
 
 // Shared memory: the window's slices, where warps have several (of elements of 8 bytes and more,
 // which need fewer registers and more of the first cache, the next one is read ahead instead); a

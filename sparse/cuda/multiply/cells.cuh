@@ -117,8 +117,13 @@ __device__ void for_each_word(int place, int count, Visit visit) {
 template <class Team, class E>
 __device__ void clear_cells(Cell<E>* cells, int place, int count) {
   const Cell<E> zeros[kCellWord<E>] = {};
-  for_each_word<Team, E>(place, count,
-                         [&](int first) { device::store_wide(cells + first, zeros); });
+  for_each_word<Team, E>(place, count, [&](int first) {
+    if constexpr (sizeof(zeros) > kWordBytes) {
+      cells[first] = zeros[0];
+    } else {
+      device::store_wide(cells + first, zeros);
+    }
+  });
 }
 
 }  // namespace lanky::sparse::cuda

@@ -99,8 +99,14 @@ class ColumnsGather {
         device::load_if<device::Stay::normally>(factor.of[i], x_ + i * further_ + column + further,
                                                 exists);
     } else {
+      constexpr int kWord = sizeof(Factor) > kWordBytes ? kWordBytes / sizeof(E) : kCount;
       const E* const row = device::advanced(x_, column + further, row_bytes_);
-      device::load_if<device::Stay::normally>(factor, reinterpret_cast<const Factor*>(row), exists);
+#pragma unroll
+      for (int i = 0; i < kCount; i += kWord) {
+        auto& word = reinterpret_cast<device::Columns<E, kWord>&>(factor.of[i]);
+        device::load_if<device::Stay::normally>(
+            word, reinterpret_cast<const device::Columns<E, kWord>*>(row + i), exists);
+      }
     }
   }
 

@@ -76,7 +76,7 @@ Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a) {
 template <class T, class TOut>
 void run(const Stream& stream, const Launches& launches, const PackedView<T>& packed,
          const Product<T, TOut>& product) {
-  const bool overwrites = !product.may_add();
+  const bool overwrites = !may_add(product.beta);
   const Launch& launch = launches.of(overwrites);
   if (launch.blocks == 0) return;
   const DeviceProduct<T, TOut> arguments{

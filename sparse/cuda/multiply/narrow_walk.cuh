@@ -64,6 +64,7 @@ class NarrowWalk {
 
   static constexpr bool kShort = std::is_same_v<Kind, IndexKind>;
   static constexpr int kSteps = kStepsAtOnce<E, kShort>;
+  static constexpr int kGathers = kFactorsAtOnce<E, kShort>;
 
   /// Which of kSteps steps the lane's piece has, and how many pieces of the slice have each.
   struct Existing {
@@ -133,14 +134,17 @@ class NarrowWalk {
   template <IndexKind kKind, class Gather>
   __device__ void multiply(const Existing& existing, const Steps& steps, const Gather& gather,
                            Cell<E>& cell) const {
-    E factor[kSteps];
     gather.template wait<kKind>();
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i)
-      gather.template load<kKind>(factor[i], steps.column[i], 0, existing.own[i]);
+    for (int first = 0; first < kSteps; first += kGathers) {
+      E factor[kGathers];
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (existing.own[i]) cell.add(steps.value[i], factor[i]);
+      for (int i = first; i < first + kGathers; ++i)
+        gather.template load<kKind>(factor[i - first], steps.column[i], 0, existing.own[i]);
+#pragma unroll
+      for (int i = first; i < first + kGathers; ++i) {
+        if (existing.own[i]) cell.add(steps.value[i], factor[i - first]);
+      }
     }
   }
 

@@ -84,7 +84,7 @@ class WideWalk {
   // Steps whose gathers are in flight at once: 8 had no registers left on an H200 and took 1.1 to 2
   // times as long as 4, 2 took 1.02 to 1.2 times. What the plan holds of halves is small enough to
   // be loaded for twice as many, where it is no index.
-  static constexpr int kGathers = device::kColumnsOf<E> == 1 ? 4 : 4 / device::kColumnsOf<E>;
+  static constexpr int kGathers = device::kColumnsOf<E> > 4 ? 1 : 4 / device::kColumnsOf<E>;
   static constexpr int kSteps = sizeof(E) == 2 && is_repeated(kKind) ? 8 : 4;
   static constexpr int kRaggedSteps = cuda::kRaggedSteps<Value>;
   // The last steps of stencils of floats at once. Doubles had no registers left.

@@ -42,11 +42,6 @@ std::int64_t warps_at_once(const Machine& machine) {
 }
 
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
-  // As many columns, by columns, are multiplied by the kernels of one vector.
-  const std::int64_t bytes = options.expected_columns * static_cast<std::int64_t>(size_of(dtype));
-  const bool in_words =
-      options.expected_layout == Layout::col && bytes <= kWordsAtMost * kWordBytes;
-  if (options.path == SpmvPath::automatic && in_words) return false;
   return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
          nnz <= kTiledEntriesMost &&
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
