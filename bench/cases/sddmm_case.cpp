@@ -57,7 +57,12 @@ class SddmmWorkload final : public Workload {
   std::vector<Contestant> contestants() override {
     std::vector<Contestant> all = {lanky()};
     if (!vendors_) return all;
-    all.push_back(stream_.device().is_cuda() ? cusparse() : csr_loop());
+    if (stream_.device().is_cuda()) {
+      all.push_back(cusparse("default", true));
+      all.push_back(cusparse("plain", false));
+    } else {
+      all.push_back(csr_loop());
+    }
     return all;
   }
 
@@ -101,11 +106,11 @@ class SddmmWorkload final : public Workload {
     });
   }
 
-  Contestant cusparse() {
-    return cusparse_contestant(stream_, "default", [&] {
+  Contestant cusparse(std::string variant, bool transposed) {
+    return cusparse_contestant(stream_, std::move(variant), [&] {
       CusparseRival rival{vendor_csr(matrix_, kDType<T>), matrix_.index_bytes()};
-      rival.make = [call = VendorSddmmCall{rival.a, x_.data(), y_.data(), values_.data(),
-                                           columns_.count, columns_.layout}](
+      rival.make = [call = VendorSddmmCall{transposed, rival.a, x_.data(), y_.data(),
+                                           values_.data(), columns_.count, columns_.layout}](
                        Vendor& vendor, VendorStream on) { return vendor.sddmm(on, call); };
       return rival;
     });

@@ -424,35 +424,39 @@ class CusparseSddmm final : public CusparseProduct {
 
  private:
   CusparseSddmm(VendorStream stream, const VendorSddmmCall& call, cusparseSpMatDescr_t values)
-      : CusparseProduct(stream, call.pattern, values), values_(values) {
+      : CusparseProduct(stream, call.pattern, values),
+        values_(values),
+        of_y_(call.transposed ? CUSPARSE_OPERATION_TRANSPOSE : kAsItIs) {
     const DType dtype = call.pattern.dtype;
+    const Layout other = call.layout == Layout::row ? Layout::col : Layout::row;
     x_ = describe_factor(dtype, call.pattern.rows, call.columns, call.layout, call.x);
-    y_ = describe_factor(dtype, call.pattern.cols, call.columns, call.layout, call.y);
+    y_ = call.transposed
+             ? describe_factor(dtype, call.pattern.cols, call.columns, call.layout, call.y)
+             : describe_factor(dtype, call.columns, call.pattern.cols, other, call.y);
     prepare(
         stream, call.pattern,
         [&](std::size_t* bytes) {
-          return offered(cusparseSDDMM_bufferSize(handle(), kAsItIs, kTransposed, alpha(), x_.get(),
+          return offered(cusparseSDDMM_bufferSize(handle(), kAsItIs, of_y_, alpha(), x_.get(),
                                                   y_.get(), beta(), values_, type(), kAlgorithm,
                                                   bytes));
         },
         [&] {
-          return offered(cusparseSDDMM_preprocess(handle(), kAsItIs, kTransposed, alpha(), x_.get(),
+          return offered(cusparseSDDMM_preprocess(handle(), kAsItIs, of_y_, alpha(), x_.get(),
                                                   y_.get(), beta(), values_, type(), kAlgorithm,
                                                   workspace()));
         });
   }
 
   void multiply() override {
-    check_cusparse(
-        offered(cusparseSDDMM(handle(), kAsItIs, kTransposed, alpha(), x_.get(), y_.get(), beta(),
-                              values_, type(), kAlgorithm, workspace())),
-        "cusparseSDDMM");
+    check_cusparse(offered(cusparseSDDMM(handle(), kAsItIs, of_y_, alpha(), x_.get(), y_.get(),
+                                         beta(), values_, type(), kAlgorithm, workspace())),
+                   "cusparseSDDMM");
   }
 
-  static constexpr cusparseOperation_t kTransposed = CUSPARSE_OPERATION_TRANSPOSE;
   static constexpr cusparseSDDMMAlg_t kAlgorithm = CUSPARSE_SDDMM_ALG_DEFAULT;
 
   cusparseSpMatDescr_t values_;  // CusparseProduct's matrix
+  cusparseOperation_t of_y_;
   DenseFactor x_;
   DenseFactor y_;
 };

@@ -78,8 +78,10 @@ struct VendorSpmmCall {
 };
 
 /// SDDMM in device memory, all of one type: values = X Y^T at the entries of the CSR matrix
-/// `pattern`, whose own values are not looked at; X and Y of that layout without gaps.
+/// `pattern`, whose own values are not looked at; X and Y of that layout without gaps. cuSPARSE has
+/// two ways to say Y^T: Y as it is, `transposed`, or what its memory holds in the other layout.
 struct VendorSddmmCall {
+  bool transposed = true;
   VendorSparse pattern{};
   const void* x = nullptr;  // [rows][columns]
   const void* y = nullptr;  // [cols][columns]

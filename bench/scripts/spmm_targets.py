@@ -87,8 +87,8 @@ TABLE = ("speed-up: the best time of all of cuSPARSE's algorithms in the same la
          "rows; reproducible: share of products whose bits are equal each time, of lanky and of cuSPARSE's ALG3")
 
 
-SDDMM_TABLE = ("speed-up: the time of cusparseSDDMM in the same layout over lanky's, geometric mean, with the share of products that "
-               "lanky wins; – where cuSPARSE has no such product or a wrong result; reproducible: share of products whose bits are "
+SDDMM_TABLE = ("speed-up: the better time of cusparseSDDMM with Y transposed or taken for its transpose, in the same layout, over "
+               "lanky's, geometric mean, with the share of products that lanky wins; – where cuSPARSE has no such product or a wrong result; reproducible: share of products whose bits are "
                "equal each time, of lanky and of cuSPARSE")
 RIVALS = {"spmm": "cusparse alg3", "sddmm": "cusparse default"}  # whose bits stand beside lanky's, by the kind of lines
 

@@ -49,8 +49,9 @@ struct DotsArguments {
   std::int64_t entries;
   std::int64_t length;
   void* sums;  // [entries] accumulators
+  bool adds;   // to what they hold; else to 0
 };
-/// sums[i] += sum of x[c] y[columns[i], c].
+/// sums[i] = sum of x[c] y[columns[i], c], added to what is there or to 0.
 using AddDots = void (*)(const DotsArguments& task);
 
 struct ChunkKernel {

@@ -693,23 +693,74 @@ LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::
     sum[c] = total[c];
 }
 
-/// The same sum, of whole rows of X and Y.
-template <class Elements>
-void add_dots(const DotsArguments& task) {
+/// The same sums, of a row of X and the rows of Y that kCount entries from number `first` on name:
+/// what is loaded of X serves all of them.
+template <class Elements, int kCount>
+LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first) {
   using Stored = typename Elements::Stored;
   using Real = typename Elements::Real;
   constexpr int kReals = Elements::kReals;
   const auto* const x = static_cast<const Stored*>(task.x);
-  const auto* const y = static_cast<const Stored*>(task.y);
-  auto* const sums = static_cast<Real*>(task.sums);
-  for (std::int64_t i = 0; i < task.entries; ++i) {
-    Real sum[kReals];
-    walk_row<Elements, 0>(task.length, nullptr, x, y + task.columns[i] * task.y_pitch * kReals,
-                          sum);
-#pragma GCC unroll 2
-    for (int c = 0; c < kReals; ++c)
-      sums[i * kReals + c] += sum[c];
+  const Stored* rows[kCount];
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+    rows[i] = static_cast<const Stored*>(task.y) + task.columns[first + i] * task.y_pitch * kReals;
   }
+  std::int64_t c = 0;
+  typename One<Real>::Type totals[kCount] = {};
+  if (task.length >= kRows) {
+    typename Elements::Sums sums[kCount];
+    const auto add = [&](typename Elements::Sums(&to)[kCount], std::int64_t from) {
+      const auto factors = Elements::contiguous(x + from * kReals);
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i)
+        Elements::add(to[i], Elements::values(rows[i] + from * kReals), factors);
+    };
+    if (task.length >= 2 * kRows) {
+      typename Elements::Sums others[kCount];
+      for (; c + 2 * kRows <= task.length; c += 2 * kRows) {
+        add(sums, c);
+        add(others, c + kRows);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i)
+        Elements::merge(sums[i], others[i]);
+    }
+    if (c + kRows <= task.length) {
+      add(sums, c);
+      c += kRows;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) {
+      Real reduced[kReals];
+      Elements::reduce(sums[i], reduced);
+#pragma GCC unroll 2
+      for (int r = 0; r < kReals; ++r)
+        totals[i][r] = reduced[r];
+    }
+  }
+  for (; c < task.length; ++c) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i)
+      Elements::add_one(totals[i], rows[i] + c * kReals, x + c * kReals);
+  }
+  auto* const to = static_cast<Real*>(task.sums) + first * kReals;
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+#pragma GCC unroll 2
+    for (int r = 0; r < kReals; ++r)
+      to[i * kReals + r] = (task.adds ? to[i * kReals + r] : Real{0}) + totals[i][r];
+  }
+}
+
+template <class Elements>
+void add_dots(const DotsArguments& task) {
+  constexpr int kAtOnce = Elements::kReals == 1 ? 4 : 2;
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= task.entries; i += kAtOnce)
+    find_dots<Elements, kAtOnce>(task, i);
+  for (; i < task.entries; ++i)
+    find_dots<Elements, 1>(task, i);
 }
 
 /// Rows one after another. Returns their slots.

@@ -77,7 +77,7 @@ class RowSums {
 
   /// sums[i] = sum_c X(row, c) Y(columns[i], c).
   void find(std::int64_t row, const std::int32_t* columns, std::int64_t entries, Sum* sums) {
-    std::fill(sums, sums + entries, Sum{});
+    if (length_ == 0) std::fill(sums, sums + entries, Sum{});
     for (std::int64_t first = 0; first < length_; first += kStripColumns) {
       const std::int64_t length = std::min(length_ - first, kStripColumns);
       DotsArguments task{.x = row_of_x(row, first, length),
@@ -86,7 +86,8 @@ class RowSums {
                          .columns = columns,
                          .entries = entries,
                          .length = length,
-                         .sums = sums};
+                         .sums = sums,
+                         .adds = first > 0};
       if (y_.strides.column == 1) {
         add_dots_(task);
       } else {
