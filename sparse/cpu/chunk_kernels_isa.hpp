@@ -99,6 +99,42 @@ LANKY_INLINE Real sum_of(const Lanes<Real>& lanes) {
   return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
+/// Four of these sums, in the same order.
+template <class Real>
+struct FourOf {
+  typedef Real Type __attribute__((vector_size(4 * sizeof(Real))));
+  typedef Real Unaligned
+      __attribute__((vector_size(4 * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+};
+template <class Real>
+LANKY_INLINE typename FourOf<Real>::Type halves_added(const Lanes<Real>& lanes) {
+  const auto& p = lanes.part;
+  if constexpr (kParts<Real> == 1) {
+    return __builtin_shufflevector(p[0], p[0], 0, 1, 2, 3) +
+           __builtin_shufflevector(p[0], p[0], 4, 5, 6, 7);
+  } else if constexpr (kParts<Real> == 2) {
+    return p[0] + p[1];
+  } else {
+    return __builtin_shufflevector(p[0] + p[2], p[1] + p[3], 0, 1, 2, 3);
+  }
+}
+template <class Real>
+LANKY_INLINE typename FourOf<Real>::Type sums_of(const Lanes<Real>& a, const Lanes<Real>& b,
+                                                 const Lanes<Real>& c, const Lanes<Real>& d) {
+  const auto of_a = halves_added(a);
+  const auto of_b = halves_added(b);
+  const auto of_c = halves_added(c);
+  const auto of_d = halves_added(d);
+  const auto low_ab = __builtin_shufflevector(of_a, of_b, 0, 4, 1, 5);
+  const auto high_ab = __builtin_shufflevector(of_a, of_b, 2, 6, 3, 7);
+  const auto low_cd = __builtin_shufflevector(of_c, of_d, 0, 4, 1, 5);
+  const auto high_cd = __builtin_shufflevector(of_c, of_d, 2, 6, 3, 7);
+  const auto low = low_ab + high_ab;   // s0 + s4 + s2 + s6 of a and b, s1 + s5 + s3 + s7 of them
+  const auto high = low_cd + high_cd;  // and of c and d
+  return __builtin_shufflevector(low, high, 0, 1, 4, 5) +
+         __builtin_shufflevector(low, high, 2, 3, 6, 7);
+}
+
 /// A product that is not fused with the sum around it. Where a sum has two products, compilers
 /// choose the fused one by the code around it, and equal sums need equal choices. Of vectors alone:
 /// GCC forgets it where it makes vectors of scalars.
@@ -186,6 +222,10 @@ struct RealElements {
   /// And of all of them.
   LANKY_INLINE static void reduce(const Sums& sums, Real* to) {
     *to = sum_of(sums.real);
+  }
+  LANKY_INLINE static void reduce_four(const Sums* sums, Real* to) {
+    *reinterpret_cast<typename FourOf<Real>::Unaligned*>(to) =
+        sums_of(sums[0].real, sums[1].real, sums[2].real, sums[3].real);
   }
 };
 
@@ -693,10 +733,12 @@ LANKY_INLINE void walk_row(std::int64_t entries, const typename CodeOf<kBytes>::
     sum[c] = total[c];
 }
 
-/// The same sums, of a row of X and the rows of Y that kCount entries from number `first` on name:
-/// what is loaded of X serves all of them.
+/// sums[i] = the same sum, of a row of X and the row of Y that entry first + i names, of which
+/// there are `entries`: those behind them have that of the last one. What is loaded of X serves
+/// all.
 template <class Elements, int kCount>
-LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first) {
+LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first, int entries,
+                            typename Elements::Real* dots) {
   using Stored = typename Elements::Stored;
   using Real = typename Elements::Real;
   constexpr int kReals = Elements::kReals;
@@ -704,10 +746,12 @@ LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first) {
   const Stored* rows[kCount];
 #pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) {
-    rows[i] = static_cast<const Stored*>(task.y) + task.columns[first + i] * task.y_pitch * kReals;
+    const std::int64_t entry = first + (i < entries ? i : entries - 1);
+    rows[i] = static_cast<const Stored*>(task.y) + task.columns[entry] * task.y_pitch * kReals;
   }
   std::int64_t c = 0;
-  typename One<Real>::Type totals[kCount] = {};
+  for (int i = 0; i < kCount * kReals; ++i)
+    dots[i] = 0;
   if (task.length >= kRows) {
     typename Elements::Sums sums[kCount];
     const auto add = [&](typename Elements::Sums(&to)[kCount], std::int64_t from) {
@@ -730,37 +774,46 @@ LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first) {
       add(sums, c);
       c += kRows;
     }
+    if constexpr (kCount == 4) {
+      Elements::reduce_four(sums, dots);
+    } else {
 #pragma GCC unroll 8
-    for (int i = 0; i < kCount; ++i) {
-      Real reduced[kReals];
-      Elements::reduce(sums[i], reduced);
-#pragma GCC unroll 2
-      for (int r = 0; r < kReals; ++r)
-        totals[i][r] = reduced[r];
+      for (int i = 0; i < kCount; ++i)
+        Elements::reduce(sums[i], dots + i * kReals);
     }
   }
-  for (; c < task.length; ++c) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kCount; ++i)
-      Elements::add_one(totals[i], rows[i] + c * kReals, x + c * kReals);
-  }
-  auto* const to = static_cast<Real*>(task.sums) + first * kReals;
+  if (c == task.length) return;
 #pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) {
+    typename One<Real>::Type total = {};
 #pragma GCC unroll 2
     for (int r = 0; r < kReals; ++r)
-      to[i * kReals + r] = (task.adds ? to[i * kReals + r] : Real{0}) + totals[i][r];
+      total[r] = dots[i * kReals + r];
+    for (std::int64_t rest = c; rest < task.length; ++rest)
+      Elements::add_one(total, rows[i] + rest * kReals, x + rest * kReals);
+#pragma GCC unroll 2
+    for (int r = 0; r < kReals; ++r)
+      dots[i * kReals + r] = total[r];
   }
 }
 
 template <class Elements>
 void add_dots(const DotsArguments& task) {
-  constexpr int kAtOnce = Elements::kReals == 1 ? 4 : 2;
-  std::int64_t i = 0;
-  for (; i + kAtOnce <= task.entries; i += kAtOnce)
-    find_dots<Elements, kAtOnce>(task, i);
-  for (; i < task.entries; ++i)
-    find_dots<Elements, 1>(task, i);
+  using Real = typename Elements::Real;
+  constexpr int kReals = Elements::kReals;
+  constexpr int kAtOnce = kReals == 1 ? 4 : 2;
+  for (std::int64_t i = 0; i < task.entries; i += kAtOnce) {
+    const auto entries = static_cast<int>(kAtOnce < task.entries - i ? kAtOnce : task.entries - i);
+    Real dots[kAtOnce * kReals];
+    if (entries > 1) {
+      find_dots<Elements, kAtOnce>(task, i, entries, dots);
+    } else {
+      find_dots<Elements, 1>(task, i, entries, dots);
+    }
+    auto* const sums = static_cast<Real*>(task.sums) + i * kReals;
+    for (int r = 0; r < entries * kReals; ++r)
+      sums[r] = (task.adds ? sums[r] : Real{0}) + dots[r];
+  }
 }
 
 /// Rows one after another. Returns their slots.

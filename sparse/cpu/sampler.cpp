@@ -214,16 +214,22 @@ class CpuSampler final : public Sampler<T, TOut> {
       const std::int64_t count = std::min({end, offsets[row + 1], entry + kEntriesAtOnce}) - entry;
       Sum sums[kEntriesAtOnce];
       row_sums.find(row, columns_.data() + entry, count, sums);
-      for (std::int64_t i = 0; i < count; ++i)
-        write(values[entry + i], scale, sums[i]);
+      write(values + entry, count, scale, sums);
       entry += count;
     }
   }
 
-  static void write(TOut& value, const Scale& scale, Sum sum) {
-    Sum result = times(scale.alpha, sum);
-    if (scale.beta != Sum{0}) result += times(scale.beta, static_cast<Sum>(value));
-    value = static_cast<TOut>(result);
+  static void write(TOut* values, std::int64_t count, const Scale& scale, const Sum* sums) {
+    if (scale.beta == Sum{0}) {
+      for (std::int64_t i = 0; i < count; ++i)
+        values[i] = static_cast<TOut>(times(scale.alpha, sums[i]));
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      Sum result = times(scale.alpha, sums[i]);
+      result += times(scale.beta, static_cast<Sum>(values[i]));
+      values[i] = static_cast<TOut>(result);
+    }
   }
 
   std::int64_t nnz_;
