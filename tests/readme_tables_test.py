@@ -384,7 +384,8 @@ class ReadmeTables(unittest.TestCase):
         (self.root / "cpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [cpu, *lines]))
         (self.root / "README.md").write_text("<!-- table: cpu-spmm cpu.jsonl -->\n<!-- end table -->\n")
         self.assertEqual(self.run_script().returncode, 0)
-        self.assertIn("| f64 | by rows | 8 | 2 | 2.00 (100%) | 1.41 (50%) | – | 1.00 (50%) | 0.50 (b) |\n",
+        self.assertIn("| type | X and Y | columns | products | CSR loop | MKL | best | worst |\n", (self.root / "README.md").read_text())
+        self.assertIn("| f64 | by rows | 8 | 2 | 2.00 (100%) | 1.41 (50%) | 1.00 (50%) | 0.50 (b) |\n",
                       (self.root / "README.md").read_text())
 
     def test_what_cannot_be_a_table_is_an_error(self):

@@ -34,12 +34,12 @@ def summary(speedups):
     return f"{geometric_mean(speedups):.2f} ({sum(each >= 1 for each in speedups) / len(speedups):.0%})"
 
 
-def cells_of(points):
+def cells_of(points, titles=tuple(RIVALS)):
     """The number of products, their speed-ups over each rival and over the best one, and the worst."""
-    titles = [[rivals[title] / own for _, own, rivals in points if title in rivals] for title in RIVALS]
+    speedups = [[rivals[title] / own for _, own, rivals in points if title in rivals] for title in titles]
     best = [(min(rivals.values()) / own, case) for case, own, rivals in points]
     worst, case = min(best)
-    return [str(len(points)), *map(summary, titles), summary([each for each, _ in best]), f"{worst:.2f} ({case})"]
+    return [str(len(points)), *map(summary, speedups), summary([each for each, _ in best]), f"{worst:.2f} ({case})"]
 
 
 def table(lines):
@@ -50,14 +50,19 @@ def table(lines):
     return text
 
 
-def columns_table(lines):
-    groups = products(lines, "spmm", ("dtype", "layout", "columns"))
-    text = heading(["type", "X and Y", "columns", "products", *RIVALS, "best", "worst"])
+def columns_table(lines, kind="spmm"):
+    groups = products(lines, kind, ("dtype", "layout", "columns"))
+    titles = [title for title in RIVALS if any(title in rivals for points in groups.values() for _, _, rivals in points)]
+    text = heading(["type", "X and Y", "columns", "products", *titles, "best", "worst"])
     for dtype in DTYPES:
         for layout, words in LAYOUTS:
             for group in sorted(group for group in groups if group[:2] == (dtype, layout)):
-                text += row([dtype, words, str(group[2]), *cells_of(groups[group])])
+                text += row([dtype, words, str(group[2]), *cells_of(groups[group], titles)])
     return text
+
+
+def sampled_table(lines):
+    return columns_table(lines, "sddmm")
 
 
 def losses(lines, below=1.0):

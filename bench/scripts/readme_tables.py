@@ -6,7 +6,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview,
+KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview,
 gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
@@ -35,7 +35,8 @@ from jsonl import (DTYPES, FAMILIES, ROOT, ResultsError, all_points, commits, ge
 from markdown import heading, row
 
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
-CPU_SPMV = {"cpu-spmv": cpu_spmv.table, "cpu-spmv-losses": cpu_spmv.losses, "cpu-spmm": cpu_spmv.columns_table}
+CPU_SPMV = {"cpu-spmv": cpu_spmv.table, "cpu-spmv-losses": cpu_spmv.losses, "cpu-spmm": cpu_spmv.columns_table,
+            "cpu-sddmm": cpu_spmv.sampled_table}
 COLUMNS = {"spmm": spmm_targets.TABLE, "sddmm": spmm_targets.SDDMM_TABLE}
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
 SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
