@@ -51,19 +51,21 @@ StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps
   });
 }
 
-int wide_word_threads(int columns, std::size_t element_bytes) {
-  const bool two_words = columns * static_cast<int>(element_bytes) > kWordBytes;
-  return two_words ? kWideWordThreads : kWarpsMost * kLanes;
+/// Threads of a block whose sums of a row are so many bytes, where one vector has `vector`; 0: it
+/// cannot have as many as the bits of split rows ask for.
+int word_threads(int sum_bytes, const PackedHeader& a, const Launch& vector) {
+  if (!vector.wide || sum_bytes <= kWordBytes || vector.threads <= kWideWordThreads)
+    return vector.threads;
+  return a.split_rows == 0 ? kWideWordThreads : 0;
 }
 
 /// Where one vector is multiplied by `vector`. Complex elements have no such kernels.
 template <class T>
 WordLaunch word_launch(int columns, const PackedHeader& a, const Launch& vector,
                        const Machine& machine) {
-  const bool fits = columns <= word_columns_most(sizeof(T)) &&
-                    (!vector.wide || vector.threads <= wide_word_threads(columns, sizeof(T)));
-  if (is_complex(kDType<T>) || !fits || vector.path != SpmvPath::cuda || vector.hot ||
-      vector.blocks == 0)
+  const int threads = word_threads(columns * static_cast<int>(sizeof(Accumulator<T>)), a, vector);
+  if (is_complex(kDType<T>) || columns > word_columns_most(sizeof(T)) || threads == 0 ||
+      vector.path != SpmvPath::cuda || vector.hot || vector.blocks == 0)
     return {};
   const std::int64_t bytes = slice_bytes<T>(a) + std::int64_t{columns} * cell_bytes<T>(a);
   if (bytes > machine.shared_bytes_per_block - kVariables) return {};
@@ -72,7 +74,7 @@ WordLaunch word_launch(int columns, const PackedHeader& a, const Launch& vector,
                                                       : Slices::any;
   return {.slices = slices,
           .wide = vector.wide,
-          .threads = vector.threads,
+          .threads = threads,
           .shared_bytes = static_cast<std::int32_t>(bytes)};
 }
 

@@ -17,7 +17,7 @@ namespace lanky::sparse::cuda {
 inline constexpr int kWarpsMost = 32;
 inline constexpr int kSharingWarps = 8;  // at least
 inline constexpr int kOtherWarps = 4;
-inline constexpr int kWideWordThreads = 512;  // of wide slices, where a row of X is two words
+inline constexpr int kWideWordThreads = 512;  // of wide slices, where sums of a row are two words
 inline constexpr int kHotTeamWarps = 4;       // of each team of a block where columns are hot
 constexpr bool one_a_warp(Slices slices) {
   return slices == Slices::single || slices == Slices::few || slices == Slices::deep;
