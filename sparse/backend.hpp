@@ -67,6 +67,7 @@ class Executor : public Backend<T, TOut> {
   /// The machine that shapes are chosen for.
   virtual const Machine& machine() const = 0;
 
+  /// Ready in the order of the stream of the executor.
   virtual PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const = 0;
   /// Values in CSR order to the slots that pack() gave them.
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;

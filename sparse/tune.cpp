@@ -123,6 +123,7 @@ class Contest {
       return;
     }
     PackedMatrix<T> packed = executor_.pack(a, shape, allocator);
+    packed.values.stream().synchronize();  // the track's stream does not wait for it
     bool fastest = false;
     for (const SpmvPath path : paths)
       fastest = (multiplies(path, shape) && measure(packed, path)) || fastest;
@@ -271,6 +272,7 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vecto
     paths = {SpmvPath::cuda, SpmvPath::mma};
   std::optional<Contest<T, TOut>> contest;
   within_memory([&] {
+    packed.values.stream().synchronize();  // as in Contest::enter()
     contest.emplace(executor, packed, choice.path);
     for (const Shape& shape : shapes)
       within_memory([&] { contest->enter(a, shape, paths, options.allocator); });

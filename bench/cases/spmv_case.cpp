@@ -424,14 +424,17 @@ class SpmvWorkload final : public Workload {
     return make_contestant(
         "cpu-csr", std::move(variant), session_.stream, [&](Contestant& contestant) {
           contestant.plan_bytes = csr_bytes();
-          contestant.run = [a = view(), x = x(), y = y(), columns = columns_.count, schedule](
-                               const Stream&, int /*slot*/) {
-            const T* const from = x;
-            if constexpr (!is_half(kDType<T>)) {
-              if (columns > 1) return multiply_csr_by_rows(a, from, y, columns, schedule);
-            }
-            multiply_csr(a, from, y, schedule);
+          const T* const x = this->x();
+          contestant.run = [a = view(), x, y = y(), schedule](const Stream&, int /*slot*/) {
+            multiply_csr(a, x, y, schedule);
           };
+          if constexpr (!is_half(kDType<T>)) {
+            if (is_vector()) return;
+            contestant.run = [a = view(), x, y = y(), columns = columns_.count, schedule](
+                                 const Stream&, int /*slot*/) {
+              multiply_csr_by_rows(a, x, y, columns, schedule);
+            };
+          }
         });
   }
 

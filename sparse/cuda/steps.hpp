@@ -43,7 +43,8 @@ HotFacts hot_facts(const Stream& stream, const CsrPattern& a, std::int64_t most)
 HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Shape& shape,
                             Allocator* allocator);
 
-/// As cpu::pack, bit by bit. Waits for the stream.
+/// As cpu::pack, bit by bit. Waits for what is counted; values may still be on their way in the
+/// stream.
 template <class T>
 PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
                      Allocator* allocator);

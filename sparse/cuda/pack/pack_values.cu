@@ -285,7 +285,6 @@ PackedMatrix<T> pack(const Stream& stream, const Csr<T>& a, const Shape& shape,
   const std::int64_t slots = pattern.header.slots;
   PackedMatrix<T> packed{std::move(pattern), Buffer<T>(stream, slots, allocator)};
   update_values(stream, packed.view(), a.values, packed.values.data());
-  stream.synchronize();
   return packed;
 }
 

@@ -501,7 +501,6 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
          a.pattern(), blocks, pattern_of(tiles));
   share_blocks(stream, tiles);
   update_tiles(stream, tiles, a.values);
-  stream.synchronize();
   return tiles;
 }
 
