@@ -337,6 +337,40 @@ sparse::cuda::RowLengths rows_of(std::initializer_list<std::pair<unsigned, unsig
   return lengths;
 }
 
+// Several columns by the kernels of one vector: no copy is made for these.
+TEST(SparseLaunch, OfWordsServesAFewColumns) {
+  sparse::StripLaunches launches;
+  const auto in_words = [&](std::int64_t columns, Layout layout, DType dtype) {
+    return sparse::cuda::in_words(launches, columns, layout, dtype);
+  };
+  EXPECT_FALSE(in_words(2, Layout::row, DType::f64));  // there are no such kernels
+  EXPECT_FALSE(in_words(1, Layout::col, DType::f64));
+  launches.of_words[0].threads = 128;
+  launches.of_words[1].threads = 128;
+  EXPECT_TRUE(in_words(2, Layout::row, DType::f64));
+  EXPECT_FALSE(in_words(4, Layout::row, DType::f64));  // two words: a copy may be faster
+  EXPECT_TRUE(in_words(4, Layout::row, DType::f32));
+  EXPECT_FALSE(in_words(3, Layout::row, DType::f32));
+  EXPECT_TRUE(in_words(4, Layout::row, DType::f16));
+  EXPECT_FALSE(in_words(8, Layout::row, DType::f32));
+  for (const std::int64_t columns : {2, 3, 4})
+    EXPECT_TRUE(in_words(columns, Layout::col, DType::f64)) << columns;
+  EXPECT_FALSE(in_words(5, Layout::col, DType::f64));
+  EXPECT_TRUE(in_words(8, Layout::col, DType::f32));  // two launches of four
+  EXPECT_TRUE(in_words(7, Layout::col, DType::f16));
+  launches.of_words[2].threads = 128;
+  EXPECT_FALSE(in_words(8, Layout::row, DType::f16));  // whose sums are two words
+  EXPECT_FALSE(in_words(8, Layout::row, DType::f32));
+  launches.of_words[2].threads = 0;
+  EXPECT_FALSE(in_words(9, Layout::col, DType::f16));
+  launches.of_words[1].threads = 0;
+  EXPECT_TRUE(in_words(5, Layout::col, DType::f32));
+  EXPECT_FALSE(in_words(6, Layout::col, DType::f32));
+  launches.scattered = true;  // X is made row-major
+  EXPECT_TRUE(in_words(2, Layout::col, DType::f64));
+  EXPECT_FALSE(in_words(3, Layout::col, DType::f32));
+}
+
 // Several columns on CUDA cores: long rows of which a warp has one each.
 TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};

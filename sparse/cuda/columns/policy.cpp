@@ -194,7 +194,8 @@ bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DT
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype) {
   if (layout == Layout::col && !launches.scattered)
     return in_words_by_columns(launches, columns, dtype);
-  return columns <= word_columns(size_of(dtype)) && widest_word(launches, columns) == columns;
+  const std::size_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
+  return columns <= word_columns(sum_bytes) && widest_word(launches, columns) == columns;
 }
 
 std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
