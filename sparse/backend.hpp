@@ -73,18 +73,18 @@ class Executor : public Backend<T, TOut> {
   virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
 
   /// What a plan made with `options` has besides `packed`, the packed form of `a`, which has
-  /// `facts`. One vector is multiplied by `vector`.
+  /// `facts`, where prepare() gave these strips.
   virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
-                                          const RowFacts& facts, const Launch& vector,
+                                          const RowFacts& facts, const StripLaunches& strips,
                                           const PlanOptions& options) const = 0;
   /// Values in CSR order to the copy.
   virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
 
-  /// The launches of products of `a`, ready for run(). `path` is not automatic.
+  /// The launches of products of `a`: those of one vector are ready for run(). `path` is not
+  /// automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
-  /// The same of products of several columns, where one vector is multiplied by `vector`.
-  virtual StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a,
-                                       const ColumnsCopy<T>& copy) const = 0;
+  /// Their strips, ready for run_columns() with this copy.
+  virtual StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;

@@ -43,10 +43,10 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     }
     rows_pitch_ = rows_pitch(options.expected_columns);
     launches_ = executor.prepare(choice_.path, packed_.header);
-    copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.adds, options);
+    copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.strips, options);
     if (options.tune && options.path == SpmvPath::automatic && options.expected_columns > 1)
       copy_ = faster_copy(executor, a.csr, packed_, facts_, launches_, options, std::move(copy_));
-    launches_.strips = executor.prepare_strips(launches_.adds, packed_.header, copy_);
+    launches_.strips = executor.prepare_strips(launches_.strips, copy_);
   }
 
   std::int64_t rows() const noexcept override { return packed_.header.rows; }

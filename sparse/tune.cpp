@@ -196,7 +196,7 @@ class CopyTrial {
                   std::max(counters(packed.header),
                            packed.header.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce))) {
     arrivals_.fill_zero();
-    launches_.strips = executor.prepare_strips(launches_.adds, packed.header, copy);
+    launches_.strips = executor.prepare_strips(launches_.strips, copy);
     const PackedHeader& header = packed.header;
     const std::int64_t columns = options.expected_columns;
     const auto strides = [&](std::int64_t rows) -> Strides {
@@ -297,7 +297,7 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
   bool faster = false;
   ColumnsCopy<T> other;
   within_memory([&] {
-    other = executor.copy_for_columns(a, packed, facts, vector.adds, asked);
+    other = executor.copy_for_columns(a, packed, facts, vector.strips, asked);
     const bool differs = modelled.tiles ? other.rows.has_value() : other.tiles.has_value();
     if (!differs) return;
     packed.values.stream().synchronize();                  // both copies are there for every stream

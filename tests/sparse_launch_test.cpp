@@ -375,7 +375,8 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
 TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};
   const auto limit = [&](const sparse::cuda::RowLengths& rows, int words) -> std::int64_t {
-    return sparse::cuda::group_limits(shape)[sparse::cuda::group_limit(rows, shape, words, h200())];
+    return sparse::cuda::group_limits(shape)
+        .of[sparse::cuda::group_limit(rows, shape, words, h200())];
   };
   const std::int64_t all = sparse::cuda::group_most(shape);
   EXPECT_EQ(all, 256);

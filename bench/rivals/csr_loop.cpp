@@ -5,6 +5,7 @@
 #include <lanky/half.hpp>
 
 #include "bench/rivals/csr_loop_kernels.hpp"
+#include "core/plan_types.hpp"
 
 namespace lanky::bench {
 
@@ -78,12 +79,7 @@ void sample_csr(const CsrView<T>& a, MatrixView<const T> x, MatrixView<const T> 
   template void multiply_csr(const CsrView<T>&, const T*, T*, CsrSchedule); \
   template void sample_csr(const CsrView<T>&, MatrixView<const T>, MatrixView<const T>, T*);
 
-LANKY_INSTANTIATE(double)
-LANKY_INSTANTIATE(float)
-LANKY_INSTANTIATE(half)
-LANKY_INSTANTIATE(bfloat16)
-LANKY_INSTANTIATE(std::complex<float>)
-LANKY_INSTANTIATE(std::complex<double>)
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 template void multiply_csr_by_rows(const CsrView<double>&, const double*, double*, std::int64_t,

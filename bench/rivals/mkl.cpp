@@ -10,6 +10,7 @@
 #include <lanky/half.hpp>
 #include <utility>
 
+#include "core/plan_types.hpp"
 #include "core/text.hpp"
 
 namespace lanky::bench {
@@ -215,12 +216,7 @@ std::string mkl_version() {
 
 #define LANKY_INSTANTIATE(T) \
   template std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>&, const T*, T*, SpmvColumns);
-LANKY_INSTANTIATE(double)
-LANKY_INSTANTIATE(float)
-LANKY_INSTANTIATE(half)
-LANKY_INSTANTIATE(bfloat16)
-LANKY_INSTANTIATE(std::complex<float>)
-LANKY_INSTANTIATE(std::complex<double>)
+LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::bench

@@ -755,10 +755,10 @@ LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first, int e
   if (task.length >= kRows) {
     typename Elements::Sums sums[kCount];
     const auto add = [&](typename Elements::Sums(&to)[kCount], std::int64_t from) {
-      const auto factors = Elements::contiguous(x + from * kReals);
+      const auto values = Elements::values(x + from * kReals);
 #pragma GCC unroll 8
       for (int i = 0; i < kCount; ++i)
-        Elements::add(to[i], Elements::values(rows[i] + from * kReals), factors);
+        Elements::add(to[i], values, Elements::contiguous(rows[i] + from * kReals));
     };
     if (task.length >= 2 * kRows) {
       typename Elements::Sums others[kCount];
@@ -790,7 +790,7 @@ LANKY_INLINE void find_dots(const DotsArguments& task, std::int64_t first, int e
     for (int r = 0; r < kReals; ++r)
       total[r] = dots[i * kReals + r];
     for (std::int64_t rest = c; rest < task.length; ++rest)
-      Elements::add_one(total, rows[i] + rest * kReals, x + rest * kReals);
+      Elements::add_one(total, x + rest * kReals, rows[i] + rest * kReals);
 #pragma GCC unroll 2
     for (int r = 0; r < kReals; ++r)
       dots[i * kReals + r] = total[r];
@@ -808,7 +808,10 @@ void add_dots(const DotsArguments& task) {
     if (entries > 1) {
       find_dots<Elements, kAtOnce>(task, i, entries, dots);
     } else {
-      find_dots<Elements, 1>(task, i, entries, dots);
+      const auto* const x = static_cast<const typename Elements::Stored*>(task.x);
+      const auto* const y = static_cast<const typename Elements::Stored*>(task.y);
+      walk_row<Elements, 0>(task.length, nullptr, x, y + task.columns[i] * task.y_pitch * kReals,
+                            dots);
     }
     auto* const sums = static_cast<Real*>(task.sums) + i * kReals;
     for (int r = 0; r < entries * kReals; ++r)

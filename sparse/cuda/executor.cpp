@@ -51,11 +51,10 @@ class CudaExecutor final : public Executor<T, TOut> {
   }
 
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
-                                  const RowFacts& facts, const Launch& vector,
+                                  const RowFacts& facts, const StripLaunches& strips,
                                   const PlanOptions& options) const override {
     ColumnsCopy<T> copy;
     if (options.expected_columns == 1) return copy;
-    const StripLaunches strips = choose_strips(packed.header, kDType<T>, vector, machine());
     const bool tiles_wanted = options.path == SpmvPath::mma;
     if (!tiles_wanted &&
         in_words(strips, options.expected_columns, options.expected_layout, kDType<T>))
@@ -77,11 +76,11 @@ class CudaExecutor final : public Executor<T, TOut> {
   }
 
   Launches prepare(SpmvPath path, const PackedHeader& a) const override {
-    return cuda::prepare<T, TOut>(stream_, path, a);
+    Launches launches = cuda::prepare<T, TOut>(stream_, path, a);
+    launches.strips = choose_strips(a, kDType<T>, launches.adds, machine());
+    return launches;
   }
-  StripLaunches prepare_strips(const Launch& vector, const PackedHeader& a,
-                               const ColumnsCopy<T>& copy) const override {
-    StripLaunches strips = choose_strips(a, kDType<T>, vector, machine());
+  StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const override {
     cuda::load_strips<T>(stream_, strips);
     if constexpr (kHasWords<T>) cuda::load_words<T, TOut>(stream_, strips);
     if (copy.rows) {

@@ -21,6 +21,10 @@ constexpr std::int64_t kVariables = 1 << 10;  // bytes of shared memory besides,
 constexpr int kTurnsMost = 4;                 // of a warp, where rows are not cut
 constexpr int kRounds = 2;                    // of blocks that all multiprocessors have at least
 
+std::size_t sum_bytes(DType dtype) {
+  return is_half(dtype) ? sizeof(float) : size_of(dtype);
+}
+
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
                          const Machine& machine) {
@@ -138,14 +142,14 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
 int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine) {
   constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
   const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
-  const std::array<std::uint32_t, kGroupLimits> limits = group_limits(shape);
+  const GroupLimits limits = group_limits(shape);
   int best = kGroupLimits - 1;
   const std::int64_t rows = std::accumulate(std::begin(lengths.rows), std::end(lengths.rows), 0LL);
   const bool few = are_few_rows(rows, std::min(words, 8), machine.multiprocessors);
   const int at_once = few ? kFewAtOnce : StripOf<1, 1, 1, true>::kAtOnce;
-  double best_us = predicted_us(lengths, limits[best], words, lanes, at_once);
+  double best_us = predicted_us(lengths, limits.of[best], words, lanes, at_once);
   for (int i = 0; i < kGroupLimits - 1; ++i) {
-    const double us = predicted_us(lengths, limits[i], words, lanes, at_once);
+    const double us = predicted_us(lengths, limits.of[i], words, lanes, at_once);
     if (us >= best_us) continue;
     best = i;
     best_us = us;
@@ -194,16 +198,15 @@ bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DT
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype) {
   if (layout == Layout::col && !launches.scattered)
     return in_words_by_columns(launches, columns, dtype);
-  const std::size_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  return columns <= word_columns(sum_bytes) && widest_word(launches, columns) == columns;
+  return columns <= word_columns(sum_bytes(dtype)) && widest_word(launches, columns) == columns;
 }
 
 std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
   constexpr std::int64_t kVectorWarps = 32;  // whose sums sum_as_team() keeps, at most
   const std::int64_t of_warps = std::int64_t{kRowsThreads / kLanes} * kWarpPieces;
   const std::int64_t cells = std::max(of_warps, pieces_most > 0 ? pieces_most + kVectorWarps : 0);
-  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  return cells * columns_of(StripKind::words4, dtype).all * sum_bytes;
+  const auto bytes = static_cast<std::int64_t>(sum_bytes(dtype));
+  return cells * columns_of(StripKind::words4, dtype).all * bytes;
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

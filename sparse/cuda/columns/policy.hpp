@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
@@ -52,10 +51,13 @@ struct RowLengths {
 };
 /// What a group may have of a row, at most: powers of two and, the last, group_most().
 inline constexpr int kGroupLimits = 5;
-constexpr std::array<std::uint32_t, kGroupLimits> group_limits(const Shape& shape) {
-  std::array<std::uint32_t, kGroupLimits> limits{};
+struct GroupLimits {
+  std::uint32_t of[kGroupLimits];
+};
+constexpr GroupLimits group_limits(const Shape& shape) {
+  GroupLimits limits{};
   auto limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
-  for (std::uint32_t& each : limits) {
+  for (std::uint32_t& each : limits.of) {
     each = static_cast<std::uint32_t>(std::min<std::int64_t>(limit, group_most(shape)));
     limit *= 2;
   }

@@ -28,10 +28,6 @@ struct GroupTotals {
 };
 constexpr int kRowsTogether = 16;
 
-struct GroupLimits {
-  std::uint32_t of[kGroupLimits];
-};
-
 /// What rows come to.
 struct RowTotals {
   unsigned parts;      // of blocks
@@ -252,14 +248,12 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
                    Buffer<std::int32_t>(stream, a.nnz, allocator),
                    Buffer<T>(stream, a.nnz, allocator),
                    Buffer<RowPart>(stream, parts_most(pattern, header), allocator)};
-  const auto limits = group_limits(shape);
-  GroupLimits of_groups{};
-  std::ranges::copy(limits, of_groups.of);
+  const GroupLimits limits = group_limits(shape);
   Buffer<RowTotals> totals(stream, 1);
   totals.fill_zero();
   if (a.rows > 0) {
-    launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), pattern, shape,
-           of_groups, copy.spans.data(), copy.of_blocks.data(), totals.data());
+    launch(stream, "list_rows_kernel", list_rows_kernel, blocks_of(a.rows), pattern, shape, limits,
+           copy.spans.data(), copy.of_blocks.data(), totals.data());
   }
   if (header.windows > 0) {
     launch(stream, "mark_rows_kernel", mark_rows_kernel<device::DeviceElement<T>>,
@@ -280,13 +274,13 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   int least = kGroupLimits - 1;
   for (int i = 0; i < kRowCounts; ++i) {
     const int chosen = group_limit(found.lengths, shape, 4 << i, machine);
-    copy.by_warps[i] = rows_above(found, limits[chosen], shape);
-    copy.of_group_most[i] = limits[chosen];
+    copy.by_warps[i] = rows_above(found, limits.of[chosen], shape);
+    copy.of_group_most[i] = limits.of[chosen];
     least = std::min(least, chosen);
   }
   const bool uneven = is_uneven(found.groups[least]);
-  if (uneven || rows_above(found, limits[least], shape) > 0)
-    sort_rows(stream, uneven ? 0 : limits[least], copy, allocator);
+  if (uneven || rows_above(found, limits.of[least], shape) > 0)
+    sort_rows(stream, uneven ? 0 : limits.of[least], copy, allocator);
   return copy;
 }
 
