@@ -348,7 +348,8 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
   launches.of_words[0].threads = 128;
   launches.of_words[1].threads = 128;
   EXPECT_TRUE(in_words(2, Layout::row, DType::f64));
-  EXPECT_FALSE(in_words(4, Layout::row, DType::f64));  // two words: a copy may be faster
+  EXPECT_FALSE(in_words(1, Layout::row, DType::f64));
+  EXPECT_TRUE(in_words(4, Layout::row, DType::f64));  // two words
   EXPECT_TRUE(in_words(4, Layout::row, DType::f32));
   EXPECT_FALSE(in_words(3, Layout::row, DType::f32));
   EXPECT_TRUE(in_words(4, Layout::row, DType::f16));
@@ -359,8 +360,8 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
   EXPECT_TRUE(in_words(8, Layout::col, DType::f32));  // two launches of four
   EXPECT_TRUE(in_words(7, Layout::col, DType::f16));
   launches.of_words[2].threads = 128;
-  EXPECT_FALSE(in_words(8, Layout::row, DType::f16));  // whose sums are two words
-  EXPECT_FALSE(in_words(8, Layout::row, DType::f32));
+  EXPECT_TRUE(in_words(8, Layout::row, DType::f16));
+  EXPECT_TRUE(in_words(8, Layout::row, DType::f32));
   launches.of_words[2].threads = 0;
   EXPECT_FALSE(in_words(9, Layout::col, DType::f16));
   launches.of_words[1].threads = 0;

@@ -26,8 +26,28 @@ class ColumnsWriter {
       write_as<E>(row, column, cells);
     }
   }
+  /// Rows `row` and row + 1 of a column, which are a word of Y.
+  __device__ void write_pair(std::int64_t row, int column, const Cell<E> (&cells)[2]) const {
+    if (column >= product_.columns) return;
+    if (product_.y_sums) {
+      write_pair_as<Sum>(row, column, cells);
+    } else {
+      write_pair_as<E>(row, column, cells);
+    }
+  }
 
  private:
+  template <class Out>
+  __device__ void write_pair_as(std::int64_t row, int column, const Cell<E> (&cells)[2]) const {
+    Out* const y = static_cast<Out*>(product_.y) + row + column * product_.y_column;
+    Out held[2] = {};
+    if (scale_.adds()) device::load_words(held, y);
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      held[i] = scale_.template row_of<Out>(cells[i].sum, held[i]);
+    device::store_wide(y, held);
+  }
+
   template <class Out, int kCount>
   __device__ void write_as(std::int64_t row, int column, const Cell<E> (&cells)[kCount]) const {
     Out* const first = static_cast<Out*>(product_.y) + row * product_.y_row;

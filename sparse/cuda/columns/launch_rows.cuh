@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include "device/grid_dependency.cuh"
 #include "device/launch.cuh"
@@ -21,25 +20,20 @@ DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
 }
 
 /// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
-/// to which X is aligned, or of single columns. are_few(lanes): whether groups of so many lanes do
-/// not fill the device; then each lane has one word, and more entries at once.
-template <class T, bool kAligned, class Few, class F>
-void with_rows_strip(std::int64_t columns, Few are_few, F f) {
+/// to which X is aligned, or of single columns. Lanes have two words of many, or one, where rows
+/// are too `few` to fill the device.
+template <class T, bool kAligned, class F>
+void with_rows_strip(std::int64_t columns, bool few, F f) {
   if constexpr (kAligned) {
     constexpr int kWord = word_columns(sizeof(T));
-    const auto with_group = [&]<int kGroup>(std::integral_constant<int, kGroup>) {
-      if (are_few(kGroup)) return f(StripOf<kGroup, 1, kWord, true, kFewAtOnce>{});
-      f(StripOf<kGroup, 1, kWord, true>{});
-    };
-    if (columns <= 2 * kWord) return with_group(std::integral_constant<int, 2>{});
-    if (columns <= 4 * kWord) return with_group(std::integral_constant<int, 4>{});
-    if (columns <= 8 * kWord) return with_group(std::integral_constant<int, 8>{});
-    const bool few = are_few(8);
+    if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
+    if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
+    if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
     if (columns <= 16 * kWord) {
-      if (few) return f(StripOf<16, 1, kWord, true, kFewAtOnce>{});
+      if (few) return f(StripOf<16, 1, kWord, true>{});
       return f(StripOf<8, 2, kWord, true>{});
     }
-    if (few) return f(StripOf<32, 1, kWord, true, kFewAtOnce>{});
+    if (few) return f(StripOf<32, 1, kWord, true>{});
     return f(StripOf<16, 2, kWord, true>{});
   } else {
     if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
@@ -67,8 +61,7 @@ void load_rows(const Stream& stream, int parts_bytes) {
   };
   for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
     for (const bool few : {false, true})
-      with_rows_strip<T, kAligned>(
-          columns, [few](int /*lanes*/) { return few; }, load);
+      with_rows_strip<T, kAligned>(columns, few, load);
   }
 }
 template <class T>
@@ -110,12 +103,13 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .part_strips = 0,
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
-  const auto are_few = [rows = header.rows, &stream](int lanes) {
-    return are_few_rows(rows, lanes, machine_of(stream.device()).multiprocessors);
-  };
+  constexpr std::int64_t kLanesOfRow = 8;
+  constexpr std::int64_t kLanesAtOnce = 1024;  // of a multiprocessor, whose lanes have two words
+  const bool few =
+      header.rows * kLanesOfRow < kLanesAtOnce * machine_of(stream.device()).multiprocessors;
   const device::LaunchScope scope(stream);
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
-    with_rows_strip<T, kAligned>(end - done, are_few, [&](auto strip) {
+    with_rows_strip<T, kAligned>(end - done, few, [&](auto strip) {
       using Strip = decltype(strip);
       constexpr int kPartColumns = PartStrip<Strip, E>::kColumns;
       const std::int64_t columns =

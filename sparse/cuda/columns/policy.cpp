@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <iterator>
 #include <lanky/dispatch.hpp>
-#include <numeric>
 #include <span>
 
 #include "sparse/cuda/columns/strip.hpp"
@@ -20,10 +18,6 @@ constexpr std::int64_t kSharedOfTwo = 110 << 10;
 constexpr std::int64_t kVariables = 1 << 10;  // bytes of shared memory besides, at most
 constexpr int kTurnsMost = 4;                 // of a warp, where rows are not cut
 constexpr int kRounds = 2;                    // of blocks that all multiprocessors have at least
-
-std::size_t sum_bytes(DType dtype) {
-  return is_half(dtype) ? sizeof(float) : size_of(dtype);
-}
 
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
@@ -114,9 +108,7 @@ constexpr double kChainUs = 1.5;
 /// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
 /// lanes the device holds so many of at once: none ends before the longest of these, and all share
 /// the lanes.
-double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes,
-                    int at_once) {
-  constexpr int kAtOnce = StripOf<1, 1, 1, true>::kAtOnce;
+double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes) {
   const double group_lanes = std::min(words, 16);
   const double strips = words / 4.0;
   double longest = 0;
@@ -125,9 +117,9 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
     if (lengths.rows[i] == 0) continue;
     const std::int64_t most = std::int64_t{1} << i;
     const double rows = lengths.rows[i];
-    const double rounds = static_cast<double>(lengths.entries[i]) / kAtOnce;
+    const double rounds = static_cast<double>(lengths.entries[i]) / kRowsAtOnce;
     if (most <= limit) {
-      longest = kGroupUs + static_cast<double>(most) / at_once * kChainUs;
+      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kChainUs;
       shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
     } else {
       constexpr int kGroups = 8;  // of a warp
@@ -144,12 +136,9 @@ int group_limit(const RowLengths& lengths, const Shape& shape, int words, const 
   const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
   const GroupLimits limits = group_limits(shape);
   int best = kGroupLimits - 1;
-  const std::int64_t rows = std::accumulate(std::begin(lengths.rows), std::end(lengths.rows), 0LL);
-  const bool few = are_few_rows(rows, std::min(words, 8), machine.multiprocessors);
-  const int at_once = few ? kFewAtOnce : StripOf<1, 1, 1, true>::kAtOnce;
-  double best_us = predicted_us(lengths, limits.of[best], words, lanes, at_once);
+  double best_us = predicted_us(lengths, limits.of[best], words, lanes);
   for (int i = 0; i < kGroupLimits - 1; ++i) {
-    const double us = predicted_us(lengths, limits.of[i], words, lanes, at_once);
+    const double us = predicted_us(lengths, limits.of[i], words, lanes);
     if (us >= best_us) continue;
     best = i;
     best_us = us;
@@ -198,15 +187,15 @@ bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DT
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype) {
   if (layout == Layout::col && !launches.scattered)
     return in_words_by_columns(launches, columns, dtype);
-  return columns <= word_columns(sum_bytes(dtype)) && widest_word(launches, columns) == columns;
+  return columns > 1 && widest_word(launches, columns) == columns;
 }
 
 std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
   constexpr std::int64_t kVectorWarps = 32;  // whose sums sum_as_team() keeps, at most
   const std::int64_t of_warps = std::int64_t{kRowsThreads / kLanes} * kWarpPieces;
   const std::int64_t cells = std::max(of_warps, pieces_most > 0 ? pieces_most + kVectorWarps : 0);
-  const auto bytes = static_cast<std::int64_t>(sum_bytes(dtype));
-  return cells * columns_of(StripKind::words4, dtype).all * bytes;
+  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
+  return cells * columns_of(StripKind::words4, dtype).all * sum_bytes;
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

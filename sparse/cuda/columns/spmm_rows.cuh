@@ -63,16 +63,16 @@ __device__ inline EntryRange entries_of(std::uint32_t first, int length, int pie
           piece.length};
 }
 
-/// Adds kAtOnce entries of the strip from `first` on or, unless kWhole, the first `count` of them.
+/// Adds kRowsAtOnce entries from `first` on or, unless kWhole, the first `count` of them.
 template <bool kWhole, class E, class Strip>
 __device__ void add_few(const DeviceRows<E>& a, std::uint32_t first, std::uint32_t stride,
                         int count, const StripGather<E, Strip>& gather,
                         StripCells<E, Strip>& sums) {
-  std::uint32_t rows[Strip::kAtOnce];
-  E values[Strip::kAtOnce];
-  E factors[Strip::kAtOnce][Strip::kWords][Strip::kEach];
+  std::uint32_t rows[kRowsAtOnce];
+  E values[kRowsAtOnce];
+  E factors[kRowsAtOnce][Strip::kWords][Strip::kEach];
 #pragma unroll
-  for (int i = 0; i < Strip::kAtOnce; ++i) {
+  for (int i = 0; i < kRowsAtOnce; ++i) {
     const std::uint32_t entry = first + (kWhole ? i : min(i, count - 1)) * stride;
     rows[i] = static_cast<std::uint32_t>(__ldg(a.columns + entry));
     E value[1];
@@ -80,10 +80,10 @@ __device__ void add_few(const DeviceRows<E>& a, std::uint32_t first, std::uint32
     values[i] = value[0];
   }
 #pragma unroll
-  for (int i = 0; i < Strip::kAtOnce; ++i)
+  for (int i = 0; i < kRowsAtOnce; ++i)
     gather.load(factors[i], rows[i]);
 #pragma unroll
-  for (int i = 0; i < Strip::kAtOnce; ++i) {
+  for (int i = 0; i < kRowsAtOnce; ++i) {
     if (!kWhole && i >= count) continue;
 #pragma unroll
     for (int w = 0; w < Strip::kWords; ++w) {
@@ -100,9 +100,9 @@ __device__ StripCells<E, Strip> sum_of_piece(const DeviceRows<E>& a, EntryRange 
                                              const StripGather<E, Strip>& gather) {
   StripCells<E, Strip> sums{};
 #pragma unroll 1
-  for (; piece.length >= Strip::kAtOnce; piece.length -= Strip::kAtOnce) {
-    add_few<true>(a, piece.first, piece.stride, Strip::kAtOnce, gather, sums);
-    piece.first += Strip::kAtOnce * piece.stride;
+  for (; piece.length >= kRowsAtOnce; piece.length -= kRowsAtOnce) {
+    add_few<true>(a, piece.first, piece.stride, kRowsAtOnce, gather, sums);
+    piece.first += kRowsAtOnce * piece.stride;
   }
   if (piece.length > 0) add_few<false>(a, piece.first, piece.stride, piece.length, gather, sums);
   return sums;
@@ -270,13 +270,8 @@ class RowsProduct {
   Cell<E>* cells_;  // in shared memory, where rows are in parts or staged
 };
 
-/// Blocks of a multiprocessor, at least; 0: as ptxas will, which has few registers then and, with
-/// more entries at once, would load them one after the other.
-template <class Strip>
-inline constexpr int kRowsBlocks = Strip::kAtOnce > 4 ? 3 : 0;
-
 template <class Strip, class T>
-__global__ void __launch_bounds__(kRowsThreads, kRowsBlocks<Strip>)
+__global__ void __launch_bounds__(kRowsThreads)
     spmm_rows_kernel(const __grid_constant__ DeviceColumns<T> product,
                      const __grid_constant__ DeviceRows<device::DeviceElement<T>> a,
                      const __grid_constant__ DeviceWorkspace<T> workspace) {

@@ -2,8 +2,6 @@
 // for the kernels and for the host code that launches them.
 #pragma once
 
-#include <cstdint>
-
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 
@@ -11,14 +9,12 @@ namespace lanky::sparse::cuda {
 
 /// kGroup lanes multiply a piece, and have a row of X together: each of them kWords words of kEach
 /// columns, kGroup words apart. A word is up to 16 bytes (kAdjacent), or its columns are anywhere.
-/// Of the entries of a RowsCopy kAtOnce have their rows of X in flight.
-template <int kGroup_, int kWords_, int kEach_, bool kAdjacent_, int kAtOnce_ = 4>
+template <int kGroup_, int kWords_, int kEach_, bool kAdjacent_>
 struct StripOf {
   static constexpr int kGroup = kGroup_;
   static constexpr int kWords = kWords_;
   static constexpr int kEach = kEach_;
   static constexpr bool kAdjacent = kAdjacent_;
-  static constexpr int kAtOnce = kAtOnce_;
   static constexpr int kColumns = kGroup * kWords * kEach;
   static constexpr int kPieces = kLanes / kGroup;  // that a warp multiplies at once
 };
@@ -70,14 +66,7 @@ template <class Strip>
 inline constexpr int kEntrySharers = Strip::kGroup >= 4 ? Strip::kGroup : 1;
 
 inline constexpr int kRowsThreads = 256;  // of a block on a RowsCopy
-inline constexpr int kFewAtOnce = 8;      // of the entries of rows that do not fill the device
-
-/// Whether so many rows of a RowsCopy, by groups of `lanes`, do not fill the device: all of them
-/// are multiplied at once, and the longest ends last.
-constexpr bool are_few_rows(std::int64_t rows, int lanes, int multiprocessors) {
-  constexpr std::int64_t kLanesAtOnce = 1024;  // of a multiprocessor, with 64 registers
-  return rows * lanes < kLanesAtOnce * multiprocessors;
-}
+inline constexpr int kRowsAtOnce = 4;     // of its entries, whose rows of X are in flight
 
 /// Gathers of a lane that are in flight at once, each of a word or of kEach elements.
 template <class Strip>

@@ -95,6 +95,8 @@ constexpr std::int64_t kStripLeast = kBlockRows;
 /// of it.
 constexpr double kStepCycles = 40;
 constexpr double kBlockCycles = 17;
+/// Of a step and a column of X, where columns are apart.
+constexpr double kColumnCycles = 8;
 
 /// The share of the entries that are in rows of kLongRow or more, about.
 double long_share(const RowFacts& rows) {
@@ -177,7 +179,10 @@ double CopyCosts::tiles_us(std::int64_t columns) const {
 double CopyCosts::direct_us(std::int64_t columns) const {
   constexpr double kSectorBytes = 32;
   const double x = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
-  return bound_us(other_us(columns) + kOfL2 * from_l2_us(x), columns);
+  // Each load of a warp is from 8 columns or more, of whose lines the L1 has one after the other.
+  const double cycles = kColumnCycles * static_cast<double>(tiles_.facts.steps * columns);
+  const double l1_us = kTilesUs + 1e6 * cycles / (machine_.clock * machine_.multiprocessors);
+  return bound_us(std::max(other_us(columns) + kOfL2 * from_l2_us(x), l1_us), columns);
 }
 
 double CopyCosts::rows_us(std::int64_t columns) const {

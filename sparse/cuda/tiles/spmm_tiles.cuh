@@ -151,9 +151,23 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
   }
 
   const ColumnsWriter<T> writer(product);
+  const std::int64_t first = std::int64_t{block} * kBlockRows;
+  if constexpr (Sums::kRows == 2) {
+    const std::int64_t row = first + Sums::row(lane, 0);
+    if (product.y_pairs && row + 1 < a.rows) {
+#pragma unroll
+      for (int e = 0; e < Sums::kRun; ++e) {
+        Cell<E> cells[2];
+        cells[0].sum = sums.at(0, 0, e);
+        cells[1].sum = sums.at(1, 0, e);
+        writer.write_pair(row, column + Sums::column(lane, 0) + e, cells);
+      }
+      return;
+    }
+  }
 #pragma unroll
   for (int i = 0; i < Sums::kRows; ++i) {
-    const std::int64_t row = std::int64_t{block} * kBlockRows + Sums::row(lane, i);
+    const std::int64_t row = first + Sums::row(lane, i);
     if (row >= a.rows) continue;
 #pragma unroll
     for (int run = 0; run < Sums::kRuns; ++run) {

@@ -56,17 +56,17 @@ auto with_tile_strip(TileStrip kind, F f) {
       case TileStrip::narrow:
         break;
       case TileStrip::middle:
-        return f(TileStripOf<2, 1, true, 5>{});
+        return f(TileStripOf<2, 1, true, 4>{});
       case TileStrip::wide:
         return f(TileStripOf<4, 1, true, 4>{});
     }
-    return f(TileStripOf<1, 1, false, 6>{});
+    return f(TileStripOf<1, 1, false, 5>{});
   } else {
     switch (kind) {
       case TileStrip::apart:
         break;
       case TileStrip::narrow:
-        return f(TileStripOf<2, 1, true, 6>{});
+        return f(TileStripOf<2, 1, true, 5>{});
       case TileStrip::middle:
         return f(TileStripOf<4, 1, true, 5>{});
       case TileStrip::wide:
