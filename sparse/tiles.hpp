@@ -59,6 +59,17 @@ struct TileFacts {
   StepCounts by_steps = {};
 };
 
+/// A warp multiplies a block with a strip of columns, which is of one of these widths; the first
+/// takes columns anywhere.
+inline constexpr int kTileStrips = 4;
+/// What that takes, as the plan predicts it, in microseconds.
+struct StripTimes {
+  double work = 0;     // of a strip, where warps of many strips fill the device
+  double at_once = 0;  // strips whose warps the device holds
+  double shared = 0;   // of the longest block that warps share
+  double alone = 0;    // of the longest of the others
+};
+
 /// TileHeader::share_above where no block is shared.
 inline constexpr std::uint32_t kNeverShared = ~std::uint32_t{0};
 
@@ -75,6 +86,7 @@ struct TileHeader {
   // or kNeverShared, and there are `shared_blocks` of these. One warp has a block of fewer steps.
   std::uint32_t share_above = kNeverShared;
   std::int64_t shared_blocks = 0;
+  StripTimes times[kTileStrips] = {};
 
   /// Share of the vectors' elements that are entries.
   double fill() const {

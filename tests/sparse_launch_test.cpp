@@ -216,45 +216,7 @@ TEST(SparseTileStrips, ReadWhatThereIs) {
   }
 }
 
-TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
-  const Machine gpu = gpu_with(132, 227 << 10);
-  const auto widest = [&](std::int64_t blocks, std::int64_t columns) {
-    return sparse::cuda::widest_tile_strip(blocks, columns, DType::f64, gpu);
-  };
-  EXPECT_EQ(widest(4224, 32), TileStrip::wide);
-  EXPECT_EQ(widest(2112, 64), TileStrip::wide);
-  EXPECT_EQ(widest(2112, 32), TileStrip::middle);
-  EXPECT_EQ(widest(1000, 32), TileStrip::narrow);
-}
-
-// Of 100,000 rows of 20 entries: their column vectors, and the steps of the longest block.
-TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
-  const auto pay = [&](std::int64_t vectors, std::int64_t steps_most, std::int64_t columns,
-                       Layout layout = Layout::row, std::int64_t sectors = 0,
-                       DType dtype = DType::f64, const Machine& machine = known_machine("H200")) {
-    const sparse::RowFacts rows{.rows = 100'000, .cols = 100'000, .nnz = 2'000'000, .longest = 30};
-    const sparse::TileHeader tiles{.rows = rows.rows,
-                                   .cols = rows.cols,
-                                   .nnz = rows.nnz,
-                                   .blocks = rows.rows / 8,
-                                   .facts = {.steps = vectors / 16,
-                                             .vectors = vectors,
-                                             .sectors = sectors,
-                                             .steps_most = steps_most}};
-    const sparse::cuda::CopyCosts costs(tiles, rows, dtype, machine);
-    return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
-  };
-  EXPECT_TRUE(pay(500'000, 4, 8));
-  EXPECT_FALSE(pay(2'000'000, 15, 64));  // no row shares a vector
-  EXPECT_FALSE(pay(500'000, 200, 8));    // one block ends long after the others
-  // X by columns is not made row-major where a sector of a column has several vectors.
-  EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
-  EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
-  // Floats are multiplied as doubles, which this card computes at 1/64 of the rate of floats.
-  EXPECT_TRUE(pay(500'000, 4, 32, Layout::row, 0, DType::f32));
-  EXPECT_FALSE(pay(500'000, 4, 32, Layout::row, 0, DType::f32, known_machine("L40S")));
-}
-
+/// Tiles of so many blocks of so many steps, of full column vectors.
 sparse::TileHeader blocks_of(std::initializer_list<std::pair<unsigned, unsigned>> blocks) {
   sparse::TileHeader tiles;
   for (const auto& [count, steps] : blocks) {
@@ -263,15 +225,60 @@ sparse::TileHeader blocks_of(std::initializer_list<std::pair<unsigned, unsigned>
     const int place = static_cast<int>(std::bit_width(steps - 1));
     tiles.facts.by_steps.blocks[place] += count;
     tiles.facts.by_steps.steps[place] += std::uint64_t{count} * steps;
+    tiles.facts.steps += std::int64_t{count} * steps;
     tiles.facts.steps_most = std::max<std::int64_t>(tiles.facts.steps_most, steps);
   }
   return tiles;
 }
 
+TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
+  const auto strip = [](unsigned blocks, std::int64_t columns) {
+    sparse::TileHeader tiles = blocks_of({{blocks, 4}});
+    sparse::cuda::choose_sharing(tiles, columns, DType::f64, h200());
+    return sparse::cuda::best_tile_strip(tiles.times, columns, DType::f64);
+  };
+  EXPECT_EQ(strip(20'000, 64), TileStrip::wide);
+  EXPECT_EQ(strip(20'000, 16), TileStrip::middle);  // there are no more columns
+  EXPECT_EQ(strip(20'000, 8), TileStrip::narrow);
+  EXPECT_EQ(strip(1500, 32), TileStrip::middle);
+  EXPECT_EQ(strip(1000, 32), TileStrip::narrow);
+}
+
+// Of 100,000 rows of 20 entries: their column vectors, and the steps of the longest block.
+TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
+  const auto pay = [&](std::int64_t vectors, unsigned steps_most, std::int64_t columns,
+                       Layout layout = Layout::row, std::int64_t sectors = 0,
+                       DType dtype = DType::f64, const Machine& machine = known_machine("H200")) {
+    const sparse::RowFacts rows{.rows = 100'000, .cols = 100'000, .nnz = 2'000'000, .longest = 30};
+    const auto blocks = static_cast<unsigned>(rows.rows / 8);
+    const auto steps = static_cast<unsigned>(vectors / 16 / blocks);
+    sparse::TileHeader tiles = blocks_of({{blocks - 1, steps}, {1, steps_most}});
+    tiles.rows = rows.rows;
+    tiles.cols = rows.cols;
+    tiles.nnz = rows.nnz;
+    tiles.facts.vectors = vectors;
+    tiles.facts.sectors = sectors;
+    sparse::cuda::choose_sharing(tiles, columns, dtype, machine);
+    const sparse::cuda::CopyCosts costs(tiles, rows, dtype, machine);
+    return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
+  };
+  EXPECT_TRUE(pay(500'000, 4, 8));
+  EXPECT_FALSE(pay(2'000'000, 15, 64));   // no row shares a vector
+  EXPECT_FALSE(pay(500'000, 20'000, 8));  // one block ends long after the others
+  // X by columns is not made row-major where a sector of a column has several vectors.
+  EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
+  EXPECT_FALSE(pay(2'000'000, 20'000, 64, Layout::col, 2'000'000));
+  // Floats are multiplied as doubles, which this card computes at 1/64 of the rate of floats.
+  EXPECT_TRUE(pay(500'000, 4, 32, Layout::row, 0, DType::f32));
+  EXPECT_FALSE(pay(500'000, 4, 32, Layout::row, 0, DType::f32, known_machine("L40S")));
+}
+
 TEST(SparseTiles, ShareBlocksThatEndLongAfterTheOthers) {
-  const auto shared = [](const sparse::TileHeader& tiles, std::int64_t columns) {
-    return sparse::cuda::blocks_above(
-        tiles.facts.by_steps, sparse::cuda::choose_share_above(tiles, columns, DType::f64, h200()));
+  const auto shared = [](sparse::TileHeader tiles, std::int64_t columns) {
+    sparse::cuda::choose_sharing(tiles, columns, DType::f64, h200());
+    EXPECT_EQ(tiles.shared_blocks,
+              sparse::cuda::blocks_above(tiles.facts.by_steps, tiles.share_above));
+    return tiles.shared_blocks;
   };
   for (const std::int64_t columns : {8, 32, 64}) {
     SCOPED_TRACE(::testing::Message() << columns << " columns");
@@ -286,14 +293,19 @@ TEST(SparseTiles, ShareBlocksThatEndLongAfterTheOthers) {
   }
 }
 
-TEST(SparseTiles, TakeAnEighthOfTheStepsWhereBlocksAreShared) {
-  const auto us = [](std::uint32_t share_above) {
-    sparse::TileHeader tiles = blocks_of({{400, 3}, {7, 160}});
-    tiles.share_above = share_above;
-    return sparse::cuda::CopyCosts(tiles, {}, DType::f64, h200()).tiles_us(8);
+// Strips of which the device holds one and a half at once, and a longest block that one warp has,
+// or several.
+TEST(SparseTileStrips, TakeTheLongestOfWorkAndBlocks) {
+  const auto us = [](const sparse::StripTimes& times, std::int64_t strips) {
+    return sparse::cuda::strips_us(times, strips);
   };
-  EXPECT_NEAR(us(sparse::kNeverShared) - us(16), (160 - 20) * 0.26 - 0.5, 1e-9);
-  EXPECT_EQ(us(256), us(sparse::kNeverShared));
+  const sparse::StripTimes alone{.work = 2, .at_once = 1.5, .alone = 9};
+  EXPECT_DOUBLE_EQ(us(alone, 1), 9);
+  EXPECT_DOUBLE_EQ(us(alone, 3), 3 * 2 / 2. + 9);  // the last begins when half of the work is done
+  const sparse::StripTimes shared{.work = 2, .at_once = 1.5, .shared = 5, .alone = 1};
+  EXPECT_DOUBLE_EQ(us(shared, 1), 5);
+  EXPECT_DOUBLE_EQ(us(shared, 3), 6);
+  EXPECT_DOUBLE_EQ(us({}, 4), 0);
 }
 
 TEST(SparseTiles, AreAskedFor) {

@@ -17,9 +17,9 @@ struct DeviceColumns {
   void* y;  // [rows, columns], of elements or, of halves, also of floats
   std::int64_t y_row;
   std::int64_t y_column;
-  bool y_words;  // what a lane has of a row of Y are words of memory
-  bool y_pairs;  // rows 2 i and 2 i + 1 of a column of Y are a word
-  bool y_sums;   // Y is of the type of sums
+  bool y_words;     // what a lane has of a row of Y are words of memory
+  bool y_adjacent;  // rows of a column of Y are
+  bool y_sums;      // Y is of the type of sums
   device::DeviceScalar<Accumulator<T>> alpha;
   device::DeviceScalar<Accumulator<T>> beta;
   std::uint32_t strips;

@@ -26,7 +26,7 @@ class ColumnsWriter {
       write_as<E>(row, column, cells);
     }
   }
-  /// Rows `row` and row + 1 of a column, which are a word of Y.
+  /// Rows `row` and row + 1 of a column, which are adjacent: in one store, where they are a word.
   __device__ void write_pair(std::int64_t row, int column, const Cell<E> (&cells)[2]) const {
     if (column >= product_.columns) return;
     if (product_.y_sums) {
@@ -40,12 +40,18 @@ class ColumnsWriter {
   template <class Out>
   __device__ void write_pair_as(std::int64_t row, int column, const Cell<E> (&cells)[2]) const {
     Out* const y = static_cast<Out*>(product_.y) + row + column * product_.y_column;
-    Out held[2] = {};
-    if (scale_.adds()) device::load_words(held, y);
+    Out pair[2] = {};
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-      held[i] = scale_.template row_of<Out>(cells[i].sum, held[i]);
-    device::store_wide(y, held);
+    for (int i = 0; i < 2; ++i) {
+      if (scale_.adds()) pair[i] = y[i];
+      pair[i] = scale_.template row_of<Out>(cells[i].sum, pair[i]);
+    }
+    if (reinterpret_cast<std::uintptr_t>(y) % sizeof(pair) == 0) {
+      device::store_wide(y, pair);
+      return;
+    }
+    y[0] = pair[0];
+    y[1] = pair[1];
   }
 
   template <class Out, int kCount>

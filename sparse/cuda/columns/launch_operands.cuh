@@ -54,7 +54,6 @@ DeviceColumns<T> device_columns(const ColumnsProduct<T, TOut>& product, std::int
                                 std::int64_t columns, std::int64_t strips, int y_run) {
   TOut* const y = product.y + done * product.y_strides.column;
   const auto y_word = std::min<int>(y_run * sizeof(TOut), kWordBytes);
-  const Strides along_columns{.row = product.y_strides.column, .column = product.y_strides.row};
   return {.x = device::device_pointer(product.x + done * product.x_strides.column),
           .x_column = product.x_strides.column,
           .x_row_bytes = row_bytes_of<T>(product.x_strides),
@@ -63,7 +62,7 @@ DeviceColumns<T> device_columns(const ColumnsProduct<T, TOut>& product, std::int
           .y_row = product.y_strides.row,
           .y_column = product.y_strides.column,
           .y_words = word_bytes_of(y, product.y_strides) >= y_word,
-          .y_pairs = word_bytes_of(y, along_columns) >= static_cast<int>(2 * sizeof(TOut)),
+          .y_adjacent = product.y_strides.row == 1,
           .y_sums = !std::is_same_v<T, TOut>,
           .alpha = device::DeviceScalar<Accumulator<T>>(product.alpha),
           .beta = device::DeviceScalar<Accumulator<T>>(product.beta),

@@ -1,7 +1,8 @@
 #include "sparse/cuda/tiles/cost.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <iterator>
+#include <limits>
 
 #include "sparse/cuda/tiles/policy.hpp"
 
@@ -9,93 +10,102 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Fitted on an H200 to 33 matrices of up to 8 million entries with 8, 32 and 64 columns, and judged
-// on 33 others: the median error was 4 to 8 % for tiles and 16 to 19 % for rows. The cycles of
-// entries and steps and the share of long rows below came later, from the same matrices, and were
-// judged by the copies that are chosen (docs/lab/spmm.md).
-constexpr double kTilesUs = 0.9;  // of a launch
-constexpr double kRowsUs = 1.8;
+// Fitted on an H200 to 11 of 22 matrices of 40 thousand to 56 million entries, with 16, 32 and 64
+// columns, every second by name, and judged on the others. Tiles were timed in every width of
+// strips with several TileHeader::share_above. In root mean square, predictions are off by 14 %
+// (tiles) and 22 % (rows) on either half (docs/lab/spmm.md).
+constexpr double kTilesUs = 1.1;  // of a launch
+constexpr double kRowsUs = 2;
 constexpr double kRowsOfXUs = 2.3;
-constexpr double kEntryUs = 0.035;  // of a row's entries, one after the other
+constexpr double kEntryUs = 0.048;  // of a row's entries, one after the other
 constexpr int kRowEntries = 64;     // that lanes have of a row, at most: longer ones are cut
-constexpr double kOfL2 = 1.13;      // time of gathers from the L2, over that of its nominal rate
-constexpr double kRowsOfL2 = 0.6;   // the same of rows, which the L1 has in part
-constexpr double kWritten = 2;      // time of bytes of Y, over that of reading them
-constexpr double kL1Bytes = 128;    // of an L1 in a cycle
-
-/// Of a step of 16 column vectors, one after the other: floats are made doubles.
-double step_us(DType dtype) {
-  return dtype == DType::f64 ? 0.26 : dtype == DType::f32 ? 0.36 : 0.21;
-}
-// The sums of the warps of a shared block meet in shared memory and are added up.
-constexpr double kMeetingUs = 0.5;
-// A warp loads where its block begins, then the first columns and masks, before its first step.
-constexpr double kStartUs = 0.4;
-
-/// The longest chains of steps, in microseconds: that of a warp which has its block alone, and that
-/// of a shared block, with the meeting.
-struct StepChains {
-  double alone_us = 0;
-  double shared_us = 0;
+// Time of gathers of rows of X, over that of so many bytes at the L2's nominal rate: one for each
+// column vector, or for each entry, which the L1 has in part.
+constexpr double kVectorsOfL2 = 0.99;
+constexpr double kRowsOfL2 = 0.88;
+constexpr double kL1Bytes = 128;  // of an L1 in a cycle
+/// Time of bytes that are streamed, over that at the rate of the cache or memory that has them.
+struct StreamCosts {
+  double a;
+  double x;
+  double y;
 };
-StepChains step_chains(const TileFacts& facts, std::uint32_t share_above, DType dtype) {
-  const double us = step_us(dtype);
-  if (facts.steps_most <= share_above)
-    return {.alone_us = us * static_cast<double>(facts.steps_most)};
-  const std::int64_t part = (facts.steps_most + kTileWarps - 1) / kTileWarps;
-  StepChains chains{.shared_us = us * static_cast<double>(part) + kMeetingUs};
-  for (int i = 0; i < kStepClasses; ++i) {
-    const std::int64_t steps = std::int64_t{1} << i;
-    if (steps <= share_above && facts.by_steps.blocks[i] > 0)
-      chains.alone_us = us * static_cast<double>(steps);
-  }
-  return chains;
-}
+constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
+constexpr StreamCosts kRowStreams{.a = 0.53, .x = 0.95, .y = 1.12};
+constexpr double kRowsOfXStream = 2.4;   // of X read and written, over X
+constexpr double kColumnsOfYStream = 3;  // of Y that rows leave by way of shared memory, over Y
+constexpr double kCached = 0.8;          // of the L2, up to which it has all operands
 
-/// Microseconds of a product that is bound by the latencies of its warps. Shared blocks come first.
-/// The last warp begins when all but those that the machine holds at once have ended, and it may
-/// have the longest of the blocks that are not shared.
-double latency_us(const TileHeader& tiles, std::uint32_t share_above, std::int64_t columns,
-                  DType dtype, const Machine& machine) {
+/// Of a step of 16 column vectors, one after the other, for strips of each width.
+double step_us(TileStrip kind, DType dtype) {
+  constexpr double kDoubles[] = {0.3, 0.3, 0.35, 0.42};
+  constexpr double kFloats[] = {0.31, 0.31, 0.3, 0.47};
+  constexpr double kHalves[] = {0.4, 0.25, 0.34, 0.47};
+  static_assert(std::size(kDoubles) == kTileStrips && std::size(kFloats) == kTileStrips &&
+                std::size(kHalves) == kTileStrips);
+  const auto place = static_cast<int>(kind);
+  return dtype == DType::f64 ? kDoubles[place]
+                             : (dtype == DType::f32 ? kFloats[place] : kHalves[place]);
+}
+// A warp loads where its block begins, then the first columns and masks, before its first step.
+constexpr double kStartUs = 0.29;
+// The sums of the warps of a shared block meet in shared memory and are added up.
+constexpr double kMeetingUs = 0.19;
+// Warps that are at work, of those that a multiprocessor has room for.
+constexpr double kAtWork = 0.67;
+
+/// Strips of one kind, where blocks of more than `share_above` steps are shared.
+StripTimes strip_times(const TileHeader& tiles, std::uint32_t share_above, TileStrip kind,
+                       DType dtype, const Machine& machine) {
   const StepCounts& counts = tiles.facts.by_steps;
+  const double us = step_us(kind, dtype);
+  const std::int64_t shared = blocks_above(counts, share_above);
+  const auto warps = static_cast<double>(tile_warps(tiles.blocks, shared));
+  const double held = kAtWork * strip_warps(kind, dtype) * machine.multiprocessors;
+  StripTimes times;
   double steps = 0;  // of all warps, with those for which a warp waits for the others of its block
   for (int i = 0; i < kStepClasses; ++i) {
     constexpr double kRoundedUp = 0.5 * (kTileWarps - 1);  // waited for in a block, in the mean
     const double blocks = counts.blocks[i];
     const auto own = static_cast<double>(counts.steps[i]);
-    steps += std::int64_t{1} << i <= share_above
-                 ? own
-                 : std::max(kTileWarps * blocks, own + kRoundedUp * blocks);
+    const std::int64_t most = std::int64_t{1} << i;
+    if (most > share_above) {
+      steps += std::max(kTileWarps * blocks, own + kRoundedUp * blocks);
+    } else {
+      steps += own;
+      if (blocks > 0) times.alone = kStartUs + us * static_cast<double>(most);
+    }
   }
-  const std::int64_t shared = blocks_above(counts, share_above);
-  const std::int64_t warps = tile_warps(tiles.blocks, shared);
-  const auto strips = static_cast<double>(tile_strips(warps, columns, dtype, machine));
-  const auto held = static_cast<double>(warps_at_once(machine));
-  const double work_us =
-      strips / held *
-      (kStartUs * static_cast<double>(warps) +
-       kMeetingUs * kTileWarps * static_cast<double>(shared) + step_us(dtype) * steps);
-  const double begun = std::max(0.0, 1 - held / (strips * static_cast<double>(warps)));
-  const StepChains chains = step_chains(tiles.facts, share_above, dtype);
-  return std::max(
-      {work_us, kStartUs + chains.shared_us, begun * work_us + kStartUs + chains.alone_us});
+  if (shared == 0) {
+    times.alone = kStartUs + us * static_cast<double>(tiles.facts.steps_most);
+  } else {
+    const std::int64_t part = (tiles.facts.steps_most + kTileWarps - 1) / kTileWarps;
+    times.shared = kStartUs + us * static_cast<double>(part) + kMeetingUs;
+  }
+  times.work =
+      (kStartUs * warps + kMeetingUs * kTileWarps * static_cast<double>(shared) + us * steps) /
+      held;
+  times.at_once = held / std::max(warps, 1.0);
+  return times;
+}
+
+/// The least that strips of any width are predicted to take.
+double least_us(const StripTimes (&times)[kTileStrips], std::int64_t columns, DType dtype) {
+  const TileStrip kind = best_tile_strip(times, columns, dtype);
+  return strips_us(times[static_cast<int>(kind)], strips_of(kind, columns, dtype));
 }
 
 /// Of an entry of a row, in cycles of a multiprocessor.
 double entry_cycles(DType dtype) {
-  return dtype == DType::f64 ? 1.2 : dtype == DType::f32 ? 0.7 : 0.35;
+  return dtype == DType::f64 ? 0.66 : dtype == DType::f32 ? 0.37 : 1.1;
 }
 /// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
 /// much more of the time of these.
-constexpr double kLongRows = 0.7;
+constexpr double kLongRows = 0.2;
 
 // Columns of the narrowest strip, which are multiplied whether they exist or not.
 constexpr std::int64_t kStripLeast = kBlockRows;
-/// Cycles of a multiprocessor for a step of floats, which are made doubles, and for each 8 columns
-/// of it.
-constexpr double kStepCycles = 40;
-constexpr double kBlockCycles = 17;
-/// Of a step and a column of X, where columns are apart.
+/// Cycles of a multiprocessor for a step and a column of X, where columns are apart.
 constexpr double kColumnCycles = 8;
 
 /// The share of the entries that are in rows of kLongRow or more, about.
@@ -118,25 +128,31 @@ std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above) {
   return blocks;
 }
 
-std::uint32_t choose_share_above(const TileHeader& tiles, std::int64_t columns, DType dtype,
-                                 const Machine& machine) {
-  std::uint32_t best = kNeverShared;
-  double best_us = latency_us(tiles, best, columns, dtype, machine);
-  for (const std::uint32_t limit : {256U, 128U, 64U, 32U, 16U, 8U, 4U, 0U}) {
-    const double us = latency_us(tiles, limit, columns, dtype, machine);
+void choose_sharing(TileHeader& tiles, std::int64_t columns, DType dtype, const Machine& machine) {
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t limit : {kNeverShared, 256U, 128U, 64U, 32U, 16U, 8U, 4U, 2U, 0U}) {
+    StripTimes times[kTileStrips];
+    for (int i = 0; i < kTileStrips; ++i)
+      times[i] = strip_times(tiles, limit, static_cast<TileStrip>(i), dtype, machine);
+    const double us = least_us(times, columns, dtype);
     if (us >= best_us) continue;
-    best = limit;
     best_us = us;
+    tiles.share_above = limit;
+    std::copy(std::begin(times), std::end(times), std::begin(tiles.times));
   }
-  return best;
+  tiles.shared_blocks = blocks_above(tiles.facts.by_steps, tiles.share_above);
 }
 
 double CopyCosts::from_l2_us(double bytes) const {
   return 1e6 * bytes / machine_.l2_bandwidth();
 }
 
-double CopyCosts::from_memory_us(double bytes) const {
-  return 1e6 * bytes / machine_.read_bandwidth;
+double CopyCosts::streamed_us(double bytes, std::int64_t columns) const {
+  constexpr double kIndexBytes = 2;  // of an entry, about
+  const double a = static_cast<double>(rows_.nnz) * (element_bytes() + kIndexBytes);
+  const double all = a + x_bytes(columns) + y_bytes(columns);
+  const bool cached = all < kCached * static_cast<double>(machine_.second_cache_bytes);
+  return 1e6 * bytes / (cached ? machine_.l2_bandwidth() : machine_.read_bandwidth);
 }
 
 double CopyCosts::arithmetic_us(std::int64_t columns) const {
@@ -146,46 +162,37 @@ double CopyCosts::arithmetic_us(std::int64_t columns) const {
   return kTilesUs + 1e6 * flops / std::max(machine_.tensor_f64, machine_.peak_f64);
 }
 
-double CopyCosts::instructions_us(std::int64_t columns) const {
-  if (dtype_ != DType::f32) return 0;
-  const std::int64_t warps = tile_warps(tiles_.blocks, tiles_.shared_blocks);
-  const auto strips = static_cast<double>(tile_strips(warps, columns, dtype_, machine_));
-  const double cycles =
-      kStepCycles * strips + kBlockCycles * static_cast<double>(columns) / kBlockRows;
-  return kTilesUs + 1e6 * static_cast<double>(tiles_.facts.steps) * cycles /
-                        (machine_.clock * machine_.multiprocessors);
-}
-
-double CopyCosts::bound_us(double us, std::int64_t columns) const {
-  return std::max({us, instructions_us(columns), arithmetic_us(columns)});
-}
-
-double CopyCosts::other_us(std::int64_t columns) const {
+double CopyCosts::streams_of_tiles_us(std::int64_t columns) const {
   constexpr double kVectorBytes = 5;  // a column and its share of masks
-  const TileFacts& facts = tiles_.facts;
   const double a = static_cast<double>(tiles_.nnz) * element_bytes() +
-                   static_cast<double>(facts.vectors) * kVectorBytes;
-  const double y = static_cast<double>(tiles_.rows * columns) * element_bytes();
-  const StepChains chains = step_chains(facts, tiles_.share_above, dtype_);
-  return kTilesUs + std::max(chains.alone_us, chains.shared_us) +
-         from_memory_us(a / 3 + kWritten * y);
+                   static_cast<double>(tiles_.facts.vectors) * kVectorBytes;
+  return streamed_us(
+      kTileStreams.a * a + kTileStreams.x * x_bytes(columns) + kTileStreams.y * y_bytes(columns),
+      columns);
 }
 
 double CopyCosts::tiles_us(std::int64_t columns) const {
-  const double x = static_cast<double>(tiles_.facts.vectors * columns) * element_bytes();
-  return bound_us(other_us(columns) + kOfL2 * from_l2_us(x), columns);
+  const double gathered = static_cast<double>(tiles_.facts.vectors * columns) * element_bytes();
+  const double us = kTilesUs + least_us(tiles_.times, columns, dtype_) +
+                    kVectorsOfL2 * from_l2_us(gathered) + streams_of_tiles_us(columns);
+  return std::max(us, arithmetic_us(columns));
 }
 
 double CopyCosts::direct_us(std::int64_t columns) const {
   constexpr double kSectorBytes = 32;
-  const double x = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
-  // Each load of a warp is from 8 columns or more, of whose lines the L1 has one after the other.
+  const double gathered = static_cast<double>(tiles_.facts.sectors * columns) * kSectorBytes;
+  const double strips = strips_us(tiles_.times[static_cast<int>(TileStrip::apart)],
+                                  strips_of(TileStrip::apart, columns, dtype_));
+  const double us =
+      kTilesUs + strips + kVectorsOfL2 * from_l2_us(gathered) + streams_of_tiles_us(columns);
+  // Each load of a warp is from 8 columns or more, whose lines the L1 has one after the other.
   const double cycles = kColumnCycles * static_cast<double>(tiles_.facts.steps * columns);
   const double l1_us = kTilesUs + 1e6 * cycles / (machine_.clock * machine_.multiprocessors);
-  return bound_us(std::max(other_us(columns) + kOfL2 * from_l2_us(x), l1_us), columns);
+  return std::max({us, l1_us, arithmetic_us(columns)});
 }
 
 double CopyCosts::rows_us(std::int64_t columns) const {
+  constexpr double kIndexBytes = 4;
   const double row = static_cast<double>(columns) * element_bytes();
   const double entries = static_cast<double>(rows_.nnz);
   const double cycles = machine_.clock * machine_.multiprocessors;
@@ -194,20 +201,21 @@ double CopyCosts::rows_us(std::int64_t columns) const {
   return kRowsUs +
          kEntryUs * static_cast<double>(std::min<std::int64_t>(rows_.longest, kRowEntries)) +
          (1 + kLongRows * long_share(rows_)) * gathers +
-         from_memory_us(static_cast<double>(rows_.rows) * row);
+         streamed_us(kRowStreams.a * entries * (element_bytes() + kIndexBytes) +
+                         kRowStreams.x * x_bytes(columns) + kRowStreams.y * y_bytes(columns),
+                     columns);
 }
 
 double CopyCosts::rows_of_x_us(std::int64_t columns) const {
-  const double x = static_cast<double>(rows_.cols * columns) * element_bytes();
-  return kRowsOfXUs + from_memory_us(2 * x);
+  return kRowsOfXUs + streamed_us(kRowsOfXStream * x_bytes(columns), columns);
 }
 
 bool CopyCosts::tiles_pay(const PlanOptions& options) const {
   const std::int64_t columns = options.expected_columns;
   if (options.expected_layout == Layout::row) return tiles_us(columns) < rows_us(columns);
   // Rows of Y go to columns by way of shared memory.
-  const double y = static_cast<double>(rows_.rows * columns) * element_bytes();
-  const double rows = rows_us(columns) + rows_of_x_us(columns) + from_memory_us(kWritten * y);
+  const double rows = rows_us(columns) + rows_of_x_us(columns) +
+                      streamed_us(kColumnsOfYStream * y_bytes(columns), columns);
   return std::min(direct_us(columns), tiles_us(columns) + rows_of_x_us(columns)) < rows;
 }
 

@@ -1,6 +1,7 @@
 // What products of several columns take by tiles and on a RowsCopy, as a plan predicts it: bytes
-// that lanes gather from the L2 and the L1, latencies of the longest block or row, X made
-// row-major. Host code alone, also in builds without CUDA.
+// that lanes gather from the L2 and the L1, those that are streamed, the warps that share the
+// device, latencies of the longest block or row, X made row-major. Host code alone, also in builds
+// without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,15 @@
 
 namespace lanky::sparse::cuda {
 
-/// TileHeader::share_above that the product of `columns` is predicted to take least time with.
-std::uint32_t choose_share_above(const TileHeader& tiles, std::int64_t columns, DType dtype,
-                                 const Machine& machine);
+/// Which blocks warps share, so that the product of `columns` is predicted to take least time, and
+/// what strips of each width take then: share_above, shared_blocks and times.
+void choose_sharing(TileHeader& tiles, std::int64_t columns, DType dtype, const Machine& machine);
 /// Blocks of more steps than `share_above`.
 std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above);
 
 class CopyCosts {
  public:
+  /// Of tiles after choose_sharing().
   CopyCosts(const TileHeader& tiles, const RowFacts& rows, DType dtype, const Machine& machine)
       : tiles_(tiles), rows_(rows), dtype_(dtype), machine_(machine) {}
 
@@ -38,17 +40,20 @@ class CopyCosts {
   std::int64_t direct_columns() const;
 
  private:
-  /// Of tiles of floats, which are bound by instructions where they are not by bytes; else 0.
-  double instructions_us(std::int64_t columns) const;
   /// Of the products of doubles, floats among them, which few cards have fast; of halves 0.
   double arithmetic_us(std::int64_t columns) const;
-  /// Of tiles that take `us` for bytes and latencies.
-  double bound_us(double us, std::int64_t columns) const;
-  /// Of tiles, besides gathers.
-  double other_us(std::int64_t columns) const;
-  /// Microseconds in which the L2 sends so many bytes, and memory.
+  /// Of what tiles read and write one after the other.
+  double streams_of_tiles_us(std::int64_t columns) const;
+  /// Microseconds in which the L2 sends so many bytes; which it also has of a product of `columns`,
+  /// or memory has.
   double from_l2_us(double bytes) const;
-  double from_memory_us(double bytes) const;
+  double streamed_us(double bytes, std::int64_t columns) const;
+  double x_bytes(std::int64_t columns) const {
+    return static_cast<double>(rows_.cols * columns) * element_bytes();
+  }
+  double y_bytes(std::int64_t columns) const {
+    return static_cast<double>(rows_.rows * columns) * element_bytes();
+  }
   double element_bytes() const { return static_cast<double>(size_of(dtype_)); }
 
   const TileHeader& tiles_;

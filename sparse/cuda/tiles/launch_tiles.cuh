@@ -50,8 +50,7 @@ void run_tile_strips(const Stream& stream, const Tiles<T>& tiles,
   const std::int64_t blocks = tiles.header.blocks;
   const std::int64_t shared = tiles.header.shared_blocks;
   const std::int64_t alone = shared < blocks ? blocks : 0;  // warps pass over the shared ones
-  const TileStrip widest = widest_tile_strip(tile_warps(blocks, shared), product.columns, kDType<T>,
-                                             machine_of(stream.device()));
+  const TileStrip widest = best_tile_strip(tiles.header.times, product.columns, kDType<T>);
   const device::LaunchScope scope(stream);
   for (std::int64_t done = 0; done < product.columns;) {
     const NextTileStrips next = next_tile_strips(

@@ -479,8 +479,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
       place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
   TileHeader header{a.rows, a.cols, a.nnz, blocks, facts};
   const Machine& machine = machine_of(stream.device());
-  header.share_above = choose_share_above(header, options.expected_columns, kDType<T>, machine);
-  header.shared_blocks = blocks_above(facts.by_steps, header.share_above);
+  choose_sharing(header, options.expected_columns, kDType<T>, machine);
   const CopyCosts costs(header, rows, kDType<T>, machine);
   if (!wanted && !costs.tiles_pay(options)) return std::nullopt;
   header.direct_columns = costs.direct_columns();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <lanky/half.hpp>
+#include <limits>
 
 #include "sparse/cuda/multiply/block.hpp"
 #include "sparse/launch.hpp"
@@ -11,34 +12,32 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Warps of a multiprocessor that have a strip at once, about: registers leave room for 24 to 64.
-constexpr std::int64_t kWarpsAtOnce = 32;
-
 struct TileStripColumns {
   int all;
   int of_word;
   int words;
   bool adjacent;
+  int blocks;  // of a multiprocessor
 };
 TileStripColumns columns_of(TileStrip kind, DType dtype) {
   const auto columns = [](auto strip) -> TileStripColumns {
     using Strip = decltype(strip);
-    return {Strip::kColumns, Strip::kEach, Strip::kWords, Strip::kAdjacent};
+    return {Strip::kColumns, Strip::kEach, Strip::kWords, Strip::kAdjacent, Strip::kBlocks};
   };
   if (dtype == DType::f64) return with_tile_strip<double>(kind, columns);
   if (dtype == DType::f32) return with_tile_strip<float>(kind, columns);
   return with_tile_strip<half>(kind, columns);
 }
 
+}  // namespace
+
 std::int64_t strips_of(TileStrip kind, std::int64_t columns, DType dtype) {
   const std::int64_t all = columns_of(kind, dtype).all;
   return (columns + all - 1) / all;
 }
 
-}  // namespace
-
-std::int64_t warps_at_once(const Machine& machine) {
-  return kWarpsAtOnce * machine.multiprocessors;
+int strip_warps(TileStrip kind, DType dtype) {
+  return columns_of(kind, dtype).blocks * kTileWarps;
 }
 
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
@@ -47,17 +46,25 @@ bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
 }
 
-TileStrip widest_tile_strip(std::int64_t warps, std::int64_t columns, DType dtype,
-                            const Machine& machine) {
-  for (const TileStrip kind : {TileStrip::wide, TileStrip::middle}) {
-    if (warps * strips_of(kind, columns, dtype) >= warps_at_once(machine)) return kind;
-  }
-  return TileStrip::narrow;
+double strips_us(const StripTimes& times, std::int64_t strips) {
+  const auto count = static_cast<double>(strips);
+  const double work = count * times.work;
+  const double begun = std::max(0.0, 1 - times.at_once / count);
+  return std::max({work, times.shared, begun * work + times.alone});
 }
 
-std::int64_t tile_strips(std::int64_t warps, std::int64_t columns, DType dtype,
-                         const Machine& machine) {
-  return strips_of(widest_tile_strip(warps, columns, dtype, machine), columns, dtype);
+TileStrip best_tile_strip(const StripTimes (&times)[kTileStrips], std::int64_t columns,
+                          DType dtype) {
+  TileStrip best = TileStrip::narrow;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const TileStrip kind : {TileStrip::wide, TileStrip::middle, TileStrip::narrow}) {
+    if (kind != TileStrip::narrow && columns_of(kind, dtype).all > columns) continue;
+    const double us = strips_us(times[static_cast<int>(kind)], strips_of(kind, columns, dtype));
+    if (us >= best_us) continue;
+    best = kind;
+    best_us = us;
+  }
+  return best;
 }
 
 NextTileStrips next_tile_strips(const ColumnsLeft& left, TileStrip widest, DType dtype) {

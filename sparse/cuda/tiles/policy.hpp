@@ -21,16 +21,18 @@ inline constexpr std::int64_t kMergedMost = 8192;
 /// are asked.
 bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
 
-/// Warps that the machine holds at once, about.
-std::int64_t warps_at_once(const Machine& machine);
+/// Strips of so many columns.
+std::int64_t strips_of(TileStrip kind, std::int64_t columns, DType dtype);
+/// Warps of such strips that a multiprocessor has room for.
+int strip_warps(TileStrip kind, DType dtype);
 
-/// The widest strips of `columns` that fill the machine, where `warps` warps multiply each strip;
-/// else the narrow ones.
-TileStrip widest_tile_strip(std::int64_t warps, std::int64_t columns, DType dtype,
-                            const Machine& machine);
-/// The number of these strips.
-std::int64_t tile_strips(std::int64_t warps, std::int64_t columns, DType dtype,
-                         const Machine& machine);
+/// What warps of strips that are alike take of a product, in microseconds: all of them share the
+/// machine. Shared blocks come first. The last warp begins when all but those that the machine
+/// holds at once have ended, and it may have the longest of the blocks that are not shared.
+double strips_us(const StripTimes& times, std::int64_t strips);
+/// The strips of adjacent columns, no wider than these, that are predicted to take least.
+TileStrip best_tile_strip(const StripTimes (&times)[kTileStrips], std::int64_t columns,
+                          DType dtype);
 
 /// Strips of one kind, which multiply the next columns.
 struct NextTileStrips {

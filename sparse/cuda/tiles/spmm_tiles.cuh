@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kTileWarps* kLanes, Strip::kBlocks)
   const std::int64_t first = std::int64_t{block} * kBlockRows;
   if constexpr (Sums::kRows == 2) {
     const std::int64_t row = first + Sums::row(lane, 0);
-    if (product.y_pairs && row + 1 < a.rows) {
+    if (product.y_adjacent && row + 1 < a.rows) {
 #pragma unroll
       for (int e = 0; e < Sums::kRun; ++e) {
         Cell<E> cells[2];

@@ -32,8 +32,8 @@ constexpr std::int64_t tile_warps(std::int64_t blocks, std::int64_t shared_block
   return blocks + (kTileWarps - 1) * shared_blocks;
 }
 
-/// From the narrowest on. Of doubles and floats, the narrow one takes columns anywhere as well as
-/// apart does.
+/// From the narrowest on; kTileStrips of them. Of doubles and floats, the narrow one takes columns
+/// anywhere as well as apart does.
 enum class TileStrip : std::uint8_t { apart, narrow, middle, wide };
 
 /// f(strip) with that of a kind.
