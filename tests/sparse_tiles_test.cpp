@@ -430,9 +430,6 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
   const auto scattered =
       matrix_of<T>(std::vector<std::int64_t>(4000, 9), 1'000'000, random, uniform<T>);
   EXPECT_TRUE(tells(band, {.expected_columns = 16}));
-  if constexpr (sizeof(T) > 2) {
-    EXPECT_FALSE(tells(scattered, {.expected_columns = 16}));
-  }
   EXPECT_TRUE(tells(scattered, {.path = SpmvPath::mma, .expected_columns = 16}));
   EXPECT_FALSE(tells(band, {.path = SpmvPath::cuda, .expected_columns = 16}));
   // Floats have no other kernels of tensor cores: such plans are refused.

@@ -15,15 +15,16 @@ namespace {
 // strips with several TileHeader::share_above. In root mean square, predictions are off by 14 %
 // (tiles) and 22 % (rows) on either half (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
-constexpr double kRowsUs = 2;
-constexpr double kRowsOfXUs = 2.3;
-constexpr double kEntryUs = 0.048;  // of a row's entries, one after the other
+constexpr double kRowsUs = 1.75;
+constexpr double kRowsOfXUs = 1.3;
+constexpr double kEntryUs = 0.039;  // of a row's entries, one after the other
 constexpr int kRowEntries = 64;     // that lanes have of a row, at most: longer ones are cut
 // Time of gathers of rows of X, over that of so many bytes at the L2's nominal rate: one for each
 // column vector, or for each entry, which the L1 has in part.
 constexpr double kVectorsOfL2 = 0.99;
-constexpr double kRowsOfL2 = 0.88;
-constexpr double kL1Bytes = 128;  // of an L1 in a cycle
+constexpr double kRowsOfL2 = 1.16;
+constexpr double kRowsOfL1 = 0.5;  // the same of the L1
+constexpr double kL1Bytes = 128;   // of an L1 in a cycle
 /// Time of bytes that are streamed, over that at the rate of the cache or memory that has them.
 struct StreamCosts {
   double a;
@@ -31,10 +32,13 @@ struct StreamCosts {
   double y;
 };
 constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
-constexpr StreamCosts kRowStreams{.a = 0.53, .x = 0.95, .y = 1.12};
-constexpr double kRowsOfXStream = 2.4;   // of X read and written, over X
-constexpr double kColumnsOfYStream = 3;  // of Y that rows leave by way of shared memory, over Y
-constexpr double kCached = 0.8;          // of the L2, up to which it has all operands
+constexpr StreamCosts kRowStreams{.a = 0.39, .x = 1.07, .y = 1.02};
+// The same of X that is made row-major, which halves read in pieces of 64 bytes, and of Y that rows
+// leave by way of shared memory, at the rate of memory.
+constexpr double kRowsOfXStream = 2.4;
+constexpr double kRowsOfXHalves = 3.2;
+constexpr double kColumnsOfYStream = 2.1;
+constexpr double kCached = 0.8;  // of the L2, up to which it has all operands
 
 /// Of a step of 16 column vectors, one after the other, for strips of each width.
 double step_us(TileStrip kind, DType dtype) {
@@ -97,11 +101,11 @@ double least_us(const StripTimes (&times)[kTileStrips], std::int64_t columns, DT
 
 /// Of an entry of a row, in cycles of a multiprocessor.
 double entry_cycles(DType dtype) {
-  return dtype == DType::f64 ? 0.66 : dtype == DType::f32 ? 0.37 : 1.1;
+  return dtype == DType::f64 ? 0.39 : dtype == DType::f32 ? 0.43 : 0.88;
 }
 /// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
 /// much more of the time of these.
-constexpr double kLongRows = 0.2;
+constexpr double kLongRows = 0.17;
 
 // Columns of the narrowest strip, which are multiplied whether they exist or not.
 constexpr std::int64_t kStripLeast = kBlockRows;
@@ -147,12 +151,16 @@ double CopyCosts::from_l2_us(double bytes) const {
   return 1e6 * bytes / machine_.l2_bandwidth();
 }
 
+double CopyCosts::from_memory_us(double bytes) const {
+  return 1e6 * bytes / machine_.read_bandwidth;
+}
+
 double CopyCosts::streamed_us(double bytes, std::int64_t columns) const {
   constexpr double kIndexBytes = 2;  // of an entry, about
   const double a = static_cast<double>(rows_.nnz) * (element_bytes() + kIndexBytes);
   const double all = a + x_bytes(columns) + y_bytes(columns);
   const bool cached = all < kCached * static_cast<double>(machine_.second_cache_bytes);
-  return 1e6 * bytes / (cached ? machine_.l2_bandwidth() : machine_.read_bandwidth);
+  return cached ? from_l2_us(bytes) : from_memory_us(bytes);
 }
 
 double CopyCosts::arithmetic_us(std::int64_t columns) const {
@@ -196,8 +204,9 @@ double CopyCosts::rows_us(std::int64_t columns) const {
   const double row = static_cast<double>(columns) * element_bytes();
   const double entries = static_cast<double>(rows_.nnz);
   const double cycles = machine_.clock * machine_.multiprocessors;
-  const double gathers = 1e6 * entries * (entry_cycles(dtype_) + row / kL1Bytes) / cycles +
-                         kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
+  const double gathers =
+      1e6 * entries * (entry_cycles(dtype_) + kRowsOfL1 * row / kL1Bytes) / cycles +
+      kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
   return kRowsUs +
          kEntryUs * static_cast<double>(std::min<std::int64_t>(rows_.longest, kRowEntries)) +
          (1 + kLongRows * long_share(rows_)) * gathers +
@@ -207,7 +216,8 @@ double CopyCosts::rows_us(std::int64_t columns) const {
 }
 
 double CopyCosts::rows_of_x_us(std::int64_t columns) const {
-  return kRowsOfXUs + streamed_us(kRowsOfXStream * x_bytes(columns), columns);
+  const double x = static_cast<double>(rows_.cols * columns) * element_bytes();
+  return kRowsOfXUs + from_memory_us((is_half(dtype_) ? kRowsOfXHalves : kRowsOfXStream) * x);
 }
 
 bool CopyCosts::tiles_pay(const PlanOptions& options) const {
@@ -215,7 +225,7 @@ bool CopyCosts::tiles_pay(const PlanOptions& options) const {
   if (options.expected_layout == Layout::row) return tiles_us(columns) < rows_us(columns);
   // Rows of Y go to columns by way of shared memory.
   const double rows = rows_us(columns) + rows_of_x_us(columns) +
-                      streamed_us(kColumnsOfYStream * y_bytes(columns), columns);
+                      from_memory_us(kColumnsOfYStream * y_bytes(columns));
   return std::min(direct_us(columns), tiles_us(columns) + rows_of_x_us(columns)) < rows;
 }
 

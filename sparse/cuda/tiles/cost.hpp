@@ -4,6 +4,7 @@
 // without CUDA.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 #include <lanky/sparse.hpp>
@@ -44,12 +45,15 @@ class CopyCosts {
   double arithmetic_us(std::int64_t columns) const;
   /// Of what tiles read and write one after the other.
   double streams_of_tiles_us(std::int64_t columns) const;
-  /// Microseconds in which the L2 sends so many bytes; which it also has of a product of `columns`,
-  /// or memory has.
+  /// Microseconds in which the L2 sends so many bytes, and memory; and that of them which has all
+  /// operands of a product of `columns`.
   double from_l2_us(double bytes) const;
+  double from_memory_us(double bytes) const;
   double streamed_us(double bytes, std::int64_t columns) const;
+  /// Of the rows of X that entries name, at most.
   double x_bytes(std::int64_t columns) const {
-    return static_cast<double>(rows_.cols * columns) * element_bytes();
+    return static_cast<double>(std::min(rows_.cols, tiles_.facts.vectors) * columns) *
+           element_bytes();
   }
   double y_bytes(std::int64_t columns) const {
     return static_cast<double>(rows_.rows * columns) * element_bytes();
