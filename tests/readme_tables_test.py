@@ -249,6 +249,21 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("`r.jsonl`: NVIDIA H200, CUDA 13.0, commit 0123456789ab, 2026-01-02; speed-up: the better time of cusparseSDDMM", self.page())
         self.assertEqual(self.run_script("--check").returncode, 0)
 
+    def test_copies_for_several_columns_have_a_table(self):
+        def spmm(case, variant, graph_us, **changes):
+            return spmv(case, "lanky", variant, graph_us, kind="spmm", **{"columns": 16, "layout": "row", "bytes": 1e6, **changes})
+
+        lines = [ENV,
+                 spmm("a", "auto", 2.0, path="mma"), spmm("a", "mma", 2.0, path="mma"), spmm("a", "cuda", 8.0, path="cuda"),
+                 spmm("b", "auto", 3.0, path="cuda"), spmm("b", "mma", 2.0, path="mma"), spmm("b", "cuda", 3.0, path="cuda"),
+                 spmm("c", "auto", 3.0, path="cuda"),  # has no other
+                 spmm("a", "auto", 1.0, path="cuda", dtype="f32", layout="col", columns=64), spmm("a", "mma", 2.0, path="mma", dtype="f32", layout="col", columns=64),
+                 spmm("a", "cuda", 1.0, path="cuda", dtype="f32", layout="col", columns=64)]
+        self.write(lines, ["spmm-paths"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| f64 | by rows | 16 | 2 | 2.45 | 50% | 1.225 | 1.50 | 1.50 (b) |", self.page())
+        self.assertIn("| f32 | by columns | 64 | 1 | 0.50 | 0% | 1.000 | 1.00 | 1.00 (a) |", self.page())
+
     def test_sparse_targets_by_size_and_class(self):
         large = {"class": "regular", "nnz": 2 * 10**7}
         share = "share of the floor, large regular"

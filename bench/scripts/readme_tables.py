@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -37,7 +37,9 @@ from markdown import heading, row
 MARKED = re.compile(r"(<!-- table: ([\w:-]+) (\S+) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 CPU_SPMV = {"cpu-spmv": cpu_spmv.table, "cpu-spmv-losses": cpu_spmv.losses, "cpu-spmm": cpu_spmv.columns_table,
             "cpu-sddmm": cpu_spmv.sampled_table}
-COLUMNS = {"spmm": spmm_targets.TABLE, "sddmm": spmm_targets.SDDMM_TABLE}
+COLUMNS = {"spmm": ("spmm", spmm_targets.table, spmm_targets.TABLE),
+           "sddmm": ("sddmm", spmm_targets.table, spmm_targets.SDDMM_TABLE),
+           "spmm-paths": ("spmm", spmm_targets.paths_table, spmm_targets.PATHS_TABLE)}
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
 SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
 
@@ -317,8 +319,9 @@ def make_table(kind, name):
         environments, lines = unseen.lines_of(name)
         return "\n" + unseen.TABLES[kind](lines) + ladder_source(environments, name, unseen.MEANING[kind]) + "\n"
     if kind in COLUMNS:
+        subject, make, meaning = COLUMNS[kind]
         environments, lines = unseen.lines_of(name)
-        return "\n" + spmm_targets.table(all_points(lines, kind)) + ladder_source(environments, name, COLUMNS[kind]) + "\n"
+        return "\n" + make(all_points(lines, subject)) + ladder_source(environments, name, meaning) + "\n"
     if kind == "needed":
         return "\n" + needed_kernels.table(name) + f"\n`{name}`; {NEEDED}.\n"
     if kind in ladder_tables.TABLES:

@@ -15,6 +15,7 @@ import sys
 
 from jsonl import DTYPES, all_points, counted_us, geometric_mean
 from markdown import heading, row
+from regret import percentile
 from spmv_targets import CLASSES, Targets, list_below, matrix_class, share_of_wins
 from targets import run
 
@@ -107,6 +108,29 @@ def table(points):
         same = [statistics.fmean(known) for name in ("lanky auto", RIVALS[own[0].line["kind"]])
                 if (known := [each for p in own if (each := reproducible(name)(p)) is not None])]
         out += row([dtype, *cells, f"{worst.speedup():.2f} ({worst.name()})" if worst else "–", ", ".join(f"{each:.0%}" for each in same)])
+    return out
+
+
+PATHS_TABLE = ("CUDA over tensor: time on CUDA cores over that on tensor cores, geometric mean; tiles chosen: share of products for which the plan "
+               "has these; regret: time of that plan over the least of all three, geometric mean, 99th percentile and worst")
+PATHS = ("lanky auto", "lanky mma", "lanky cuda")
+
+
+def paths_table(points):
+    """A row for each type, layout and number of columns: both copies, and the one that plans choose."""
+    out = heading(["type", "X and Y", "columns", "products", "CUDA over tensor", "tiles chosen", "regret", "99 %", "worst"])
+    groups = {}
+    for point in points:
+        if all(name in point.lines and counted_us(point.lines[name]) for name in PATHS):
+            groups.setdefault((DTYPES.index(point.line["dtype"]), point.line["layout"], point.line["columns"]), []).append(point)
+    for (dtype, layout, columns), own in sorted(groups.items(), key=lambda each: (each[0][0], each[0][1] != "row", each[0][2])):
+        times = [[counted_us(p.lines[name]) for name in PATHS] for p in own]
+        regrets = [(auto / min(auto, mma, cuda), p) for (auto, mma, cuda), p in zip(times, own)]
+        worst, where = max(regrets, key=lambda each: each[0])
+        out += row([DTYPES[dtype], dict(LAYOUTS)[layout], columns, len(own), f"{geometric_mean([cuda / mma for _, mma, cuda in times]):.2f}",
+                    f"{statistics.fmean(p.lines['lanky auto'].get('path') == 'mma' for p in own):.0%}",
+                    f"{geometric_mean([each for each, _ in regrets]):.3f}", f"{percentile([each for each, _ in regrets], 0.99):.2f}",
+                    f"{worst:.2f} ({where.line['case']})"])
     return out
 
 
