@@ -10,20 +10,20 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Fitted on an H200 to 11 of 22 matrices of 40 thousand to 56 million entries, with 16, 32 and 64
-// columns, every second by name, and judged on the others. Tiles were timed in every width of
-// strips with several TileHeader::share_above. In root mean square, predictions are off by 14 %
-// (tiles) and 22 % (rows) on either half (docs/lab/spmm.md).
+// Fitted on an H200 to every second by name of 30 matrices of 40 thousand to 56 million entries,
+// with 8 to 64 columns, and judged on the others. Tiles were timed in every width of strips with
+// several TileHeader::share_above. In root mean square, predictions are off by 14 % on either half
+// (tiles), and by 18 and 23 % (rows; docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
-constexpr double kRowsUs = 1.75;
-constexpr double kRowsOfXUs = 1.3;
-constexpr double kEntryUs = 0.039;  // of a row's entries, one after the other
+constexpr double kRowsUs = 1.84;
+constexpr double kRowsOfXUs = 1.8;
+constexpr double kEntryUs = 0.053;  // of a row's entries, one after the other
 constexpr int kRowEntries = 64;     // that lanes have of a row, at most: longer ones are cut
 // Time of gathers of rows of X, over that of so many bytes at the L2's nominal rate: one for each
 // column vector, or for each entry, which the L1 has in part.
 constexpr double kVectorsOfL2 = 0.99;
-constexpr double kRowsOfL2 = 1.16;
-constexpr double kRowsOfL1 = 0.5;  // the same of the L1
+constexpr double kRowsOfL2 = 0.84;
+constexpr double kRowsOfL1 = 0.4;  // the same of the L1
 constexpr double kL1Bytes = 128;   // of an L1 in a cycle
 /// Time of bytes that are streamed, over that at the rate of the cache or memory that has them.
 struct StreamCosts {
@@ -32,12 +32,12 @@ struct StreamCosts {
   double y;
 };
 constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
-constexpr StreamCosts kRowStreams{.a = 0.39, .x = 1.07, .y = 1.02};
+constexpr StreamCosts kRowStreams{.a = 0.37, .x = 0.86, .y = 1.63};
 // The same of X that is made row-major, which halves read in pieces of 64 bytes, and of Y that rows
 // leave by way of shared memory, at the rate of memory.
 constexpr double kRowsOfXStream = 2.4;
 constexpr double kRowsOfXHalves = 3.2;
-constexpr double kColumnsOfYStream = 2.1;
+constexpr double kColumnsOfYStream = 2;
 constexpr double kCached = 0.8;  // of the L2, up to which it has all operands
 
 /// Of a step of 16 column vectors, one after the other, for strips of each width.
@@ -101,11 +101,11 @@ double least_us(const StripTimes (&times)[kTileStrips], std::int64_t columns, DT
 
 /// Of an entry of a row, in cycles of a multiprocessor.
 double entry_cycles(DType dtype) {
-  return dtype == DType::f64 ? 0.39 : dtype == DType::f32 ? 0.43 : 0.88;
+  return is_half(dtype) ? 1.0 : 0.37;
 }
 /// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
 /// much more of the time of these.
-constexpr double kLongRows = 0.17;
+constexpr double kLongRows = 0.72;
 
 // Columns of the narrowest strip, which are multiplied whether they exist or not.
 constexpr std::int64_t kStripLeast = kBlockRows;
