@@ -74,7 +74,7 @@ constexpr int strip_columns_most(std::size_t element_bytes) {
   return 16 * word_columns(element_bytes);
 }
 // Strips that one launch multiplies, at most: workspaces have an end. Of rows that warps or blocks
-// have of a RowsCopy, strips are of words4 or of four single columns.
+// have of a RowsCopy, strips are of kPartsWords or of four single columns.
 inline constexpr int kStripsAtOnce = 4;
 inline constexpr int kPartStripsAtOnce = 16;
 constexpr int columns_at_once(std::size_t element_bytes) {
@@ -106,13 +106,23 @@ struct WordLaunch {
   friend bool operator==(const WordLaunch&, const WordLaunch&) = default;
 };
 
+/// Blocks of the kernel for rows that warps or blocks have of a RowsCopy, and how many words of 16
+/// bytes their strips may have.
+struct PartsLaunch {
+  std::int32_t threads = 0;  // 0: a block has no room for the sums of so many columns
+  std::int32_t shared_bytes = 0;
+  friend bool operator==(const PartsLaunch&, const PartsLaunch&) = default;
+};
+inline constexpr int kPartsWords[] = {4, 8};
+inline constexpr int kPartsWidths = 2;
+
 /// Those of products of several columns: which of them runs is for X and Y to say.
 struct StripLaunches {
   std::array<StripLaunch, kStripKinds> of_kind{};
   std::array<WordLaunch, kWordCounts> of_words{};  // of kWordColumns
   bool scattered = false;           // entries beside each other are in columns that are not
   std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
-  std::int32_t parts_bytes = 0;     // of shared memory for the rows in parts of a RowsCopy
+  std::array<PartsLaunch, kPartsWidths> of_parts{};  // of kPartsWords, if there is a RowsCopy
   friend bool operator==(const StripLaunches&, const StripLaunches&) = default;
 
   const StripLaunch& of(StripKind kind) const noexcept {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "support/columns.hpp"
 #include "support/expect_error.hpp"
@@ -290,6 +292,52 @@ EXECUTOR_TEST(SparseColumns, ShortRunOfViewsInsideOneMatrix) {
         EXPECT_EQ(after[i * 9 + 8], before[i * 9 + 8]);
       }
       expect_exact(a, operands, y);
+    }
+  }
+}
+
+// Kernels of a product start before those ahead of them have ended: Y of one is X of the next, by
+// way of two buffers, and long rows have a kernel of their own.
+EXECUTOR_TEST(SparseColumns, ShortRunOfProductsInARowReadsWhatTheOneBeforeWrote) {
+  using T = typename TypeParam::Element;
+  if constexpr (std::is_same_v<T, typename TypeParam::Result>) {
+    Random random(seed_or(14));
+    const Stream stream(device);
+    constexpr std::int64_t kSize = 1500;
+    std::vector<std::int64_t> lengths(kSize, 5);
+    for (std::int64_t row = 0; row < kSize; row += 37)
+      lengths[row] = 200;
+    lengths[3] = 9000;
+    lengths[701] = 2000;
+    const auto a = matrix_of<T>(lengths, kSize, random, uniform<T>);
+    for (const std::int64_t count : {12, 64}) {
+      for (const Layout layout : {Layout::row, Layout::col}) {
+        SCOPED_TRACE(::testing::Message()
+                     << count << " columns, layout " << static_cast<int>(layout));
+        const typename TestFixture::Plan plan(stream, a.view(),
+                                              {.path = column_paths(device).back(),
+                                               .expected_columns = count,
+                                               .expected_layout = layout});
+        const std::vector<T> start = vector_of<T>(kSize * count, random, uniform<T>);
+        const std::int64_t leading = layout == Layout::row ? count : kSize;
+        const auto powers = [&](bool waits) {
+          auto from = Buffer<T>::from(stream, start);
+          Buffer<T> to(stream, kSize * count);
+          for (int round = 0; round < 12; ++round) {
+            plan.run(stream, element<Accumulator<T>>(0.02),
+                     MatrixView<const T>{from.data(), kSize, count, leading, layout},
+                     Accumulator<T>{0}, MatrixView<T>{to.data(), kSize, count, leading, layout});
+            if (waits) stream.synchronize();
+            std::swap(from, to);
+          }
+          return from.to_host();
+        };
+        const std::vector<T> expected = powers(true);
+        for (int round = 0; round < 3; ++round) {
+          EXPECT_EQ(std::memcmp(powers(false).data(), expected.data(), expected.size() * sizeof(T)),
+                    0);
+        }
+      }
     }
   }
 }

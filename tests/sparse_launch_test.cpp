@@ -384,6 +384,21 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
   EXPECT_FALSE(in_words(3, Layout::col, DType::f32));
 }
 
+// Shared memory has the sums of 32 pieces for each warp, or of the longest part: blocks are larger
+// where few of them have room on a multiprocessor.
+TEST(SparseLaunch, OfPartsHasRoomForTheirSums) {
+  const auto launch = [](int words, std::int64_t pieces, DType dtype) {
+    return sparse::cuda::parts_launch(words, pieces, dtype, h200());
+  };
+  using sparse::PartsLaunch;
+  EXPECT_EQ(launch(4, 0, DType::f64), (PartsLaunch{256, 8 * 32 * 8 * 8}));
+  EXPECT_EQ(launch(8, 0, DType::f32), (PartsLaunch{256, 8 * 32 * 32 * 4}));
+  EXPECT_EQ(launch(4, 1024, DType::f64), (PartsLaunch{256, 1056 * 8 * 8}));
+  EXPECT_EQ(launch(8, 1024, DType::f64), (PartsLaunch{1024, 1056 * 16 * 8}));
+  EXPECT_EQ(launch(4, 1024, DType::f16), (PartsLaunch{1024, 1056 * 32 * 4}));
+  EXPECT_EQ(launch(8, 1024, DType::f16), PartsLaunch{});
+}
+
 // Several columns on CUDA cores: long rows of which a warp has one each.
 TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};

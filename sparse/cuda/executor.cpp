@@ -84,9 +84,10 @@ class CudaExecutor final : public Executor<T, TOut> {
     cuda::load_strips<T>(stream_, strips);
     if constexpr (kHasWords<T>) cuda::load_words<T, TOut>(stream_, strips);
     if (copy.rows) {
-      strips.parts_bytes =
-          static_cast<std::int32_t>(shared_of_parts(copy.rows->pieces_most, kDType<T>));
-      cuda::load_rows<T>(stream_, strips.parts_bytes);
+      for (int i = 0; i < kPartsWidths; ++i)
+        strips.of_parts[i] =
+            parts_launch(kPartsWords[i], copy.rows->pieces_most, kDType<T>, machine());
+      cuda::load_rows<T>(stream_, strips);
     }
     return strips;
   }

@@ -52,22 +52,40 @@ int count_for(std::int64_t columns) {
   return std::min(static_cast<int>(std::bit_width(times - 1)), kRowCounts - 1);
 }
 
+/// f(strip, launch) with that of the rows in parts for so many columns.
+template <class T, bool kAligned, class F>
+void with_parts_strip(const StripLaunches& launches, std::int64_t columns, F f) {
+  constexpr int kWord = word_columns(sizeof(T));
+  const auto& [narrow, wide] = launches.of_parts;
+  if constexpr (kAligned) {
+    if (columns > kPartsWords[0] * kWord && wide.threads > 0)
+      return f(StripOf<kPartsWords[1], 1, kWord, true>{}, wide);
+    f(StripOf<kPartsWords[0], 1, kWord, true>{}, narrow);
+  } else {
+    f(StripOf<4, 1, 1, false>{}, narrow);
+  }
+}
+
 template <class T, bool kAligned>
-void load_rows(const Stream& stream, int parts_bytes) {
-  const auto load = [&](auto strip) {
-    const auto kernel = &spmm_rows_kernel<decltype(strip), T>;
-    device::load_kernels(stream, kernel);
-    device::allow_shared_memory(stream, kernel, parts_bytes);
-  };
-  for (int columns = 1; columns <= strip_columns_most(sizeof(T)) * 2; columns *= 2) {
-    for (const bool few : {false, true})
-      with_rows_strip<T, kAligned>(columns, few, load);
+void load_rows(const Stream& stream, const StripLaunches& launches) {
+  constexpr std::int64_t kMost = std::int64_t{strip_columns_most(sizeof(T))} * 2;
+  for (std::int64_t columns = 1; columns <= kMost; columns *= 2) {
+    for (const bool few : {false, true}) {
+      with_rows_strip<T, kAligned>(columns, few, [&](auto strip) {
+        device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
+      });
+    }
+    with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
+      const auto kernel = &spmm_parts_kernel<decltype(strip), T>;
+      device::load_kernels(stream, kernel);
+      device::allow_shared_memory(stream, kernel, launch.shared_bytes);
+    });
   }
 }
 template <class T>
-void load_rows(const Stream& stream, int parts_bytes) {
-  load_rows<T, true>(stream, parts_bytes);
-  load_rows<T, false>(stream, parts_bytes);
+void load_rows(const Stream& stream, const StripLaunches& launches) {
+  load_rows<T, true>(stream, launches);
+  load_rows<T, false>(stream, launches);
 }
 
 /// The columns below `end`, which are adjacent, on a RowsCopy; in whole words, if kAligned.
@@ -100,7 +118,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .blocks_of_blocks = blocks(copy.parts, 1),
                   .blocks_of_warps = 0,
                   .blocks_of_rows = 0,
-                  .part_strips = 0,
+                  .beside_parts = false,
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
   constexpr std::int64_t kLanesOfRow = 8;
@@ -108,34 +126,42 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
   const bool few =
       header.rows * kLanesOfRow < kLanesAtOnce * machine_of(stream.device()).multiprocessors;
   const device::LaunchScope scope(stream);
+  constexpr std::int64_t kMost =
+      std::int64_t{kPartStripsAtOnce} * kPartsWords[0] * (kAligned ? word_columns(sizeof(T)) : 1);
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
-    with_rows_strip<T, kAligned>(end - done, few, [&](auto strip) {
+    const std::int64_t columns = std::min(end - done, kMost);
+    a.by_warps = copy.by_warps[count_for<T>(columns)];
+    a.of_group_most = copy.of_group_most[count_for<T>(columns)];
+    a.first = sorted ? a.by_warps : 0;
+    a.beside_parts = a.blocks_of_blocks > 0 || a.by_warps > copy.by_blocks;
+    if (a.beside_parts) {
+      with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
+        using Strip = decltype(strip);
+        a.blocks_of_warps = blocks(a.by_warps - copy.by_blocks, launch.threads / kLanes);
+        const std::uint32_t strips = blocks(columns, Strip::kColumns);
+        DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
+        arguments.vector_threads = launches.vector_threads;
+        arguments.partials = header.partials;
+        const device::LaunchSize size{dim3((a.blocks_of_blocks + a.blocks_of_warps) * strips),
+                                      dim3(static_cast<unsigned>(launch.threads)),
+                                      static_cast<std::size_t>(launch.shared_bytes)};
+        device::launch_dependent(stream, &spmm_parts_kernel<Strip, T>, size, arguments, a,
+                                 workspace_of(product));
+      });
+    }
+    with_rows_strip<T, kAligned>(columns, few, [&](auto strip) {
       using Strip = decltype(strip);
-      constexpr int kPartColumns = PartStrip<Strip, E>::kColumns;
-      const std::int64_t columns =
-          std::min<std::int64_t>(end - done, kPartStripsAtOnce * kPartColumns);
-      a.part_strips = blocks(columns, kPartColumns);
-      a.by_warps = copy.by_warps[count_for<T>(columns)];
-      a.of_group_most = copy.of_group_most[count_for<T>(columns)];
-      a.first = sorted ? a.by_warps : 0;
-      a.blocks_of_warps = blocks(a.by_warps - copy.by_blocks, kRowsThreads / kLanes);
       a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup);
+      if (a.blocks_of_rows == 0) return;
       const std::uint32_t strips = blocks(columns, Strip::kColumns);
-      DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
-      arguments.vector_threads = launches.vector_threads;
-      arguments.partials = header.partials;
-      const std::int64_t of_parts = std::int64_t{a.blocks_of_blocks} + a.blocks_of_warps;
-      const std::int64_t all = of_parts * a.part_strips + std::int64_t{a.blocks_of_rows} * strips;
-      constexpr int kStagedBytes =
-          Strip::kColumns * staged_pitch<Strip>() * static_cast<int>(sizeof(Cell<E>));
-      const int bytes =
-          std::max(of_parts > 0 ? launches.parts_bytes : 0, staged ? kStagedBytes : 0);
-      const device::LaunchSize size{dim3(static_cast<unsigned>(all)), dim3(kRowsThreads),
-                                    static_cast<std::size_t>(bytes)};
-      device::launch_dependent(stream, &spmm_rows_kernel<Strip, T>, size, arguments, a,
-                               workspace_of(product));
-      done += columns;
+      constexpr std::size_t kStagedBytes =
+          sizeof(Cell<E>) * Strip::kColumns * staged_pitch<Strip>();
+      const device::LaunchSize size{dim3(a.blocks_of_rows * strips), dim3(kRowsThreads),
+                                    staged ? kStagedBytes : 0};
+      device::launch_dependent(stream, &spmm_rows_kernel<Strip, T>, size,
+                               device_columns(product, done, columns, strips, Strip::kEach), a);
     });
+    done += columns;
   }
 }
 

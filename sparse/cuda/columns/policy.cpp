@@ -110,7 +110,8 @@ constexpr double kChainUs = 1.5;
 /// the lanes.
 double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes) {
   const double group_lanes = std::min(words, 16);
-  const double strips = words / 4.0;
+  const int part_lanes = words > kPartsWords[0] ? kPartsWords[1] : kPartsWords[0];
+  const double strips = static_cast<double>(words) / part_lanes;
   double longest = 0;
   double shared = 0;
   for (int i = 0; i < kRowLengths; ++i) {
@@ -122,8 +123,7 @@ double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, do
       longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kChainUs;
       shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
     } else {
-      constexpr int kGroups = 8;  // of a warp
-      shared += strips * kLanes * (rows * kWarpUs + rounds / kGroups * kRoundUs);
+      shared += strips * (kLanes * rows * kWarpUs + part_lanes * rounds * kRoundUs);
     }
   }
   return std::max(longest, shared / lanes);
@@ -190,12 +190,26 @@ bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout
   return columns > 1 && widest_word(launches, columns) == columns;
 }
 
-std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype) {
-  constexpr std::int64_t kVectorWarps = 32;  // whose sums sum_as_team() keeps, at most
-  const std::int64_t of_warps = std::int64_t{kRowsThreads / kLanes} * kWarpPieces;
-  const std::int64_t cells = std::max(of_warps, pieces_most > 0 ? pieces_most + kVectorWarps : 0);
+PartsLaunch parts_launch(int words, std::int64_t pieces_most, DType dtype, const Machine& machine) {
+  constexpr std::int64_t kVectorWarps = 32;    // whose sums sum_as_team() keeps, at most
+  constexpr std::int64_t kThreadsLeast = 768;  // of a multiprocessor, where they can be had
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  return cells * columns_of(StripKind::words4, dtype).all * sum_bytes;
+  const std::int64_t cell_bytes = words * word_columns(size_of(dtype)) * sum_bytes;
+  const std::int64_t of_block = pieces_most > 0 ? pieces_most + kVectorWarps : 0;
+  PartsLaunch best;
+  std::int64_t most = 0;
+  for (int threads = kRowsThreads; threads <= kPartsThreadsMost; threads *= 2) {
+    const std::int64_t of_warps = std::int64_t{threads / kLanes} * kWarpPieces;
+    const std::int64_t bytes = std::max(of_warps, of_block) * cell_bytes;
+    if (bytes > machine.shared_bytes_per_block - kVariables) break;
+    const std::int64_t at_once =
+        threads * (machine.shared_bytes_per_multiprocessor / (bytes + kStaticBytes));
+    if (at_once <= most) continue;
+    best = {.threads = threads, .shared_bytes = static_cast<std::int32_t>(bytes)};
+    most = at_once;
+    if (most >= kThreadsLeast) break;
+  }
+  return best;
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

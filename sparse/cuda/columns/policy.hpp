@@ -67,9 +67,9 @@ constexpr GroupLimits group_limits(const Shape& shape) {
 /// Longer rows have a warp each.
 int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine);
 
-/// Shared memory of a block for the sums of rows in parts: of a part for each warp, or of one of
-/// `pieces_most` pieces for all.
-std::int64_t shared_of_parts(std::int64_t pieces_most, DType dtype);
+/// Blocks for rows in parts, in strips of so many words: their shared memory has the sums of a row
+/// for each warp, or of a part of `pieces_most` pieces, 0 of which are none.
+PartsLaunch parts_launch(int words, std::int64_t pieces_most, DType dtype, const Machine& machine);
 
 /// Strips of one kind, which multiply the next columns.
 struct NextStrips {

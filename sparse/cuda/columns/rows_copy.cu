@@ -266,7 +266,7 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   }
   update_rows(stream, copy, a.values);
   const RowTotals found = to_host(stream, totals.data());
-  if (shared_of_parts(found.pieces_most, kDType<T>) > machine.shared_bytes_per_block)
+  if (parts_launch(kPartsWords[0], found.pieces_most, kDType<T>, machine).threads == 0)
     return std::nullopt;
   copy.parts = found.parts;
   copy.pieces_most = found.pieces_most;

@@ -1,7 +1,8 @@
 // Y = alpha A X + beta Y of several columns on a RowsCopy: a group of lanes has a row and a strip
 // of columns; all its lanes read each entry, whose lines stay in the first cache for those that
 // follow, and a word or two of the row of X that it names. A longer row has a warp, and the longest
-// have blocks. The sum of a row is that of one vector: entries are added up by the pieces of the
+// have blocks, in a kernel of their own, as their sums need shared memory, which the others would
+// wait for. The sum of a row is that of one vector: entries are added up by the pieces of the
 // packed form, and those as cells.cuh and strip_cells.cuh do.
 //
 // A row for a group of lanes, X by rows, is from Yang, Buluc and Owens (Design Principles for
@@ -39,11 +40,11 @@ struct DeviceRows {
   std::int32_t pieces_most;  // of these
   std::uint32_t by_blocks;   // of the sorted rows, those that blocks have,
   std::uint32_t by_warps;    // and with those that warps have
-  // Blocks of each strip, of which those of parts come first:
+  // Blocks of each strip, where those with a part come first:
   std::uint32_t blocks_of_blocks;
   std::uint32_t blocks_of_warps;
   std::uint32_t blocks_of_rows;
-  std::uint32_t part_strips;  // of blocks and warps
+  bool beside_parts;  // the kernel ahead has the parts of the same product
   const std::int64_t* split_starts;
   std::int32_t split_rows;
 };
@@ -108,11 +109,6 @@ __device__ StripCells<E, Strip> sum_of_piece(const DeviceRows<E>& a, EntryRange 
   return sums;
 }
 
-/// How parts are shared out: to strips of words, as StripKind::words4 names them, or of as many
-/// single columns.
-template <class Strip, class E>
-using PartStrip = StripOf<4, 1, Strip::kAdjacent ? word_columns(sizeof(E)) : 1, Strip::kAdjacent>;
-
 /// Cells of a block's rows from one column to the next, where they are staged: one more than there
 /// are rows, so that fewer lanes of a group meet in a bank.
 template <class Strip>
@@ -120,47 +116,30 @@ constexpr int staged_pitch() {
   return kRowsThreads / Strip::kGroup + 1;
 }
 
-/// A product on a RowsCopy, as one thread of a kernel sees it.
+/// How a strip that begins at `column` gathers from X.
+template <class Strip, class T>
+__device__ StripGather<device::DeviceElement<T>, Strip> gather_of(const DeviceColumns<T>& product,
+                                                                  int column) {
+  return {product.x + column * product.x_column, product.x_row_bytes, product.x_column,
+          product.columns - column};
+}
+
+/// The rows that groups have, as one thread of their kernel sees them.
 template <class T, class Strip>
-class RowsProduct {
+class GroupedRows {
  public:
   using E = device::DeviceElement<T>;
 
-  __device__ RowsProduct(const DeviceColumns<T>& product, const DeviceRows<E>& a,
-                         const DeviceWorkspace<T>& workspace, Cell<E>* cells)
-      : product_(product), a_(a), workspace_(workspace), cells_(cells) {}
+  __device__ GroupedRows(const DeviceColumns<T>& product, const DeviceRows<E>& a, Cell<E>* cells)
+      : product_(product), a_(a), cells_(cells) {}
 
-  /// What block `number` has.
-  __device__ void run(unsigned number) const {
-    const unsigned of_blocks = a_.blocks_of_blocks * a_.part_strips;
-    if (number < of_blocks)
-      return run_block(number % a_.blocks_of_blocks, number / a_.blocks_of_blocks);
-    number -= of_blocks;
-    const unsigned of_warps = a_.blocks_of_warps * a_.part_strips;
-    if (number < of_warps)
-      return run_warps(number % a_.blocks_of_warps, number / a_.blocks_of_warps);
-    number -= of_warps;
-    run_rows(number % a_.blocks_of_rows, number / a_.blocks_of_rows);
-  }
-
- private:
-  using Part = PartStrip<Strip, E>;
-  static constexpr int kRowsOfBlock = kRowsThreads / Strip::kGroup;
-  static constexpr int kStagedPitch = staged_pitch<Strip>();
-
-  template <class Of>
-  __device__ StripGather<E, Of> gather_of(int column) const {
-    return {product_.x + column * product_.x_column, product_.x_row_bytes, product_.x_column,
-            product_.columns - column};
-  }
-
-  /// A group of lanes has a row.
-  __device__ void run_rows(unsigned block, unsigned strip) const {
+  /// What block `block` has of a strip.
+  __device__ void run(unsigned block, unsigned strip) const {
     const unsigned place = a_.first + block * kRowsOfBlock + threadIdx.x / Strip::kGroup;
     const bool exists = place < a_.rows;
     const RowSpan span = exists ? a_.spans[place] : RowSpan{};
     const std::int64_t row = exists && a_.order != nullptr ? a_.order[place] : std::int64_t{place};
-    device::wait_for_kernel_ahead();
+    if (!a_.beside_parts) device::wait_for_kernel_ahead();
     const int column = static_cast<int>(strip) * Strip::kColumns;
     const bool own = exists && (span.length & kRowLengthMost) <= a_.of_group_most;
     StripCells<E, Strip> sums{};
@@ -169,8 +148,12 @@ class RowsProduct {
     if (own) StripWriter<T, Strip>(product_, column).write(row, sums);
   }
 
+ private:
+  static constexpr int kRowsOfBlock = kRowsThreads / Strip::kGroup;
+  static constexpr int kStagedPitch = staged_pitch<Strip>();
+
   __device__ StripCells<E, Strip> sum_of_row(const RowSpan& span, int column) const {
-    const auto gather = gather_of<Strip>(column);
+    const auto gather = gather_of<Strip>(product_, column);
     const auto length = static_cast<int>(span.length & kRowLengthMost);
     StripCells<E, Strip> sums;
     if (length <= a_.piece_most) {
@@ -206,11 +189,32 @@ class RowsProduct {
     }
   }
 
+  const DeviceColumns<T>& product_;
+  const DeviceRows<E>& a_;
+  Cell<E>* cells_;  // in shared memory, where Y is staged
+};
+
+/// The rows in parts, likewise. `cells`: in shared memory.
+template <class T, class Strip>
+class RowParts {
+ public:
+  using E = device::DeviceElement<T>;
+
+  __device__ RowParts(const DeviceColumns<T>& product, const DeviceRows<E>& a,
+                      const DeviceWorkspace<T>& workspace, Cell<E>* cells)
+      : product_(product), a_(a), workspace_(workspace), cells_(cells) {}
+
+  __device__ void run(unsigned block, unsigned strip) const {
+    if (block < a_.blocks_of_blocks) return run_block(block, strip);
+    run_warps(block - a_.blocks_of_blocks, strip);
+  }
+
+ private:
   /// The sums of the pieces first, first + stride, ... of so many entries to their cells, each by a
   /// group.
   __device__ void add_pieces(std::uint32_t entry, int length, int pieces, int first, int stride,
                              int column, Cell<E>* cells) const {
-    const auto gather = gather_of<Part>(column);
+    const auto gather = gather_of<Strip>(product_, column);
 #pragma unroll 1
     for (int i = first; i < pieces; i += stride) {
       const EntryRange piece = entries_of(entry, length, a_.piece_most, i);
@@ -220,66 +224,87 @@ class RowsProduct {
 
   /// A warp has a row.
   __device__ void run_warps(unsigned block, unsigned strip) const {
-    const unsigned place = a_.by_blocks + block * (kRowsThreads / kLanes) + warp_of_block();
+    const unsigned place = a_.by_blocks + block * warps_of_block() + warp_of_block();
     if (place >= a_.by_warps) return;
     const RowSpan span = a_.sorted[place];
     const std::int64_t row = a_.sorted_order[place];
     const auto length = static_cast<int>(span.length & kRowLengthMost);
-    const int column = static_cast<int>(strip) * Part::kColumns;
+    const int column = static_cast<int>(strip) * Strip::kColumns;
     const int pieces = pieces_of(length, a_.piece_most);
-    Cell<E>* const cells = cells_ + warp_of_block() * kWarpPieces * Part::kColumns;
-    device::wait_for_kernel_ahead();
-    add_pieces(span.first, length, pieces, group_of_warp<Part>(), Part::kPieces, column, cells);
+    Cell<E>* const cells = cells_ + warp_of_block() * kWarpPieces * Strip::kColumns;
+    add_pieces(span.first, length, pieces, group_of_warp<Strip>(), Strip::kPieces, column, cells);
     __syncwarp();  // all cells are written before they are added up
     write_sum(row, pieces, column, cells);
   }
 
   /// By a warp, of the cells of a row that is not split.
   __device__ void write_sum(std::int64_t row, int pieces, int column, const Cell<E>* cells) const {
-    const auto sum = pieces > kCellsOfThread ? sum_by_lanes<E, Part>(cells, 0, pieces, kLanes)
-                                             : sum_of_lanes<1, E, Part>(cells, 0, pieces, 1);
-    if (group_of_warp<Part>() == 0) StripWriter<T, Part>(product_, column).write(row, sum);
+    const auto sum = pieces > kCellsOfThread ? sum_by_lanes<E, Strip>(cells, 0, pieces, kLanes)
+                                             : sum_of_lanes<1, E, Strip>(cells, 0, pieces, 1);
+    if (group_of_warp<Strip>() == 0) StripWriter<T, Strip>(product_, column).write(row, sum);
   }
 
   /// A block has a part.
   __device__ void run_block(unsigned number, unsigned strip) const {
     const RowPart part = a_.of_blocks[number];
-    const int column = static_cast<int>(strip) * Part::kColumns;
+    const int column = static_cast<int>(strip) * Strip::kColumns;
     const int pieces = pieces_of(part.length, a_.piece_most);
-    device::wait_for_kernel_ahead();
-    add_pieces(part.first, part.length, pieces, thread_of_block() / Part::kGroup,
-               kRowsThreads / Part::kGroup, column, cells_);
+    add_pieces(part.first, part.length, pieces, thread_of_block() / Strip::kGroup,
+               threads_of_block() / Strip::kGroup, column, cells_);
     __syncthreads();  // all cells are written before they are added up
     if (part.partial < 0) {
       if (warp_of_block() == 0) write_sum(part.row, pieces, column, cells_);
       return;
     }
-    const StripParts<E> parts{workspace_.partials + strip * product_.partials * Part::kColumns,
+    const StripParts<E> parts{workspace_.partials + strip * product_.partials * Strip::kColumns,
                               workspace_.arrivals + strip * a_.split_rows, a_.split_starts};
-    Cell<E>* const warp_sums = cells_ + std::int64_t{a_.pieces_most} * Part::kColumns;
-    StripCells<E, Part> sum;
-    const bool last = add_part<E, Part>(parts, part.partial, part.split, cells_, pieces,
-                                        product_.vector_threads, warp_sums, sum);
-    if (last && thread_of_block() < Part::kGroup)
-      StripWriter<T, Part>(product_, column).write(part.row, sum);
+    Cell<E>* const warp_sums = cells_ + std::int64_t{a_.pieces_most} * Strip::kColumns;
+    StripCells<E, Strip> sum;
+    const bool last = add_part<E, Strip>(parts, part.partial, part.split, cells_, pieces,
+                                         product_.vector_threads, warp_sums, sum);
+    if (last && thread_of_block() < Strip::kGroup)
+      StripWriter<T, Strip>(product_, column).write(part.row, sum);
   }
 
   const DeviceColumns<T>& product_;
   const DeviceRows<E>& a_;
   const DeviceWorkspace<T>& workspace_;
-  Cell<E>* cells_;  // in shared memory, where rows are in parts or staged
+  Cell<E>* cells_;
 };
 
+/// Blocks of a multiprocessor that registers are shared out for: with fewer registers ptxas puts
+/// the gathers one behind the other.
+template <class Strip, class E>
+inline constexpr int kRowsBlocks = 5 - (Strip::kWords > 1 ? 1 : 0) -
+                                   (Strip::kEach * sizeof(Cell<E>) > kWordBytes ? 1 : 0);
+
 template <class Strip, class T>
-__global__ void __launch_bounds__(kRowsThreads)
+__global__ void __launch_bounds__(kRowsThreads, kRowsBlocks<Strip, device::DeviceElement<T>>)
     spmm_rows_kernel(const __grid_constant__ DeviceColumns<T> product,
-                     const __grid_constant__ DeviceRows<device::DeviceElement<T>> a,
-                     const __grid_constant__ DeviceWorkspace<T> workspace) {
+                     const __grid_constant__ DeviceRows<device::DeviceElement<T>> a) {
   extern __shared__ __align__(16) unsigned char shared[];
   device::let_next_kernel_start();
-  RowsProduct<T, Strip>(product, a, workspace,
-                        reinterpret_cast<Cell<device::DeviceElement<T>>*>(shared))
-      .run(blockIdx.x);
+  GroupedRows<T, Strip>(product, a, reinterpret_cast<Cell<device::DeviceElement<T>>*>(shared))
+      .run(blockIdx.x % a.blocks_of_rows, blockIdx.x / a.blocks_of_rows);
+  // The next kernel waits for this one alone, which therefore must not end before that of the
+  // parts.
+  if (a.beside_parts && blockIdx.x == gridDim.x - 1) device::wait_for_kernel_ahead();
+}
+
+/// The rows in parts. Those of groups may be multiplied as soon as every block of this kernel has
+/// seen that the kernel ahead has ended.
+template <class Strip, class T>
+__global__ void __launch_bounds__(kPartsThreadsMost)
+    spmm_parts_kernel(const __grid_constant__ DeviceColumns<T> product,
+                      const __grid_constant__ DeviceRows<device::DeviceElement<T>> a,
+                      const __grid_constant__ DeviceWorkspace<T> workspace) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  device::wait_for_kernel_ahead();
+  device::let_next_kernel_start();
+  const unsigned blocks = a.blocks_of_blocks + a.blocks_of_warps;
+  RowParts<T, Strip>(product, a, workspace,
+                     reinterpret_cast<Cell<device::DeviceElement<T>>*>(shared))
+      .run(blockIdx.x % blocks, blockIdx.x / blocks);
 }
 
 }  // namespace lanky::sparse::cuda

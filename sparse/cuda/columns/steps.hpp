@@ -12,9 +12,9 @@ namespace lanky::sparse::cuda {
 template <class T>
 void load_strips(const Stream& stream, const StripLaunches& launches);
 
-/// The same of products on a RowsCopy whose rows in parts take so much shared memory.
+/// The same of products on a RowsCopy.
 template <class T>
-void load_rows(const Stream& stream, int parts_bytes);
+void load_rows(const Stream& stream, const StripLaunches& launches);
 
 /// The same of products whose rows of X are a word, or whose columns are few.
 template <class T, class TOut>
