@@ -263,11 +263,11 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
     return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
   };
   EXPECT_TRUE(pay(500'000, 4, 8));
-  EXPECT_FALSE(pay(2'000'000, 15, 64));   // no row shares a vector
-  EXPECT_FALSE(pay(500'000, 20'000, 8));  // one block ends long after the others
+  EXPECT_FALSE(pay(2'000'000, 15, 64));  // no row shares a vector
+  EXPECT_FALSE(pay(500'000, 200, 8));    // one block ends long after the others
   // X by columns is not made row-major where a sector of a column has several vectors.
   EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
-  EXPECT_FALSE(pay(2'000'000, 20'000, 64, Layout::col, 2'000'000));
+  EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
   // Floats are multiplied as doubles, which this card computes at 1/64 of the rate of floats.
   EXPECT_TRUE(pay(500'000, 4, 32, Layout::row, 0, DType::f32));
   EXPECT_FALSE(pay(500'000, 4, 32, Layout::row, 0, DType::f32, known_machine("L40S")));
@@ -291,6 +291,18 @@ TEST(SparseTiles, ShareBlocksThatEndLongAfterTheOthers) {
     EXPECT_EQ(shared(blocks_of({{100, 0}}), columns), 0);
     EXPECT_EQ(shared(blocks_of({}), columns), 0);
   }
+}
+
+TEST(SparseTiles, TakeAnEighthOfTheStepsWhereBlocksAreShared) {
+  const auto longest_us = [](unsigned steps) {
+    sparse::TileHeader tiles = blocks_of({{400, 3}, {7, steps}});
+    sparse::cuda::choose_sharing(tiles, 8, DType::f64, h200());
+    EXPECT_EQ(tiles.shared_blocks, 7);
+    const sparse::StripTimes& times = tiles.times[static_cast<int>(TileStrip::narrow)];
+    EXPECT_GT(times.shared, times.alone);
+    return times.shared;
+  };
+  EXPECT_NEAR(longest_us(160) - longest_us(80), (20 - 10) * 0.3, 1e-9);
 }
 
 // Strips of which the device holds one and a half at once, and a longest block that one warp has,

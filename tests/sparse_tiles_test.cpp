@@ -428,8 +428,9 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
   for (std::int64_t entry = 0; entry < band.nnz(); ++entry)
     band.col_indices[entry] = static_cast<std::int32_t>(entry / 9 + entry % 9);
   const auto scattered =
-      matrix_of<T>(std::vector<std::int64_t>(4000, 9), 1'000'000, random, uniform<T>);
+      matrix_of<T>(std::vector<std::int64_t>(16'000, 9), 4000, random, uniform<T>);
   EXPECT_TRUE(tells(band, {.expected_columns = 16}));
+  EXPECT_FALSE(tells(scattered, {.expected_columns = 128}));
   EXPECT_TRUE(tells(scattered, {.path = SpmvPath::mma, .expected_columns = 16}));
   EXPECT_FALSE(tells(band, {.path = SpmvPath::cuda, .expected_columns = 16}));
   // Floats have no other kernels of tensor cores: such plans are refused.
