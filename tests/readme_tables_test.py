@@ -254,11 +254,11 @@ class ReadmeTables(unittest.TestCase):
             return spmv(case, "lanky", variant, graph_us, kind="spmm", **{"columns": 16, "layout": "row", "bytes": 1e6, **changes})
 
         lines = [ENV,
-                 spmm("a", "auto", 2.0, path="mma"), spmm("a", "mma", 2.0, path="mma"), spmm("a", "cuda", 8.0, path="cuda"),
-                 spmm("b", "auto", 3.0, path="cuda"), spmm("b", "mma", 2.0, path="mma"), spmm("b", "cuda", 3.0, path="cuda"),
-                 spmm("c", "auto", 3.0, path="cuda"),  # has no other
-                 spmm("a", "auto", 1.0, path="cuda", dtype="f32", layout="col", columns=64), spmm("a", "mma", 2.0, path="mma", dtype="f32", layout="col", columns=64),
-                 spmm("a", "cuda", 1.0, path="cuda", dtype="f32", layout="col", columns=64)]
+                 spmm("a", "auto", 2.0), spmm("a", "mma", 2.0), spmm("a", "cuda", 8.0),
+                 spmm("b", "auto", 3.0), spmm("b", "mma", 2.0), spmm("b", "cuda", 3.0),
+                 spmm("c", "auto", 3.0),  # has no other
+                 spmm("a", "auto", 1.0, dtype="f32", layout="col", columns=64), spmm("a", "mma", 2.0, dtype="f32", layout="col", columns=64),
+                 spmm("a", "cuda", 1.0, dtype="f32", layout="col", columns=64)]
         self.write(lines, ["spmm-paths"])
         self.assertEqual(self.run_script().returncode, 0)
         self.assertIn("| f64 | by rows | 16 | 2 | 2.45 | 50% | 1.225 | 1.50 | 1.50 (b) |", self.page())
