@@ -75,6 +75,8 @@ void load_rows(const Stream& stream, const StripLaunches& launches) {
         device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
       });
     }
+  }
+  for (const std::int64_t columns : {std::int64_t{1}, kMost}) {
     with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
       const auto kernel = &spmm_parts_kernel<decltype(strip), T>;
       device::load_kernels(stream, kernel);

@@ -10,10 +10,10 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Fitted on an H200 to every second by name of 30 matrices of 40 thousand to 56 million entries,
-// with 8 to 64 columns, and judged on the others. Tiles were timed in every width of strips with
-// several TileHeader::share_above. In root mean square, predictions are off by 14 % on either half
-// (tiles), and by 18 and 23 % (rows; docs/lab/spmm.md).
+// These were fitted on an H200 to every second of 22 (tiles) or 30 (rows) matrices by name, of 40
+// thousand to 56 million entries, with 8 to 64 columns, and judged on the others. Tiles were timed
+// in every width of strips with several TileHeader::share_above. In root mean square, predictions
+// of tiles are off by 14 % on either half, those of rows by 18 and 23 % (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
 constexpr double kRowsUs = 1.84;
 constexpr double kRowsOfXUs = 1.8;
