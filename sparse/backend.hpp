@@ -80,9 +80,9 @@ class Executor : public Backend<T, TOut> {
   /// Values in CSR order to the copy.
   virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
 
-  /// The launches of products of `a`: those of one vector are ready for run(). `path` is not
-  /// automatic.
-  virtual Launches prepare(SpmvPath path, const PackedHeader& a) const = 0;
+  /// The launches of products of `a`, which has `facts`, or unknown ones: those of one vector are
+  /// ready for run(). `path` is not automatic.
+  virtual Launches prepare(SpmvPath path, const PackedHeader& a, const RowFacts& facts) const = 0;
   /// Their strips, ready for run_columns() with this copy.
   virtual StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.

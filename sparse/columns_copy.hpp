@@ -52,6 +52,7 @@ struct RowsCopy {
   std::uint32_t by_blocks = 0;                   // those that blocks have
   std::uint32_t by_warps[kRowCounts] = {};       // those and the ones that warps have
   std::uint32_t of_group_most[kRowCounts] = {};  // entries of the others, at most
+  std::uint32_t team_bits[kRowCounts] = {};      // 2^team_bits groups share each of the others
 
   std::int64_t bytes() const { return bytes_of(spans, sorted, order, columns, values, of_blocks); }
 };

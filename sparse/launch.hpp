@@ -120,7 +120,8 @@ inline constexpr int kPartsWidths = 2;
 struct StripLaunches {
   std::array<StripLaunch, kStripKinds> of_kind{};
   std::array<WordLaunch, kWordCounts> of_words{};  // of kWordColumns
-  bool scattered = false;           // entries beside each other are in columns that are not
+  // Of X by columns, so many are gathered where they stand, at most; more are made row-major first.
+  std::int64_t apart_most = 0;
   std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
   std::array<PartsLaunch, kPartsWidths> of_parts{};  // of kPartsWords, if there is a RowsCopy
   friend bool operator==(const StripLaunches&, const StripLaunches&) = default;

@@ -42,7 +42,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
     rows_pitch_ = rows_pitch(options.expected_columns);
-    launches_ = executor.prepare(choice_.path, packed_.header);
+    launches_ = executor.prepare(choice_.path, packed_.header, facts_);
     copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.strips, options);
     if (options.tune && options.path == SpmvPath::automatic && options.expected_columns > 1)
       copy_ = faster_copy(executor, a.csr, packed_, facts_, launches_, options, std::move(copy_));

@@ -81,7 +81,7 @@ struct Trial {
 
   Trial(const Executor<T, TOut>& executor, Track<T, TOut>& track, const PackedMatrix<T>& packed,
         SpmvPath path)
-      : launches(executor.prepare(path, packed.header)),
+      : launches(executor.prepare(path, packed.header, RowFacts{})),
         partials(track.stream, packed.header.partials),
         arrivals(zeros(track.stream, counters(packed.header))),
         runs(track.stream, [this, &executor, &track, &packed] {

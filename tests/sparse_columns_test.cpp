@@ -95,6 +95,30 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInSplitRows) {
   }
 }
 
+// Rows of several pieces are shared by teams of groups of lanes where they do not fill the device
+// (SparseLaunch.OfRowsHasTeamsWhereTheyDoNotFillTheDevice).
+EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWhereTeamsShareRows) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(15));
+  const Stream stream(device);
+  std::vector<std::int64_t> lengths(4100);
+  for (std::size_t row = 0; row < lengths.size(); ++row)
+    lengths[row] = static_cast<std::int64_t>(16 + row * 89 % 17);
+  lengths[7] = 0;
+  lengths[4099] = 100;
+  const auto a = matrix_of<T>(lengths, 500, random, uniform<T>);
+  for (const std::int64_t expected : {9, 40}) {
+    const typename TestFixture::Plan plan(
+        stream, a.view(), {.path = column_paths(device).back(), .expected_columns = expected});
+    const auto columns = TestFixture::uniform_columns(plan, expected, random);
+    TestFixture::expect_forms(stream, plan, columns,
+                              {{expected, Layout::row, Layout::row, 0},
+                               {expected, Layout::row, Layout::col, 0},
+                               {7, Layout::row, Layout::row, 1}},
+                              element<Accumulator<T>>(0.7), element<Accumulator<T>>(-0.3));
+  }
+}
+
 EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInRandomShapes) {
   using T = typename TypeParam::Element;
   const std::uint64_t seed = seed_or(4);

@@ -244,6 +244,17 @@ TEST(SparseTileStrips, AreNarrowWhereBlocksAreFew) {
   EXPECT_EQ(strip(1000, 32), TileStrip::narrow);
 }
 
+sparse::cuda::RowLengths rows_of(std::initializer_list<std::pair<unsigned, unsigned>> rows) {
+  sparse::cuda::RowLengths lengths{};
+  for (const auto& [count, length] : rows) {
+    const int place = static_cast<int>(std::bit_width(length - 1));
+    lengths.rows[place] += count;
+    lengths.entries[place] += static_cast<unsigned long long>(count) * length;
+    lengths.longest = std::max(lengths.longest, length);
+  }
+  return lengths;
+}
+
 // Of 100,000 rows of 20 entries: their column vectors, and the steps of the longest block.
 TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
   const auto pay = [&](std::int64_t vectors, unsigned steps_most, std::int64_t columns,
@@ -259,14 +270,15 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
     tiles.facts.vectors = vectors;
     tiles.facts.sectors = sectors;
     sparse::cuda::choose_sharing(tiles, columns, dtype, machine);
-    const sparse::cuda::CopyCosts costs(tiles, rows, dtype, machine);
+    const sparse::cuda::RowLengths lengths = rows_of({{100'000, 20}});
+    const sparse::cuda::CopyCosts costs(tiles, {rows, lengths, {.piece_most = 32}}, dtype, machine);
     return costs.tiles_pay({.expected_columns = columns, .expected_layout = layout});
   };
   EXPECT_TRUE(pay(500'000, 4, 8));
   EXPECT_FALSE(pay(2'000'000, 15, 64));  // no row shares a vector
   EXPECT_FALSE(pay(500'000, 200, 8));    // one block ends long after the others
   // X by columns is not made row-major where a sector of a column has several vectors.
-  EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 500'000));
+  EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 300'000));
   EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
   // Floats are multiplied as doubles, which this card computes at 1/64 of the rate of floats.
   EXPECT_TRUE(pay(500'000, 4, 32, Layout::row, 0, DType::f32));
@@ -351,19 +363,9 @@ TEST(SparseTiles, PlaceEveryVectorOfAStepOnce) {
   EXPECT_EQ(sparse::place_of_vector(5, true), 5);
 }
 
-sparse::cuda::RowLengths rows_of(std::initializer_list<std::pair<unsigned, unsigned>> rows) {
-  sparse::cuda::RowLengths lengths{};
-  for (const auto& [count, length] : rows) {
-    const int place = static_cast<int>(std::bit_width(length - 1));
-    lengths.rows[place] += count;
-    lengths.entries[place] += static_cast<unsigned long long>(count) * length;
-  }
-  return lengths;
-}
-
 // Several columns by the kernels of one vector: no copy is made for these.
 TEST(SparseLaunch, OfWordsServesAFewColumns) {
-  sparse::StripLaunches launches;
+  sparse::StripLaunches launches{.apart_most = 8};
   const auto in_words = [&](std::int64_t columns, Layout layout, DType dtype) {
     return sparse::cuda::in_words(launches, columns, layout, dtype);
   };
@@ -391,7 +393,7 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
   launches.of_words[1].threads = 0;
   EXPECT_TRUE(in_words(5, Layout::col, DType::f32));
   EXPECT_FALSE(in_words(6, Layout::col, DType::f32));
-  launches.scattered = true;  // X is made row-major
+  launches.apart_most = 1;  // X is made row-major
   EXPECT_TRUE(in_words(2, Layout::col, DType::f64));
   EXPECT_FALSE(in_words(3, Layout::col, DType::f32));
 }
@@ -411,26 +413,71 @@ TEST(SparseLaunch, OfPartsHasRoomForTheirSums) {
   EXPECT_EQ(launch(8, 1024, DType::f16), PartsLaunch{});
 }
 
-// Several columns on CUDA cores: long rows of which a warp has one each.
+// Several columns on CUDA cores: which rows groups have, and how many groups a row has.
 TEST(SparseLaunch, OfRowsKeepsThemToGroupsWhereTheyFillTheDevice) {
   const sparse::Shape shape{.piece_most = 16, .window_cost = 8192};
+  const auto share = [&](const sparse::cuda::RowLengths& rows, int words) {
+    return sparse::cuda::share_rows(rows, shape, words, DType::f64, h200());
+  };
   const auto limit = [&](const sparse::cuda::RowLengths& rows, int words) -> std::int64_t {
-    return sparse::cuda::group_limits(shape)
-        .of[sparse::cuda::group_limit(rows, shape, words, h200())];
+    return sparse::cuda::group_limits(shape).of[share(rows, words).limit];
   };
   const std::int64_t all = sparse::cuda::group_most(shape);
   EXPECT_EQ(all, 256);
   EXPECT_EQ(limit(rows_of({{1'000'000, 27}}), 4), all);
-  EXPECT_EQ(limit(rows_of({{14'000, 43}}), 16),
-            all);                                  // a warp each would take four times the lanes
-  EXPECT_EQ(limit(rows_of({{200, 200}}), 4), 16);  // the device is nearly empty
-  EXPECT_EQ(limit(rows_of({{35'000, 8}, {300, 200}}), 4), 16);
+  EXPECT_EQ(share(rows_of({{1'000'000, 27}}), 4).team_bits, 0);
+  EXPECT_EQ(limit(rows_of({{14'000, 43}}), 16), all);  // warps would take four times the lanes
+  // A few long rows among many short ones would end long after these.
+  EXPECT_LT(limit(rows_of({{35'000, 8}, {300, 200}}), 4), 200);
   EXPECT_EQ(limit(rows_of({}), 32), all);
   for (const int words : {4, 8, 16, 32}) {
     const std::int64_t found = limit(rows_of({{260'000, 12}, {4'000, 250}}), words);
     EXPECT_TRUE(found == all || std::has_single_bit(static_cast<std::uint64_t>(found))) << found;
     EXPECT_GE(found, shape.piece_most);
   }
+}
+
+TEST(SparseLaunch, OfRowsHasTeamsWhereTheyDoNotFillTheDevice) {
+  const auto share = [](unsigned rows, unsigned length, int words) {
+    return sparse::cuda::share_rows(rows_of({{rows, length}}),
+                                    {.piece_most = 8, .window_cost = 704}, words, DType::f64,
+                                    h200());
+  };
+  for (const int words : {4, 8, 16}) {
+    const sparse::cuda::RowSharing sharing = share(4100, 24, words);
+    EXPECT_GT(sharing.team_bits, 0) << words;
+    EXPECT_EQ(sharing.parts_us, 0) << words;
+    EXPECT_LT(sharing.longest_us, share(400'000, 24, words).longest_us) << words;
+  }
+  EXPECT_EQ(share(4100, 8, 4).team_bits, 0);      // a row is one piece
+  EXPECT_EQ(share(400'000, 24, 4).team_bits, 0);  // rows fill the device
+  EXPECT_GT(share(400, 100, 4).parts_us, 0);      // warps have them
+}
+
+// X by columns is gathered where it stands, unless a row of it saves more than making it takes.
+TEST(SparseLaunch, OfWordsMakesRowsOfXWhereColumnsAreScattered) {
+  const auto apart_most = [](double sectors, DType dtype) {
+    sparse::RowFacts facts{.rows = 200'000, .cols = 200'000, .nnz = 4'000'000};
+    facts.locality[0].sectors = sectors;
+    return sparse::cuda::choose_strips({}, facts, dtype, {}, h200()).apart_most;
+  };
+  EXPECT_EQ(apart_most(1, DType::f64), 1);
+  EXPECT_EQ(apart_most(1, DType::f32), 1);
+  EXPECT_EQ(apart_most(1, DType::f16), 1);
+  EXPECT_EQ(apart_most(0.05, DType::f64), 4);
+  EXPECT_EQ(apart_most(0.05, DType::f32), 8);
+  EXPECT_GE(apart_most(0.05, DType::f16), 2);
+  EXPECT_LT(apart_most(0.05, DType::f16), 8);
+  EXPECT_EQ(apart_most(0, DType::f16), 8);  // unknown
+  sparse::StripLaunches launches{.apart_most = 4};
+  launches.of_words[0].threads = launches.of_words[1].threads = 128;
+  EXPECT_FALSE(sparse::cuda::rows_first(launches, 4));
+  EXPECT_FALSE(sparse::cuda::rows_first(launches, 8));  // there is no word of eight
+  launches.of_words[2].threads = 128;
+  EXPECT_TRUE(sparse::cuda::rows_first(launches, 8));
+  EXPECT_FALSE(sparse::cuda::rows_first(launches, 7));
+  launches.apart_most = 1;
+  EXPECT_TRUE(sparse::cuda::rows_first(launches, 7));
 }
 
 }  // namespace

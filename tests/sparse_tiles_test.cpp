@@ -479,7 +479,7 @@ template <class T>
 void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
   const sparse::LoadedCsr<T> loaded = sparse::load(stream, a.view(), sparse::cuda::kExamination);
   const auto tiles =
-      sparse::cuda::make_tiles(stream, loaded.csr, loaded.facts, {.path = SpmvPath::mma});
+      sparse::cuda::make_tiles(stream, loaded.csr, loaded.facts, {}, {.path = SpmvPath::mma});
   ASSERT_TRUE(tiles);
   const auto starts = tiles->starts.to_host();
   const auto entries = tiles->entries.to_host();

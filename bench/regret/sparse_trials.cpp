@@ -86,7 +86,7 @@ class Problem {
     Buffer<Sum> partials(stream_, packed.header.partials);
     Buffer<unsigned> arrivals(stream_, counters(packed.header));
     arrivals.fill_zero();
-    executor_->run(stream_, executor_->prepare(SpmvPath::cuda, packed.header), packed.view(),
+    executor_->run(stream_, executor_->prepare(SpmvPath::cuda, packed.header, {}), packed.view(),
                    {x_.data(), y.data(), Sum{1}, Sum{0}, partials.data(), arrivals.data()});
     const std::vector<T> found = y.to_host();
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -61,7 +61,7 @@ class CudaExecutor final : public Executor<T, TOut> {
       return copy;
     if constexpr (kHasTiles<T>) {
       if (may_have_tiles(options, kDType<T>, a.nnz)) {
-        copy.tiles = make_tiles(stream_, a, facts, options);
+        copy.tiles = make_tiles(stream_, a, facts, packed.header.shape, options);
         if (copy.tiles) load_tiles<T>(stream_);
       }
     }
@@ -75,9 +75,9 @@ class CudaExecutor final : public Executor<T, TOut> {
     if (copy.rows) update_rows(stream_, *copy.rows, values);
   }
 
-  Launches prepare(SpmvPath path, const PackedHeader& a) const override {
+  Launches prepare(SpmvPath path, const PackedHeader& a, const RowFacts& facts) const override {
     Launches launches = cuda::prepare<T, TOut>(stream_, path, a);
-    launches.strips = choose_strips(a, kDType<T>, launches.adds, machine());
+    launches.strips = choose_strips(a, facts, kDType<T>, launches.adds, machine());
     return launches;
   }
   StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const override {

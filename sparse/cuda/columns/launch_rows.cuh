@@ -20,21 +20,16 @@ DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
 }
 
 /// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
-/// to which X is aligned, or of single columns. Lanes have two words of many, or one, where rows
-/// are too `few` to fill the device.
+/// to which X is aligned, or of single columns. Lanes have two words of many.
 template <class T, bool kAligned, class F>
-void with_rows_strip(std::int64_t columns, bool few, F f) {
+void with_rows_strip(std::int64_t columns, F f) {
   if constexpr (kAligned) {
     constexpr int kWord = word_columns(sizeof(T));
     if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
     if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
     if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
-    if (columns <= 16 * kWord) {
-      if (few) return f(StripOf<16, 1, kWord, true>{});
-      return f(StripOf<8, 2, kWord, true>{});
-    }
-    if (few) return f(StripOf<32, 1, kWord, true>{});
-    return f(StripOf<16, 2, kWord, true>{});
+    if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, true>{});
+    f(StripOf<16, 2, kWord, true>{});
   } else {
     if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
     if (columns <= 8) return f(StripOf<8, 1, 1, false>{});
@@ -70,11 +65,9 @@ template <class T, bool kAligned>
 void load_rows(const Stream& stream, const StripLaunches& launches) {
   constexpr std::int64_t kMost = std::int64_t{strip_columns_most(sizeof(T))} * 2;
   for (std::int64_t columns = 1; columns <= kMost; columns *= 2) {
-    for (const bool few : {false, true}) {
-      with_rows_strip<T, kAligned>(columns, few, [&](auto strip) {
-        device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
-      });
-    }
+    with_rows_strip<T, kAligned>(columns, [&](auto strip) {
+      device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
+    });
   }
   for (const std::int64_t columns : {std::int64_t{1}, kMost}) {
     with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
@@ -106,6 +99,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .order = sorted ? copy.order.data() : nullptr,
                   .first = 0,
                   .of_group_most = 0,
+                  .team_bits = 0,
                   .staged = staged,
                   .sorted = copy.sorted.data(),
                   .sorted_order = copy.order.data(),
@@ -123,10 +117,6 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .beside_parts = false,
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
-  constexpr std::int64_t kLanesOfRow = 8;
-  constexpr std::int64_t kLanesAtOnce = 1024;  // of a multiprocessor, whose lanes have two words
-  const bool few =
-      header.rows * kLanesOfRow < kLanesAtOnce * machine_of(stream.device()).multiprocessors;
   const device::LaunchScope scope(stream);
   constexpr std::int64_t kMost =
       std::int64_t{kPartStripsAtOnce} * kPartsWords[0] * (kAligned ? word_columns(sizeof(T)) : 1);
@@ -151,9 +141,11 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                                  workspace_of(product));
       });
     }
-    with_rows_strip<T, kAligned>(columns, few, [&](auto strip) {
+    with_rows_strip<T, kAligned>(columns, [&](auto strip) {
       using Strip = decltype(strip);
-      a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup);
+      constexpr int kTeamMost = std::countr_zero(static_cast<unsigned>(Strip::kPieces));
+      a.team_bits = std::min<std::uint32_t>(copy.team_bits[count_for<T>(columns)], kTeamMost);
+      a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup >> a.team_bits);
       if (a.blocks_of_rows == 0) return;
       const std::uint32_t strips = blocks(columns, Strip::kColumns);
       constexpr std::size_t kStagedBytes =

@@ -122,8 +122,7 @@ bool run_columns_as_words(const Stream& stream, const Launches& launches,
                           const PackedView<T>& packed, const ColumnsProduct<T, TOut>& product) {
   const StripLaunches& strips = launches.strips;
   const bool ends_alone = product.columns % 2 != 0;  // the last column is a vector
-  // Where entries are scattered, each column would be a gather of its own.
-  const bool made_by_rows = strips.scattered && product.rows_pitch > 0;
+  const bool made_by_rows = rows_first(strips, product.columns) && product.rows_pitch > 0;
   if (!in_words_by_columns(strips, product.columns, kDType<T>) || made_by_rows ||
       product.x_strides.row != 1 || (ends_alone && product.y_strides.row != 1))
     return false;

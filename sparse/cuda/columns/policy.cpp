@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <lanky/dispatch.hpp>
 #include <span>
 
@@ -95,56 +94,36 @@ StripKind kind_for(std::span<const StripKind> kinds, const StripLaunches& launch
   return kind;
 }
 
-/// Microseconds that a group and a warp take of a row besides its entries, and of each round of
-/// loads of these, two latencies of memory: of lanes that are shared, and of one row after the
-/// other. Fitted to every second of 29 matrices by name (H200), judged on the others: products
-/// take 1.03 times as long as with the best of nine limits, in the mean of either
-/// (docs/lab/spmm.md).
-constexpr double kGroupUs = 1;
-constexpr double kWarpUs = 6;
-constexpr double kRoundUs = 0.75;
-constexpr double kChainUs = 1.5;
+/// Microseconds more for `columns` columns of X where they stand than as rows: each takes a load of
+/// its own for an entry, in a sector that entries beside it have or have not. Halves by the square
+/// of their number, as loads of two bytes are as many instructions as others; wider elements by
+/// that of the sectors, as caches have those that are few. Fitted to every second of 24 matrices by
+/// name (H200), judged on the others: of halves, products of 2, 4 and 8 columns take .94 and .96
+/// times as long as if none were made row-major, .93 and .95 with the better one each time; of
+/// floats .97 and .98 (docs/lab/spmm.md).
+double apart_us(const RowFacts& facts, std::int64_t columns, DType dtype) {
+  constexpr double kHalfUs = 0.61e-6;
+  constexpr double kWiderUs = 9.5e-6;
+  const double sectors = facts.locality[0].sectors;  // for each entry
+  const auto count = static_cast<double>(columns);
+  const double entry_us = is_half(dtype)
+                              ? kHalfUs * count * count * sectors
+                              : kWiderUs * count * sectors * sectors *
+                                    (1 - static_cast<double>(size_of(dtype)) / kWordBytes);
+  return static_cast<double>(facts.nnz) * entry_us;
+}
 
-/// A product of `words` words of 16 bytes where groups have rows of up to `limit` entries, whose
-/// lanes the device holds so many of at once: none ends before the longest of these, and all share
-/// the lanes.
-double predicted_us(const RowLengths& lengths, std::int64_t limit, int words, double lanes) {
-  const double group_lanes = std::min(words, 16);
-  const int part_lanes = words > kPartsWords[0] ? kPartsWords[1] : kPartsWords[0];
-  const double strips = static_cast<double>(words) / part_lanes;
-  double longest = 0;
-  double shared = 0;
-  for (int i = 0; i < kRowLengths; ++i) {
-    if (lengths.rows[i] == 0) continue;
-    const std::int64_t most = std::int64_t{1} << i;
-    const double rows = lengths.rows[i];
-    const double rounds = static_cast<double>(lengths.entries[i]) / kRowsAtOnce;
-    if (most <= limit) {
-      longest = kGroupUs + static_cast<double>(most) / kRowsAtOnce * kChainUs;
-      shared += group_lanes * (rows * kGroupUs + rounds * kRoundUs);
-    } else {
-      shared += strips * (kLanes * rows * kWarpUs + part_lanes * rounds * kRoundUs);
-    }
-  }
-  return std::max(longest, shared / lanes);
+/// StripLaunches::apart_most.
+std::int64_t apart_most(const RowFacts& facts, DType dtype, const Machine& machine) {
+  std::int64_t columns = 1;
+  while (columns < word_columns_most(size_of(dtype)) &&
+         apart_us(facts, columns + 1, dtype) <=
+             rows_of_x_us(facts.cols, columns + 1, dtype, machine))
+    ++columns;
+  return columns;
 }
 
 }  // namespace
-
-int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine) {
-  constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
-  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
-  const GroupLimits limits = group_limits(shape);
-  int best = kGroupLimits - 1;
-  double best_us = predicted_us(lengths, limits.of[best], words, lanes);
-  for (int i = 0; i < kGroupLimits - 1; ++i) {
-    const double us = predicted_us(lengths, limits.of[i], words, lanes);
-    if (us >= best_us) continue;
-    best = i;
-    best_us = us;
-  }
-  return best;
-}
 
 StripColumns columns_of(StripKind kind, DType dtype) {
   return dispatch(dtype, [&](auto element) {
@@ -154,11 +133,26 @@ StripColumns columns_of(StripKind kind, DType dtype) {
   });
 }
 
-StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
-                            const Machine& machine) {
+double rows_of_x_us(std::int64_t rows, std::int64_t columns, DType dtype, const Machine& machine) {
+  // Fitted on an H200 to products with X by columns, over those by rows; bytes at the rate of
+  // memory, of what is read, and of what is written, whole words. Halves are read in pieces of 64
+  // bytes.
+  constexpr double kLaunchUs = 1.8;
+  const double share = is_half(dtype) ? 3.2 : 2.4;
+  const auto row = static_cast<double>(columns + round_up(columns, word_columns(size_of(dtype)))) *
+                   static_cast<double>(size_of(dtype)) / 2;
+  return kLaunchUs + 1e6 * share * static_cast<double>(rows) * row / machine.read_bandwidth;
+}
+
+bool rows_first(const StripLaunches& launches, std::int64_t columns) {
+  return columns > launches.apart_most &&
+         (launches.apart_most < 2 || widest_word(launches, columns) == columns);
+}
+
+StripLaunches choose_strips(const PackedHeader& a, const RowFacts& facts, DType dtype,
+                            const Launch& vector, const Machine& machine) {
   StripLaunches launches;
-  // Most columns are stored whole: those of a slice are more than 2^16 apart.
-  launches.scattered = a.index_units * kIndexUnit > 3 * a.slots;
+  launches.apart_most = apart_most(facts, dtype, machine);
   launches.vector_threads = vector.hot ? kHotTeamWarps * kLanes : vector.threads;
   dispatch(dtype, [&](auto element) {
     using T = typename decltype(element)::type;
@@ -185,7 +179,7 @@ bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DT
 }
 
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype) {
-  if (layout == Layout::col && !launches.scattered)
+  if (layout == Layout::col && !rows_first(launches, columns))
     return in_words_by_columns(launches, columns, dtype);
   return columns > 1 && widest_word(launches, columns) == columns;
 }

@@ -2,13 +2,11 @@
 // code alone, also in builds without CUDA.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
 
 #include "core/machine.hpp"
-#include "sparse/columns_copy.hpp"
+#include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 
@@ -21,9 +19,16 @@ struct StripColumns {
 };
 StripColumns columns_of(StripKind kind, DType dtype);
 
-/// The blocks of each kind, where one vector is multiplied by `vector`.
-StripLaunches choose_strips(const PackedHeader& a, DType dtype, const Launch& vector,
-                            const Machine& machine);
+/// The blocks of each kind, where one vector is multiplied by `vector`. Without samples of columns
+/// in `facts`, X by columns is gathered where it stands.
+StripLaunches choose_strips(const PackedHeader& a, const RowFacts& facts, DType dtype,
+                            const Launch& vector, const Machine& machine);
+
+/// Microseconds in which so many columns of X, of `rows` rows, are made row-major.
+double rows_of_x_us(std::int64_t rows, std::int64_t columns, DType dtype, const Machine& machine);
+/// Whether so many columns of X by columns are made row-major before kernels of one vector multiply
+/// them: more than apart_most, if these have a word for them, or if even two would be.
+bool rows_first(const StripLaunches& launches, std::int64_t columns);
 
 /// The most of so many columns that kernels of one vector multiply at once; 0: they multiply none.
 std::int64_t widest_word(const StripLaunches& launches, std::int64_t columns);
@@ -32,40 +37,6 @@ std::int64_t widest_word(const StripLaunches& launches, std::int64_t columns);
 bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DType dtype);
 /// Whether they multiply so many columns at least as fast as any copy for several would.
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype);
-
-/// Entries of a row that a group of lanes has at most, as it adds up the cells of so many pieces in
-/// their order, and that a warp has.
-constexpr std::int64_t group_most(const Shape& shape) {
-  constexpr std::int64_t kPieces = 16;  // kCellsOfThread of cells.cuh
-  return std::min<std::int64_t>(kPieces * shape.piece_most, shape.window_cost);
-}
-constexpr std::int64_t warp_most(const Shape& shape) {
-  return std::min<std::int64_t>(std::int64_t{kWarpPieces} * shape.piece_most, shape.window_cost);
-}
-
-/// Rows by their lengths, and their entries: [i] those of 2^(i-1) + 1 to 2^i entries.
-inline constexpr int kRowLengths = 32;
-struct RowLengths {
-  unsigned rows[kRowLengths];
-  unsigned long long entries[kRowLengths];
-};
-/// What a group may have of a row, at most: powers of two and, the last, group_most().
-inline constexpr int kGroupLimits = 5;
-struct GroupLimits {
-  std::uint32_t of[kGroupLimits];
-};
-constexpr GroupLimits group_limits(const Shape& shape) {
-  GroupLimits limits{};
-  auto limit = std::bit_ceil(static_cast<std::uint32_t>(shape.piece_most));
-  for (std::uint32_t& each : limits.of) {
-    each = static_cast<std::uint32_t>(std::min<std::int64_t>(limit, group_most(shape)));
-    limit *= 2;
-  }
-  return limits;
-}
-/// Which of these rows are shared out by in products of `words` words of 16 bytes, by prediction.
-/// Longer rows have a warp each.
-int group_limit(const RowLengths& lengths, const Shape& shape, int words, const Machine& machine);
 
 /// Blocks for rows in parts, in strips of so many words: their shared memory has the sums of a row
 /// for each warp, or of a part of `pieces_most` pieces, 0 of which are none.

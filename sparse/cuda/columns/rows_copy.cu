@@ -8,6 +8,8 @@
 #include "core/runtime.hpp"
 #include "device/element.cuh"
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/row_lengths.cuh"
+#include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
@@ -45,8 +47,7 @@ __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowT
 
 /// A block's sums on their way to RowTotals.
 struct BlockTotals {
-  unsigned rows[kRowLengths];
-  Count entries[kRowLengths];
+  BlockLengths lengths;
   unsigned of_groups[kGroupLimits];
   unsigned taken_by_groups[kGroupLimits];
 
@@ -66,29 +67,16 @@ struct BlockTotals {
       atomicAdd(taken_by_groups + i, taken);
     }
   }
-  __device__ void add_length(std::uint32_t length) {
-    const int place = length > 1 ? 32 - __clz(static_cast<int>(length - 1)) : 0;
-    atomicAdd(rows + place, 1U);
-    atomicAdd(entries + place, Count{length});
-  }
-
   /// By all threads of the block.
   __device__ void clear() {
-    for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
-      rows[i] = 0;
-      entries[i] = 0;
-    }
+    lengths.clear();
     for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
       of_groups[i] = 0;
       taken_by_groups[i] = 0;
     }
   }
   __device__ void add_to(RowTotals& totals) const {
-    for (int i = thread_of_block(); i < kRowLengths; i += kThreads) {
-      if (rows[i] == 0) continue;
-      atomicAdd(totals.lengths.rows + i, rows[i]);
-      atomicAdd(totals.lengths.entries + i, entries[i]);
-    }
+    lengths.add_to(totals.lengths);
     for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
       if (of_groups[i] == 0) continue;
       atomicAdd(&totals.groups[i].entries, Count{of_groups[i]});
@@ -111,7 +99,7 @@ __global__ void __launch_bounds__(kThreads)
   of_block.add_to_groups(static_cast<std::uint32_t>(length), limits);
   if (row < a.rows) {
     spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
-    of_block.add_length(static_cast<std::uint32_t>(length));
+    of_block.lengths.add(static_cast<std::uint32_t>(length));
     if (length > group_most(shape)) atomicAdd(&totals->too_many, 1U);
     if (length > warp_most(shape)) {
       atomicAdd(&totals->by_blocks, 1U);
@@ -273,10 +261,11 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   copy.by_blocks = found.by_blocks;
   int least = kGroupLimits - 1;
   for (int i = 0; i < kRowCounts; ++i) {
-    const int chosen = group_limit(found.lengths, shape, 4 << i, machine);
-    copy.by_warps[i] = rows_above(found, limits.of[chosen], shape);
-    copy.of_group_most[i] = limits.of[chosen];
-    least = std::min(least, chosen);
+    const RowSharing chosen = share_rows(found.lengths, shape, 4 << i, kDType<T>, machine);
+    copy.by_warps[i] = rows_above(found, limits.of[chosen.limit], shape);
+    copy.of_group_most[i] = limits.of[chosen.limit];
+    copy.team_bits[i] = static_cast<std::uint32_t>(chosen.team_bits);
+    least = std::min(least, chosen.limit);
   }
   const bool uneven = is_uneven(found.groups[least]);
   if (uneven || rows_above(found, limits.of[least], shape) > 0)

@@ -28,6 +28,7 @@ struct DeviceRows {
   const std::int32_t* order;    // of `spans`; nullptr: rows stand in their own order
   std::uint32_t first;          // of them
   std::uint32_t of_group_most;  // entries of a row that a group has
+  std::uint32_t team_bits;      // 2^team_bits groups share a row, a team
   bool staged;                  // Y is by columns: rows beside each other are written together
   // Of warps and blocks:
   const RowSpan* sorted;
@@ -135,22 +136,32 @@ class GroupedRows {
 
   /// What block `block` has of a strip.
   __device__ void run(unsigned block, unsigned strip) const {
-    const unsigned place = a_.first + block * kRowsOfBlock + threadIdx.x / Strip::kGroup;
+    const unsigned first = a_.first + block * rows_of_block();
+    const unsigned place = first + row_of_block();
     const bool exists = place < a_.rows;
     const RowSpan span = exists ? a_.spans[place] : RowSpan{};
     const std::int64_t row = exists && a_.order != nullptr ? a_.order[place] : std::int64_t{place};
     if (!a_.beside_parts) device::wait_for_kernel_ahead();
     const int column = static_cast<int>(strip) * Strip::kColumns;
-    const bool own = exists && (span.length & kRowLengthMost) <= a_.of_group_most;
+    const bool grouped = exists && (span.length & kRowLengthMost) <= a_.of_group_most;
     StripCells<E, Strip> sums{};
-    if (own) sums = sum_of_row(span, column);
-    if (a_.staged) return write_staged(sums, own, a_.first + block * kRowsOfBlock, column);
+    if (a_.team_bits > 0) {
+      sums = sum_by_team(span, grouped, column);
+    } else if (grouped) {
+      sums = sum_of_row(span, column);
+    }
+    const bool own = grouped && member() == 0;
+    if (a_.staged) return write_staged(sums, own, first, column);
     if (own) StripWriter<T, Strip>(product_, column).write(row, sums);
   }
 
  private:
-  static constexpr int kRowsOfBlock = kRowsThreads / Strip::kGroup;
-  static constexpr int kStagedPitch = staged_pitch<Strip>();
+  static constexpr unsigned kGroups = kRowsThreads / Strip::kGroup;
+
+  __device__ unsigned rows_of_block() const { return kGroups >> a_.team_bits; }
+  __device__ unsigned row_of_block() const { return threadIdx.x / Strip::kGroup >> a_.team_bits; }
+  /// The group's number in its team.
+  __device__ int member() const { return group_of_warp<Strip>() & ((1 << a_.team_bits) - 1); }
 
   __device__ StripCells<E, Strip> sum_of_row(const RowSpan& span, int column) const {
     const auto gather = gather_of<Strip>(product_, column);
@@ -169,22 +180,57 @@ class GroupedRows {
     return sums;
   }
 
+  /// The same sum, if the row is `grouped`: each group of the team has every so manieth piece, and
+  /// adds up all of them in their order. All lanes of the warp take part.
+  __device__ StripCells<E, Strip> sum_by_team(const RowSpan& span, bool grouped, int column) const {
+    const auto gather = gather_of<Strip>(product_, column);
+    const auto length = grouped ? static_cast<int>(span.length & kRowLengthMost) : 0;
+    const int pieces = pieces_of(length, a_.piece_most);
+    const int pieces_most = __reduce_max_sync(kAllLanes, pieces);  // of the warp's rows
+    const int team = 1 << a_.team_bits;
+    StripCells<E, Strip> sums{};
+#pragma unroll 1
+    for (int turn = 0; turn < pieces_most; turn += team) {
+      StripCells<E, Strip> own{};
+      const int piece = turn + member();
+      if (piece < pieces)
+        own = sum_of_piece(a_, entries_of(span.first, length, a_.piece_most, piece), gather);
+#pragma unroll 1
+      for (int j = 0; j < team && turn + j < pieces_most; ++j) {
+        const int lane = lane_of_warp() + (j - member()) * Strip::kGroup;
+        StripCells<E, Strip> part = own;
+        for_each_cell<Strip>(part, [&](Cell<E>& cell, int /*i*/) {
+          cell = {device::shuffle_from(cell.sum, lane, kLanes)};
+        });
+        // The only piece of a row is its sum as it is: with 0 added, -0 would be 0.
+        if (turn + j < pieces) sums = pieces == 1 ? part : sums + part;
+      }
+    }
+    if ((span.length & kZeroAdded) != 0) sums = sums + StripCells<E, Strip>{};
+    return sums;
+  }
+
   /// The sums of a block's rows, from `first` on, to columns of Y, by way of shared memory. `own`:
   /// whether the thread has such sums.
   __device__ void write_staged(const StripCells<E, Strip>& sums, bool own, unsigned first,
                                int column) const {
-    __shared__ bool written[kRowsOfBlock];
-    const int of_block = static_cast<int>(threadIdx.x) / Strip::kGroup;
-    if (lane_of_group<Strip>() == 0) written[of_block] = own;
-    for_each_cell<Strip>(
-        sums, [&](const Cell<E>& cell, int i) { cells_[i * kStagedPitch + of_block] = cell; });
+    constexpr int kPitch = staged_pitch<Strip>();
+    __shared__ bool written[kGroups];
+    const auto of_block = static_cast<int>(row_of_block());
+    if (member() == 0) {
+      if (lane_of_group<Strip>() == 0) written[of_block] = own;
+      for_each_cell<Strip>(
+          sums, [&](const Cell<E>& cell, int i) { cells_[i * kPitch + of_block] = cell; });
+    }
     __syncthreads();  // all sums are there
     const ColumnsWriter<T> writer(product_);
+    const auto rows = static_cast<int>(rows_of_block());  // a power of two
+    const int row_bits = __ffs(rows) - 1;
 #pragma unroll 4
-    for (int i = thread_of_block(); i < Strip::kColumns * kRowsOfBlock; i += kRowsThreads) {
-      const int row = i % kRowsOfBlock;
-      const int of_strip = i / kRowsOfBlock;
-      const Cell<E> cell[1] = {cells_[of_strip * kStagedPitch + row]};
+    for (int i = thread_of_block(); i < Strip::kColumns * rows; i += kRowsThreads) {
+      const int row = i & (rows - 1);
+      const int of_strip = i >> row_bits;
+      const Cell<E> cell[1] = {cells_[of_strip * kPitch + row]};
       if (written[row]) writer.write(std::int64_t{first} + row, column + of_strip, cell);
     }
   }

@@ -1,9 +1,11 @@
 #include "sparse/cuda/tiles/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
+#include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
 
 namespace lanky::sparse::cuda {
@@ -15,16 +17,11 @@ namespace {
 // in every width of strips with several TileHeader::share_above. In root mean square, predictions
 // of tiles are off by 14 % on either half, those of rows by 18 and 23 % (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
-constexpr double kRowsUs = 1.84;
-constexpr double kRowsOfXUs = 1.8;
-constexpr double kEntryUs = 0.053;  // of a row's entries, one after the other
-constexpr int kRowEntries = 64;     // that lanes have of a row, at most: longer ones are cut
-// Time of gathers of rows of X, over that of so many bytes at the L2's nominal rate: one for each
-// column vector, or for each entry, which the L1 has in part.
+constexpr double kRowsUs = 0.93;
+// Time of gathers of rows of X, of one for each column vector, over that of so many bytes at the
+// L2's nominal rate.
 constexpr double kVectorsOfL2 = 0.99;
-constexpr double kRowsOfL2 = 0.84;
-constexpr double kRowsOfL1 = 0.4;  // the same of the L1
-constexpr double kL1Bytes = 128;   // of an L1 in a cycle
+constexpr double kRowsOfL2 = 1.18;
 /// Time of bytes that are streamed, over that at the rate of the cache or memory that has them.
 struct StreamCosts {
   double a;
@@ -32,11 +29,8 @@ struct StreamCosts {
   double y;
 };
 constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
-constexpr StreamCosts kRowStreams{.a = 0.37, .x = 0.86, .y = 1.63};
-// The same of X that is made row-major, which halves read in pieces of 64 bytes, and of Y that rows
-// leave by way of shared memory, at the rate of memory.
-constexpr double kRowsOfXStream = 2.4;
-constexpr double kRowsOfXHalves = 3.2;
+constexpr StreamCosts kRowStreams{.a = 0.24, .x = 0.42, .y = 1.27};
+// The same of Y that rows leave by way of shared memory, at the rate of memory.
 constexpr double kColumnsOfYStream = 2;
 constexpr double kCached = 0.8;  // of the L2, up to which it has all operands
 
@@ -99,28 +93,10 @@ double least_us(const StripTimes (&times)[kTileStrips], std::int64_t columns, DT
   return strips_us(times[static_cast<int>(kind)], strips_of(kind, columns, dtype));
 }
 
-/// Of an entry of a row, in cycles of a multiprocessor.
-double entry_cycles(DType dtype) {
-  return is_half(dtype) ? 1.0 : 0.37;
-}
-/// Rows of kLongRow entries or more are multiplied in narrow strips, which read entries again: so
-/// much more of the time of these.
-constexpr double kLongRows = 0.72;
-
 // Columns of the narrowest strip, which are multiplied whether they exist or not.
 constexpr std::int64_t kStripLeast = kBlockRows;
 /// Cycles of a multiprocessor for a step and a column of X, where columns are apart.
 constexpr double kColumnCycles = 8;
-
-/// The share of the entries that are in rows of kLongRow or more, about.
-double long_share(const RowFacts& rows) {
-  double entries = 0;
-  for (int i = 0; i < kLongClasses; ++i) {
-    constexpr double kMean = 1.4;  // of the rows of a class, over its least
-    entries += static_cast<double>(rows.long_rows[i]) * kMean * static_cast<double>(kLongRow << i);
-  }
-  return std::min(1.0, entries / static_cast<double>(std::max<std::int64_t>(rows.nnz, 1)));
-}
 
 }  // namespace
 
@@ -157,7 +133,7 @@ double CopyCosts::from_memory_us(double bytes) const {
 
 double CopyCosts::streamed_us(double bytes, std::int64_t columns) const {
   constexpr double kIndexBytes = 2;  // of an entry, about
-  const double a = static_cast<double>(rows_.nnz) * (element_bytes() + kIndexBytes);
+  const double a = static_cast<double>(rows_.facts.nnz) * (element_bytes() + kIndexBytes);
   const double all = a + x_bytes(columns) + y_bytes(columns);
   const bool cached = all < kCached * static_cast<double>(machine_.second_cache_bytes);
   return cached ? from_l2_us(bytes) : from_memory_us(bytes);
@@ -202,22 +178,20 @@ double CopyCosts::direct_us(std::int64_t columns) const {
 double CopyCosts::rows_us(std::int64_t columns) const {
   constexpr double kIndexBytes = 4;
   const double row = static_cast<double>(columns) * element_bytes();
-  const double entries = static_cast<double>(rows_.nnz);
-  const double cycles = machine_.clock * machine_.multiprocessors;
-  const double gathers =
-      1e6 * entries * (entry_cycles(dtype_) + kRowsOfL1 * row / kL1Bytes) / cycles +
-      kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
-  return kRowsUs +
-         kEntryUs * static_cast<double>(std::min<std::int64_t>(rows_.longest, kRowEntries)) +
-         (1 + kLongRows * long_share(rows_)) * gathers +
-         streamed_us(kRowStreams.a * entries * (element_bytes() + kIndexBytes) +
-                         kRowStreams.x * x_bytes(columns) + kRowStreams.y * y_bytes(columns),
-                     columns);
+  const auto words = static_cast<int>(std::ceil(row / kWordBytes));
+  const RowSharing rows = share_rows(rows_.lengths, rows_.shape, words, dtype_, machine_);
+  const double gathers = kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
+  const double a = static_cast<double>(rows_.facts.nnz) * (element_bytes() + kIndexBytes);
+  const double streams = streamed_us(
+      kRowStreams.a * a + kRowStreams.x * x_bytes(columns) + kRowStreams.y * y_bytes(columns),
+      columns);
+  // Each hides behind the others in part.
+  return kRowsUs + rows.parts_us +
+         std::hypot(std::hypot(rows.work_us, rows.longest_us), std::hypot(gathers, streams));
 }
 
 double CopyCosts::rows_of_x_us(std::int64_t columns) const {
-  const double x = static_cast<double>(rows_.cols * columns) * element_bytes();
-  return kRowsOfXUs + from_memory_us((is_half(dtype_) ? kRowsOfXHalves : kRowsOfXStream) * x);
+  return cuda::rows_of_x_us(rows_.facts.cols, columns, dtype_, machine_);
 }
 
 bool CopyCosts::tiles_pay(const PlanOptions& options) const {

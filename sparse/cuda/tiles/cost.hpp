@@ -1,7 +1,7 @@
 // What products of several columns take by tiles and on a RowsCopy, as a plan predicts it: bytes
-// that lanes gather from the L2 and the L1, those that are streamed, the warps that share the
-// device, latencies of the longest block or row, X made row-major. Host code alone, also in builds
-// without CUDA.
+// that lanes gather from the L2, those that are streamed, the warps that share the device,
+// latencies of the longest block or row, X made row-major. Host code alone, also in builds without
+// CUDA.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <lanky/sparse.hpp>
 
 #include "core/machine.hpp"
+#include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/tiles.hpp"
 
@@ -21,10 +22,17 @@ void choose_sharing(TileHeader& tiles, std::int64_t columns, DType dtype, const 
 /// Blocks of more steps than `share_above`.
 std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above);
 
+/// What a RowsCopy would be made of.
+struct RowsOfCopy {
+  const RowFacts& facts;
+  const RowLengths& lengths;
+  const Shape& shape;
+};
+
 class CopyCosts {
  public:
   /// Of tiles after choose_sharing().
-  CopyCosts(const TileHeader& tiles, const RowFacts& rows, DType dtype, const Machine& machine)
+  CopyCosts(const TileHeader& tiles, const RowsOfCopy& rows, DType dtype, const Machine& machine)
       : tiles_(tiles), rows_(rows), dtype_(dtype), machine_(machine) {}
 
   /// Microseconds of a product by tiles, with X by rows, or by columns, gathered as it stands.
@@ -52,16 +60,16 @@ class CopyCosts {
   double streamed_us(double bytes, std::int64_t columns) const;
   /// Of the rows of X that entries name, at most.
   double x_bytes(std::int64_t columns) const {
-    return static_cast<double>(std::min(rows_.cols, tiles_.facts.vectors) * columns) *
+    return static_cast<double>(std::min(rows_.facts.cols, tiles_.facts.vectors) * columns) *
            element_bytes();
   }
   double y_bytes(std::int64_t columns) const {
-    return static_cast<double>(rows_.rows * columns) * element_bytes();
+    return static_cast<double>(rows_.facts.rows * columns) * element_bytes();
   }
   double element_bytes() const { return static_cast<double>(size_of(dtype_)); }
 
   const TileHeader& tiles_;
-  const RowFacts& rows_;
+  RowsOfCopy rows_;
   DType dtype_;
   const Machine& machine_;
 };

@@ -8,6 +8,7 @@
 #include "core/runtime.hpp"
 #include "device/block_scan.cuh"
 #include "device/memory.cuh"
+#include "sparse/cuda/columns/row_lengths.cuh"
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
@@ -34,6 +35,11 @@ class RowColumns {
   }
 
   __device__ std::uint32_t column() const { return column_; }
+  /// Columns that are left.
+  __device__ unsigned left() const {
+    return static_cast<unsigned>(end_ - next_) + (column_ != kNoColumn ? 1 : 0) +
+           (following_ != kNoColumn ? 1 : 0);
+  }
   __device__ void advance() {
     column_ = following_;
     following_ = load();
@@ -118,6 +124,7 @@ struct TileTotals {
   std::int64_t sectors;
   int steps_most;
   StepCounts by_steps;
+  RowLengths lengths;
   unsigned arrivals;
 };
 
@@ -126,15 +133,18 @@ template <bool kUnits>
 __global__ void __launch_bounds__(kThreads)
     count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, TileStart* counts,
                        TileTotals* totals) {
+  __shared__ BlockLengths lengths;
   __shared__ std::uint32_t class_blocks[kStepClasses];
   __shared__ Count class_steps[kStepClasses];
   if (threadIdx.x < kStepClasses) {
     class_blocks[threadIdx.x] = 0;
     class_steps[threadIdx.x] = 0;
   }
+  lengths.clear();
   __syncthreads();  // they are zero
   const std::int64_t block = thread_of_grid() / kBlockRows;
   RowColumns row(a, thread_of_grid());
+  if (thread_of_grid() < a.rows) lengths.add(row.left());
   std::uint32_t last = kNoColumn;
   int steps = 0;
   int units = 0;
@@ -165,6 +175,7 @@ __global__ void __launch_bounds__(kThreads)
     atomicAdd(totals->by_steps.blocks + threadIdx.x, class_blocks[threadIdx.x]);
     atomicAdd(totals->by_steps.steps + threadIdx.x, class_steps[threadIdx.x]);
   }
+  lengths.add_to(totals->lengths);
   add_of_block(totals->vectors, first ? vectors : 0);
   add_of_block(totals->sectors, first ? sectors : 0);
 }
@@ -415,8 +426,8 @@ inline constexpr bool kInUnits = unit_values(sizeof(T)) > 1;
 
 /// Where blocks begin, to `starts`, and what was counted. Waits for the stream.
 template <bool kUnits>
-TileFacts place_blocks(const Stream& stream, const CsrPattern& a, int sector_shift,
-                       Buffer<TileStart>& starts) {
+TileTotals place_blocks(const Stream& stream, const CsrPattern& a, int sector_shift,
+                        Buffer<TileStart>& starts) {
   const std::int64_t blocks = starts.size() - 1;
   const unsigned tiles = blocks_of(blocks + 1);
   const Buffer<std::int64_t> tile_sums(stream, std::int64_t{2} * tiles);
@@ -428,8 +439,7 @@ TileFacts place_blocks(const Stream& stream, const CsrPattern& a, int sector_shi
          tile_sums.data(), totals.data());
   launch(stream, "place_tiles_kernel", place_tiles_kernel, tiles, starts.data(), blocks,
          tile_sums.data());
-  const TileTotals found = to_host(stream, totals.data());
-  return {found.steps, found.units, found.vectors, found.sectors, found.steps_most, found.by_steps};
+  return to_host(stream, totals.data());
 }
 
 template <class T>
@@ -467,7 +477,7 @@ void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values) 
 
 template <class T>
 std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
-                                   const PlanOptions& options) {
+                                   const Shape& shape, const PlanOptions& options) {
   Allocator* const allocator = options.allocator;
   constexpr bool kUnits = kInUnits<T>;
   const bool wanted = options.path == SpmvPath::mma;
@@ -475,12 +485,14 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
   constexpr int kSectorColumns = 32 / static_cast<int>(sizeof(T));
-  const TileFacts facts =
+  const TileTotals found =
       place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
+  const TileFacts facts{found.steps,   found.units,      found.vectors,
+                        found.sectors, found.steps_most, found.by_steps};
   TileHeader header{a.rows, a.cols, a.nnz, blocks, facts};
   const Machine& machine = machine_of(stream.device());
   choose_sharing(header, options.expected_columns, kDType<T>, machine);
-  const CopyCosts costs(header, rows, kDType<T>, machine);
+  const CopyCosts costs(header, {rows, found.lengths, shape}, kDType<T>, machine);
   if (!wanted && !costs.tiles_pay(options)) return std::nullopt;
   header.direct_columns = costs.direct_columns();
   Tiles<T> tiles{header,
@@ -505,7 +517,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
 
 #define LANKY_INSTANTIATE(T)                                                                 \
   template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, const RowFacts&, \
-                                              const PlanOptions&);                           \
+                                              const Shape&, const PlanOptions&);             \
   template void update_tiles(const Stream&, const Tiles<T>&, const T*);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)

@@ -11,12 +11,12 @@
 
 namespace lanky::sparse::cuda {
 
-/// Of `a`, which may have them and has `rows`; none where products of the columns that are expected
-/// take longer by tiles than on a RowsCopy, unless SpmvPath::mma asks for them. Waits for what is
-/// counted; tiles may still be on their way in the stream.
+/// Of `a`, which may have them, has `rows`, and is packed in `shape`; none where products of the
+/// columns that are expected take longer by tiles than on a RowsCopy, unless SpmvPath::mma asks for
+/// them. Waits for what is counted; tiles may still be on their way in the stream.
 template <class T>
 std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
-                                   const PlanOptions& options);
+                                   const Shape& shape, const PlanOptions& options);
 
 /// Values in CSR order.
 template <class T>
