@@ -144,7 +144,8 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
     with_rows_strip<T, kAligned>(columns, [&](auto strip) {
       using Strip = decltype(strip);
       constexpr int kTeamMost = std::countr_zero(static_cast<unsigned>(Strip::kPieces));
-      a.team_bits = std::min<std::uint32_t>(copy.team_bits[count_for<T>(columns)], kTeamMost);
+      a.team_bits =
+          staged ? 0 : std::min<std::uint32_t>(copy.team_bits[count_for<T>(columns)], kTeamMost);
       a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup >> a.team_bits);
       if (a.blocks_of_rows == 0) return;
       const std::uint32_t strips = blocks(columns, Strip::kColumns);

@@ -11,25 +11,26 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// Microseconds of a lane. Fitted on an H200 to 43 matrices in three types, with 8 to 64 columns, of
-// which 24 were timed with up to eight groups a row and two limits. In root mean square predictions
-// of whole products are off by 14 % on every second matrix by name and 17 % on the others, to which
-// they were not fitted; products take 1.02 and 1.03 times as long as with the best of what was
-// timed (docs/lab/spmm.md). First where lanes are shared, in which latencies of some warps are
-// hidden behind others, then of one row by itself.
-constexpr double kRowUs = 1.25;
-constexpr double kRoundUs = 0.775;   // of kRowsAtOnce entries
-constexpr double kMemberUs = 0.088;  // a member's part is handed to the others of its team
-constexpr double kWarpRowUs = 2.12;  // of a row in parts
-constexpr double kWarpRoundUs = 1.05;
-constexpr double kLongestRowUs = 1.09;
-constexpr double kLongestRoundUs = 0.465;
-constexpr double kLongestMemberUs = 0.105;
-constexpr double kLongestWarpUs = 0.555;
-constexpr double kPartsUs = 0.33;  // of a kernel for rows in parts
+// Microseconds of a lane. Fitted on an H200 to 44 matrices in three types, with 8 to 64 columns;
+// 25 were timed with up to eight groups a row or with all limits. Fitted to every second matrix by
+// name, predictions of whole products are off by 14 % in root mean square there and by 17 % on the
+// others, and choices take 1.026 times as long as the best of what was timed on either half
+// (docs/lab/spmm.md); these are of the same fit to all. First where lanes are shared, in which
+// latencies of some warps are hidden behind others, then of one row by itself.
+constexpr double kRowUs = 1.09;
+constexpr double kRoundUs = 0.784;   // of kRowsAtOnce entries
+constexpr double kMemberUs = 0.109;  // a member's part is handed to the others of its team
+constexpr double kWarpRowUs = 0.92;  // of a row in parts
+constexpr double kWarpRoundUs = 1.24;
+constexpr double kLongestRowUs = 1.08;
+constexpr double kLongestRoundUs = 0.47;
+constexpr double kLongestMemberUs = 0.11;
+constexpr double kLongestWarpUs = 0.52;
+constexpr double kPartsUs = 0.4;  // of a kernel for rows in parts
 // Rounds take so many times as long.
-constexpr double kTwoWordRounds = 1.23;
-constexpr double kHalfRounds = 1.32;
+constexpr double kTwoWordRounds = 1.18;
+constexpr double kLongestTwoWordRounds = 1.38;
+constexpr double kHalfRounds = 1.35;
 /// The longest row of those of 2^(i-1) + 1 to 2^i entries has so many times their mean, about.
 constexpr double kLongestOfClass = 1.25;
 
@@ -67,13 +68,14 @@ Turns turns_of(double length, double piece, double sharers) {
 class Prediction {
  public:
   Prediction(const Shape& shape, int words, DType dtype, const Machine& machine, std::int64_t limit,
-             int team_bits)
+             int team_bits, double waits)
       : shape_(shape),
         words_(words),
         dtype_(dtype),
         machine_(machine),
         limit_(limit),
         team_(1 << team_bits),
+        waits_(waits),
         round_(is_half(dtype) ? kHalfRounds : 1) {}
 
   /// `rows` rows, whose lengths are up to `most`, on average `mean`.
@@ -93,12 +95,14 @@ class Prediction {
     const GroupLanes group = group_lanes(words_);
     const double strips = ratio_up(words_, group.lanes * group.words);
     const double members = team_ > 1 ? team_ : 0;
-    const double round = round_ * (group.words > 1 ? kTwoWordRounds : 1);
+    const bool two_words = group.words > 1;
+    const double round = round_ * (two_words ? kTwoWordRounds : 1);
+    const double longest_round = round_ * (two_words ? kLongestTwoWordRounds : 1);
     const Turns all = turns_of(mean, piece, team_);
     lanes_ += strips * team_ * group.lanes * rows *
-              (kRowUs + all.rounds * round * kRoundUs + all.turns * members * kMemberUs);
+              (kRowUs + waits_ * all.rounds * round * kRoundUs + all.turns * members * kMemberUs);
     const Turns last = turns_of(longest, piece, team_);
-    longest_ = std::max(longest_, kLongestRowUs + last.rounds * round * kLongestRoundUs +
+    longest_ = std::max(longest_, kLongestRowUs + last.rounds * longest_round * kLongestRoundUs +
                                       last.turns * members * kLongestMemberUs);
   }
 
@@ -125,6 +129,7 @@ class Prediction {
   const Machine& machine_;
   std::int64_t limit_;
   int team_;
+  double waits_;
   double round_;
   bool in_parts_ = false;
   double lanes_ = 0;
@@ -134,15 +139,17 @@ class Prediction {
 }  // namespace
 
 RowSharing share_rows(const RowLengths& lengths, const Shape& shape, int words, DType dtype,
-                      const Machine& machine) {
+                      const Machine& machine, const RowWaits* waits) {
   const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
   const GroupLimits limits = group_limits(shape);
   RowSharing best;
   double best_us = std::numeric_limits<double>::infinity();
-  for (int team_bits = 0; team_bits <= kTeamBitsMost; ++team_bits) {
+  const int team_bits_most = waits != nullptr ? 0 : kTeamBitsMost;
+  for (int team_bits = 0; team_bits <= team_bits_most; ++team_bits) {
     if (group_lanes(words).lanes << team_bits > kLanes) break;
     for (int limit = kGroupLimits - 1; limit >= 0; --limit) {
-      Prediction predicted(shape, words, dtype, machine, limits.of[limit], team_bits);
+      Prediction predicted(shape, words, dtype, machine, limits.of[limit], team_bits,
+                           waits != nullptr ? (*waits)[limit] : 1);
       for (int i = 0; i < kRowLengths; ++i) {
         const double rows = lengths.rows[i];
         const auto most = std::min(std::int64_t{1} << i, std::int64_t{lengths.longest});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
@@ -57,8 +58,13 @@ struct RowSharing {
   double work_us = 0;
   double longest_us = 0;
 };
-/// That which is predicted to take least, of products of `words` words of 16 bytes.
+/// How long groups take for rows that stand beside each other, of up to each limit, over what they
+/// would take one by one: they wait for the longest. 1 where rows are sorted by their lengths.
+using RowWaits = std::array<double, kGroupLimits>;
+
+/// That which is predicted to take least, of products of `words` words of 16 bytes; with `waits`,
+/// which Y by columns asks for, a row has one group.
 RowSharing share_rows(const RowLengths& lengths, const Shape& shape, int words, DType dtype,
-                      const Machine& machine);
+                      const Machine& machine, const RowWaits* waits = nullptr);
 
 }  // namespace lanky::sparse::cuda

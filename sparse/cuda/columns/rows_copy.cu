@@ -209,10 +209,15 @@ void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allo
   copy.order = std::move(order);
 }
 
-/// Whether groups of rows beside each other would wait for the longest of them.
-bool is_uneven(const GroupTotals& groups) {
-  constexpr double kUneven = 1.5;
-  return static_cast<double>(groups.taken) > kUneven * static_cast<double>(groups.entries);
+RowWaits waits_of(const RowTotals& totals) {
+  RowWaits waits;
+  for (int i = 0; i < kGroupLimits; ++i) {
+    const GroupTotals& groups = totals.groups[i];
+    waits[i] = groups.entries > 0
+                   ? static_cast<double>(groups.taken) / static_cast<double>(groups.entries)
+                   : 1;
+  }
+  return waits;
 }
 
 /// Parts of rows that blocks have, at most: rows that are longer than those of warps, or split.
@@ -224,7 +229,8 @@ std::int64_t parts_most(const CsrPattern& a, const PackedHeader& header) {
 
 template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
-                                     const PackedMatrix<T>& packed, Allocator* allocator) {
+                                     const PackedMatrix<T>& packed, const PlanOptions& options) {
+  Allocator* const allocator = options.allocator;
   const PackedHeader& header = packed.header;
   const Shape& shape = header.shape;
   const Machine& machine = machine_of(stream.device());
@@ -259,15 +265,19 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   copy.parts = found.parts;
   copy.pieces_most = found.pieces_most;
   copy.by_blocks = found.by_blocks;
+  const RowWaits waits = waits_of(found);
+  const bool staged = options.expected_layout == Layout::col;
   int least = kGroupLimits - 1;
   for (int i = 0; i < kRowCounts; ++i) {
-    const RowSharing chosen = share_rows(found.lengths, shape, 4 << i, kDType<T>, machine);
+    const RowSharing chosen =
+        share_rows(found.lengths, shape, 4 << i, kDType<T>, machine, staged ? &waits : nullptr);
     copy.by_warps[i] = rows_above(found, limits.of[chosen.limit], shape);
     copy.of_group_most[i] = limits.of[chosen.limit];
     copy.team_bits[i] = static_cast<std::uint32_t>(chosen.team_bits);
     least = std::min(least, chosen.limit);
   }
-  const bool uneven = is_uneven(found.groups[least]);
+  constexpr double kUneven = 1.5;
+  const bool uneven = waits[least] > kUneven;
   if (uneven || rows_above(found, limits.of[least], shape) > 0)
     sort_rows(stream, uneven ? 0 : limits.of[least], copy, allocator);
   return copy;
@@ -280,9 +290,9 @@ void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values)
   runtime::copy(copy.values.data(), values, bytes, stream.native(), stream.device().index());
 }
 
-#define LANKY_INSTANTIATE(T)                                                         \
-  template std::optional<RowsCopy<T>> copy_rows(const Stream&, const Csr<T>&,        \
-                                                const PackedMatrix<T>&, Allocator*); \
+#define LANKY_INSTANTIATE(T)                                                                 \
+  template std::optional<RowsCopy<T>> copy_rows(const Stream&, const Csr<T>&,                \
+                                                const PackedMatrix<T>&, const PlanOptions&); \
   template void update_rows(const Stream&, const RowsCopy<T>&, const T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -1,6 +1,7 @@
 // CSR as products of several columns read it, made on a GPU.
 #pragma once
 
+#include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
 
 #include "sparse/columns_copy.hpp"
@@ -9,11 +10,11 @@
 
 namespace lanky::sparse::cuda {
 
-/// Of `a`, whose packed form is `packed`: rows are cut as there. Nothing, where spans cannot tell
-/// of all rows. Waits for the stream.
+/// Of `a`, whose packed form is `packed`: rows are cut as there, and shared out for Y as `options`
+/// expects it. Nothing, where spans cannot tell of all rows. Waits for the stream.
 template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
-                                     const PackedMatrix<T>& packed, Allocator* allocator);
+                                     const PackedMatrix<T>& packed, const PlanOptions& options);
 
 /// Values in CSR order to the copy.
 template <class T>

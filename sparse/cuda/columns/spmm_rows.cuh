@@ -28,7 +28,7 @@ struct DeviceRows {
   const std::int32_t* order;    // of `spans`; nullptr: rows stand in their own order
   std::uint32_t first;          // of them
   std::uint32_t of_group_most;  // entries of a row that a group has
-  std::uint32_t team_bits;      // 2^team_bits groups share a row, a team
+  std::uint32_t team_bits;      // 2^team_bits groups share a row, a team; 0 where Y is staged
   bool staged;                  // Y is by columns: rows beside each other are written together
   // Of warps and blocks:
   const RowSpan* sorted;
@@ -211,25 +211,22 @@ class GroupedRows {
   }
 
   /// The sums of a block's rows, from `first` on, to columns of Y, by way of shared memory. `own`:
-  /// whether the thread has such sums.
+  /// whether the thread has such sums. There are no teams.
   __device__ void write_staged(const StripCells<E, Strip>& sums, bool own, unsigned first,
                                int column) const {
+    constexpr int kRows = kGroups;
     constexpr int kPitch = staged_pitch<Strip>();
-    __shared__ bool written[kGroups];
-    const auto of_block = static_cast<int>(row_of_block());
-    if (member() == 0) {
-      if (lane_of_group<Strip>() == 0) written[of_block] = own;
-      for_each_cell<Strip>(
-          sums, [&](const Cell<E>& cell, int i) { cells_[i * kPitch + of_block] = cell; });
-    }
+    __shared__ bool written[kRows];
+    const int of_block = static_cast<int>(threadIdx.x) / Strip::kGroup;
+    if (lane_of_group<Strip>() == 0) written[of_block] = own;
+    for_each_cell<Strip>(sums,
+                         [&](const Cell<E>& cell, int i) { cells_[i * kPitch + of_block] = cell; });
     __syncthreads();  // all sums are there
     const ColumnsWriter<T> writer(product_);
-    const auto rows = static_cast<int>(rows_of_block());  // a power of two
-    const int row_bits = __ffs(rows) - 1;
 #pragma unroll 4
-    for (int i = thread_of_block(); i < Strip::kColumns * rows; i += kRowsThreads) {
-      const int row = i & (rows - 1);
-      const int of_strip = i >> row_bits;
+    for (int i = thread_of_block(); i < Strip::kColumns * kRows; i += kRowsThreads) {
+      const int row = i % kRows;
+      const int of_strip = i / kRows;
       const Cell<E> cell[1] = {cells_[of_strip * kPitch + row]};
       if (written[row]) writer.write(std::int64_t{first} + row, column + of_strip, cell);
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/multiply/block.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
 
 namespace lanky::sparse::cuda {
@@ -17,7 +18,7 @@ namespace {
 // in every width of strips with several TileHeader::share_above. In root mean square, predictions
 // of tiles are off by 14 % on either half, those of rows by 18 and 23 % (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
-constexpr double kRowsUs = 0.93;
+constexpr double kRowsUs = 0.94;
 // Time of gathers of rows of X, of one for each column vector, over that of so many bytes at the
 // L2's nominal rate.
 constexpr double kVectorsOfL2 = 0.99;
@@ -29,7 +30,7 @@ struct StreamCosts {
   double y;
 };
 constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
-constexpr StreamCosts kRowStreams{.a = 0.24, .x = 0.42, .y = 1.27};
+constexpr StreamCosts kRowStreams{.a = 0.29, .x = 0.43, .y = 1.78};
 // The same of Y that rows leave by way of shared memory, at the rate of memory.
 constexpr double kColumnsOfYStream = 2;
 constexpr double kCached = 0.8;  // of the L2, up to which it has all operands
