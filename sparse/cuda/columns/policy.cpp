@@ -5,6 +5,7 @@
 #include <lanky/dispatch.hpp>
 #include <span>
 
+#include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/block.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <lanky/sparse.hpp>
 #include <lanky/stream.hpp>
+#include <optional>
 
 #include "sparse/columns_copy.hpp"
 #include "sparse/csr.hpp"
