@@ -26,7 +26,7 @@ std::int64_t blocks_above(const StepCounts& counts, std::uint32_t share_above);
 struct RowsOfCopy {
   const RowFacts& facts;
   const RowLengths& lengths;
-  const Shape& shape;
+  Shape shape;
 };
 
 class CopyCosts {
