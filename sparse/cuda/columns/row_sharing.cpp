@@ -117,7 +117,8 @@ class Prediction {
     if (!by_warps) {
       longest = std::min(longest, static_cast<double>(shape_.window_cost));
       const auto pieces = static_cast<std::int64_t>(ratio_up(longest, piece));
-      groups *= parts_launch(part_words, pieces, dtype_, machine_).threads / kLanes;
+      const int warps = parts_launch(part_words, pieces, dtype_, machine_).threads / kLanes;
+      groups *= warps;
     }
     const Turns last = turns_of(longest, piece, std::max(groups, 1.0));
     longest_ = std::max(longest_, kLongestWarpUs + last.rounds * round_ * kLongestRoundUs);
