@@ -63,13 +63,14 @@ void with_parts_strip(const StripLaunches& launches, std::int64_t columns, F f) 
 
 template <class T, bool kAligned>
 void load_rows(const Stream& stream, const StripLaunches& launches) {
-  constexpr std::int64_t kMost = std::int64_t{strip_columns_most(sizeof(T))} * 2;
-  for (std::int64_t columns = 1; columns <= kMost; columns *= 2) {
+  constexpr std::int64_t kEach = kAligned ? word_columns(sizeof(T)) : 1;
+  constexpr std::int64_t kMost = 32 * kEach;
+  for (std::int64_t columns = (kAligned ? 2 : 4) * kEach; columns <= kMost; columns *= 2) {
     with_rows_strip<T, kAligned>(columns, [&](auto strip) {
       device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
     });
   }
-  for (const std::int64_t columns : {std::int64_t{1}, kMost}) {
+  for (const std::int64_t columns : {kEach, kMost}) {
     with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
       const auto kernel = &spmm_parts_kernel<decltype(strip), T>;
       device::load_kernels(stream, kernel);
