@@ -65,7 +65,7 @@ class CudaExecutor final : public Executor<T, TOut> {
         if (copy.tiles) load_tiles<T>(stream_);
       }
     }
-    if (!copy.tiles) copy.rows = copy_rows(stream_, a, packed, options);
+    if (!copy.tiles) copy.rows = copy_rows(stream_, a, packed, facts, options);
     return copy;
   }
   void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {

@@ -9,6 +9,7 @@
 #include "device/launch.cuh"
 #include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/launch_operands.cuh"
+#include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/columns/spmm_rows.cuh"
 
 namespace lanky::sparse::cuda {
@@ -19,17 +20,21 @@ DeviceWorkspace<T> workspace_of(const ColumnsProduct<T, TOut>& product) {
   return {reinterpret_cast<Cell<device::DeviceElement<T>>*>(product.partials), product.arrivals};
 }
 
+/// The strip of words for rows of X of up to so many.
+template <int kWords, int kEach>
+using WordsOfRows = StripOf<group_lanes(kWords).lanes, group_lanes(kWords).words, kEach, true>;
+
 /// f(strip) with the least strip of a RowsCopy that has so many columns, or the widest; of words,
 /// to which X is aligned, or of single columns. Lanes have two words of many.
 template <class T, bool kAligned, class F>
 void with_rows_strip(std::int64_t columns, F f) {
   if constexpr (kAligned) {
     constexpr int kWord = word_columns(sizeof(T));
-    if (columns <= 2 * kWord) return f(StripOf<2, 1, kWord, true>{});
-    if (columns <= 4 * kWord) return f(StripOf<4, 1, kWord, true>{});
-    if (columns <= 8 * kWord) return f(StripOf<8, 1, kWord, true>{});
-    if (columns <= 16 * kWord) return f(StripOf<8, 2, kWord, true>{});
-    f(StripOf<16, 2, kWord, true>{});
+    if (columns <= 2 * kWord) return f(WordsOfRows<2, kWord>{});
+    if (columns <= 4 * kWord) return f(WordsOfRows<4, kWord>{});
+    if (columns <= 8 * kWord) return f(WordsOfRows<8, kWord>{});
+    if (columns <= 16 * kWord) return f(WordsOfRows<16, kWord>{});
+    f(WordsOfRows<32, kWord>{});
   } else {
     if (columns <= 4) return f(StripOf<4, 1, 1, false>{});
     if (columns <= 8) return f(StripOf<8, 1, 1, false>{});

@@ -37,17 +37,6 @@ constexpr double kLongestOfClass = 1.25;
 constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
 constexpr int kTeamBitsMost = 3;
 
-/// Lanes of a group in strips of so many words, each of which has up to `words` of them.
-struct GroupLanes {
-  int lanes;
-  int words;
-};
-constexpr GroupLanes group_lanes(int words) {
-  if (words <= 8)
-    return {static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(words, 2)))), 1};
-  return {words <= 16 ? 8 : 16, 2};
-}
-
 double ratio_up(double value, double of) {
   return std::ceil(value / of);
 }

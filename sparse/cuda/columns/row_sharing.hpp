@@ -29,8 +29,20 @@ inline constexpr int kRowLengths = 32;
 struct RowLengths {
   unsigned rows[kRowLengths];
   unsigned long long entries[kRowLengths];
-  unsigned longest;  // entries of the longest row
+  unsigned longest;  // entries of the longest row: RowFacts::longest
 };
+
+/// Lanes of a group that has a row of X of up to `words` words of 16 bytes at once, and the words
+/// of each of them.
+struct GroupLanes {
+  int lanes;
+  int words;
+};
+constexpr GroupLanes group_lanes(int words) {
+  if (words <= 8)
+    return {static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(words, 2)))), 1};
+  return {words <= 16 ? 8 : 16, 2};
+}
 
 /// What a group may have of a row, at most: powers of two and, the last, group_most().
 inline constexpr int kGroupLimits = 5;

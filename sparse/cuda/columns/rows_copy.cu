@@ -8,18 +8,19 @@
 #include "core/runtime.hpp"
 #include "device/element.cuh"
 #include "sparse/cuda/columns/policy.hpp"
-#include "sparse/cuda/columns/row_lengths.cuh"
 #include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/cells.cuh"
 #include "sparse/cuda/multiply/wide_walk.cuh"
 #include "sparse/cuda/pack/cub_memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
+#include "sparse/cuda/pack/power_counts.cuh"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
+static_assert(kRowLengths == kPowerClasses);
 static_assert(group_most({.piece_most = 4, .window_cost = 1 << 16}) == 4 * kCellsOfThread);
 
 /// What groups have, where they have rows of up to a limit: entries, and as many if each group took
@@ -47,7 +48,7 @@ __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowT
 
 /// A block's sums on their way to RowTotals.
 struct BlockTotals {
-  BlockLengths lengths;
+  PowerCounts lengths;
   unsigned of_groups[kGroupLimits];
   unsigned taken_by_groups[kGroupLimits];
 
@@ -76,7 +77,7 @@ struct BlockTotals {
     }
   }
   __device__ void add_to(RowTotals& totals) const {
-    lengths.add_to(totals.lengths);
+    lengths.add_to(totals.lengths.rows, totals.lengths.entries);
     for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
       if (of_groups[i] == 0) continue;
       atomicAdd(&totals.groups[i].entries, Count{of_groups[i]});
@@ -209,6 +210,7 @@ void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allo
   copy.order = std::move(order);
 }
 
+/// Of rows as they stand, for each limit.
 RowWaits waits_of(const RowTotals& totals) {
   RowWaits waits;
   for (int i = 0; i < kGroupLimits; ++i) {
@@ -229,7 +231,8 @@ std::int64_t parts_most(const CsrPattern& a, const PackedHeader& header) {
 
 template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
-                                     const PackedMatrix<T>& packed, const PlanOptions& options) {
+                                     const PackedMatrix<T>& packed, const RowFacts& facts,
+                                     const PlanOptions& options) {
   Allocator* const allocator = options.allocator;
   const PackedHeader& header = packed.header;
   const Shape& shape = header.shape;
@@ -259,7 +262,8 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
            copy.columns.data());
   }
   update_rows(stream, copy, a.values);
-  const RowTotals found = to_host(stream, totals.data());
+  RowTotals found = to_host(stream, totals.data());
+  found.lengths.longest = static_cast<unsigned>(facts.longest);
   if (parts_launch(kPartsWords[0], found.pieces_most, kDType<T>, machine).threads == 0)
     return std::nullopt;
   copy.parts = found.parts;
@@ -290,9 +294,9 @@ void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values)
   runtime::copy(copy.values.data(), values, bytes, stream.native(), stream.device().index());
 }
 
-#define LANKY_INSTANTIATE(T)                                                                 \
-  template std::optional<RowsCopy<T>> copy_rows(const Stream&, const Csr<T>&,                \
-                                                const PackedMatrix<T>&, const PlanOptions&); \
+#define LANKY_INSTANTIATE(T)                                                                      \
+  template std::optional<RowsCopy<T>> copy_rows(                                                  \
+      const Stream&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&, const PlanOptions&); \
   template void update_rows(const Stream&, const RowsCopy<T>&, const T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -180,8 +180,8 @@ class GroupedRows {
     return sums;
   }
 
-  /// The same sum, if the row is `grouped`: each group of the team has every so manieth piece, and
-  /// adds up all of them in their order. All lanes of the warp take part.
+  /// The same sum, if the row is `grouped`: pieces are dealt to the groups of the team, each of
+  /// which adds up all of them in their order. All lanes of the warp take part.
   __device__ StripCells<E, Strip> sum_by_team(const RowSpan& span, bool grouped, int column) const {
     const auto gather = gather_of<Strip>(product_, column);
     const auto length = grouped ? static_cast<int>(span.length & kRowLengthMost) : 0;

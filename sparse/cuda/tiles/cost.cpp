@@ -13,10 +13,10 @@ namespace lanky::sparse::cuda {
 
 namespace {
 
-// These were fitted on an H200 to every second of 22 (tiles) or 30 (rows) matrices by name, of 40
-// thousand to 56 million entries, with 8 to 64 columns, and judged on the others. Tiles were timed
-// in every width of strips with several TileHeader::share_above. In root mean square, predictions
-// of tiles are off by 14 % on either half, those of rows by 18 and 23 % (docs/lab/spmm.md).
+// Fitted on an H200: those of tiles to every second of 22 matrices by name, of 40 thousand to 56
+// million entries, with 8 to 64 columns, timed in every width of strips with several
+// TileHeader::share_above; predictions are off by 14 % in root mean square there and on the others.
+// Those of rows are of the fit that row_sharing.cpp tells of (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
 constexpr double kRowsUs = 0.94;
 // Time of gathers of rows of X, of one for each column vector, over that of so many bytes at the

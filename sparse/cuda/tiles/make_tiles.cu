@@ -8,8 +8,9 @@
 #include "core/runtime.hpp"
 #include "device/block_scan.cuh"
 #include "device/memory.cuh"
-#include "sparse/cuda/columns/row_lengths.cuh"
+#include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/pack/grid.cuh"
+#include "sparse/cuda/pack/power_counts.cuh"
 #include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
 #include "sparse/cuda/tiles/steps.hpp"
@@ -112,10 +113,7 @@ __device__ std::uint32_t bits_of(std::uint32_t taken, int j) {
   return (pairs | pairs >> 6) & 0xfU;
 }
 
-/// StepCounts has the blocks of so many steps, at least 1, in [i].
-__device__ int step_class(std::uint32_t steps) {
-  return 32 - __clz(static_cast<int>(steps - 1));
-}
+static_assert(kStepClasses == kPowerClasses && kRowLengths == kPowerClasses);
 
 struct TileTotals {
   std::int64_t steps;
@@ -133,14 +131,10 @@ template <bool kUnits>
 __global__ void __launch_bounds__(kThreads)
     count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, TileStart* counts,
                        TileTotals* totals) {
-  __shared__ BlockLengths lengths;
-  __shared__ std::uint32_t class_blocks[kStepClasses];
-  __shared__ Count class_steps[kStepClasses];
-  if (threadIdx.x < kStepClasses) {
-    class_blocks[threadIdx.x] = 0;
-    class_steps[threadIdx.x] = 0;
-  }
+  __shared__ PowerCounts lengths;
+  __shared__ PowerCounts by_steps;
   lengths.clear();
+  by_steps.clear();
   __syncthreads();  // they are zero
   const std::int64_t block = thread_of_grid() / kBlockRows;
   RowColumns row(a, thread_of_grid());
@@ -166,16 +160,10 @@ __global__ void __launch_bounds__(kThreads)
     counts[block] = {static_cast<std::uint32_t>(steps), static_cast<std::uint32_t>(units)};
   const int most = __reduce_max_sync(kAllLanes, steps);
   if (lane_of_warp() == 0) atomicMax(&totals->steps_most, most);
-  if (first && steps > 0) {
-    atomicAdd(class_blocks + step_class(steps), 1U);
-    atomicAdd(class_steps + step_class(steps), static_cast<Count>(steps));
-  }
+  if (first && steps > 0) by_steps.add(static_cast<unsigned>(steps));
   __syncthreads();  // all are counted
-  if (threadIdx.x < kStepClasses && class_blocks[threadIdx.x] > 0) {
-    atomicAdd(totals->by_steps.blocks + threadIdx.x, class_blocks[threadIdx.x]);
-    atomicAdd(totals->by_steps.steps + threadIdx.x, class_steps[threadIdx.x]);
-  }
-  lengths.add_to(totals->lengths);
+  by_steps.add_to(totals->by_steps.blocks, totals->by_steps.steps);
+  lengths.add_to(totals->lengths.rows, totals->lengths.entries);
   add_of_block(totals->vectors, first ? vectors : 0);
   add_of_block(totals->sectors, first ? sectors : 0);
 }
@@ -295,7 +283,7 @@ __global__ void __launch_bounds__(kThreads)
   const int lane = lane_of_warp();
   std::int64_t place = 0;
   if (lane == 0) {
-    const int i = step_class(steps);
+    const int i = power_class(steps);
     place = places.first[i] + atomicAdd(taken + i, 1U);
   }
   TilePart part{static_cast<std::uint32_t>(block), start.step, start.step, start.unit};
@@ -485,10 +473,11 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
   constexpr int kSectorColumns = 32 / static_cast<int>(sizeof(T));
-  const TileTotals found =
+  TileTotals found =
       place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
   const TileFacts facts{found.steps,   found.units,      found.vectors,
                         found.sectors, found.steps_most, found.by_steps};
+  found.lengths.longest = static_cast<unsigned>(rows.longest);
   TileHeader header{a.rows, a.cols, a.nnz, blocks, facts};
   const Machine& machine = machine_of(stream.device());
   choose_sharing(header, options.expected_columns, kDType<T>, machine);
