@@ -83,8 +83,8 @@ class Executor : public Backend<T, TOut> {
   /// The launches of products of `a`, which has `facts`, or unknown ones: those of one vector are
   /// ready for run(). `path` is not automatic.
   virtual Launches prepare(SpmvPath path, const PackedHeader& a, const RowFacts& facts) const = 0;
-  /// Their strips, ready for run_columns() with this copy.
-  virtual StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const = 0;
+  /// Makes their strips ready for run_columns() with this copy.
+  virtual void load_strips(const StripLaunches& strips, const ColumnsCopy<T>& copy) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.
   virtual void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
                    const Product<T, TOut>& product) const = 0;

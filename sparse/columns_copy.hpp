@@ -29,8 +29,16 @@ struct RowPart {
   std::int32_t partial;  // its number among the partial sums; -1: the row is not split
   std::int32_t split;    // the row's number among split rows
 };
-// Pieces of a row that a warp multiplies, at most; blocks have rows of more.
+// Pieces of a row that warps have, at most; blocks have rows of more.
 inline constexpr int kWarpPieces = 32;
+
+/// Blocks of the kernel for rows that warps or blocks have, in strips of so many words of 16 bytes.
+struct PartsLaunch {
+  std::int32_t words = 0;
+  std::int32_t threads = 0;  // 0: a block has no room for the sums of so many columns
+  std::int32_t shared_bytes = 0;
+  friend bool operator==(const PartsLaunch&, const PartsLaunch&) = default;
+};
 
 // Numbers of columns that rows are shared out for: up to 4, 8, 16 and 32 words of 16 bytes.
 inline constexpr int kRowCounts = 4;
@@ -53,6 +61,8 @@ struct RowsCopy {
   std::uint32_t by_warps[kRowCounts] = {};       // those and the ones that warps have
   std::uint32_t of_group_most[kRowCounts] = {};  // entries of the others, at most
   std::uint32_t team_bits[kRowCounts] = {};      // 2^team_bits groups share each of the others
+  std::uint32_t warp_bits[kRowCounts] = {};      // 2^warp_bits warps share each of those of warps
+  PartsLaunch of_parts[kRowCounts] = {};
 
   std::int64_t bytes() const { return bytes_of(spans, sorted, order, columns, values, of_blocks); }
 };

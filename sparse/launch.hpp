@@ -74,7 +74,7 @@ constexpr int strip_columns_most(std::size_t element_bytes) {
   return 16 * word_columns(element_bytes);
 }
 // Strips that one launch multiplies, at most: workspaces have an end. Of rows that warps or blocks
-// have of a RowsCopy, strips are of kPartsWords or of four single columns.
+// have of a RowsCopy, strips are of four words of 16 bytes or more, or of four single columns.
 inline constexpr int kStripsAtOnce = 4;
 inline constexpr int kPartStripsAtOnce = 16;
 constexpr int columns_at_once(std::size_t element_bytes) {
@@ -106,16 +106,6 @@ struct WordLaunch {
   friend bool operator==(const WordLaunch&, const WordLaunch&) = default;
 };
 
-/// Blocks of the kernel for rows that warps or blocks have of a RowsCopy, and how many words of 16
-/// bytes their strips may have.
-struct PartsLaunch {
-  std::int32_t threads = 0;  // 0: a block has no room for the sums of so many columns
-  std::int32_t shared_bytes = 0;
-  friend bool operator==(const PartsLaunch&, const PartsLaunch&) = default;
-};
-inline constexpr int kPartsWords[] = {4, 8};
-inline constexpr int kPartsWidths = 2;
-
 /// Those of products of several columns: which of them runs is for X and Y to say.
 struct StripLaunches {
   std::array<StripLaunch, kStripKinds> of_kind{};
@@ -123,7 +113,6 @@ struct StripLaunches {
   // Of X by columns, so many are gathered where they stand, at most; more are made row-major first.
   std::int64_t apart_most = 0;
   std::int32_t vector_threads = 0;  // that add up parts of split rows in products of one vector
-  std::array<PartsLaunch, kPartsWidths> of_parts{};  // of kPartsWords, if there is a RowsCopy
   friend bool operator==(const StripLaunches&, const StripLaunches&) = default;
 
   const StripLaunch& of(StripKind kind) const noexcept {

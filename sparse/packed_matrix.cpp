@@ -46,7 +46,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.strips, options);
     if (options.tune && options.path == SpmvPath::automatic && options.expected_columns > 1)
       copy_ = faster_copy(executor, a.csr, packed_, facts_, launches_, options, std::move(copy_));
-    launches_.strips = executor.prepare_strips(launches_.strips, copy_);
+    executor.load_strips(launches_.strips, copy_);
   }
 
   std::int64_t rows() const noexcept override { return packed_.header.rows; }

@@ -196,7 +196,7 @@ class CopyTrial {
                   std::max(counters(packed.header),
                            packed.header.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce))) {
     arrivals_.fill_zero();
-    launches_.strips = executor.prepare_strips(launches_.strips, copy);
+    executor.load_strips(launches_.strips, copy);
     const PackedHeader& header = packed.header;
     const std::int64_t columns = options.expected_columns;
     const auto strides = [&](std::int64_t rows) -> Strides {

@@ -119,6 +119,31 @@ EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWhereTeamsShareRows) {
   }
 }
 
+// Uneven rows near the diagonal, and more of X than a cache holds: so few of those beside each
+// other are sorted by their lengths as keep to a part of X.
+EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneWhereRowsAreSortedByParts) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(16));
+  const Stream stream(device);
+  constexpr std::int64_t kSize = 20'000;
+  std::vector<std::int64_t> lengths(kSize);
+  for (std::int64_t& length : lengths)
+    length = random_int(random, 1, 8) == 1 ? random_int(random, 0, 200) : 3;
+  auto a = matrix_of<T>(lengths, kSize, random, uniform<T>);
+  for (std::int64_t row = 0; row < kSize; ++row) {
+    const std::int64_t first = std::min(row, kSize - lengths[row]);
+    for (std::int64_t i = 0; i < lengths[row]; ++i)
+      a.col_indices[a.row_offsets[row] + i] = static_cast<std::int32_t>(first + i);
+  }
+  constexpr std::int64_t kExpected = 512;
+  const typename TestFixture::Plan plan(
+      stream, a.view(), {.path = column_paths(device).back(), .expected_columns = kExpected});
+  const auto columns = TestFixture::uniform_columns(plan, 20, random);
+  TestFixture::expect_forms(stream, plan, columns,
+                            {{20, Layout::row, Layout::row, 0}, {20, Layout::row, Layout::col, 0}},
+                            element<Accumulator<T>>(0.7), element<Accumulator<T>>(-0.3));
+}
+
 EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInRandomShapes) {
   using T = typename TypeParam::Element;
   const std::uint64_t seed = seed_or(4);

@@ -276,7 +276,7 @@ TEST(SparseTiles, PayWhereVectorsAreSharedAndBlocksAreEven) {
   };
   EXPECT_TRUE(pay(500'000, 4, 8));
   EXPECT_FALSE(pay(2'000'000, 15, 64));  // no row shares a vector
-  EXPECT_FALSE(pay(500'000, 200, 8));    // one block ends long after the others
+  EXPECT_FALSE(pay(500'000, 400, 8));    // one block ends long after the others
   // X by columns is not made row-major where a sector of a column has several vectors.
   EXPECT_TRUE(pay(1'200'000, 10, 8, Layout::col, 300'000));
   EXPECT_FALSE(pay(2'000'000, 15, 64, Layout::col, 2'000'000));
@@ -399,18 +399,27 @@ TEST(SparseLaunch, OfWordsServesAFewColumns) {
 }
 
 // Shared memory has the sums of 32 pieces for each warp, or of the longest part: blocks are larger
-// where few of them have room on a multiprocessor.
+// where few of them have room on a multiprocessor, or there are few.
 TEST(SparseLaunch, OfPartsHasRoomForTheirSums) {
-  const auto launch = [](int words, std::int64_t pieces, DType dtype) {
-    return sparse::cuda::parts_launch(words, pieces, dtype, h200());
+  const auto launch = [](int words, std::int64_t pieces, DType dtype, std::int64_t blocks = 5000,
+                         std::int64_t warps = 0) {
+    return sparse::cuda::parts_launch(
+        words, {.blocks = blocks, .pieces_most = pieces, .warps = warps}, dtype, h200());
   };
   using sparse::PartsLaunch;
-  EXPECT_EQ(launch(4, 0, DType::f64), (PartsLaunch{256, 8 * 32 * 8 * 8}));
-  EXPECT_EQ(launch(8, 0, DType::f32), (PartsLaunch{256, 8 * 32 * 32 * 4}));
-  EXPECT_EQ(launch(4, 1024, DType::f64), (PartsLaunch{256, 1056 * 8 * 8}));
-  EXPECT_EQ(launch(8, 1024, DType::f64), (PartsLaunch{1024, 1056 * 16 * 8}));
-  EXPECT_EQ(launch(4, 1024, DType::f16), (PartsLaunch{1024, 1056 * 32 * 4}));
-  EXPECT_EQ(launch(8, 1024, DType::f16), PartsLaunch{});
+  EXPECT_EQ(launch(4, 0, DType::f64, 0), (PartsLaunch{4, 256, 8 * 32 * 8 * 8}));
+  EXPECT_EQ(launch(8, 0, DType::f32, 0), (PartsLaunch{8, 256, 8 * 32 * 32 * 4}));
+  EXPECT_EQ(launch(4, 1024, DType::f64), (PartsLaunch{4, 256, 1056 * 8 * 8}));
+  EXPECT_EQ(launch(32, 1024, DType::f64), (PartsLaunch{8, 1024, 1056 * 16 * 8}));
+  EXPECT_EQ(launch(4, 1024, DType::f16), (PartsLaunch{4, 1024, 1056 * 32 * 4}));
+  EXPECT_EQ(launch(8, 1024, DType::f16), (PartsLaunch{4, 1024, 1056 * 32 * 4}));  // no room for 8
+  EXPECT_EQ(launch(4, 1 << 20, DType::f16), PartsLaunch{});
+  EXPECT_EQ(launch(4, 200, DType::f64, 400).threads, 256);  // two of three places are taken
+  EXPECT_EQ(launch(4, 200, DType::f64, 300).threads, 512);
+  EXPECT_EQ(launch(4, 200, DType::f64, 20).threads, 1024);
+  EXPECT_EQ(launch(4, 100, DType::f64, 20).threads, 512);    // 128 groups of four lanes
+  EXPECT_EQ(launch(32, 200, DType::f64, 100).threads, 256);  // four strips
+  EXPECT_EQ(launch(4, 200, DType::f64, 20, 3000).threads, 256);
 }
 
 // Several columns on CUDA cores: which rows groups have, and how many groups a row has.
@@ -453,15 +462,40 @@ TEST(SparseLaunch, OfRowsHasTeamsWhereTheyDoNotFillTheDevice) {
   EXPECT_EQ(share(400'000, 24, 4).team_bits, 0);  // rows fill the device
   EXPECT_GT(share(400, 100, 4).parts_us, 0);      // warps have them
   // Y by columns: rows stand as they are, a group each, and wait for those beside them.
-  sparse::cuda::RowWaits waits;
-  waits.fill(4);
-  const auto lengths = rows_of({{4100, 24}});
   const sparse::Shape shape{.piece_most = 8, .window_cost = 704};
-  const auto staged = sparse::cuda::share_rows(lengths, shape, 4, DType::f64, h200(), &waits);
-  EXPECT_EQ(staged.team_bits, 0);
-  waits.fill(1);
-  EXPECT_LE(sparse::cuda::share_rows(lengths, shape, 4, DType::f64, h200(), &waits).work_us,
-            staged.work_us);
+  const auto staged_us = [&](unsigned long long taken) {
+    auto lengths = rows_of({{400'000, 24}});
+    for (auto& groups : lengths.groups)
+      groups = {.entries = 1000, .taken = taken};
+    const auto staged = sparse::cuda::share_rows(lengths, shape, 4, DType::f64, h200(), true);
+    EXPECT_EQ(staged.team_bits, 0);
+    return staged.work_us;
+  };
+  EXPECT_LT(staged_us(1000), staged_us(4000));
+}
+
+// Rows that are too long for groups have several warps where warps do not fill the device.
+TEST(SparseLaunch, OfRowsInPartsSharesThemAmongWarps) {
+  const sparse::Shape shape{.piece_most = 16, .window_cost = 1488};
+  const auto share = [&](unsigned rows, int words) {
+    return sparse::cuda::share_rows(rows_of({{1000, 10}, {rows, 500}}), shape, words, DType::f32,
+                                    h200());
+  };
+  for (const int words : {4, 8, 16, 32}) {
+    EXPECT_GT(share(16, words).warp_bits, 0) << words;
+    EXPECT_EQ(share(100'000, words).warp_bits, 0) << words;
+    EXPECT_LT(share(16, words).longest_us, share(100'000, words).longest_us) << words;
+  }
+  EXPECT_EQ(share(0, 8).warp_bits, 0);
+}
+
+TEST(SparseRows, AreSortedWhereGroupsWouldWait) {
+  auto lengths = rows_of({{4100, 24}});
+  EXPECT_FALSE(sparse::cuda::is_uneven(lengths, 0));  // no group has any
+  lengths.groups[0] = {.entries = 1000, .taken = 1100};
+  lengths.groups[1] = {.entries = 1000, .taken = 3000};
+  EXPECT_FALSE(sparse::cuda::is_uneven(lengths, 0));
+  EXPECT_TRUE(sparse::cuda::is_uneven(lengths, 1));
 }
 
 // X by columns is gathered where it stands, unless a row of it saves more than making it takes.

@@ -80,16 +80,10 @@ class CudaExecutor final : public Executor<T, TOut> {
     launches.strips = choose_strips(a, facts, kDType<T>, launches.adds, machine());
     return launches;
   }
-  StripLaunches prepare_strips(StripLaunches strips, const ColumnsCopy<T>& copy) const override {
+  void load_strips(const StripLaunches& strips, const ColumnsCopy<T>& copy) const override {
     cuda::load_strips<T>(stream_, strips);
     if constexpr (kHasWords<T>) cuda::load_words<T, TOut>(stream_, strips);
-    if (copy.rows) {
-      for (int i = 0; i < kPartsWidths; ++i)
-        strips.of_parts[i] =
-            parts_launch(kPartsWords[i], copy.rows->pieces_most, kDType<T>, machine());
-      cuda::load_rows<T>(stream_, strips);
-    }
-    return strips;
+    if (copy.rows) cuda::load_rows(stream_, *copy.rows);
   }
   void run(const Stream& stream, const Launches& launches, const PackedView<T>& a,
            const Product<T, TOut>& product) const override {

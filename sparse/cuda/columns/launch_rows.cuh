@@ -52,22 +52,21 @@ int count_for(std::int64_t columns) {
   return std::min(static_cast<int>(std::bit_width(times - 1)), kRowCounts - 1);
 }
 
-/// f(strip, launch) with that of the rows in parts for so many columns.
+/// f(strip, launch) with that of the rows in parts for columns of number `count`.
 template <class T, bool kAligned, class F>
-void with_parts_strip(const StripLaunches& launches, std::int64_t columns, F f) {
-  constexpr int kWord = word_columns(sizeof(T));
-  const auto& [narrow, wide] = launches.of_parts;
+void with_parts_strip(const RowsCopy<T>& copy, int count, F f) {
   if constexpr (kAligned) {
-    if (columns > kPartsWords[0] * kWord && wide.threads > 0)
-      return f(StripOf<kPartsWords[1], 1, kWord, true>{}, wide);
-    f(StripOf<kPartsWords[0], 1, kWord, true>{}, narrow);
+    constexpr int kWord = word_columns(sizeof(T));
+    const PartsLaunch& launch = copy.of_parts[count];
+    if (launch.words == kPartsWords[1]) return f(StripOf<kPartsWords[1], 1, kWord, true>{}, launch);
+    f(StripOf<kPartsWords[0], 1, kWord, true>{}, launch);
   } else {
-    f(StripOf<4, 1, 1, false>{}, narrow);
+    f(StripOf<4, 1, 1, false>{}, copy.of_parts[0]);
   }
 }
 
-template <class T, bool kAligned>
-void load_rows(const Stream& stream, const StripLaunches& launches) {
+template <bool kAligned, class T>
+void load_rows(const Stream& stream, const RowsCopy<T>& copy) {
   constexpr std::int64_t kEach = kAligned ? word_columns(sizeof(T)) : 1;
   constexpr std::int64_t kMost = 32 * kEach;
   for (std::int64_t columns = (kAligned ? 2 : 4) * kEach; columns <= kMost; columns *= 2) {
@@ -75,8 +74,8 @@ void load_rows(const Stream& stream, const StripLaunches& launches) {
       device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
     });
   }
-  for (const std::int64_t columns : {kEach, kMost}) {
-    with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
+  for (int count = 0; count < kRowCounts; ++count) {
+    with_parts_strip<T, kAligned>(copy, count, [&](auto strip, const PartsLaunch& launch) {
       const auto kernel = &spmm_parts_kernel<decltype(strip), T>;
       device::load_kernels(stream, kernel);
       device::allow_shared_memory(stream, kernel, launch.shared_bytes);
@@ -84,9 +83,9 @@ void load_rows(const Stream& stream, const StripLaunches& launches) {
   }
 }
 template <class T>
-void load_rows(const Stream& stream, const StripLaunches& launches) {
-  load_rows<T, true>(stream, launches);
-  load_rows<T, false>(stream, launches);
+void load_rows(const Stream& stream, const RowsCopy<T>& copy) {
+  load_rows<true>(stream, copy);
+  load_rows<false>(stream, copy);
 }
 
 /// The columns below `end`, which are adjacent, on a RowsCopy; in whole words, if kAligned.
@@ -117,6 +116,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .pieces_most = copy.pieces_most,
                   .by_blocks = copy.by_blocks,
                   .by_warps = 0,
+                  .warp_bits = 0,
                   .blocks_of_blocks = blocks(copy.parts, 1),
                   .blocks_of_warps = 0,
                   .blocks_of_rows = 0,
@@ -128,14 +128,17 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
       std::int64_t{kPartStripsAtOnce} * kPartsWords[0] * (kAligned ? word_columns(sizeof(T)) : 1);
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
     const std::int64_t columns = std::min(end - done, kMost);
-    a.by_warps = copy.by_warps[count_for<T>(columns)];
-    a.of_group_most = copy.of_group_most[count_for<T>(columns)];
+    const int count = count_for<T>(columns);
+    a.by_warps = copy.by_warps[count];
+    a.warp_bits = copy.warp_bits[count];
+    a.of_group_most = copy.of_group_most[count];
     a.first = sorted ? a.by_warps : 0;
     a.beside_parts = a.blocks_of_blocks > 0 || a.by_warps > copy.by_blocks;
     if (a.beside_parts) {
-      with_parts_strip<T, kAligned>(launches, columns, [&](auto strip, const PartsLaunch& launch) {
+      with_parts_strip<T, kAligned>(copy, count, [&](auto strip, const PartsLaunch& launch) {
         using Strip = decltype(strip);
-        a.blocks_of_warps = blocks(a.by_warps - copy.by_blocks, launch.threads / kLanes);
+        a.blocks_of_warps =
+            blocks(a.by_warps - copy.by_blocks, launch.threads / kLanes >> a.warp_bits);
         const std::uint32_t strips = blocks(columns, Strip::kColumns);
         DeviceColumns<T> arguments = device_columns(product, done, columns, strips, Strip::kEach);
         arguments.vector_threads = launches.vector_threads;
@@ -150,8 +153,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
     with_rows_strip<T, kAligned>(columns, [&](auto strip) {
       using Strip = decltype(strip);
       constexpr int kTeamMost = std::countr_zero(static_cast<unsigned>(Strip::kPieces));
-      a.team_bits =
-          staged ? 0 : std::min<std::uint32_t>(copy.team_bits[count_for<T>(columns)], kTeamMost);
+      a.team_bits = staged ? 0 : std::min<std::uint32_t>(copy.team_bits[count], kTeamMost);
       a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup >> a.team_bits);
       if (a.blocks_of_rows == 0) return;
       const std::uint32_t strips = blocks(columns, Strip::kColumns);

@@ -103,7 +103,7 @@ void run_columns(const Stream& stream, const Launches& launches, const PackedVie
 #define LANKY_INSTANTIATE_SPMM(T)                                                 \
   namespace lanky::sparse::cuda {                                                 \
   template void load_strips<T>(const Stream&, const StripLaunches&);              \
-  template void load_rows<T>(const Stream&, const StripLaunches&);                \
+  template void load_rows(const Stream&, const RowsCopy<T>&);                     \
   template void run_columns(const Stream&, const Launches&, const PackedView<T>&, \
                             const ColumnsCopy<T>&, const ColumnsProduct<T, T>&);  \
   }

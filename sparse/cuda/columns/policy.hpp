@@ -38,9 +38,15 @@ bool in_words_by_columns(const StripLaunches& launches, std::int64_t columns, DT
 /// Whether they multiply so many columns at least as fast as any copy for several would.
 bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout, DType dtype);
 
-/// Blocks for rows in parts, in strips of so many words: their shared memory has the sums of a row
-/// for each warp, or of a part of `pieces_most` pieces, 0 of which are none.
-PartsLaunch parts_launch(int words, std::int64_t pieces_most, DType dtype, const Machine& machine);
+/// Rows in parts: what blocks have, of so many pieces at most, and warps.
+struct PartCounts {
+  std::int64_t blocks = 0;
+  std::int64_t pieces_most = 0;
+  std::int64_t warps = 0;
+};
+/// Blocks for them where a row of X has so many words of 16 bytes: their shared memory has the sums
+/// of a row for each warp, or of the longest part.
+PartsLaunch parts_launch(int words, const PartCounts& parts, DType dtype, const Machine& machine);
 
 /// Strips of one kind, which multiply the next columns.
 struct NextStrips {

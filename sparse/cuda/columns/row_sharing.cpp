@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
@@ -35,7 +37,9 @@ constexpr double kHalfRounds = 1.35;
 constexpr double kLongestOfClass = 1.25;
 
 constexpr int kWarpsAtOnce = 40;  // of a multiprocessor
-constexpr int kTeamBitsMost = 3;
+constexpr int kTeams = 4;         // of 1, 2, 4 and 8 groups
+constexpr int kWarpTeams = 4;     // of as many warps
+static_assert(1 << (kWarpTeams - 1) <= kRowsThreads / kLanes);
 
 double ratio_up(double value, double of) {
   return std::ceil(value / of);
@@ -53,107 +57,172 @@ Turns turns_of(double length, double piece, double sharers) {
   return {turns, turns * ratio_up(piece, kRowsAtOnce)};
 }
 
-/// Predicts what the rows take where they are shared out in one way.
+/// What rows take, in microseconds: all lanes of the device, one after the other, and the row that
+/// takes longest.
+struct Taken {
+  double lanes = 0;
+  double longest = 0;
+  void add(const Taken& more) {
+    lanes += more.lanes;
+    longest = std::max(longest, more.longest);
+  }
+};
+
+/// Rows of about one length: so many, of `mean` entries on average, of `longest` about and of
+/// `most` for certain.
+struct LikeRows {
+  double count;
+  double mean;
+  double longest;
+  std::int64_t most;
+};
+/// Those of `lengths` that there are.
+std::vector<LikeRows> classes_of(const RowLengths& lengths) {
+  std::vector<LikeRows> classes;
+  for (int i = 0; i < kRowLengths; ++i) {
+    if (lengths.rows[i] == 0) continue;
+    const double count = lengths.rows[i];
+    const double mean = static_cast<double>(lengths.entries[i]) / count;
+    const auto most = std::min(std::int64_t{1} << i, std::int64_t{lengths.longest});
+    const double longest = std::min(static_cast<double>(most), kLongestOfClass * mean);
+    classes.push_back({count, mean, std::ceil(longest), most});
+  }
+  return classes;
+}
+
+/// Predicts what rows take in a product.
 class Prediction {
  public:
-  Prediction(const Shape& shape, int words, DType dtype, const Machine& machine, std::int64_t limit,
-             int team_bits, double waits)
+  Prediction(const Shape& shape, int words, DType dtype, const Machine& machine)
       : shape_(shape),
         words_(words),
         dtype_(dtype),
         machine_(machine),
-        limit_(limit),
-        team_(1 << team_bits),
-        waits_(waits),
+        piece_(shape.piece_most),
         round_(is_half(dtype) ? kHalfRounds : 1) {}
 
-  /// `rows` rows, whose lengths are up to `most`, on average `mean`.
-  void add(double rows, double mean, std::int64_t most) {
-    const double longest = std::ceil(std::min(static_cast<double>(most), kLongestOfClass * mean));
-    if (most <= limit_) return add_grouped(rows, mean, longest);
-    add_in_parts(rows, mean, longest, most <= warp_most(shape_));
+  /// By groups, those of up to `limit` entries, of which 2^team_bits share a row.
+  Taken by_groups(std::span<const LikeRows> classes, std::int64_t limit, int team_bits,
+                  double waits) const {
+    Taken all;
+    for (const LikeRows& rows : classes) {
+      if (rows.most <= limit) all.add(by_groups(rows, team_bits, waits));
+    }
+    return all;
   }
-  double parts_us() const { return in_parts_ ? kPartsUs : 0; }
-  double longest_us() const { return longest_; }
-  /// Microseconds of all lanes, one after the other.
-  double lane_us() const { return lanes_; }
+
+  /// In parts, those of more than `limit` entries, 2^warp_bits warps a row or a block.
+  Taken in_parts(std::span<const LikeRows> classes, std::int64_t limit, int warp_bits) const {
+    PartCounts counts;
+    for (const LikeRows& rows : classes) {
+      if (rows.most <= limit) continue;
+      if (is_of_warps(rows)) {
+        counts.warps += static_cast<std::int64_t>(rows.count) << warp_bits;
+        continue;
+      }
+      counts.blocks += static_cast<std::int64_t>(rows.count * ratio_up(rows.mean, part_most()));
+      const double pieces = ratio_up(std::min(rows.longest, part_most()), piece_);
+      counts.pieces_most = std::max(counts.pieces_most, static_cast<std::int64_t>(pieces));
+    }
+    const PartsLaunch launch = parts_launch(words_, counts, dtype_, machine_);
+    Taken all;
+    for (const LikeRows& rows : classes) {
+      if (rows.most > limit) all.add(in_parts(rows, 1 << warp_bits, launch));
+    }
+    return all;
+  }
 
  private:
-  void add_grouped(double rows, double mean, double longest) {
-    const auto piece = static_cast<double>(shape_.piece_most);
+  Taken by_groups(const LikeRows& rows, int team_bits, double waits) const {
     const GroupLanes group = group_lanes(words_);
+    const int team = 1 << team_bits;
     const double strips = ratio_up(words_, group.lanes * group.words);
-    const double members = team_ > 1 ? team_ : 0;
+    const double members = team > 1 ? team : 0;
     const bool two_words = group.words > 1;
     const double round = round_ * (two_words ? kTwoWordRounds : 1);
     const double longest_round = round_ * (two_words ? kLongestTwoWordRounds : 1);
-    const Turns all = turns_of(mean, piece, team_);
-    lanes_ += strips * team_ * group.lanes * rows *
-              (kRowUs + waits_ * all.rounds * round * kRoundUs + all.turns * members * kMemberUs);
-    const Turns last = turns_of(longest, piece, team_);
-    longest_ = std::max(longest_, kLongestRowUs + last.rounds * longest_round * kLongestRoundUs +
-                                      last.turns * members * kLongestMemberUs);
+    const Turns all = turns_of(rows.mean, piece_, team);
+    const Turns last = turns_of(rows.longest, piece_, team);
+    return {
+        .lanes = strips * team * group.lanes * rows.count *
+                 (kRowUs + waits * all.rounds * round * kRoundUs + all.turns * members * kMemberUs),
+        .longest = kLongestRowUs + last.rounds * longest_round * kLongestRoundUs +
+                   last.turns * members * kLongestMemberUs};
   }
 
-  void add_in_parts(double rows, double mean, double longest, bool by_warps) {
-    in_parts_ = true;
-    const auto piece = static_cast<double>(shape_.piece_most);
-    const int part_words = words_ > kPartsWords[0] ? kPartsWords[1] : kPartsWords[0];
-    const double strips = ratio_up(words_, part_words);
-    double groups = static_cast<double>(kLanes) / part_words;
-    lanes_ += strips * kLanes * rows *
-              (kWarpRowUs + turns_of(mean, piece, groups).rounds * round_ * kWarpRoundUs);
-    if (!by_warps) {
-      longest = std::min(longest, static_cast<double>(shape_.window_cost));
-      const auto pieces = static_cast<std::int64_t>(ratio_up(longest, piece));
-      const int warps = parts_launch(part_words, pieces, dtype_, machine_).threads / kLanes;
-      groups *= warps;
-    }
-    const Turns last = turns_of(longest, piece, std::max(groups, 1.0));
-    longest_ = std::max(longest_, kLongestWarpUs + last.rounds * round_ * kLongestRoundUs);
+  /// Lanes of a block are counted as if a warp had its row.
+  Taken in_parts(const LikeRows& rows, int warps, const PartsLaunch& launch) const {
+    const bool of_warps = is_of_warps(rows);
+    const int words = std::max(launch.words, 1);
+    const double strips = ratio_up(words_, words);
+    const double groups = static_cast<double>(kLanes) / words;
+    const int counted = of_warps ? warps : 1;
+    const int sharing = of_warps ? warps : std::max(launch.threads / kLanes, 1);
+    const Turns all = turns_of(rows.mean, piece_, groups * counted);
+    const Turns last = turns_of(std::min(rows.longest, part_most()), piece_, groups * sharing);
+    return {.lanes = strips * kLanes * counted * rows.count *
+                     (kWarpRowUs + all.rounds * round_ * kWarpRoundUs),
+            .longest = kLongestWarpUs + last.rounds * round_ * kLongestRoundUs};
   }
+
+  bool is_of_warps(const LikeRows& rows) const { return rows.most <= warp_most(shape_); }
+  /// Entries of a row that a block has.
+  double part_most() const { return static_cast<double>(shape_.window_cost); }
 
   const Shape& shape_;
   int words_;
   DType dtype_;
   const Machine& machine_;
-  std::int64_t limit_;
-  int team_;
-  double waits_;
+  double piece_;
   double round_;
-  bool in_parts_ = false;
-  double lanes_ = 0;
-  double longest_ = 0;
 };
+
+/// How long groups take for rows as they stand, over what they would take one by one.
+double waits_of(const GroupTotals& groups) {
+  return groups.entries > 0
+             ? static_cast<double>(groups.taken) / static_cast<double>(groups.entries)
+             : 1;
+}
 
 }  // namespace
 
+bool is_uneven(const RowLengths& lengths, int limit) {
+  constexpr double kUneven = 1.5;
+  return waits_of(lengths.groups[limit]) > kUneven;
+}
+
 RowSharing share_rows(const RowLengths& lengths, const Shape& shape, int words, DType dtype,
-                      const Machine& machine, const RowWaits* waits) {
-  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
+                      const Machine& machine, bool staged) {
   const GroupLimits limits = group_limits(shape);
+  const Prediction predicted(shape, words, dtype, machine);
+  const std::vector<LikeRows> classes = classes_of(lengths);
+  const double lanes = double{kLanes} * kWarpsAtOnce * machine.multiprocessors;
   RowSharing best;
   double best_us = std::numeric_limits<double>::infinity();
-  const int team_bits_most = waits != nullptr ? 0 : kTeamBitsMost;
-  for (int team_bits = 0; team_bits <= team_bits_most; ++team_bits) {
-    if (group_lanes(words).lanes << team_bits > kLanes) break;
-    for (int limit = kGroupLimits - 1; limit >= 0; --limit) {
-      Prediction predicted(shape, words, dtype, machine, limits.of[limit], team_bits,
-                           waits != nullptr ? (*waits)[limit] : 1);
-      for (int i = 0; i < kRowLengths; ++i) {
-        const double rows = lengths.rows[i];
-        const auto most = std::min(std::int64_t{1} << i, std::int64_t{lengths.longest});
-        if (rows > 0) predicted.add(rows, static_cast<double>(lengths.entries[i]) / rows, most);
+  for (int limit = kGroupLimits - 1; limit >= 0; --limit) {
+    const std::int64_t most = limits.of[limit];
+    const bool parts = !classes.empty() && classes.back().most > most;
+    const double waits = staged ? waits_of(lengths.groups[limit]) : 1;
+    Taken in_parts[kWarpTeams] = {};
+    for (int i = 0; parts && i < kWarpTeams; ++i)
+      in_parts[i] = predicted.in_parts(classes, most, i);
+    for (int team_bits = 0; team_bits < (staged ? 1 : kTeams); ++team_bits) {
+      if (group_lanes(words).lanes << team_bits > kLanes) break;
+      const Taken grouped = predicted.by_groups(classes, most, team_bits, waits);
+      for (int warp_bits = 0; warp_bits < (parts ? kWarpTeams : 1); ++warp_bits) {
+        Taken all = grouped;
+        all.add(in_parts[warp_bits]);
+        const RowSharing sharing{.limit = limit,
+                                 .team_bits = team_bits,
+                                 .warp_bits = warp_bits,
+                                 .parts_us = parts ? kPartsUs : 0,
+                                 .work_us = all.lanes / lanes,
+                                 .longest_us = all.longest};
+        const double us = sharing.parts_us + std::hypot(sharing.work_us, sharing.longest_us);
+        if (us >= best_us) continue;
+        best = sharing;
+        best_us = us;
       }
-      const RowSharing sharing{.limit = limit,
-                               .team_bits = team_bits,
-                               .parts_us = predicted.parts_us(),
-                               .work_us = predicted.lane_us() / lanes,
-                               .longest_us = predicted.longest_us()};
-      const double us = sharing.parts_us + std::hypot(sharing.work_us, sharing.longest_us);
-      if (us >= best_us) continue;
-      best = sharing;
-      best_us = us;
     }
   }
   return best;

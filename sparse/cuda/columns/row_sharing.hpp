@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <lanky/dtype.hpp>
@@ -23,14 +22,6 @@ constexpr std::int64_t group_most(const Shape& shape) {
 constexpr std::int64_t warp_most(const Shape& shape) {
   return std::min<std::int64_t>(std::int64_t{kWarpPieces} * shape.piece_most, shape.window_cost);
 }
-
-/// Rows by their lengths, and their entries: [i] those of 2^(i-1) + 1 to 2^i entries.
-inline constexpr int kRowLengths = 32;
-struct RowLengths {
-  unsigned rows[kRowLengths];
-  unsigned long long entries[kRowLengths];
-  unsigned longest;  // entries of the longest row: RowFacts::longest
-};
 
 /// Lanes of a group that has a row of X of up to `words` words of 16 bytes at once, and the words
 /// of each of them.
@@ -59,24 +50,43 @@ constexpr GroupLimits group_limits(const Shape& shape) {
   return limits;
 }
 
+/// What groups have, where they have rows of up to a limit: entries, and as many if each group took
+/// as long as the longest of kRowsTogether rows that stand beside each other.
+struct GroupTotals {
+  unsigned long long entries;
+  unsigned long long taken;
+};
+inline constexpr int kRowsTogether = 16;
+
+/// Rows by their lengths, and their entries: [i] those of 2^(i-1) + 1 to 2^i entries.
+inline constexpr int kRowLengths = 32;
+struct RowLengths {
+  unsigned rows[kRowLengths];
+  unsigned long long entries[kRowLengths];
+  GroupTotals groups[kGroupLimits];
+  unsigned longest;  // entries of the longest row: RowFacts::longest
+};
+/// Whether groups with rows of up to a limit are to have them longest first: those beside each
+/// other would wait for each other.
+bool is_uneven(const RowLengths& lengths, int limit);
+
 /// How rows are shared out: which of these limits groups have, and how many groups a row has,
-/// 2^team_bits. Longer rows are in parts, in a kernel of their own. And what that takes, in
-/// microseconds: one launch more than another product, if any; all rows, which share the lanes that
-/// the device holds; the row that takes longest.
+/// 2^team_bits. Longer rows are in parts, in a kernel of their own: 2^warp_bits warps have those
+/// that are not for blocks. And what that takes, in microseconds: one launch more than another
+/// product, if any; all rows, which share the lanes that the device holds; the row that takes
+/// longest.
 struct RowSharing {
   int limit = 0;
   int team_bits = 0;
+  int warp_bits = 0;
   double parts_us = 0;
   double work_us = 0;
   double longest_us = 0;
 };
-/// How long groups take for rows that stand beside each other, of up to each limit, over what they
-/// would take one by one: they wait for the longest. 1 where rows are sorted by their lengths.
-using RowWaits = std::array<double, kGroupLimits>;
 
-/// That which is predicted to take least, of products of `words` words of 16 bytes; with `waits`,
-/// which Y by columns asks for, a row has one group.
+/// That which is predicted to take least, of products of `words` words of 16 bytes. Where Y is
+/// `staged` by columns, rows are taken as they stand, and each has one group.
 RowSharing share_rows(const RowLengths& lengths, const Shape& shape, int words, DType dtype,
-                      const Machine& machine, const RowWaits* waits = nullptr);
+                      const Machine& machine, bool staged = false);
 
 }  // namespace lanky::sparse::cuda

@@ -1,12 +1,14 @@
 #include "sparse/cuda/columns/rows_copy.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <utility>
 
 #include "core/plan_types.hpp"
 #include "core/runtime.hpp"
 #include "device/element.cuh"
+#include "sparse/cuda/columns/block_lengths.cuh"
 #include "sparse/cuda/columns/policy.hpp"
 #include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/columns/strip.hpp"
@@ -14,22 +16,12 @@
 #include "sparse/cuda/multiply/wide_walk.cuh"
 #include "sparse/cuda/pack/cub_memory.cuh"
 #include "sparse/cuda/pack/grid.cuh"
-#include "sparse/cuda/pack/power_counts.cuh"
 
 namespace lanky::sparse::cuda {
 
 namespace {
 
-static_assert(kRowLengths == kPowerClasses);
 static_assert(group_most({.piece_most = 4, .window_cost = 1 << 16}) == 4 * kCellsOfThread);
-
-/// What groups have, where they have rows of up to a limit: entries, and as many if each group took
-/// as long as the longest of kRowsTogether.
-struct GroupTotals {
-  Count entries;
-  Count taken;
-};
-constexpr int kRowsTogether = 16;
 
 /// What rows come to.
 struct RowTotals {
@@ -38,7 +30,6 @@ struct RowTotals {
   unsigned by_blocks;  // rows
   unsigned too_many;   // rows of more pieces than a group adds up
   RowLengths lengths;
-  GroupTotals groups[kGroupLimits];
 };
 
 __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowTotals* totals) {
@@ -46,61 +37,20 @@ __device__ void append(const RowPart& part, int piece_most, RowPart* parts, RowT
   atomicMax(&totals->pieces_most, pieces_of(part.length, piece_most));
 }
 
-/// A block's sums on their way to RowTotals.
-struct BlockTotals {
-  PowerCounts lengths;
-  unsigned of_groups[kGroupLimits];
-  unsigned taken_by_groups[kGroupLimits];
-
-  /// A row's length, 0 where there is none; all lanes of a warp take part.
-  __device__ void add_to_groups(std::uint32_t length, const GroupLimits& limits) {
-#pragma unroll
-    for (int i = 0; i < kGroupLimits; ++i) {
-      const std::uint32_t grouped = length <= limits.of[i] ? length : 0;
-      std::uint32_t longest = grouped;
-#pragma unroll
-      for (int mask = 1; mask < kRowsTogether; mask *= 2)
-        longest = max(longest, __shfl_xor_sync(kAllLanes, longest, mask));
-      const std::uint32_t entries = __reduce_add_sync(kAllLanes, grouped);
-      const std::uint32_t taken = __reduce_add_sync(kAllLanes, longest);
-      if (lane_of_warp() > 0) continue;
-      atomicAdd(of_groups + i, entries);
-      atomicAdd(taken_by_groups + i, taken);
-    }
-  }
-  /// By all threads of the block.
-  __device__ void clear() {
-    lengths.clear();
-    for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
-      of_groups[i] = 0;
-      taken_by_groups[i] = 0;
-    }
-  }
-  __device__ void add_to(RowTotals& totals) const {
-    lengths.add_to(totals.lengths.rows, totals.lengths.entries);
-    for (int i = thread_of_block(); i < kGroupLimits; i += kThreads) {
-      if (of_groups[i] == 0) continue;
-      atomicAdd(&totals.groups[i].entries, Count{of_groups[i]});
-      atomicAdd(&totals.groups[i].taken, Count{taken_by_groups[i]});
-    }
-  }
-};
-
 /// spans: [rows], in their own order, and the parts of rows that blocks have and that are not
 /// split. A thread a row.
 __global__ void __launch_bounds__(kThreads)
     list_rows_kernel(CsrPattern a, Shape shape, GroupLimits limits, RowSpan* spans, RowPart* parts,
                      RowTotals* totals) {
-  __shared__ BlockTotals of_block;
+  __shared__ BlockLengths of_block;
   of_block.clear();
   __syncthreads();  // before any is counted
   const std::int64_t row = thread_of_grid();
   const std::int64_t first = row < a.rows ? a.row_offsets[row] : 0;
   const std::int64_t length = row < a.rows ? a.row_offsets[row + 1] - first : 0;
-  of_block.add_to_groups(static_cast<std::uint32_t>(length), limits);
+  of_block.add(row < a.rows, static_cast<std::uint32_t>(length), limits);
   if (row < a.rows) {
     spans[row] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length)};
-    of_block.lengths.add(static_cast<std::uint32_t>(length));
     if (length > group_most(shape)) atomicAdd(&totals->too_many, 1U);
     if (length > warp_most(shape)) {
       atomicAdd(&totals->by_blocks, 1U);
@@ -112,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   __syncthreads();  // all are counted
-  of_block.add_to(*totals);
+  of_block.add_to(totals->lengths);
 }
 
 /// Marks the rows to whose sums one vector's product adds 0: those of windows that cut rows, and
@@ -156,15 +106,26 @@ __global__ void __launch_bounds__(kThreads)
     columns[i] = a.columns[i] - a.index_base;
 }
 
-/// keys, order: [rows] what rows are sorted by, and their numbers: those of more than `limit`
-/// entries by their lengths, longest first; the others likewise, or as they stand.
+/// What rows are sorted by: those of more than `limit` entries come first, longest first, then the
+/// others, those of 2^window_bits rows beside each other likewise.
+struct RowOrder {
+  std::uint32_t limit;
+  int window_bits;  // 0: the others stay as they stand
+  int length_bits;  // of `limit`; 0 likewise
+};
+
+/// keys, order: [rows] what rows are sorted by, and their numbers.
 __global__ void __launch_bounds__(kThreads)
-    list_keys_kernel(const RowSpan* spans, std::int64_t rows, std::uint32_t limit,
-                     std::uint32_t* keys, std::int32_t* order) {
+    list_keys_kernel(const RowSpan* spans, std::int64_t rows, RowOrder by, std::uint32_t* keys,
+                     std::int32_t* order) {
+  constexpr std::uint32_t kOthers = std::uint32_t{1} << 31;
   const std::int64_t row = thread_of_grid();
   if (row >= rows) return;
   const std::uint32_t length = spans[row].length & kRowLengthMost;
-  keys[row] = kRowLengthMost - (length > limit ? length : 0);
+  const auto window = static_cast<std::uint32_t>(row >> by.window_bits);
+  const std::uint32_t shorter = by.length_bits > 0 ? by.limit - length : 0;
+  keys[row] =
+      length > by.limit ? kRowLengthMost - length : kOthers | window << by.length_bits | shorter;
   order[row] = static_cast<std::int32_t>(row);
 }
 
@@ -186,19 +147,40 @@ unsigned rows_above(const RowTotals& totals, std::int64_t limit, const Shape& sh
   return rows;
 }
 
-/// Rows of more than `limit` entries first, longest first.
+/// How rows are sorted, of which groups have those of up to `limit` entries. Uneven ones longest
+/// first, so that neither a warp nor the device waits for the last; where X does not fit in the L2,
+/// but what rows beside each other reach of it does, only as many of them as this is true of.
+RowOrder order_of(const RowFacts& facts, std::uint32_t limit, bool uneven, std::int64_t row_bytes,
+                  const Machine& machine) {
+  if (!uneven) return {limit, 0, 0};
+  constexpr int kKeyBits = 31;
+  constexpr double kShare = 0.25;  // of the L2, for the rows of X that are reached at once
+  const double held =
+      kShare * static_cast<double>(machine.second_cache_bytes) / static_cast<double>(row_bytes);
+  const auto rows = static_cast<double>(facts.rows);
+  const auto cols = static_cast<double>(facts.cols);
+  const double reach = facts.locality[kSampleSizes - 1].span[1];  // of some hundred rows
+  const bool local = cols > held && reach < held / 2;
+  const auto bits_of = [](double count) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
+  };
+  const int length_bits = bits_of(limit);
+  const int least = bits_of(rows) + length_bits - kKeyBits;
+  return {limit, std::max({bits_of(local ? rows / cols * held / 2 : rows), least, 0}), length_bits};
+}
+
 template <class T>
-void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allocator* allocator) {
+void sort_rows(const Stream& stream, const RowOrder& by, RowsCopy<T>& copy, Allocator* allocator) {
   const std::int64_t rows = copy.spans.size();
   Buffer<std::uint32_t> keys(stream, rows);
   Buffer<std::uint32_t> sorted_keys(stream, rows);
   Buffer<std::int32_t> numbers(stream, rows);
   Buffer<std::int32_t> order(stream, rows, allocator);
   Buffer<RowSpan> sorted(stream, rows, allocator);
-  launch(stream, "list_keys_kernel", list_keys_kernel, blocks_of(rows), copy.spans.data(), rows,
-         static_cast<std::uint32_t>(limit), keys.data(), numbers.data());
+  launch(stream, "list_keys_kernel", list_keys_kernel, blocks_of(rows), copy.spans.data(), rows, by,
+         keys.data(), numbers.data());
   const auto sort = [&](void* memory, std::size_t& bytes) {
-    constexpr int kBits = 31;
+    constexpr int kBits = 32;
     return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.data(), sorted_keys.data(),
                                            numbers.data(), order.data(), rows, 0, kBits,
                                            stream.native());
@@ -208,18 +190,6 @@ void sort_rows(const Stream& stream, std::int64_t limit, RowsCopy<T>& copy, Allo
          order.data(), rows, sorted.data());
   copy.sorted = std::move(sorted);
   copy.order = std::move(order);
-}
-
-/// Of rows as they stand, for each limit.
-RowWaits waits_of(const RowTotals& totals) {
-  RowWaits waits;
-  for (int i = 0; i < kGroupLimits; ++i) {
-    const GroupTotals& groups = totals.groups[i];
-    waits[i] = groups.entries > 0
-                   ? static_cast<double>(groups.taken) / static_cast<double>(groups.entries)
-                   : 1;
-  }
-  return waits;
 }
 
 /// Parts of rows that blocks have, at most: rows that are longer than those of warps, or split.
@@ -264,26 +234,31 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   update_rows(stream, copy, a.values);
   RowTotals found = to_host(stream, totals.data());
   found.lengths.longest = static_cast<unsigned>(facts.longest);
-  if (parts_launch(kPartsWords[0], found.pieces_most, kDType<T>, machine).threads == 0)
-    return std::nullopt;
   copy.parts = found.parts;
   copy.pieces_most = found.pieces_most;
   copy.by_blocks = found.by_blocks;
-  const RowWaits waits = waits_of(found);
   const bool staged = options.expected_layout == Layout::col;
   int least = kGroupLimits - 1;
   for (int i = 0; i < kRowCounts; ++i) {
-    const RowSharing chosen =
-        share_rows(found.lengths, shape, 4 << i, kDType<T>, machine, staged ? &waits : nullptr);
+    const RowSharing chosen = share_rows(found.lengths, shape, 4 << i, kDType<T>, machine, staged);
     copy.by_warps[i] = rows_above(found, limits.of[chosen.limit], shape);
     copy.of_group_most[i] = limits.of[chosen.limit];
     copy.team_bits[i] = static_cast<std::uint32_t>(chosen.team_bits);
+    copy.warp_bits[i] = static_cast<std::uint32_t>(chosen.warp_bits);
+    const PartCounts parts{
+        .blocks = found.parts,
+        .pieces_most = found.pieces_most,
+        .warps = std::int64_t{copy.by_warps[i] - copy.by_blocks} << chosen.warp_bits};
+    copy.of_parts[i] = parts_launch(4 << i, parts, kDType<T>, machine);
+    if (copy.of_parts[i].threads == 0) return std::nullopt;
     least = std::min(least, chosen.limit);
   }
-  constexpr double kUneven = 1.5;
-  const bool uneven = waits[least] > kUneven;
-  if (uneven || rows_above(found, limits.of[least], shape) > 0)
-    sort_rows(stream, uneven ? 0 : limits.of[least], copy, allocator);
+  const bool uneven = is_uneven(found.lengths, least);
+  if (uneven || rows_above(found, limits.of[least], shape) > 0) {
+    const std::int64_t row_bytes = options.expected_columns * std::int64_t{sizeof(T)};
+    sort_rows(stream, order_of(facts, limits.of[least], uneven, row_bytes, machine), copy,
+              allocator);
+  }
   return copy;
 }
 

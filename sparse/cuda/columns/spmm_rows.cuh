@@ -1,8 +1,8 @@
 // Y = alpha A X + beta Y of several columns on a RowsCopy: a group of lanes has a row and a strip
 // of columns; all its lanes read each entry, whose lines stay in the first cache for those that
-// follow, and a word or two of the row of X that it names. A longer row has a warp, and the longest
-// have blocks, in a kernel of their own, as their sums need shared memory, which the others would
-// wait for. The sum of a row is that of one vector: entries are added up by the pieces of the
+// follow, and a word or two of the row of X that it names. A longer row has a warp or some, and the
+// longest have blocks, in a kernel of their own, as their sums need shared memory, which the others
+// would wait for. The sum of a row is that of one vector: entries are added up by the pieces of the
 // packed form, and those as cells.cuh and strip_cells.cuh do.
 //
 // A row for a group of lanes, X by rows, is from Yang, Buluc and Owens (Design Principles for
@@ -41,6 +41,7 @@ struct DeviceRows {
   std::int32_t pieces_most;  // of these
   std::uint32_t by_blocks;   // of the sorted rows, those that blocks have,
   std::uint32_t by_warps;    // and with those that warps have
+  std::uint32_t warp_bits;   // 2^warp_bits warps share such a row
   // Blocks of each strip, where those with a part come first:
   std::uint32_t blocks_of_blocks;
   std::uint32_t blocks_of_warps;
@@ -265,19 +266,28 @@ class RowParts {
     }
   }
 
-  /// A warp has a row.
+  /// Warps beside each other have a row.
   __device__ void run_warps(unsigned block, unsigned strip) const {
-    const unsigned place = a_.by_blocks + block * warps_of_block() + warp_of_block();
-    if (place >= a_.by_warps) return;
-    const RowSpan span = a_.sorted[place];
-    const std::int64_t row = a_.sorted_order[place];
+    const unsigned sharing = warp_of_block() & ((1U << a_.warp_bits) - 1);
+    const unsigned of_block = static_cast<unsigned>(warp_of_block()) >> a_.warp_bits;
+    const unsigned place =
+        a_.by_blocks + block * (static_cast<unsigned>(warps_of_block()) >> a_.warp_bits) + of_block;
+    const bool exists = place < a_.by_warps;
+    const RowSpan span = exists ? a_.sorted[place] : RowSpan{};
     const auto length = static_cast<int>(span.length & kRowLengthMost);
     const int column = static_cast<int>(strip) * Strip::kColumns;
     const int pieces = pieces_of(length, a_.piece_most);
-    Cell<E>* const cells = cells_ + warp_of_block() * kWarpPieces * Strip::kColumns;
-    add_pieces(span.first, length, pieces, group_of_warp<Strip>(), Strip::kPieces, column, cells);
-    __syncwarp();  // all cells are written before they are added up
-    write_sum(row, pieces, column, cells);
+    Cell<E>* const cells = cells_ + of_block * kWarpPieces * Strip::kColumns;
+    add_pieces(span.first, length, pieces,
+               static_cast<int>(sharing) * Strip::kPieces + group_of_warp<Strip>(),
+               Strip::kPieces << a_.warp_bits, column, cells);
+    // All cells are written before they are added up.
+    if (a_.warp_bits == 0) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
+    if (exists && sharing == 0) write_sum(a_.sorted_order[place], pieces, column, cells);
   }
 
   /// By a warp, of the cells of a row that is not split.

@@ -14,7 +14,7 @@ void load_strips(const Stream& stream, const StripLaunches& launches);
 
 /// The same of products on a RowsCopy.
 template <class T>
-void load_rows(const Stream& stream, const StripLaunches& launches);
+void load_rows(const Stream& stream, const RowsCopy<T>& copy);
 
 /// The same of products whose rows of X are a word, or whose columns are few.
 template <class T, class TOut>

@@ -67,6 +67,7 @@ inline constexpr int kEntrySharers = Strip::kGroup >= 4 ? Strip::kGroup : 1;
 
 inline constexpr int kRowsThreads = 256;        // of a block on a RowsCopy
 inline constexpr int kPartsThreadsMost = 1024;  // of one for its rows in parts
+inline constexpr int kPartsWords[] = {4, 8};    // of strips of these
 inline constexpr int kRowsAtOnce = 4;           // of its entries, whose rows of X are in flight
 
 /// Gathers of a lane that are in flight at once, each of a word or of kEach elements.

@@ -16,13 +16,20 @@ namespace {
 // Fitted on an H200: those of tiles to every second of 22 matrices by name, of 40 thousand to 56
 // million entries, with 8 to 64 columns, timed in every width of strips with several
 // TileHeader::share_above; predictions are off by 14 % in root mean square there and on the others.
-// Those of rows are of the fit that row_sharing.cpp tells of (docs/lab/spmm.md).
+// Those of rows beside what row_sharing.cpp has of lanes, to CSR products of 27 matrices with 8 to
+// 64 columns: off by 19 % there and by 21 % on 21 matrices that nothing was fitted to
+// (docs/lab/spmm.md).
 constexpr double kTilesUs = 1.1;  // of a launch
-constexpr double kRowsUs = 0.94;
+constexpr double kRowsUs = 0.83;
 // Time of gathers of rows of X, of one for each column vector, over that of so many bytes at the
 // L2's nominal rate.
 constexpr double kVectorsOfL2 = 0.99;
-constexpr double kRowsOfL2 = 1.18;
+constexpr double kRowsOfL2 = 1.03;
+constexpr double kGatherBytes = 64;  // a shorter row of X takes as long
+// Cycles of a multiprocessor's first cache for a line that a group asks for: of an entry's column,
+// of its value and of each of its row of X.
+constexpr double kLineCycles = 0.26;
+constexpr double kLineBytes = 128;
 /// Time of bytes that are streamed, over that at the rate of the cache or memory that has them.
 struct StreamCosts {
   double a;
@@ -30,7 +37,7 @@ struct StreamCosts {
   double y;
 };
 constexpr StreamCosts kTileStreams{.a = 0.49, .x = 0.44, .y = 1.24};
-constexpr StreamCosts kRowStreams{.a = 0.29, .x = 0.43, .y = 1.78};
+constexpr StreamCosts kRowStreams{.a = 0.28, .x = 0.35, .y = 1.87};
 // The same of Y that rows leave by way of shared memory, at the rate of memory.
 constexpr double kColumnsOfYStream = 2;
 constexpr double kCached = 0.8;  // of the L2, up to which it has all operands
@@ -176,19 +183,25 @@ double CopyCosts::direct_us(std::int64_t columns) const {
   return std::max({us, l1_us, arithmetic_us(columns)});
 }
 
-double CopyCosts::rows_us(std::int64_t columns) const {
+double CopyCosts::rows_us(std::int64_t columns, Layout y) const {
   constexpr double kIndexBytes = 4;
+  const bool staged = y == Layout::col;
   const double row = static_cast<double>(columns) * element_bytes();
   const auto words = static_cast<int>(std::ceil(row / kWordBytes));
-  const RowSharing rows = share_rows(rows_.lengths, rows_.shape, words, dtype_, machine_);
-  const double gathers = kRowsOfL2 * from_l2_us(static_cast<double>(tiles_.facts.vectors) * row);
+  const RowSharing rows = share_rows(rows_.lengths, rows_.shape, words, dtype_, machine_, staged);
+  // Rows of X are read once for rows of A beside each other, unless these are sorted.
+  const bool sorted = !staged && is_uneven(rows_.lengths, rows.limit);
+  const auto read = static_cast<double>(sorted ? rows_.facts.nnz : tiles_.facts.vectors);
+  const double gathers = kRowsOfL2 * from_l2_us(read * std::max(row, kGatherBytes));
+  const double lines = static_cast<double>(rows_.facts.nnz) * (2 + std::ceil(row / kLineBytes));
+  const double l1_us = 1e6 * kLineCycles * lines / (machine_.clock * machine_.multiprocessors);
   const double a = static_cast<double>(rows_.facts.nnz) * (element_bytes() + kIndexBytes);
   const double streams = streamed_us(
       kRowStreams.a * a + kRowStreams.x * x_bytes(columns) + kRowStreams.y * y_bytes(columns),
       columns);
   // Each hides behind the others in part.
   return kRowsUs + rows.parts_us +
-         std::hypot(std::hypot(rows.work_us, rows.longest_us), std::hypot(gathers, streams));
+         std::hypot(std::hypot(rows.work_us, rows.longest_us, l1_us), std::hypot(gathers, streams));
 }
 
 double CopyCosts::rows_of_x_us(std::int64_t columns) const {
@@ -197,9 +210,10 @@ double CopyCosts::rows_of_x_us(std::int64_t columns) const {
 
 bool CopyCosts::tiles_pay(const PlanOptions& options) const {
   const std::int64_t columns = options.expected_columns;
-  if (options.expected_layout == Layout::row) return tiles_us(columns) < rows_us(columns);
+  if (options.expected_layout == Layout::row)
+    return tiles_us(columns) < rows_us(columns, Layout::row);
   // Rows of Y go to columns by way of shared memory.
-  const double rows = rows_us(columns) + rows_of_x_us(columns) +
+  const double rows = rows_us(columns, Layout::col) + rows_of_x_us(columns) +
                       from_memory_us(kColumnsOfYStream * y_bytes(columns));
   return std::min(direct_us(columns), tiles_us(columns) + rows_of_x_us(columns)) < rows;
 }

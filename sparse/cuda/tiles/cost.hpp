@@ -39,7 +39,7 @@ class CopyCosts {
   double tiles_us(std::int64_t columns) const;
   double direct_us(std::int64_t columns) const;
   /// Of one on a RowsCopy, with X by rows.
-  double rows_us(std::int64_t columns) const;
+  double rows_us(std::int64_t columns, Layout y) const;
   /// Of making X row-major.
   double rows_of_x_us(std::int64_t columns) const;
 

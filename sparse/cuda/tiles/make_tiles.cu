@@ -8,6 +8,7 @@
 #include "core/runtime.hpp"
 #include "device/block_scan.cuh"
 #include "device/memory.cuh"
+#include "sparse/cuda/columns/block_lengths.cuh"
 #include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/pack/power_counts.cuh"
@@ -113,7 +114,7 @@ __device__ std::uint32_t bits_of(std::uint32_t taken, int j) {
   return (pairs | pairs >> 6) & 0xfU;
 }
 
-static_assert(kStepClasses == kPowerClasses && kRowLengths == kPowerClasses);
+static_assert(kStepClasses == kPowerClasses);
 
 struct TileTotals {
   std::int64_t steps;
@@ -129,16 +130,16 @@ struct TileTotals {
 /// Steps and units of each block. A thread a row.
 template <bool kUnits>
 __global__ void __launch_bounds__(kThreads)
-    count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, TileStart* counts,
-                       TileTotals* totals) {
-  __shared__ PowerCounts lengths;
+    count_tiles_kernel(CsrPattern a, std::int64_t blocks, int sector_shift, GroupLimits limits,
+                       TileStart* counts, TileTotals* totals) {
+  __shared__ BlockLengths lengths;
   __shared__ PowerCounts by_steps;
   lengths.clear();
   by_steps.clear();
   __syncthreads();  // they are zero
   const std::int64_t block = thread_of_grid() / kBlockRows;
   RowColumns row(a, thread_of_grid());
-  if (thread_of_grid() < a.rows) lengths.add(row.left());
+  lengths.add(thread_of_grid() < a.rows, row.left(), limits);
   std::uint32_t last = kNoColumn;
   int steps = 0;
   int units = 0;
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
   if (first && steps > 0) by_steps.add(static_cast<unsigned>(steps));
   __syncthreads();  // all are counted
   by_steps.add_to(totals->by_steps.blocks, totals->by_steps.steps);
-  lengths.add_to(totals->lengths.rows, totals->lengths.entries);
+  lengths.add_to(totals->lengths);
   add_of_block(totals->vectors, first ? vectors : 0);
   add_of_block(totals->sectors, first ? sectors : 0);
 }
@@ -414,15 +415,15 @@ inline constexpr bool kInUnits = unit_values(sizeof(T)) > 1;
 
 /// Where blocks begin, to `starts`, and what was counted. Waits for the stream.
 template <bool kUnits>
-TileTotals place_blocks(const Stream& stream, const CsrPattern& a, int sector_shift,
-                        Buffer<TileStart>& starts) {
+TileTotals place_blocks(const Stream& stream, const CsrPattern& a, const Shape& shape,
+                        int sector_shift, Buffer<TileStart>& starts) {
   const std::int64_t blocks = starts.size() - 1;
   const unsigned tiles = blocks_of(blocks + 1);
   const Buffer<std::int64_t> tile_sums(stream, std::int64_t{2} * tiles);
   Buffer<TileTotals> totals(stream, 1);
   totals.fill_zero();
   launch(stream, "count_tiles_kernel", count_tiles_kernel<kUnits>, blocks_of(blocks * kBlockRows),
-         a, blocks, sector_shift, starts.data(), totals.data());
+         a, blocks, sector_shift, group_limits(shape), starts.data(), totals.data());
   launch(stream, "sum_tiles_kernel", sum_tiles_kernel, tiles, starts.data(), blocks,
          tile_sums.data(), totals.data());
   launch(stream, "place_tiles_kernel", place_tiles_kernel, tiles, starts.data(), blocks,
@@ -473,8 +474,8 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
   constexpr int kSectorColumns = 32 / static_cast<int>(sizeof(T));
-  TileTotals found =
-      place_blocks<kUnits>(stream, a.pattern(), std::countr_zero(unsigned{kSectorColumns}), starts);
+  TileTotals found = place_blocks<kUnits>(stream, a.pattern(), shape,
+                                          std::countr_zero(unsigned{kSectorColumns}), starts);
   const TileFacts facts{found.steps,   found.units,      found.vectors,
                         found.sectors, found.steps_most, found.by_steps};
   found.lengths.longest = static_cast<unsigned>(rows.longest);
