@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed-ups of sparse products of several columns, Y = A X.
 
-    bench/scripts/spmm_targets.py [--below SPEEDUP] [bench/results/h200/spmm*.jsonl* ...]
+    bench/scripts/spmm_targets.py [--below SPEEDUP] [bench/results/h200/spmm.raw.jsonl* ...]
 
 One line a group of products, a column a type: the geometric mean of the best time of cuSPARSE over lanky's, and the
 worst point's. Every algorithm of cuSPARSE in the same layout counts: SpMM's, blocks (bsr) and, by columns, its SpMV
@@ -135,5 +135,5 @@ def paths_table(points):
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:], "bench/results/h200/spmm*.jsonl*", lambda lines: all_points(lines, "spmm"),
+    sys.exit(run(sys.argv[1:], "bench/results/h200/spmm.raw.jsonl*", lambda lines: all_points(lines, "spmm"),
                  list_below, judged))
