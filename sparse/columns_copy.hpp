@@ -42,6 +42,16 @@ struct PartsLaunch {
 
 // Numbers of columns that rows are shared out for: up to 4, 8, 16 and 32 words of 16 bytes.
 inline constexpr int kRowCounts = 4;
+inline constexpr int kRowWordsLeast = 4;
+
+/// How the rows are shared out for one number of columns.
+struct RowShares {
+  std::uint32_t by_warps = 0;       // of the first sorted rows, those that blocks or warps have
+  std::uint32_t warp_bits = 0;      // 2^warp_bits warps share each of those of warps
+  std::uint32_t of_group_most = 0;  // entries of the others, at most
+  std::uint32_t team_bits = 0;      // 2^team_bits groups share each of them
+  PartsLaunch parts = {};
+};
 
 /// CSR, cut into the same pieces as the packed form.
 template <class T>
@@ -56,13 +66,8 @@ struct RowsCopy {
   Buffer<RowPart> of_blocks;     // in any order; there is room for more
   std::int64_t parts = 0;        // of blocks
   std::int32_t pieces_most = 0;  // of these
-  // Of the first of the sorted rows:
-  std::uint32_t by_blocks = 0;                   // those that blocks have
-  std::uint32_t by_warps[kRowCounts] = {};       // those and the ones that warps have
-  std::uint32_t of_group_most[kRowCounts] = {};  // entries of the others, at most
-  std::uint32_t team_bits[kRowCounts] = {};      // 2^team_bits groups share each of the others
-  std::uint32_t warp_bits[kRowCounts] = {};      // 2^warp_bits warps share each of those of warps
-  PartsLaunch of_parts[kRowCounts] = {};
+  std::uint32_t by_blocks = 0;   // of the first of the sorted rows, those that blocks have
+  RowShares shares[kRowCounts] = {};
 
   std::int64_t bytes() const { return bytes_of(spans, sorted, order, columns, values, of_blocks); }
 };

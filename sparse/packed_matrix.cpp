@@ -1,6 +1,7 @@
 #include "sparse/packed_matrix.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,10 +85,10 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     info.model = model_;
     if (copy_.tiles) info.tiles = TileInfo{copy_.tiles->header, copy_.tiles->bytes()};
     if (copy_.rows) {
-      info.rows_copy = RowsInfo{
-          copy_.rows->bytes(),
-          *std::max_element(std::begin(copy_.rows->by_warps), std::end(copy_.rows->by_warps)),
-          copy_.rows->order.size() > 0};
+      std::uint32_t in_parts = 0;
+      for (const RowShares& shares : copy_.rows->shares)
+        in_parts = std::max(in_parts, shares.by_warps);
+      info.rows_copy = RowsInfo{copy_.rows->bytes(), in_parts, copy_.rows->order.size() > 0};
     }
   }
 

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "golden/draw_sparse.hpp"
+#include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/policy.hpp"
+#include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/policy.hpp"

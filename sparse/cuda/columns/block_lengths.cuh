@@ -1,6 +1,8 @@
 // RowLengths, counted by blocks of a thread a row.
 #pragma once
 
+#include <cstdint>
+
 #include "sparse/cuda/columns/row_sharing.hpp"
 #include "sparse/cuda/pack/grid.cuh"
 #include "sparse/cuda/pack/power_counts.cuh"

@@ -46,7 +46,7 @@ void with_rows_strip(std::int64_t columns, F f) {
 /// The number among kRowCounts of so many columns.
 template <class T>
 int count_for(std::int64_t columns) {
-  constexpr std::int64_t kLeast = 4 * kWordBytes;
+  constexpr std::int64_t kLeast = kRowWordsLeast * kWordBytes;
   const std::int64_t bytes = columns * static_cast<std::int64_t>(sizeof(T));
   const auto times = static_cast<std::uint64_t>(device::ceil_div(bytes, kLeast));
   return std::min(static_cast<int>(std::bit_width(times - 1)), kRowCounts - 1);
@@ -57,11 +57,11 @@ template <class T, bool kAligned, class F>
 void with_parts_strip(const RowsCopy<T>& copy, int count, F f) {
   if constexpr (kAligned) {
     constexpr int kWord = word_columns(sizeof(T));
-    const PartsLaunch& launch = copy.of_parts[count];
+    const PartsLaunch& launch = copy.shares[count].parts;
     if (launch.words == kPartsWords[1]) return f(StripOf<kPartsWords[1], 1, kWord, true>{}, launch);
     f(StripOf<kPartsWords[0], 1, kWord, true>{}, launch);
   } else {
-    f(StripOf<4, 1, 1, false>{}, copy.of_parts[0]);
+    f(StripOf<4, 1, 1, false>{}, copy.shares[0].parts);
   }
 }
 
@@ -129,9 +129,10 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
     const std::int64_t columns = std::min(end - done, kMost);
     const int count = count_for<T>(columns);
-    a.by_warps = copy.by_warps[count];
-    a.warp_bits = copy.warp_bits[count];
-    a.of_group_most = copy.of_group_most[count];
+    const RowShares& shares = copy.shares[count];
+    a.by_warps = shares.by_warps;
+    a.warp_bits = shares.warp_bits;
+    a.of_group_most = shares.of_group_most;
     a.first = sorted ? a.by_warps : 0;
     a.beside_parts = a.blocks_of_blocks > 0 || a.by_warps > copy.by_blocks;
     if (a.beside_parts) {
@@ -153,7 +154,7 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
     with_rows_strip<T, kAligned>(columns, [&](auto strip) {
       using Strip = decltype(strip);
       constexpr int kTeamMost = std::countr_zero(static_cast<unsigned>(Strip::kPieces));
-      a.team_bits = staged ? 0 : std::min<std::uint32_t>(copy.team_bits[count], kTeamMost);
+      a.team_bits = staged ? 0 : std::min<std::uint32_t>(shares.team_bits, kTeamMost);
       a.blocks_of_rows = blocks(header.rows - a.first, kRowsThreads / Strip::kGroup >> a.team_bits);
       if (a.blocks_of_rows == 0) return;
       const std::uint32_t strips = blocks(columns, Strip::kColumns);

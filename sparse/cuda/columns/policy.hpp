@@ -6,6 +6,7 @@
 #include <lanky/dtype.hpp>
 
 #include "core/machine.hpp"
+#include "sparse/columns_copy.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"

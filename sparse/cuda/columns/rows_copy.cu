@@ -240,17 +240,19 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
   const bool staged = options.expected_layout == Layout::col;
   int least = kGroupLimits - 1;
   for (int i = 0; i < kRowCounts; ++i) {
-    const RowSharing chosen = share_rows(found.lengths, shape, 4 << i, kDType<T>, machine, staged);
-    copy.by_warps[i] = rows_above(found, limits.of[chosen.limit], shape);
-    copy.of_group_most[i] = limits.of[chosen.limit];
-    copy.team_bits[i] = static_cast<std::uint32_t>(chosen.team_bits);
-    copy.warp_bits[i] = static_cast<std::uint32_t>(chosen.warp_bits);
+    const int words = kRowWordsLeast << i;
+    const RowSharing chosen = share_rows(found.lengths, shape, words, kDType<T>, machine, staged);
+    RowShares& shares = copy.shares[i];
+    shares.by_warps = rows_above(found, limits.of[chosen.limit], shape);
+    shares.warp_bits = static_cast<std::uint32_t>(chosen.warp_bits);
+    shares.of_group_most = limits.of[chosen.limit];
+    shares.team_bits = static_cast<std::uint32_t>(chosen.team_bits);
     const PartCounts parts{
         .blocks = found.parts,
         .pieces_most = found.pieces_most,
-        .warps = std::int64_t{copy.by_warps[i] - copy.by_blocks} << chosen.warp_bits};
-    copy.of_parts[i] = parts_launch(4 << i, parts, kDType<T>, machine);
-    if (copy.of_parts[i].threads == 0) return std::nullopt;
+        .warps = std::int64_t{shares.by_warps - copy.by_blocks} << shares.warp_bits};
+    shares.parts = parts_launch(words, parts, kDType<T>, machine);
+    if (shares.parts.threads == 0) return std::nullopt;
     least = std::min(least, chosen.limit);
   }
   const bool uneven = is_uneven(found.lengths, least);
