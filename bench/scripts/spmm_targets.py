@@ -38,6 +38,12 @@ def over(contestant):
     return value
 
 
+def over_spmm(point):
+    """The best time of cuSPARSE's products of several columns, its SpMV column after column left out."""
+    times = [counted_us(line) for name, line in point.lines.items() if name.startswith("cusparse ") and name != "cusparse mv"]
+    return min(times) / point.lanky if times and point.lanky else None
+
+
 def reproducible(contestant):
     """1 where equal products of the contestant had equal bits, 0 where they had not."""
 
@@ -76,6 +82,8 @@ def judged(points):
         for name in (c for c in CLASSES if of_class(layout, c)(points)):
             t.add(f"speed-up {words}, {name}", speedup, chosen=of_class(layout, name))
         t.add(f"share of the floor {words}", lambda p: p.share(), chosen=in_layout(layout))
+    t.add("over alg3", over("cusparse alg3"))
+    t.add("over cuSPARSE's SpMM by columns", over_spmm, chosen=in_layout("col"))
     t.add("over cuSPARSE's SpMV, column after column", over("cusparse mv"), chosen=in_layout("col"))
     t.add("over lanky's own, column after column", over("lanky columns"), chosen=in_layout("col"))
     for name in ALGORITHMS:
