@@ -74,7 +74,8 @@ void load_rows(const Stream& stream, const RowsCopy<T>& copy) {
       device::load_kernels(stream, &spmm_rows_kernel<decltype(strip), T>);
     });
   }
-  for (int count = 0; count < kRowCounts; ++count) {
+  constexpr int kCounts = kAligned ? kRowCounts : 1;  // single columns have one kernel
+  for (int count = 0; count < kCounts; ++count) {
     with_parts_strip<T, kAligned>(copy, count, [&](auto strip, const PartsLaunch& launch) {
       const auto kernel = &spmm_parts_kernel<decltype(strip), T>;
       device::load_kernels(stream, kernel);

@@ -5,6 +5,7 @@
 #include <lanky/dispatch.hpp>
 #include <span>
 
+#include "core/ceil_div.hpp"
 #include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/block.hpp"
@@ -124,23 +125,22 @@ std::int64_t apart_most(const RowFacts& facts, DType dtype, const Machine& machi
   return columns;
 }
 
-/// parts_launch() in strips of kStripWords.
-template <int kStripWords>
-PartsLaunch parts_launch_of(int words, const PartCounts& parts, DType dtype,
+/// parts_launch() in strips of so many words.
+PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts, DType dtype,
                             const Machine& machine) {
   constexpr std::int64_t kVectorWarps = 32;    // whose sums sum_as_team() keeps, at most
   constexpr std::int64_t kThreadsLeast = 768;  // of a multiprocessor, where they can be had
   constexpr std::int64_t kThreadsMost = 1024;  // that it has registers for
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  const std::int64_t cell_bytes = kStripWords * word_columns(size_of(dtype)) * sum_bytes;
+  const std::int64_t cell_bytes = strip_words * word_columns(size_of(dtype)) * sum_bytes;
   const std::int64_t of_block = parts.pieces_most > 0 ? parts.pieces_most + kVectorWarps : 0;
-  const std::int64_t strips = (words + kStripWords - 1) / kStripWords;
-  // Whether blocks of so many threads fill two thirds of the device, or have a group for each
-  // piece.
+  const std::int64_t strips = ceil_div(words, strip_words);
+  // Whether blocks of so many threads fill two thirds of the device, a share that nothing was
+  // fitted to, or have a group for each piece.
   const auto are_enough = [&](std::int64_t threads) {
     const std::int64_t all = strips * (parts.blocks * threads + parts.warps * kLanes);
     return 3 * all >= 2 * kThreadsMost * machine.multiprocessors ||
-           threads >= parts.pieces_most * kStripWords;
+           threads >= parts.pieces_most * strip_words;
   };
   PartsLaunch best;
   std::int64_t most = 0;
@@ -152,7 +152,7 @@ PartsLaunch parts_launch_of(int words, const PartCounts& parts, DType dtype,
         threads * (machine.shared_bytes_per_multiprocessor / (bytes + kStaticBytes));
     if (at_once <= most && are_enough(threads / 2)) continue;
     best = {
-        .words = kStripWords, .threads = threads, .shared_bytes = static_cast<std::int32_t>(bytes)};
+        .words = strip_words, .threads = threads, .shared_bytes = static_cast<std::int32_t>(bytes)};
     most = at_once;
     if (most >= kThreadsLeast && are_enough(threads)) break;
   }
@@ -222,9 +222,9 @@ bool in_words(const StripLaunches& launches, std::int64_t columns, Layout layout
 
 PartsLaunch parts_launch(int words, const PartCounts& parts, DType dtype, const Machine& machine) {
   const PartsLaunch wide = words > kPartsWords[0]
-                               ? parts_launch_of<kPartsWords[1]>(words, parts, dtype, machine)
+                               ? parts_launch_in(kPartsWords[1], words, parts, dtype, machine)
                                : PartsLaunch{};
-  return wide.threads > 0 ? wide : parts_launch_of<kPartsWords[0]>(words, parts, dtype, machine);
+  return wide.threads > 0 ? wide : parts_launch_in(kPartsWords[0], words, parts, dtype, machine);
 }
 
 NextStrips next_strips(const StripLaunches& launches, int word_bytes, std::int64_t columns,

@@ -111,7 +111,8 @@ class Prediction {
     return all;
   }
 
-  /// In parts, those of more than `limit` entries, 2^warp_bits warps a row or a block.
+  /// In parts, those of more than `limit` entries: up to warp_most() by 2^warp_bits warps each,
+  /// longer ones by blocks.
   Taken in_parts(std::span<const LikeRows> classes, std::int64_t limit, int warp_bits) const {
     PartCounts counts;
     for (const LikeRows& rows : classes) {
@@ -150,7 +151,7 @@ class Prediction {
                    last.turns * members * kLongestMemberUs};
   }
 
-  /// Lanes of a block are counted as if a warp had its row.
+  /// Of a row that blocks have, lanes are counted as if one warp had it.
   Taken in_parts(const LikeRows& rows, int warps, const PartsLaunch& launch) const {
     const bool of_warps = is_of_warps(rows);
     const int words = std::max(launch.words, 1);

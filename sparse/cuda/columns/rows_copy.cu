@@ -154,7 +154,8 @@ RowOrder order_of(const RowFacts& facts, std::uint32_t limit, bool uneven, std::
                   const Machine& machine) {
   if (!uneven) return {limit, 0, 0};
   constexpr int kKeyBits = 31;
-  constexpr double kShare = 0.25;  // of the L2, for the rows of X that are reached at once
+  // Of the L2, for the rows of X that are reached at once; nothing was fitted to it.
+  constexpr double kShare = 0.25;
   const double held =
       kShare * static_cast<double>(machine.second_cache_bytes) / static_cast<double>(row_bytes);
   const auto rows = static_cast<double>(facts.rows);
