@@ -32,6 +32,12 @@ struct RowPart {
 // Pieces of a row that warps have, at most; blocks have rows of more.
 inline constexpr int kWarpPieces = 32;
 
+// The shared memory of a block that has such a part: a sum of each piece and of each warp of one
+// vector, at most, for a strip of so many words at least, and bytes besides.
+inline constexpr int kVectorWarps = 32;
+inline constexpr int kPartWordsLeast = 4;
+inline constexpr int kPartVariables = 1 << 10;
+
 /// Blocks of the kernel for rows that warps or blocks have, in strips of so many words of 16 bytes.
 struct PartsLaunch {
   std::int32_t words = 0;

@@ -77,8 +77,15 @@ constexpr int strip_columns_most(std::size_t element_bytes) {
 // have of a RowsCopy, strips are of four words of 16 bytes or more, or of four single columns.
 inline constexpr int kStripsAtOnce = 4;
 inline constexpr int kPartStripsAtOnce = 16;
-constexpr int columns_at_once(std::size_t element_bytes) {
-  return kStripsAtOnce * strip_columns_most(element_bytes);
+/// Columns whose sums of split rows a plan for `expected` columns has room for in its workspace: of
+/// as many of the widest strips as these fill.
+constexpr std::int64_t columns_at_once(std::size_t element_bytes, std::int64_t expected) {
+  const int widest = strip_columns_most(element_bytes);
+  return std::clamp<std::int64_t>((expected + widest - 1) / widest, 1, kStripsAtOnce) * widest;
+}
+/// Counters of split rows there, one a strip.
+constexpr std::int64_t strip_counters(std::int64_t split_rows) {
+  return split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce);
 }
 
 /// Blocks of the kernel of one StripKind.

@@ -10,21 +10,24 @@
 #include "core/runtime.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/plan_info.hpp"
+#include "sparse/policy.hpp"
 #include "sparse/tune.hpp"
 
 namespace lanky::sparse {
 
 namespace {
 
-/// Of the columns that are multiplied at once.
-template <class T>
-std::int64_t partials_bytes(const PackedHeader& a) {
-  return a.partials * columns_at_once(sizeof(T)) *
-         static_cast<std::int64_t>(sizeof(Accumulator<T>));
-}
 std::int64_t counters_bytes(const PackedHeader& a) {
-  const std::int64_t of_strips = a.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce);
-  return std::max(counters(a), of_strips) * static_cast<std::int64_t>(sizeof(unsigned));
+  return std::max(counters(a), strip_counters(a.split_rows)) *
+         static_cast<std::int64_t>(sizeof(unsigned));
+}
+
+/// A copy for columns of more than two words, by CSR, has the pieces of the packed form.
+template <class T>
+RowFacts with_room(RowFacts facts, const PlanOptions& options, const Machine& machine) {
+  if (options.expected_columns > word_columns_most(sizeof(T)))
+    facts.pieces_most = part_pieces_most(kDType<T>, machine);
+  return facts;
 }
 
 template <class T, class TOut>
@@ -34,7 +37,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
                    const PlanOptions& options, const PathChoice& choice)
       : executor_(executor),
         choice_(choice),
-        facts_(facts_by(executor, a, choice.path)),
+        facts_(with_room<T>(facts_by(executor, a, choice.path), options, executor.machine())),
         model_(choose_shape(facts_, kDType<T>, executor.machine())),
         packed_(executor.pack(a.csr, model_.shape, options.allocator)) {
     if (options.tune) {
@@ -42,7 +45,11 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
           shapes_near(model_.shape, facts_, kDType<T>, executor.machine());
       tuning_ = tune(executor, a.csr, shapes, options, packed_, choice_);
     }
-    rows_pitch_ = rows_pitch(options.expected_columns);
+    columns_at_once_ = columns_at_once(sizeof(T), options.expected_columns);
+    if (options.expected_columns > 1) {
+      rows_pitch_ = round_up(std::min<std::int64_t>(options.expected_columns, columns_at_once_),
+                             word_columns(sizeof(T)));
+    }
     launches_ = executor.prepare(choice_.path, packed_.header, facts_);
     copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.strips, options);
     if (options.tune && options.path == SpmvPath::automatic && options.expected_columns > 1)
@@ -71,10 +78,10 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
   void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
                    std::byte* memory, Arrivals arrivals) const override {
-    executor_.run_columns(
-        stream, launches_, packed_.view(), copy_,
-        {operands, reinterpret_cast<Accumulator<T>*>(memory), counters_of(stream, memory, arrivals),
-         reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
+    executor_.run_columns(stream, launches_, packed_.view(), copy_,
+                          {operands, reinterpret_cast<Accumulator<T>*>(memory), columns_at_once_,
+                           counters_of(stream, memory, arrivals),
+                           reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
   }
 
   void tell(PlanInfo& info) const override {
@@ -93,22 +100,21 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
 
  private:
-  /// Columns of X that are made row-major at once, in whole words; 0 for plans of one vector.
-  static std::int64_t rows_pitch(std::int64_t expected) {
-    if (expected <= 1) return 0;
-    return round_up(std::min<std::int64_t>(expected, columns_at_once(sizeof(T))),
-                    word_columns(sizeof(T)));
+  /// A workspace has the sums of split rows, counters, and from a multiple of 256 bytes on rows of
+  /// X.
+  std::int64_t partials_bytes() const noexcept {
+    return packed_.header.partials * columns_at_once_ *
+           static_cast<std::int64_t>(sizeof(Accumulator<T>));
   }
-  /// Where they begin in a workspace.
   std::int64_t rows_of_x() const noexcept {
     constexpr std::int64_t kAligned = 256;
-    return round_up(partials_bytes<T>(packed_.header) + counters_bytes(packed_.header),
+    return round_up(partials_bytes() + counters_bytes(packed_.header),
                     rows_pitch_ > 0 ? kAligned : 1);
   }
 
   /// The counters of a workspace, at zero.
   unsigned* counters_of(const Stream& stream, std::byte* memory, Arrivals arrivals) const {
-    auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes<T>(packed_.header));
+    auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes());
     const std::int64_t bytes = counters_bytes(packed_.header);
     if (arrivals == Arrivals::unknown && bytes > 0)
       runtime::zero(waiting, bytes, stream.native(), stream.device().index());
@@ -117,7 +123,8 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 
   const Executor<T, TOut>& executor_;
   PathChoice choice_;
-  std::int64_t rows_pitch_ = 0;
+  std::int64_t columns_at_once_ = 0;
+  std::int64_t rows_pitch_ = 0;  // columns of X that are made row-major at once, in whole words
   RowFacts facts_;
   ShapeChoice model_;  // packed_ has another shape where it was tuned
   PackedMatrix<T> packed_;

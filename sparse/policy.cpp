@@ -6,7 +6,9 @@
 
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
+#include "sparse/columns_copy.hpp"
 #include "sparse/cost.hpp"
+#include "sparse/launch.hpp"
 #include "sparse/shapes.hpp"
 #include "sparse/tiles.hpp"
 
@@ -76,6 +78,13 @@ std::int64_t hot_columns_most(DType dtype, const Machine& machine) {
       std::min(machine.first_cache_bytes - kHotLeaves, machine.shared_bytes_per_block - kHotOther);
   const std::int64_t left = held - of_windows;
   return std::clamp<std::int64_t>(left / bytes, 0, kHotMost);
+}
+
+std::int64_t part_pieces_most(DType dtype, const Machine& machine) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
+  const std::int64_t columns = kPartWordsLeast * word_columns(size_of(dtype));
+  return (machine.shared_bytes_per_block - kPartVariables) / (columns * sum_bytes) - kVectorWarps;
 }
 
 ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,

@@ -59,6 +59,10 @@ ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& fa
 /// kCellsLimit is kept for any matrix of such facts.
 ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
+/// Pieces of a row in a window, at most, for which a block of a RowsCopy has room:
+/// RowFacts::pieces_most of plans that may have one.
+std::int64_t part_pieces_most(DType dtype, const Machine& machine);
+
 /// The shape of a matrix of which a block holds x of the hot columns.
 Shape hot_shape(std::int32_t hot_least, DType dtype);
 

@@ -185,6 +185,7 @@ bool fits(const Shape& shape, const RowFacts& facts, DType dtype, const Machine&
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
   return entries <= 2 * kWindowCostMost && cells <= kCellsLimit &&
+         pieces_of(longest, shape.piece_most) <= facts.pieces_most &&
          cells * sum_bytes + shape.stage_most * bytes <=
              machine.shared_bytes_per_block - kOtherSharedBytes;
 }

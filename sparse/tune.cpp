@@ -191,10 +191,10 @@ class CopyTrial {
                                                   static_cast<T>(1.0F)))),
         y_(stream, packed.header.rows * options.expected_columns),
         rows_of_x_(stream, packed.header.cols * pitch_),
-        partials_(stream, packed.header.partials * columns_at_once(sizeof(T))),
+        columns_at_once_(columns_at_once(sizeof(T), options.expected_columns)),
+        partials_(stream, packed.header.partials * columns_at_once_),
         arrivals_(stream,
-                  std::max(counters(packed.header),
-                           packed.header.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce))) {
+                  std::max(counters(packed.header), strip_counters(packed.header.split_rows))) {
     arrivals_.fill_zero();
     executor.load_strips(launches_.strips, copy);
     const PackedHeader& header = packed.header;
@@ -206,6 +206,7 @@ class CopyTrial {
     const ColumnsProduct<T, TOut> product{
         {x_.data(), strides(header.cols), y_.data(), strides(header.rows), columns, Sum{1}, Sum{0}},
         partials_.data(),
+        columns_at_once_,
         arrivals_.data(),
         rows_of_x_.data(),
         pitch_};
@@ -222,6 +223,7 @@ class CopyTrial {
   Buffer<T> x_;
   Buffer<TOut> y_;
   Buffer<T> rows_of_x_;
+  std::int64_t columns_at_once_;
   Buffer<Sum> partials_;
   Buffer<unsigned> arrivals_;
   std::optional<TimedRuns> runs_;

@@ -14,6 +14,7 @@
 #include "sparse/cuda/multiply/policy.hpp"
 #include "sparse/cuda/tiles/cost.hpp"
 #include "sparse/cuda/tiles/policy.hpp"
+#include "sparse/policy.hpp"
 #include "sparse/shapes.hpp"
 #include "support/expect_error.hpp"
 #include "support/h200.hpp"
@@ -116,9 +117,10 @@ TEST(SparseLaunch, FitsEveryMachine) {
     SCOPED_TRACE(name_of(machine));
     golden::Draw draw(35);
     for (int number = 0; number < 300; ++number) {
-      const sparse::RowFacts facts = golden::draw_row_facts(draw);
+      sparse::RowFacts facts = golden::draw_row_facts(draw);
       const DType type = kTypes[number % std::size(kTypes)];
       const auto bytes = static_cast<std::int64_t>(size_of(type));
+      if (number / 6 % 2 == 0) facts.pieces_most = sparse::part_pieces_most(type, machine);
       const std::vector<sparse::Shape> all = sparse::candidates(facts, type, machine);
       ASSERT_FALSE(all.empty()) << facts.nnz << " entries, " << name(type);
       for (const sparse::Shape& shape : all)
@@ -416,6 +418,11 @@ TEST(SparseLaunch, OfPartsHasRoomForTheirSums) {
   EXPECT_EQ(launch(4, 1024, DType::f16), (PartsLaunch{4, 1024, 1056 * 32 * 4}));
   EXPECT_EQ(launch(8, 1024, DType::f16), (PartsLaunch{4, 1024, 1056 * 32 * 4}));  // no room for 8
   EXPECT_EQ(launch(4, 1 << 20, DType::f16), PartsLaunch{});
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::c128}) {
+    const std::int64_t most = sparse::part_pieces_most(dtype, h200());
+    EXPECT_NE(launch(4, most, dtype), PartsLaunch{});
+    EXPECT_EQ(launch(4, most + 1, dtype), PartsLaunch{});
+  }
   EXPECT_EQ(launch(4, 200, DType::f64, 400).threads, 256);  // two of three places are taken
   EXPECT_EQ(launch(4, 200, DType::f64, 300).threads, 512);
   EXPECT_EQ(launch(4, 200, DType::f64, 20).threads, 1024);

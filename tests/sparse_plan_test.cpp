@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "sparse/launch.hpp"
 #include "sparse/plan_info.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/expect_error.hpp"
@@ -33,8 +34,12 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   if (device.is_cuda()) {
     const PackedOnHost<T> packed(a.view());
     const auto sum_bytes = static_cast<std::int64_t>(sizeof(Accumulator<T>));
-    EXPECT_EQ(plan.workspace_bytes(), packed.packed.header.partials * sum_bytes +
-                                          sparse::counters(packed.packed.header) * 4);
+    const auto& header = packed.packed.header;
+    EXPECT_GT(header.partials, 0);
+    // The sums of a strip of 16 words of X.
+    EXPECT_EQ(plan.workspace_bytes(),
+              header.partials * sum_bytes * 16 * sparse::word_columns(sizeof(T)) +
+                  sparse::strip_counters(header.split_rows) * 4);
     EXPECT_EQ(plan.device_bytes(), packed.packed.bytes() + plan.workspace_bytes());
   } else {
     EXPECT_EQ(plan.workspace_bytes(), 0);  // no row is long enough to be cut

@@ -125,10 +125,11 @@ void run_rows(const Stream& stream, const StripLaunches& launches, const PackedV
                   .split_starts = packed.split_starts,
                   .split_rows = static_cast<std::int32_t>(header.split_rows)};
   const device::LaunchScope scope(stream);
-  constexpr std::int64_t kMost =
-      std::int64_t{kPartStripsAtOnce} * kPartsWords[0] * (kAligned ? word_columns(sizeof(T)) : 1);
+  const std::int64_t most =
+      std::min<std::int64_t>(product.columns_at_once, kPartStripsAtOnce * kPartsWords[0] *
+                                                          (kAligned ? word_columns(sizeof(T)) : 1));
   for (std::int64_t done = 0; header.rows > 0 && done < end;) {
-    const std::int64_t columns = std::min(end - done, kMost);
+    const std::int64_t columns = std::min(end - done, most);
     const int count = count_for<T>(columns);
     const RowShares& shares = copy.shares[count];
     a.by_warps = shares.by_warps;

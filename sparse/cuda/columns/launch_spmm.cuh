@@ -63,8 +63,8 @@ void run_strips(const Stream& stream, const Launches& launches, const PackedView
                          " sums leaves a block no shared memory for several columns"));
     }
     const StripColumns strip = columns_of(next.kind, kDType<T>);
-    const std::int64_t columns =
-        std::min({next.columns, strips_most * strip.all, product.columns - done});
+    const std::int64_t columns = std::min(
+        {next.columns, strips_most * strip.all, product.columns_at_once, product.columns - done});
     const std::int64_t strips = device::ceil_div<std::int64_t>(columns, strip.all);
     DeviceColumns<T> arguments = device_columns(product, done, columns, strips, strip.of_word);
     arguments.parts = static_cast<std::uint32_t>(launch.parts);

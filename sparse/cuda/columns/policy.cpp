@@ -128,7 +128,7 @@ std::int64_t apart_most(const RowFacts& facts, DType dtype, const Machine& machi
 /// parts_launch() in strips of so many words.
 PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts, DType dtype,
                             const Machine& machine) {
-  constexpr std::int64_t kVectorWarps = 32;    // whose sums sum_as_team() keeps, at most
+  static_assert(kPartsWords[0] == kPartWordsLeast);
   constexpr std::int64_t kThreadsLeast = 768;  // of a multiprocessor, where they can be had
   constexpr std::int64_t kThreadsMost = 1024;  // that it has registers for
   const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
@@ -147,7 +147,7 @@ PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts,
   for (int threads = kRowsThreads; threads <= kPartsThreadsMost; threads *= 2) {
     const std::int64_t of_warps = std::int64_t{threads / kLanes} * kWarpPieces;
     const std::int64_t bytes = std::max(of_warps, of_block) * cell_bytes;
-    if (bytes > machine.shared_bytes_per_block - kVariables) break;
+    if (bytes > machine.shared_bytes_per_block - kPartVariables) break;
     const std::int64_t at_once =
         threads * (machine.shared_bytes_per_multiprocessor / (bytes + kStaticBytes));
     if (at_once <= most && are_enough(threads / 2)) continue;
