@@ -32,11 +32,12 @@ struct RowPart {
 // Pieces of a row that warps have, at most; blocks have rows of more.
 inline constexpr int kWarpPieces = 32;
 
-// The shared memory of a block that has such a part: a sum of each piece and of each warp of one
-// vector, at most, for a strip of so many words at least, and bytes besides.
-inline constexpr int kVectorWarps = 32;
-inline constexpr int kPartWordsLeast = 4;
-inline constexpr int kPartVariables = 1 << 10;
+// A block that has such a part keeps a sum of each piece in shared memory, and one of each warp
+// that a product of one vector has, for a strip of columns.
+inline constexpr int kVectorWarps = 32;    // at most
+inline constexpr int kPartWordsLeast = 4;  // words of 16 bytes in the narrowest strip
+// Bytes of shared memory that a kernel of several columns declares besides, at most.
+inline constexpr int kVariables = 1 << 10;
 
 /// Blocks of the kernel for rows that warps or blocks have, in strips of so many words of 16 bytes.
 struct PartsLaunch {

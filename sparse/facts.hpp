@@ -41,7 +41,7 @@ struct RowFacts {
   std::int64_t hot_entries = 0;
   std::array<std::int64_t, kLongClasses> long_rows{};  // by their class
   std::array<Locality, kSampleSizes> locality{};       // of samples of rows; zeros: unknown
-  // Not of the matrix, but of what a plan is for: pieces of a row in a window, at most.
+  // Set by the plan, not by the matrix: the most pieces of a row that a window may have.
   std::int64_t pieces_most = std::numeric_limits<std::int64_t>::max();
 
   /// Entries of a row that has any, on average, rounded up; at least 1.

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <lanky/sparse.hpp>
 
+#include "sparse/packed.hpp"
+
 namespace lanky::sparse {
 
 /// The slices of a window that a kernel is for.
@@ -77,15 +79,15 @@ constexpr int strip_columns_most(std::size_t element_bytes) {
 // have of a RowsCopy, strips are of four words of 16 bytes or more, or of four single columns.
 inline constexpr int kStripsAtOnce = 4;
 inline constexpr int kPartStripsAtOnce = 16;
-/// Columns whose sums of split rows a plan for `expected` columns has room for in its workspace: of
-/// as many of the widest strips as these fill.
+/// Columns whose sums of split rows fit in the workspace of a plan for `expected` columns: those of
+/// as many of the widest strips as the expected columns fill.
 constexpr std::int64_t columns_at_once(std::size_t element_bytes, std::int64_t expected) {
   const int widest = strip_columns_most(element_bytes);
   return std::clamp<std::int64_t>((expected + widest - 1) / widest, 1, kStripsAtOnce) * widest;
 }
-/// Counters of split rows there, one a strip.
-constexpr std::int64_t strip_counters(std::int64_t split_rows) {
-  return split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce);
+/// Counters there: one of each split row for each strip, and no fewer than one vector needs.
+constexpr std::int64_t strip_counters(const PackedHeader& a) {
+  return std::max(counters(a), a.split_rows * std::max(kStripsAtOnce, kPartStripsAtOnce));
 }
 
 /// Blocks of the kernel of one StripKind.

@@ -17,12 +17,8 @@ namespace lanky::sparse {
 
 namespace {
 
-std::int64_t counters_bytes(const PackedHeader& a) {
-  return std::max(counters(a), strip_counters(a.split_rows)) *
-         static_cast<std::int64_t>(sizeof(unsigned));
-}
-
-/// A copy for columns of more than two words, by CSR, has the pieces of the packed form.
+/// The CSR copy is cut into the pieces of the packed form, whose sums have to fit in shared memory:
+/// a plan that may have this copy chooses among shapes with few enough pieces.
 template <class T>
 RowFacts with_room(RowFacts facts, const PlanOptions& options, const Machine& machine) {
   if (options.expected_columns > word_columns_most(sizeof(T)))
@@ -100,22 +96,23 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
   }
 
  private:
-  /// A workspace has the sums of split rows, counters, and from a multiple of 256 bytes on rows of
-  /// X.
+  // The workspace holds the sums of split rows, then counters, then rows of X.
   std::int64_t partials_bytes() const noexcept {
-    return packed_.header.partials * columns_at_once_ *
-           static_cast<std::int64_t>(sizeof(Accumulator<T>));
+    return packed_.header.partials * columns_at_once_ * std::int64_t{sizeof(Accumulator<T>)};
   }
+  std::int64_t counters_bytes() const noexcept {
+    return strip_counters(packed_.header) * std::int64_t{sizeof(unsigned)};
+  }
+  /// Where the rows of X begin.
   std::int64_t rows_of_x() const noexcept {
     constexpr std::int64_t kAligned = 256;
-    return round_up(partials_bytes() + counters_bytes(packed_.header),
-                    rows_pitch_ > 0 ? kAligned : 1);
+    return round_up(partials_bytes() + counters_bytes(), rows_pitch_ > 0 ? kAligned : 1);
   }
 
   /// The counters of a workspace, at zero.
   unsigned* counters_of(const Stream& stream, std::byte* memory, Arrivals arrivals) const {
     auto* const waiting = reinterpret_cast<unsigned*>(memory + partials_bytes());
-    const std::int64_t bytes = counters_bytes(packed_.header);
+    const std::int64_t bytes = counters_bytes();
     if (arrivals == Arrivals::unknown && bytes > 0)
       runtime::zero(waiting, bytes, stream.native(), stream.device().index());
     return waiting;

@@ -68,12 +68,16 @@ bool may_have_hot_columns(const RowFacts& facts) {
   return facts.nnz >= kHotLeast && !facts.even();
 }
 
+std::int64_t sum_bytes_of(DType dtype) {
+  return is_half(dtype) ? sizeof(float) : size_of(dtype);
+}
+
 std::int64_t hot_columns_most(DType dtype, const Machine& machine) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
   // Of each window that a block has at once: a sum for each cell, and a slice for each 32 of them.
   const std::int64_t cells = kHotTeams * std::int64_t{kHotWindowCost / kHotRowCost};
-  const std::int64_t of_windows = cells * sum_bytes + cells / kLanes * std::int64_t{sizeof(Slice)};
+  const std::int64_t of_windows =
+      cells * sum_bytes_of(dtype) + cells / kLanes * std::int64_t{sizeof(Slice)};
   const std::int64_t held =
       std::min(machine.first_cache_bytes - kHotLeaves, machine.shared_bytes_per_block - kHotOther);
   const std::int64_t left = held - of_windows;
@@ -81,10 +85,9 @@ std::int64_t hot_columns_most(DType dtype, const Machine& machine) {
 }
 
 std::int64_t part_pieces_most(DType dtype, const Machine& machine) {
-  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
   const std::int64_t columns = kPartWordsLeast * word_columns(size_of(dtype));
-  return (machine.shared_bytes_per_block - kPartVariables) / (columns * sum_bytes) - kVectorWarps;
+  const std::int64_t room = machine.shared_bytes_per_block - kVariables;
+  return room / (columns * sum_bytes_of(dtype)) - kVectorWarps;
 }
 
 ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& facts, DType dtype,

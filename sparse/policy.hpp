@@ -59,8 +59,11 @@ ShapeChoice least_predicted(const std::vector<Shape>& shapes, const RowFacts& fa
 /// kCellsLimit is kept for any matrix of such facts.
 ShapeChoice choose_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
-/// Pieces of a row in a window, at most, for which a block of a RowsCopy has room:
-/// RowFacts::pieces_most of plans that may have one.
+/// Bytes of an Accumulator.
+std::int64_t sum_bytes_of(DType dtype);
+
+/// The most pieces of a row in a window whose sums fit in the shared memory of a block that
+/// multiplies a part of a row of a RowsCopy: RowFacts::pieces_most of plans that may have one.
 std::int64_t part_pieces_most(DType dtype, const Machine& machine);
 
 /// The shape of a matrix of which a block holds x of the hot columns.

@@ -52,7 +52,7 @@ template <class T, class TOut>
 struct ColumnsProduct : ColumnsOperands<T, TOut> {
   Accumulator<T>* partials;  // [columns_at_once, header.partials]
   std::int64_t columns_at_once;
-  unsigned* arrivals;       // [strip_counters(header.split_rows)], or more: counters(header)
+  unsigned* arrivals;       // [strip_counters(header)]
   T* rows_of_x;             // [cols, rows_pitch] where column-major X is made row-major
   std::int64_t rows_pitch;  // 0: there is no such memory
 };

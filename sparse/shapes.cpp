@@ -183,10 +183,9 @@ bool fits(const Shape& shape, const RowFacts& facts, DType dtype, const Machine&
       shape.window_cost / std::min(shape.row_cost, shape.piece_most) +
       std::int64_t{shape.granule} * std::max(pieces_of(longest, shape.piece_most), 1);
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : bytes;
   return entries <= 2 * kWindowCostMost && cells <= kCellsLimit &&
          pieces_of(longest, shape.piece_most) <= facts.pieces_most &&
-         cells * sum_bytes + shape.stage_most * bytes <=
+         cells * sum_bytes_of(dtype) + shape.stage_most * bytes <=
              machine.shared_bytes_per_block - kOtherSharedBytes;
 }
 

@@ -193,8 +193,7 @@ class CopyTrial {
         rows_of_x_(stream, packed.header.cols * pitch_),
         columns_at_once_(columns_at_once(sizeof(T), options.expected_columns)),
         partials_(stream, packed.header.partials * columns_at_once_),
-        arrivals_(stream,
-                  std::max(counters(packed.header), strip_counters(packed.header.split_rows))) {
+        arrivals_(stream, strip_counters(packed.header)) {
     arrivals_.fill_zero();
     executor.load_strips(launches_.strips, copy);
     const PackedHeader& header = packed.header;

@@ -36,10 +36,10 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
     const auto sum_bytes = static_cast<std::int64_t>(sizeof(Accumulator<T>));
     const auto& header = packed.packed.header;
     EXPECT_GT(header.partials, 0);
-    // The sums of a strip of 16 words of X.
+    // The sums of a strip of 16 words of X, and a counter of each of 16 strips.
     EXPECT_EQ(plan.workspace_bytes(),
               header.partials * sum_bytes * 16 * sparse::word_columns(sizeof(T)) +
-                  sparse::strip_counters(header.split_rows) * 4);
+                  header.split_rows * 16 * 4);
     EXPECT_EQ(plan.device_bytes(), packed.packed.bytes() + plan.workspace_bytes());
   } else {
     EXPECT_EQ(plan.workspace_bytes(), 0);  // no row is long enough to be cut

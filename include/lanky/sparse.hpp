@@ -50,12 +50,12 @@ struct PlanOptions {
   /// Above 1, the workspace grows by cols() times as many elements (at most those of 1 KiB on a
   /// GPU, 16 on the CPU), in which column-major X is made row-major. On a GPU the kernels of one
   /// vector multiply 2 and 4 vectors, of float and halves also 8, and by columns, where columns of
-  /// A near each other have entries, any number up to these. For others and complex types the plan
-  /// has a second copy of op(A), of about the size of the CSR. From 5 vectors on (of halves, 9) it
-  /// is for tensor cores where `path` is mma, or automatic and they are faster (double, float, half
-  /// and bfloat16), and products of so many columns have bits of their own: see run() of matrices.
-  /// Sums of split rows take workspace for as many columns. Long rows, on the CPU all, may be cut
-  /// otherwise than for one vector, which takes longer then and has other bits.
+  /// A near each other have entries, any number up to these. For other numbers and complex types
+  /// the plan has a second copy of op(A), about as large as the CSR. From 5 vectors on (halves: 9)
+  /// it is for tensor cores where `path` is mma, or automatic and they are faster (double, float,
+  /// half and bfloat16); so many columns have bits of their own then, see run() of matrices. The
+  /// workspace has the sums of split rows for as many columns. Long rows (on the CPU, all rows) may
+  /// be cut otherwise than for one vector, which may then take longer and has other bits.
   std::int64_t expected_columns = 1;
   /// How X and Y of these runs stand: the copy that serves them best depends on it. Others are
   /// multiplied as well.

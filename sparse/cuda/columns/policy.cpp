@@ -9,6 +9,7 @@
 #include "sparse/columns_copy.hpp"
 #include "sparse/cuda/columns/strip.hpp"
 #include "sparse/cuda/multiply/block.hpp"
+#include "sparse/policy.hpp"
 
 namespace lanky::sparse::cuda {
 
@@ -16,9 +17,8 @@ namespace {
 
 // Shared memory of a block that leaves room for a second one on its multiprocessor.
 constexpr std::int64_t kSharedOfTwo = 110 << 10;
-constexpr std::int64_t kVariables = 1 << 10;  // bytes of shared memory besides, at most
-constexpr int kTurnsMost = 4;                 // of a warp, where rows are not cut
-constexpr int kRounds = 2;                    // of blocks that all multiprocessors have at least
+constexpr int kTurnsMost = 4;  // of a warp, where rows are not cut
+constexpr int kRounds = 2;     // of blocks that all multiprocessors have at least
 
 template <class T>
 StripLaunch strip_launch(StripKind kind, const PackedHeader& a, int vector_warps,
@@ -128,11 +128,9 @@ std::int64_t apart_most(const RowFacts& facts, DType dtype, const Machine& machi
 /// parts_launch() in strips of so many words.
 PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts, DType dtype,
                             const Machine& machine) {
-  static_assert(kPartsWords[0] == kPartWordsLeast);
   constexpr std::int64_t kThreadsLeast = 768;  // of a multiprocessor, where they can be had
   constexpr std::int64_t kThreadsMost = 1024;  // that it has registers for
-  const std::int64_t sum_bytes = is_half(dtype) ? sizeof(float) : size_of(dtype);
-  const std::int64_t cell_bytes = strip_words * word_columns(size_of(dtype)) * sum_bytes;
+  const std::int64_t cell_bytes = strip_words * word_columns(size_of(dtype)) * sum_bytes_of(dtype);
   const std::int64_t of_block = parts.pieces_most > 0 ? parts.pieces_most + kVectorWarps : 0;
   const std::int64_t strips = ceil_div(words, strip_words);
   // Whether blocks of so many threads fill two thirds of the device, a share that nothing was
@@ -147,7 +145,7 @@ PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts,
   for (int threads = kRowsThreads; threads <= kPartsThreadsMost; threads *= 2) {
     const std::int64_t of_warps = std::int64_t{threads / kLanes} * kWarpPieces;
     const std::int64_t bytes = std::max(of_warps, of_block) * cell_bytes;
-    if (bytes > machine.shared_bytes_per_block - kPartVariables) break;
+    if (bytes > machine.shared_bytes_per_block - kVariables) break;
     const std::int64_t at_once =
         threads * (machine.shared_bytes_per_multiprocessor / (bytes + kStaticBytes));
     if (at_once <= most && are_enough(threads / 2)) continue;

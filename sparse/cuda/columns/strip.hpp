@@ -2,6 +2,7 @@
 // for the kernels and for the host code that launches them.
 #pragma once
 
+#include "sparse/columns_copy.hpp"
 #include "sparse/launch.hpp"
 #include "sparse/packed.hpp"
 
@@ -65,10 +66,10 @@ auto with_strip(StripKind kind, F f) {
 template <class Strip>
 inline constexpr int kEntrySharers = Strip::kGroup >= 4 ? Strip::kGroup : 1;
 
-inline constexpr int kRowsThreads = 256;        // of a block on a RowsCopy
-inline constexpr int kPartsThreadsMost = 1024;  // of one for its rows in parts
-inline constexpr int kPartsWords[] = {4, 8};    // of strips of these
-inline constexpr int kRowsAtOnce = 4;           // of its entries, whose rows of X are in flight
+inline constexpr int kRowsThreads = 256;                    // of a block on a RowsCopy
+inline constexpr int kPartsThreadsMost = 1024;              // of one for its rows in parts
+inline constexpr int kPartsWords[] = {kPartWordsLeast, 8};  // of strips of these
+inline constexpr int kRowsAtOnce = 4;  // of its entries, whose rows of X are in flight
 
 /// Gathers of a lane that are in flight at once, each of a word or of kEach elements.
 template <class Strip>
