@@ -35,7 +35,7 @@ std::string configuration(const RunOptions& options, const Json& environment, co
               {"peers", peers}};
   Json columns = Json::array();
   for (const bench::SpmvColumns& each : columns_of(options))
-    columns.push_back({each.count, bench::name(each.layout)});
+    columns.push_back({each.count, bench::to_string(each.layout)});
   key["columns"] = columns;
   for (const char* field : {"binary_hash", "device", "gpu", "driver", "cuda", "cublas", "cusparse",
                             "cpu", "threads", "openblas"})
@@ -231,7 +231,7 @@ class Batch {
                  {"content", record.origin.content},
                  {"dtypes", Json::array()}};
     for (const DType dtype : record.dtypes)
-      task["dtypes"].push_back(lanky::name(dtype));
+      task["dtypes"].push_back(lanky::to_string(dtype));
     const std::optional<Json> answer = workers_.run(std::move(task), start);
     record.facts = workers_.facts();
     record.read_seconds = workers_.read_seconds();

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
 #include <map>
@@ -90,7 +90,7 @@ void convert_as(const Conversion& conversion) {
   print_warnings(warnings);
   print_step("read", conversion.in,
              std::to_string(matrix.rows) + " rows, " + std::to_string(matrix.cols) + " columns, " +
-                 std::to_string(matrix.nnz()) + " entries in " + std::string(name(kDType<T>)) +
+                 std::to_string(matrix.nnz()) + " entries in " + std::string(to_string(kDType<T>)) +
                  ": " + speed(seconds_since(start), conversion.in));
   start = std::chrono::steady_clock::now();
   if (is_cache_name(conversion.out)) {
@@ -103,7 +103,7 @@ void convert_as(const Conversion& conversion) {
 
 int convert(const Conversion& conversion) {
   check_target(conversion);
-  dispatch(type_of(conversion), [&]<class T>(std::type_identity<T>) { convert_as<T>(conversion); });
+  visit_dtype(type_of(conversion), [&]<class T>(std::type_identity<T>) { convert_as<T>(conversion); });
   return kOk;
 }
 

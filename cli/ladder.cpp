@@ -194,7 +194,7 @@ void announce(const bench::GemmCase& gemm) {
   if (!Progress::possible()) return;
   std::fprintf(stderr, "measuring %lld x %lld x %lld (m, n, k), %s\n",
                static_cast<long long>(gemm.m), static_cast<long long>(gemm.n),
-               static_cast<long long>(gemm.k), std::string(bench::name(gemm.type)).c_str());
+               static_cast<long long>(gemm.k), std::string(bench::to_string(gemm.type)).c_str());
 }
 
 /// Measures what was asked for, case by case.

@@ -16,7 +16,7 @@ namespace {
 SpmvPath parse_path(const std::string& text) {
   for (const SpmvPath path :
        {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-    if (text == name(path)) return path;
+    if (text == to_string(path)) return path;
   }
   throw Error(ErrorCode::invalid_argument,
               "\"" + text + "\" is not auto, mma, cuda, tf32 or tf32x3");
@@ -38,14 +38,14 @@ bench::GemmCase named(bench::GemmCase gemm) {
 
 /// "cant f64", "cant f64 x 8 row"
 std::string task_name(const Source& source, const bench::SpmvCase& spmv) {
-  std::string task = source.shown() + " " + std::string(lanky::name(spmv.dtype));
+  std::string task = source.shown() + " " + std::string(lanky::to_string(spmv.dtype));
   if (spmv.is_vector()) return task;
   task += " x " + std::to_string(spmv.columns.count) + " ";
-  return task.append(bench::name(spmv.columns.layout));
+  return task.append(bench::to_string(spmv.columns.layout));
 }
 
 std::string task_name(const bench::GemmCase& gemm) {
-  return gemm.name + " " + std::string(bench::name(gemm.type));
+  return gemm.name + " " + std::string(bench::to_string(gemm.type));
 }
 
 }  // namespace

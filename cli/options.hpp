@@ -21,7 +21,7 @@ struct RunOptions {
   std::vector<std::string> paths_of_rows = {"auto"};  // lanky's kernels: auto, mma, cuda
   std::vector<std::string> columns = {"1"};           // of X; 1: a vector
   std::vector<std::string> layouts = {"row", "col"};  // of X and Y where there are several
-  bool tuned = false;                                 // a plan with PlanOptions::tune beside them
+  bool tuned = false;                                 // a plan with SparseOptions::tune beside them
   bool sddmm = false;  // X Y^T at the entries of matrices, not their products with X
   bool no_vendor = false;
   bool quick = false;

@@ -70,7 +70,7 @@ void Reporter::add(const CaseResult& result) {
       warn(result.name + " " + result.dtype + ": " + result.reason);
     } else {
       print(
-          bench::failure_line(result.name, result.dtype, bench::name(result.lanky), result.reason));
+          bench::failure_line(result.name, result.dtype, bench::to_string(result.lanky), result.reason));
     }
   }
   for (const std::string& warning : result.warnings)

@@ -18,7 +18,7 @@ namespace lanky {
 
 namespace {
 
-std::string_view name(Layout layout) {
+std::string_view to_string(Layout layout) {
   return layout == Layout::col ? "column-major" : "row-major";
 }
 
@@ -31,7 +31,7 @@ void check_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout, cons
   const std::int64_t tight = dense::tight_ld(extents, layout);
   if (ld < tight) {
     throw Error(ErrorCode::invalid_argument,
-                concat(what, " is ", ld, ", but a ", name(layout), " ", extents.rows, " x ",
+                concat(what, " is ", ld, ", but a ", to_string(layout), " ", extents.rows, " x ",
                        extents.cols, " matrix needs ", tight));
   }
   const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
@@ -51,8 +51,8 @@ GemmShape checked(GemmShape shape) {
   check_not_negative(shape.k, "k");
   if (shape.math != Math::ieee && !std::is_same_v<T, float>) {
     throw Error(ErrorCode::unsupported,
-                concat("Math::", dense::name(shape.math), " is for products of f32, not ",
-                       name(kDType<T>), "; use Math::ieee"));
+                concat("Math::", dense::to_string(shape.math), " is for products of f32, not ",
+                       to_string(kDType<T>), "; use Math::ieee"));
   }
   shape = dense::with_leading_dimensions(shape);
   check_ld(shape.lda, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
@@ -67,7 +67,7 @@ void check_alignment(const T* data, Device device, const char* what) {
   if (!device.is_cuda() || reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0) return;
   throw Error(ErrorCode::invalid_argument,
               concat(what, " is not aligned to the ", sizeof(T), " bytes of an element of ",
-                     name(kDType<std::remove_const_t<T>>)));
+                     to_string(kDType<std::remove_const_t<T>>)));
 }
 
 template <class T>
@@ -80,7 +80,7 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
   }
   if (view.layout != shape.layout) {
     throw Error(ErrorCode::size_mismatch,
-                concat(what, " is ", name(view.layout), ", the plan is for ", name(shape.layout)));
+                concat(what, " is ", to_string(view.layout), ", the plan is for ", to_string(shape.layout)));
   }
   if (view.ld != ld) {
     throw Error(ErrorCode::size_mismatch,
@@ -302,10 +302,10 @@ std::string GemmPlan<T, TOut>::explain() const {
   const GemmInfo info = this->info();
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
   std::string text = concat(
-      "gemm ", lanky::name(kDType<T>), " -> ", lanky::name(kDType<TOut>), " on ",
-      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", name(s.layout),
-      s.math == Math::ieee ? "" : concat(", ", dense::name(s.math), " asked for"),
-      "\nfamily: ", lanky::name(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[", p.m,
+      "gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
+      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", to_string(s.layout),
+      s.math == Math::ieee ? "" : concat(", ", dense::to_string(s.math), " asked for"),
+      "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[", p.m,
       ", ", p.k, "] B[", p.k, ", ", p.n, "]", p.swapped ? " with A = op(B)^T, B = op(A)^T" : "",
       ", strides A ", strides(p.a), " B ", strides(p.b), " C ", strides(p.c), "\n", info.tuning);
   if (info.routes.empty()) text += "kernel: none, C is empty\n";

@@ -11,7 +11,7 @@ GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept 
   return k > dense::kSkinny ? GemmFamily::panel : GemmFamily::update;
 }
 
-std::string_view name(GemmFamily family) noexcept {
+std::string_view to_string(GemmFamily family) noexcept {
   switch (family) {
     case GemmFamily::panel:
       return "panel";

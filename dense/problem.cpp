@@ -26,7 +26,7 @@ BlasOperand blas_operand(Strides strides, std::int64_t rows) noexcept {
 
 }  // namespace
 
-std::string_view name(Math math) noexcept {
+std::string_view to_string(Math math) noexcept {
   return math == Math::ieee ? "ieee" : math == Math::tf32 ? "tf32" : "tf32x3";
 }
 

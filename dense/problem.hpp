@@ -10,7 +10,7 @@
 namespace lanky::dense {
 
 /// "ieee", "tf32" or "tf32x3".
-std::string_view name(Math math) noexcept;
+std::string_view to_string(Math math) noexcept;
 
 /// Element (i, j) of an operand stands at i * row + j * col, counted in elements.
 struct Strides {

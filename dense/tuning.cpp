@@ -46,8 +46,8 @@ std::string class_of_strides(dense::Strides strides, std::size_t bytes, const ch
 
 /// Halves of either kind take the same time, and small results in any type.
 std::string class_of_types(DType in, DType out, bool result_is_small) {
-  return concat(is_half(in) ? "half" : name(in),
-                in == out || result_is_small ? "" : concat(" to ", name(out)));
+  return concat(is_half(in) ? "half" : to_string(in),
+                in == out || result_is_small ? "" : concat(" to ", to_string(out)));
 }
 
 std::string quoted(const std::string& text) {
@@ -139,7 +139,7 @@ std::string dense::gemm_class_on(std::string_view card, const GemmQuery& query) 
   const bool on_gpu = card != "cpu";
   const bool adds = query.adds && !small_c && on_gpu;
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
-  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", name(p.math), ", m ",
+  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", to_string(p.math), ", m ",
                 class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
                 class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
                 class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",

@@ -2,7 +2,7 @@
 #include <complex>
 #include <cstring>
 #include <exception>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
 #include <limits>
 #include <type_traits>
@@ -216,7 +216,7 @@ CsrMatrix<T> CacheFile::read_stored() const {
 
 template <class T>
 CsrMatrix<T> CacheFile::read_as() const {
-  return dispatch(static_cast<DType>(header_.dtype),
+  return visit_dtype(static_cast<DType>(header_.dtype),
                   [&]<class S>(std::type_identity<S>) { return converted<T>(read_stored<S>()); });
 }
 

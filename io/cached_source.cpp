@@ -55,7 +55,7 @@ CachedSource::CachedSource(const std::filesystem::path& path, const ReadOptions&
                            DType dtype)
     : path_(path) {
   const std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
-  stamp_.question = hash_text(concat(absolute, "\n", name(dtype), "\n",
+  stamp_.question = hash_text(concat(absolute, "\n", to_string(dtype), "\n",
                                      static_cast<int>(options.duplicates), "\n", options.variable));
   cache_ = options.cache / cache_name(path, stamp_.question);
   struct stat status {};

@@ -19,7 +19,7 @@ template <class T>
 void check_readable_as(const Header& header, const std::string& name) {
   if (header.field == Field::complex && !kIsComplex<T>) {
     throw Error(ErrorCode::unsupported,
-                concat(name, ": has complex entries, which type ", lanky::name(kDType<T>),
+                concat(name, ": has complex entries, which type ", lanky::to_string(kDType<T>),
                        " cannot hold; read it as c64 or c128"));
   }
   constexpr std::int64_t kMostColumns = std::numeric_limits<std::int32_t>::max();

@@ -32,7 +32,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// The caller's matrix, checked. Throws Error as the constructor of SpmvPlan does.
+  /// The caller's matrix, checked. Throws Error as the constructor of SparsePlan does.
   virtual LoadedCsr<T> load(const CsrView<T>& a) const = 0;
 
   /// The transpose of at most kTransposedEntriesMost entries; those of a row stand in the order of
@@ -46,7 +46,7 @@ class Backend {
   /// A in the form that this device multiplies fastest by prediction or, where the options say
   /// `tune`, by measurement. The arrays of `a` are not needed after the return.
   virtual std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
-                                                           const PlanOptions& options,
+                                                           const SparseOptions& options,
                                                            const PathChoice& choice) const = 0;
 };
 
@@ -56,7 +56,7 @@ class Executor : public Backend<T, TOut> {
  public:
   /// By make_packed_matrix().
   std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
-                                                   const PlanOptions& options,
+                                                   const SparseOptions& options,
                                                    const PathChoice& choice) const final;
 
   virtual ReachFacts reach_facts(const CsrPattern& a) const = 0;
@@ -76,7 +76,7 @@ class Executor : public Backend<T, TOut> {
   /// `facts`, where prepare() gave these strips.
   virtual ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
                                           const RowFacts& facts, const StripLaunches& strips,
-                                          const PlanOptions& options) const = 0;
+                                          const SparseOptions& options) const = 0;
   /// Values in CSR order to the copy.
   virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
 

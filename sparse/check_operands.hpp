@@ -92,7 +92,7 @@ void check_alignment(const E* data, Device device, std::string_view what) {
   if (!device.is_cuda() || reinterpret_cast<std::uintptr_t>(data) % sizeof(E) == 0) return;
   throw Error(ErrorCode::invalid_argument,
               concat(what, " is not aligned to the ", sizeof(E), " bytes of an element of ",
-                     name(kDType<std::remove_const_t<E>>)));
+                     to_string(kDType<std::remove_const_t<E>>)));
 }
 
 template <class Sum>

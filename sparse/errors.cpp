@@ -56,7 +56,7 @@ void check_triangle(const CsrPattern& a) {
   if (a.rows != a.cols) {
     throw Error(
         ErrorCode::invalid_argument,
-        concat("A is ", a.rows, " x ", a.cols, ": with PlanOptions::symmetry it must be square"));
+        concat("A is ", a.rows, " x ", a.cols, ": with SparseOptions::symmetry it must be square"));
   }
   if (a.nnz > kTriangleEntriesMost) {
     throw Error(ErrorCode::unsupported,
@@ -71,7 +71,7 @@ void throw_both_sides(const CsrPattern& a, const EntryPlace& below, const EntryP
                   at.column + a.index_base, ")");
   };
   throw Error(ErrorCode::invalid_argument,
-              concat("with PlanOptions::symmetry A must be one triangle, but it has ", place(below),
+              concat("with SparseOptions::symmetry A must be one triangle, but it has ", place(below),
                      " below the diagonal and ", place(above),
                      " above it, rows and columns counted from ", a.index_base));
 }

@@ -51,7 +51,7 @@ struct Examination {
   void (*columns)(const Stream& stream, const CsrPattern& a);
 };
 
-/// Throws Error as the constructor of SpmvPlan does.
+/// Throws Error as the constructor of SparsePlan does.
 template <class T>
 LoadedCsr<T> load(const Stream& stream, const CsrView<T>& a, const Examination& examine);
 

@@ -17,7 +17,7 @@ struct LoadedPattern {
   std::shared_ptr<const void> owner;
 };
 
-/// The pattern with `extents`. Throws Error as the constructor of SpmvPlan does.
+/// The pattern with `extents`. Throws Error as the constructor of SparsePlan does.
 LoadedPattern load_pattern(const Stream& stream, const CsrPattern& extents,
                            const RowOffsets& offsets, const std::int32_t* columns,
                            const Examination& examine);

@@ -20,7 +20,7 @@ namespace {
 /// The CSR copy is cut into the pieces of the packed form, whose sums have to fit in shared memory:
 /// a plan that may have this copy chooses among shapes with few enough pieces.
 template <class T>
-RowFacts with_room(RowFacts facts, const PlanOptions& options, const Machine& machine) {
+RowFacts with_room(RowFacts facts, const SparseOptions& options, const Machine& machine) {
   if (options.expected_columns > word_columns_most(sizeof(T)))
     facts.pieces_most = part_pieces_most(kDType<T>, machine);
   return facts;
@@ -30,7 +30,7 @@ template <class T, class TOut>
 class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
  public:
   PackedPlanMatrix(const Executor<T, TOut>& executor, const LoadedCsr<T>& a,
-                   const PlanOptions& options, const PathChoice& choice)
+                   const SparseOptions& options, const PathChoice& choice)
       : executor_(executor),
         choice_(choice),
         facts_(with_room<T>(facts_by(executor, a, choice.path), options, executor.machine())),
@@ -135,21 +135,21 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
 template <class T, class TOut>
 std::unique_ptr<PlanMatrix<T, TOut>> make_packed_matrix(const Executor<T, TOut>& executor,
                                                         const LoadedCsr<T>& a,
-                                                        const PlanOptions& options,
+                                                        const SparseOptions& options,
                                                         const PathChoice& choice) {
   return std::make_unique<PackedPlanMatrix<T, TOut>>(executor, a, options, choice);
 }
 
 template <class T, class TOut>
 std::unique_ptr<PlanMatrix<T, TOut>> Executor<T, TOut>::make_matrix(
-    const LoadedCsr<T>& a, const PlanOptions& options, const PathChoice& choice) const {
+    const LoadedCsr<T>& a, const SparseOptions& options, const PathChoice& choice) const {
   return make_packed_matrix(*this, a, options, choice);
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                  \
   template class Executor<T, TOut>;                                 \
   template std::unique_ptr<PlanMatrix<T, TOut>> make_packed_matrix( \
-      const Executor<T, TOut>&, const LoadedCsr<T>&, const PlanOptions&, const PathChoice&);
+      const Executor<T, TOut>&, const LoadedCsr<T>&, const SparseOptions&, const PathChoice&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

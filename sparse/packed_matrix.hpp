@@ -30,7 +30,7 @@ RowFacts facts_by(const Steps& steps, const LoadedCsr<T>& a, SpmvPath path) {
 template <class T, class TOut>
 std::unique_ptr<PlanMatrix<T, TOut>> make_packed_matrix(const Executor<T, TOut>& executor,
                                                         const LoadedCsr<T>& a,
-                                                        const PlanOptions& options,
+                                                        const SparseOptions& options,
                                                         const PathChoice& choice);
 
 }  // namespace lanky::sparse

@@ -19,7 +19,7 @@ bool rearranges(Symmetry symmetry, Op op) {
   return symmetry != Symmetry::general || op != Op::none;
 }
 
-void check_arrangeable(const CsrPattern& extents, const PlanOptions& options) {
+void check_arrangeable(const CsrPattern& extents, const SparseOptions& options) {
   if (options.symmetry != Symmetry::general) {
     check_triangle(extents);
   } else if (options.op != Op::none) {
@@ -49,7 +49,7 @@ struct Arranged {
 
 template <class T, class TOut>
 Arranged<T> arrange(const Backend<T, TOut>& backend, const Stream& stream,
-                    const LoadedCsr<T>& given, const PlanOptions& options) {
+                    const LoadedCsr<T>& given, const SparseOptions& options) {
   if (!rearranges(options.symmetry, options.op)) return {given, Buffer<std::uint32_t>(stream, 0)};
   Allocator* const allocator = options.updates ? options.allocator : nullptr;
   const CsrPattern pattern = given.csr.pattern();
@@ -81,7 +81,7 @@ std::unique_ptr<const Backend<T, TOut>> make_backend(const Stream& stream) {
 }  // namespace
 
 template <class T, class TOut>
-Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options) {
+Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options) {
   const PathChoice choice = choose_path(options, kDType<T>, stream.device().kind());
   check_arrangeable(extents_of(a), options);
   if (options.expected_columns < 1) {
@@ -115,7 +115,7 @@ void update_values(const Plan<T, TOut>& plan, VectorView<const T> values) {
     throw Error(ErrorCode::unsupported,
                 concat("new values for ",
                        plan.symmetry == Symmetry::general ? "a transposed matrix" : "a triangle",
-                       ", whose plan was made without PlanOptions::updates"));
+                       ", whose plan was made without SparseOptions::updates"));
   }
   const LoadedArray<T> own(plan.stream, values.data, values.size, "the new values of A");
   if (!rearranged) return plan.matrix->update_values(own.data());
@@ -141,7 +141,7 @@ PlanInfo info_of(const Plan<T, TOut>& plan) {
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
-  template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const PlanOptions&); \
+  template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const SparseOptions&); \
   template void update_values(const Plan<T, TOut>&, VectorView<const T>);                  \
   template PlanInfo info_of(const Plan<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)

@@ -27,12 +27,12 @@ struct Plan {
   Buffer<std::byte> workspace;                        // of the plan's own
 };
 
-/// Throws Error as the constructor of SpmvPlan does.
+/// Throws Error as the constructor of SparsePlan does.
 template <class T, class TOut>
-Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options);
+Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options);
 
 /// given_entries values in the order of the caller's CSR, in host memory or in that of the device,
-/// which the plan's stream comes to read: as SpmvPlan::update_values, and throws Error as that.
+/// which the plan's stream comes to read: as SparsePlan::update_values, and throws Error as that.
 template <class T, class TOut>
 void update_values(const Plan<T, TOut>& plan, VectorView<const T> values);
 

@@ -17,7 +17,7 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string_view name(Symmetry symmetry) {
+std::string_view to_string(Symmetry symmetry) {
   constexpr std::array<std::string_view, 4> kNames = {"general", "symmetric", "skew-symmetric",
                                                       "hermitian"};
   return kNames[static_cast<std::size_t>(symmetry)];
@@ -116,7 +116,7 @@ void write_tuning(std::ostream& out, const Tuning& tuning) {
     out << "            " << std::setprecision(3) << ratio << std::setprecision(1) << std::setw(8)
         << shape.window_cost << std::setw(10) << shape.granule << std::setw(7) << shape.piece_most
         << std::setw(8) << shape.stage_most << std::setw(7) << shape.hot_least << std::setw(6)
-        << shape.lane_pieces << "  " << name(path) << (i == tuning.kept ? " (kept)\n" : "\n");
+        << shape.lane_pieces << "  " << to_string(path) << (i == tuning.kept ? " (kept)\n" : "\n");
   }
 }
 
@@ -211,9 +211,9 @@ void write_tuning(std::ostream& out, const cpu::ChunkTuning& tuning) {
   }
 }
 
-SpmvInfo summary(const cpu::ChunkInfo& info) {
+SparseInfo summary(const cpu::ChunkInfo& info) {
   const cpu::ChunkHeader& header = info.header;
-  SpmvInfo found{.padding = padding(header)};
+  SparseInfo found{.padding = padding(header)};
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, ratio] : info.tuning->measured)
@@ -223,9 +223,9 @@ SpmvInfo summary(const cpu::ChunkInfo& info) {
 
 }  // namespace
 
-SpmvInfo summary(const PlanInfo& info) {
+SparseInfo summary(const PlanInfo& info) {
   if (info.chunks) return summary(*info.chunks);
-  SpmvInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
+  SparseInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
                  .padding = padding(info.header),
                  .predicted_us = info.device.is_cuda() ? info.model.predicted_us : 0};
   if (!info.tuning) return found;
@@ -245,7 +245,7 @@ void write_packed(std::ostream& out, const PlanInfo& info) {
   write_hot_columns(out, header);
   write_shape(out, header);
   out << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n";
-  out << "  kernels   " << (info.device.is_cuda() ? name(info.choice.path) : "cpu") << ": "
+  out << "  kernels   " << (info.device.is_cuda() ? to_string(info.choice.path) : "cpu") << ": "
       << info.choice.reason << "\n";
   if (info.device.is_cuda() && header.nnz > 0)
     out << "  predicted " << std::setprecision(2) << info.model.predicted_us
@@ -287,10 +287,10 @@ std::string explain(const PlanInfo& info) {
   out.imbue(std::locale::classic());
   out << std::fixed << std::setprecision(1);
   out << "spmv " << header.rows << " x " << header.cols << ", " << header.nnz << " entries, "
-      << name(info.dtype);
-  if (info.out_dtype != info.dtype) out << " -> " << name(info.out_dtype);
+      << to_string(info.dtype);
+  if (info.out_dtype != info.dtype) out << " -> " << to_string(info.out_dtype);
   if (info.symmetry != Symmetry::general)
-    out << ", " << name(info.symmetry) << " from a triangle of " << info.given_entries;
+    out << ", " << to_string(info.symmetry) << " from a triangle of " << info.given_entries;
   if (info.op != Op::none)
     out << (info.op == Op::trans ? ", transposed" : ", transposed and conjugated");
   out << ", on " << info.device.name() << " (" << info.device.properties().name << ")\n";

@@ -51,10 +51,10 @@ struct PlanInfo {
   std::optional<cpu::ChunkInfo> chunks = {};
 };
 
-/// The text of SpmvPlan::explain().
+/// The text of SparsePlan::explain().
 std::string explain(const PlanInfo& info);
 
-/// What SpmvPlan::info() gives of it.
-SpmvInfo summary(const PlanInfo& info);
+/// What SparsePlan::info() gives of it.
+SparseInfo summary(const PlanInfo& info);
 
 }  // namespace lanky::sparse

@@ -106,21 +106,21 @@ bool has_mma(DType dtype) {
   return dtype == DType::f64 || is_half(dtype);
 }
 
-PathChoice choose_path(const PlanOptions& options, DType dtype, DeviceKind device) {
+PathChoice choose_path(const SparseOptions& options, DType dtype, DeviceKind device) {
   const SpmvPath requested = options.path;
   const bool tf32 = requested == SpmvPath::tf32 || requested == SpmvPath::tf32x3;
   const bool tiled = has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype);
   if (requested == SpmvPath::mma && !has_mma(dtype) && !tiled) {
     throw Error(
         ErrorCode::unsupported,
-        concat("tensor cores have no IEEE product of ", name(dtype),
+        concat("tensor cores have no IEEE product of ", to_string(dtype),
                dtype == DType::f32 ? " for one vector; use SpmvPath::automatic, cuda, tf32 or "
                                      "tf32x3, or expect 5 columns or more"
                                    : "; use SpmvPath::automatic or cuda"));
   }
   if (tf32 && dtype != DType::f32) {
     throw Error(ErrorCode::unsupported,
-                concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", name(dtype)));
+                concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", to_string(dtype)));
   }
   if (device == DeviceKind::cpu) return {SpmvPath::cuda, "the cpu has one kernel for every path"};
   if (requested == SpmvPath::mma && !has_mma(dtype))

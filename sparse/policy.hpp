@@ -89,7 +89,7 @@ struct PathChoice {
 
 /// Which kernels multiply a matrix of `dtype` with one vector on `device`. Throws
 /// Error(unsupported) where tensor cores are asked for that have no such product.
-PathChoice choose_path(const PlanOptions& options, DType dtype, DeviceKind device);
+PathChoice choose_path(const SparseOptions& options, DType dtype, DeviceKind device);
 
 // Entries and rows below which the CPU uses one thread: about 0.2 ms of work, while waking threads
 // takes 10 us to several milliseconds, as busy as the machine is.

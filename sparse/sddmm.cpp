@@ -95,8 +95,8 @@ struct SddmmPlan<T, TOut>::Impl {
   }
 
   std::string explain() const {
-    std::string text = concat("SDDMM of ", name(kDType<T>));
-    if (kDType<T> != kDType<TOut>) text += concat(", values of ", name(kDType<TOut>));
+    std::string text = concat("SDDMM of ", to_string(kDType<T>));
+    if (kDType<T> != kDType<TOut>) text += concat(", values of ", to_string(kDType<TOut>));
     if (conjugates) text += ", Y conjugated";
     text += concat(" on ", stream.device().name(), "\nA: ", rows, " x ", cols, " with ", nnz,
                    " entries, ", sampler->bytes(), " bytes: ", sampler->tell(),

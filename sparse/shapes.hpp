@@ -28,7 +28,7 @@ std::vector<Shape> candidates(const RowFacts& facts, DType dtype, const Machine&
 /// matrix that is too large for that.
 std::optional<Shape> single_shape(const RowFacts& facts, DType dtype, const Machine& machine);
 
-/// The fields of a shape as SpmvTrial::shape has them.
+/// The fields of a shape as SparseTrial::shape has them.
 std::string name_of(const Shape& shape);
 /// The shape of such a name. Throws Error(invalid_argument).
 Shape shape_of(std::string_view name);

@@ -1,4 +1,4 @@
-// SpmvPlan: checks the caller's operands, packs the matrix, and hands products to an executor.
+// SparsePlan: checks the caller's operands, packs the matrix, and hands products to an executor.
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace lanky {
 
-std::string_view name(SpmvPath path) noexcept {
+std::string_view to_string(SpmvPath path) noexcept {
   constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
   return kNames[static_cast<std::size_t>(path)];
 }
@@ -45,7 +45,7 @@ void check_apart(const MatrixView<T>& x, const MatrixView<TOut>& y) {
 }  // namespace
 
 template <class T, class TOut>
-struct SpmvPlan<T, TOut>::Impl {
+struct SparsePlan<T, TOut>::Impl {
   std::string_view name() const { return plan.op == Op::none ? "A" : "op(A)"; }
 
   void check(const Stream& s, const Scalar& alpha, VectorView<const T> x, const Scalar& beta,
@@ -117,38 +117,38 @@ struct SpmvPlan<T, TOut>::Impl {
 };
 
 template <class T, class TOut>
-SpmvPlan<T, TOut>::SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options)
+SparsePlan<T, TOut>::SparsePlan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options)
     : impl_(
           sparse::within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
             return std::make_unique<Impl>(Impl{sparse::build_plan<T, TOut>(stream, a, options)});
           })) {}
 
 template <class T, class TOut>
-SpmvPlan<T, TOut>::SpmvPlan(SpmvPlan&&) noexcept = default;
+SparsePlan<T, TOut>::SparsePlan(SparsePlan&&) noexcept = default;
 template <class T, class TOut>
-SpmvPlan<T, TOut>& SpmvPlan<T, TOut>::operator=(SpmvPlan&&) noexcept = default;
+SparsePlan<T, TOut>& SparsePlan<T, TOut>::operator=(SparsePlan&&) noexcept = default;
 template <class T, class TOut>
-SpmvPlan<T, TOut>::~SpmvPlan() = default;
+SparsePlan<T, TOut>::~SparsePlan() = default;
 
 template <class T, class TOut>
-void SpmvPlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const {
+void SparsePlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const {
   run(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y);
 }
 
 template <class T, class TOut>
-void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y) const {
   impl_->run(stream, alpha, x, beta, y, impl_->plan.workspace.data(), sparse::Arrivals::zero);
 }
 
 template <class T, class TOut>
-void SpmvPlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
                             VectorView<TOut> y, Workspace workspace) const {
   impl_->run(stream, alpha, x, beta, y, impl_->check(workspace), sparse::Arrivals::unknown);
 }
 
 template <class T, class TOut>
-void SpmvPlan<T, TOut>::run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x,
+void SparsePlan<T, TOut>::run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x,
                                     Scalar beta, MatrixView<TOut> y,
                                     const Workspace* workspace) const {
   const bool own = workspace == nullptr;
@@ -158,7 +158,7 @@ void SpmvPlan<T, TOut>::run_columns(const Stream& stream, Scalar alpha, MatrixVi
 }
 
 template <class T, class TOut>
-void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
+void SparsePlan<T, TOut>::update_values(VectorView<const T> values) {
   if (values.size != nnz()) {
     throw Error(ErrorCode::size_mismatch,
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
@@ -168,55 +168,55 @@ void SpmvPlan<T, TOut>::update_values(VectorView<const T> values) {
 }
 
 template <class T, class TOut>
-std::int64_t SpmvPlan<T, TOut>::rows() const noexcept {
+std::int64_t SparsePlan<T, TOut>::rows() const noexcept {
   return impl_->plan.matrix->rows();
 }
 
 template <class T, class TOut>
-std::int64_t SpmvPlan<T, TOut>::cols() const noexcept {
+std::int64_t SparsePlan<T, TOut>::cols() const noexcept {
   return impl_->plan.matrix->cols();
 }
 
 template <class T, class TOut>
-std::int64_t SpmvPlan<T, TOut>::nnz() const noexcept {
+std::int64_t SparsePlan<T, TOut>::nnz() const noexcept {
   return impl_->plan.given_entries;
 }
 
 template <class T, class TOut>
-Device SpmvPlan<T, TOut>::device() const noexcept {
+Device SparsePlan<T, TOut>::device() const noexcept {
   return impl_->plan.stream.device();
 }
 
 template <class T, class TOut>
-std::int64_t SpmvPlan<T, TOut>::workspace_bytes() const noexcept {
+std::int64_t SparsePlan<T, TOut>::workspace_bytes() const noexcept {
   return impl_->plan.matrix->workspace_bytes();
 }
 
 template <class T, class TOut>
-std::int64_t SpmvPlan<T, TOut>::device_bytes() const noexcept {
+std::int64_t SparsePlan<T, TOut>::device_bytes() const noexcept {
   return sparse::device_bytes(impl_->plan);
 }
 
 template <class T, class TOut>
-SpmvInfo SpmvPlan<T, TOut>::info() const {
+SparseInfo SparsePlan<T, TOut>::info() const {
   return sparse::summary(sparse::info_of(impl_->plan));
 }
 
 template <class T, class TOut>
-std::string SpmvPlan<T, TOut>::explain() const {
+std::string SparsePlan<T, TOut>::explain() const {
   return sparse::explain(sparse::info_of(impl_->plan));
 }
 
 template <class T, class TOut>
 void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
           std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta, VectorView<TOut> y) {
-  const SpmvPlan<T, TOut> plan(stream, a);
+  const SparsePlan<T, TOut> plan(stream, a);
   plan.run(stream, alpha, x, beta, y);
   stream.synchronize();
 }
 
 #define LANKY_INSTANTIATE(T, TOut)                                                          \
-  template class SpmvPlan<T, TOut>;                                                         \
+  template class SparsePlan<T, TOut>;                                                         \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
                      Accumulator<T>, VectorView<TOut>);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)

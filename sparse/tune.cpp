@@ -184,7 +184,7 @@ class CopyTrial {
 
  public:
   CopyTrial(const Executor<T, TOut>& executor, const Stream& stream, const PackedMatrix<T>& packed,
-            const ColumnsCopy<T>& copy, const Launches& vector, const PlanOptions& options)
+            const ColumnsCopy<T>& copy, const Launches& vector, const SparseOptions& options)
       : launches_(vector),
         pitch_(round_up(options.expected_columns, word_columns(sizeof(T)))),
         x_(Buffer<T>::from(stream, std::vector<T>(packed.header.cols * options.expected_columns,
@@ -266,7 +266,7 @@ std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType
 
 template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
-            const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
+            const SparseOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
   if (packed.header.windows == 0) return {};
   std::vector<SpmvPath> paths = {choice.path};
   if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
@@ -290,10 +290,10 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vecto
 template <class T, class TOut>
 ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
                            const PackedMatrix<T>& packed, const RowFacts& facts,
-                           const Launches& vector, const PlanOptions& options,
+                           const Launches& vector, const SparseOptions& options,
                            ColumnsCopy<T> modelled) {
   constexpr int kRounds = 15;
-  PlanOptions asked = options;
+  SparseOptions asked = options;
   asked.path = modelled.tiles ? SpmvPath::cuda : SpmvPath::mma;
   bool faster = false;
   ColumnsCopy<T> other;
@@ -312,11 +312,11 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
 
 #define LANKY_INSTANTIATE(T, TOut)                                                               \
   template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&,                         \
-                                const std::vector<Shape>&, const PlanOptions&, PackedMatrix<T>&, \
+                                const std::vector<Shape>&, const SparseOptions&, PackedMatrix<T>&, \
                                 PathChoice&);                                                    \
   template ColumnsCopy<T> faster_copy<T, TOut>(                                                  \
       const Executor<T, TOut>&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&,          \
-      const Launches&, const PlanOptions&, ColumnsCopy<T>);
+      const Launches&, const SparseOptions&, ColumnsCopy<T>);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

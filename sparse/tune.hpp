@@ -1,4 +1,4 @@
-// PlanOptions::tune: shapes near the one that the model chooses, of which the fastest is kept.
+// SparseOptions::tune: shapes near the one that the model chooses, of which the fastest is kept.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Tuning {
 /// no room for are left out. Waits.
 template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
-            const PlanOptions& options, PackedMatrix<T>& packed, PathChoice& choice);
+            const SparseOptions& options, PackedMatrix<T>& packed, PathChoice& choice);
 
 /// The copy for several columns of `a` that is faster where measured, of the two that the model
 /// chooses from: `modelled`, its choice, unless the other one takes less than kWorthwhile of its
@@ -48,7 +48,7 @@ Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vecto
 template <class T, class TOut>
 ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
                            const PackedMatrix<T>& packed, const RowFacts& facts,
-                           const Launches& vector, const PlanOptions& options,
+                           const Launches& vector, const SparseOptions& options,
                            ColumnsCopy<T> modelled);
 
 }  // namespace lanky::sparse

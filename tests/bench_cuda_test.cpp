@@ -264,7 +264,7 @@ TEST(BenchCuda, DataIsThatOfTheHost) {
 
 void expect_ok(const CaseReport& report) {
   for (const Outcome& outcome : report.outcomes) {
-    EXPECT_EQ(name(outcome.status), "ok")
+    EXPECT_EQ(to_string(outcome.status), "ok")
         << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
     if (!outcome.timing) continue;
     EXPECT_TRUE(outcome.timing->graph.has_value())
@@ -285,10 +285,10 @@ void expect_sparse_ok(Session& session, const std::string& spec, std::size_t con
     for (const Outcome& outcome : report.outcomes) {
       if (outcome.variant == "sell" || outcome.variant.starts_with("bsr")) {
         EXPECT_TRUE(outcome.status == Status::ok || outcome.status == Status::unsupported)
-            << outcome.variant << " " << name(dtype) << ": " << name(outcome.status) << ", "
+            << outcome.variant << " " << to_string(dtype) << ": " << to_string(outcome.status) << ", "
             << outcome.message;
       } else {
-        EXPECT_EQ(name(outcome.status), "ok") << outcome.contestant << " " << outcome.message;
+        EXPECT_EQ(to_string(outcome.status), "ok") << outcome.contestant << " " << outcome.message;
       }
       EXPECT_EQ(outcome.update_us.has_value(), outcome.contestant == "lanky");
       EXPECT_EQ(outcome.setup_bytes.has_value(), outcome.contestant == "lanky");
@@ -316,7 +316,7 @@ SpmvEntrant sparing(const char* name, std::function<bool(cudaStream_t stream, in
                                     rows.columns,
                                     static_cast<const double*>(operands.values),
                                     0};
-            auto plan = std::make_shared<SpmvPlan<double>>(stream, a);
+            auto plan = std::make_shared<SparsePlan<double>>(stream, a);
             auto calls = std::make_shared<int>(0);
             BuiltSpmv built;
             built.run = [=](const Stream& on) {
@@ -412,9 +412,9 @@ TEST(BenchCuda, TheSparseOracleIsThatOfTheHost) {
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     for (const Fill fill : {Fill::integers, Fill::random}) {
       for (const SpmvColumns columns : {SpmvColumns{}, {3, Layout::row}, {3, Layout::col}}) {
-        SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(columns.count) + " " +
-                     std::string(name(columns.layout)));
-        dispatch_real(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
+        SCOPED_TRACE(std::string(to_string(dtype)) + " " + std::to_string(columns.count) + " " +
+                     std::string(to_string(columns.layout)));
+        visit_real_dtype(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
           check(type, dtype, fill, columns);
         });
       }
@@ -470,8 +470,8 @@ TEST(BenchCuda, TheSddmmOracleIsThatOfTheHost) {
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     for (const Fill fill : {Fill::integers, Fill::random}) {
       for (const std::int64_t columns : {1, 9}) {
-        SCOPED_TRACE(std::string(name(dtype)) + " x " + std::to_string(columns));
-        dispatch_real(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
+        SCOPED_TRACE(std::string(to_string(dtype)) + " x " + std::to_string(columns));
+        visit_real_dtype(component_type(dtype), [&]<class T>(std::type_identity<T> type) {
           check(type, {fill, dtype}, columns);
         });
       }
@@ -492,13 +492,13 @@ TEST(BenchCuda, SddmmVendorsAreRight) {
                                         {33, Layout::row},
                                         {33, Layout::col},
                                         {1, Layout::col}}) {
-        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
-                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        SCOPED_TRACE(std::string(spec) + " " + std::string(to_string(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(to_string(columns.layout)));
         const auto workload = make_sddmm_workload(session, matrix, dtype, columns);
         const CaseReport report = run_workload(session, *workload);
         ASSERT_EQ(report.outcomes.size(), 3U);
         const Outcome& own = report.outcomes[0];
-        EXPECT_EQ(name(own.status), "ok") << own.message;
+        EXPECT_EQ(to_string(own.status), "ok") << own.message;
         EXPECT_EQ(own.reproducible, true);
         EXPECT_TRUE(own.setup_bytes.has_value());
         for (const Outcome& rival : std::span(report.outcomes).subspan(1)) {
@@ -508,7 +508,7 @@ TEST(BenchCuda, SddmmVendorsAreRight) {
           EXPECT_TRUE(rival.status == Status::ok || rival.expected() || loose)
               << rival.variant << ": " << rival.message;
           if (rival.variant == "default" && (dtype == DType::f64 || dtype == DType::f32)) {
-            EXPECT_EQ(name(rival.status), "ok") << rival.message;
+            EXPECT_EQ(to_string(rival.status), "ok") << rival.message;
           }
         }
       }
@@ -527,8 +527,8 @@ TEST(BenchCuda, SparseVendorsAreRightForSeveralColumns) {
       const SpmvWorkloads workloads = spmv_workloads(session, matrix, dtype, SpmvSelection());
       for (const SpmvColumns columns :
            {SpmvColumns{2, Layout::row}, {7, Layout::col}, {32, Layout::row}, {1, Layout::col}}) {
-        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
-                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        SCOPED_TRACE(std::string(spec) + " " + std::string(to_string(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(to_string(columns.layout)));
         const CaseReport report = run_workload(session, *workloads(columns));
         EXPECT_GE(report.outcomes.size(), 4U);
         for (const Outcome& outcome : report.outcomes) {
@@ -538,7 +538,7 @@ TEST(BenchCuda, SparseVendorsAreRightForSeveralColumns) {
           EXPECT_TRUE(outcome.status == Status::ok || outcome.expected() || loose)
               << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
           if (columns.count > 1 && outcome.variant == "alg2" && !loose) {
-            EXPECT_EQ(name(outcome.status), "ok") << outcome.message;
+            EXPECT_EQ(to_string(outcome.status), "ok") << outcome.message;
           }
           if (outcome.contestant == "lanky" || outcome.variant == "alg3") {
             EXPECT_TRUE(outcome.reproducible.value_or(true)) << outcome.variant;
@@ -565,8 +565,8 @@ TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
                             .alpha = 2,
                             .beta = 0.5,
                             .type = GemmType::same(dtype)};
-        SCOPED_TRACE(std::string(name(dtype)) + " " + std::string(name(layout)) + " " +
-                     std::string(name(op_a)));
+        SCOPED_TRACE(std::string(to_string(dtype)) + " " + std::string(to_string(layout)) + " " +
+                     std::string(to_string(op_a)));
         const auto workload = make_gemm_workload(session, gemm);
         expect_ok(run_workload(session, *workload));
       }
@@ -576,14 +576,14 @@ TEST(BenchCuda, DenseVendorsAreRightInEveryTypeLayoutAndTranspose) {
 
 /// Every contestant but lanky is right.
 void expect_vendors_ok(Session& session, const GemmCase& gemm) {
-  SCOPED_TRACE(gemm_case_name(gemm) + " " + std::string(name(gemm.type)) + " " +
-               std::string(name(gemm.layout)) + " " + std::string(name(gemm.op_a)) +
-               std::string(name(gemm.op_b)));
+  SCOPED_TRACE(gemm_case_name(gemm) + " " + std::string(to_string(gemm.type)) + " " +
+               std::string(to_string(gemm.layout)) + " " + std::string(to_string(gemm.op_a)) +
+               std::string(to_string(gemm.op_b)));
   const auto workload = make_gemm_workload(session, gemm);
   const CaseReport report = run_workload(session, *workload);
   for (const Outcome& outcome : report.outcomes) {
     if (outcome.contestant == "lanky") continue;
-    EXPECT_EQ(name(outcome.status), "ok")
+    EXPECT_EQ(to_string(outcome.status), "ok")
         << outcome.contestant << " " << outcome.variant << ": " << outcome.message;
   }
 }

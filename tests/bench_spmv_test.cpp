@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/io.hpp>
 #include <limits>
 #include <map>
@@ -373,13 +373,13 @@ TEST(SddmmCase, LankyAndTheLoopAreRightInEveryTypeAndLayout) {
          {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
       for (const SpmvColumns columns :
            {SpmvColumns{1, Layout::col}, {9, Layout::row}, {9, Layout::col}, {32, Layout::row}}) {
-        SCOPED_TRACE(std::string(spec) + " " + std::string(name(dtype)) + " x " +
-                     std::to_string(columns.count) + " " + std::string(name(columns.layout)));
+        SCOPED_TRACE(std::string(spec) + " " + std::string(to_string(dtype)) + " x " +
+                     std::to_string(columns.count) + " " + std::string(to_string(columns.layout)));
         const auto workload = make_sddmm_workload(session, matrix, dtype, columns);
         const CaseReport report = run_workload(session, *workload);
         ASSERT_EQ(report.outcomes.size(), 2U);
         for (const Outcome& outcome : report.outcomes) {
-          EXPECT_EQ(name(outcome.status), "ok") << outcome.contestant << ": " << outcome.message;
+          EXPECT_EQ(to_string(outcome.status), "ok") << outcome.contestant << ": " << outcome.message;
           EXPECT_TRUE(outcome.timing.has_value());
           EXPECT_EQ(outcome.reproducible, true);
           ASSERT_TRUE(outcome.verdict.has_value());

@@ -193,10 +193,10 @@ TEST(Random, ElementsAreExactInTheirTypeAndZeroMean) {
       const double value = element(Fill::random, 5, i, significand_bits(dtype));
       ASSERT_LT(std::fabs(value), 1);
       ASSERT_NE(value, 0);
-      ASSERT_EQ(rounded(dtype, value), value) << name(dtype);
+      ASSERT_EQ(rounded(dtype, value), value) << to_string(dtype);
       sum += value;
     }
-    EXPECT_LT(std::fabs(sum / 20000), 5 * 0.577 / std::sqrt(20000.0)) << name(dtype);
+    EXPECT_LT(std::fabs(sum / 20000), 5 * 0.577 / std::sqrt(20000.0)) << to_string(dtype);
   }
 }
 
@@ -561,7 +561,7 @@ TEST(Vendor, GemvReadsWhatTheProductReads) {
       for (const Op op_b : {Op::none, Op::trans}) {
         for (const auto& [m, n] : {std::pair{5, 1}, {1, 6}, {1, 1}}) {
           SCOPED_TRACE(testing::Message()
-                       << m << " " << n << " " << name(layout) << name(op_a) << name(op_b));
+                       << m << " " << n << " " << to_string(layout) << to_string(op_a) << to_string(op_b));
           expect_gemv({GemmType::same(DType::f64),
                        {.m = m,
                         .n = n,
@@ -893,7 +893,7 @@ TEST(Record, SparseLinesHoldWhatThePlanDecided) {
       SpmvCase{"fake", 4, 4, 4, DType::f64}, {}, std::nullopt, 12.5, {Outcome{}, Outcome{}}};
   for (Outcome& outcome : report.outcomes)
     outcome.contestant = "lanky";
-  report.outcomes[0].decision.sparse = SpmvInfo{.path = SpmvPath::mma, .padding = 0.125};
+  report.outcomes[0].decision.sparse = SparseInfo{.path = SpmvPath::mma, .padding = 0.125};
   const nlohmann::ordered_json lines = to_json(report);
   EXPECT_EQ(lines[0]["path"], "mma");
   EXPECT_EQ(lines[0]["padding"], 0.125);
@@ -989,8 +989,8 @@ TEST(Grid, EveryCombination) {
 
 std::string described(const GemmCase& gemm) {
   std::ostringstream text;
-  text << gemm_case_name(gemm) << " " << name(gemm.type) << " " << name(gemm.type.out) << " "
-       << name(gemm.op_a) << name(gemm.op_b) << " " << name(gemm.layout) << " " << gemm.padded
+  text << gemm_case_name(gemm) << " " << to_string(gemm.type) << " " << to_string(gemm.type.out) << " "
+       << to_string(gemm.op_a) << to_string(gemm.op_b) << " " << to_string(gemm.layout) << " " << gemm.padded
        << " " << gemm.alpha << " " << gemm.beta;
   return text.str();
 }
@@ -1011,7 +1011,7 @@ TEST(Grid, TheCoreHasEveryShapeInEveryType) {
   std::map<std::string, int> types;
   for (const GemmCase& gemm : core) {
     ++families[family_name(gemm)];
-    ++types[std::string(name(gemm.type)) + " " + std::string(name(gemm.layout))];
+    ++types[std::string(to_string(gemm.type)) + " " + std::string(to_string(gemm.layout))];
     EXPECT_EQ(gemm.type.in, gemm.type.out);
     EXPECT_EQ(gemm.alpha, 1);
     EXPECT_EQ(gemm.beta, 0);
@@ -1062,7 +1062,7 @@ TEST(Grid, ScatteredCasesFollowFromTheirSeed) {
   std::set<std::string> types;
   for (const GemmCase& gemm : cases) {
     ++families[family_name(gemm)];
-    types.emplace(name(gemm.type));
+    types.emplace(to_string(gemm.type));
     EXPECT_GT(std::min({gemm.m, gemm.n, gemm.k}), 0);
     const auto most = static_cast<double>(std::max(gemm.m * gemm.k, gemm.k * gemm.n));
     EXPECT_LT(most * static_cast<double>(size_of(gemm.type.in)), 1.2e9) << gemm_case_name(gemm);
@@ -1079,7 +1079,7 @@ TEST(Grid, ScatteredCasesOfCpusAreSmallerAndOfTypesThatBlasHas) {
   EXPECT_EQ(described(run.cases), described(scattered_grid(5, 480, scale_of_cpus())));
   std::set<std::string> types;
   for (const GemmCase& gemm : run.cases) {
-    types.emplace(name(gemm.type));
+    types.emplace(to_string(gemm.type));
     const auto most = static_cast<double>(std::max(gemm.m * gemm.k, gemm.k * gemm.n));
     EXPECT_LT(most * static_cast<double>(size_of(gemm.type.in)), 2.4e8) << gemm_case_name(gemm);
   }

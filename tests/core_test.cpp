@@ -28,7 +28,7 @@ namespace {
 TEST(ErrorCodes, HaveDistinctNames) {
   std::set<std::string_view> names;
   for (int code = 0; code <= static_cast<int>(ErrorCode::device); ++code) {
-    names.insert(name(static_cast<ErrorCode>(code)));
+    names.insert(to_string(static_cast<ErrorCode>(code)));
   }
   EXPECT_EQ(names.size(), static_cast<std::size_t>(ErrorCode::device) + 1);
   EXPECT_FALSE(names.contains("unknown"));
@@ -37,7 +37,7 @@ TEST(ErrorCodes, HaveDistinctNames) {
 TEST(DTypes, NamesRoundTripAndSizesMatchTheTypes) {
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
-    EXPECT_EQ(parse_dtype(name(dtype)), dtype);
+    EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
   }
   const auto expect_type_of = [](DType dtype) {
     return [dtype](auto tag) {
@@ -47,11 +47,11 @@ TEST(DTypes, NamesRoundTripAndSizesMatchTheTypes) {
     };
   };
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
-    dispatch_real(dtype, expect_type_of(dtype));
+    visit_real_dtype(dtype, expect_type_of(dtype));
   for (const DType dtype : {DType::f16, DType::c64, DType::c128})
-    dispatch(dtype, expect_type_of(dtype));
+    visit_dtype(dtype, expect_type_of(dtype));
   expect_error([] { parse_dtype("fp64"); }, ErrorCode::invalid_argument, {"\"fp64\"", "f64"});
-  expect_error([] { dispatch_real(DType::c64, [](auto) {}); }, ErrorCode::unsupported, {"c64"});
+  expect_error([] { visit_real_dtype(DType::c64, [](auto) {}); }, ErrorCode::unsupported, {"c64"});
 }
 
 TEST(DTypes, UnitRoundoffIsHalfTheDistanceToTheNextNumber) {

@@ -66,7 +66,7 @@ TEST(DenseMachines, HaveLegalCandidatesForEveryProduct) {
           check_legal(candidate.launch, request);
           if (HasFailure()) {
             FAIL() << algorithm_name(candidate.launch, request.types) << " for " << shape.m << " x "
-                   << shape.n << " x " << shape.k << ", " << name(type);
+                   << shape.n << " x " << shape.k << ", " << to_string(type);
           }
         }
       }

@@ -437,7 +437,7 @@ EXECUTOR_TEST(Dense, ErrorsNameOperandAndValues) {
                ErrorCode::invalid_argument, {"lda", "64-bit"});
   if (kDType<T> != DType::f32) {
     expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32}), ErrorCode::unsupported,
-                 {"tf32", std::string(name(kDType<T>))});
+                 {"tf32", std::string(to_string(kDType<T>))});
     expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32x3}), ErrorCode::unsupported,
                  {"tf32x3"});
   }

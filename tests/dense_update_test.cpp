@@ -292,7 +292,7 @@ TEST(UpdatePolicy, StreamsFillTheMachine) {
       for (std::int64_t n = 1; n <= 128; ++n) {
         for (const std::int64_t k : {3, 40, 127}) {
           for (const std::int64_t m : {2001, 300'001, 3'000'001}) {
-            SCOPED_TRACE(concat(name(type), " ", m, " x ", n, " x ", k));
+            SCOPED_TRACE(concat(to_string(type), " ", m, " x ", n, " x ", k));
             const auto all = launches_of("stream_kernel", problem(m, k, n, layout), type, true);
             ASSERT_EQ(all.size(), 1U);
             expect_full_machine(all.front(), type, m, n);

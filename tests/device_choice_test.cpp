@@ -15,7 +15,7 @@ namespace {
 std::vector<double> spmv_on(Device device) {
   const Stream stream(device);
   const auto a = io::generate<double>("mixed:500,values=int");
-  const SpmvPlan<double> plan(stream, a.view());
+  const SparsePlan<double> plan(stream, a.view());
   const auto x = Buffer<double>::from(stream, std::vector<double>(500, 3.0));
   Buffer<double> y(stream, 500);
   plan.run(stream, x.view(), y.view());
@@ -57,7 +57,7 @@ TEST(DeviceChoice, OperandsOfAnotherDeviceAreRefused) {
       SCOPED_TRACE(concat(here.name(), " and ", there.name()));
       const Stream stream(here);
       const Stream other(there);
-      const SpmvPlan<double> plan(stream, a.view());
+      const SparsePlan<double> plan(stream, a.view());
       const Buffer<double> x(other, 10);
       Buffer<double> y(stream, 10);
       expect_error([&] { plan.run(stream, x.view(), y.view()); }, ErrorCode::wrong_memory,

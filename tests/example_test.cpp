@@ -44,7 +44,7 @@ TEST(Example, OfTheDesignPageComputes) {
   lanky::Matrix<float> G(s, 16, 16);
   Q.buffer().copy_from(q_values);
 
-  lanky::SpmvPlan<double> plan(s, A.view());
+  lanky::SparsePlan<double> plan(s, A.view());
   plan.run(s, x.view(), y.view());
   plan.run(s, 2.0, x.view(), 1.0, y.view());
   const std::vector<double> three_times = y.to_host();
@@ -77,7 +77,7 @@ TEST(Example, ConveniencesDeduceTheirTypes) {
   lanky::Buffer<double> y(s, 100);
   lanky::Buffer<double> expected(s, 100);
   lanky::spmv(s, 1.0, a.view(), x.view(), 0.0, y.view());
-  lanky::SpmvPlan<double>(s, a.view()).run(s, x.view(), expected.view());
+  lanky::SparsePlan<double>(s, a.view()).run(s, x.view(), expected.view());
   EXPECT_EQ(y.to_host(), expected.to_host());
 
   lanky::Matrix<float> q(s, 100, 2);
@@ -93,7 +93,7 @@ TEST(Example, ConveniencesDeduceTheirTypes) {
 TEST(Example, UpdateTakesABuffer) {
   const lanky::Stream s(lanky::Device::best());
   const auto a = lanky::io::generate<float>("diagonal:10");
-  lanky::SpmvPlan<float> plan(s, a.view());
+  lanky::SparsePlan<float> plan(s, a.view());
   const auto sevens = lanky::Buffer<float>::from(s, std::vector<float>(10, 7.0F));
   plan.update_values(sevens);
   const auto x = lanky::Buffer<float>::from(s, std::vector<float>(10, 2.0F));
@@ -107,7 +107,7 @@ TEST(Example, UpdateTakesABuffer) {
 TEST(Example, RunsTakeNoMemory) {
   const lanky::Stream s(lanky::Device::best());
   const auto a = lanky::io::generate<double>("huge:3000:2:2500:5000");
-  const lanky::SpmvPlan<double> plan(s, a.view());
+  const lanky::SparsePlan<double> plan(s, a.view());
   lanky::Buffer<double> x(s, a.cols);
   lanky::Buffer<double> y(s, a.rows);
   x.fill_zero();

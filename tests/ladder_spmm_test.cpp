@@ -191,7 +191,7 @@ TEST(SpmmRungs, AreRightOnAGpu) {
         const auto lines = climb_spmm(session, matrix, dtype, columns, {.vendors = false});
         ASSERT_EQ(lines.size(), 7U);
         for (const Json& line : lines) {
-          SCOPED_TRACE(::testing::Message() << spec << " " << name(dtype) << " " << columns << " "
+          SCOPED_TRACE(::testing::Message() << spec << " " << to_string(dtype) << " " << columns << " "
                                             << line["rung"] << " " << line.value("message", ""));
           const bool left_out = dtype == DType::f32 && line["rung"] == "tensor";
           EXPECT_EQ(line["status"], left_out ? "unsupported" : "ok");
@@ -239,7 +239,7 @@ void expect_exact(const Stream& stream, const CsrMatrix<double>& pattern, std::i
         .run(stream);
     const std::vector<T> computed = y.to_host();
     EXPECT_EQ(std::vector<float>(computed.begin(), computed.end()), expected)
-        << rung.rung.name << " " << name(kDType<T>) << " " << columns;
+        << rung.rung.name << " " << to_string(kDType<T>) << " " << columns;
   }
 }
 

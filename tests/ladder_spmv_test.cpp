@@ -346,7 +346,7 @@ void expect_rungs_exact(const Stream& stream, const CsrMatrix<T>& a,
     const OnDevice<T> there(stream, a, wide);
     int number = 0;
     for (const auto& rung : there.rungs()) {
-      SCOPED_TRACE(::testing::Message() << name(kDType<T>) << ", rung " << number++);
+      SCOPED_TRACE(::testing::Message() << to_string(kDType<T>) << ", rung " << number++);
       testing::expect_exact(a, operands, there.run(*rung, operands.x, Leave::nothing));
       if (operands.x.empty()) continue;
       const testing::Operands<T, T> flat{.x = std::vector<T>(operands.x.size(), operands.x.front()),

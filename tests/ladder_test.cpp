@@ -291,7 +291,7 @@ void expect_exact(const Stream& stream, const GemmLadder& ladder, std::int64_t m
         Buffer<T>::from(stream, std::vector<T>(c.size(), std::numeric_limits<T>::quiet_NaN()));
     const bench::GemmOperands operands{on_device_a.data(), on_device_b.data(), result.data()};
     rung.build(stream, call, {&operands, 1}).run(stream, operands);
-    EXPECT_EQ(result.to_host(), c) << rung.rung.name << " " << name(kDType<T>);
+    EXPECT_EQ(result.to_host(), c) << rung.rung.name << " " << to_string(kDType<T>);
   }
 }
 

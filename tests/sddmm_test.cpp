@@ -470,7 +470,7 @@ EXECUTOR_TEST(Sddmm, TellsOfItselfAndMoves) {
     EXPECT_EQ(plan.device_bytes(), allocator.live_bytes());
     EXPECT_EQ(plan.workspace_bytes(), static_cast<std::int64_t>((17 + 23) * 8 * sizeof(T)));
     for (const std::string& part :
-         {std::string(name(kDType<T>)), std::string("17 x 23 with 212 entries"), device.name(),
+         {std::string(to_string(kDType<T>)), std::string("17 x 23 with 212 entries"), device.name(),
           std::string("up to 8 columns")})
       EXPECT_NE(plan.explain().find(part), std::string::npos) << part << "\n" << plan.explain();
     const int requests = allocator.requests();

@@ -50,7 +50,7 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInEveryForm) {
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 300, random, uniform<T>);
   for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     for (const std::int64_t expected : {1, 2, 9}) {
       if (may_be_tiled<T>(device, path) && expected > 2) continue;
       const typename TestFixture::Plan plan(stream, a.view(),
@@ -69,7 +69,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWithAnyAlphaAndBeta) {
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 60, random, uniform<T>);
   for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
     const auto columns = TestFixture::uniform_columns(plan, 35, random);
     for (const std::complex<double> alpha : {0.0, 1.0, -0.5, 0.3}) {
@@ -88,7 +88,7 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInSplitRows) {
   const Stream stream(device);
   const auto a = matrix_of<T>({3, 100'000, 0, 17, 20'000, 16'384, 1}, 2000, random, uniform<T>);
   for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     auto forms = some_forms();
     // More than a workspace has room for at once, of either plan and all types.
     constexpr std::int64_t kColumns = 300;
@@ -164,7 +164,7 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInRandomShapes) {
     auto a = matrix_of<T>(random_lengths(random), random_int(random, 1, 500), random, uniform<T>);
     draw_columns(a, random);
     for (const SpmvPath path : column_paths(device)) {
-      PlanOptions options{.path = path};
+      SparseOptions options{.path = path};
       if (!may_be_tiled<T>(device, path)) {
         options.expected_columns = random_int(random, 1, 70);
         options.expected_layout = random() % 2 == 0 ? Layout::row : Layout::col;
@@ -185,7 +185,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneOfTransposesAndTriangles) {
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 70, random, uniform<T>);
   const auto triangle = triangle_of<T>(boundary_lengths(), true, random, uniform<T>);
-  const auto expect = [&](const CsrMatrix<T>& matrix, const PlanOptions& options) {
+  const auto expect = [&](const CsrMatrix<T>& matrix, const SparseOptions& options) {
     const typename TestFixture::Plan plan(stream, matrix.view(), options);
     const auto columns = TestFixture::uniform_columns(plan, 35, random);
     TestFixture::expect_forms(stream, plan, columns, some_forms(), Accumulator<T>{1},
@@ -225,7 +225,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunIsExactOnSmallIntegers) {
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
   for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
     const auto columns = TestFixture::columns_of(plan.rows(), plan.cols(), 35, random,
                                                  small_integer<T>, small_integer<TOut>);
@@ -252,7 +252,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunOfNanAndInfKeepsToTheirColumns) {
   for (std::int64_t entry = 0; entry < a.nnz(); entry += 5)
     a.values[entry] = element<T>(entry % 2 == 0 ? 0.0 : -0.0);
   for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
     auto columns = TestFixture::uniform_columns(plan, 35, random);
     for (std::size_t j = 0; j < columns.x.size(); ++j) {
@@ -419,7 +419,7 @@ class SparseColumnsError : public ::testing::Test {
   std::vector<std::int64_t> offsets_ = {0, 2, 2, 3};
   std::vector<std::int32_t> indices_ = {0, 3, 1};
   std::vector<double> values_ = {1.0, 2.0, 3.0};
-  SpmvPlan<double> plan_{stream_, {3, 4, 3, offsets_.data(), indices_.data(), values_.data(), 0}};
+  SparsePlan<double> plan_{stream_, {3, 4, 3, offsets_.data(), indices_.data(), values_.data(), 0}};
   std::vector<double> x_ = std::vector<double>(100, 1.0);
   std::vector<double> y_ = std::vector<double>(100, 1.0);
 };

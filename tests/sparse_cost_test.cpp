@@ -59,7 +59,7 @@ TEST(SparseCost, KernelsAreLikelyOnceInAll) {
                                 with_hubs(alike(2'000'000, 9, 5000), 3, 90'000)}) {
     for (const DType dtype : kTypes) {
       for (const Shape& shape : sparse::candidates(facts, dtype, testing::h200())) {
-        SCOPED_TRACE(concat(facts.rows, " rows, ", name(dtype), ", ", sparse::name_of(shape)));
+        SCOPED_TRACE(concat(facts.rows, " rows, ", to_string(dtype), ", ", sparse::name_of(shape)));
         double likely = 0;
         for (const auto& expected : sparse::expected_terms(shape, facts, dtype, testing::h200()))
           likely += expected.weight;
@@ -74,7 +74,7 @@ TEST(SparseCost, KernelsAreLikelyOnceInAll) {
 // A large matrix streams: its time is that of its bytes, and a little more.
 TEST(SparseCost, OfLargeMatricesIsThatOfTheirBytes) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
+    SCOPED_TRACE(to_string(dtype));
     const RowFacts facts = alike(20'000'000, 10, 4000);
     const auto bytes = static_cast<double>(size_of(dtype));
     const double least = 1e6 * (bytes + 1) * static_cast<double>(facts.nnz) / h200().read_bandwidth;
@@ -85,7 +85,7 @@ TEST(SparseCost, OfLargeMatricesIsThatOfTheirBytes) {
 
 TEST(SparseCost, RisesWithEntriesAndWithTheDistanceOfColumns) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
+    SCOPED_TRACE(to_string(dtype));
     double last = 0;
     for (const std::int64_t rows : {1000, 30'000, 300'000, 3'000'000, 30'000'000}) {
       const double us = chosen(alike(rows, 12, 1000), dtype).predicted_us;
@@ -149,14 +149,14 @@ TEST(SparseChoice, OfFewEntriesIsTheShapeOfSmallMatrices) {
 TEST(SparseChoice, IsOfWideSlicesWhereThereAreManyEntries) {
   EXPECT_FALSE(sparse::single_shape(alike(4'000'000, 27, 5000), DType::f32, h200()));
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64})
-    EXPECT_GT(chosen(alike(4'000'000, 8, 5000), dtype).shape.lane_pieces, 1) << name(dtype);
+    EXPECT_GT(chosen(alike(4'000'000, 8, 5000), dtype).shape.lane_pieces, 1) << to_string(dtype);
 }
 
 // Long rows that reach far, of which a window reads each column many times; and columns from
 // anywhere, which no window can hold.
 TEST(SparseChoice, StagesColumnsThatAreReadAgain) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-    SCOPED_TRACE(name(dtype));
+    SCOPED_TRACE(to_string(dtype));
     EXPECT_GT(chosen(alike(1'000'000, 64, 4000), dtype).shape.stage_most, 4000);
     const Shape far = chosen(alike(1'000'000, 8, 1'000'000), dtype).shape;
     EXPECT_EQ(far.stage_most, 0);

@@ -358,7 +358,7 @@ TEST(SparseCudaPackErrors, AreThoseOfTheCpu) {
         view.col_indices = device_columns.data();
         view.values = device_values.data();
       }
-      expect_error([&] { const SpmvPlan<double> plan(stream, view); }, ErrorCode::invalid_argument,
+      expect_error([&] { const SparsePlan<double> plan(stream, view); }, ErrorCode::invalid_argument,
                    {message});
     }
   };
@@ -389,7 +389,7 @@ TEST(SparseCudaArrange, ErrorsAreThoseOfTheCpu) {
   Random random(12);
   const auto message_of = [](const Stream& on, const CsrView<float>& view) -> std::string {
     try {
-      const SpmvPlan<float> plan(on, view, {.symmetry = Symmetry::symmetric});
+      const SparsePlan<float> plan(on, view, {.symmetry = Symmetry::symmetric});
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
       return error.what();
@@ -438,7 +438,7 @@ TEST(SparseCudaPackErrors, NoneForMatricesWithoutRowsOrEntries) {
         matrix_of<double>(std::vector<std::int64_t>(rows, 0), 3, random, uniform<double>);
     expect_packed_alike(stream, a, {}, random);
   }
-  const SpmvPlan<double> nothing(stream, {0, 7, 0, nullptr, nullptr, nullptr, 1});
+  const SparsePlan<double> nothing(stream, {0, 7, 0, nullptr, nullptr, nullptr, 1});
   EXPECT_EQ(nothing.cols(), 7);
 }
 

@@ -100,8 +100,8 @@ TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
   auto& operands = example.operands;
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(name(path));
-    const SpmvPlan<T> plan(stream, example.a.view(), {.path = path});
+    SCOPED_TRACE(to_string(path));
+    const SparsePlan<T> plan(stream, example.a.view(), {.path = path});
     Buffer<T> x(stream, example.a.cols);
     Buffer<T> y(stream, example.a.rows);
     Buffer<Sum> scalars(stream, 2);
@@ -170,7 +170,7 @@ struct UpdateExample {
   Op op;
   CsrMatrix<T> a;
   Stream stream;
-  SpmvPlan<T> plan;
+  SparsePlan<T> plan;
   std::vector<T> x;
   Buffer<T> device_x;
 };
@@ -285,7 +285,7 @@ TYPED_TEST(SparseCuda, RunsOverlapOnTwoStreamsWithTheirOwnWorkspaces) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   using T = typename TypeParam::Element;
   Example<T> example(2);
-  const SpmvPlan<T> plan(Stream(device), example.a.view());
+  const SparsePlan<T> plan(Stream(device), example.a.view());
   struct Lane {
     Stream stream;
     Operands<T, T> operands;
@@ -323,8 +323,8 @@ TYPED_TEST(SparseCuda, SplitRowsAreReproducedAThousandTimesBesideOthers) {
   const auto noise = matrix_of<T>(std::vector<std::int64_t>(20'000, 9), 900, random, uniform<T>);
   const Stream stream(device);
   const Stream other(device);
-  const SpmvPlan<T> plan(stream, a.view());
-  const SpmvPlan<T> other_plan(other, noise.view());
+  const SparsePlan<T> plan(stream, a.view());
+  const SparsePlan<T> other_plan(other, noise.view());
   ASSERT_GT(plan.workspace_bytes(), 0);
   const auto x = Buffer<T>::from(stream, vector_of<T>(900, random, uniform<T>));
   Buffer<T> y(stream, a.rows);
@@ -357,7 +357,7 @@ TYPED_TEST(SparseCuda, ShortRunTakesAStreamOfTheCaller) {
   check(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking));
   {
     const Stream stream = Stream::wrap(native, device);
-    const SpmvPlan<T> plan(stream, example.a.view());
+    const SparsePlan<T> plan(stream, example.a.view());
     expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
   }
   check(cudaStreamDestroy(native));
@@ -369,7 +369,7 @@ TYPED_TEST(SparseCuda, RunIsNotBlamedForAnEarlierError) {
   using T = typename TypeParam::Element;
   const Example<T> example(6);
   const Stream stream(device);
-  const SpmvPlan<T> plan(stream, example.a.view());
+  const SparsePlan<T> plan(stream, example.a.view());
   ASSERT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
   ASSERT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
   expect_exact(example.a, example.operands, run_plan(stream, plan, example.operands));
@@ -576,13 +576,13 @@ TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
   const Example<T> example(5);
   const Stream stream(device);
   const auto text = [&](SpmvPath path) {
-    return SpmvPlan<T>(stream, example.a.view(), {.path = path}).explain();
+    return SparsePlan<T>(stream, example.a.view(), {.path = path}).explain();
   };
   EXPECT_NE(text(SpmvPath::automatic).find("kernels   cuda: one vector is bound by memory"),
             std::string::npos);
   for (const SpmvPath path : paths_on<T>(device)) {
     if (path == SpmvPath::automatic) continue;
-    EXPECT_NE(text(path).find("kernels   " + std::string(name(path)) + ": asked for"),
+    EXPECT_NE(text(path).find("kernels   " + std::string(to_string(path)) + ": asked for"),
               std::string::npos);
   }
 }
@@ -597,8 +597,8 @@ TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {
   const Example<double> example(4);
   const Stream stream(device);
   const Stream cpu(Device::cpu());
-  const SpmvPlan<double> plan(stream, example.a.view());
-  const SpmvPlan<double> cpu_plan(cpu, example.a.view());
+  const SparsePlan<double> plan(stream, example.a.view());
+  const SparsePlan<double> cpu_plan(cpu, example.a.view());
   const std::vector<double> host_x(example.a.cols);
   std::vector<double> host_y(example.a.rows);
   const VectorView<const double> x_view{host_x.data(), example.a.cols};
@@ -619,7 +619,7 @@ TEST(SparseCudaMemory, OnTheWrongSideIsAnError) {
   const auto values = Buffer<double>::from(stream, example.a.values);
   view.values = values.data();
   expect_wrong_memory("the values of A is in the memory of cuda:0",
-                      [&] { const SpmvPlan<double> wrong(cpu, view); });
+                      [&] { const SparsePlan<double> wrong(cpu, view); });
 }
 
 // 10 million rows of every class: 3e9 entries, so that the windows of the last rows are numbered
@@ -652,7 +652,7 @@ TEST(SparseCudaHuge, MoreThanTwoToThe31Slots) {
 
   const Stream stream(device);
   const CsrView<half> view{kRows, kCols, nnz, offsets.data(), columns.data(), values.data(), 0};
-  const SpmvPlan<half, float> plan(stream, view);
+  const SparsePlan<half, float> plan(stream, view);
   ASSERT_GT(nnz, std::int64_t{1} << 31);
   const auto device_x = Buffer<half>::from(stream, x);
   Buffer<float> device_y(stream, kRows);
@@ -677,9 +677,9 @@ void expect_exact_in_tf32(Device device, const CsrMatrix<float>& a,
                           const Operands<float, float>& operands) {
   const Stream stream(device);
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(name(path));
-    const SpmvPlan<float> plan(stream, a.view(), {.path = path});
-    EXPECT_NE(plan.explain().find(std::string(name(path)) + ": asked for"), std::string::npos);
+    SCOPED_TRACE(to_string(path));
+    const SparsePlan<float> plan(stream, a.view(), {.path = path});
+    EXPECT_NE(plan.explain().find(std::string(to_string(path)) + ": asked for"), std::string::npos);
     expect_exact(a, operands, run_plan(stream, plan, operands));
   }
 }
@@ -720,9 +720,9 @@ TEST(SparseCudaTf32, RandomNumbersAreWithinTheBoundOfTheirPath) {
   const Stream stream(device);
   std::vector<float> results[2];
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(name(path));
+    SCOPED_TRACE(to_string(path));
     const bool split = path == SpmvPath::tf32x3;
-    const SpmvPlan<float> plan(stream, a.view(), {.path = path});
+    const SparsePlan<float> plan(stream, a.view(), {.path = path});
     results[split ? 1 : 0] = run_plan(stream, plan, operands);
     const double error = split ? 3 * 0x1p-22 : 2 * 0x1p-11 + 0x1p-22;
     expect_within_bound(a, operands, results[split ? 1 : 0], error);

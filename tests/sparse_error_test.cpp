@@ -1,4 +1,4 @@
-// Every misuse of SpmvPlan is one Error with the values at fault.
+// Every misuse of SparsePlan is one Error with the values at fault.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -23,7 +23,7 @@ struct SmallMatrix {
 class SparseError : public ::testing::Test {
  protected:
   void expect_plan_error(ErrorCode code, const std::string& message, const CsrView<double>& view) {
-    expect_error([&] { const SpmvPlan<double> plan(stream_, view); }, code, {message});
+    expect_error([&] { const SparsePlan<double> plan(stream_, view); }, code, {message});
   }
 
   Stream stream_{Device::cpu()};
@@ -38,13 +38,13 @@ TEST_F(SparseError, NegativeExtents) {
 }
 
 TEST_F(SparseError, NoneForNullArraysOfAnEmptyMatrix) {
-  const SpmvPlan<double> nothing(stream_, {0, 0, 0, nullptr, nullptr, nullptr, 0});
+  const SparsePlan<double> nothing(stream_, {0, 0, 0, nullptr, nullptr, nullptr, 0});
   nothing.run(stream_, {nullptr, 0}, {nullptr, 0});
-  const SpmvPlan<double> flat(stream_, {0, 5, 0, nullptr, nullptr, nullptr, 1});
+  const SparsePlan<double> flat(stream_, {0, 5, 0, nullptr, nullptr, nullptr, 1});
   const std::vector<double> x(5);
   flat.run(stream_, {x.data(), 5}, {nullptr, 0});
   const std::vector<std::int64_t> offsets = {0, 0, 0};
-  const SpmvPlan<double> narrow(stream_, {2, 0, 0, offsets.data(), nullptr, nullptr, 0});
+  const SparsePlan<double> narrow(stream_, {2, 0, 0, offsets.data(), nullptr, nullptr, 0});
   std::vector<double> y = {3.0, 4.0};
   narrow.run(stream_, 1.0, {nullptr, 0}, 2.0, {y.data(), 2});
   EXPECT_EQ(y, (std::vector<double>{6.0, 8.0}));
@@ -145,7 +145,7 @@ TEST_F(SparseError, NullArrays) {
 }
 
 TEST_F(SparseError, OperandsOfATransposedPlan) {
-  SpmvPlan<double> plan(stream_, a_.view(), {.op = Op::trans});
+  SparsePlan<double> plan(stream_, a_.view(), {.op = Op::trans});
   std::vector<double> x(4);
   std::vector<double> y(3);
   expect_error(
@@ -154,33 +154,33 @@ TEST_F(SparseError, OperandsOfATransposedPlan) {
       },
       ErrorCode::size_mismatch, {"x has 4 entries, op(A) has 3 columns"});
   expect_error([&] { plan.update_values(a_.values); }, ErrorCode::unsupported,
-               {"without PlanOptions::updates"});
+               {"without SparseOptions::updates"});
 }
 
 TEST_F(SparseError, ExpectedColumns) {
-  expect_error([&] { const SpmvPlan<double> plan(stream_, a_.view(), {.expected_columns = 0}); },
+  expect_error([&] { const SparsePlan<double> plan(stream_, a_.view(), {.expected_columns = 0}); },
                ErrorCode::invalid_argument, {"a plan for 0 columns; at least 1"});
 }
 
 TEST_F(SparseError, TensorCoresForFloat) {
   const std::vector<float> values = {1.0F, 2.0F, 3.0F};
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
-  expect_error([&] { const SpmvPlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
+  expect_error([&] { const SparsePlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
                ErrorCode::unsupported,
                {"tensor cores have no IEEE product of f32 for one vector; use SpmvPath::automatic, "
                 "cuda, tf32 or tf32x3, or expect 5 columns or more"});
-  const SpmvPlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 5});
+  const SparsePlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 5});
   EXPECT_NE(several.explain().find("kernels   cpu"), std::string::npos);
   for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    const SpmvPlan<float> plan(Stream(Device::cpu()), view, {.path = path});
+    const SparsePlan<float> plan(Stream(Device::cpu()), view, {.path = path});
     EXPECT_NE(plan.explain().find("kernels   cpu"), std::string::npos);
-    expect_error([&] { const SpmvPlan<double> other(stream_, a_.view(), {.path = path}); },
+    expect_error([&] { const SparsePlan<double> other(stream_, a_.view(), {.path = path}); },
                  ErrorCode::unsupported, {"are for f32, not for f64"});
   }
 }
 
 TEST_F(SparseError, OperandsOfARun) {
-  const SpmvPlan<double> plan(stream_, a_.view());
+  const SparsePlan<double> plan(stream_, a_.view());
   std::vector<double> x(5);
   std::vector<double> y(5);
   const auto run = [&](std::int64_t x_size, std::int64_t y_size) {
@@ -209,7 +209,7 @@ TEST_F(SparseError, OperandsOfARun) {
 TEST_F(SparseError, WorkspaceOfARun) {
   Random random(1);
   const auto a = matrix_of<double>({20'000}, 4, random, uniform<double>);
-  const SpmvPlan<double> plan(stream_, a.view());
+  const SparsePlan<double> plan(stream_, a.view());
   const std::int64_t bytes = plan.workspace_bytes();
   ASSERT_GE(bytes, 16);
   const std::vector<double> x(4);
@@ -236,7 +236,7 @@ TEST_F(SparseError, WorkspaceOfARun) {
 }
 
 TEST_F(SparseError, NumberOfNewValues) {
-  SpmvPlan<double> plan(stream_, a_.view());
+  SparsePlan<double> plan(stream_, a_.view());
   const std::vector<double> values(4);
   expect_error(
       [&] {

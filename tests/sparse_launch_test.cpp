@@ -122,7 +122,7 @@ TEST(SparseLaunch, FitsEveryMachine) {
       const auto bytes = static_cast<std::int64_t>(size_of(type));
       if (number / 6 % 2 == 0) facts.pieces_most = sparse::part_pieces_most(type, machine);
       const std::vector<sparse::Shape> all = sparse::candidates(facts, type, machine);
-      ASSERT_FALSE(all.empty()) << facts.nnz << " entries, " << name(type);
+      ASSERT_FALSE(all.empty()) << facts.nnz << " entries, " << to_string(type);
       for (const sparse::Shape& shape : all)
         ASSERT_TRUE(sparse::fits(shape, facts, type, machine)) << sparse::name_of(shape);
       const sparse::Shape chosen = sparse::choose_shape(facts, type, machine).shape;

@@ -902,7 +902,7 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
     for (const DType dtype : {DType::f64, DType::f32, DType::c128}) {
       const Shape shape = sparse::choose_shape(facts, dtype, testing::h200()).shape;
       SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries, "
-                                        << name(dtype) << ", window_cost " << shape.window_cost);
+                                        << to_string(dtype) << ", window_cost " << shape.window_cost);
       EXPECT_EQ(shape.window_cost % shape.piece_most, 0);
       EXPECT_GE(shape.window_cost, shape.piece_most);
       EXPECT_NO_THROW(sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape));
@@ -990,12 +990,12 @@ TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
     for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
       const auto shape = sparse::single_shape(facts, dtype, testing::h200());
       if (!shape) {
-        ASSERT_GE(facts.nnz, 1'400'000) << name(dtype) << ", " << rows << " rows of " << usual;
+        ASSERT_GE(facts.nnz, 1'400'000) << to_string(dtype) << ", " << rows << " rows of " << usual;
         continue;
       }
       const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), *shape).header;
       ASSERT_LE(header.slices_most, 8)
-          << name(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
+          << to_string(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
     }
   }
 }

@@ -1,4 +1,4 @@
-// SpmvPlan as an object: what it tells of itself, moves, allocators, threads.
+// SparsePlan as an object: what it tells of itself, moves, allocators, threads.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -26,7 +26,7 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   using TOut = typename TypeParam::Result;
   Random random(1);
   const auto a = matrix_of<T>({1, 3, 0, 9, 300, 3000, 12, 2, 4}, 60, random, uniform<T>);
-  const SpmvPlan<T, TOut> plan(Stream(device), a.view());
+  const SparsePlan<T, TOut> plan(Stream(device), a.view());
   EXPECT_EQ(plan.rows(), 9);
   EXPECT_EQ(plan.cols(), 60);
   EXPECT_EQ(plan.nnz(), 3331);
@@ -47,7 +47,7 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   }
   const std::string text = plan.explain();
   for (const std::string& part :
-       {std::string("spmv 9 x 60, 3331 entries, ") + std::string(name(kDType<T>)), device.name(),
+       {std::string("spmv 9 x 60, 3331 entries, ") + std::string(to_string(kDType<T>)), device.name(),
         std::string("short            4             10"),
         std::string("empty            1              0"), std::to_string(plan.device_bytes()),
         std::string("CSR takes ") + std::to_string(3331 * (sizeof(T) + 4) + 40)}) {
@@ -137,10 +137,10 @@ EXECUTOR_TEST(SparsePlan, MovesWithItsMatrix) {
   const Operands<T, TOut> operands{1, 0, vector_of<T>(60, random, small_integer<T>),
                                    std::vector<TOut>(a.rows)};
   const Stream stream(device);
-  SpmvPlan<T, TOut> first(stream, a.view());
-  SpmvPlan<T, TOut> second(stream, b.view());
+  SparsePlan<T, TOut> first(stream, a.view());
+  SparsePlan<T, TOut> second(stream, b.view());
   second = std::move(first);
-  const SpmvPlan<T, TOut> third(std::move(second));
+  const SparsePlan<T, TOut> third(std::move(second));
   expect_exact(a, operands, run_plan(stream, third, operands));
 }
 
@@ -151,7 +151,7 @@ EXECUTOR_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
   const auto a = matrix_of<T>(boundary_lengths(), 60, random, small_integer<T>);
   CountingAllocator allocator;
   {
-    const SpmvPlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &allocator});
+    const SparsePlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &allocator});
     EXPECT_EQ(allocator.live_bytes(), plan.device_bytes());
   }
   EXPECT_EQ(allocator.live_bytes(), 0);
@@ -166,12 +166,12 @@ EXECUTOR_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
   Random random(3);
   const auto a = matrix_of<T>({1, 9, 300, 3000}, 60, random, small_integer<T>);
   CountingAllocator all;
-  { const SpmvPlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &all}); }
+  { const SparsePlan<T, TOut> plan(Stream(device), a.view(), {.allocator = &all}); }
   ASSERT_GT(all.requests(), 1);
   for (int most = 0; most < all.requests(); ++most) {
     CountingAllocator few;
     few.most_requests = most;
-    expect_error([&] { SpmvPlan<T, TOut>(Stream(device), a.view(), {.allocator = &few}); },
+    expect_error([&] { SparsePlan<T, TOut>(Stream(device), a.view(), {.allocator = &few}); },
                  ErrorCode::out_of_memory, {"no more requests"});
     EXPECT_EQ(few.requests(), most);
     EXPECT_EQ(few.live_bytes(), 0);
@@ -191,7 +191,7 @@ EXECUTOR_TEST(SparsePlan, ThreadsMayMakeAndRunPlansOfTheirOwn) {
                                      std::vector<TOut>(a.rows)};
     for (int round = 0; round < 20; ++round) {
       const Stream stream(device);
-      const SpmvPlan<T, TOut> plan(stream, a.view());
+      const SparsePlan<T, TOut> plan(stream, a.view());
       const std::vector<TOut> y = run_plan(stream, plan, operands);
       for (std::int64_t row = 0; row < a.rows; ++row) {
         if (parts(y[row]) != parts(element<TOut>(reference_row(a, operands, row).value))) {
@@ -222,7 +222,7 @@ TEST(SparsePlanOnCpu, GivesEqualBitsForAnyNumberOfThreads) {
   for (const int count : {1, 2, 5}) {
     omp_set_num_threads(count);
     EXPECT_EQ(PackedOnHost<float>(a.view()).violation(), "");
-    results.push_back(run_plan(stream, SpmvPlan<float>(stream, a.view()), operands));
+    results.push_back(run_plan(stream, SparsePlan<float>(stream, a.view()), operands));
   }
   omp_set_num_threads(threads);
   EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), a.rows * sizeof(float)), 0);

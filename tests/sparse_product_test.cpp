@@ -261,7 +261,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
   operands.beta = 1;
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
     std::vector<T> x(operands.x);
     std::vector<TOut> y(operands.y);
     x.insert(x.begin(), T{});
@@ -297,7 +297,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
       const CsrView<T> view{a.rows,         a.cols,          a.nnz(), offsets,
                             columns.data(), a.values.data(), base};
       ASSERT_EQ(PackedOnHost<T>(view).violation(), "");
-      expect_exact(a, operands, run_plan(stream, SpmvPlan<T, TOut>(stream, view), operands));
+      expect_exact(a, operands, run_plan(stream, SparsePlan<T, TOut>(stream, view), operands));
     }
   }
 }
@@ -309,7 +309,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunAfterUpdateOfValues) {
   auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
   const auto operands = TestFixture::integer_operands(a, random);
   const Stream stream(device);
-  SpmvPlan<T, TOut> plan(stream, a.view());
+  SparsePlan<T, TOut> plan(stream, a.view());
   a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
   plan.update_values({a.values.data(), a.nnz()});
   expect_exact(a, operands, run_plan(stream, plan, operands));
@@ -329,13 +329,13 @@ EXECUTOR_TEST(SparseProduct, ShortRunOfTheTranspose) {
     SCOPED_TRACE(::testing::Message() << cols << " columns");
     auto a = matrix_of<T>(boundary_lengths(), cols, random, uniform<T>);
     for (const Op op : {Op::trans, Op::conj_trans}) {
-      SpmvPlan<T, TOut> plan(stream, a.view(), {.op = op, .updates = true});
+      SparsePlan<T, TOut> plan(stream, a.view(), {.op = op, .updates = true});
       EXPECT_EQ(plan.rows(), a.cols);
       EXPECT_EQ(plan.cols(), a.rows);
       for (int round = 0; round < 2; ++round) {
         const CsrMatrix<T> transposed = transpose_of(a, op == Op::conj_trans);
         const auto operands = TestFixture::uniform_operands(transposed, random);
-        const SpmvPlan<T, TOut> direct(stream, transposed.view());
+        const SparsePlan<T, TOut> direct(stream, transposed.view());
         const auto expected = run_plan(stream, direct, operands);
         const auto actual = run_plan(stream, plan, operands);
         EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(TOut)), 0);
@@ -358,7 +358,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunOnMatrixInMemoryOfTheDevice) {
   const auto values = Buffer<T>::from(stream, a.values);
   const CsrView<T> view{a.rows,         a.cols,        a.nnz(), std::as_const(offsets).data(),
                         columns.data(), values.data(), 0};
-  expect_exact(a, operands, run_plan(stream, SpmvPlan<T, TOut>(stream, view), operands));
+  expect_exact(a, operands, run_plan(stream, SparsePlan<T, TOut>(stream, view), operands));
 }
 
 EXECUTOR_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
@@ -369,7 +369,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunReadsAlphaAndBetaOnTheDevice) {
   const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
   auto operands = TestFixture::integer_operands(a, random);
   const Stream stream(device);
-  const SpmvPlan<T, TOut> plan(stream, a.view());
+  const SparsePlan<T, TOut> plan(stream, a.view());
   const auto x = Buffer<T>::from(stream, operands.x);
   for (const Sum beta : {Sum{-1}, Sum{0}}) {
     operands.alpha = 2;
@@ -389,7 +389,7 @@ EXECUTOR_TEST(SparseProduct, ShortRunInTheWorkspaceOfTheCaller) {
   const auto a = matrix_of<T>({5000, 3, 20'000}, 90, random, small_integer<T>);
   const auto operands = TestFixture::integer_operands(a, random);
   const Stream stream(device);
-  const SpmvPlan<T, TOut> plan(stream, a.view());
+  const SparsePlan<T, TOut> plan(stream, a.view());
   ASSERT_GT(plan.workspace_bytes(), 0);
   Buffer<std::byte> workspace(stream, plan.workspace_bytes());
   const auto x = Buffer<T>::from(stream, operands.x);
@@ -425,9 +425,9 @@ EXECUTOR_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
   const auto operands = TestFixture::uniform_operands(a, random);
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(name(path));
-    const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
-    const SpmvPlan<T, TOut> again(stream, a.view(), {.path = path});
+    SCOPED_TRACE(to_string(path));
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
+    const SparsePlan<T, TOut> again(stream, a.view(), {.path = path});
     ASSERT_EQ(plan.explain(), again.explain());
     const std::vector<TOut> first = run_plan(stream, plan, operands);
     for (int round = 0; round < 10; ++round) {

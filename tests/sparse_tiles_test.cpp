@@ -73,7 +73,7 @@ class SparseTiles : public ColumnsTest<Case> {
   using typename Fixture::T;
   using typename Fixture::TOut;
 
-  static PlanOptions options() { return {.path = SpmvPath::mma, .expected_columns = 16}; }
+  static SparseOptions options() { return {.path = SpmvPath::mma, .expected_columns = 16}; }
   static bool tiled(const Form& form) {
     return form.columns >= sparse::tiled_columns_least(kDType<T>);
   }
@@ -282,12 +282,12 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfTransposesAndTriangles) {
   const Stream stream(device);
   const std::vector<std::int64_t> lengths = {3, 0, 40, 17, 1, 2, 2, 9, 33, 5, 0, 64, 7};
   const auto expect = [&](const CsrMatrix<T>& given, const CsrMatrix<T>& full,
-                          const PlanOptions& options) {
+                          const SparseOptions& options) {
     const typename TestFixture::Plan plan(stream, given.view(), options);
     TestFixture::expect_same(stream, plan, full, few_tiled_forms(), Accumulator<T>{1},
                              Accumulator<T>{0}, random);
   };
-  PlanOptions options = TestFixture::options();
+  SparseOptions options = TestFixture::options();
   const auto a = matrix_of<T>(lengths, 70, random, uniform<T>);
   options.op = Op::trans;
   expect(a, transpose_of(a, false), options);
@@ -379,7 +379,7 @@ EXECUTOR_TEST(SparseTiles, ShortRunAfterUpdateOfValuesIsThatOfANewPlan) {
   for (const auto& lengths : all_lengths) {
     auto a = matrix_of<T>(lengths, 13, random, uniform<T>);
     for (const Op op : {Op::none, Op::trans}) {
-      PlanOptions options = TestFixture::options();
+      SparseOptions options = TestFixture::options();
       options.op = op;
       options.updates = true;
       typename TestFixture::Plan plan(stream, a.view(), options);
@@ -420,7 +420,7 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
   using T = typename TypeParam::Element;
   Random random(seed_or(13));
   const Stream stream(device);
-  const auto tells = [&](const CsrMatrix<T>& a, const PlanOptions& options) {
+  const auto tells = [&](const CsrMatrix<T>& a, const SparseOptions& options) {
     const typename TestFixture::Plan plan(stream, a.view(), options);
     return plan.explain().find("\n  tiles ") != std::string::npos;
   };

@@ -23,14 +23,14 @@ class SparseTriangle : public ::testing::Test {
   }
 
   /// The plan of the triangle, at first and with other values, gives the bits of plans of all of A.
-  static void expect_bits_of_full(const Stream& stream, CsrMatrix<T> a, const PlanOptions& options,
+  static void expect_bits_of_full(const Stream& stream, CsrMatrix<T> a, const SparseOptions& options,
                                   Random& random) {
-    SpmvPlan<T, TOut> plan(stream, a.view(), options);
+    SparsePlan<T, TOut> plan(stream, a.view(), options);
     EXPECT_EQ(plan.nnz(), a.nnz());
     for (int round = 0; round < 2; ++round) {
       const CsrMatrix<T> full = full_of(a, options.symmetry);
       const auto operands = operands_of(full, random, uniform<T>);
-      const SpmvPlan<T, TOut> direct(stream, full.view(), {.op = options.op});
+      const SparsePlan<T, TOut> direct(stream, full.view(), {.op = options.op});
       const auto expected = run_plan(stream, direct, operands);
       const auto actual = run_plan(stream, plan, operands);
       ASSERT_EQ(actual.size(), expected.size());
@@ -78,7 +78,7 @@ EXECUTOR_TEST(SparseTriangle, RandomTrianglesAreExact) {
     const Symmetry symmetry = kSymmetries[random() % 3];
     const Op op = std::array{Op::none, Op::trans, Op::conj_trans}[random() % 3];
     auto a = triangle_of<T>(random_lengths(random), lower, random, small_integer<T>);
-    SpmvPlan<T, TOut> plan(stream, a.view(), {.symmetry = symmetry, .op = op, .updates = true});
+    SparsePlan<T, TOut> plan(stream, a.view(), {.symmetry = symmetry, .op = op, .updates = true});
     for (int values = 0; values < 2; ++values) {
       const CsrMatrix<T> full = full_of(a, symmetry);
       const CsrMatrix<T> multiplied =
@@ -107,7 +107,7 @@ EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
       for (std::int64_t entry = 0; entry < a.nnz(); ++entry)
         a.col_indices[entry] = static_cast<std::int32_t>(entry / length);
       const auto operands = TestFixture::operands_of(a, random, small_integer<T>);
-      SpmvPlan<T, TOut> plan(stream, a.view(),
+      SparsePlan<T, TOut> plan(stream, a.view(),
                              {.symmetry = Symmetry::skew_symmetric, .updates = true});
       expect_exact(a, operands, run_plan(stream, plan, operands));
       a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
@@ -115,7 +115,7 @@ EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
       expect_exact(a, operands, run_plan(stream, plan, operands));
     }
   }
-  const SpmvPlan<T, TOut> nothing(stream, {0, 0, 0, nullptr, nullptr, nullptr, 1},
+  const SparsePlan<T, TOut> nothing(stream, {0, 0, 0, nullptr, nullptr, nullptr, 1},
                                   {.symmetry = Symmetry::symmetric});
   EXPECT_EQ(nothing.rows(), 0);
 }
@@ -143,7 +143,7 @@ EXECUTOR_TEST(SparseTriangle, ShortRunIsTheSameForBothBasesAndOffsetWidths) {
     for (const RowOffsets& row_offsets : {RowOffsets(wide.data()), RowOffsets(narrow.data())}) {
       const CsrView<T> view{a.rows,        a.cols, a.nnz(), row_offsets, device_columns.data(),
                             values.data(), base};
-      const SpmvPlan<T, TOut> plan(stream, view, {.symmetry = Symmetry::hermitian});
+      const SparsePlan<T, TOut> plan(stream, view, {.symmetry = Symmetry::hermitian});
       expect_exact(full, operands, run_plan(stream, plan, operands));
     }
   }
@@ -157,9 +157,9 @@ EXECUTOR_TEST(SparseTriangle, TellsWhatItIsMadeOfAndTheBytesOfItsMap) {
   const std::int64_t full_nnz = full_of(a, Symmetry::symmetric).nnz();
   ASSERT_GT(full_nnz, a.nnz());
   const Stream stream(device);
-  const SpmvPlan<T, TOut> fixed(stream, a.view(), {.symmetry = Symmetry::skew_symmetric});
+  const SparsePlan<T, TOut> fixed(stream, a.view(), {.symmetry = Symmetry::skew_symmetric});
   CountingAllocator allocator;
-  const SpmvPlan<T, TOut> plan(
+  const SparsePlan<T, TOut> plan(
       stream, a.view(),
       {.symmetry = Symmetry::skew_symmetric, .updates = true, .allocator = &allocator});
   EXPECT_EQ(plan.device_bytes(), fixed.device_bytes() + 4 * full_nnz);
@@ -180,18 +180,18 @@ TEST(SparseTriangleErrors, NameTheFirstEntryOnEitherSide) {
   const Stream stream(Device::cpu());
   expect_error(
       [&] {
-        const SpmvPlan<double> plan(stream,
+        const SparsePlan<double> plan(stream,
                                     {4, 4, 6, offsets.data(), columns.data(), values.data(), 0},
                                     {.symmetry = Symmetry::symmetric});
       },
       ErrorCode::invalid_argument,
-      {"with PlanOptions::symmetry A must be one triangle, but it has entry 3 at (2, 1) below the "
+      {"with SparseOptions::symmetry A must be one triangle, but it has entry 3 at (2, 1) below the "
        "diagonal and entry 1 at (1, 3) above it, rows and columns counted from 0"});
   const std::vector<std::int32_t> narrow = {1, 2, 3, 5, 7};
   const std::vector<std::int32_t> from_one = {1, 4, 3, 2, 1, 4};
   expect_error(
       [&] {
-        const SpmvPlan<double> plan(stream,
+        const SparsePlan<double> plan(stream,
                                     {4, 4, 6, narrow.data(), from_one.data(), values.data(), 1},
                                     {.symmetry = Symmetry::hermitian});
       },
@@ -203,13 +203,13 @@ TEST(SparseTriangleErrors, NameTheFirstEntryOnEitherSide) {
 TEST(SparseTriangleErrors, ExtentsThatAreNoTriangle) {
   const Stream stream(Device::cpu());
   const auto expect_plan_error = [&](ErrorCode code, const CsrView<double>& view,
-                                     const PlanOptions& options, const std::string& message) {
-    expect_error([&] { const SpmvPlan<double> plan(stream, view, options); }, code, {message});
+                                     const SparseOptions& options, const std::string& message) {
+    expect_error([&] { const SparsePlan<double> plan(stream, view, options); }, code, {message});
   };
   const std::vector<std::int64_t> offsets = {0, 0, 0};
   expect_plan_error(ErrorCode::invalid_argument, {2, 3, 0, offsets.data(), nullptr, nullptr, 0},
                     {.symmetry = Symmetry::symmetric},
-                    "A is 2 x 3: with PlanOptions::symmetry it must be square");
+                    "A is 2 x 3: with SparseOptions::symmetry it must be square");
   constexpr std::int64_t kTooMany = std::int64_t{1} << 31;
   expect_plan_error(ErrorCode::unsupported, {2, 2, kTooMany, offsets.data(), nullptr, nullptr, 0},
                     {.symmetry = Symmetry::symmetric},
@@ -225,10 +225,10 @@ TEST(SparseTriangleErrors, NewValuesWithoutAMapOrOfAnotherNumber) {
   std::vector<float> values(3, 1.0F);
   const Stream stream(Device::cpu());
   const CsrView<float> view{2, 2, 3, offsets.data(), columns.data(), values.data(), 0};
-  SpmvPlan<float> fixed(stream, view, {.symmetry = Symmetry::symmetric});
+  SparsePlan<float> fixed(stream, view, {.symmetry = Symmetry::symmetric});
   expect_error([&] { fixed.update_values(values); }, ErrorCode::unsupported,
-               {"new values for a triangle, whose plan was made without PlanOptions::updates"});
-  SpmvPlan<float> plan(stream, view, {.symmetry = Symmetry::symmetric, .updates = true});
+               {"new values for a triangle, whose plan was made without SparseOptions::updates"});
+  SparsePlan<float> plan(stream, view, {.symmetry = Symmetry::symmetric, .updates = true});
   values.push_back(1.0F);  // as many as the whole matrix has
   expect_error([&] { plan.update_values(values); }, ErrorCode::size_mismatch,
                {"4 new values for a matrix of 3 entries"});

@@ -1,4 +1,4 @@
-// PlanOptions::tune: which shapes are measured, and that plans in any of them are right.
+// SparseOptions::tune: which shapes are measured, and that plans in any of them are right.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -174,7 +174,7 @@ EXECUTOR_TEST(SparseTunedPlan, IsRightBeforeAndAfterNewValues) {
         SCOPED_TRACE(::testing::Message()
                      << a.rows << " rows, symmetry " << static_cast<int>(symmetry) << ", op "
                      << static_cast<int>(op));
-        SpmvPlan<T, TOut> plan(stream, a.view(),
+        SparsePlan<T, TOut> plan(stream, a.view(),
                                {.symmetry = symmetry, .op = op, .updates = true, .tune = true});
         EXPECT_NE(plan.explain().find("\n  tuned "), std::string::npos) << plan.explain();
         for (int round = 0; round < 2; ++round) {
@@ -196,14 +196,14 @@ EXECUTOR_TEST(SparseTunedPlan, OfNothingIsOne) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   const Stream stream(device);
-  const SpmvPlan<T, TOut> none(stream, {0, 3, 0, nullptr, nullptr, nullptr, 0}, {.tune = true});
+  const SparsePlan<T, TOut> none(stream, {0, 3, 0, nullptr, nullptr, nullptr, 0}, {.tune = true});
   EXPECT_NE(none.explain().find("nothing was measured"), std::string::npos) << none.explain();
   Random random(4);
   const auto empty = matrix_of<T>({0, 0, 0}, 3, random, small_integer<T>);
   const Operands<T, TOut> operands{1, 0, vector_of<T>(3, random, small_integer<T>),
                                    std::vector<TOut>(3)};
   expect_exact(empty, operands,
-               run_plan(stream, SpmvPlan<T, TOut>(stream, empty.view(), {.tune = true}), operands));
+               run_plan(stream, SparsePlan<T, TOut>(stream, empty.view(), {.tune = true}), operands));
 }
 
 TEST(SparseTunedPlanOnCpu, MeasuresEveryCandidate) {
@@ -212,12 +212,12 @@ TEST(SparseTunedPlanOnCpu, MeasuresEveryCandidate) {
   const Operands<float, float> operands{1, 0, vector_of<float>(90, random, small_integer<float>),
                                         std::vector<float>(a.rows)};
   const Stream stream(Device::cpu());
-  const SpmvPlan<float> plan(stream, a.view(), {.tune = true});
-  const SpmvInfo info = plan.info();
+  const SparsePlan<float> plan(stream, a.view(), {.tune = true});
+  const SparseInfo info = plan.info();
   EXPECT_EQ(info.trials.size(), sparse::cpu::chunk_candidates(a.rows).size());
   ASSERT_LT(info.kept, info.trials.size());
   EXPECT_EQ(info.trials[0].ratio, 1);
-  for (const SpmvTrial& trial : info.trials) {
+  for (const SparseTrial& trial : info.trials) {
     EXPECT_EQ(trial.path, SpmvPath::automatic);
     EXPECT_NE(plan.explain().find("  " + trial.shape), std::string::npos) << plan.explain();
   }

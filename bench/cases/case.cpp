@@ -185,22 +185,22 @@ Outcome outcome_of(const Contestant& contestant, const std::optional<Verdict>& v
 
 }  // namespace
 
-std::string_view name(Op op) noexcept {
+std::string_view to_string(Op op) noexcept {
   return op == Op::none ? "n" : op == Op::trans ? "t" : "c";
 }
 
-std::string_view name(Layout layout) noexcept {
+std::string_view to_string(Layout layout) noexcept {
   return layout == Layout::col ? "col" : "row";
 }
 
 std::string family_name(const GemmCase& gemm) {
-  return gemm.symmetric ? "syrk" : std::string(lanky::name(gemm_family(gemm.m, gemm.n, gemm.k)));
+  return gemm.symmetric ? "syrk" : std::string(lanky::to_string(gemm_family(gemm.m, gemm.n, gemm.k)));
 }
 
-std::string_view name(const GemmType& type) noexcept {
+std::string_view to_string(const GemmType& type) noexcept {
   if (type.math == Math::tf32) return "tf32";
   if (type.math == Math::tf32x3) return "tf32x3";
-  return lanky::name(type.in);
+  return lanky::to_string(type.in);
 }
 
 GemmType parse_gemm_type(std::string_view text) {

@@ -59,8 +59,8 @@ struct GemmCase {
 std::string family_name(const GemmCase& gemm);
 
 /// "n", "t", "c"; "col", "row": as records spell them.
-std::string_view name(Op op) noexcept;
-std::string_view name(Layout layout) noexcept;
+std::string_view to_string(Op op) noexcept;
+std::string_view to_string(Layout layout) noexcept;
 
 /// What a product must at least move and compute.
 struct Footprint {

@@ -198,7 +198,7 @@ class GemmWorkload final : public Workload {
 
   std::optional<double> peak_us() override {
     if (!on_gpu()) return std::nullopt;
-    const auto [known, is_new] = session_.peaks.try_emplace(std::string(name(gemm_.type)), 0.0);
+    const auto [known, is_new] = session_.peaks.try_emplace(std::string(to_string(gemm_.type)), 0.0);
     if (is_new) known->second = gpu::peak_flops(session_.stream, gemm_.type);
     return footprint().flops / known->second * 1e6;
   }

@@ -18,7 +18,7 @@ struct GemmType {
 };
 
 /// "f64", "tf32", "tf32x3", "f16", ...: the "dtype" of records, which does not tell `out`.
-std::string_view name(const GemmType& type) noexcept;
+std::string_view to_string(const GemmType& type) noexcept;
 /// The inverse, with C in the type of A and B; Error(invalid_argument) for other text.
 GemmType parse_gemm_type(std::string_view text);
 

@@ -223,7 +223,7 @@ bool wanted(const GemmCase& gemm, const GridChoice& choice) {
   const auto has = [](const std::vector<std::string>& list, std::string_view word) {
     return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
   };
-  return has(choice.families, family_name(gemm)) && has(choice.types, name(gemm.type));
+  return has(choice.families, family_name(gemm)) && has(choice.types, to_string(gemm.type));
 }
 
 }  // namespace

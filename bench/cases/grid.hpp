@@ -30,7 +30,7 @@ std::string to_grid(const GemmCase& gemm);
 struct GridChoice {
   std::string grid;                     // "core", "sample", "scattered", "scattered-cpu", or a file
   std::vector<std::string> families{};  // these alone; all where empty
-  std::vector<std::string> types{};     // by name(GemmType); all where empty
+  std::vector<std::string> types{};     // by to_string(GemmType); all where empty
   std::optional<std::uint64_t> seed{};  // of what is drawn; a new one where absent
   double share = 0.05;                  // of "sample"
   std::size_t shard = 0;                // every `shards`-th case, beginning with this one

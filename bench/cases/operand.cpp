@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 
 #include "bench/cases/gemm_type.hpp"
 #include "bench/harness/gpu.hpp"
@@ -18,7 +18,7 @@ constexpr std::int64_t kWorthThreads = 1 << 16;  // elements
 /// f(data, scalars) with data a T*, T the real type behind the array's elements.
 template <class F>
 decltype(auto) with_reals(const StoredArray& array, F f) {
-  return dispatch_real(component_type(array.dtype), [&]<class T>(std::type_identity<T>) {
+  return visit_real_dtype(component_type(array.dtype), [&]<class T>(std::type_identity<T>) {
     return f(static_cast<T*>(array.data));
   });
 }

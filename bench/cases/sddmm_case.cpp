@@ -1,7 +1,7 @@
 #include "bench/cases/sddmm_case.hpp"
 
 #include <lanky/buffer.hpp>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/sddmm.hpp>
 
 #include "bench/cases/operand.hpp"
@@ -130,7 +130,7 @@ class SddmmWorkload final : public Workload {
 
 std::unique_ptr<Workload> make_sddmm_workload(Session& session, const SpmvMatrix& matrix,
                                               DType dtype, SpmvColumns columns, bool vendors) {
-  return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
+  return visit_dtype(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Workload> {
     return std::make_unique<SddmmWorkload<T>>(session, matrix, columns, vendors);
   });
 }

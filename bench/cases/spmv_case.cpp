@@ -1,7 +1,7 @@
 #include "bench/cases/spmv_case.hpp"
 
 #include <algorithm>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
 #include <limits>
 #include <map>
@@ -31,7 +31,7 @@ template <class T>
 struct KeptPlan {
   std::int64_t columns = 1;  // that it expects, and how these stand
   Layout layout = Layout::row;
-  std::shared_ptr<SpmvPlan<T>> plan{};
+  std::shared_ptr<SparsePlan<T>> plan{};
   Contestant contestant{};
   int builds = 0;
   Fill fill{};  // what its values are
@@ -147,7 +147,7 @@ class SpmvWorkload final : public Workload {
     const std::int64_t expected = columns_.count;
     const Layout layout = is_vector() ? Layout::row : columns_.layout;  // of a vector all the same
     for (const SpmvPath path : selection.paths)
-      all.push_back(lanky(std::string(name(path)),
+      all.push_back(lanky(std::string(to_string(path)),
                           {.path = path, .expected_columns = expected, .expected_layout = layout}));
     if (selection.tuned)
       all.push_back(
@@ -174,8 +174,8 @@ class SpmvWorkload final : public Workload {
   Verdict check(Fill /*fill*/, const Contestant& contestant, int /*slot*/) override {
     const std::string& variant = contestant.variant;
     const Math math = !is_vector()                        ? Math::ieee
-                      : variant == name(SpmvPath::tf32)   ? Math::tf32
-                      : variant == name(SpmvPath::tf32x3) ? Math::tf32x3
+                      : variant == to_string(SpmvPath::tf32)   ? Math::tf32
+                      : variant == to_string(SpmvPath::tf32x3) ? Math::tf32x3
                                                           : Math::ieee;
     return oracle_->check(y(), math, columns_);
   }
@@ -204,7 +204,7 @@ class SpmvWorkload final : public Workload {
 
   /// Built anew at first, and once more, when kernels have been loaded: that setup is timed. Later
   /// products of as many columns have the same plan.
-  KeptPlan<T>& kept(const std::string& variant, const PlanOptions& options) {
+  KeptPlan<T>& kept(const std::string& variant, const SparseOptions& options) {
     constexpr int kBuilds = 2;
     KeptPlan<T>& kept = shared_->plans[{variant, options.expected_columns > 1}];
     if (kept.columns != options.expected_columns || kept.layout != options.expected_layout)
@@ -217,10 +217,10 @@ class SpmvWorkload final : public Workload {
     return kept;
   }
 
-  void build(KeptPlan<T>& kept, const std::string& variant, const PlanOptions& options) {
+  void build(KeptPlan<T>& kept, const std::string& variant, const SparseOptions& options) {
     kept.plan = nullptr;  // both at once may be too much
     kept.contestant = lanky_contestant(session_.stream, variant, [&](Contestant& contestant) {
-      kept.plan = std::make_shared<SpmvPlan<T>>(session_.stream, view(), options);
+      kept.plan = std::make_shared<SparsePlan<T>>(session_.stream, view(), options);
       contestant.plan_bytes = kept.plan->device_bytes();
       contestant.explanation = kept.plan->explain();
       contestant.decision.sparse = kept.plan->info();
@@ -237,7 +237,7 @@ class SpmvWorkload final : public Workload {
     kept.fill = shared_->filled();
   }
 
-  Contestant lanky(const std::string& variant, const PlanOptions& options) {
+  Contestant lanky(const std::string& variant, const SparseOptions& options) {
     KeptPlan<T>& plan = kept(variant, options);
     Contestant made = plan.contestant;
     if (made.status != Status::ok) return made;
@@ -246,7 +246,7 @@ class SpmvWorkload final : public Workload {
     return made;
   }
 
-  Product product(std::shared_ptr<const SpmvPlan<T>> plan) const {
+  Product product(std::shared_ptr<const SparsePlan<T>> plan) const {
     if (is_vector()) {
       return [plan = std::move(plan), x = x_view(), y = y_view()](
                  const Stream& stream, int /*slot*/) { plan->run(stream, x, y); };
@@ -266,7 +266,7 @@ class SpmvWorkload final : public Workload {
     if (std::ranges::find(shared_->selection.paths, SpmvPath::automatic) ==
         shared_->selection.paths.end())
       return;
-    const KeptPlan<T>& plan = kept(std::string(name(SpmvPath::automatic)), {});
+    const KeptPlan<T>& plan = kept(std::string(to_string(SpmvPath::automatic)), {});
     Contestant made = plan.contestant;
     made.variant = kByColumns;
     made.decision.predicted_us = 0;
@@ -415,7 +415,7 @@ class SpmvWorkload final : public Workload {
             .offset_bytes = static_cast<std::int32_t>(a.offsets.bytes_per_offset()),
             .col_indices = a.columns,
             .values = values(),
-            .dtype = name(kDType<T>).data(),  // a literal: it ends with a zero
+            .dtype = to_string(kDType<T>).data(),  // a literal: it ends with a zero
             .device = device.is_cuda() ? device.index() : -1,
             .stream = session_.stream.native()};
   }
@@ -465,7 +465,7 @@ class SpmvWorkload final : public Workload {
 
 SpmvWorkloads spmv_workloads(Session& session, SpmvMatrix& matrix, DType dtype,
                              const SpmvSelection& selection) {
-  return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> SpmvWorkloads {
+  return visit_dtype(dtype, [&]<class T>(std::type_identity<T>) -> SpmvWorkloads {
     const auto shared = std::make_shared<SpmvShared<T>>(session, matrix, selection);
     return [shared](SpmvColumns columns) {
       return std::make_unique<SpmvWorkload<T>>(shared, columns);

@@ -45,7 +45,7 @@ struct SpmvEntrant {
 struct SpmvSelection {
   std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
   bool vendors = true;
-  bool tuned = false;  // one more plan of lanky, with PlanOptions::tune
+  bool tuned = false;  // one more plan of lanky, with SparseOptions::tune
   std::vector<std::shared_ptr<const Peer>> peers{};
   std::vector<SpmvEntrant> entrants{};
 };

@@ -31,7 +31,7 @@ Status status_of(ErrorCode code) {
 
 }  // namespace
 
-std::string_view name(Status status) noexcept {
+std::string_view to_string(Status status) noexcept {
   switch (status) {
     case Status::ok:
       return "ok";

@@ -16,7 +16,7 @@ namespace lanky::bench {
 enum class Status : std::uint8_t { ok, wrong, oom, timeout, crash, unsupported, invalid };
 
 /// "ok", "wrong", ...: as records spell it.
-std::string_view name(Status status) noexcept;
+std::string_view to_string(Status status) noexcept;
 
 /// Starts one product on the stream, with the operands of set `slot`.
 using Product = std::function<void(const Stream& stream, int slot)>;
@@ -27,7 +27,7 @@ struct Decision {
   std::string algorithm{};  // the name that tells it from the other ways to compute the product
   double predicted_us = 0;  // 0 where it does not say
   bool chosen = false;      // a plan takes it where nothing was measured
-  std::optional<SpmvInfo> sparse{};
+  std::optional<SparseInfo> sparse{};
 };
 
 /// Whether products of the same operands had the same bits.

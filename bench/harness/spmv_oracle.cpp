@@ -1,7 +1,7 @@
 #include "bench/harness/spmv_oracle.hpp"
 
 #include <array>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <utility>
 
 #include "bench/cases/operand.hpp"
@@ -88,7 +88,7 @@ Verdict SparseReferences::judge(const ErrorModel& model, std::span<const double>
 }
 
 Verdict SparseReferences::check_on_cpu(const ErrorModel& model, const SpmvResult& result) const {
-  return dispatch_real(model.dtype, [&]<class T>(std::type_identity<T>) {
+  return visit_real_dtype(model.dtype, [&]<class T>(std::type_identity<T>) {
     const T* elements = static_cast<const T*>(result.data);
     std::vector<double> computed(static_cast<std::size_t>(result.column_size()));
     const auto share = [](const Verdict& verdict) {

@@ -1,7 +1,7 @@
 #include "bench/harness/verify.hpp"
 
 #include <cmath>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/half.hpp>
 #include <limits>
 #include <sstream>
@@ -22,7 +22,7 @@ std::string describe(std::int64_t index, double computed, double expected, doubl
 }
 
 double round_once(DType dtype, double value) {
-  return dispatch_real(dtype, [value]<class T>(std::type_identity<T>) {
+  return visit_real_dtype(dtype, [value]<class T>(std::type_identity<T>) {
     return static_cast<double>(static_cast<T>(value));
   });
 }

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 /// Flops per second of the device in this arithmetic.
 double peak_flops(bench::Session& session, const bench::GemmType& type) {
-  const auto [known, is_new] = session.peaks.try_emplace(std::string(bench::name(type)), 0.0);
+  const auto [known, is_new] = session.peaks.try_emplace(std::string(bench::to_string(type)), 0.0);
   if (is_new) {
     known->second = session.stream.device().is_cuda() ? bench::gpu::peak_flops(session.stream, type)
                                                       : cpu_peak_flops(type.in);
@@ -74,7 +74,7 @@ std::vector<Json> climb(bench::Session& session, const GemmLadder& ladder,
                         const ClimbOptions& options) {
   if (const DType dtype = gemm.type.in; dtype != DType::f32 && dtype != DType::f64) {
     throw Error(ErrorCode::unsupported,
-                concat("ladder ", ladder.name, ": f32 or f64, not ", bench::name(gemm.type)));
+                concat("ladder ", ladder.name, ": f32 or f64, not ", bench::to_string(gemm.type)));
   }
   if (ladder.rungs == tsm2_rungs && !settings.card)
     settings.card = measure_card(session, gemm.type.in);

@@ -175,7 +175,7 @@ int dasp_tile_width(DType dtype) {
   if (dtype == DType::f64) return 4;
   if (dtype == DType::f16) return 8;
   throw Error(ErrorCode::unsupported,
-              concat("dasp is of f64 and f16, as published; not of ", name(dtype)));
+              concat("dasp is of f64 and f16, as published; not of ", to_string(dtype)));
 }
 
 DaspPattern to_dasp(const CsrPattern& a, int tile_width) {

@@ -70,7 +70,7 @@ Json Scene::line(const bench::Outcome& outcome, const Rung& rung,
   line["contestant"] = outcome.contestant;
   line["rung"] = rung.name;
   line["idea"] = rung.idea;
-  line["status"] = bench::name(outcome.status);
+  line["status"] = bench::to_string(outcome.status);
   if (!outcome.message.empty()) line["message"] = outcome.message;
   if (outcome.contestant == ladder_ && !outcome.explanation.empty())
     line["chosen"] = outcome.explanation;

@@ -580,7 +580,7 @@ auto for_type(F f) {
       default:
         throw Error(ErrorCode::unsupported, concat("the rungs of ladder spmm are of f64, f32 and "
                                                    "f16; not of ",
-                                                   lanky::name(operands.dtype)));
+                                                   lanky::to_string(operands.dtype)));
     }
   };
 }

@@ -449,7 +449,7 @@ std::unique_ptr<SpmvRung> make_csr(const Stream& stream, const DeviceCsr& a, boo
       return csr_rung<__half>(stream, a, warps);
     default:
       throw Error(ErrorCode::unsupported,
-                  concat("the CSR rungs are of f64, f32 and f16; not of ", lanky::name(a.dtype)));
+                  concat("the CSR rungs are of f64, f32 and f16; not of ", lanky::to_string(a.dtype)));
   }
 }
 
@@ -556,7 +556,7 @@ std::unique_ptr<SpmvRung> make_dasp(const Stream& stream, const DaspPattern& das
   const int width = dasp_tile_width(dtype);
   if (width != dasp.tile_width) {
     throw Error(ErrorCode::size_mismatch,
-                concat("the layout has tiles ", dasp.tile_width, " wide; ", lanky::name(dtype),
+                concat("the layout has tiles ", dasp.tile_width, " wide; ", lanky::to_string(dtype),
                        " takes tiles ", width, " wide"));
   }
   if (dtype == DType::f64) return std::make_unique<DaspRung<double>>(stream, dasp, dtype, values);

@@ -30,7 +30,7 @@ namespace lanky::ladder {
 enum class Leave : std::uint8_t { nothing, gathers, arithmetic };
 
 /// "nothing", "gathers", "arithmetic".
-constexpr std::string_view name(Leave leave) noexcept {
+constexpr std::string_view to_string(Leave leave) noexcept {
   return leave == Leave::nothing ? "nothing" : leave == Leave::gathers ? "gathers" : "arithmetic";
 }
 

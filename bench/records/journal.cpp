@@ -171,7 +171,7 @@ std::string done_key(const GemmCase& gemm) {
 }
 
 std::string done_key(const std::string& content, DType dtype) {
-  return content + " " + std::string(name(dtype));
+  return content + " " + std::string(to_string(dtype));
 }
 
 EarlierRuns earlier_runs(const std::filesystem::path& path, const std::string& config) {

@@ -30,7 +30,7 @@ std::string_view matrix_status_name(Status status) noexcept {
     case Status::unsupported:
       return "skipped";
     default:
-      return name(status);
+      return to_string(status);
   }
 }
 
@@ -74,7 +74,7 @@ nlohmann::ordered_json to_json(const MatrixRecord& record) {
   if (record.facts) line.update(to_json(*record.facts));
   line["dtypes"] = nlohmann::ordered_json::array();
   for (const DType dtype : record.dtypes)
-    line["dtypes"].push_back(name(dtype));
+    line["dtypes"].push_back(to_string(dtype));
   line["status"] = matrix_status_name(record.status);
   if (!record.reason.empty()) line["reason"] = record.reason;
   if (!record.warnings.empty()) line["warnings"] = record.warnings;

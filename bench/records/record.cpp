@@ -62,12 +62,12 @@ void add_rates(Json& line, const CaseReport& report, const Outcome& outcome) {
 
 /// What a sparse plan says of itself.
 void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
-  if (const std::optional<SpmvInfo>& info = outcome.decision.sparse) {
-    line["path"] = info->path == SpmvPath::automatic ? "cpu" : lanky::name(info->path);
+  if (const std::optional<SparseInfo>& info = outcome.decision.sparse) {
+    line["path"] = info->path == SpmvPath::automatic ? "cpu" : lanky::to_string(info->path);
     line["padding"] = number(info->padding);
-    for (const SpmvTrial& trial : info->trials) {
+    for (const SparseTrial& trial : info->trials) {
       line["trials"].push_back({{"shape", trial.shape},
-                                {"path", lanky::name(trial.path)},
+                                {"path", lanky::to_string(trial.path)},
                                 {"ratio", number(trial.ratio)}});
     }
   }
@@ -86,7 +86,7 @@ bool has_columns(const CaseReport& report) {
 Json outcome_line(Json line, const CaseReport& report, const Outcome& outcome) {
   line["contestant"] = outcome.contestant;
   line["variant"] = outcome.variant;
-  line["status"] = name(outcome.status);
+  line["status"] = to_string(outcome.status);
   const std::optional<Timing>& timing = outcome.timing;
   line["warm_us"] = timing ? number(timing->warm.median_us) : Json(nullptr);
   line["graph_us"] = timing ? median_of(timing->graph) : Json(nullptr);
@@ -139,9 +139,9 @@ Json head(const SpmvCase& spmv) {
                {"class", spmv.matrix_class}};
   line.update(to_json(spmv.origin));
   line.update(
-      {{"m", spmv.m}, {"n", spmv.n}, {"nnz", spmv.nnz}, {"dtype", name(spmv.dtype)}, {"op", "n"}});
+      {{"m", spmv.m}, {"n", spmv.n}, {"nnz", spmv.nnz}, {"dtype", to_string(spmv.dtype)}, {"op", "n"}});
   if (!spmv.is_vector())
-    line.update({{"columns", spmv.columns.count}, {"layout", name(spmv.columns.layout)}});
+    line.update({{"columns", spmv.columns.count}, {"layout", to_string(spmv.columns.layout)}});
   return line;
 }
 
@@ -152,14 +152,14 @@ Json head(const GemmCase& gemm) {
           {"m", gemm.m},
           {"n", gemm.n},
           {"k", gemm.k},
-          {"op_a", name(gemm.op_a)},
-          {"op_b", name(gemm.op_b)},
-          {"layout", name(gemm.layout)},
+          {"op_a", to_string(gemm.op_a)},
+          {"op_b", to_string(gemm.op_b)},
+          {"layout", to_string(gemm.layout)},
           {"ld", gemm.padded ? "padded" : "tight"},
           {"alpha", gemm.alpha},
           {"beta", gemm.beta},
-          {"dtype", name(gemm.type)},
-          {"out", name(gemm.type.out)}};
+          {"dtype", to_string(gemm.type)},
+          {"out", to_string(gemm.type.out)}};
 }
 
 Json to_json(const Environment& e) {
@@ -205,7 +205,7 @@ std::vector<Json> to_json(const CaseReport& report) {
 Json to_json(const FailedCase& failed) {
   Json line = std::visit([](const auto& subject) { return head(subject); }, failed.subject);
   line["contestant"] = "lanky";
-  line["status"] = name(failed.status);
+  line["status"] = to_string(failed.status);
   line["message"] = failed.message;
   return line;
 }

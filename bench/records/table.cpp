@@ -46,20 +46,20 @@ std::string shown_name(const GemmCase& gemm) {
 std::string size_of_case(const SpmvCase& spmv) {
   const std::string extents = count(spmv.m) + "x" + count(spmv.n);
   if (spmv.is_vector()) return extents + " " + count(spmv.nnz);
-  return (extents + " x" + count(spmv.columns.count) + " ").append(name(spmv.columns.layout));
+  return (extents + " x" + count(spmv.columns.count) + " ").append(to_string(spmv.columns.layout));
 }
 
 std::string size_of_case(const GemmCase& gemm) {
   std::string text = count(gemm.m) + "x" + count(gemm.n) + "x" + count(gemm.k) + " ";
-  return text.append(name(gemm.op_a)).append(name(gemm.op_b)).append(" ").append(name(gemm.layout));
+  return text.append(to_string(gemm.op_a)).append(to_string(gemm.op_b)).append(" ").append(to_string(gemm.layout));
 }
 
 std::string type_of_case(const SpmvCase& spmv) {
-  return std::string(name(spmv.dtype));
+  return std::string(to_string(spmv.dtype));
 }
 /// "f16", or "f16>32" where the result is f32.
 std::string type_of_case(const GemmCase& gemm) {
-  return std::string(name(gemm.type)) + (gemm.type.in == gemm.type.out ? "" : ">32");
+  return std::string(to_string(gemm.type)) + (gemm.type.in == gemm.type.out ? "" : ">32");
 }
 
 std::string microseconds(const Estimate* time) {
@@ -82,7 +82,7 @@ std::string verdict_text(const CaseReport& report, const Outcome* lanky, const O
   for (const Outcome& outcome : report.outcomes) {
     if (outcome.status == Status::ok || outcome.expected()) continue;
     text +=
-        (text.empty() ? "" : ", ") + outcome.contestant + " " + std::string(name(outcome.status));
+        (text.empty() ? "" : ", ") + outcome.contestant + " " + std::string(to_string(outcome.status));
   }
   if (!text.empty()) return text;
   return any_noisy ? "ok, noisy" : "ok";
@@ -156,7 +156,7 @@ std::string table_line(const CaseReport& report) {
 std::string failure_line(const FailedCase& failed) {
   return std::visit(
       [&](const auto& subject) {
-        return failure_line(shown_name(subject), type_of_case(subject), name(failed.status),
+        return failure_line(shown_name(subject), type_of_case(subject), to_string(failed.status),
                             failed.message);
       },
       failed.subject);

@@ -24,7 +24,7 @@ namespace {
 DType dtype_of(const std::string& text) {
   for (const DType type :
        {DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128})
-    if (name(type) == text) return type;
+    if (to_string(type) == text) return type;
   throw std::invalid_argument(text);
 }
 

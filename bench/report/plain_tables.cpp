@@ -44,7 +44,7 @@ std::string status_of(const Case& product) {
 
 std::vector<Field> fields() {
   return {
-      {"product", [](const Case& c, const Figures&) { return name(c.product); }},
+      {"product", [](const Case& c, const Figures&) { return to_string(c.product); }},
       {"case", [](const Case& c, const Figures&) { return c.name; }},
       {"class", [](const Case& c, const Figures&) { return c.group; }},
       {"dtype", [](const Case& c, const Figures&) { return c.dtype; }},

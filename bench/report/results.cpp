@@ -158,7 +158,7 @@ MatrixIdentity identity_of(const Json& line) {
 /// Nothing where `kind` is no product's.
 std::optional<Product> product_of(const std::string& kind) {
   for (const Product product : kProducts)
-    if (kind == name(product)) return product;
+    if (kind == to_string(product)) return product;
   return std::nullopt;
 }
 
@@ -418,7 +418,7 @@ void note_what_spoils(Results& results) {
 
 }  // namespace
 
-std::string name(Product product) {
+std::string to_string(Product product) {
   switch (product) {
     case Product::spmv:
       return "spmv";
@@ -435,7 +435,7 @@ std::string name(Product product) {
 std::string case_identity(const Case& product) {
   const std::string which =
       is_sparse(product.product) ? product.which.key() : product.group + "\n" + product.name;
-  return name(product.product) + "\n" + which + "\n" + product.way;
+  return to_string(product.product) + "\n" + which + "\n" + product.way;
 }
 
 std::vector<std::string> Results::devices() const {

@@ -57,7 +57,7 @@ constexpr bool has_columns(Product product) {
   return product == Product::spmm || product == Product::sddmm;
 }
 /// "spmv", "spmm", "sddmm", "gemm": the kind of its lines.
-std::string name(Product product);
+std::string to_string(Product product);
 
 /// One product in one element type, with every contestant's latest line.
 struct Case {

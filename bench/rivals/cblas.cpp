@@ -115,7 +115,7 @@ std::unique_ptr<VendorGemmProduct> cpu_vendor_gemm(CpuVendor vendor, const GemmC
     }
   }
   throw Error(ErrorCode::unsupported,
-              concat(library.name, " has no product of type ", name(gemm.type)));
+              concat(library.name, " has no product of type ", to_string(gemm.type)));
 }
 
 std::string openblas_version() {

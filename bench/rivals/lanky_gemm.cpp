@@ -42,8 +42,8 @@ LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm, const Gemm
   LANKY_FOR_EACH_PLAN_TYPE(LANKY_TRY)
 #undef LANKY_TRY
   throw Error(ErrorCode::unsupported, "lanky has no products of type " +
-                                          std::string(name(gemm.type)) + " with results of type " +
-                                          std::string(name(gemm.type.out)));
+                                          std::string(to_string(gemm.type)) + " with results of type " +
+                                          std::string(to_string(gemm.type.out)));
 }
 
 }  // namespace lanky::bench

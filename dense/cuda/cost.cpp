@@ -222,7 +222,7 @@ class Terms {
 
 std::string_view arithmetic_of(DType in, Math math) {
   if (is_half(in)) return "half";
-  return math == Math::ieee ? name(in) : name(math);
+  return math == Math::ieee ? to_string(in) : to_string(math);
 }
 
 /// 'm' where columns of an operand with m rows are adjacent, 'n' where rows of one with n columns
@@ -300,7 +300,7 @@ CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind)
 CostKey cost_key(const Launch& launch, const Request& request, RunKind kind) {
   CostKey key{.kernel = kernel_name(launch),
               .arithmetic = arithmetic_of(request.types.in, request.problem.math)};
-  if (is_vendor(launch)) key.kernel += concat(", ", name(request.family));
+  if (is_vendor(launch)) key.kernel += concat(", ", to_string(request.family));
   set_layout(key, launch, request, kind);
   return key;
 }

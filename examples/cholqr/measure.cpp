@@ -27,7 +27,7 @@ Outcome judged(const Stream& stream, const char* contestant, TallWork<T>& judge,
     outcome.orthogonality = judge.orthogonality(stream, factors.q);
     outcome.residual = judge.residual(stream, a, factors.q, factors.r);
   } catch (const Error& error) {
-    outcome.status = name(error.code());
+    outcome.status = to_string(error.code());
     outcome.error = error.what();
   }
   return outcome;

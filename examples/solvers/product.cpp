@@ -20,7 +20,7 @@ class LankyProduct final : public Product<T> {
   std::string about() const override { return "lanky"; }
 
  private:
-  SpmvPlan<T> plan_;
+  SparsePlan<T> plan_;
 };
 
 bool needs_wide(std::int64_t nnz) {

@@ -4,17 +4,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <lanky/export.hpp>
+#include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// Where a caller's own memory pool plugs in. Memory is aligned to 256 bytes, usable by work given
 /// to `stream` after allocate, and not touched by work given to it after deallocate.
-class Allocator {
+class LANKY_EXPORT Allocator {
  public:
   virtual ~Allocator() = default;
   /// At least `bytes` > 0 bytes; throws Error(out_of_memory).
@@ -25,7 +27,7 @@ class Allocator {
 namespace detail {
 
 /// Raw bytes of a Buffer. Copies go through the stream; host memory may be reused on return.
-class Allocation {
+class LANKY_EXPORT Allocation {
  public:
   Allocation(const Stream& stream, std::size_t bytes, Allocator* allocator);
   Allocation(Allocation&& other) noexcept;
@@ -47,14 +49,15 @@ class Allocation {
 };
 
 /// count * size, or Error(out_of_memory) where that overflows; Error(invalid_argument) below zero.
-std::size_t checked_bytes(std::int64_t count, std::size_t size);
+LANKY_EXPORT std::size_t checked_bytes(std::int64_t count, std::size_t size);
 
 /// `ld`, or what is tight for 0; Error(invalid_argument) for negative extents and too short an
 /// `ld`.
-std::int64_t checked_ld(std::int64_t rows, std::int64_t cols, Layout layout, std::int64_t ld);
+LANKY_EXPORT std::int64_t checked_ld(std::int64_t rows, std::int64_t cols, Layout layout,
+                                     std::int64_t ld);
 
 /// Elements of `vectors` columns (or rows) `ld` apart; Error(out_of_memory) where that overflows.
-std::int64_t checked_elements(std::int64_t ld, std::int64_t vectors);
+LANKY_EXPORT std::int64_t checked_elements(std::int64_t ld, std::int64_t vectors);
 
 }  // namespace detail
 
@@ -81,13 +84,19 @@ class Buffer {
     return from(stream, std::span<const T>(host), allocator);
   }
 
-  T* data() const noexcept { return static_cast<T*>(allocation_.data()); }
+  T* data() noexcept { return static_cast<T*>(allocation_.data()); }
+  const T* data() const noexcept { return static_cast<const T*>(allocation_.data()); }
   std::int64_t size() const noexcept {
     return static_cast<std::int64_t>(allocation_.bytes() / sizeof(T));
   }
   const Stream& stream() const noexcept { return allocation_.stream(); }
   VectorView<T> view() noexcept { return {data(), size()}; }
   VectorView<const T> view() const noexcept { return {data(), size()}; }
+  /// Of a Buffer<std::byte>: memory for one run of a plan.
+  operator Workspace() noexcept  // NOLINT: implicit
+      requires std::is_same_v<T, std::byte> {
+    return {data(), size()};
+  }
 
   /// Copies host.size() elements to the front, in stream order; waits for the copy. Throws
   /// Error(size_mismatch) for more than size().
@@ -124,6 +133,8 @@ class Matrix {
 
   MatrixView<T> view() noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }
   MatrixView<const T> view() const noexcept { return {buffer_.data(), rows_, cols_, ld_, layout_}; }
+  operator MatrixView<T>() noexcept { return view(); }              // NOLINT: implicit
+  operator MatrixView<const T>() const noexcept { return view(); }  // NOLINT: implicit
   Buffer<T>& buffer() noexcept { return buffer_; }
   const Buffer<T>& buffer() const noexcept { return buffer_; }
 
@@ -135,4 +146,4 @@ class Matrix {
   Buffer<T> buffer_;
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -5,7 +5,7 @@
 #include <lanky/view.hpp>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// Zero-based, 64-bit row offsets. What the readers and generators of lanky::io return.
 template <class T>
@@ -22,4 +22,4 @@ struct CsrMatrix {
   }
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

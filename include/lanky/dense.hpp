@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/export.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
@@ -17,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// The product that a plan is made for. Sizes count elements; leading dimensions of 0 mean tight.
 struct GemmShape {
@@ -30,27 +31,29 @@ struct GemmShape {
   std::int64_t lda = 0;         // of A as stored: [m, k], or [k, m] where op_a transposes
   std::int64_t ldb = 0;
   std::int64_t ldc = 0;
-  Math math = Math::ieee;  // tf32 and tf32x3: of float only, and computed in ieee by kernels
-                           // that do not have them
 };
 
 /// Which equation of docs/design.md a shape is computed by.
 enum class GemmFamily : std::uint8_t { panel, update, gram, regular };
 
 /// Name of the family as it stands in the enum ("gram").
-std::string_view name(GemmFamily family) noexcept;
+LANKY_EXPORT std::string_view to_string(GemmFamily family) noexcept;
 
-class GemmTuning;
+class LANKY_EXPORT GemmTuning;
 
 struct GemmOptions {
-  Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
+  Math math = Math::ieee;  // tf32 and tf32x3: of float only
+  /// The constructor times the ways to compute the product (measure_choices() of lanky/tuning.hpp)
+  /// on operands of its own, which take the memory of A, B and C, and follows the fastest.
+  bool tune = false;
   /// Measured choices (lanky/tuning.hpp) that go before the plan's own, where they know such a
   /// product; needed by the constructor only. Without them GemmTuning::of_lanky() is followed.
   const GemmTuning* tuning = nullptr;
+  Allocator* allocator = nullptr;  // of the plan's workspace; must outlive the plan
 };
 
 /// The family that computes m x n x k.
-GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
+LANKY_EXPORT GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 /// A way that a plan computes by, and the runs that take it.
 struct GemmRoute {
@@ -79,7 +82,7 @@ struct GemmInfo {
 /// bfloat16, complex<float>, complex<double>); TOut that of C (T, or float for the half types).
 /// Move-only; a plan moved from may only be assigned to or destroyed.
 template <class T, class TOut = T>
-class GemmPlan {
+class LANKY_EXPORT GemmPlan {
  public:
   using Scalar = lanky::Scalar<Accumulator<T>>;
 
@@ -93,10 +96,12 @@ class GemmPlan {
   ~GemmPlan();
 
   /// C = op(A) op(B), on memory of the plan's device. Views must have the plan's extents, layout
-  /// and leading dimensions. Works in the plan's own workspace, which serves one run at a time.
-  /// Never allocates, synchronizes or prints; can be captured in a CUDA graph. Throws Error:
-  /// size_mismatch, wrong_memory, invalid_argument (null memory; elements not aligned to their size
-  /// on a GPU, complex ones included).
+  /// and leading dimensions. Works in the plan's own workspace, which belongs to the constructor's
+  /// stream: runs there take their turns, whichever threads ask for them, and other streams are for
+  /// runs with a Workspace (any will do where workspace_bytes() is 0). Never allocates,
+  /// synchronizes or prints; can be captured in a CUDA graph. Throws Error: size_mismatch,
+  /// wrong_memory, invalid_argument (null memory; another stream; elements not aligned to their
+  /// size on a GPU, complex ones included).
   void run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
            MatrixView<TOut> c) const;
   /// C = alpha op(A) op(B) + beta C. With beta = 0, C is overwritten whatever it held; with
@@ -117,10 +122,13 @@ class GemmPlan {
   std::int64_t workspace_bytes() const noexcept;
   GemmInfo info() const;
   /// info() as text: family, kernel (the vendor's where it computes), tiles, split, bytes and
-  /// bound. Two plans that explain themselves alike give equal bits for equal input at equal
-  /// alignment of the pointers to 16 bytes, and if A and B are the same memory in both or in
-  /// neither.
+  /// bound.
   std::string explain() const;
+  /// Plans with equal fingerprints give equal bits for equal operands at equal alignment of the
+  /// pointers to 16 bytes, and if A and B are the same memory in both runs or in neither. It covers
+  /// the product, device, version, and all that decides the order of sums. For comparison within
+  /// one version of lanky.
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct Impl;
@@ -130,8 +138,9 @@ class GemmPlan {
 /// C = alpha op(A) op(B) + beta C through a plan that is thrown away, shapes taken from the views.
 /// Waits for the result. Throws Error as the plan's constructor and run do.
 template <class T, class TOut = T>
-void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c);
+LANKY_EXPORT void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha,
+                       MatrixView<const T> a, std::type_identity_t<MatrixView<const T>> b,
+                       Accumulator<T> beta, MatrixView<TOut> c);
 /// The same for a view of mutable elements, from which T could not be deduced otherwise.
 template <class T, class TOut = T>
 requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
@@ -141,4 +150,4 @@ requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
   gemm<T, TOut>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <lanky/export.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 enum class DeviceKind { cpu, cuda };
 
@@ -23,7 +24,7 @@ struct DeviceProperties {
 };
 
 /// A value that names a device; copying it costs nothing and holds no resource.
-class Device {
+class LANKY_EXPORT Device {
  public:
   static Device cpu() noexcept { return Device(DeviceKind::cpu, 0); }
   /// CUDA device `index`; throws Error(no_device) that says how many there are, or why none. A
@@ -60,4 +61,4 @@ class Device {
   int index_;
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

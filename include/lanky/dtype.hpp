@@ -4,19 +4,20 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <lanky/export.hpp>
 #include <lanky/half.hpp>
 #include <string_view>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16, c64, c128 };
 
 /// "f64", "f32", "f16", "bf16", "c64" (complex<float>), "c128" (complex<double>).
-std::string_view name(DType dtype) noexcept;
-/// The inverse of name(); throws Error(invalid_argument) that lists the known names.
-DType parse_dtype(std::string_view text);
+LANKY_EXPORT std::string_view to_string(DType dtype) noexcept;
+/// The inverse of to_string(); throws Error(invalid_argument) that lists the known names.
+LANKY_EXPORT DType parse_dtype(std::string_view text);
 /// Bytes of one element.
-std::size_t size_of(DType dtype) noexcept;
+LANKY_EXPORT std::size_t size_of(DType dtype) noexcept;
 /// Whether elements are complex numbers.
 constexpr bool is_complex(DType dtype) noexcept {
   return dtype == DType::c64 || dtype == DType::c128;
@@ -26,7 +27,7 @@ constexpr bool is_half(DType dtype) noexcept {
   return dtype == DType::f16 || dtype == DType::bf16;
 }
 /// Unit roundoff: half the distance from 1 to the next number (2^-53 for f64, 2^-11 for f16).
-double unit_roundoff(DType dtype) noexcept;
+LANKY_EXPORT double unit_roundoff(DType dtype) noexcept;
 
 namespace detail {
 template <class T>
@@ -72,4 +73,4 @@ inline constexpr DType kDType = detail::ElementTraits<T>::kDType;
 template <class T>
 using Accumulator = typename detail::ElementTraits<T>::Accumulator;
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -1,11 +1,12 @@
 // The one exception of the library. Nothing in lanky prints, aborts or returns a status.
 #pragma once
 
+#include <lanky/export.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 enum class ErrorCode {
   invalid_argument,  // a value that no call accepts: a negative size, an unknown name
@@ -20,11 +21,11 @@ enum class ErrorCode {
 };
 
 /// Name of the code as it stands in the enum ("size_mismatch").
-std::string_view name(ErrorCode code) noexcept;
+LANKY_EXPORT std::string_view to_string(ErrorCode code) noexcept;
 
 /// Thrown by every function of the library. The message is one line and holds the values at fault,
 /// as in "x has 100 entries, A has 128 columns".
-class Error : public std::runtime_error {
+class LANKY_EXPORT Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }
@@ -33,4 +34,4 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace detail {
 
@@ -86,4 +86,4 @@ struct bfloat16 {
   }
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -7,12 +7,13 @@
 #include <filesystem>
 #include <lanky/csr.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/export.hpp>
 #include <lanky/symmetry.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// What becomes of entries that a coordinate file gives more than once: added up in file order (in
 /// double, rounded once), all kept in file order, or Error(parse) with the lines of both.
@@ -56,36 +57,37 @@ struct Header {
 /// complex<double>. Throws Error: io, parse (with file, line, column and what to do), unsupported
 /// (complex entries for a real T, more than 2^31 - 1 columns, libmatio missing), out_of_memory.
 template <class T>
-CsrMatrix<T> read_csr(const std::filesystem::path& path, const ReadOptions& options = {});
+LANKY_EXPORT CsrMatrix<T> read_csr(const std::filesystem::path& path,
+                                   const ReadOptions& options = {});
 
 /// The header alone (of a .mat file the whole matrix is read; `options` name it).
-Header read_header(const std::filesystem::path& path, const ReadOptions& options = {});
+LANKY_EXPORT Header read_header(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes coordinate general (real or complex; pattern is never guessed) such that read_csr gives
 /// back the same bits. Compresses by the name's ending (.gz .xz .zst .bz2). Written beside the
 /// target and renamed at the end: a failure leaves no half-written file.
 template <class T>
-void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix,
-                         std::string_view comment = {});
+LANKY_EXPORT void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix,
+                                      std::string_view comment = {});
 
 /// Writes the matrix as it stands in memory, with checksums, for read_csr() to load at the speed of
 /// memory: the bits of T, columns sorted within rows, no values where all are 1. Name it
 /// NAME.lanky; written beside the target and renamed at the end, as above. Throws Error:
 /// invalid_argument, io.
 template <class T>
-void write_cache(const std::filesystem::path& path, const CsrView<T>& matrix);
+LANKY_EXPORT void write_cache(const std::filesystem::path& path, const CsrView<T>& matrix);
 
 /// Generates the matrix that `spec` names: "name:size[:size...][,key=value...]", such as
 /// "stencil27:128" or "rmat:20,seed=7". generator_help() lists all. Equal specs give equal bits on
 /// every machine. Values are uniform in (-1, 1), or with values=int, -1 and 1. Throws Error:
 /// invalid_argument (a bad spec), unsupported (more than 2^31 - 1 columns), out_of_memory.
 template <class T>
-CsrMatrix<T> generate(std::string_view spec);
+LANKY_EXPORT CsrMatrix<T> generate(std::string_view spec);
 
 /// About how many entries generate() would make, from a sample of rows. Throws as generate does.
-std::int64_t estimated_entries(std::string_view spec);
+LANKY_EXPORT std::int64_t estimated_entries(std::string_view spec);
 
 /// One line a generator: name, parameters with their defaults, what it makes.
-std::string generator_help();
+LANKY_EXPORT std::string generator_help();
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -5,9 +5,9 @@
 #include <lanky/csr.hpp>
 #include <lanky/dense.hpp>
 #include <lanky/device.hpp>
-#include <lanky/dispatch.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/error.hpp>
+#include <lanky/export.hpp>
 #include <lanky/half.hpp>
 #include <lanky/io.hpp>
 #include <lanky/operation.hpp>
@@ -18,3 +18,4 @@
 #include <lanky/tuning.hpp>
 #include <lanky/version.hpp>
 #include <lanky/view.hpp>
+#include <lanky/visit_dtype.hpp>

@@ -3,16 +3,27 @@
 
 #include <cstdint>
 #include <lanky/error.hpp>
+#include <lanky/export.hpp>
+#include <string_view>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// op(A) is A, its transpose, or its conjugate transpose (of real types: the transpose).
 enum class Op : std::uint8_t { none, trans, conj_trans };
 
-/// Arithmetic of dense products of float. ieee never lowers precision; tf32 rounds the factors to
-/// 11 significand bits; tf32x3 recovers float accuracy from three tf32 products. Both by request
-/// only.
+/// How much products of float may be rounded. ieee never lowers precision. tf32 rounds factors to
+/// 11 significand bits: each product has a relative error of up to 2^-10. tf32x3 adds up the three
+/// largest of four tf32 products of factors split in two: 3 2^-22. Both are permissions, by request
+/// only: kernels that do not have them compute in ieee.
 enum class Math : std::uint8_t { ieee, tf32, tf32x3 };
+/// "ieee", "tf32" or "tf32x3".
+LANKY_EXPORT std::string_view to_string(Math math) noexcept;
+
+/// Which units of a GPU multiply; automatic: those that the plan predicts to be faster. The CPU
+/// takes no notice of it.
+enum class Engine : std::uint8_t { automatic, cuda_cores, tensor_cores };
+/// "automatic", "cuda_cores" or "tensor_cores".
+LANKY_EXPORT std::string_view to_string(Engine engine) noexcept;
 
 /// alpha or beta: a value known to the host, or one in device memory that is read when the work
 /// runs (so that a captured graph can be replayed with another value).
@@ -45,4 +56,4 @@ struct Workspace {
   std::int64_t bytes = 0;
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

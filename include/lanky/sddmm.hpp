@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/export.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
@@ -13,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 struct SddmmOptions {
   /// Complex types: sums of X(i, c) conj(Y(j, c)), the gradient that PyTorch's autograd expects.
@@ -34,7 +35,7 @@ struct SddmmOptions {
 /// differ between the CPU and a GPU (docs/design.md has the order of summation). Move-only; a plan
 /// moved from may only be assigned to or destroyed.
 template <class T, class TOut = T>
-class SddmmPlan {
+class LANKY_EXPORT SddmmPlan {
  public:
   using Scalar = lanky::Scalar<Accumulator<T>>;
 
@@ -52,12 +53,12 @@ class SddmmPlan {
   /// values[k] = sum_c X(i, c) Y(j, c): X [rows(), c] and Y [cols(), c] of any c >= 0, each by rows
   /// or by columns, with its own leading dimension; values [nnz()] in the order of the
   /// constructor's CSR. All on memory of the plan's device; values overlap neither X nor Y, which
-  /// may overlap each other. Works in the plan's own workspace, which serves one run at a time.
-  /// Never allocates, synchronizes or prints; can be captured in a CUDA graph. Throws Error:
-  /// size_mismatch, wrong_memory, invalid_argument (null or overlapping operands, a leading
-  /// dimension shorter than a row or column, on a GPU elements that are not aligned to their size,
-  /// complex ones included), unsupported (on a GPU, rows that are 4 GiB apart or more, or 2^31 - 16
-  /// columns or more).
+  /// may overlap each other. Works in the plan's own workspace, on the constructor's stream alone,
+  /// where expected_columns asked for one. Never allocates, synchronizes or prints; can be captured
+  /// in a CUDA graph. Throws Error: size_mismatch, wrong_memory, invalid_argument (null or
+  /// overlapping operands, a leading dimension shorter than a row or column, on a GPU elements that
+  /// are not aligned to their size, complex ones included), unsupported (on a GPU, rows that are 4
+  /// GiB apart or more, or 2^31 - 16 columns or more).
   void run(const Stream& stream, MatrixView<const T> x, MatrixView<const T> y,
            VectorView<TOut> values) const;
   /// values[k] = alpha sum_c X(i, c) Y(j, c) + beta values[k]. With beta = 0, values are
@@ -80,6 +81,8 @@ class SddmmPlan {
   std::int64_t device_bytes() const noexcept;
   /// Extents, types, how the pattern is held, workspace and memory: a line each.
   std::string explain() const;
+  /// Plans with equal fingerprints give equal bits for equal operands, as SparsePlan's do.
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct Impl;
@@ -90,8 +93,9 @@ class SddmmPlan {
 /// away; for repeated products keep a plan. Waits for the result. Throws Error as the plan's
 /// constructor and run do.
 template <class T, class TOut = T>
-void sddmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
-           std::type_identity_t<MatrixView<const T>> x, std::type_identity_t<MatrixView<const T>> y,
-           Accumulator<T> beta, VectorView<TOut> values);
+LANKY_EXPORT void sddmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+                        std::type_identity_t<MatrixView<const T>> x,
+                        std::type_identity_t<MatrixView<const T>> y, Accumulator<T> beta,
+                        VectorView<TOut> values);
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/export.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/symmetry.hpp>
@@ -17,20 +18,14 @@
 #include <type_traits>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
-/// Which kernels run: those of tensor cores or those of CUDA cores. automatic: the plan decides;
-/// explain() tells. Tensor cores multiply double, half and bfloat16 (mma), and float as double
-/// where a plan expects 5 vectors or more. One vector of float is multiplied with factors rounded
-/// to 11 bits (tf32: an error of 2^-10 of each product), or by the three largest of four products
-/// of factors split in two (tf32x3: 3 2^-22); both only where asked for, and values within 2^115 of
-/// 2^128 count as Inf. The CPU computes all of them as IEEE says.
-enum class SpmvPath : std::uint8_t { automatic, mma, cuda, tf32, tf32x3 };
-/// "auto", "mma", "cuda", "tf32" or "tf32x3".
-std::string_view name(SpmvPath path) noexcept;
-
-struct PlanOptions {
-  SpmvPath path = SpmvPath::automatic;
+struct SparseOptions {
+  /// Tensor cores multiply double, half and bfloat16, and float where `math` allows tf32 or tf32x3,
+  /// where values within 2^115 of 2^128 count as Inf. A plan that expects 5 vectors or more has
+  /// tensor cores for float in ieee, too: they multiply and add up as double.
+  Engine engine = Engine::automatic;
+  Math math = Math::ieee;
   /// Other than general: the CSR holds one triangle of A, which the plan expands. Either triangle,
   /// with or without entries on the diagonal; those are taken as they are.
   Symmetry symmetry = Symmetry::general;
@@ -39,10 +34,10 @@ struct PlanOptions {
   /// values.
   bool updates = false;
   /// On a GPU: shapes of the packed matrix near the one that the plan would choose (and where
-  /// `path` is automatic, each path) are measured by the constructor, and the fastest is kept, if
-  /// it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands of
-  /// products, and takes up to three times the memory of the plan. Two plans of a matrix may have
-  /// other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
+  /// `engine` is automatic, each engine) are measured by the constructor, and the fastest is kept,
+  /// if it takes 2 % less. The constructor then packs up to twelve times, runs up to some thousands
+  /// of products, and takes up to three times the memory of the plan. Two plans of a matrix may
+  /// have other shapes, hence other bits, as their explain() tells. Nothing is remembered for other
   /// plans. A plan that expects several vectors then keeps the faster of its two kinds of copies,
   /// too. On the CPU the two to four ways to lay out rows are measured instead.
   bool tune = false;
@@ -52,10 +47,10 @@ struct PlanOptions {
   /// vector multiply 2 and 4 vectors, of float and halves also 8, and by columns, where columns of
   /// A near each other have entries, any number up to these. For other numbers and complex types
   /// the plan has a second copy of op(A), about as large as the CSR. From 5 vectors on (halves: 9)
-  /// it is for tensor cores where `path` is mma, or automatic and they are faster (double, float,
-  /// half and bfloat16); so many columns have bits of their own then, see run() of matrices. The
-  /// workspace has the sums of split rows for as many columns. Long rows (on the CPU, all rows) may
-  /// be cut otherwise than for one vector, which may then take longer and has other bits.
+  /// it is for tensor cores where `engine` says so, or is automatic and they are faster (double,
+  /// float, half and bfloat16); so many columns have bits of their own then, see run() of matrices.
+  /// The workspace has the sums of split rows for as many columns. Long rows (on the CPU, all rows)
+  /// may be cut otherwise than for one vector, which may then take longer and has other bits.
   std::int64_t expected_columns = 1;
   /// How X and Y of these runs stand: the copy that serves them best depends on it. Others are
   /// multiplied as well.
@@ -63,20 +58,22 @@ struct PlanOptions {
   Allocator* allocator = nullptr;  // of the plan's device memory; must outlive the plan
 };
 
-/// A shape of the packed matrix that PlanOptions::tune measured, multiplied by some kernels.
-struct SpmvTrial {
+/// A shape of the packed matrix that SparseOptions::tune measured, multiplied by some kernels.
+struct SparseTrial {
   std::string shape{};  // what tells it from the others
-  SpmvPath path = SpmvPath::automatic;
+  Engine engine = Engine::automatic;
+  Math math = Math::ieee;
   double ratio = 1;  // its time over that of the plan's own choice
 };
 
 /// What a plan has decided; explain() tells that, and what the packed matrix is made of.
-struct SpmvInfo {
-  SpmvPath path = SpmvPath::automatic;  // of the kernels; automatic: the CPU's, which have no path
-  double padding = 0;                   // share of the slots that hold no entry
-  double predicted_us = 0;              // of a product, as the model chose; 0 on the CPU
-  std::vector<SpmvTrial> trials{};      // the plan's own choice first; none where it was not tuned
-  std::size_t kept = 0;                 // of these
+struct SparseInfo {
+  Engine engine = Engine::automatic;  // of the kernels of one vector; automatic: the CPU
+  Math math = Math::ieee;             // of the same
+  double padding = 0;                 // share of the slots that hold no entry
+  double predicted_us = 0;            // of a product, as the model chose; 0 on the CPU
+  std::vector<SparseTrial> trials{};  // the plan's own choice first; none where it was not tuned
+  std::size_t kept = 0;               // of these
 };
 
 /// A matrix packed for repeated products on one device. T is the type of A and x (double, float,
@@ -85,26 +82,27 @@ struct SpmvInfo {
 /// imaginary part, alpha = 1 included. Move-only; a plan moved from may only be assigned to or
 /// destroyed.
 template <class T, class TOut = T>
-class SpmvPlan {
+class LANKY_EXPORT SparsePlan {
  public:
   using Scalar = lanky::Scalar<Accumulator<T>>;
 
   /// Copies and packs A (in host memory, or in that of the stream's device), and allocates all that
   /// run needs. Throws Error: invalid_argument (index base, offsets or columns out of range; with a
   /// symmetry: not square, entries on both sides of the diagonal), unsupported (more than 2^31 - 1
-  /// rows or columns; SpmvPath::mma for complex, or for float with less than 5 expected columns;
-  /// tf32 or tf32x3 for others than float; 2^32 entries or more to transpose, 2^31 in a triangle),
-  /// wrong_memory, out_of_memory.
-  SpmvPlan(const Stream& stream, const CsrView<T>& a, const PlanOptions& options = {});
-  SpmvPlan(SpmvPlan&&) noexcept;
-  SpmvPlan& operator=(SpmvPlan&&) noexcept;
+  /// rows or columns; tensor cores for complex types, or for float in ieee with less than 5
+  /// expected columns; tf32 or tf32x3 for other types than float; 2^32 entries or more to
+  /// transpose, 2^31 in a triangle), wrong_memory, out_of_memory.
+  SparsePlan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options = {});
+  SparsePlan(SparsePlan&&) noexcept;
+  SparsePlan& operator=(SparsePlan&&) noexcept;
   /// Runs given to other streams than the constructor's must be done.
-  ~SpmvPlan();
+  ~SparsePlan();
 
   /// y = A x, on memory of the plan's device; x and y do not overlap. Works in the plan's own
-  /// workspace, which serves one run at a time. Never allocates, synchronizes or prints; can be
-  /// captured in a CUDA graph. Throws Error: size_mismatch, wrong_memory, invalid_argument (null or
-  /// overlapping operands).
+  /// workspace, which belongs to the constructor's stream: runs there take their turns, whichever
+  /// threads ask for them, and other streams are for runs with a Workspace. Never allocates,
+  /// synchronizes or prints; can be captured in a CUDA graph. Throws Error: size_mismatch,
+  /// wrong_memory, invalid_argument (null or overlapping operands, another stream).
   void run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const;
   /// y = alpha A x + beta y. With beta = 0, y is overwritten whatever it held; alpha = 0 is no
   /// exception, and multiplies as IEEE says.
@@ -117,33 +115,21 @@ class SpmvPlan {
 
   /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
-  /// X, whatever c, layouts and the other columns are: a plan by tensor cores (SpmvPath) multiplies
-  /// several columns on CUDA cores, as SpmvPath::cuda does. Not so products of 5 columns (of
-  /// halves, 9) or more of a plan with a second copy for tensor cores (PlanOptions::
+  /// X, whatever c, layouts and the other columns are: a plan by tensor cores multiplies several
+  /// columns on CUDA cores, as Engine::cuda_cores does. Not so products of 5 columns (of
+  /// halves, 9) or more of a plan with a second copy for tensor cores (SparseOptions::
   /// expected_columns; explain() tells): there column j has bits of its own, the same ones
-  /// whatever c, layouts and the other columns are, and in every run. SpmvPath::cuda has none of
-  /// that. Otherwise as run() of vectors, in the same workspace. Throws Error: as that,
+  /// whatever c, layouts and the other columns are, and in every run. Engine::cuda_cores has none
+  /// of that. Otherwise as run() of vectors, in the same workspace. Throws Error: as that,
   /// invalid_argument (a leading dimension shorter than a row or column), and unsupported (on a
   /// GPU, rows of X that are 4 GiB apart or more).
-  template <class U>  // T or const T; braces stand for vectors
-  requires std::is_same_v<std::remove_const_t<U>, T>
-  void run(const Stream& stream, MatrixView<U> x, MatrixView<TOut> y) const {
-    run_columns(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y, nullptr);
-  }
+  void run(const Stream& stream, MatrixView<const T> x, MatrixView<TOut> y) const;
   /// Y = alpha A X + beta Y.
-  template <class U>
-  requires std::is_same_v<std::remove_const_t<U>, T>
-  void run(const Stream& stream, Scalar alpha, MatrixView<U> x, Scalar beta,
-           MatrixView<TOut> y) const {
-    run_columns(stream, alpha, x, beta, y, nullptr);
-  }
+  void run(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,
+           MatrixView<TOut> y) const;
   /// The same with the caller's workspace of workspace_bytes().
-  template <class U>
-  requires std::is_same_v<std::remove_const_t<U>, T>
-  void run(const Stream& stream, Scalar alpha, MatrixView<U> x, Scalar beta, MatrixView<TOut> y,
-           Workspace workspace) const {
-    run_columns(stream, alpha, x, beta, y, &workspace);
-  }
+  void run(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,
+           MatrixView<TOut> y, Workspace workspace) const;
 
   /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, for runs
   /// that follow on the constructor's stream; runs on other streams are the caller's to order,
@@ -152,12 +138,8 @@ class SpmvPlan {
   /// nothing waits: this can be captured in a CUDA graph, which reads them each time. With a
   /// symmetry or an op it takes memory for nnz() of op(A), in the order of the stream. Throws
   /// Error: size_mismatch, wrong_memory, invalid_argument (null), out_of_memory, unsupported (with
-  /// a symmetry or an op, but without PlanOptions::updates).
+  /// a symmetry or an op, but without SparseOptions::updates).
   void update_values(VectorView<const T> values);
-  void update_values(const std::vector<T>& values) {
-    update_values({values.data(), static_cast<std::int64_t>(values.size())});
-  }
-  void update_values(const Buffer<T>& values) { update_values(values.view()); }
 
   std::int64_t rows() const noexcept;
   std::int64_t cols() const noexcept;
@@ -168,26 +150,30 @@ class SpmvPlan {
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
-  SpmvInfo info() const;
+  SparseInfo info() const;
   /// Rows and entries of each class, how columns are stored, windows and slices or (on the CPU)
-  /// chunks, kernels and why, memory. Two plans of a matrix that explain themselves alike give
-  /// equal bits for equal input.
+  /// chunks, kernels and why, memory.
   std::string explain() const;
+  /// Plans with equal fingerprints give equal bits for equal values of A, x and y: it covers the
+  /// pattern of A, types, device, version, and all that decides the order of sums, but no addresses
+  /// and no values. For comparison within one version of lanky.
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct Impl;
-
-  /// `workspace`: nullptr for the plan's own.
-  void run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,
-                   MatrixView<TOut> y, const Workspace* workspace) const;
-
   std::unique_ptr<Impl> impl_;
 };
 
 /// y = alpha A x + beta y through a plan that is thrown away; for repeated products keep a plan.
 /// Waits for the result. Throws Error as the plan's constructor and run do.
 template <class T, class TOut = T>
-void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
-          std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta, VectorView<TOut> y);
+LANKY_EXPORT void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+                       std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta,
+                       VectorView<TOut> y);
+/// Y = alpha A X + beta Y, likewise.
+template <class T, class TOut = T>
+LANKY_EXPORT void spmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+                       std::type_identity_t<MatrixView<const T>> x, Accumulator<T> beta,
+                       MatrixView<TOut> y);
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

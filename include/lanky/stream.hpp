@@ -3,17 +3,18 @@
 #pragma once
 
 #include <lanky/device.hpp>
+#include <lanky/export.hpp>
 #include <memory>
 #include <utility>
 
 struct CUstream_st;  // cudaStream_t is CUstream_st*; no CUDA header is needed to pass one
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 class Event;
 
 /// A shared handle to a stream: copies name the same stream, which lives until the last is gone.
-class Stream {
+class LANKY_EXPORT Stream {
  public:
   /// A new non-blocking stream of the device.
   explicit Stream(Device device);
@@ -36,7 +37,7 @@ class Stream {
 };
 
 /// A point in a stream, with its time.
-class Event {
+class LANKY_EXPORT Event {
  public:
   explicit Event(Device device);
   Event(Event&&) noexcept;
@@ -59,4 +60,4 @@ class Event {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

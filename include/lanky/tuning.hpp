@@ -6,11 +6,12 @@
 #include <filesystem>
 #include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
+#include <lanky/export.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// A way to compute a dense product.
 struct GemmChoice {
@@ -35,19 +36,20 @@ struct GemmQuery {
   // On a GPU, classes of their own:
   bool same_operands = false;  // runs whose B is A
   bool adds = false;           // runs whose beta is not 0, where C is no small part of the traffic
+  Math math = Math::ieee;
 };
 
 /// Text that is equal for all products of a class.
-std::string gemm_class(const GemmQuery& query);
+LANKY_EXPORT std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is
 /// measured: the cheapest of lanky's own; on a GPU each of its kernels that can, in the order of
 /// their predicted times; and the vendor's algorithms in the order of its heuristic, at most
 /// `most_algorithms` of them. Throws Error as a plan does.
-std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
+LANKY_EXPORT std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms = 16);
 
 /// Choices by class of product.
-class GemmTuning {
+class LANKY_EXPORT GemmTuning {
  public:
   GemmTuning() = default;
   /// From a file; empty where there is none. Throws Error: io (unreadable), parse (not a file of
@@ -110,7 +112,8 @@ struct GemmTrial {
 ///     measure_choices<float>(stream, shape, {.a = a, .b = b, .c = c}, tuning);
 ///     const GemmPlan<float> plan(stream, shape, {.tuning = &tuning});
 template <class T, class TOut = T>
-std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& shape,
-                                       const GemmOperands<T, TOut>& operands, GemmTuning& tuning);
+LANKY_EXPORT std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& shape,
+                                                    const GemmOperands<T, TOut>& operands,
+                                                    GemmTuning& tuning, Math math = Math::ieee);
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

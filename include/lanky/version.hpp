@@ -1,12 +1,24 @@
-// The library's version. CMake reads it from here, so it is written once.
+// The version of lanky. CMake reads it from here, so it is written once.
 #pragma once
 
-#define LANKY_VERSION_MAJOR 0
-#define LANKY_VERSION_MINOR 1
+#include <lanky/export.hpp>
+
+#define LANKY_VERSION_MAJOR 1
+#define LANKY_VERSION_MINOR 0
 #define LANKY_VERSION_PATCH 0
+/// Of these headers, as one number that orders versions: 1.2.3 is 10203.
+#define LANKY_VERSION \
+  (LANKY_VERSION_MAJOR * 10000 + LANKY_VERSION_MINOR * 100 + LANKY_VERSION_PATCH)
 
-namespace lanky {
+namespace lanky::inline v1 {
 
-inline constexpr char kVersion[] = "0.1.0";
+inline constexpr char kVersion[] = "1.0.0";
 
-}  // namespace lanky
+/// LANKY_VERSION of the library that runs, which may be later than that of the headers.
+LANKY_EXPORT int version() noexcept;
+
+/// How the library that runs was built: "1.0.0 (commit ..., CUDA 13.0 for sm_90a, GCC 12.2.0)", on
+/// one line.
+LANKY_EXPORT const char* build_description() noexcept;
+
+}  // namespace lanky::inline v1

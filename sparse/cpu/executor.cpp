@@ -67,7 +67,7 @@ class Trials {
 template <class T, class TOut>
 class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
  public:
-  ChunkPlanMatrix(const Stream& stream, const LoadedCsr<T>& a, const PlanOptions& options)
+  ChunkPlanMatrix(const Stream& stream, const LoadedCsr<T>& a, const SparseOptions& options)
       : x_columns_(options.expected_columns > 1 ? std::min(options.expected_columns, kColumnsByRows)
                                                 : 0),
         model_(choose_chunks(a.csr.pattern(), kDType<T>, machine_of(Device::cpu()),
@@ -119,14 +119,14 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
            kLine * kLine;
   }
   ChunkMatrix<T> pack(const Stream& stream, const LoadedCsr<T>& a, const ChunkShape& shape,
-                      const PlanOptions& options) const {
+                      const SparseOptions& options) const {
     ChunkMatrix<T> chunks = pack_chunks(stream, a.csr, shape, options.allocator);
     chunks.header.threads = worth_waking(model_.predicted_us);
     return chunks;
   }
 
   /// The fastest of all candidates, where that takes less than kWorthwhile of the model's time.
-  void tune(const Stream& stream, const LoadedCsr<T>& a, const PlanOptions& options) {
+  void tune(const Stream& stream, const LoadedCsr<T>& a, const SparseOptions& options) {
     constexpr int kRounds = 5;
     tuning_.emplace();
     if (a.csr.nnz == 0) return;
@@ -183,7 +183,7 @@ class CpuBackend final : public Backend<T, TOut> {
   }
 
   std::unique_ptr<PlanMatrix<T, TOut>> make_matrix(const LoadedCsr<T>& a,
-                                                   const PlanOptions& options,
+                                                   const SparseOptions& options,
                                                    const PathChoice& /*choice*/) const override {
     return std::make_unique<ChunkPlanMatrix<T, TOut>>(stream_, a, options);
   }

@@ -52,7 +52,7 @@ class CudaExecutor final : public Executor<T, TOut> {
 
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
                                   const RowFacts& facts, const StripLaunches& strips,
-                                  const PlanOptions& options) const override {
+                                  const SparseOptions& options) const override {
     ColumnsCopy<T> copy;
     if (options.expected_columns == 1) return copy;
     const bool tiles_wanted = options.path == SpmvPath::mma;

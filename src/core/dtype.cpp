@@ -26,7 +26,7 @@ const Entry& entry(DType dtype) noexcept {
 
 }  // namespace
 
-std::string_view name(DType dtype) noexcept {
+std::string_view to_string(DType dtype) noexcept {
   return entry(dtype).name;
 }
 std::size_t size_of(DType dtype) noexcept {

@@ -2,7 +2,7 @@
 
 namespace lanky {
 
-std::string_view name(ErrorCode code) noexcept {
+std::string_view to_string(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::invalid_argument:
       return "invalid_argument";

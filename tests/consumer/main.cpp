@@ -7,7 +7,7 @@ int main() {
   const lanky::Stream s(lanky::Device::best());
 
   const auto A = lanky::io::generate<double>("stencil5:20");
-  const lanky::SpmvPlan<double> plan(s, A.view());
+  const lanky::SparsePlan<double> plan(s, A.view());
   const auto x = lanky::Buffer<double>::from(s, std::vector<double>(400, 1.0));
   lanky::Buffer<double> y(s, 400);
   plan.run(s, x.view(), y.view());

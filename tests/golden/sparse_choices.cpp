@@ -81,7 +81,7 @@ void print_launches(const std::string& input, const PackedHeader& a) {
                        (a.hot == 0 && (tf32 ? kDType<T> == DType::f32 : has_mma(kDType<T>)));
     if (!known) continue;
     const Launches launches = cuda::choose_launches(a, kDType<T>, path, kMachine);
-    print(concat(input, " by ", name(path)),
+    print(concat(input, " by ", to_string(path)),
           concat("any beta: ", text_of(launches.adds), "; beta 0: ", text_of(launches.overwrites)));
   }
 }
@@ -92,11 +92,11 @@ void print_paths() {
          {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
       for (const SpmvPath path :
            {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-        const auto input = concat("path ", name(path), " of ", name(dtype), " on ",
+        const auto input = concat("path ", to_string(path), " of ", to_string(dtype), " on ",
                                   kind == DeviceKind::cpu ? "cpu" : "cuda");
         try {
           const PathChoice choice = choose_path({.path = path}, dtype, kind);
-          print(input, concat("path=", name(choice.path), " ", choice.reason));
+          print(input, concat("path=", to_string(choice.path), " ", choice.reason));
         } catch (const Error& error) {
           print(input, error.what());
         }
@@ -108,19 +108,19 @@ void print_paths() {
 template <class T>
 void print_drawn(const RowFacts& facts, int number, golden::Draw& draw) {
   constexpr DType kType = kDType<T>;
-  const std::string input = concat(number, ": ", text_of(facts), " ", name(kType));
+  const std::string input = concat(number, ": ", text_of(facts), " ", to_string(kType));
   const std::vector<Shape> all = candidates(facts, kType, kMachine);
   const Shape chosen = choose_shape(facts, kType, kMachine).shape;
   print(input, concat(text_of(chosen), " of=", all.size(),
                       " may_have_hot_columns=", may_have_hot_columns(facts)));
   const Shape& any = all[draw.below(std::ssize(all))];
-  print_launches<T>(concat(number, " launch ", name(kType)),
+  print_launches<T>(concat(number, " launch ", to_string(kType)),
                     golden::draw_header(facts, number % 2 == 0 ? any : chosen, kType, draw));
   if (number >= kTuned) return;
   std::string shapes;
   for (const Shape& shape : shapes_near(chosen, facts, kType, kMachine))
     shapes += (shapes.empty() ? "" : "; ") + text_of(shape);
-  print(concat(number, " near ", name(kType)), shapes);
+  print(concat(number, " near ", to_string(kType)), shapes);
 }
 
 /// All types of each: a line is much like the one before, and the file small.
@@ -143,7 +143,7 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
   const ReachFacts reach = cpu::reach_facts(ones.csr().pattern());
   const HotFacts hot = cpu::hot_facts(ones.csr().pattern(), 200);
   const auto print_header = [&](std::string_view what, const PackedHeader& header) {
-    const std::string input = concat(name_of_matrix, " ", name(kType), " ", what);
+    const std::string input = concat(name_of_matrix, " ", to_string(kType), " ", what);
     print(input, text_of(header));
     print_launches<T>(input, header);
   };
@@ -167,7 +167,7 @@ void print_packed(const std::string& name_of_matrix, const CsrMatrix<double>& a)
                          .piece_most = 16,
                          .window_cost = 4096,
                          .stage_most = 8192});
-  print(concat(name_of_matrix, " ", name(kType), " facts"),
+  print(concat(name_of_matrix, " ", to_string(kType), " facts"),
         concat("reach=", reach.mean, " repeated=", reach.repeated, " hot_least=", hot.least,
                " hot_entries=", hot.entries));
 }

@@ -72,7 +72,7 @@ class ColumnsTest : public ::testing::Test {
   using T = typename Case::Element;
   using TOut = typename Case::Result;
   using Sum = Accumulator<T>;
-  using Plan = SpmvPlan<T, TOut>;
+  using Plan = SparsePlan<T, TOut>;
 
   /// Columns of X and of the Y that is there before.
   struct Columns {

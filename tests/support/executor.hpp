@@ -38,8 +38,8 @@ struct OnName {
     using T = typename Case::Element;
     using TOut = typename Case::Result;
     std::string text = Case::kDeviceKind == DeviceKind::cuda ? "cuda_" : "cpu_";
-    text += name(kDType<T>);
-    if (kDType<T> != kDType<TOut>) text.append("_").append(name(kDType<TOut>));
+    text += to_string(kDType<T>);
+    if (kDType<T> != kDType<TOut>) text.append("_").append(to_string(kDType<TOut>));
     return text;
   }
 };

@@ -16,7 +16,7 @@ void expect_error(Call&& call, ErrorCode code, const std::vector<std::string>& f
     call();
   } catch (const Error& error) {
     const std::string message = error.what();
-    EXPECT_EQ(error.code(), code) << name(error.code()) << ": " << message;
+    EXPECT_EQ(error.code(), code) << to_string(error.code()) << ": " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     for (const std::string& fragment : fragments) {
       EXPECT_NE(message.find(fragment), std::string::npos)
@@ -24,7 +24,7 @@ void expect_error(Call&& call, ErrorCode code, const std::vector<std::string>& f
     }
     return;
   }
-  ADD_FAILURE() << "no Error was thrown; expected " << name(code);
+  ADD_FAILURE() << "no Error was thrown; expected " << to_string(code);
 }
 
 }  // namespace lanky

@@ -205,7 +205,7 @@ using Elements =
 struct ElementName {
   template <class T>
   static std::string GetName(int /*index*/) {  // NOLINT: GoogleTest's name
-    return std::string(name(kDType<T>));
+    return std::string(to_string(kDType<T>));
   }
 };
 
@@ -299,7 +299,7 @@ std::vector<SpmvPath> paths_on(Device device) {
 
 /// y after one run of the plan.
 template <class T, class TOut>
-std::vector<TOut> run_plan(const Stream& stream, const SpmvPlan<T, TOut>& plan,
+std::vector<TOut> run_plan(const Stream& stream, const SparsePlan<T, TOut>& plan,
                            const Operands<T, TOut>& operands) {
   const auto x = Buffer<T>::from(stream, operands.x);
   auto y = Buffer<TOut>::from(stream, operands.y);
@@ -418,8 +418,8 @@ void for_each_path(Device device, const CsrMatrix<T>& a, const Operands<T, TOut>
   }
   const Stream stream(device);
   for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(name(path));
-    const SpmvPlan<T, TOut> plan(stream, a.view(), {.path = path});
+    SCOPED_TRACE(to_string(path));
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
     judge(run_plan(stream, plan, operands));
     if (::testing::Test::HasFatalFailure()) return;
   }

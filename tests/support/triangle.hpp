@@ -1,4 +1,4 @@
-// Triangles for tests of PlanOptions::symmetry, and the matrices that they stand for.
+// Triangles for tests of SparseOptions::symmetry, and the matrices that they stand for.
 #pragma once
 
 #include <algorithm>

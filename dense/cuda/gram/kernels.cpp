@@ -1,5 +1,5 @@
 // The kernels of gram_<type>.cu as the host sees them.
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 
 #include "dense/cuda/gram/policy.hpp"
 
@@ -14,7 +14,7 @@ std::size_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, 
 
 std::int64_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, DType type,
                                CodeTarget code) {
-  return dispatch(type, [&](auto element) {
+  return visit_dtype(type, [&](auto element) {
     using T = typename decltype(element)::type;
     return static_cast<std::int64_t>(cuda::gram_shared_bytes<T>(launch, problem, code));
   });

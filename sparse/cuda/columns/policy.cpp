@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <span>
 
 #include "core/ceil_div.hpp"
@@ -160,7 +160,7 @@ PartsLaunch parts_launch_in(int strip_words, int words, const PartCounts& parts,
 }  // namespace
 
 StripColumns columns_of(StripKind kind, DType dtype) {
-  return dispatch(dtype, [&](auto element) {
+  return visit_dtype(dtype, [&](auto element) {
     return with_strip<typename decltype(element)::type>(kind, [](auto strip) -> StripColumns {
       return {decltype(strip)::kColumns, decltype(strip)::kEach};
     });
@@ -188,7 +188,7 @@ StripLaunches choose_strips(const PackedHeader& a, const RowFacts& facts, DType 
   StripLaunches launches;
   launches.apart_most = apart_most(facts, dtype, machine);
   launches.vector_threads = vector.hot ? kHotTeamWarps * kLanes : vector.threads;
-  dispatch(dtype, [&](auto element) {
+  visit_dtype(dtype, [&](auto element) {
     using T = typename decltype(element)::type;
     for (int i = 0; i < kStripKinds; ++i)
       launches.of_kind[i] =

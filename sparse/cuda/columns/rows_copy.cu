@@ -203,7 +203,7 @@ std::int64_t parts_most(const CsrPattern& a, const PackedHeader& header) {
 template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
                                      const PackedMatrix<T>& packed, const RowFacts& facts,
-                                     const PlanOptions& options) {
+                                     const SparseOptions& options) {
   Allocator* const allocator = options.allocator;
   const PackedHeader& header = packed.header;
   const Shape& shape = header.shape;
@@ -274,7 +274,7 @@ void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values)
 
 #define LANKY_INSTANTIATE(T)                                                                      \
   template std::optional<RowsCopy<T>> copy_rows(                                                  \
-      const Stream&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&, const PlanOptions&); \
+      const Stream&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&, const SparseOptions&); \
   template void update_rows(const Stream&, const RowsCopy<T>&, const T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

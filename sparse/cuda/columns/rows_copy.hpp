@@ -18,7 +18,7 @@ namespace lanky::sparse::cuda {
 template <class T>
 std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
                                      const PackedMatrix<T>& packed, const RowFacts& facts,
-                                     const PlanOptions& options);
+                                     const SparseOptions& options);
 
 /// Values in CSR order to the copy.
 template <class T>

@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<bfloat16>, of several columns.
+// Kernels of SparsePlan<bfloat16>, of several columns.
 #include "sparse/cuda/columns/launch_spmm.cuh"
 
 LANKY_INSTANTIATE_SPMM(bfloat16)

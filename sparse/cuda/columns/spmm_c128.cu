@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<std::complex<double>>, of several columns.
+// Kernels of SparsePlan<std::complex<double>>, of several columns.
 #include "sparse/cuda/columns/launch_spmm.cuh"
 
 LANKY_INSTANTIATE_SPMM(std::complex<double>)

@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<half>, of several columns.
+// Kernels of SparsePlan<half>, of several columns.
 #include "sparse/cuda/columns/launch_spmm.cuh"
 
 LANKY_INSTANTIATE_SPMM(half)

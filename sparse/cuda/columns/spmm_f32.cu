@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<float>, of several columns.
+// Kernels of SparsePlan<float>, of several columns.
 #include "sparse/cuda/columns/launch_spmm.cuh"
 
 LANKY_INSTANTIATE_SPMM(float)

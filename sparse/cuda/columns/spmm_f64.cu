@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<double>, of several columns.
+// Kernels of SparsePlan<double>, of several columns.
 #include "sparse/cuda/columns/launch_spmm.cuh"
 
 LANKY_INSTANTIATE_SPMM(double)

@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<half>, of a few columns.
+// Kernels of SparsePlan<half>, of a few columns.
 #include "sparse/cuda/columns/launch_word.cuh"
 
 LANKY_INSTANTIATE_WORD(half, half)

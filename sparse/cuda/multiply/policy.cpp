@@ -1,7 +1,7 @@
 #include "sparse/cuda/multiply/policy.hpp"
 
 #include <algorithm>
-#include <lanky/dispatch.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
 #include <limits>
 
@@ -180,7 +180,7 @@ Setting setting_of(const PackedHeader& a, SpmvPath path, const Machine& machine)
 
 Launches choose_launches(const PackedHeader& a, DType dtype, SpmvPath path,
                          const Machine& machine) {
-  const Setting setting = dispatch(dtype, [&](auto element) {
+  const Setting setting = visit_dtype(dtype, [&](auto element) {
     return setting_of<typename decltype(element)::type>(a, path, machine);
   });
   return {.adds = choose_launch(setting, false), .overwrites = choose_launch(setting, true)};

@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<bfloat16, ...>.
+// Kernels of SparsePlan<bfloat16, ...>.
 #include "sparse/cuda/multiply/launch_spmv.cuh"
 
 LANKY_INSTANTIATE_SPMV(bfloat16, bfloat16)

@@ -1,4 +1,4 @@
-// Kernels of SpmvPlan<half, ...>.
+// Kernels of SparsePlan<half, ...>.
 #include "sparse/cuda/multiply/launch_spmv.cuh"
 
 LANKY_INSTANTIATE_SPMV(half, half)

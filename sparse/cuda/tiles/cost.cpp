@@ -208,7 +208,7 @@ double CopyCosts::rows_of_x_us(std::int64_t columns) const {
   return cuda::rows_of_x_us(rows_.facts.cols, columns, dtype_, machine_);
 }
 
-bool CopyCosts::tiles_pay(const PlanOptions& options) const {
+bool CopyCosts::tiles_pay(const SparseOptions& options) const {
   const std::int64_t columns = options.expected_columns;
   if (options.expected_layout == Layout::row)
     return tiles_us(columns) < rows_us(columns, Layout::row);

@@ -44,7 +44,7 @@ class CopyCosts {
   double rows_of_x_us(std::int64_t columns) const;
 
   /// Whether the products that are expected take less by tiles.
-  bool tiles_pay(const PlanOptions& options) const;
+  bool tiles_pay(const SparseOptions& options) const;
   /// TileHeader::direct_columns.
   std::int64_t direct_columns() const;
 

@@ -466,7 +466,7 @@ void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values) 
 
 template <class T>
 std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
-                                   const Shape& shape, const PlanOptions& options) {
+                                   const Shape& shape, const SparseOptions& options) {
   Allocator* const allocator = options.allocator;
   constexpr bool kUnits = kInUnits<T>;
   const bool wanted = options.path == SpmvPath::mma;
@@ -507,7 +507,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
 
 #define LANKY_INSTANTIATE(T)                                                                 \
   template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, const RowFacts&, \
-                                              const Shape&, const PlanOptions&);             \
+                                              const Shape&, const SparseOptions&);             \
   template void update_tiles(const Stream&, const Tiles<T>&, const T*);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)

@@ -40,7 +40,7 @@ int strip_warps(TileStrip kind, DType dtype) {
   return columns_of(kind, dtype).blocks * kTileWarps;
 }
 
-bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz) {
+bool may_have_tiles(const SparseOptions& options, DType dtype, std::int64_t nnz) {
   return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
          nnz <= kTiledEntriesMost &&
          (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);

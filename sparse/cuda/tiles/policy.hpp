@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMergedMost = 8192;
 
 /// Whether a plan with these options of so many entries may have tiles: `path` says so, or costs
 /// are asked.
-bool may_have_tiles(const PlanOptions& options, DType dtype, std::int64_t nnz);
+bool may_have_tiles(const SparseOptions& options, DType dtype, std::int64_t nnz);
 
 /// Strips of so many columns.
 std::int64_t strips_of(TileStrip kind, std::int64_t columns, DType dtype);

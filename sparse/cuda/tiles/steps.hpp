@@ -16,7 +16,7 @@ namespace lanky::sparse::cuda {
 /// them. Waits for what is counted; tiles may still be on their way in the stream.
 template <class T>
 std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
-                                   const Shape& shape, const PlanOptions& options);
+                                   const Shape& shape, const SparseOptions& options);
 
 /// Values in CSR order.
 template <class T>

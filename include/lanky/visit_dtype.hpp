@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 /// f(std::type_identity<T>{}) for the real T that `dtype` names; Error(unsupported) for complex.
 template <class F>
-decltype(auto) dispatch_real(DType dtype, F&& f) {
+decltype(auto) visit_real_dtype(DType dtype, F&& f) {
   switch (dtype) {
     case DType::f64:
       return std::forward<F>(f)(std::type_identity<double>{});
@@ -25,16 +25,16 @@ decltype(auto) dispatch_real(DType dtype, F&& f) {
     case DType::c128:
       break;
   }
-  throw Error(ErrorCode::unsupported, "type " + std::string(name(dtype)) +
+  throw Error(ErrorCode::unsupported, "type " + std::string(to_string(dtype)) +
                                           " is not supported here; use f64, f32, f16, bf16");
 }
 
 /// f(std::type_identity<T>{}) for the T that `dtype` names, real or complex.
 template <class F>
-decltype(auto) dispatch(DType dtype, F&& f) {
+decltype(auto) visit_dtype(DType dtype, F&& f) {
   if (dtype == DType::c64) return std::forward<F>(f)(std::type_identity<std::complex<float>>{});
   if (dtype == DType::c128) return std::forward<F>(f)(std::type_identity<std::complex<double>>{});
-  return dispatch_real(dtype, std::forward<F>(f));
+  return visit_real_dtype(dtype, std::forward<F>(f));
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1
