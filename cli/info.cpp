@@ -48,7 +48,7 @@ void print_vendors() {
 }
 
 int print_info() {
-  print("lanky", std::string(kVersion) + ", commit " + bench::build_commit());
+  print("lanky", std::string(build_description()) + ", commit " + bench::build_commit());
   for (const Device device : Device::all())
     print(device.name().c_str(), describe(device));
   if (Device::cuda_count() == 0) {

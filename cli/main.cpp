@@ -8,7 +8,9 @@
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
 #include <new>
+#include <string>
 
+#include "bench/records/environment.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
@@ -65,7 +67,8 @@ int complain(const std::string& message, int code) {
 int run(CLI::App& app, int argc, char** argv) {
   Action action;
   app.require_subcommand(1);
-  app.set_version_flag("--version", kVersion);
+  app.set_version_flag("--version", "lanky " + std::string(build_description()) + ", commit " +
+                                        bench::build_commit());
   app.footer(kExamples);
   add_info(app, action, argc, argv);
   add_measuring(app, action, argc, argv);

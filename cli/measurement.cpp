@@ -7,25 +7,17 @@
 
 #include "bench/cases/grid.hpp"
 #include "bench/cases/sddmm_case.hpp"
+#include "bench/cases/sparse_path.hpp"
 #include "bench/harness/measure.hpp"
 
 namespace lanky::cli {
 
 namespace {
 
-SpmvPath parse_path(const std::string& text) {
-  for (const SpmvPath path :
-       {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-    if (text == to_string(path)) return path;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              "\"" + text + "\" is not auto, mma, cuda, tf32 or tf32x3");
-}
-
 bench::SpmvSelection selection_of(const RunOptions& options) {
   bench::SpmvSelection selection{{}, !options.no_vendor, options.tuned};
   for (const std::string& path : options.paths_of_rows)
-    selection.paths.push_back(parse_path(path));
+    selection.paths.push_back(bench::parse_sparse_path(path));
   for (const std::string& path : options.peers)
     selection.peers.push_back(std::make_shared<const bench::Peer>(path));
   return selection;

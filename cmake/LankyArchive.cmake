@@ -1,6 +1,6 @@
 # lanky::archive: libarchive, zlib and the other compressors that lanky uses. Linked statically where
-# all the static libraries are there, so that programs also run on machines without them. (A shared lanky
-# takes the shared ones: Debian's static ones are not position-independent.)
+# all the static libraries are there, so that programs also run on machines without them. lanky::archive_shared are the
+# shared ones, for the shared lanky: Debian's static ones are not position-independent.
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
 find_library(LANKY_ARCHIVE_STATIC libarchive.a)
@@ -9,9 +9,13 @@ foreach(compressor lzma zstd bz2 z)
   find_library(LANKY_${compressor}_STATIC lib${compressor}.a)
   list(APPEND lanky_archive_libraries ${LANKY_${compressor}_STATIC})
 endforeach()
+if(NOT TARGET lanky::archive_shared)
+  add_library(lanky::archive_shared INTERFACE IMPORTED)
+  target_link_libraries(lanky::archive_shared INTERFACE LibArchive::LibArchive ZLIB::ZLIB)
+endif()
 if(NOT TARGET lanky::archive)
   add_library(lanky::archive INTERFACE IMPORTED)
-  if(BUILD_SHARED_LIBS OR lanky_archive_libraries MATCHES "NOTFOUND")
+  if(lanky_archive_libraries MATCHES "NOTFOUND")
     target_link_libraries(lanky::archive INTERFACE LibArchive::LibArchive ZLIB::ZLIB)
   else()
     target_include_directories(lanky::archive INTERFACE ${LibArchive_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS})

@@ -8,13 +8,16 @@
 #include <type_traits>
 
 #include "core/arguments.hpp"
+#include "core/fingerprint.hpp"
+#include "core/own_workspace.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "dense/backend.hpp"
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
+#include "dense/tune.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -45,13 +48,13 @@ void check_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout, cons
 
 /// The shape with its leading dimensions filled in; throws where it makes no sense.
 template <class T>
-GemmShape checked(GemmShape shape) {
+GemmShape checked(GemmShape shape, Math math) {
   check_not_negative(shape.m, "m");
   check_not_negative(shape.n, "n");
   check_not_negative(shape.k, "k");
-  if (shape.math != Math::ieee && !std::is_same_v<T, float>) {
+  if (math != Math::ieee && !std::is_same_v<T, float>) {
     throw Error(ErrorCode::unsupported,
-                concat("Math::", dense::to_string(shape.math), " is for products of f32, not ",
+                concat("Math::", to_string(math), " is for products of f32, not ",
                        to_string(kDType<T>), "; use Math::ieee"));
   }
   shape = dense::with_leading_dimensions(shape);
@@ -79,8 +82,8 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
                        extents.rows, " x ", extents.cols));
   }
   if (view.layout != shape.layout) {
-    throw Error(ErrorCode::size_mismatch,
-                concat(what, " is ", to_string(view.layout), ", the plan is for ", to_string(shape.layout)));
+    throw Error(ErrorCode::size_mismatch, concat(what, " is ", to_string(view.layout),
+                                                 ", the plan is for ", to_string(shape.layout)));
   }
   if (view.ld != ld) {
     throw Error(ErrorCode::size_mismatch,
@@ -114,14 +117,11 @@ template <class T, class TOut>
 struct GemmPlan<T, TOut>::Impl {
   Impl(const Stream& stream, const GemmShape& requested, const GemmOptions& options)
       : device(stream.device()),
-        shape(checked<T>(requested)),
-        problem(dense::canonical(shape)),
+        shape(checked<T>(requested, options.math)),
+        problem(dense::canonical(shape, options.math)),
         family(gemm_family(shape.m, shape.n, shape.k)),
-        executor(empty() ? nullptr : make(stream, look_up(options.tuning))),
-        workspace(stream, workspace_bytes(), options.allocator) {
-    if (counter_bytes() > 0) workspace.fill_zero();
-    stream.synchronize();  // the workspace is ready for every stream, not only for this one
-  }
+        executor(empty() ? nullptr : make(stream, options)),
+        workspace(stream, workspace_bytes(), options.allocator) {}
 
   /// What was measured of such products, and lines of explain() that say so. Choices stand in the
   /// caller's table, which a plan may outlive: none is kept.
@@ -131,6 +131,11 @@ struct GemmPlan<T, TOut>::Impl {
   };
 
   /// By what was measured, whose note is kept.
+  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, const GemmOptions& options) {
+    if (!options.tune) return make(stream, look_up(options.tuning));
+    const GemmTuning tuning = dense::tuning_of<T, TOut>(stream, shape, options);
+    return make(stream, look_up(&tuning));
+  }
   std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, Measured measured) {
     note = std::move(measured.note);
     return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
@@ -151,7 +156,8 @@ struct GemmPlan<T, TOut>::Impl {
       const auto found = std::find(offered.begin(), offered.end(), known->algorithm);
       return found != offered.end() ? known : nullptr;
     };
-    const GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
+    GemmQuery query{device, shape, kDType<T>, kDType<TOut>};
+    query.math = problem.math;
     GemmQuery adding = query;
     adding.adds = true;
     GemmQuery same = query;
@@ -229,7 +235,7 @@ struct GemmPlan<T, TOut>::Impl {
   GemmFamily family;
   std::string note;                                    // Measured::note
   std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
-  Buffer<std::byte> workspace;
+  OwnWorkspace workspace;
 };
 
 template <class T, class TOut>
@@ -252,7 +258,8 @@ void GemmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> a, MatrixV
 template <class T, class TOut>
 void GemmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> a,
                             MatrixView<const T> b, Scalar beta, MatrixView<TOut> c) const {
-  impl_->run(stream, alpha, a, b, beta, c, impl_->workspace.data(), true);
+  const OwnWorkspace::Turn turn = impl_->workspace.take(stream);
+  impl_->run(stream, alpha, a, b, beta, c, turn.data(), true);
 }
 
 template <class T, class TOut>
@@ -301,13 +308,14 @@ std::string GemmPlan<T, TOut>::explain() const {
   const dense::Problem& p = impl_->problem;
   const GemmInfo info = this->info();
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
-  std::string text = concat(
-      "gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
-      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", to_string(s.layout),
-      s.math == Math::ieee ? "" : concat(", ", dense::to_string(s.math), " asked for"),
-      "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[", p.m,
-      ", ", p.k, "] B[", p.k, ", ", p.n, "]", p.swapped ? " with A = op(B)^T, B = op(A)^T" : "",
-      ", strides A ", strides(p.a), " B ", strides(p.b), " C ", strides(p.c), "\n", info.tuning);
+  std::string text =
+      concat("gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
+             impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", to_string(s.layout),
+             p.math == Math::ieee ? "" : concat(", ", lanky::to_string(p.math), " asked for"),
+             "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
+             "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
+             p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a), " B ",
+             strides(p.b), " C ", strides(p.c), "\n", info.tuning);
   if (info.routes.empty()) text += "kernel: none, C is empty\n";
   for (const GemmRoute& route : info.routes)
     text += concat(route.when.empty() ? "kernel" : concat("  ", route.when), ": ",
@@ -317,6 +325,22 @@ std::string GemmPlan<T, TOut>::explain() const {
                  info.memory_bound ? "memory" : "compute", "\n");
   if (info.predicted_us > 0) text += concat("predicted: ", info.predicted_us, " us\n");
   return text;
+}
+
+template <class T, class TOut>
+std::uint64_t GemmPlan<T, TOut>::fingerprint() const noexcept {
+  const GemmShape& s = impl_->shape;
+  const GemmInfo info = this->info();
+  Fingerprint print(impl_->device);
+  print.add("gemm", to_string(kDType<T>), to_string(kDType<TOut>), s.m, s.n, s.k,
+            static_cast<int>(s.op_a), static_cast<int>(s.op_b), to_string(s.layout), s.lda, s.ldb,
+            s.ldc, to_string(impl_->problem.math));
+  for (const GemmRoute& route : info.routes)
+    print.add(route.when, route.kernel, route.algorithm, route.configuration);
+  for (const auto& routes : info.of_aligned)
+    for (const int route : routes)
+      print.add(route);
+  return print.value();
 }
 
 template <class T, class TOut>
@@ -343,4 +367,4 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -6,7 +6,7 @@
 #include "core/plan_types.hpp"
 #include "core/timed_runs.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -25,9 +25,9 @@ struct Contender {
 
  private:
   GemmOptions options(const GemmQuery& query, const std::optional<GemmChoice>& choice) {
-    if (!choice) return {};
+    if (!choice) return {.math = query.math};
     tuning.set(query, *choice);
-    return {.tuning = &tuning};
+    return {.math = query.math, .tuning = &tuning};
   }
 };
 
@@ -35,10 +35,12 @@ struct Contender {
 
 template <class T, class TOut>
 std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& shape,
-                                       const GemmOperands<T, TOut>& operands, GemmTuning& tuning) {
+                                       const GemmOperands<T, TOut>& operands, GemmTuning& tuning,
+                                       Math math) {
   if (shape.m == 0 || shape.n == 0) return {};
   GemmQuery query{stream.device(), shape, kDType<T>, kDType<TOut>};
   query.same_operands = operands.a.data == operands.b.data;
+  query.math = math;
   query.adds = !query.same_operands && operands.beta != Accumulator<T>(0);
   stream.synchronize();               // what the operands wait for
   const Stream own(stream.device());  // one that can be captured, whatever the caller's is
@@ -72,8 +74,8 @@ std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& sh
 
 #define LANKY_INSTANTIATE(T, TOut)                          \
   template std::vector<GemmTrial> measure_choices<T, TOut>( \
-      const Stream&, const GemmShape&, const GemmOperands<T, TOut>&, GemmTuning&);
+      const Stream&, const GemmShape&, const GemmOperands<T, TOut>&, GemmTuning&, Math);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

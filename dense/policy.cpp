@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 GemmFamily gemm_family(std::int64_t m, std::int64_t n, std::int64_t k) noexcept {
   if (std::min(m, n) > dense::kSkinny) return GemmFamily::regular;
@@ -25,7 +25,9 @@ std::string_view to_string(GemmFamily family) noexcept {
   return "unknown";
 }
 
-namespace dense {
+}  // namespace lanky::inline v1
+
+namespace lanky::dense {
 
 Bound predict(const Problem& problem, DType in, DType out, const Machine& machine) {
   const auto m = static_cast<double>(problem.m);
@@ -38,6 +40,4 @@ Bound predict(const Problem& problem, DType in, DType out, const Machine& machin
           .peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32};
 }
 
-}  // namespace dense
-
-}  // namespace lanky
+}  // namespace lanky::dense

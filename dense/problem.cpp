@@ -26,10 +26,6 @@ BlasOperand blas_operand(Strides strides, std::int64_t rows) noexcept {
 
 }  // namespace
 
-std::string_view to_string(Math math) noexcept {
-  return math == Math::ieee ? "ieee" : math == Math::tf32 ? "tf32" : "tf32x3";
-}
-
 StoredExtents stored_extents(std::int64_t op_rows, std::int64_t op_cols, Op op) noexcept {
   return op == Op::none ? StoredExtents{op_rows, op_cols} : StoredExtents{op_cols, op_rows};
 }
@@ -48,13 +44,13 @@ GemmShape with_leading_dimensions(GemmShape shape) noexcept {
   return shape;
 }
 
-Problem canonical(const GemmShape& shape) noexcept {
+Problem canonical(const GemmShape& shape, Math math) noexcept {
   const Strides a = strides_of(shape.op_a, shape.layout, shape.lda);
   const Strides b = strides_of(shape.op_b, shape.layout, shape.ldb);
   const Strides c = strides_of(Op::none, shape.layout, shape.ldc);
   const bool conj_a = shape.op_a == Op::conj_trans;
   const bool conj_b = shape.op_b == Op::conj_trans;
-  const Problem problem{shape.m, shape.n, shape.k, a, b, c, false, conj_a, conj_b, shape.math};
+  const Problem problem{shape.m, shape.n, shape.k, a, b, c, false, conj_a, conj_b, math};
   return shape.m >= shape.n ? problem : exchanged(problem);
 }
 

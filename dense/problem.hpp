@@ -9,9 +9,6 @@
 
 namespace lanky::dense {
 
-/// "ieee", "tf32" or "tf32x3".
-std::string_view to_string(Math math) noexcept;
-
 /// Element (i, j) of an operand stands at i * row + j * col, counted in elements.
 struct Strides {
   std::int64_t row = 1;
@@ -57,7 +54,7 @@ std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept;
 GemmShape with_leading_dimensions(GemmShape shape) noexcept;
 
 /// The canonical form of a shape whose leading dimensions are given (not 0).
-Problem canonical(const GemmShape& shape) noexcept;
+Problem canonical(const GemmShape& shape, Math math = Math::ieee) noexcept;
 
 /// C^T = B^T A^T: the operands change places.
 Problem exchanged(const Problem& problem) noexcept;

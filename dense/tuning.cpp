@@ -17,7 +17,7 @@
 #include "dense/policy.hpp"
 #include "dense/problem.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -126,27 +126,35 @@ std::map<std::string, GemmChoice> parse(std::istream& lines, const std::string& 
 
 }  // namespace
 
+}  // namespace lanky::inline v1
+
+namespace lanky::dense {
+
 /// What is small beside A says little of itself: B not which side is contiguous, C not its type or
 /// whether it is read. C's side decides who is transposed, and says nothing where that changes
 /// nothing. Nor do conjugates, but where C is one column: the vendor's kernels for that conjugate
 /// nothing.
-std::string dense::gemm_class_on(std::string_view card, const GemmQuery& query) {
+std::string gemm_class_on(std::string_view card, const GemmQuery& query) {
   constexpr std::int64_t kSmall = 16;  // times smaller than A
-  const dense::Problem p = dense::canonical(dense::with_leading_dimensions(query.shape));
+  const Problem p = canonical(with_leading_dimensions(query.shape), query.math);
   const bool small_b = p.n * kSmall <= p.m;
   const bool small_c = p.n * kSmall <= p.k;
   const bool conjugated = is_complex(query.in) && p.n == 1 && (p.conj_a || p.conj_b);
   const bool on_gpu = card != "cpu";
   const bool adds = query.adds && !small_c && on_gpu;
   const bool alike = small_c && p.m == p.n && (p.a.row == 1) == (p.b.col == 1);
-  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", to_string(p.math), ", m ",
-                class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k), ", A",
-                class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
+  return concat(card, ": ", class_of_types(query.in, query.out, small_c), " ", to_string(p.math),
+                ", m ", class_of_side(p.m), " n ", class_of_side(p.n), " k ", class_of_side(p.k),
+                ", A", class_of_strides(p.a, size_of(query.in), "mk", true), ", B",
                 class_of_strides(p.b, size_of(query.in), "kn", !small_b), ", C",
                 class_of_strides(p.c, size_of(query.out), "mn", !alike),
                 conjugated ? ", conjugated" : "", query.same_operands && on_gpu ? ", B is A" : "",
                 adds ? ", beta" : "");
 }
+
+}  // namespace lanky::dense
+
+namespace lanky::inline v1 {
 
 std::string gemm_class(const GemmQuery& query) {
   return dense::gemm_class_on(query.device.is_cuda() ? query.device.properties().name : "cpu",
@@ -156,7 +164,7 @@ std::string gemm_class(const GemmQuery& query) {
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
   const GemmShape& s = query.shape;
   if (s.m == 0 || s.n == 0) return {{}};  // no kernel runs, and none has a cost
-  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s));
+  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s), query.math);
   const GemmFamily family = gemm_family(s.m, s.n, s.k);
   if (!query.device.is_cuda()) return dense::cpu::choices(problem, family, query.in, query.out);
   return dense::cuda::choices(query, problem, family, most_algorithms);
@@ -245,4 +253,4 @@ const GemmChoice* GemmTuning::find(const std::string& product_class) const {
   return found == choices_.end() ? nullptr : &found->second;
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -14,7 +14,7 @@
 #include "core/text.hpp"
 #include "io/input_file.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::optional<std::int64_t> ArchiveReader::plain_size() const noexcept {
   return impl_->plain_size;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class ArchiveReader {
  public:
@@ -32,4 +32,4 @@ class ArchiveReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -14,7 +14,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -110,4 +110,4 @@ void ArchiveWriter::commit() {
   impl_->finish();
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class ArchiveWriter {
  public:
@@ -25,4 +25,4 @@ class ArchiveWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 #include "io/entry_parser.hpp"
 #include "io/ordinary_line.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// How far a coordinate file has been read.
 struct Progress {
@@ -90,4 +90,4 @@ class BlockParser {
   EntryParser<V> exact_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

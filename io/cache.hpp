@@ -7,7 +7,7 @@
 #include "io/cache_layout.hpp"
 #include "io/input_file.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class CacheFile {
  public:
@@ -46,4 +46,4 @@ void write_stamped_cache(const std::filesystem::path& path, const CsrView<T>& ma
 void restamp_cache(const std::filesystem::path& path, CacheHeader header,
                    const SourceStamp& source);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

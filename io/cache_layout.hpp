@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// The first byte is no text, the line ends show a transfer that changed them.
 inline constexpr std::string_view kCacheMagic = "\x89LNKY\r\n\x1a";
@@ -88,4 +88,4 @@ inline std::array<SectionPlace, kSections> places_of(const CacheHeader& header) 
   return places;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -2,8 +2,8 @@
 #include <complex>
 #include <cstring>
 #include <exception>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -17,7 +17,7 @@
 #include "io/prefault.hpp"
 #include "io/supported.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -216,8 +216,9 @@ CsrMatrix<T> CacheFile::read_stored() const {
 
 template <class T>
 CsrMatrix<T> CacheFile::read_as() const {
-  return visit_dtype(static_cast<DType>(header_.dtype),
-                  [&]<class S>(std::type_identity<S>) { return converted<T>(read_stored<S>()); });
+  return visit_dtype(static_cast<DType>(header_.dtype), [&]<class S>(std::type_identity<S>) {
+    return converted<T>(read_stored<S>());
+  });
 }
 
 template <class T>
@@ -243,4 +244,4 @@ template CsrMatrix<bfloat16> CacheFile::read(Duplicates) const;
 template CsrMatrix<std::complex<float>> CacheFile::read(Duplicates) const;
 template CsrMatrix<std::complex<double>> CacheFile::read(Duplicates) const;
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -16,7 +16,7 @@
 #include "io/check_view.hpp"
 #include "io/checksum.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -166,4 +166,4 @@ template void write_cache(const std::filesystem::path&, const CsrView<bfloat16>&
 template void write_cache(const std::filesystem::path&, const CsrView<std::complex<float>>&);
 template void write_cache(const std::filesystem::path&, const CsrView<std::complex<double>>&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

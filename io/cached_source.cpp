@@ -15,7 +15,7 @@
 #include "io/cache.hpp"
 #include "io/checksum.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -121,4 +121,4 @@ template void CachedSource::keep(const CsrMatrix<bfloat16>&) const;
 template void CachedSource::keep(const CsrMatrix<std::complex<float>>&) const;
 template void CachedSource::keep(const CsrMatrix<std::complex<double>>&) const;
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "io/cache_layout.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class CachedSource {
  public:
@@ -33,4 +33,4 @@ class CachedSource {
   SourceStamp stamp_;  // of the file as it is now; its content is 0 until it has been hashed
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -9,7 +9,7 @@
 #include "core/arguments.hpp"
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Throws Error(wrong_memory) for arrays in device memory, Error(invalid_argument) for offsets that
 /// fall or do not fit the number of entries, and for columns out of range.
@@ -51,4 +51,4 @@ void check_view(const CsrView<T>& a) {
   }
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -8,7 +8,7 @@
 
 #include "io/input_file.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 std::uint64_t block_checksum(const void* data, std::size_t bytes) noexcept {
   return XXH3_64bits(data, bytes);
@@ -53,4 +53,4 @@ ContentHash hash_file(const std::filesystem::path& path) {
   return {hash.low64, hash.high64};
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "io/cache_layout.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Bytes that are hashed as one: a section's checksum is that of the checksums of its blocks, so
 /// that blocks can be read and checked side by side.
@@ -29,4 +29,4 @@ ContentHash hash_text(std::string_view text) noexcept;
 /// Of a file's bytes. Throws Error(io).
 ContentHash hash_file(const std::filesystem::path& path);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -16,7 +16,7 @@
 
 #include "io/block_parser.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 template <class V>
 class CoordinateReader {
@@ -201,4 +201,4 @@ class CoordinateReader {
   std::exception_ptr failure_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -14,7 +14,7 @@
 #include "io/element.hpp"
 #include "io/entry.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// A matrix by columns, in the order of its file; of a symmetric one, one triangle.
 template <class T>
@@ -131,4 +131,4 @@ CsrMatrix<T> csr_of(CscMatrix<T> csc, const Header& header, bool sum_duplicates)
   return matrix;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

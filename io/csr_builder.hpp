@@ -16,7 +16,7 @@
 
 #include "io/entry_block.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Two entries of a file with one place.
 struct DuplicateEntry {
@@ -334,4 +334,4 @@ class CsrBuilder {
   std::optional<DuplicateEntry> duplicate_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -10,7 +10,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 __extension__ using Uint128 = unsigned __int128;
 
@@ -80,4 +80,4 @@ template <class F>
   return std::bit_cast<F>(static_cast<Bits>((biased << (Limits::digits - 1)) + significand));
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -5,7 +5,7 @@
 #include <lanky/dtype.hpp>
 #include <type_traits>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 template <class T>
 inline constexpr bool kIsComplex = is_complex(kDType<T>);
@@ -14,4 +14,4 @@ inline constexpr bool kIsComplex = is_complex(kDType<T>);
 template <class T>
 using Wide = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -9,7 +9,7 @@
 
 #include "io/element.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// The type that decimals are rounded to when they are read, for a matrix of type T. A float is
 /// read as one, since by way of double it would be rounded twice; the half types round from double.
@@ -49,4 +49,4 @@ V mirrored(const V& value, const Header& header) {
   return value;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/entry.hpp"
 #include "io/pages.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// The rows of a matrix in buckets of 2^shift: about 512 of them, or more so that a row within its
 /// bucket takes 16 bits.
@@ -210,4 +210,4 @@ class EntryBlock {
   std::size_t released_ = 0;  // entries whose memory has gone
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

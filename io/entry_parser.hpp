@@ -6,7 +6,7 @@
 #include "io/entry.hpp"
 #include "io/text_cursor.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Of a symmetric file, the triangle that holds its entries: that of the first off the diagonal.
 struct Triangle {
@@ -110,4 +110,4 @@ class EntryParser {
   const Header& header_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/cache_layout.hpp"
 #include "io/rutherford_boeing_header.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -61,4 +61,4 @@ FileFormat file_format(const std::filesystem::path& path) {
                                                 : FileFormat::matrix_market;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 enum class FileFormat : std::uint8_t { matrix_market, rutherford_boeing, mat, cache };
 
@@ -13,4 +13,4 @@ enum class FileFormat : std::uint8_t { matrix_market, rutherford_boeing, mat, ca
 /// wrong. Throws Error(io).
 FileFormat file_format(const std::filesystem::path& path);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 #include "core/text.hpp"
 #include "io/number.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::errc parse_fortran_number(std::string_view field, const FortranFormat& form
 template std::errc parse_fortran_number(std::string_view, const FortranFormat&, double&);
 template std::errc parse_fortran_number(std::string_view, const FortranFormat&, float&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

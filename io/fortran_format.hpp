@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 struct FortranFormat {
   std::int64_t per_line = 1;
@@ -26,4 +26,4 @@ std::optional<FortranFormat> parse_fortran_format(std::string_view text);
 template <class F>
 std::errc parse_fortran_number(std::string_view field, const FortranFormat& format, F& value);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

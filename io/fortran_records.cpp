@@ -8,7 +8,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -173,4 +173,4 @@ F FortranFields::real() {
 template double FortranFields::real<double>();
 template float FortranFields::real<float>();
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

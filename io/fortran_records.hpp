@@ -9,7 +9,7 @@
 #include "io/archive_reader.hpp"
 #include "io/fortran_format.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class FortranRecords {
  public:
@@ -86,4 +86,4 @@ class FortranFields {
   std::string_view field_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

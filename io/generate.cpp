@@ -14,7 +14,7 @@
 #include "io/memory_limit.hpp"
 #include "io/patterns.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -255,4 +255,4 @@ template CsrMatrix<bfloat16> generate(std::string_view);
 template CsrMatrix<std::complex<float>> generate(std::string_view);
 template CsrMatrix<std::complex<double>> generate(std::string_view);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

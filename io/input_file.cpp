@@ -9,7 +9,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 Error became_shorter(const std::string& name, std::int64_t from, std::int64_t to) {
   return Error(ErrorCode::io,
@@ -57,4 +57,4 @@ void InputFile::fail(const char* what, int cause) const {
               concat(name_, ": cannot be ", what, ": ", std::generic_category().message(cause)));
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

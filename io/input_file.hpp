@@ -7,7 +7,7 @@
 #include <lanky/error.hpp>
 #include <string>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// A file had `from` bytes when reading began, and has `to` bytes now that more are wanted.
 Error became_shorter(const std::string& name, std::int64_t from, std::int64_t to);
@@ -34,4 +34,4 @@ class InputFile {
   int file_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::int64_t LineBlocks::count() const noexcept {
   return file_ ? 1 + file_bytes_ / static_cast<std::int64_t>(block_bytes_) : 0;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/archive_reader.hpp"
 #include "io/input_file.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// A block of text that somebody has taken.
 struct TextBlock {
@@ -67,4 +67,4 @@ class LineBlocks {
   bool at_end_ = false;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -12,7 +12,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -316,4 +316,4 @@ void check_mat5(const InputFile& file) {
   }
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

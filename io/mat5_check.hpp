@@ -5,11 +5,11 @@
 
 #include "io/input_file.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Throws Error(parse) with the place of the first data element whose size does not fit what is
 /// around it or what its own extents say, of a damaged compressed one, and of objects and
 /// functions.
 void check_mat5(const InputFile& file);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -5,7 +5,7 @@
 #include "core/text.hpp"
 #include "io/mat_reader.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 template <class T>
 CsrMatrix<T> read_mat(const std::filesystem::path& path, const ReadOptions& /*options*/) {
@@ -27,4 +27,4 @@ template CsrMatrix<bfloat16> read_mat(const std::filesystem::path&, const ReadOp
 template CsrMatrix<std::complex<float>> read_mat(const std::filesystem::path&, const ReadOptions&);
 template CsrMatrix<std::complex<double>> read_mat(const std::filesystem::path&, const ReadOptions&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -8,7 +8,7 @@
 #include "io/memory_limit.hpp"
 #include "io/supported.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -144,4 +144,4 @@ template CsrMatrix<bfloat16> read_mat(const std::filesystem::path&, const ReadOp
 template CsrMatrix<std::complex<float>> read_mat(const std::filesystem::path&, const ReadOptions&);
 template CsrMatrix<std::complex<double>> read_mat(const std::filesystem::path&, const ReadOptions&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 #include "core/text.hpp"
 #include "io/mat5_check.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -184,4 +184,4 @@ void MatFile::fail(std::string_view message) const {
   throw Error(ErrorCode::parse, concat(name_, ": ", message));
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -13,7 +13,7 @@
 
 #include "io/matio.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// A numeric array of rank 2 whose data have been read.
 struct MatVariable {
@@ -59,4 +59,4 @@ class MatFile {
   std::vector<Candidate> all_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -4,7 +4,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -40,4 +40,4 @@ const Matio& matio() {
   return instance;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "core/shared_library.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 struct Matio {
   Matio();
@@ -26,4 +26,4 @@ struct Matio {
 /// Throws Error(unsupported) that names the Debian package where it cannot be opened.
 const Matio& matio();
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -6,7 +6,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -140,4 +140,4 @@ Header parse_header(TextCursor& cursor) {
   return header;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/open_end.hpp"
 #include "io/supported.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -158,4 +158,4 @@ template CsrMatrix<std::complex<float>> read_matrix_market(const std::filesystem
 template CsrMatrix<std::complex<double>> read_matrix_market(const std::filesystem::path&,
                                                             const ReadOptions&, const ReadLimits&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

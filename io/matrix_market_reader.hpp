@@ -6,7 +6,7 @@
 
 #include "io/line_blocks.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 struct ReadLimits {
   std::size_t block_bytes = LineBlocks::kBlockBytes;
@@ -21,4 +21,4 @@ CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOpt
 /// As read_header(), of a file that must be Matrix Market.
 Header read_matrix_market_header(const std::filesystem::path& path);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -9,7 +9,7 @@
 #include "io/check_view.hpp"
 #include "io/element.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -107,4 +107,4 @@ template void write_matrix_market(const std::filesystem::path&, const CsrView<st
 template void write_matrix_market(const std::filesystem::path&,
                                   const CsrView<std::complex<double>>&, std::string_view);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

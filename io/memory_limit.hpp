@@ -12,7 +12,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Refuses more elements than the machine has memory for: Linux would grant them, and end the
 /// process when they are touched.
@@ -50,4 +50,4 @@ auto or_out_of_memory(const std::string& what, F&& f) {
   }
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

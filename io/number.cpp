@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::from_chars_result parse_number(const char* begin, const char* end, F& value
 template std::from_chars_result parse_number(const char*, const char*, double&);
 template std::from_chars_result parse_number(const char*, const char*, float&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

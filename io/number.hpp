@@ -4,11 +4,11 @@
 
 #include <charconv>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Reads a number at `begin`. What double cannot hold is errc::result_out_of_range; what only F
 /// cannot hold is rounded to it (infinity, 0). F: double or float.
 template <class F>
 std::from_chars_result parse_number(const char* begin, const char* end, F& value);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Tells that the last entry of the file stands in `line`, without a newline; 0: with one.
 inline void warn_of_open_end(const ReadOptions& options, const std::string& name,
@@ -18,4 +18,4 @@ inline void warn_of_open_end(const ReadOptions& options, const std::string& name
              ": the last line has no newline at its end: the file may have been cut short"));
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -15,7 +15,7 @@
 
 #define LANKY_INLINE [[gnu::always_inline]] inline
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Eight characters, and the number that the first of them make, in one go.
 class EightBytes {
@@ -237,6 +237,6 @@ LANKY_INLINE const char* ordinary_entry(const char* begin, const char* end, cons
   return line.next();
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io
 
 #undef LANKY_INLINE

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class Pages {
  public:
@@ -44,4 +44,4 @@ class Pages {
   std::size_t size_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -416,4 +416,4 @@ const std::vector<Generator>& generators() {
   return table;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -9,7 +9,7 @@
 
 #include "io/row_random.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// A matrix by its rows. draw_row appends the columns of a row, ascending and distinct; it may be
 /// called for any rows, in any order, at the same time.
@@ -42,4 +42,4 @@ struct Generator {
 /// All generators, in the order of the help text.
 const std::vector<Generator>& generators();
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// vector.resize(count, value) of an empty vector. Where the kernel cannot be asked for pages
 /// beforehand (Linux before 5.14), resize() takes them.
@@ -28,4 +28,4 @@ void resize_prefaulted(std::vector<T>& vector, std::size_t count, T value = T())
   vector.resize(count, value);
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -12,7 +12,7 @@
 #include "io/matrix_market_reader.hpp"
 #include "io/rutherford_boeing_reader.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -80,4 +80,4 @@ template CsrMatrix<bfloat16> read_csr(const std::filesystem::path&, const ReadOp
 template CsrMatrix<std::complex<float>> read_csr(const std::filesystem::path&, const ReadOptions&);
 template CsrMatrix<std::complex<double>> read_csr(const std::filesystem::path&, const ReadOptions&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class RowRandom {
  public:
@@ -39,4 +39,4 @@ class RowRandom {
   std::uint64_t state_;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -12,7 +12,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -186,4 +186,4 @@ RutherfordBoeingHeader parse_rutherford_boeing_header(FortranRecords& records) {
   return header;
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

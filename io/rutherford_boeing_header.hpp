@@ -8,7 +8,7 @@
 
 #include "io/fortran_records.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 struct RutherfordBoeingHeader {
   Header matrix;
@@ -25,4 +25,4 @@ bool is_rutherford_boeing(std::string_view text);
 /// and Error(unsupported) for unassembled element matrices.
 RutherfordBoeingHeader parse_rutherford_boeing_header(FortranRecords& records);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -7,7 +7,7 @@
 #include "io/rutherford_boeing_header.hpp"
 #include "io/supported.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -191,4 +191,4 @@ template CsrMatrix<std::complex<float>> read_rutherford_boeing(const std::filesy
 template CsrMatrix<std::complex<double>> read_rutherford_boeing(const std::filesystem::path&,
                                                                 const ReadOptions&);
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/element.hpp"
 #include "io/memory_limit.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 /// Throws Error(unsupported) for complex entries of a real T and for more columns than 32-bit
 /// indices count, Error(out_of_memory) for more rows than memory holds. `name` is the file's.
@@ -31,4 +31,4 @@ void check_readable_as(const Header& header, const std::string& name) {
   MemoryLimit(sizeof(std::int64_t), concat(name, " (", header.rows, " rows)")).check(header.rows);
 }
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

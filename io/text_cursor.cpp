@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "io/number.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 namespace {
 
@@ -225,4 +225,4 @@ template float TextCursor::real<float>();
 template double TextCursor::integral<double>();
 template float TextCursor::integral<float>();
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

@@ -10,7 +10,7 @@
 
 #include "io/line_blocks.hpp"
 
-namespace lanky::io {
+namespace lanky::inline v1::io {
 
 class TextCursor {
  public:
@@ -84,4 +84,4 @@ class TextCursor {
   std::int64_t bytes_before_block_ = 0;
 };
 
-}  // namespace lanky::io
+}  // namespace lanky::inline v1::io

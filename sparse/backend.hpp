@@ -20,6 +20,7 @@
 #include "sparse/launch.hpp"
 #include "sparse/load.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/path.hpp"
 #include "sparse/plan_matrix.hpp"
 #include "sparse/policy.hpp"
 #include "sparse/product.hpp"
@@ -78,11 +79,11 @@ class Executor : public Backend<T, TOut> {
                                           const RowFacts& facts, const StripLaunches& strips,
                                           const SparseOptions& options) const = 0;
   /// Values in CSR order to the copy.
-  virtual void update_copy(const ColumnsCopy<T>& copy, const T* values) const = 0;
+  virtual void update_copy(ColumnsCopy<T>& copy, const T* values) const = 0;
 
   /// The launches of products of `a`, which has `facts`, or unknown ones: those of one vector are
-  /// ready for run(). `path` is not automatic.
-  virtual Launches prepare(SpmvPath path, const PackedHeader& a, const RowFacts& facts) const = 0;
+  /// ready for run().
+  virtual Launches prepare(Path path, const PackedHeader& a, const RowFacts& facts) const = 0;
   /// Makes their strips ready for run_columns() with this copy.
   virtual void load_strips(const StripLaunches& strips, const ColumnsCopy<T>& copy) const = 0;
   /// `launches` are those of `a`. On a GPU launches on the stream, of the same device, and returns.

@@ -8,6 +8,7 @@
 #include <lanky/sparse.hpp>
 
 #include "sparse/packed.hpp"
+#include "sparse/path.hpp"
 
 namespace lanky::sparse {
 
@@ -33,7 +34,7 @@ struct Shares {
 
 struct Launch {
   // The kernel:
-  SpmvPath path = SpmvPath::cuda;  // not automatic
+  Path path = Path::cuda;
   Slices slices = Slices::any;
   bool wide = false;  // slices of more than kLanes pieces may occur
   bool hot = false;   // x of hot columns is in shared memory, and blocks take windows in turn

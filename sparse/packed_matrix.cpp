@@ -48,7 +48,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     }
     launches_ = executor.prepare(choice_.path, packed_.header, facts_);
     copy_ = executor.copy_for_columns(a.csr, packed_, facts_, launches_.strips, options);
-    if (options.tune && options.path == SpmvPath::automatic && options.expected_columns > 1)
+    if (options.tune && options.engine == Engine::automatic && options.expected_columns > 1)
       copy_ = faster_copy(executor, a.csr, packed_, facts_, launches_, options, std::move(copy_));
     executor.load_strips(launches_.strips, copy_);
   }
@@ -61,7 +61,7 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     return rows_of_x() + cols() * rows_pitch_ * static_cast<std::int64_t>(sizeof(T));
   }
 
-  void update_values(const T* values) const override {
+  void update_values(const T* values) override {
     executor_.update_values(packed_.view(), values, packed_.values.data());
     executor_.update_copy(copy_, values);
   }

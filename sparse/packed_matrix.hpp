@@ -10,14 +10,14 @@ namespace lanky::sparse {
 /// What the choice of a shape knows of op(A): its rows' facts, and what samples of columns tell.
 /// Tensor cores know of no hot columns. `steps` sample: an Executor, or the CPU's PackedSteps.
 template <class T, class Steps>
-RowFacts facts_by(const Steps& steps, const LoadedCsr<T>& a, SpmvPath path) {
+RowFacts facts_by(const Steps& steps, const LoadedCsr<T>& a, Path path) {
   RowFacts facts = a.facts;
   const CsrPattern pattern = a.csr.pattern();
   const ReachFacts reach = steps.reach_facts(pattern);
   facts.reach = reach.mean;
   facts.repeated = reach.repeated;
   facts.locality = locality_of(steps.column_samples(pattern));
-  if (path == SpmvPath::cuda && may_have_hot_columns(facts)) {
+  if (path == Path::cuda && may_have_hot_columns(facts)) {
     const std::int64_t most = hot_columns_most(kDType<T>, steps.machine());
     const HotFacts hot = steps.hot_facts(pattern, most);
     facts.hot_least = hot.least;

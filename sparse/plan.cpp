@@ -95,9 +95,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const Sparse
   auto matrix = backend->make_matrix(arranged.a, options, choice);
   arranged.a = given = {};  // the workspace may take the memory of both
 
-  Buffer<std::byte> workspace(stream, matrix->workspace_bytes(), options.allocator);
-  workspace.fill_zero();
-  stream.synchronize();  // memory is ready for every stream, not only for this one
+  OwnWorkspace workspace(stream, matrix->workspace_bytes(), options.allocator);
   return {.stream = stream,
           .backend = std::move(backend),
           .symmetry = options.symmetry,
@@ -109,7 +107,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const Sparse
 }
 
 template <class T, class TOut>
-void update_values(const Plan<T, TOut>& plan, VectorView<const T> values) {
+void update_values(Plan<T, TOut>& plan, VectorView<const T> values) {
   const bool rearranged = rearranges(plan.symmetry, plan.op);
   if (rearranged && plan.entries.size() != plan.matrix->nnz()) {
     throw Error(ErrorCode::unsupported,
@@ -140,9 +138,9 @@ PlanInfo info_of(const Plan<T, TOut>& plan) {
   return info;
 }
 
-#define LANKY_INSTANTIATE(T, TOut)                                                         \
+#define LANKY_INSTANTIATE(T, TOut)                                                           \
   template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const SparseOptions&); \
-  template void update_values(const Plan<T, TOut>&, VectorView<const T>);                  \
+  template void update_values(Plan<T, TOut>&, VectorView<const T>);                          \
   template PlanInfo info_of(const Plan<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -9,6 +9,7 @@
 #include <lanky/view.hpp>
 #include <memory>
 
+#include "core/own_workspace.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/plan_info.hpp"
 #include "sparse/plan_matrix.hpp"
@@ -21,10 +22,10 @@ struct Plan {
   std::unique_ptr<const Backend<T, TOut>> backend;  // outlives the matrix
   Symmetry symmetry;                                // of A
   Op op;                                            // on A
-  std::int64_t given_entries;     // of the caller's CSR: of A, or of a triangle of it
-  Buffer<std::uint32_t> entries;  // of the Arrangement; empty where not kept
-  std::unique_ptr<const PlanMatrix<T, TOut>> matrix;  // op(A)
-  Buffer<std::byte> workspace;                        // of the plan's own
+  std::int64_t given_entries;                   // of the caller's CSR: of A, or of a triangle of it
+  Buffer<std::uint32_t> entries;                // of the Arrangement; empty where not kept
+  std::unique_ptr<PlanMatrix<T, TOut>> matrix;  // op(A)
+  OwnWorkspace workspace;
 };
 
 /// Throws Error as the constructor of SparsePlan does.
@@ -34,7 +35,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const Sparse
 /// given_entries values in the order of the caller's CSR, in host memory or in that of the device,
 /// which the plan's stream comes to read: as SparsePlan::update_values, and throws Error as that.
 template <class T, class TOut>
-void update_values(const Plan<T, TOut>& plan, VectorView<const T> values);
+void update_values(Plan<T, TOut>& plan, VectorView<const T> values);
 
 /// Bytes of all that a plan holds on its device.
 template <class T, class TOut>

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/fingerprint.hpp"
 #include "core/text.hpp"
 #include "sparse/shapes.hpp"
 
@@ -17,7 +18,7 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string_view to_string(Symmetry symmetry) {
+std::string_view name(Symmetry symmetry) {
   constexpr std::array<std::string_view, 4> kNames = {"general", "symmetric", "skew-symmetric",
                                                       "hermitian"};
   return kNames[static_cast<std::size_t>(symmetry)];
@@ -194,7 +195,7 @@ void write_chunks(std::ostream& out, const cpu::ChunkInfo& info) {
                 "set by rows in the workspace\n"
               : "")
       << "  padding   " << 100 * padding(header) << "% of " << header.slots << " slots\n"
-      << "  kernels   cpu: " << info.isa << ", on every path alike\n";
+      << "  kernels   cpu: " << info.isa << ", on every engine alike\n";
   if (header.nnz > 0)
     out << "  predicted " << std::setprecision(2) << info.model.predicted_us
         << " us a product by one thread, the least of " << info.model.of << " shapes\n"
@@ -217,7 +218,7 @@ SparseInfo summary(const cpu::ChunkInfo& info) {
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, ratio] : info.tuning->measured)
-    found.trials.push_back({name_of(shape), SpmvPath::automatic, ratio});
+    found.trials.push_back({.shape = name_of(shape), .ratio = ratio});
   return found;
 }
 
@@ -225,13 +226,15 @@ SparseInfo summary(const cpu::ChunkInfo& info) {
 
 SparseInfo summary(const PlanInfo& info) {
   if (info.chunks) return summary(*info.chunks);
-  SparseInfo found{.path = info.device.is_cuda() ? info.choice.path : SpmvPath::automatic,
-                 .padding = padding(info.header),
-                 .predicted_us = info.device.is_cuda() ? info.model.predicted_us : 0};
+  const bool on_gpu = info.device.is_cuda();
+  SparseInfo found{.engine = on_gpu ? engine_of(info.choice.path) : Engine::automatic,
+                   .math = on_gpu ? math_of(info.choice.path) : Math::ieee,
+                   .padding = padding(info.header),
+                   .predicted_us = on_gpu ? info.model.predicted_us : 0};
   if (!info.tuning) return found;
   found.kept = info.tuning->kept;
   for (const auto& [shape, path, ratio] : info.tuning->measured) {
-    found.trials.push_back({name_of(shape), path, ratio});
+    found.trials.push_back({name_of(shape), engine_of(path), math_of(path), ratio});
   }
   return found;
 }
@@ -290,7 +293,7 @@ std::string explain(const PlanInfo& info) {
       << to_string(info.dtype);
   if (info.out_dtype != info.dtype) out << " -> " << to_string(info.out_dtype);
   if (info.symmetry != Symmetry::general)
-    out << ", " << to_string(info.symmetry) << " from a triangle of " << info.given_entries;
+    out << ", " << name(info.symmetry) << " from a triangle of " << info.given_entries;
   if (info.op != Op::none)
     out << (info.op == Op::trans ? ", transposed" : ", transposed and conjugated");
   out << ", on " << info.device.name() << " (" << info.device.properties().name << ")\n";
@@ -304,6 +307,23 @@ std::string explain(const PlanInfo& info) {
       << ratio(csr_bytes, header.nnz) << "; CSR takes " << csr_bytes << " (packed is "
       << 100.0 * ratio(packed_bytes, csr_bytes) << "% of it)\n";
   return out.str();
+}
+
+std::uint64_t fingerprint(const PlanInfo& info) {
+  Fingerprint print(info.device);
+  print.add("sparse", to_string(info.dtype), to_string(info.out_dtype), name(info.symmetry),
+            static_cast<int>(info.op));
+  if (info.chunks) {
+    print.add(name_of(info.chunks->header.shape), info.chunks->isa);
+    return print.value();
+  }
+  print.add(to_string(info.choice.path), name_of(info.header.shape), info.header.hot);
+  for (const Launch& launch : {info.launches.adds, info.launches.overwrites}) {
+    print.add(static_cast<int>(launch.slices), launch.wide, launch.hot, launch.teams);
+  }
+  if (info.tiles) print.add("tiles", info.tiles->header.share_above);
+  if (info.rows_copy) print.add("rows", info.rows_copy->sorted, info.rows_copy->in_parts);
+  return print.value();
 }
 
 }  // namespace lanky::sparse

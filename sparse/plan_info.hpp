@@ -54,6 +54,9 @@ struct PlanInfo {
 /// The text of SparsePlan::explain().
 std::string explain(const PlanInfo& info);
 
+/// SparsePlan::fingerprint().
+std::uint64_t fingerprint(const PlanInfo& info);
+
 /// What SparsePlan::info() gives of it.
 SparseInfo summary(const PlanInfo& info);
 

@@ -1,6 +1,7 @@
 #include "sparse/policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <lanky/error.hpp>
 #include <vector>
 
@@ -106,27 +107,36 @@ bool has_mma(DType dtype) {
   return dtype == DType::f64 || is_half(dtype);
 }
 
+std::string_view to_string(Path path) noexcept {
+  constexpr std::array<std::string_view, 4> kNames = {"mma", "cuda", "tf32", "tf32x3"};
+  return kNames[static_cast<std::size_t>(path)];
+}
+
 PathChoice choose_path(const SparseOptions& options, DType dtype, DeviceKind device) {
-  const SpmvPath requested = options.path;
-  const bool tf32 = requested == SpmvPath::tf32 || requested == SpmvPath::tf32x3;
+  const bool by_tensor_cores = options.engine == Engine::tensor_cores;
+  const bool rounds = options.math != Math::ieee;
+  if (rounds && dtype != DType::f32) {
+    throw Error(ErrorCode::unsupported,
+                concat("Math::", to_string(options.math), " is for products of f32, not of ",
+                       to_string(dtype), "; use Math::ieee"));
+  }
   const bool tiled = has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype);
-  if (requested == SpmvPath::mma && !has_mma(dtype) && !tiled) {
+  if (by_tensor_cores && !rounds && !has_mma(dtype) && !tiled) {
     throw Error(
         ErrorCode::unsupported,
         concat("tensor cores have no IEEE product of ", to_string(dtype),
-               dtype == DType::f32 ? " for one vector; use SpmvPath::automatic, cuda, tf32 or "
-                                     "tf32x3, or expect 5 columns or more"
-                                   : "; use SpmvPath::automatic or cuda"));
+               dtype == DType::f32 ? " for one vector; use Engine::automatic or cuda_cores, allow "
+                                     "Math::tf32x3 or tf32, or expect 5 columns or more"
+                                   : "; use Engine::automatic or cuda_cores"));
   }
-  if (tf32 && dtype != DType::f32) {
-    throw Error(ErrorCode::unsupported,
-                concat("SpmvPath::tf32 and tf32x3 are for f32, not for ", to_string(dtype)));
-  }
-  if (device == DeviceKind::cpu) return {SpmvPath::cuda, "the cpu has one kernel for every path"};
-  if (requested == SpmvPath::mma && !has_mma(dtype))
-    return {SpmvPath::cuda, "tensor cores multiply several vectors alone"};
-  if (requested != SpmvPath::automatic) return {requested, "asked for"};
-  return {SpmvPath::cuda, "one vector is bound by memory, and tensor cores win no class"};
+  if (device == DeviceKind::cpu) return {Path::cuda, "the cpu has one kernel for every engine"};
+  if (options.engine == Engine::cuda_cores) return {Path::cuda, "asked for"};
+  if (!by_tensor_cores)
+    return {Path::cuda, "one vector is bound by memory, and tensor cores win no class"};
+  if (options.math == Math::tf32) return {Path::tf32, "asked for"};
+  if (options.math == Math::tf32x3) return {Path::tf32x3, "asked for"};
+  if (has_mma(dtype)) return {Path::mma, "asked for"};
+  return {Path::cuda, "tensor cores multiply several vectors alone"};
 }
 
 }  // namespace lanky::sparse

@@ -12,6 +12,7 @@
 #include "core/machine.hpp"
 #include "sparse/facts.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/path.hpp"
 
 namespace lanky::sparse {
 
@@ -83,7 +84,7 @@ bool has_mma(DType dtype);
 
 /// The kernels of a plan and the reason for them, as explain() tells it.
 struct PathChoice {
-  SpmvPath path;  // not automatic
+  Path path;
   std::string_view reason;
 };
 

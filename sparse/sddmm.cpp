@@ -3,12 +3,14 @@
 #include <lanky/sddmm.hpp>
 
 #include "core/arguments.hpp"
+#include "core/fingerprint.hpp"
+#include "core/own_workspace.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/check_operands.hpp"
 #include "sparse/sampler.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 template <class T, class TOut>
 struct SddmmPlan<T, TOut>::Impl {
@@ -20,9 +22,7 @@ struct SddmmPlan<T, TOut>::Impl {
         conjugates(options.conjugate_y),
         columns_most(options.expected_columns),
         sampler(make(the_stream, a, options)),
-        workspace(the_stream, sampler->workspace_bytes(), options.allocator) {
-    stream.synchronize();  // memory is ready for every stream, not only for this one
-  }
+        workspace(the_stream, sampler->workspace_bytes(), options.allocator) {}
 
   static std::unique_ptr<const sparse::Sampler<T, TOut>> make(const Stream& stream,
                                                               const CsrView<T>& a,
@@ -113,7 +113,7 @@ struct SddmmPlan<T, TOut>::Impl {
   bool conjugates;
   std::int64_t columns_most;
   std::unique_ptr<const sparse::Sampler<T, TOut>> sampler;
-  Buffer<std::byte> workspace;  // of the plan's own
+  OwnWorkspace workspace;
 };
 
 template <class T, class TOut>
@@ -139,7 +139,8 @@ void SddmmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> x, Matrix
 template <class T, class TOut>
 void SddmmPlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> x,
                              MatrixView<const T> y, Scalar beta, VectorView<TOut> values) const {
-  impl_->run(stream, alpha, x, y, beta, values, impl_->workspace.data());
+  const OwnWorkspace::Turn turn = impl_->workspace.take(stream);
+  impl_->run(stream, alpha, x, y, beta, values, turn.data());
 }
 
 template <class T, class TOut>
@@ -187,6 +188,13 @@ std::string SddmmPlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
+std::uint64_t SddmmPlan<T, TOut>::fingerprint() const noexcept {
+  Fingerprint print(device());
+  print.add("sddmm", to_string(kDType<T>), to_string(kDType<TOut>), impl_->conjugates);
+  return print.value();
+}
+
+template <class T, class TOut>
 void sddmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
            std::type_identity_t<MatrixView<const T>> x, std::type_identity_t<MatrixView<const T>> y,
            Accumulator<T> beta, VectorView<TOut> values) {
@@ -202,4 +210,4 @@ void sddmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -12,12 +12,7 @@
 #include "sparse/check_operands.hpp"
 #include "sparse/plan.hpp"
 
-namespace lanky {
-
-std::string_view to_string(SpmvPath path) noexcept {
-  constexpr std::array<std::string_view, 5> kNames = {"auto", "mma", "cuda", "tf32", "tf32x3"};
-  return kNames[static_cast<std::size_t>(path)];
-}
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -107,17 +102,29 @@ struct SparsePlan<T, TOut>::Impl {
                              arrivals);
   }
 
-  /// The memory of a caller's workspace.
-  std::byte* check(const Workspace& workspace) const {
-    return sparse::checked_workspace<Accumulator<T>>(workspace, plan.matrix->workspace_bytes(),
-                                                     plan.stream.device());
+  /// In the plan's own workspace, whose counters stand at zero.
+  template <class X, class Y>
+  void run(const Stream& s, const Scalar& alpha, const X& x, const Scalar& beta, const Y& y) const {
+    check_same_device(plan.stream.device(), s.device());
+    const OwnWorkspace::Turn turn = plan.workspace.take(s);
+    run(s, alpha, x, beta, y, turn.data(), sparse::Arrivals::zero);
+  }
+
+  /// In a caller's.
+  template <class X, class Y>
+  void run(const Stream& s, const Scalar& alpha, const X& x, const Scalar& beta, const Y& y,
+           const Workspace& workspace) const {
+    std::byte* const memory = sparse::checked_workspace<Accumulator<T>>(
+        workspace, plan.matrix->workspace_bytes(), plan.stream.device());
+    run(s, alpha, x, beta, y, memory, sparse::Arrivals::unknown);
   }
 
   sparse::Plan<T, TOut> plan;
 };
 
 template <class T, class TOut>
-SparsePlan<T, TOut>::SparsePlan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options)
+SparsePlan<T, TOut>::SparsePlan(const Stream& stream, const CsrView<T>& a,
+                                const SparseOptions& options)
     : impl_(
           sparse::within_host_memory(concat("pack ", a.rows, " rows of ", a.nnz, " entries"), [&] {
             return std::make_unique<Impl>(Impl{sparse::build_plan<T, TOut>(stream, a, options)});
@@ -131,30 +138,35 @@ template <class T, class TOut>
 SparsePlan<T, TOut>::~SparsePlan() = default;
 
 template <class T, class TOut>
-void SparsePlan<T, TOut>::run(const Stream& stream, VectorView<const T> x, VectorView<TOut> y) const {
+void SparsePlan<T, TOut>::run(const Stream& stream, VectorView<const T> x,
+                              VectorView<TOut> y) const {
   run(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y);
 }
-
 template <class T, class TOut>
-void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
-                            VectorView<TOut> y) const {
-  impl_->run(stream, alpha, x, beta, y, impl_->plan.workspace.data(), sparse::Arrivals::zero);
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x,
+                              Scalar beta, VectorView<TOut> y) const {
+  impl_->run(stream, alpha, x, beta, y);
+}
+template <class T, class TOut>
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x,
+                              Scalar beta, VectorView<TOut> y, Workspace workspace) const {
+  impl_->run(stream, alpha, x, beta, y, workspace);
 }
 
 template <class T, class TOut>
-void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, VectorView<const T> x, Scalar beta,
-                            VectorView<TOut> y, Workspace workspace) const {
-  impl_->run(stream, alpha, x, beta, y, impl_->check(workspace), sparse::Arrivals::unknown);
+void SparsePlan<T, TOut>::run(const Stream& stream, MatrixView<const T> x,
+                              MatrixView<TOut> y) const {
+  run(stream, Accumulator<T>{1}, x, Accumulator<T>{0}, y);
 }
-
 template <class T, class TOut>
-void SparsePlan<T, TOut>::run_columns(const Stream& stream, Scalar alpha, MatrixView<const T> x,
-                                    Scalar beta, MatrixView<TOut> y,
-                                    const Workspace* workspace) const {
-  const bool own = workspace == nullptr;
-  impl_->run(stream, alpha, x, beta, y,
-             own ? impl_->plan.workspace.data() : impl_->check(*workspace),
-             own ? sparse::Arrivals::zero : sparse::Arrivals::unknown);
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> x,
+                              Scalar beta, MatrixView<TOut> y) const {
+  impl_->run(stream, alpha, x, beta, y);
+}
+template <class T, class TOut>
+void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<const T> x,
+                              Scalar beta, MatrixView<TOut> y, Workspace workspace) const {
+  impl_->run(stream, alpha, x, beta, y, workspace);
 }
 
 template <class T, class TOut>
@@ -208,6 +220,11 @@ std::string SparsePlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
+std::uint64_t SparsePlan<T, TOut>::fingerprint() const noexcept {
+  return sparse::fingerprint(sparse::info_of(impl_->plan));
+}
+
+template <class T, class TOut>
 void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
           std::type_identity_t<VectorView<const T>> x, Accumulator<T> beta, VectorView<TOut> y) {
   const SparsePlan<T, TOut> plan(stream, a);
@@ -215,11 +232,22 @@ void spmv(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
   stream.synchronize();
 }
 
+template <class T, class TOut>
+void spmm(const Stream& stream, Accumulator<T> alpha, const CsrView<T>& a,
+          std::type_identity_t<MatrixView<const T>> x, Accumulator<T> beta, MatrixView<TOut> y) {
+  const SparsePlan<T, TOut> plan(
+      stream, a, {.expected_columns = y.cols > 0 ? y.cols : 1, .expected_layout = x.layout});
+  plan.run(stream, alpha, x, beta, y);
+  stream.synchronize();
+}
+
 #define LANKY_INSTANTIATE(T, TOut)                                                          \
-  template class SparsePlan<T, TOut>;                                                         \
+  template class SparsePlan<T, TOut>;                                                       \
   template void spmv(const Stream&, Accumulator<T>, const CsrView<T>&, VectorView<const T>, \
-                     Accumulator<T>, VectorView<TOut>);
+                     Accumulator<T>, VectorView<TOut>);                                     \
+  template void spmm(const Stream&, Accumulator<T>, const CsrView<T>&, MatrixView<const T>, \
+                     Accumulator<T>, MatrixView<TOut>);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

@@ -80,7 +80,7 @@ struct Trial {
   using Sum = Accumulator<T>;
 
   Trial(const Executor<T, TOut>& executor, Track<T, TOut>& track, const PackedMatrix<T>& packed,
-        SpmvPath path)
+        Path path)
       : launches(executor.prepare(path, packed.header, RowFacts{})),
         partials(track.stream, packed.header.partials),
         arrivals(zeros(track.stream, counters(packed.header))),
@@ -106,17 +106,17 @@ struct Trial {
 template <class T, class TOut>
 class Contest {
  public:
-  Contest(const Executor<T, TOut>& executor, PackedMatrix<T>& model, SpmvPath path)
+  Contest(const Executor<T, TOut>& executor, PackedMatrix<T>& model, Path path)
       : executor_(executor),
         model_(model),
         track_(model.values.stream().device(), model.header),
         trial_(executor, track_, model, path),
         tuning_{.measured = {{model.header.shape, path}}} {}
 
-  void enter(const Csr<T>& a, const Shape& shape, const std::vector<SpmvPath>& paths,
+  void enter(const Csr<T>& a, const Shape& shape, const std::vector<Path>& paths,
              Allocator* allocator) {
     if (shape == model_.header.shape) {
-      for (const SpmvPath path : paths) {
+      for (const Path path : paths) {
         const bool known = path == tuning_.measured.front().path;
         if (!known && multiplies(path, shape) && measure(model_, path)) fastest_.reset();
       }
@@ -125,7 +125,7 @@ class Contest {
     PackedMatrix<T> packed = executor_.pack(a, shape, allocator);
     packed.values.stream().synchronize();  // the track's stream does not wait for it
     bool fastest = false;
-    for (const SpmvPath path : paths)
+    for (const Path path : paths)
       fastest = (multiplies(path, shape) && measure(packed, path)) || fastest;
     if (fastest) fastest_ = std::move(packed);
   }
@@ -149,12 +149,12 @@ class Contest {
   static constexpr int kRounds = 5;
 
   /// Tensor cores know of no hot columns.
-  static bool multiplies(SpmvPath path, const Shape& shape) {
-    return path == SpmvPath::cuda || shape.hot_least == 0;
+  static bool multiplies(Path path, const Shape& shape) {
+    return path == Path::cuda || shape.hot_least == 0;
   }
 
   /// True where none was faster.
-  bool measure(const PackedMatrix<T>& packed, SpmvPath path) {
+  bool measure(const PackedMatrix<T>& packed, Path path) {
     double ratio = 0;
     const bool ran = within_memory([&] {
       Trial<T, TOut> trial(executor_, track_, packed, path);
@@ -268,9 +268,8 @@ template <class T, class TOut>
 Tuning tune(const Executor<T, TOut>& executor, const Csr<T>& a, const std::vector<Shape>& shapes,
             const SparseOptions& options, PackedMatrix<T>& packed, PathChoice& choice) {
   if (packed.header.windows == 0) return {};
-  std::vector<SpmvPath> paths = {choice.path};
-  if (options.path == SpmvPath::automatic && has_mma(kDType<T>))
-    paths = {SpmvPath::cuda, SpmvPath::mma};
+  std::vector<Path> paths = {choice.path};
+  if (options.engine == Engine::automatic && has_mma(kDType<T>)) paths = {Path::cuda, Path::mma};
   std::optional<Contest<T, TOut>> contest;
   within_memory([&] {
     packed.values.stream().synchronize();  // as in Contest::enter()
@@ -294,7 +293,7 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
                            ColumnsCopy<T> modelled) {
   constexpr int kRounds = 15;
   SparseOptions asked = options;
-  asked.path = modelled.tiles ? SpmvPath::cuda : SpmvPath::mma;
+  asked.engine = modelled.tiles ? Engine::cuda_cores : Engine::tensor_cores;
   bool faster = false;
   ColumnsCopy<T> other;
   within_memory([&] {
@@ -310,12 +309,12 @@ ColumnsCopy<T> faster_copy(const Executor<T, TOut>& executor, const Csr<T>& a,
   return faster ? std::move(other) : std::move(modelled);
 }
 
-#define LANKY_INSTANTIATE(T, TOut)                                                               \
-  template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&,                         \
+#define LANKY_INSTANTIATE(T, TOut)                                                                 \
+  template Tuning tune<T, TOut>(const Executor<T, TOut>&, const Csr<T>&,                           \
                                 const std::vector<Shape>&, const SparseOptions&, PackedMatrix<T>&, \
-                                PathChoice&);                                                    \
-  template ColumnsCopy<T> faster_copy<T, TOut>(                                                  \
-      const Executor<T, TOut>&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&,          \
+                                PathChoice&);                                                      \
+  template ColumnsCopy<T> faster_copy<T, TOut>(                                                    \
+      const Executor<T, TOut>&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&,            \
       const Launches&, const SparseOptions&, ColumnsCopy<T>);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -11,6 +11,7 @@
 #include "core/timed_runs.hpp"
 #include "sparse/backend.hpp"
 #include "sparse/packed.hpp"
+#include "sparse/path.hpp"
 #include "sparse/policy.hpp"
 
 namespace lanky::sparse {
@@ -23,7 +24,7 @@ std::vector<Shape> shapes_near(const Shape& chosen, const RowFacts& facts, DType
 /// A shape multiplied by some kernels, and its time over that of the model's choice.
 struct Measured {
   Shape shape;
-  SpmvPath path = SpmvPath::cuda;
+  Path path = Path::cuda;
   double ratio = 1;
 };
 

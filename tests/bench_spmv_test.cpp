@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/io.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <limits>
 #include <map>
 #include <set>
@@ -319,7 +319,8 @@ TEST(SpmmCase, WhoeverIsAskedForIsMeasured) {
   const Pattern pattern = io::generate<double>("mixed:400:90");
   SpmvMatrix matrix(session.stream, "a", "", pattern);
   const auto workload = make_spmv_workload(
-      session, matrix, DType::f32, {.paths = {SpmvPath::cuda}, .vendors = false}, {4, Layout::col});
+      session, matrix, DType::f32, {.paths = {SparsePath{Engine::cuda_cores}}, .vendors = false},
+      {4, Layout::col});
   const CaseReport report = run_workload(session, *workload);
   ASSERT_EQ(report.outcomes.size(), 1U);  // column after column is auto's alone
   EXPECT_EQ(report.outcomes[0].variant, "cuda");
@@ -379,7 +380,8 @@ TEST(SddmmCase, LankyAndTheLoopAreRightInEveryTypeAndLayout) {
         const CaseReport report = run_workload(session, *workload);
         ASSERT_EQ(report.outcomes.size(), 2U);
         for (const Outcome& outcome : report.outcomes) {
-          EXPECT_EQ(to_string(outcome.status), "ok") << outcome.contestant << ": " << outcome.message;
+          EXPECT_EQ(to_string(outcome.status), "ok")
+              << outcome.contestant << ": " << outcome.message;
           EXPECT_TRUE(outcome.timing.has_value());
           EXPECT_EQ(outcome.reproducible, true);
           ASSERT_TRUE(outcome.verdict.has_value());

@@ -560,8 +560,8 @@ TEST(Vendor, GemvReadsWhatTheProductReads) {
     for (const Op op_a : {Op::none, Op::trans}) {
       for (const Op op_b : {Op::none, Op::trans}) {
         for (const auto& [m, n] : {std::pair{5, 1}, {1, 6}, {1, 1}}) {
-          SCOPED_TRACE(testing::Message()
-                       << m << " " << n << " " << to_string(layout) << to_string(op_a) << to_string(op_b));
+          SCOPED_TRACE(testing::Message() << m << " " << n << " " << to_string(layout)
+                                          << to_string(op_a) << to_string(op_b));
           expect_gemv({GemmType::same(DType::f64),
                        {.m = m,
                         .n = n,
@@ -893,7 +893,7 @@ TEST(Record, SparseLinesHoldWhatThePlanDecided) {
       SpmvCase{"fake", 4, 4, 4, DType::f64}, {}, std::nullopt, 12.5, {Outcome{}, Outcome{}}};
   for (Outcome& outcome : report.outcomes)
     outcome.contestant = "lanky";
-  report.outcomes[0].decision.sparse = SparseInfo{.path = SpmvPath::mma, .padding = 0.125};
+  report.outcomes[0].decision.sparse = SparseInfo{.engine = Engine::tensor_cores, .padding = 0.125};
   const nlohmann::ordered_json lines = to_json(report);
   EXPECT_EQ(lines[0]["path"], "mma");
   EXPECT_EQ(lines[0]["padding"], 0.125);
@@ -989,9 +989,9 @@ TEST(Grid, EveryCombination) {
 
 std::string described(const GemmCase& gemm) {
   std::ostringstream text;
-  text << gemm_case_name(gemm) << " " << to_string(gemm.type) << " " << to_string(gemm.type.out) << " "
-       << to_string(gemm.op_a) << to_string(gemm.op_b) << " " << to_string(gemm.layout) << " " << gemm.padded
-       << " " << gemm.alpha << " " << gemm.beta;
+  text << gemm_case_name(gemm) << " " << to_string(gemm.type) << " " << to_string(gemm.type.out)
+       << " " << to_string(gemm.op_a) << to_string(gemm.op_b) << " " << to_string(gemm.layout)
+       << " " << gemm.padded << " " << gemm.alpha << " " << gemm.beta;
   return text.str();
 }
 

@@ -73,6 +73,11 @@ TEST_F(Cli, IdleThreadsSleepUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(spins("GOMP_SPINCOUNT=12345"), 12345);
 }
 
+TEST_F(Cli, TheVersionTellsHowItWasBuilt) {
+  const std::string text = lanky("--version").out;
+  EXPECT_EQ(text.rfind("lanky " + std::string(build_description()) + ", commit ", 0), 0U) << text;
+}
+
 TEST_F(Cli, InfoNamesTheExecutors) {
   const Ran ran = lanky("info");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;

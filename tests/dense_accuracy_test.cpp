@@ -218,9 +218,9 @@ double worst_error_of_pairwise(const DenseCase<float, float>& dense) {
   return worst_error(dense, sums);
 }
 
-HostMatrix<float> multiply_in(Math math, const Stream& stream, DenseCase<float, float> dense) {
-  dense.shape.math = math;
-  return multiply(stream, dense);
+HostMatrix<float> multiply_in(Math math, const Stream& stream,
+                              const DenseCase<float, float>& dense) {
+  return multiply(stream, dense, {.math = math});
 }
 
 /// Skinny shapes of every family whose kernels may take tensor cores.

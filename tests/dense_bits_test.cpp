@@ -54,10 +54,10 @@ std::vector<T> random_elements(std::size_t count, bool integers) {
   return elements;
 }
 
-std::string text(const GemmShape& s) {
+std::string text(const GemmShape& s, Math math) {
   return concat(s.m, " x ", s.n, " x ", s.k, " op ", static_cast<int>(s.op_a),
                 static_cast<int>(s.op_b), s.layout == Layout::col ? " col" : " row", " math ",
-                static_cast<int>(s.math));
+                static_cast<int>(math));
 }
 
 /// A plan of tight leading dimensions that takes lanky's kernels, and views of its operands in
@@ -66,8 +66,9 @@ template <class T>
 class OwnProduct {
  public:
   /// `choice`: one of gemm_choices(); lanky's rules by default.
-  OwnProduct(const Stream& stream, const GemmShape& shape, const GemmChoice& choice = {})
-      : plan_(make(stream, shape, choice)) {}
+  OwnProduct(const Stream& stream, const GemmShape& shape, Math math = Math::ieee,
+             const GemmChoice& choice = {})
+      : plan_(make(stream, shape, math, choice)) {}
 
   void run(const Stream& stream, const T* a, const T* b, T* c) const {
     const GemmShape& s = plan_.shape();
@@ -83,10 +84,16 @@ class OwnProduct {
   std::string explain() const { return plan_.explain(); }
 
  private:
-  static GemmPlan<T> make(const Stream& stream, const GemmShape& shape, const GemmChoice& choice) {
+  static GemmPlan<T> make(const Stream& stream, const GemmShape& shape, Math math,
+                          const GemmChoice& choice) {
     GemmTuning own;
-    own.set({stream.device(), shape, kDType<T>, kDType<T>}, choice);
-    return GemmPlan<T>(stream, shape, {.tuning = &own});
+    own.set({.device = stream.device(),
+             .shape = shape,
+             .in = kDType<T>,
+             .out = kDType<T>,
+             .math = math},
+            choice);
+    return GemmPlan<T>(stream, shape, {.math = math, .tuning = &own});
   }
 
   GemmPlan<T> plan_;
@@ -110,9 +117,9 @@ class Repeats {
     stream_.synchronize();
   }
 
-  void expect_equal_bits(const GemmShape& shape, bool itself = false) {
-    OwnProduct<T> product(stream_, shape);
-    SCOPED_TRACE(concat(text(shape), itself ? " with itself: " : ": ", product.explain()));
+  void expect_equal_bits(const GemmShape& shape, Math math = Math::ieee, bool itself = false) {
+    OwnProduct<T> product(stream_, shape, math);
+    SCOPED_TRACE(concat(text(shape, math), itself ? " with itself: " : ": ", product.explain()));
     const T* a = operands_.data();
     const T* b = itself ? a : a + kLargest;
     Buffer<T> c(stream_, product.results());
@@ -133,7 +140,7 @@ class Repeats {
       break;
     }
     beside_.synchronize();
-    previous_.emplace(std::move(product));
+    previous_.emplace(beside_, shape, math);
     previous_c_.emplace(std::move(c));
   }
 
@@ -156,8 +163,7 @@ void for_each_variant(GemmShape shape, Each each) {
     for (const Math math : {Math::ieee, Math::tf32x3, Math::tf32}) {
       if (math != Math::ieee && kDType<T> != DType::f32) continue;
       shape.layout = layout;
-      shape.math = math;
-      each(shape);
+      each(shape, math);
     }
   }
 }
@@ -175,7 +181,8 @@ TYPED_TEST(DenseBits, Panel) {
       {.m = 100000, .n = 4, .k = 1000}, {.m = 20000, .n = 32, .k = 2048},
       {.m = 5000, .n = 100, .k = 1000}};
   for (const GemmShape& shape : kPanels)
-    for_each_variant<T>(shape, [&](const GemmShape& s) { repeats.expect_equal_bits(s); });
+    for_each_variant<T>(shape,
+                        [&](const GemmShape& s, Math math) { repeats.expect_equal_bits(s, math); });
 }
 
 // One tile a block, several, and k shared out among warps where rows are few.
@@ -190,7 +197,8 @@ TYPED_TEST(DenseBits, Update) {
       {.m = 100000, .n = 16, .k = 16}, {.m = 30000, .n = 64, .k = 64},
       {.m = 100000, .n = 8, .k = 32},  {.m = 400000, .n = 4, .k = 13}};
   for (const GemmShape& shape : kUpdates)
-    for_each_variant<T>(shape, [&](const GemmShape& s) { repeats.expect_equal_bits(s); });
+    for_each_variant<T>(shape,
+                        [&](const GemmShape& s, Math math) { repeats.expect_equal_bits(s, math); });
 }
 
 // Two operands and one with itself; layouts alike and mixed.
@@ -203,9 +211,9 @@ TYPED_TEST(DenseBits, Gram) {
   for (const std::int64_t k : {10'000, 100'000, 1'000'000}) {
     for (const auto& [m, n] : kSides) {
       const GemmShape gram{.m = m, .n = n, .k = k, .op_a = Op::trans};
-      for_each_variant<T>(gram, [&](const GemmShape& s) {
-        repeats.expect_equal_bits(s);
-        if (s.m == s.n && s.k == 100'000) repeats.expect_equal_bits(s, true);
+      for_each_variant<T>(gram, [&](const GemmShape& s, Math math) {
+        repeats.expect_equal_bits(s, math);
+        if (s.m == s.n && s.k == 100'000) repeats.expect_equal_bits(s, math, true);
       });
       if (k == 100'000 && m <= 32) {
         for (const Op op : {Op::none, Op::trans})
@@ -297,10 +305,14 @@ void for_each_short(F&& f) {
                                   {.m = 40, .n = 34, .k = 200, .op_a = Op::trans},
                                   {.m = 72, .n = 68, .k = 200, .op_a = Op::trans}};
   for (const GemmShape& each : kShort) {
-    for_each_variant<T>(each, [&](GemmShape shape) {
+    for_each_variant<T>(each, [&](GemmShape shape, Math math) {
       if (kIsComplex<T> && shape.op_a == Op::trans) shape.op_a = Op::conj_trans;
-      SCOPED_TRACE(text(shape));
-      f(shape);
+      SCOPED_TRACE(text(shape, math));
+      f(GemmQuery{.device = Device::cuda(),
+                  .shape = shape,
+                  .in = kDType<T>,
+                  .out = kDType<T>,
+                  .math = math});
     });
   }
 }
@@ -326,18 +338,18 @@ TYPED_TEST(DenseBits, ShortProductsOfEveryKernel) {
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Stream stream(device);
   std::vector<std::string> missing = expected_kernels(kDType<T>);
-  const auto run = [&](const GemmShape& shape, const GemmChoice& choice, bool always) {
-    const OwnProduct<T> product(stream, shape, choice);
+  const auto run = [&](const GemmQuery& query, const GemmChoice& choice, bool always) {
+    const OwnProduct<T> product(stream, query.shape, query.math, choice);
     const auto named = [&](const std::string& kernel) {
       return product.explain().find(kernel) != std::string::npos;
     };
-    if (std::erase_if(missing, named) > 0 || always) expect_exact(stream, shape, product);
+    if (std::erase_if(missing, named) > 0 || always) expect_exact(stream, query.shape, product);
   };
-  for_each_short<T>([&](const GemmShape& shape) { run(shape, {}, true); });
-  for_each_short<T>([&](const GemmShape& shape) {
+  for_each_short<T>([&](const GemmQuery& query) { run(query, {}, true); });
+  for_each_short<T>([&](const GemmQuery& query) {
     if (missing.empty()) return;
-    for (const GemmChoice& choice : gemm_choices({device, shape, kDType<T>, kDType<T>}, 0))
-      run(shape, choice, false);
+    for (const GemmChoice& choice : gemm_choices(query, 0))
+      run(query, choice, false);
   });
   for (const std::string& kernel : missing)
     ADD_FAILURE() << "no product takes " << kernel;
@@ -348,9 +360,9 @@ TYPED_TEST(DenseBits, EveryChoiceIsExact) {
   using T = typename TypeParam::Element;
   LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
   const Stream stream(device);
-  for_each_short<T>([&](const GemmShape& shape) {
-    for (const GemmChoice& choice : gemm_choices({device, shape, kDType<T>, kDType<T>}, 0))
-      expect_exact(stream, shape, OwnProduct<T>(stream, shape, choice));
+  for_each_short<T>([&](const GemmQuery& query) {
+    for (const GemmChoice& choice : gemm_choices(query, 0))
+      expect_exact(stream, query.shape, OwnProduct<T>(stream, query.shape, query.math, choice));
   });
 }
 

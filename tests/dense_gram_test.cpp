@@ -464,9 +464,9 @@ TEST(GramPolicy, StreamsHaveSlotsOfWholeProducts) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       for (const DType type : {DType::f16, DType::f32}) {
         for (std::int64_t side = 2; side <= 128; side += 3) {
-          GemmShape shape = gram(side, side, 200'001, layout);
-          shape.math = Math::tf32;
-          const dense::Problem p = dense::canonical(dense::with_leading_dimensions(shape));
+          const GemmShape shape = gram(side, side, 200'001, layout);
+          const dense::Problem p =
+              dense::canonical(dense::with_leading_dimensions(shape), Math::tf32);
           for (const bool same : {false, true}) {
             int streams = 0;
             for (const auto& c : dense::gram_candidates(p, type, machine, true, same)) {

@@ -51,11 +51,12 @@ TEST(DenseMachines, HaveLegalCandidatesForEveryProduct) {
   for (const Machine& machine : all_machines()) {
     SCOPED_TRACE(name_of(machine));
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      GemmShape shape = shapes[i];
+      const GemmShape& shape = shapes[i];
       const DType type = kTypes[i % std::size(kTypes)];
-      if (type == DType::f32) shape.math = static_cast<Math>(i / std::size(kTypes) % 3);
+      const Math math =
+          type == DType::f32 ? static_cast<Math>(i / std::size(kTypes) % 3) : Math::ieee;
       const Request request{
-          canonical(shape), gemm_family(shape.m, shape.n, shape.k), {type, type}, machine};
+          canonical(shape, math), gemm_family(shape.m, shape.n, shape.k), {type, type}, machine};
       for (unsigned index = 0; index < RunKind::kCount; ++index) {
         const RunKind kind = RunKind::of(index);
         if (kind.same && !request.can_be_same()) continue;

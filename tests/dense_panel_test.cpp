@@ -127,10 +127,16 @@ TYPED_TEST_SUITE(DensePanel, CudaCases, testing::OnName);
 
 /// lanky's kernels, also where plans choose the vendor's.
 template <class T, class TOut>
-HostMatrix<TOut> multiply_own(const Stream& stream, const DenseCase<T, TOut>& dense) {
+HostMatrix<TOut> multiply_own(const Stream& stream, const DenseCase<T, TOut>& dense,
+                              Math math = Math::ieee) {
   GemmTuning own;
-  own.set({stream.device(), dense.shape, kDType<T>, kDType<TOut>}, {.vendor = false});
-  return multiply(stream, dense, {.tuning = &own});
+  own.set({.device = stream.device(),
+           .shape = dense.shape,
+           .in = kDType<T>,
+           .out = kDType<TOut>,
+           .math = math},
+          {.vendor = false});
+  return multiply(stream, dense, {.math = math, .tuning = &own});
 }
 
 /// Shapes with n of every kernel, tiles that are whole and that are shared, and ragged edges.
@@ -177,15 +183,14 @@ TEST_P(DensePanelSplit, IntegersAreExactAndNanStaysInItsRow) {
       for (const std::int64_t padding : {0, 3}) {
         GemmShape shape = base;
         shape.layout = layout;
-        shape.math = GetParam();
         SCOPED_TRACE(concat(shape.m, " x ", shape.n, " x ", shape.k, " layout ",
                             static_cast<int>(layout), " padding ", padding));
         DenseCase<float, float> dense(shape, Data::integers, 22, 1, 0, padding);
-        dense.expect_exact(multiply_own(stream, dense));
+        dense.expect_exact(multiply_own(stream, dense, GetParam()));
         dense.a.at(shape.m - 1, shape.k / 2) = std::numeric_limits<float>::infinity();
         dense.a.at(shape.m / 2, 0) = std::numeric_limits<float>::quiet_NaN();
         dense.b.at(shape.k - 1, shape.n - 1) = -std::numeric_limits<float>::infinity();
-        const HostMatrix<float> got = multiply_own(stream, dense);
+        const HostMatrix<float> got = multiply_own(stream, dense, GetParam());
         for (std::int64_t i = 0; i < shape.m; i += i + 40 < shape.m ? 37 : 1) {
           for (std::int64_t j = 0; j < shape.n; ++j) {
             const auto expected = static_cast<double>(dense.exact(i, j).value);

@@ -423,7 +423,9 @@ EXECUTOR_TEST(Dense, HoldsItsMemoryInTheCallersAllocator) {
 EXECUTOR_TEST(Dense, ErrorsNameOperandAndValues) {
   LANKY_DENSE_BODY();
   using Plan = GemmPlan<T, TOut>;
-  const auto make = [&](const GemmShape& shape) { return [&, shape] { Plan(stream, shape); }; };
+  const auto make = [&](const GemmShape& shape, const GemmOptions& options = {}) {
+    return [&, shape, options] { Plan(stream, shape, options); };
+  };
   expect_error(make({.m = -3, .n = 1, .k = 1}), ErrorCode::invalid_argument, {"m", "-3"});
   expect_error(make({.m = 3, .n = -4, .k = 1}), ErrorCode::invalid_argument, {"n", "-4"});
   expect_error(make({.m = 3, .n = 1, .k = -5}), ErrorCode::invalid_argument, {"k", "-5"});
@@ -436,9 +438,9 @@ EXECUTOR_TEST(Dense, ErrorsNameOperandAndValues) {
   expect_error(make({.m = 30, .n = 10, .k = 20, .lda = std::numeric_limits<std::int64_t>::max()}),
                ErrorCode::invalid_argument, {"lda", "64-bit"});
   if (kDType<T> != DType::f32) {
-    expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32}), ErrorCode::unsupported,
+    expect_error(make({.m = 3, .n = 1, .k = 1}, {.math = Math::tf32}), ErrorCode::unsupported,
                  {"tf32", std::string(to_string(kDType<T>))});
-    expect_error(make({.m = 3, .n = 1, .k = 1, .math = Math::tf32x3}), ErrorCode::unsupported,
+    expect_error(make({.m = 3, .n = 1, .k = 1}, {.math = Math::tf32x3}), ErrorCode::unsupported,
                  {"tf32x3"});
   }
 

@@ -38,12 +38,15 @@ TEST(GemmTuning, KnowsClassesOfProducts) {
   for (const auto& change : std::vector<void (*)(GemmShape&)>{
            [](GemmShape& s) { s.k = 90'000; }, [](GemmShape& s) { s.n = 15; },
            [](GemmShape& s) { s.layout = Layout::row; }, [](GemmShape& s) { s.op_b = Op::trans; },
-           [](GemmShape& s) { s.lda = 100'001; }, [](GemmShape& s) { s.math = Math::tf32; }}) {
+           [](GemmShape& s) { s.lda = 100'001; }}) {
     GemmShape other = kGram;
     change(other);
     EXPECT_EQ(tuning.find(query_of(other)), nullptr);
   }
   EXPECT_EQ(tuning.find(query_of(kGram, DType::f64)), nullptr);
+  GemmQuery rounded = query_of(kGram);
+  rounded.math = Math::tf32;
+  EXPECT_EQ(tuning.find(rounded), nullptr);
   tuning.set(query_of(near), {});
   EXPECT_EQ(tuning.size(), 1U) << "the newer choice replaces the older";
   GemmQuery same = query_of(kGram);
@@ -328,6 +331,25 @@ TEST_P(TunedPlan, FollowsWhatItMeasured) {
       follow_measured(GetParam(), shape, beta, false);
   }
   follow_measured(GetParam(), kSyrk, 0, true);
+}
+
+TEST_P(TunedPlan, MeasuresOnOperandsOfItsOwn) {
+  LANKY_DEVICE_OR_SKIP(device, GetParam());
+  const Stream stream(device);
+  constexpr GemmShape kSyrk{.m = 20, .n = 20, .k = 3000, .op_a = Op::trans};
+  for (const GemmShape& shape : {GemmShape{.m = 700, .n = 24, .k = 600}, kSyrk}) {
+    DenseCase<float, float> dense(shape, Data::integers, 55, 2, -1, 3);
+    if (shape.m == shape.n) dense.b = dense.a;
+    const GemmPlan<float> plan(stream, dense.shape, {.tune = true});
+    SCOPED_TRACE(plan.explain());
+    EXPECT_NE(plan.explain().find("tuning: "), std::string::npos);
+    DeviceMatrix<float> a(stream, dense.a);
+    DeviceMatrix<float> b(stream, dense.b);
+    DeviceMatrix<float> c(stream, dense.c);
+    plan.run(stream, 2, a.view(), shape.m == shape.n ? a.view() : b.view(), -1, c.view());
+    dense.expect_exact(c.download());
+  }
+  EXPECT_NO_THROW(GemmPlan<float>(stream, {.m = 0, .n = 8, .k = 16}, {.tune = true}));
 }
 
 TEST_P(TunedPlan, MeasuresNothingForAnEmptyResultAndRefusesOthersOperands) {

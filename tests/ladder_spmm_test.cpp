@@ -191,8 +191,9 @@ TEST(SpmmRungs, AreRightOnAGpu) {
         const auto lines = climb_spmm(session, matrix, dtype, columns, {.vendors = false});
         ASSERT_EQ(lines.size(), 7U);
         for (const Json& line : lines) {
-          SCOPED_TRACE(::testing::Message() << spec << " " << to_string(dtype) << " " << columns << " "
-                                            << line["rung"] << " " << line.value("message", ""));
+          SCOPED_TRACE(::testing::Message()
+                       << spec << " " << to_string(dtype) << " " << columns << " " << line["rung"]
+                       << " " << line.value("message", ""));
           const bool left_out = dtype == DType::f32 && line["rung"] == "tensor";
           EXPECT_EQ(line["status"], left_out ? "unsupported" : "ok");
           EXPECT_EQ(line["columns"], columns);
@@ -229,7 +230,7 @@ void expect_exact(const Stream& stream, const CsrMatrix<double>& pattern, std::i
   const auto x_there = Buffer<T>::from(stream, x);
   for (const SparseRung& rung : spmm_rungs()) {
     if (kDType<T> == DType::f32 && rung.rung.name == "tensor") continue;
-    const auto y = Buffer<T>::from(stream, std::vector<T>(expected.size(), T(7.0F)));
+    auto y = Buffer<T>::from(stream, std::vector<T>(expected.size(), T(7.0F)));
     rung.build(stream, {matrix,
                         kDType<T>,
                         values_there.data(),

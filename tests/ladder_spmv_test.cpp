@@ -315,9 +315,8 @@ struct OnDevice {
 
   std::vector<T> run(SpmvRung& rung, const std::vector<T>& x, Leave leave) const {
     const auto x_there = Buffer<T>::from(stream, x);
-    const auto y =
-        Buffer<T>::from(stream, std::vector<T>(static_cast<std::size_t>(a.rows),
-                                               T(std::numeric_limits<float>::quiet_NaN())));
+    auto y = Buffer<T>::from(stream, std::vector<T>(static_cast<std::size_t>(a.rows),
+                                                    T(std::numeric_limits<float>::quiet_NaN())));
     rung.run(stream, x_there.data(), y.data(), leave);
     return y.to_host();
   }

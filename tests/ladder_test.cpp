@@ -287,7 +287,7 @@ void expect_exact(const Stream& stream, const GemmLadder& ladder, std::int64_t m
                                        .ldb = row ? n : k,
                                        .ldc = row ? n : m}};
   for (const GemmRung& rung : ladder.rungs(gemm, settings)) {
-    const auto result =
+    auto result =
         Buffer<T>::from(stream, std::vector<T>(c.size(), std::numeric_limits<T>::quiet_NaN()));
     const bench::GemmOperands operands{on_device_a.data(), on_device_b.data(), result.data()};
     rung.build(stream, call, {&operands, 1}).run(stream, operands);

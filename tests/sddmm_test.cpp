@@ -88,7 +88,7 @@ class Sddmm : public ::testing::Test {
     const Dense<T> y = problem.dense(problem.y, form.of_y, form.padding);
     const Buffer<T> x_memory = buffer_of(stream, x.data, offset);
     const Buffer<T> y_memory = buffer_of(stream, y.data, offset);
-    const Buffer<TOut> memory = buffer_of(stream, problem.values, offset);
+    Buffer<TOut> memory = buffer_of(stream, problem.values, offset);
     const MatrixView<const T> x_view{x_memory.data() + offset, x.rows, x.cols, x.ld, x.layout};
     const MatrixView<const T> y_view{y_memory.data() + offset, y.rows, y.cols, y.ld, y.layout};
     const VectorView<TOut> values{memory.data() + offset, problem.a.nnz()};

@@ -231,7 +231,7 @@ TYPED_TEST(SparseChunks, TakeNewValues) {
     const auto a = matrix_of<T>(lengths, 5000, random, uniform<T>);
     for (const ChunkShape& shape : shapes_for(a.rows)) {
       SCOPED_TRACE(name_of(shape));
-      const ChunksOnHost<T> made(a.view(), shape);
+      ChunksOnHost<T> made(a.view(), shape);
       auto b = a;
       b.values = vector_of<T>(a.nnz(), random, uniform<T>);
       const ChunksOnHost<T> expected(b.view(), shape);

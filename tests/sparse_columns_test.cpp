@@ -29,15 +29,15 @@ std::vector<Form> some_forms() {
 }
 
 /// Paths whose product of one vector has the bits of several.
-std::vector<SpmvPath> column_paths(Device device) {
-  if (!device.is_cuda()) return {SpmvPath::automatic};
-  return {SpmvPath::automatic, SpmvPath::cuda};
+std::vector<Engine> column_engines(Device device) {
+  if (!device.is_cuda()) return {Engine::automatic};
+  return {Engine::automatic, Engine::cuda_cores};
 }
 
 /// Whether plans of several columns may have tiles, which multiply in an order of their own.
 template <class T>
-bool may_be_tiled(Device device, SpmvPath path) {
-  return device.is_cuda() && path == SpmvPath::automatic && sparse::kHasTiles<T>;
+bool may_be_tiled(Device device, Engine engine) {
+  return device.is_cuda() && engine == Engine::automatic && sparse::kHasTiles<T>;
 }
 
 template <class Case>
@@ -49,12 +49,12 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInEveryForm) {
   Random random(seed_or(1));
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 300, random, uniform<T>);
-  for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(to_string(path));
+  for (const Engine engine : column_engines(device)) {
+    SCOPED_TRACE(to_string(engine));
     for (const std::int64_t expected : {1, 2, 9}) {
-      if (may_be_tiled<T>(device, path) && expected > 2) continue;
+      if (may_be_tiled<T>(device, engine) && expected > 2) continue;
       const typename TestFixture::Plan plan(stream, a.view(),
-                                            {.path = path, .expected_columns = expected});
+                                            {.engine = engine, .expected_columns = expected});
       const auto columns = TestFixture::uniform_columns(plan, kColumnsMost, random);
       TestFixture::expect_forms(stream, plan, columns, all_forms(), element<Accumulator<T>>(0.7),
                                 element<Accumulator<T>>(-0.3));
@@ -68,9 +68,9 @@ EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWithAnyAlphaAndBeta) {
   Random random(seed_or(2));
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 60, random, uniform<T>);
-  for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(to_string(path));
-    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+  for (const Engine engine : column_engines(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const typename TestFixture::Plan plan(stream, a.view(), {.engine = engine});
     const auto columns = TestFixture::uniform_columns(plan, 35, random);
     for (const std::complex<double> alpha : {0.0, 1.0, -0.5, 0.3}) {
       for (const std::complex<double> beta : {0.0, 1.0, -0.5, 0.7}) {
@@ -87,17 +87,17 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInSplitRows) {
   Random random(seed_or(3));
   const Stream stream(device);
   const auto a = matrix_of<T>({3, 100'000, 0, 17, 20'000, 16'384, 1}, 2000, random, uniform<T>);
-  for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(to_string(path));
+  for (const Engine engine : column_engines(device)) {
+    SCOPED_TRACE(to_string(engine));
     auto forms = some_forms();
     // More than a workspace has room for at once, of either plan and all types.
     constexpr std::int64_t kColumns = 300;
     forms.push_back({kColumns, Layout::row, Layout::row, 0});
     forms.push_back({64, Layout::col, Layout::col, 2});
     for (const std::int64_t expected : {1, 33}) {
-      if (may_be_tiled<T>(device, path) && expected > 1) continue;
+      if (may_be_tiled<T>(device, engine) && expected > 1) continue;
       const typename TestFixture::Plan plan(stream, a.view(),
-                                            {.path = path, .expected_columns = expected});
+                                            {.engine = engine, .expected_columns = expected});
       const auto columns = TestFixture::uniform_columns(plan, kColumns, random);
       TestFixture::expect_forms(stream, plan, columns, forms, Accumulator<T>{1},
                                 element<Accumulator<T>>(0.5));
@@ -119,7 +119,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWhereTeamsShareRows) {
   const auto a = matrix_of<T>(lengths, 500, random, uniform<T>);
   for (const std::int64_t expected : {9, 40}) {
     const typename TestFixture::Plan plan(
-        stream, a.view(), {.path = column_paths(device).back(), .expected_columns = expected});
+        stream, a.view(), {.engine = column_engines(device).back(), .expected_columns = expected});
     const auto columns = TestFixture::uniform_columns(plan, expected, random);
     TestFixture::expect_forms(stream, plan, columns,
                               {{expected, Layout::row, Layout::row, 0},
@@ -147,7 +147,7 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneWhereRowsAreSortedByParts) {
   }
   constexpr std::int64_t kExpected = 512;
   const typename TestFixture::Plan plan(
-      stream, a.view(), {.path = column_paths(device).back(), .expected_columns = kExpected});
+      stream, a.view(), {.engine = column_engines(device).back(), .expected_columns = kExpected});
   const auto columns = TestFixture::uniform_columns(plan, 20, random);
   TestFixture::expect_forms(stream, plan, columns,
                             {{20, Layout::row, Layout::row, 0}, {20, Layout::row, Layout::col, 0}},
@@ -163,9 +163,9 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInRandomShapes) {
     Random random(seed + 1000 * round);
     auto a = matrix_of<T>(random_lengths(random), random_int(random, 1, 500), random, uniform<T>);
     draw_columns(a, random);
-    for (const SpmvPath path : column_paths(device)) {
-      SparseOptions options{.path = path};
-      if (!may_be_tiled<T>(device, path)) {
+    for (const Engine engine : column_engines(device)) {
+      SparseOptions options{.engine = engine};
+      if (!may_be_tiled<T>(device, engine)) {
         options.expected_columns = random_int(random, 1, 70);
         options.expected_layout = random() % 2 == 0 ? Layout::row : Layout::col;
       }
@@ -224,9 +224,9 @@ EXECUTOR_TEST(SparseColumns, ShortRunIsExactOnSmallIntegers) {
   Random random(seed_or(7));
   const Stream stream(device);
   const auto a = matrix_of<T>(boundary_lengths(), 90, random, small_integer<T>);
-  for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(to_string(path));
-    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+  for (const Engine engine : column_engines(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const typename TestFixture::Plan plan(stream, a.view(), {.engine = engine});
     const auto columns = TestFixture::columns_of(plan.rows(), plan.cols(), 35, random,
                                                  small_integer<T>, small_integer<TOut>);
     const Accumulator<T> alpha = 2;
@@ -251,9 +251,9 @@ EXECUTOR_TEST(SparseColumns, ShortRunOfNanAndInfKeepsToTheirColumns) {
   auto a = matrix_of<T>(boundary_lengths(), 50, random, uniform<T>);
   for (std::int64_t entry = 0; entry < a.nnz(); entry += 5)
     a.values[entry] = element<T>(entry % 2 == 0 ? 0.0 : -0.0);
-  for (const SpmvPath path : column_paths(device)) {
-    SCOPED_TRACE(to_string(path));
-    const typename TestFixture::Plan plan(stream, a.view(), {.path = path});
+  for (const Engine engine : column_engines(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const typename TestFixture::Plan plan(stream, a.view(), {.engine = engine});
     auto columns = TestFixture::uniform_columns(plan, 35, random);
     for (std::size_t j = 0; j < columns.x.size(); ++j) {
       const std::array<double, 5> special = {kQuietNan, kInfinity, -kInfinity, -0.0, 1.0};
@@ -380,7 +380,7 @@ EXECUTOR_TEST(SparseColumns, ShortRunOfProductsInARowReadsWhatTheOneBeforeWrote)
         SCOPED_TRACE(::testing::Message()
                      << count << " columns, layout " << static_cast<int>(layout));
         const typename TestFixture::Plan plan(stream, a.view(),
-                                              {.path = column_paths(device).back(),
+                                              {.engine = column_engines(device).back(),
                                                .expected_columns = count,
                                                .expected_layout = layout});
         const std::vector<T> start = vector_of<T>(kSize * count, random, uniform<T>);

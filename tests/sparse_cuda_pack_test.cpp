@@ -102,7 +102,7 @@ void expect_packed_alike(const Stream& stream, CsrMatrix<T> a, const Shape& shap
   const bool wide = random() % 2 == 0;
   const auto base = static_cast<int>(random() % 2);
   const OnDevice<T> remote(stream, a, wide, base);
-  const PackedOnHost<T> host(remote.host_view(a), shape);
+  PackedOnHost<T> host(remote.host_view(a), shape);
   const auto csr = sparse::load(stream, random() % 2 == 0 ? remote.view() : remote.host_view(a),
                                 sparse::cuda::kExamination);
   sparse::PackedMatrix<T> packed = sparse::cuda::pack(stream, csr.csr, shape, nullptr);
@@ -247,7 +247,7 @@ TYPED_TEST(SparseCudaPack, RandomWholeRowsHaveTheValuesOfLargeMatrices) {
     shape.lane_pieces = sparse::kLanePiecesMost<T>;
     shape.piece_most = sparse::kPieceMostLimit;
     shape.window_cost = shape.piece_most * static_cast<int>(random_int(random, 1, 200));
-    const PackedOnHost<T> host(a.view(), shape);
+    PackedOnHost<T> host(a.view(), shape);
     sparse::PackedMatrix<T> packed = sparse::cuda::pack(
         stream, sparse::load(stream, a.view(), sparse::cuda::kExamination).csr, shape, nullptr);
     ASSERT_EQ(packed.header.row_cells, 0);
@@ -358,8 +358,8 @@ TEST(SparseCudaPackErrors, AreThoseOfTheCpu) {
         view.col_indices = device_columns.data();
         view.values = device_values.data();
       }
-      expect_error([&] { const SparsePlan<double> plan(stream, view); }, ErrorCode::invalid_argument,
-                   {message});
+      expect_error([&] { const SparsePlan<double> plan(stream, view); },
+                   ErrorCode::invalid_argument, {message});
     }
   };
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
@@ -455,7 +455,7 @@ TEST(SparseCudaKernel, KeepsTheSharedMemoryOfAnEarlierMatrix) {
   sparse::Launches launches;
   const auto packed = [&](std::int32_t window_cost) {
     auto matrix = sparse::cuda::pack(stream, csr.csr, {.window_cost = window_cost}, nullptr);
-    launches = sparse::cuda::prepare<double, double>(stream, SpmvPath::cuda, matrix.header);
+    launches = sparse::cuda::prepare<double, double>(stream, sparse::Path::cuda, matrix.header);
     return matrix;
   };
   const sparse::PackedMatrix<double> more = packed(212 * 255);

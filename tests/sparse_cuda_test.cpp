@@ -69,7 +69,7 @@ std::vector<T> multiply(const Stream& stream, const sparse::PackedMatrix<T>& pac
   Buffer<unsigned> counters(stream, sparse::counters(packed.header));
   counters.fill_zero();
   sparse::cuda::run<T, T>(
-      stream, sparse::cuda::prepare<T, T>(stream, SpmvPath::cuda, packed.header), packed.view(),
+      stream, sparse::cuda::prepare<T, T>(stream, sparse::Path::cuda, packed.header), packed.view(),
       {{x.data(), y.data(), operands.alpha, beta}, partials.data(), counters.data()});
   return y.to_host();
 }
@@ -99,9 +99,9 @@ TYPED_TEST(SparseCuda, RunIsCapturedInAGraph) {
   Example<T> example(1);
   auto& operands = example.operands;
   const Stream stream(device);
-  for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(to_string(path));
-    const SparsePlan<T> plan(stream, example.a.view(), {.path = path});
+  for (const Engine engine : engines_on<T>(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const SparsePlan<T> plan(stream, example.a.view(), {.engine = engine});
     Buffer<T> x(stream, example.a.cols);
     Buffer<T> y(stream, example.a.rows);
     Buffer<Sum> scalars(stream, 2);
@@ -405,7 +405,7 @@ TYPED_TEST(SparseCuda, ShortProductsOfHotColumns) {
       Buffer<Sum> partials(stream, packed.header.partials);
       Buffer<unsigned> counters(stream, sparse::counters(packed.header));
       counters.fill_zero();
-      const auto launches = sparse::cuda::prepare<T, T>(stream, SpmvPath::cuda, packed.header);
+      const auto launches = sparse::cuda::prepare<T, T>(stream, sparse::Path::cuda, packed.header);
       for (int round = 0; round < 3; ++round) {
         auto y = Buffer<T>::from(stream, operands.y);
         sparse::cuda::run<T, T>(
@@ -575,15 +575,15 @@ TYPED_TEST(SparseCuda, ExplainNamesTheKernels) {
   using T = typename TypeParam::Element;
   const Example<T> example(5);
   const Stream stream(device);
-  const auto text = [&](SpmvPath path) {
-    return SparsePlan<T>(stream, example.a.view(), {.path = path}).explain();
+  const auto text = [&](Engine engine) {
+    return SparsePlan<T>(stream, example.a.view(), {.engine = engine}).explain();
   };
-  EXPECT_NE(text(SpmvPath::automatic).find("kernels   cuda: one vector is bound by memory"),
+  EXPECT_NE(text(Engine::automatic).find("kernels   cuda: one vector is bound by memory"),
             std::string::npos);
-  for (const SpmvPath path : paths_on<T>(device)) {
-    if (path == SpmvPath::automatic) continue;
-    EXPECT_NE(text(path).find("kernels   " + std::string(to_string(path)) + ": asked for"),
-              std::string::npos);
+  for (const Engine engine : engines_on<T>(device)) {
+    if (engine == Engine::automatic) continue;
+    const std::string path = engine == Engine::cuda_cores ? "cuda" : "mma";
+    EXPECT_NE(text(engine).find("kernels   " + path + ": asked for"), std::string::npos);
   }
 }
 
@@ -676,10 +676,10 @@ TEST(SparseCudaHuge, MoreThanTwoToThe31Slots) {
 void expect_exact_in_tf32(Device device, const CsrMatrix<float>& a,
                           const Operands<float, float>& operands) {
   const Stream stream(device);
-  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(to_string(path));
-    const SparsePlan<float> plan(stream, a.view(), {.path = path});
-    EXPECT_NE(plan.explain().find(std::string(to_string(path)) + ": asked for"), std::string::npos);
+  for (const Math math : {Math::tf32, Math::tf32x3}) {
+    SCOPED_TRACE(to_string(math));
+    const SparsePlan<float> plan(stream, a.view(), {.engine = Engine::tensor_cores, .math = math});
+    EXPECT_NE(plan.explain().find(std::string(to_string(math)) + ": asked for"), std::string::npos);
     expect_exact(a, operands, run_plan(stream, plan, operands));
   }
 }
@@ -719,10 +719,10 @@ TEST(SparseCudaTf32, RandomNumbersAreWithinTheBoundOfTheirPath) {
                                         vector_of<float>(a.rows, random, uniform<float>)};
   const Stream stream(device);
   std::vector<float> results[2];
-  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    SCOPED_TRACE(to_string(path));
-    const bool split = path == SpmvPath::tf32x3;
-    const SparsePlan<float> plan(stream, a.view(), {.path = path});
+  for (const Math math : {Math::tf32, Math::tf32x3}) {
+    SCOPED_TRACE(to_string(math));
+    const bool split = math == Math::tf32x3;
+    const SparsePlan<float> plan(stream, a.view(), {.engine = Engine::tensor_cores, .math = math});
     results[split ? 1 : 0] = run_plan(stream, plan, operands);
     const double error = split ? 3 * 0x1p-22 : 2 * 0x1p-11 + 0x1p-22;
     expect_within_bound(a, operands, results[split ? 1 : 0], error);

@@ -165,17 +165,22 @@ TEST_F(SparseError, ExpectedColumns) {
 TEST_F(SparseError, TensorCoresForFloat) {
   const std::vector<float> values = {1.0F, 2.0F, 3.0F};
   const CsrView<float> view{3, 4, 3, a_.offsets.data(), a_.columns.data(), values.data(), 0};
-  expect_error([&] { const SparsePlan<float> plan(stream_, view, {.path = SpmvPath::mma}); },
-               ErrorCode::unsupported,
-               {"tensor cores have no IEEE product of f32 for one vector; use SpmvPath::automatic, "
-                "cuda, tf32 or tf32x3, or expect 5 columns or more"});
-  const SparsePlan<float> several(stream_, view, {.path = SpmvPath::mma, .expected_columns = 5});
+  expect_error(
+      [&] { const SparsePlan<float> plan(stream_, view, {.engine = Engine::tensor_cores}); },
+      ErrorCode::unsupported,
+      {"tensor cores have no IEEE product of f32 for one vector; use "
+       "Engine::automatic or cuda_cores, allow Math::tf32x3 or tf32, or expect 5 columns "
+       "or more"});
+  const SparsePlan<float> several(stream_, view,
+                                  {.engine = Engine::tensor_cores, .expected_columns = 5});
   EXPECT_NE(several.explain().find("kernels   cpu"), std::string::npos);
-  for (const SpmvPath path : {SpmvPath::tf32, SpmvPath::tf32x3}) {
-    const SparsePlan<float> plan(Stream(Device::cpu()), view, {.path = path});
+  for (const Math math : {Math::tf32, Math::tf32x3}) {
+    const SparsePlan<float> plan(Stream(Device::cpu()), view,
+                                 {.engine = Engine::tensor_cores, .math = math});
     EXPECT_NE(plan.explain().find("kernels   cpu"), std::string::npos);
-    expect_error([&] { const SparsePlan<double> other(stream_, a_.view(), {.path = path}); },
-                 ErrorCode::unsupported, {"are for f32, not for f64"});
+    expect_error([&] { const SparsePlan<double> other(stream_, a_.view(), {.math = math}); },
+                 ErrorCode::unsupported,
+                 {std::string(to_string(math)), "is for products of f32, not of f64"});
   }
 }
 

@@ -55,7 +55,7 @@ PackedHeader few_filled_header() {
 
 TEST(SparseLaunch, LeavesCellsOutWhereBetaIsKnownToBeZero) {
   const Launches launches =
-      sparse::cuda::choose_launches(few_filled_header(), DType::f64, SpmvPath::cuda, h200());
+      sparse::cuda::choose_launches(few_filled_header(), DType::f64, sparse::Path::cuda, h200());
   EXPECT_EQ(launches.adds.slices, Slices::any);
   EXPECT_EQ(launches.overwrites.slices, Slices::straight);
   EXPECT_EQ(launches.adds.shared_bytes - launches.overwrites.shared_bytes, 1000 * 8 + 16);
@@ -65,9 +65,9 @@ TEST(SparseLaunch, LeavesCellsOutWhereBetaIsKnownToBeZero) {
 
 TEST(SparseLaunch, IsTheSameOnTensorCoresWhateverBeta) {
   const Launches launches =
-      sparse::cuda::choose_launches(few_filled_header(), DType::f64, SpmvPath::mma, h200());
+      sparse::cuda::choose_launches(few_filled_header(), DType::f64, sparse::Path::mma, h200());
   EXPECT_EQ(launches.adds, launches.overwrites);
-  EXPECT_EQ(launches.adds.path, SpmvPath::mma);
+  EXPECT_EQ(launches.adds.path, sparse::Path::mma);
 }
 
 TEST(SparseLaunch, OfNoWindowsHasNoBlocks) {
@@ -75,7 +75,7 @@ TEST(SparseLaunch, OfNoWindowsHasNoBlocks) {
     PackedHeader header;
     header.shape.lane_pieces = lane_pieces;
     const Launches launches =
-        sparse::cuda::choose_launches(header, DType::f64, SpmvPath::cuda, h200());
+        sparse::cuda::choose_launches(header, DType::f64, sparse::Path::cuda, h200());
     EXPECT_EQ(launches.adds.blocks, 0);
     EXPECT_EQ(launches.overwrites.blocks, 0);
   }
@@ -87,7 +87,7 @@ TEST(SparseLaunch, OfHotColumnsFollowsTheDevice) {
   header.columns_most = 0;
   header.hot = 10'000;
   const auto launch = [&](int multiprocessors, std::int64_t shared_bytes) {
-    return sparse::cuda::choose_launches(header, DType::f64, SpmvPath::cuda,
+    return sparse::cuda::choose_launches(header, DType::f64, sparse::Path::cuda,
                                          gpu_with(multiprocessors, shared_bytes))
         .adds;
   };
@@ -105,8 +105,9 @@ TEST(SparseLaunch, OfHotColumnsFollowsTheDevice) {
 TEST(SparseLaunch, NamesAGridThatCudaCannotTake) {
   PackedHeader header = few_filled_header();
   header.windows = 3'000'000'000;
-  expect_error([&] { sparse::cuda::choose_launches(header, DType::f64, SpmvPath::cuda, h200()); },
-               ErrorCode::unsupported, {"a launch of 3000000000 blocks; CUDA takes 2147483647"});
+  expect_error(
+      [&] { sparse::cuda::choose_launches(header, DType::f64, sparse::Path::cuda, h200()); },
+      ErrorCode::unsupported, {"a launch of 3000000000 blocks; CUDA takes 2147483647"});
 }
 
 /// Every shape that is listed for a matrix, and the launches of a matrix that is packed in it.
@@ -135,7 +136,7 @@ TEST(SparseLaunch, FitsEveryMachine) {
           static_cast<std::int32_t>(std::min<std::int64_t>(header.cells_most, room / sum_bytes));
       for (const bool overwrites : {false, true}) {
         const Launch launch =
-            sparse::cuda::choose_launches(header, type, SpmvPath::cuda, machine).of(overwrites);
+            sparse::cuda::choose_launches(header, type, sparse::Path::cuda, machine).of(overwrites);
         EXPECT_LE(launch.shared_bytes, machine.shared_bytes_per_block);
         EXPECT_LE(launch.threads, 1024);
       }
@@ -337,21 +338,22 @@ TEST(SparseTileStrips, TakeTheLongestOfWorkAndBlocks) {
 }
 
 TEST(SparseTiles, AreAskedFor) {
-  const auto may = [](SpmvPath path, DType dtype, std::int64_t columns, std::int64_t nnz = 10) {
-    return sparse::cuda::may_have_tiles({.path = path, .expected_columns = columns}, dtype, nnz);
+  const auto may = [](Engine engine, DType dtype, std::int64_t columns, std::int64_t nnz = 10) {
+    return sparse::cuda::may_have_tiles({.engine = engine, .expected_columns = columns}, dtype,
+                                        nnz);
   };
-  EXPECT_TRUE(may(SpmvPath::automatic, DType::f64, 16));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::f64, 5));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 4));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::bf16, 9));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::bf16, 8));
-  EXPECT_TRUE(may(SpmvPath::automatic, DType::f32, 16));
-  EXPECT_TRUE(may(SpmvPath::mma, DType::f32, 5));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f32, 4));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::c64, 16));
-  EXPECT_FALSE(may(SpmvPath::cuda, DType::f64, 16));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, 0));
-  EXPECT_FALSE(may(SpmvPath::mma, DType::f64, 16, std::int64_t{1} << 31));
+  EXPECT_TRUE(may(Engine::automatic, DType::f64, 16));
+  EXPECT_TRUE(may(Engine::tensor_cores, DType::f64, 5));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::f64, 4));
+  EXPECT_TRUE(may(Engine::tensor_cores, DType::bf16, 9));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::bf16, 8));
+  EXPECT_TRUE(may(Engine::automatic, DType::f32, 16));
+  EXPECT_TRUE(may(Engine::tensor_cores, DType::f32, 5));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::f32, 4));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::c64, 16));
+  EXPECT_FALSE(may(Engine::cuda_cores, DType::f64, 16));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::f64, 16, 0));
+  EXPECT_FALSE(may(Engine::tensor_cores, DType::f64, 16, std::int64_t{1} << 31));
 }
 
 // Lane t = place / 4 has four vectors: of doubles one of each m8n8k4, of halves neighbours.

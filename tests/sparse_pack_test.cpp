@@ -22,7 +22,7 @@ using sparse::Shape;
 /// Alters every byte of an array in turn; the checker has to object each time. Sanitized, it is one
 /// byte of each value, at another place in each.
 template <class T, class E>
-void expect_noticed(const PackedOnHost<T>& packed, const Buffer<E>& array, const char* name) {
+void expect_noticed(const PackedOnHost<T>& packed, Buffer<E>& array, const char* name) {
   constexpr bool kOneEach = kSanitized && std::is_same_v<E, T>;
   ASSERT_GT(array.size(), 0) << name;
   auto* const bytes = reinterpret_cast<unsigned char*>(array.data());
@@ -53,7 +53,7 @@ TYPED_TEST(SparsePack, KeepsRowsOfEveryLength) {
       lengths.push_back(length);
     std::shuffle(lengths.begin(), lengths.end(), random);
     const auto a = matrix_of<TypeParam>(lengths, 1000, random, small_integer<TypeParam>);
-    const PackedOnHost<TypeParam> packed(a.view(), shape);
+    PackedOnHost<TypeParam> packed(a.view(), shape);
     ASSERT_EQ(packed.violation(), "");
     const Operands<TypeParam, TypeParam> operands{
         1, 0, vector_of<TypeParam>(a.cols, random, small_integer<TypeParam>),
@@ -105,7 +105,7 @@ TYPED_TEST(SparsePack, RandomMatricesInRandomShapesAreMultipliedExactly) {
     auto a = matrix_of<TypeParam>(random_lengths(random), cols, random, small_integer<TypeParam>);
     draw_columns(a, random);
     spoil(a.values, random);
-    const PackedOnHost<TypeParam> packed(a.view(), random_shape<TypeParam>(random));
+    PackedOnHost<TypeParam> packed(a.view(), random_shape<TypeParam>(random));
     ASSERT_EQ(packed.violation(), "");
     Operands<TypeParam, TypeParam> operands{
         small_integer<Accumulator<TypeParam>>(random),
@@ -478,10 +478,10 @@ TYPED_TEST(SparsePack, DiagonalsAreStoredOnce) {
           std::max(row - 1, 0) + static_cast<std::int32_t>(entry - a.row_offsets[row]);
   }
   for (const int wide_fill : {100, 60}) {
-    const PackedOnHost<T> packed(a.view(), {.lane_pieces = sparse::kLanePiecesMost<T>,
-                                            .wide_fill = wide_fill,
-                                            .piece_most = 16,
-                                            .window_cost = 8000});
+    PackedOnHost<T> packed(a.view(), {.lane_pieces = sparse::kLanePiecesMost<T>,
+                                      .wide_fill = wide_fill,
+                                      .piece_most = 16,
+                                      .window_cost = 8000});
     ASSERT_EQ(packed.violation(), "");
     const auto& entries = packed.packed.header.kind_entries;
     const std::int64_t on_diagonals = entries[static_cast<int>(IndexKind::diagonal)];
@@ -569,7 +569,7 @@ struct EverySort {
 
 TYPED_TEST(SparsePack, SmallMatrixHasWindowsOfEverySort) {
   const EverySort<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   const auto view = packed.packed.view();
   int direct = 0, gaps = 0, cut = 0, split = 0, listed = 0, told = 0, staged = 0;
   int wide = sparse::kLanePiecesMost<TypeParam> == 1 ? 1 : 0;
@@ -618,7 +618,7 @@ struct HotColumnsExample {
 
 TYPED_TEST(SparsePack, HotColumnsAreGivenByTheirPlaces) {
   const HotColumnsExample<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   ASSERT_EQ(packed.violation(), "");
   const auto view = packed.packed.view();
   EXPECT_EQ(packed.packed.hot_columns.to_host(),
@@ -665,7 +665,7 @@ TYPED_TEST(SparsePack, HotColumnsAreMultipliedExactly) {
   HotColumnsExample<TypeParam> example;
   Random random(14);
   example.a.values = vector_of<TypeParam>(example.a.nnz(), random, small_integer<TypeParam>);
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   Operands<TypeParam, TypeParam> operands{
       1, 0, vector_of<TypeParam>(example.a.cols, random, small_integer<TypeParam>),
       std::vector<TypeParam>(example.a.rows)};
@@ -692,7 +692,7 @@ TYPED_TEST(SparsePack, ShapesWithoutHotColumnsChangeNothing) {
 
 TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByte) {
   const EverySort<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   ASSERT_EQ(packed.violation(), "");
   expect_noticed(packed, packed.packed.windows, "windows");
   expect_noticed(packed, packed.packed.slices, "slices");
@@ -709,7 +709,7 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByte) {
 
 TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByteWhereColumnsAreHot) {
   const HotColumnsExample<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   ASSERT_EQ(packed.violation(), "");
   expect_noticed(packed, packed.packed.slices, "slices");
   expect_noticed(packed, packed.packed.indices, "indices");
@@ -720,7 +720,7 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredByteWhereColumnsAreHot) {
 // A hot column by its number is wrong, though it leads to x.
 TYPED_TEST(SparsePack, CheckerSeesEveryHotColumnThatIsGivenByItsNumber) {
   const HotColumnsExample<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   auto* const indices = reinterpret_cast<std::uint32_t*>(packed.packed.indices.data());
   int altered = 0;
   for (std::int64_t i = 0; i < packed.packed.indices.size() / 4; ++i) {
@@ -820,7 +820,7 @@ TYPED_TEST(SparsePack, CheckerSeesEveryAlteredCountOfHotColumns) {
 
 TYPED_TEST(SparsePack, CheckerComparesWithTheMatrixNotWithItself) {
   const EverySort<TypeParam> example;
-  const PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
+  PackedOnHost<TypeParam> packed(example.a.view(), example.shape);
   const auto violation = [&](const CsrMatrix<TypeParam>& b) {
     const auto other = sparse::load(packed.stream(), b.view(), sparse::cpu::kExamination);
     return sparse::check_packed(packed.packed.view(), other.csr);
@@ -901,8 +901,9 @@ TEST(SparsePackLimits, AreKeptByTheShapesThatPlansChoose) {
     const sparse::RowFacts facts = facts_of(offsets);
     for (const DType dtype : {DType::f64, DType::f32, DType::c128}) {
       const Shape shape = sparse::choose_shape(facts, dtype, testing::h200()).shape;
-      SCOPED_TRACE(::testing::Message() << facts.rows << " rows, " << facts.nnz << " entries, "
-                                        << to_string(dtype) << ", window_cost " << shape.window_cost);
+      SCOPED_TRACE(::testing::Message()
+                   << facts.rows << " rows, " << facts.nnz << " entries, " << to_string(dtype)
+                   << ", window_cost " << shape.window_cost);
       EXPECT_EQ(shape.window_cost % shape.piece_most, 0);
       EXPECT_GE(shape.window_cost, shape.piece_most);
       EXPECT_NO_THROW(sparse::cpu::place_rows(facts.rows, facts.cols, offsets.data(), shape));
@@ -994,8 +995,8 @@ TEST(SparsePackShape, WindowsOfSmallMatricesHaveEightSlicesAtMost) {
         continue;
       }
       const auto header = sparse::cpu::place_rows(rows, facts.cols, offsets.data(), *shape).header;
-      ASSERT_LE(header.slices_most, 8)
-          << to_string(dtype) << ", " << rows << " rows of " << usual << ", up to " << facts.longest;
+      ASSERT_LE(header.slices_most, 8) << to_string(dtype) << ", " << rows << " rows of " << usual
+                                       << ", up to " << facts.longest;
     }
   }
 }

@@ -18,10 +18,10 @@ namespace lanky::testing {
 namespace {
 
 template <class Case>
-class SparsePlan : public ::testing::Test {};
-TYPED_TEST_SUITE(SparsePlan, PlanCases, OnName);
+class SparsePlans : public ::testing::Test {};
+TYPED_TEST_SUITE(SparsePlans, PlanCases, OnName);
 
-EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
+EXECUTOR_TEST(SparsePlans, TellsItsExtentsClassesAndBytes) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(1);
@@ -47,8 +47,8 @@ EXECUTOR_TEST(SparsePlan, TellsItsExtentsClassesAndBytes) {
   }
   const std::string text = plan.explain();
   for (const std::string& part :
-       {std::string("spmv 9 x 60, 3331 entries, ") + std::string(to_string(kDType<T>)), device.name(),
-        std::string("short            4             10"),
+       {std::string("spmv 9 x 60, 3331 entries, ") + std::string(to_string(kDType<T>)),
+        device.name(), std::string("short            4             10"),
         std::string("empty            1              0"), std::to_string(plan.device_bytes()),
         std::string("CSR takes ") + std::to_string(3331 * (sizeof(T) + 4) + 40)}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
@@ -70,7 +70,7 @@ TEST(SparseExplain, TellsHotColumns) {
                             Symmetry::general,
                             a.nnz(),
                             Op::none,
-                            {SpmvPath::cuda, "asked for"},
+                            {sparse::Path::cuda, "asked for"},
                             0,
                             packed.packed.bytes(),
                             packed.packed.header});
@@ -95,7 +95,7 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
                                             Symmetry::hermitian,
                                             1700,
                                             Op::trans,
-                                            {SpmvPath::cuda, "asked for"},
+                                            {sparse::Path::cuda, "asked for"},
                                             12,
                                             packed.packed.bytes() + 12,
                                             packed.packed.header});
@@ -128,7 +128,7 @@ TEST(SparseExplain, TellsClassesColumnsAndShape) {
   }
 }
 
-EXECUTOR_TEST(SparsePlan, MovesWithItsMatrix) {
+EXECUTOR_TEST(SparsePlans, MovesWithItsMatrix) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(2);
@@ -144,7 +144,7 @@ EXECUTOR_TEST(SparsePlan, MovesWithItsMatrix) {
   expect_exact(a, operands, run_plan(stream, third, operands));
 }
 
-EXECUTOR_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
+EXECUTOR_TEST(SparsePlans, HoldsItsMemoryInTheCallersAllocator) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(3);
@@ -160,7 +160,7 @@ EXECUTOR_TEST(SparsePlan, HoldsItsMemoryInTheCallersAllocator) {
 
 // Whichever request for memory fails, the constructor gives back what it had, and throws that
 // error.
-EXECUTOR_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
+EXECUTOR_TEST(SparsePlans, LeavesNothingBehindWhereMemoryEnds) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   Random random(3);
@@ -180,7 +180,7 @@ EXECUTOR_TEST(SparsePlan, LeavesNothingBehindWhereMemoryEnds) {
 }
 
 // Two threads, each with its own stream and plan.
-EXECUTOR_TEST(SparsePlan, ThreadsMayMakeAndRunPlansOfTheirOwn) {
+EXECUTOR_TEST(SparsePlans, ThreadsMayMakeAndRunPlansOfTheirOwn) {
   using T = typename TypeParam::Element;
   using TOut = typename TypeParam::Result;
   std::vector<std::string> failures(2);

@@ -260,8 +260,8 @@ EXECUTOR_TEST(SparseProduct, ShortRunOnOperandsAlignedToTheirTypeOnly) {
   auto operands = TestFixture::integer_operands(a, random);
   operands.beta = 1;
   const Stream stream(device);
-  for (const SpmvPath path : paths_on<T>(device)) {
-    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
+  for (const Engine engine : engines_on<T>(device)) {
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.engine = engine});
     std::vector<T> x(operands.x);
     std::vector<TOut> y(operands.y);
     x.insert(x.begin(), T{});
@@ -424,10 +424,10 @@ EXECUTOR_TEST(SparseProduct, ResultsAreReproducedBitForBit) {
   const auto a = matrix_of<T>(lengths, 1000, random, uniform<T>);
   const auto operands = TestFixture::uniform_operands(a, random);
   const Stream stream(device);
-  for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(to_string(path));
-    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
-    const SparsePlan<T, TOut> again(stream, a.view(), {.path = path});
+  for (const Engine engine : engines_on<T>(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.engine = engine});
+    const SparsePlan<T, TOut> again(stream, a.view(), {.engine = engine});
     ASSERT_EQ(plan.explain(), again.explain());
     const std::vector<TOut> first = run_plan(stream, plan, operands);
     for (int round = 0; round < 10; ++round) {

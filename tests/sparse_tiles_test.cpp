@@ -73,7 +73,9 @@ class SparseTiles : public ColumnsTest<Case> {
   using typename Fixture::T;
   using typename Fixture::TOut;
 
-  static SparseOptions options() { return {.path = SpmvPath::mma, .expected_columns = 16}; }
+  static SparseOptions options() {
+    return {.engine = Engine::tensor_cores, .expected_columns = 16};
+  }
   static bool tiled(const Form& form) {
     return form.columns >= sparse::tiled_columns_least(kDType<T>);
   }
@@ -431,11 +433,11 @@ EXECUTOR_TEST(SparseTiles, ShortRunOfPlansThatHaveThem) {
       matrix_of<T>(std::vector<std::int64_t>(16'000, 9), 4000, random, uniform<T>);
   EXPECT_TRUE(tells(band, {.expected_columns = 16}));
   EXPECT_FALSE(tells(scattered, {.expected_columns = 128}));
-  EXPECT_TRUE(tells(scattered, {.path = SpmvPath::mma, .expected_columns = 16}));
-  EXPECT_FALSE(tells(band, {.path = SpmvPath::cuda, .expected_columns = 16}));
+  EXPECT_TRUE(tells(scattered, {.engine = Engine::tensor_cores, .expected_columns = 16}));
+  EXPECT_FALSE(tells(band, {.engine = Engine::cuda_cores, .expected_columns = 16}));
   // Floats have no other kernels of tensor cores: such plans are refused.
   if constexpr (!std::is_same_v<T, float>) {
-    EXPECT_FALSE(tells(band, {.path = SpmvPath::mma}));
+    EXPECT_FALSE(tells(band, {.engine = Engine::tensor_cores}));
   }
   // One block that is much longer than the others would end long after them.
   auto lengths = std::vector<std::int64_t>(4000, 9);
@@ -478,8 +480,8 @@ void expect_parts_of(const sparse::Tiles<T>& tiles, const std::vector<sparse::Ti
 template <class T>
 void expect_tiles_of(const Stream& stream, const CsrMatrix<T>& a) {
   const sparse::LoadedCsr<T> loaded = sparse::load(stream, a.view(), sparse::cuda::kExamination);
-  const auto tiles =
-      sparse::cuda::make_tiles(stream, loaded.csr, loaded.facts, {}, {.path = SpmvPath::mma});
+  const auto tiles = sparse::cuda::make_tiles(stream, loaded.csr, loaded.facts, {},
+                                              {.engine = Engine::tensor_cores});
   ASSERT_TRUE(tiles);
   const auto starts = tiles->starts.to_host();
   const auto entries = tiles->entries.to_host();

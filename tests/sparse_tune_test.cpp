@@ -175,7 +175,7 @@ EXECUTOR_TEST(SparseTunedPlan, IsRightBeforeAndAfterNewValues) {
                      << a.rows << " rows, symmetry " << static_cast<int>(symmetry) << ", op "
                      << static_cast<int>(op));
         SparsePlan<T, TOut> plan(stream, a.view(),
-                               {.symmetry = symmetry, .op = op, .updates = true, .tune = true});
+                                 {.symmetry = symmetry, .op = op, .updates = true, .tune = true});
         EXPECT_NE(plan.explain().find("\n  tuned "), std::string::npos) << plan.explain();
         for (int round = 0; round < 2; ++round) {
           const auto given = symmetry == Symmetry::general ? a : full_of(a, symmetry);
@@ -202,8 +202,9 @@ EXECUTOR_TEST(SparseTunedPlan, OfNothingIsOne) {
   const auto empty = matrix_of<T>({0, 0, 0}, 3, random, small_integer<T>);
   const Operands<T, TOut> operands{1, 0, vector_of<T>(3, random, small_integer<T>),
                                    std::vector<TOut>(3)};
-  expect_exact(empty, operands,
-               run_plan(stream, SparsePlan<T, TOut>(stream, empty.view(), {.tune = true}), operands));
+  expect_exact(
+      empty, operands,
+      run_plan(stream, SparsePlan<T, TOut>(stream, empty.view(), {.tune = true}), operands));
 }
 
 TEST(SparseTunedPlanOnCpu, MeasuresEveryCandidate) {
@@ -218,7 +219,7 @@ TEST(SparseTunedPlanOnCpu, MeasuresEveryCandidate) {
   ASSERT_LT(info.kept, info.trials.size());
   EXPECT_EQ(info.trials[0].ratio, 1);
   for (const SparseTrial& trial : info.trials) {
-    EXPECT_EQ(trial.path, SpmvPath::automatic);
+    EXPECT_EQ(trial.engine, Engine::automatic);
     EXPECT_NE(plan.explain().find("  " + trial.shape), std::string::npos) << plan.explain();
   }
   expect_exact(a, operands, run_plan(stream, plan, operands));
@@ -228,9 +229,9 @@ TEST(SparseExplain, TellsWhatWasMeasured) {
   Random random(6);
   const auto a = matrix_of<float>({1, 3, 9}, 100, random, uniform<float>);
   const PackedOnHost<float> packed(a.view());
-  sparse::Tuning tuning{{{{.lane_pieces = 4, .window_cost = 8192}, SpmvPath::cuda, 1},
+  sparse::Tuning tuning{{{{.lane_pieces = 4, .window_cost = 8192}, sparse::Path::cuda, 1},
                          {{.piece_most = 16, .granule = 64, .window_cost = 4096, .stage_most = 512},
-                          SpmvPath::mma,
+                          sparse::Path::mma,
                           0.875}},
                         1};
   const auto text = [&] {
@@ -240,7 +241,7 @@ TEST(SparseExplain, TellsWhatWasMeasured) {
                             Symmetry::general,
                             13,
                             Op::none,
-                            {SpmvPath::mma, "the fastest measured"},
+                            {sparse::Path::mma, "the fastest measured"},
                             0,
                             1,
                             packed.packed.header,

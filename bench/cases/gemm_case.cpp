@@ -64,8 +64,7 @@ GemmShape shape_of(const GemmCase& gemm) {
           .layout = gemm.layout,
           .lda = stored(gemm.m, gemm.k, gemm.op_a, gemm.type.in, gemm).ld,
           .ldb = stored(gemm.k, gemm.n, gemm.op_b, gemm.type.in, gemm).ld,
-          .ldc = stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm).ld,
-          .math = gemm.type.math};
+          .ldc = stored(gemm.m, gemm.n, Op::none, gemm.type.out, gemm).ld};
 }
 
 GemmQuery query_of(const Session& session, const GemmCase& gemm) {
@@ -74,7 +73,8 @@ GemmQuery query_of(const Session& session, const GemmCase& gemm) {
           .in = gemm.type.in,
           .out = gemm.type.out,
           .same_operands = gemm.symmetric,
-          .adds = gemm.beta != 0};
+          .adds = gemm.beta != 0,
+          .math = gemm.type.math};
 }
 
 /// All elements of C[m, n], or a seeded sample with its corners; every part of each.
@@ -198,7 +198,8 @@ class GemmWorkload final : public Workload {
 
   std::optional<double> peak_us() override {
     if (!on_gpu()) return std::nullopt;
-    const auto [known, is_new] = session_.peaks.try_emplace(std::string(to_string(gemm_.type)), 0.0);
+    const auto [known, is_new] =
+        session_.peaks.try_emplace(std::string(to_string(gemm_.type)), 0.0);
     if (is_new) known->second = gpu::peak_flops(session_.stream, gemm_.type);
     return footprint().flops / known->second * 1e6;
   }

@@ -1,8 +1,8 @@
 #include "bench/cases/spmv_case.hpp"
 
 #include <algorithm>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <limits>
 #include <map>
 #include <optional>
@@ -146,9 +146,11 @@ class SpmvWorkload final : public Workload {
       all.push_back(entered(entrant));
     const std::int64_t expected = columns_.count;
     const Layout layout = is_vector() ? Layout::row : columns_.layout;  // of a vector all the same
-    for (const SpmvPath path : selection.paths)
-      all.push_back(lanky(std::string(to_string(path)),
-                          {.path = path, .expected_columns = expected, .expected_layout = layout}));
+    for (const SparsePath& path : selection.paths)
+      all.push_back(lanky(std::string(to_string(path)), {.engine = path.engine,
+                                                         .math = path.math,
+                                                         .expected_columns = expected,
+                                                         .expected_layout = layout}));
     if (selection.tuned)
       all.push_back(
           lanky("tuned", {.tune = true, .expected_columns = expected, .expected_layout = layout}));
@@ -173,10 +175,10 @@ class SpmvWorkload final : public Workload {
 
   Verdict check(Fill /*fill*/, const Contestant& contestant, int /*slot*/) override {
     const std::string& variant = contestant.variant;
-    const Math math = !is_vector()                        ? Math::ieee
-                      : variant == to_string(SpmvPath::tf32)   ? Math::tf32
-                      : variant == to_string(SpmvPath::tf32x3) ? Math::tf32x3
-                                                          : Math::ieee;
+    const Math math = !is_vector()                         ? Math::ieee
+                      : variant == to_string(Math::tf32)   ? Math::tf32
+                      : variant == to_string(Math::tf32x3) ? Math::tf32x3
+                                                           : Math::ieee;
     return oracle_->check(y(), math, columns_);
   }
 
@@ -263,10 +265,9 @@ class SpmvWorkload final : public Workload {
   /// lanky's product of a vector, column after column: what there was before its product of
   /// several.
   void add_lanky_by_columns(std::vector<Contestant>& all) {
-    if (std::ranges::find(shared_->selection.paths, SpmvPath::automatic) ==
-        shared_->selection.paths.end())
+    if (std::ranges::find(shared_->selection.paths, SparsePath{}) == shared_->selection.paths.end())
       return;
-    const KeptPlan<T>& plan = kept(std::string(to_string(SpmvPath::automatic)), {});
+    const KeptPlan<T>& plan = kept(std::string(to_string(SparsePath{})), {});
     Contestant made = plan.contestant;
     made.variant = kByColumns;
     made.decision.predicted_us = 0;
@@ -366,7 +367,7 @@ class SpmvWorkload final : public Workload {
   }
 
   CusparseRival padded(VendorFormat format, const PaddedMatrix& a) const {
-    const auto placed = std::make_shared<const Buffer<T>>(session_.stream, a.slots());
+    const auto placed = std::make_shared<Buffer<T>>(session_.stream, a.slots());
     gpu::place_values(session_.stream, kDType<T>, values(),
                       {a.sources.data(), static_cast<std::size_t>(a.slots())}, placed->data());
     CusparseRival rival{vendor_sparse(matrix_, format, kDType<T>),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cases/case.hpp"
+#include "bench/cases/sparse_path.hpp"
 #include "bench/cases/spmv_matrix.hpp"
 #include "bench/harness/session.hpp"
 #include "bench/rivals/peer.hpp"
@@ -43,7 +44,7 @@ struct SpmvEntrant {
 };
 
 struct SpmvSelection {
-  std::vector<SpmvPath> paths = {SpmvPath::automatic};  // of lanky
+  std::vector<SparsePath> paths = {SparsePath{}};  // of lanky
   bool vendors = true;
   bool tuned = false;  // one more plan of lanky, with SparseOptions::tune
   std::vector<std::shared_ptr<const Peer>> peers{};

@@ -102,7 +102,7 @@ std::vector<Reference> references(const Stream& stream, const DenseData& data,
   const auto count = static_cast<std::int64_t>(places.size());
   const int width = data.terms() > kLong ? kThreads : data.terms() > 32 ? 32 : 1;
   const Buffer<Place> where = Buffer<Place>::from(stream, places);
-  const Buffer<Reference> references(stream, count);
+  Buffer<Reference> references(stream, count);
   reference_kernel<<<blocks_for(count, kThreads / width), kThreads, 0, stream.native()>>>(
       data, where.data(), count, width, references.data());
   check_cuda(cudaGetLastError(), "reference_kernel");
@@ -115,7 +115,7 @@ std::vector<double> gather(const Stream& stream, const StoredArray& array,
   const DeviceGuard device(stream.device().index());
   const auto count = static_cast<std::int64_t>(offsets.size());
   const Buffer<std::int64_t> where = Buffer<std::int64_t>::from(stream, offsets);
-  const Buffer<double> values(stream, count);
+  Buffer<double> values(stream, count);
   with_reals(array, [&](const auto* data) {
     gather_kernel<<<blocks_for(count, kThreads), kThreads, 0, stream.native()>>>(
         data, where.data(), count, values.data());

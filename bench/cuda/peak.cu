@@ -126,7 +126,7 @@ double best_rate(const Stream& stream, double flops, Launch launch) {
 
 template <class E>
 double fma_rate(const Stream& stream, unsigned blocks) {
-  const Buffer<E> never(stream, 1);
+  Buffer<E> never(stream, 1);
   return best_rate(stream, 2.0 * kChains * kThreads * blocks, [&](int repeats) {
     fma_peak_kernel<<<blocks, kThreads, 0, stream.native()>>>(repeats, E(0), never.data());
   });
@@ -134,7 +134,7 @@ double fma_rate(const Stream& stream, unsigned blocks) {
 
 template <class Product>
 double mma_rate(const Stream& stream, unsigned blocks) {
-  const Buffer<float> never(stream, 1);
+  Buffer<float> never(stream, 1);
   constexpr double kWarps = kThreads / 32.0;
   return best_rate(stream, Product::kFlops * kChains * kWarps * blocks, [&](int repeats) {
     mma_peak_kernel<Product><<<blocks, kThreads, 0, stream.native()>>>(repeats, 0.0F, never.data());
@@ -145,7 +145,7 @@ double f64_rate(const Stream& stream, unsigned blocks) {
   constexpr double kFlops = 2.0 * 16 * 8 * 16 * kChains * (kThreads / 32.0);
   const double narrow = std::max(fma_rate<double>(stream, blocks),
                                  mma_rate<Tile<double, double, 8, 8, 4>>(stream, blocks));
-  const Buffer<double> never(stream, 1);
+  Buffer<double> never(stream, 1);
   const double wide = best_rate(stream, kFlops * blocks, [&](int repeats) {
     f64_peak_kernel<<<blocks, kThreads, 0, stream.native()>>>(repeats, 0.0, never.data());
   });

@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class E>
 void launch_judge(const Stream& stream, const SpmvData& data, const ErrorModel& model,
                   const SpmvResult& result, const Reference* references,
-                  const Buffer<Findings>& findings) {
+                  Buffer<Findings>& findings) {
   judge_kernel<E><<<static_cast<unsigned>(findings.size()), kThreads, 0, stream.native()>>>(
       data.fill == Fill::integers, model, result, references, result.size(), findings.data());
   check_cuda(cudaGetLastError(), "judge_kernel");
@@ -212,7 +212,7 @@ Findings judge(const Stream& stream, const SpmvData& data, const ErrorModel& mod
   if (result.size() == 0) return {};
   const DeviceGuard device(stream.device().index());
   const unsigned blocks = std::min(blocks_for(result.size(), kThreads), unsigned{kJudgeBlocks});
-  const Buffer<Findings> found(stream, blocks);
+  Buffer<Findings> found(stream, blocks);
   switch (component_type(data.dtype)) {
     case DType::f64:
       launch_judge<double>(stream, data, model, result, references, found);

@@ -122,7 +122,7 @@ void stream_bytes(const Stream& stream, const Traffic& traffic, int unroll) {
 
 double sm_clock_mhz(const Stream& stream) {
   const DeviceGuard device(stream.device().index());
-  const Buffer<std::int64_t> elapsed(stream, 2);
+  Buffer<std::int64_t> elapsed(stream, 2);
   clock_kernel<<<1, 1, 0, stream.native()>>>(elapsed.data());
   check_cuda(cudaGetLastError(), "clock_kernel");
   const std::vector<std::int64_t> host = elapsed.to_host();

@@ -49,7 +49,7 @@ __global__ void fma_chain_kernel(T factor, std::int64_t* clocks) {
 /// Clocks per step: the second of two launches, since the first loads the kernel.
 template <class LaunchOnce>
 double clocks_per_step(const Stream& stream, LaunchOnce launch_once) {
-  const Buffer<std::int64_t> clocks(stream, 1);
+  Buffer<std::int64_t> clocks(stream, 1);
   for (int launch = 0; launch < 2; ++launch) {
     const device::LaunchScope scope(stream);
     launch_once(clocks.data());

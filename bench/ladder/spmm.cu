@@ -467,7 +467,7 @@ bench::BuiltSpmv row_split_rung(const Stream& stream, const bench::SpmvOperands&
   };
   const auto p = product_of<E>(operands);
   const RowSplit split = split_rows(operands.matrix.pattern().view());
-  const auto kept = std::make_shared<const Kept>(
+  const auto kept = std::make_shared<Kept>(
       Kept{Buffer<RowBlock>::from(stream, split.blocks), Buffer<SplitRow>::from(stream, split.rows),
            Buffer<Acc<E>>(stream, std::int64_t{split.partials} * p.n)});
   const SplitOnDevice<E> there{kept->blocks.data(), kept->blocks.size(), kept->rows.data(),
@@ -501,7 +501,7 @@ bench::BuiltSpmv staged_rung(const Stream& stream, const bench::SpmvOperands& op
   const auto p = product_of<E>(operands);
   const StagedRows staged = stage_rows(operands.matrix.pattern().view());
   const auto kept =
-      std::make_shared<const Kept>(Kept{Buffer<std::int32_t>::from(stream, staged.starts),
+      std::make_shared<Kept>(Kept{Buffer<std::int32_t>::from(stream, staged.starts),
                                         Buffer<std::int32_t>::from(stream, staged.rows),
                                         Buffer<std::uint16_t>::from(stream, staged.places)});
   const Strips strips(p, kStripWords);
@@ -528,7 +528,7 @@ bench::BuiltSpmv tensor_rung(const Stream& stream, const bench::SpmvOperands& op
   const auto p = product_of<E>(operands);
   const ColumnVectors vectors =
       to_column_vectors(operands.matrix.pattern().view(), 4 * TensorSums<E, kEach>::kOwn);
-  const auto kept = std::make_shared<const Kept>(
+  const auto kept = std::make_shared<Kept>(
       Kept{Buffer<std::int32_t>::from(stream, vectors.starts),
            Buffer<std::int32_t>::from(stream, vectors.columns),
            Buffer<E>(stream, static_cast<std::int64_t>(vectors.sources.size()))});

@@ -497,7 +497,7 @@ class DaspRung final : public SpmvRung {
  private:
   using Kernels = Step<DaspOnDevice<E>, Vectors<E>>;
 
-  DaspOnDevice<E> on_device(const DaspPattern& dasp) const {
+  DaspOnDevice<E> on_device(const DaspPattern& dasp) {
     return {.values = values_.data(),
             .columns = columns_.data(),
             .first_loose = dasp.first_loose(),

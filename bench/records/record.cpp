@@ -1,4 +1,5 @@
 #include "bench/records/record.hpp"
+#include "bench/cases/sparse_path.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -63,11 +64,12 @@ void add_rates(Json& line, const CaseReport& report, const Outcome& outcome) {
 /// What a sparse plan says of itself.
 void add_plan(Json& line, const CaseReport& report, const Outcome& outcome) {
   if (const std::optional<SparseInfo>& info = outcome.decision.sparse) {
-    line["path"] = info->path == SpmvPath::automatic ? "cpu" : lanky::to_string(info->path);
+    line["path"] =
+        info->engine == Engine::automatic ? "cpu" : to_string(SparsePath{info->engine, info->math});
     line["padding"] = number(info->padding);
     for (const SparseTrial& trial : info->trials) {
       line["trials"].push_back({{"shape", trial.shape},
-                                {"path", lanky::to_string(trial.path)},
+                                {"path", to_string(SparsePath{trial.engine, trial.math})},
                                 {"ratio", number(trial.ratio)}});
     }
   }
@@ -138,8 +140,11 @@ Json head(const SpmvCase& spmv) {
                {"case", spmv.name},
                {"class", spmv.matrix_class}};
   line.update(to_json(spmv.origin));
-  line.update(
-      {{"m", spmv.m}, {"n", spmv.n}, {"nnz", spmv.nnz}, {"dtype", to_string(spmv.dtype)}, {"op", "n"}});
+  line.update({{"m", spmv.m},
+               {"n", spmv.n},
+               {"nnz", spmv.nnz},
+               {"dtype", to_string(spmv.dtype)},
+               {"op", "n"}});
   if (!spmv.is_vector())
     line.update({{"columns", spmv.columns.count}, {"layout", to_string(spmv.columns.layout)}});
   return line;

@@ -42,17 +42,17 @@ void print(int number, const std::string& line) {
   shape.op_a = op(op_a);
   shape.op_b = op(op_b);
   shape.layout = layout == "col" ? Layout::col : Layout::row;
-  shape.math = math == "tf32" ? Math::tf32 : math == "tf32x3" ? Math::tf32x3 : Math::ieee;
   shape = with_leading_dimensions(shape);
   shape.lda += pad;
   shape.ldb += pad;
   shape.ldc += pad;
-  const Request request{canonical(shape),
+  const Math allowed = math == "tf32" ? Math::tf32 : math == "tf32x3" ? Math::tf32x3 : Math::ieee;
+  const Request request{canonical(shape, allowed),
                         gemm_family(shape.m, shape.n, shape.k),
                         {dtype_of(in), dtype_of(out)},
                         known_machine(chip)};
-  const GemmQuery query{Device::cpu(),     shape,     request.types.in,
-                        request.types.out, kind.same, kind.adds};
+  const GemmQuery query{Device::cpu(), shape,     request.types.in, request.types.out,
+                        kind.same,     kind.adds, allowed};
   std::printf("%d\tclass\t%s\n", number, gemm_class_on(concat("NVIDIA ", chip), query).c_str());
   if (shape.m == 0 || shape.n == 0) return;  // nothing is launched
   std::vector<Launch> all = own_candidates(request, kind);

@@ -31,7 +31,7 @@ class MatrixOfOnes {
   /// As a plan on an H200 knows them when it chooses a shape.
   sparse::RowFacts facts() const {
     const sparse::cpu::PackedSteps<T> steps(known_machine("H200"));
-    return sparse::facts_by(steps, checked_, SpmvPath::cuda);
+    return sparse::facts_by(steps, checked_, sparse::Path::cuda);
   }
 
  private:

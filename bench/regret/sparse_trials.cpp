@@ -71,8 +71,8 @@ class Problem {
   /// The times of products in these shapes, each in turn with the first.
   Tuning times(const std::vector<Shape>& shapes) const {
     PackedMatrix<T> first = packed(shapes.front());
-    PathChoice path{SpmvPath::cuda, ""};
-    return tune(*executor_, loaded_.csr, shapes, {.path = SpmvPath::cuda}, first, path);
+    PathChoice path{sparse::Path::cuda, ""};
+    return tune(*executor_, loaded_.csr, shapes, {.engine = Engine::cuda_cores}, first, path);
   }
 
  private:
@@ -86,7 +86,8 @@ class Problem {
     Buffer<Sum> partials(stream_, packed.header.partials);
     Buffer<unsigned> arrivals(stream_, counters(packed.header));
     arrivals.fill_zero();
-    executor_->run(stream_, executor_->prepare(SpmvPath::cuda, packed.header, {}), packed.view(),
+    executor_->run(stream_, executor_->prepare(sparse::Path::cuda, packed.header, {}),
+                   packed.view(),
                    {x_.data(), y.data(), Sum{1}, Sum{0}, partials.data(), arrivals.data()});
     const std::vector<T> found = y.to_host();
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -19,7 +19,7 @@ MatrixView<T> view(T* data, std::int64_t rows, std::int64_t cols, Op op, std::in
 
 template <class T, class TOut>
 LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tuning) {
-  const GemmOptions options{.tuning = tuning};
+  const GemmOptions options{.math = gemm.type.math, .tuning = tuning};
   const auto plan = std::make_shared<const GemmPlan<T, TOut>>(stream, gemm.shape, options);
   const auto run = [plan, gemm](const Stream& on, const GemmOperands& operands) {
     const GemmShape& s = gemm.shape;
@@ -41,9 +41,9 @@ LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm, const Gemm
   }
   LANKY_FOR_EACH_PLAN_TYPE(LANKY_TRY)
 #undef LANKY_TRY
-  throw Error(ErrorCode::unsupported, "lanky has no products of type " +
-                                          std::string(to_string(gemm.type)) + " with results of type " +
-                                          std::string(to_string(gemm.type.out)));
+  throw Error(ErrorCode::unsupported,
+              "lanky has no products of type " + std::string(to_string(gemm.type)) +
+                  " with results of type " + std::string(to_string(gemm.type.out)));
 }
 
 }  // namespace lanky::bench

@@ -49,7 +49,7 @@ void ConjugateGradients<T>::start() {
 }
 
 template <class T>
-void ConjugateGradients<T>::iterate() const {
+void ConjugateGradients<T>::iterate() {
   product_.run(stream_, {vectors_.p, vectors_.size}, {q_.data(), vectors_.size});
   steps_->cg_dot(vectors_);
   steps_->cg_step(vectors_);

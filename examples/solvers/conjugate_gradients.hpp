@@ -21,7 +21,7 @@ class ConjugateGradients final : public Solve<T> {
 
   const Stream& stream() const override { return stream_; }
   void start() override;
-  void iterate() const override;
+  void iterate() override;
   /// |r| / |b|. Throws Error(invalid_argument) where p.Ap was not positive.
   Progress progress() const override;
   std::vector<T> solution() const override;

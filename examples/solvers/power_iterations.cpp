@@ -67,7 +67,7 @@ void PageRank<T>::start() {
 }
 
 template <class T>
-void PageRank<T>::iterate() const {
+void PageRank<T>::iterate() {
   product_.run(stream_, {vectors_.x, vectors_.size}, {y_.data(), vectors_.size});
   steps_->pagerank_step(vectors_);
 }
@@ -109,7 +109,7 @@ void DominantEigenvalue<T>::start() {
 }
 
 template <class T>
-void DominantEigenvalue<T>::iterate() const {
+void DominantEigenvalue<T>::iterate() {
   product_.run(stream_, {vectors_.x, vectors_.size}, {y_.data(), vectors_.size});
   steps_->eigen_product(vectors_);
   steps_->eigen_step(vectors_);

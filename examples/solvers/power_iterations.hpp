@@ -21,7 +21,7 @@ class PageRank final : public Solve<T> {
 
   const Stream& stream() const override { return stream_; }
   void start() override;
-  void iterate() const override;
+  void iterate() override;
   Progress progress() const override;
   std::vector<T> solution() const override;
 
@@ -49,7 +49,7 @@ class DominantEigenvalue final : public Solve<T> {
 
   const Stream& stream() const override { return stream_; }
   void start() override;
-  void iterate() const override;
+  void iterate() override;
   /// Throws Error(invalid_argument) where |A x| was not positive and finite.
   Progress progress() const override;
   std::vector<T> solution() const override;

@@ -25,7 +25,7 @@ class Iteration {
   /// Begins anew.
   virtual void start() = 0;
   /// One iteration; only launches, so that it can be captured in a CUDA graph.
-  virtual void iterate() const = 0;
+  virtual void iterate() = 0;
   /// How far it is; waits. Throws Error where it has broken down.
   virtual Progress progress() const = 0;
 };
@@ -42,14 +42,14 @@ class Solve : public Iteration {
 class Loop {
  public:
   /// Throws Error: invalid_argument (check < 1), unsupported (a graph on the CPU).
-  Loop(const Iteration& iteration, int check, bool graph);
+  Loop(Iteration& iteration, int check, bool graph);
 
   /// Until it ends, or has run so many iterations more; calls `look` after each check.
   Progress run(std::int64_t iterations,
                const std::function<void(const Progress&)>& look = {}) const;
 
  private:
-  const Iteration& iteration_;
+  Iteration& iteration_;
   int check_;
   std::unique_ptr<Replay> replay_;  // of `check_` iterations; null: without a graph
 };

@@ -25,10 +25,15 @@ class LANKY_EXPORT Stream {
   Device device() const noexcept;
   /// The cudaStream_t; null on the CPU.
   CUstream_st* native() const noexcept;
+  /// Whether native() is cudaStreamPerThread, which is another stream in each thread.
+  bool is_per_thread_default() const noexcept;
   /// Blocks until all work given to the stream is done; throws what went wrong in it.
   void synchronize() const;
   /// Work given to this stream from now on starts after the event has been reached.
   void wait(const Event& event) const;
+
+  /// Whether both name the same stream.
+  friend LANKY_EXPORT bool operator==(const Stream& a, const Stream& b) noexcept;
 
  private:
   struct State;

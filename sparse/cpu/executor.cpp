@@ -85,7 +85,7 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
            chunks_.header.cols * x_columns_ * static_cast<std::int64_t>(sizeof(T));
   }
 
-  void update_values(const T* values) const override { update_chunks(chunks_, values); }
+  void update_values(const T* values) override { update_chunks(chunks_, values); }
 
   void run(const Stream& /*stream*/, const ProductOperands<T, TOut>& operands, std::byte* memory,
            Arrivals /*arrivals*/) const override {

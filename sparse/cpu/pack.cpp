@@ -194,7 +194,7 @@ void place_columns(Placement& placement, const CsrPattern& a) {
 /// Writes the parts of the arrays that belong to one window, which are zero until then.
 class WindowFill {
  public:
-  WindowFill(const CsrPattern& a, const std::int32_t* hot_places, const PackedPattern& packed,
+  WindowFill(const CsrPattern& a, const std::int32_t* hot_places, PackedPattern& packed,
              std::int64_t number, std::span<const Piece> pieces)
       : a_(a),
         hot_places_(hot_places),
@@ -313,7 +313,7 @@ class WindowFill {
 
   const CsrPattern& a_;
   const std::int32_t* hot_places_;
-  const PackedPattern& packed_;
+  PackedPattern& packed_;
   const Window& window_;
   const Slice* slices_;
   std::span<const Piece> pieces_;

@@ -361,7 +361,7 @@ ChunkMatrix<T> pack_chunks(const Stream& stream, const Csr<T>& a, const ChunkSha
 }
 
 template <class T>
-void update_chunks(const ChunkMatrix<T>& matrix, const T* values) {
+void update_chunks(ChunkMatrix<T>& matrix, const T* values) {
   const CsrPattern a = pattern_of(matrix);
   const ChunkView view = matrix.view();
 #pragma omp parallel for schedule(dynamic) if (packing_is_worth_threads(a))
@@ -400,7 +400,7 @@ void update_chunks(const ChunkMatrix<T>& matrix, const T* values) {
 #define LANKY_INSTANTIATE(T)                                                           \
   template ChunkMatrix<T> pack_chunks(const Stream&, const Csr<T>&, const ChunkShape&, \
                                       Allocator*);                                     \
-  template void update_chunks(const ChunkMatrix<T>&, const T*);
+  template void update_chunks(ChunkMatrix<T>&, const T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

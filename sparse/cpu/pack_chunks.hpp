@@ -17,6 +17,6 @@ ChunkMatrix<T> pack_chunks(const Stream& stream, const Csr<T>& a, const ChunkSha
 
 /// Values in CSR order to the slots that pack_chunks() gave them.
 template <class T>
-void update_chunks(const ChunkMatrix<T>& matrix, const T* values);
+void update_chunks(ChunkMatrix<T>& matrix, const T* values);
 
 }  // namespace lanky::sparse::cpu

@@ -55,7 +55,7 @@ class CudaExecutor final : public Executor<T, TOut> {
                                   const SparseOptions& options) const override {
     ColumnsCopy<T> copy;
     if (options.expected_columns == 1) return copy;
-    const bool tiles_wanted = options.path == SpmvPath::mma;
+    const bool tiles_wanted = options.engine == Engine::tensor_cores;
     if (!tiles_wanted &&
         in_words(strips, options.expected_columns, options.expected_layout, kDType<T>))
       return copy;
@@ -68,14 +68,14 @@ class CudaExecutor final : public Executor<T, TOut> {
     if (!copy.tiles) copy.rows = copy_rows(stream_, a, packed, facts, options);
     return copy;
   }
-  void update_copy(const ColumnsCopy<T>& copy, const T* values) const override {
+  void update_copy(ColumnsCopy<T>& copy, const T* values) const override {
     if constexpr (kHasTiles<T>) {
       if (copy.tiles) update_tiles(stream_, *copy.tiles, values);
     }
     if (copy.rows) update_rows(stream_, *copy.rows, values);
   }
 
-  Launches prepare(SpmvPath path, const PackedHeader& a, const RowFacts& facts) const override {
+  Launches prepare(Path path, const PackedHeader& a, const RowFacts& facts) const override {
     Launches launches = cuda::prepare<T, TOut>(stream_, path, a);
     launches.strips = choose_strips(a, facts, kDType<T>, launches.adds, machine());
     return launches;

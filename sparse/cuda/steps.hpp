@@ -54,7 +54,7 @@ void update_values(const Stream& stream, const PatternView& a, const T* values, 
 
 /// Chooses how `path` multiplies `a`, and loads the kernels, so that run need not.
 template <class T, class TOut>
-Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a);
+Launches prepare(const Stream& stream, Path path, const PackedHeader& a);
 
 /// Launches on the stream and returns; `launches` are those of `a`.
 template <class T, class TOut>

@@ -10,7 +10,7 @@
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
-namespace lanky::detail {
+namespace lanky::inline v1::detail {
 
 namespace {
 
@@ -157,4 +157,4 @@ void Allocation::fill_zero() {
   }
 }
 
-}  // namespace lanky::detail
+}  // namespace lanky::inline v1::detail

@@ -9,7 +9,7 @@
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -89,4 +89,4 @@ DeviceProperties Device::properties() const {
           .memory_bytes = pages * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE))};
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

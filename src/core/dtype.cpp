@@ -3,7 +3,7 @@
 
 #include "core/text.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 namespace {
 
@@ -44,4 +44,4 @@ DType parse_dtype(std::string_view text) {
               concat("unknown type \"", text, "\"; known are f64, f32, f16, bf16, c64, c128"));
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

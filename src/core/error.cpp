@@ -1,6 +1,6 @@
 #include <lanky/error.hpp>
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 std::string_view to_string(ErrorCode code) noexcept {
   switch (code) {
@@ -26,4 +26,4 @@ std::string_view to_string(ErrorCode code) noexcept {
   return "unknown";
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

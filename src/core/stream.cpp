@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdint>
 #include <lanky/error.hpp>
 #include <lanky/stream.hpp>
 #include <optional>
@@ -7,7 +8,7 @@
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
-namespace lanky {
+namespace lanky::inline v1 {
 
 struct Stream::State {
   State(Device d, CUstream_st* n, bool o) : device(d), native(n), owned(o) {}
@@ -28,6 +29,14 @@ namespace {
 Device usable(Device device) {
   if (device.is_cuda()) runtime::code_target(device.index());
   return device;
+}
+
+// Values of cudaStream_t that name streams of CUDA's own.
+constexpr std::uintptr_t kLegacyDefault = 1;  // as null does
+constexpr std::uintptr_t kPerThreadDefault = 2;
+
+std::uintptr_t number_of(const CUstream_st* stream) noexcept {
+  return stream == nullptr ? kLegacyDefault : reinterpret_cast<std::uintptr_t>(stream);
 }
 
 }  // namespace
@@ -51,6 +60,16 @@ Device Stream::device() const noexcept {
 
 CUstream_st* Stream::native() const noexcept {
   return state_->native;
+}
+
+bool Stream::is_per_thread_default() const noexcept {
+  return device().is_cuda() && reinterpret_cast<std::uintptr_t>(native()) == kPerThreadDefault;
+}
+
+bool operator==(const Stream& a, const Stream& b) noexcept {
+  if (a.state_ == b.state_) return true;
+  return a.device() == b.device() && a.device().is_cuda() &&
+         number_of(a.native()) == number_of(b.native());
 }
 
 void Stream::synchronize() const {
@@ -124,4 +143,4 @@ void Stream::wait(const Event& event) const {
   }
 }
 
-}  // namespace lanky
+}  // namespace lanky::inline v1

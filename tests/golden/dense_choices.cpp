@@ -137,8 +137,9 @@ bool vendor_can(const Problem& problem, DType in) {
 }
 
 /// The choices that measured_choices.jsonl has for an H200.
-MeasuredChoices measured_for(const GemmShape& shape, DType in, DType out) {
+MeasuredChoices measured_for(const GemmShape& shape, DType in, DType out, Math math) {
   GemmQuery query{Device::cpu(), shape, in, out};
+  query.math = math;
   const auto find = [](const GemmQuery& q) {
     return GemmTuning::of_lanky().find(gemm_class_on("NVIDIA H200", q));
   };
@@ -152,10 +153,11 @@ MeasuredChoices measured_for(const GemmShape& shape, DType in, DType out) {
   return found;
 }
 
-void print(const std::string& name, const GemmShape& given, Types types) {
+void print(const std::string& name, const GemmShape& given, Types types, Math math = Math::ieee) {
   const GemmShape shape = with_leading_dimensions(given);
-  const Request request{canonical(shape), gemm_family(shape.m, shape.n, shape.k), types, kMachine};
-  const Routes routes = choose_routes(request, measured_for(shape, types.in, types.out),
+  const Request request{canonical(shape, math), gemm_family(shape.m, shape.n, shape.k), types,
+                        kMachine};
+  const Routes routes = choose_routes(request, measured_for(shape, types.in, types.out, math),
                                       vendor_can(request.problem, types.in));
   const bool in_off = size_of(types.in) < 16;  // elements of 16 bytes are never off
   const bool out_off = size_of(types.out) < 16;
@@ -175,12 +177,11 @@ void print(const std::string& name, const GemmShape& given, Types types) {
   std::puts(line.c_str());
 }
 
-void print_all_types(const std::string& name, GemmShape shape) {
+void print_all_types(const std::string& name, const GemmShape& shape) {
   for (const Math math : {Math::ieee, Math::tf32, Math::tf32x3}) {
-    shape.math = math;
-    print(concat("f32 math", static_cast<int>(math), " ", name), shape, {DType::f32, DType::f32});
+    print(concat("f32 math", static_cast<int>(math), " ", name), shape, {DType::f32, DType::f32},
+          math);
   }
-  shape.math = Math::ieee;
   print("f64 " + name, shape, {DType::f64, DType::f64});
   print("f16 " + name, shape, {DType::f16, DType::f16});
   print("f16>f32 " + name, shape, {DType::f16, DType::f32});

@@ -75,10 +75,10 @@ std::string text_of(const Launch& l) {
 /// By every path that multiplies T, both launches of each.
 template <class T>
 void print_launches(const std::string& input, const PackedHeader& a) {
-  for (const SpmvPath path : {SpmvPath::cuda, SpmvPath::mma, SpmvPath::tf32, SpmvPath::tf32x3}) {
-    const bool tf32 = path == SpmvPath::tf32 || path == SpmvPath::tf32x3;
-    const bool known = path == SpmvPath::cuda ||
-                       (a.hot == 0 && (tf32 ? kDType<T> == DType::f32 : has_mma(kDType<T>)));
+  for (const Path path : {Path::cuda, Path::mma, Path::tf32, Path::tf32x3}) {
+    const bool tf32 = path == Path::tf32 || path == Path::tf32x3;
+    const bool known =
+        path == Path::cuda || (a.hot == 0 && (tf32 ? kDType<T> == DType::f32 : has_mma(kDType<T>)));
     if (!known) continue;
     const Launches launches = cuda::choose_launches(a, kDType<T>, path, kMachine);
     print(concat(input, " by ", to_string(path)),
@@ -90,15 +90,17 @@ void print_paths() {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
     for (const DType dtype :
          {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
-      for (const SpmvPath path :
-           {SpmvPath::automatic, SpmvPath::mma, SpmvPath::cuda, SpmvPath::tf32, SpmvPath::tf32x3}) {
-        const auto input = concat("path ", to_string(path), " of ", to_string(dtype), " on ",
-                                  kind == DeviceKind::cpu ? "cpu" : "cuda");
-        try {
-          const PathChoice choice = choose_path({.path = path}, dtype, kind);
-          print(input, concat("path=", to_string(choice.path), " ", choice.reason));
-        } catch (const Error& error) {
-          print(input, error.what());
+      for (const Engine engine : {Engine::automatic, Engine::cuda_cores, Engine::tensor_cores}) {
+        for (const Math math : {Math::ieee, Math::tf32, Math::tf32x3}) {
+          const auto input =
+              concat("path by ", to_string(engine), " in ", to_string(math), " of ",
+                     to_string(dtype), " on ", kind == DeviceKind::cpu ? "cpu" : "cuda");
+          try {
+            const PathChoice choice = choose_path({.engine = engine, .math = math}, dtype, kind);
+            print(input, concat("path=", to_string(choice.path), " ", choice.reason));
+          } catch (const Error& error) {
+            print(input, error.what());
+          }
         }
       }
     }

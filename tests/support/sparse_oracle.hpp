@@ -173,7 +173,8 @@ struct PackedOnHost {
   static Stream stream() { return Stream(Device::cpu()); }
   /// As a plan knows them when it chooses a shape.
   sparse::RowFacts facts() const {
-    return sparse::facts_by(sparse::cpu::PackedSteps<T>(testing::h200()), checked, SpmvPath::cuda);
+    return sparse::facts_by(sparse::cpu::PackedSteps<T>(testing::h200()), checked,
+                            sparse::Path::cuda);
   }
   sparse::PackedMatrix<T> pack(const sparse::Shape& shape) const {
     return sparse::cpu::pack(stream(), checked.csr, shape, nullptr);
@@ -291,10 +292,10 @@ sparse::Shape random_shape(Random& random) {
 
 /// Kernels to test by name: all that the type has on a GPU, the one way of the CPU.
 template <class T>
-std::vector<SpmvPath> paths_on(Device device) {
-  if (!device.is_cuda()) return {SpmvPath::automatic};
-  if (kDType<T> == DType::f32 || kIsComplex<T>) return {SpmvPath::automatic, SpmvPath::cuda};
-  return {SpmvPath::mma, SpmvPath::cuda};
+std::vector<Engine> engines_on(Device device) {
+  if (!device.is_cuda()) return {Engine::automatic};
+  if (kDType<T> == DType::f32 || kIsComplex<T>) return {Engine::automatic, Engine::cuda_cores};
+  return {Engine::tensor_cores, Engine::cuda_cores};
 }
 
 /// y after one run of the plan.
@@ -417,9 +418,9 @@ void for_each_path(Device device, const CsrMatrix<T>& a, const Operands<T, TOut>
     if (::testing::Test::HasFatalFailure()) return;
   }
   const Stream stream(device);
-  for (const SpmvPath path : paths_on<T>(device)) {
-    SCOPED_TRACE(to_string(path));
-    const SparsePlan<T, TOut> plan(stream, a.view(), {.path = path});
+  for (const Engine engine : engines_on<T>(device)) {
+    SCOPED_TRACE(to_string(engine));
+    const SparsePlan<T, TOut> plan(stream, a.view(), {.engine = engine});
     judge(run_plan(stream, plan, operands));
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -91,7 +91,7 @@ class CusparseProduct final : public Product<T> {
   Owned<cusparseConstSpMatDescr_t> matrix_;
   Owned<cusparseDnVecDescr_t> x_;
   Owned<cusparseDnVecDescr_t> y_;
-  Buffer<char> workspace_;
+  mutable Buffer<char> workspace_;
 };
 
 }  // namespace

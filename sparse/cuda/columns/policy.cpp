@@ -64,7 +64,7 @@ WordLaunch word_launch(int columns, const PackedHeader& a, const Launch& vector,
                        const Machine& machine) {
   const int threads = word_threads(columns * static_cast<int>(sizeof(Accumulator<T>)), a, vector);
   if (is_complex(kDType<T>) || columns > word_columns_most(sizeof(T)) || threads == 0 ||
-      vector.path != SpmvPath::cuda || vector.hot || vector.blocks == 0)
+      vector.path != Path::cuda || vector.hot || vector.blocks == 0)
     return {};
   const std::int64_t bytes = slice_bytes<T>(a) + std::int64_t{columns} * cell_bytes<T>(a);
   if (bytes > machine.shared_bytes_per_block - kVariables) return {};

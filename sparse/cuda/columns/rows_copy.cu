@@ -266,16 +266,17 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
 }
 
 template <class T>
-void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values) {
+void update_rows(const Stream& stream, RowsCopy<T>& copy, const T* values) {
   const std::int64_t bytes = copy.values.size() * static_cast<std::int64_t>(sizeof(T));
   if (bytes == 0) return;
   runtime::copy(copy.values.data(), values, bytes, stream.native(), stream.device().index());
 }
 
-#define LANKY_INSTANTIATE(T)                                                                      \
-  template std::optional<RowsCopy<T>> copy_rows(                                                  \
-      const Stream&, const Csr<T>&, const PackedMatrix<T>&, const RowFacts&, const SparseOptions&); \
-  template void update_rows(const Stream&, const RowsCopy<T>&, const T*);
+#define LANKY_INSTANTIATE(T)                                                             \
+  template std::optional<RowsCopy<T>> copy_rows(const Stream&, const Csr<T>&,            \
+                                                const PackedMatrix<T>&, const RowFacts&, \
+                                                const SparseOptions&);                   \
+  template void update_rows(const Stream&, RowsCopy<T>&, const T*);
 LANKY_FOR_EACH_ELEMENT(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

@@ -22,6 +22,6 @@ std::optional<RowsCopy<T>> copy_rows(const Stream& stream, const Csr<T>& a,
 
 /// Values in CSR order to the copy.
 template <class T>
-void update_rows(const Stream& stream, const RowsCopy<T>& copy, const T* values);
+void update_rows(const Stream& stream, RowsCopy<T>& copy, const T* values);
 
 }  // namespace lanky::sparse::cuda

@@ -21,7 +21,7 @@ template <class T, class TOut>
 using ProductKernel = void (*)(DeviceProduct<T, TOut>, DeviceMatrix<device::DeviceElement<T>>,
                                DeviceWorkspace<T>);
 
-template <SpmvPath kPath, class T, class TOut>
+template <Path kPath, class T, class TOut>
 ProductKernel<T, TOut> mma_kernel(bool wide) {
   return wide ? &spmv_mma_kernel<kPath, kLanePiecesMost<T>, T, TOut>
               : &spmv_mma_kernel<kPath, 1, T, TOut>;
@@ -32,11 +32,11 @@ template <class T, class TOut>
 ProductKernel<T, TOut> product_kernel(const Launch& launch) {
   constexpr int kWide = kLanePiecesMost<T>;
   if constexpr (kHasMma<T>) {
-    if (launch.path == SpmvPath::mma) return mma_kernel<SpmvPath::mma, T, TOut>(launch.wide);
+    if (launch.path == Path::mma) return mma_kernel<Path::mma, T, TOut>(launch.wide);
   }
   if constexpr (std::is_same_v<T, float>) {
-    if (launch.path == SpmvPath::tf32) return mma_kernel<SpmvPath::tf32, T, TOut>(launch.wide);
-    if (launch.path == SpmvPath::tf32x3) return mma_kernel<SpmvPath::tf32x3, T, TOut>(launch.wide);
+    if (launch.path == Path::tf32) return mma_kernel<Path::tf32, T, TOut>(launch.wide);
+    if (launch.path == Path::tf32x3) return mma_kernel<Path::tf32x3, T, TOut>(launch.wide);
   }
   if (launch.hot) return &spmv_hot_kernel<kWide, T, TOut>;
   switch (launch.slices) {
@@ -61,7 +61,7 @@ ProductKernel<T, TOut> product_kernel(const Launch& launch) {
 }
 
 template <class T, class TOut>
-Launches prepare(const Stream& stream, SpmvPath path, const PackedHeader& a) {
+Launches prepare(const Stream& stream, Path path, const PackedHeader& a) {
   const Launches launches = choose_launches(a, kDType<T>, path, machine_of(stream.device()));
   const auto load_kernel_of = [&](const Launch& launch) {
     const auto kernel = product_kernel<T, TOut>(launch);
@@ -98,9 +98,9 @@ void run(const Stream& stream, const Launches& launches, const PackedView<T>& pa
 }  // namespace lanky::sparse::cuda
 
 /// The kernels of one kind of plan.
-#define LANKY_INSTANTIATE_SPMV(T, TOut)                                             \
-  namespace lanky::sparse::cuda {                                                   \
-  template Launches prepare<T, TOut>(const Stream&, SpmvPath, const PackedHeader&); \
-  template void run(const Stream&, const Launches&, const PackedView<T>&,           \
-                    const Product<T, TOut>&);                                       \
+#define LANKY_INSTANTIATE_SPMV(T, TOut)                                         \
+  namespace lanky::sparse::cuda {                                               \
+  template Launches prepare<T, TOut>(const Stream&, Path, const PackedHeader&); \
+  template void run(const Stream&, const Launches&, const PackedView<T>&,       \
+                    const Product<T, TOut>&);                                   \
   }

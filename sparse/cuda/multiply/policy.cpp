@@ -1,8 +1,8 @@
 #include "sparse/cuda/multiply/policy.hpp"
 
 #include <algorithm>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <limits>
 
 #include "core/ceil_div.hpp"
@@ -28,7 +28,7 @@ constexpr std::int64_t kSharedSlotsMost = 150'000;
 /// A matrix, and the GPU that multiplies it.
 struct Setting {
   const PackedHeader& a;
-  SpmvPath path;
+  Path path;
   const Machine& machine;
   int shared_bytes;  // of a block, at most
   // By the type of elements:
@@ -38,7 +38,7 @@ struct Setting {
   int cell_bytes;    // for its sums
   int staged_bytes;  // for the columns that it stages
 
-  bool by_tensor_cores() const { return path != SpmvPath::cuda; }
+  bool by_tensor_cores() const { return path != Path::cuda; }
   bool wide() const { return a.shape.lane_pieces > 1; }
   bool hot() const { return a.hot > 0; }
   std::int64_t rows(RowClass row_class) const { return a.class_rows[static_cast<int>(row_class)]; }
@@ -164,7 +164,7 @@ Launch choose_launch(const Setting& s, bool overwrites) {
 }
 
 template <class T>
-Setting setting_of(const PackedHeader& a, SpmvPath path, const Machine& machine) {
+Setting setting_of(const PackedHeader& a, Path path, const Machine& machine) {
   return {.a = a,
           .path = path,
           .machine = machine,
@@ -178,8 +178,7 @@ Setting setting_of(const PackedHeader& a, SpmvPath path, const Machine& machine)
 
 }  // namespace
 
-Launches choose_launches(const PackedHeader& a, DType dtype, SpmvPath path,
-                         const Machine& machine) {
+Launches choose_launches(const PackedHeader& a, DType dtype, Path path, const Machine& machine) {
   const Setting setting = visit_dtype(dtype, [&](auto element) {
     return setting_of<typename decltype(element)::type>(a, path, machine);
   });

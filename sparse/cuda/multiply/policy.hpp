@@ -13,6 +13,6 @@ namespace lanky::sparse::cuda {
 
 /// The launches of products by `path`, which is not automatic, on this machine. Throws
 /// Error(unsupported) where there are more windows than a grid has blocks.
-Launches choose_launches(const PackedHeader& a, DType dtype, SpmvPath path, const Machine& machine);
+Launches choose_launches(const PackedHeader& a, DType dtype, Path path, const Machine& machine);
 
 }  // namespace lanky::sparse::cuda

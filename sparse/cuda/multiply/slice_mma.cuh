@@ -36,7 +36,7 @@ __device__ Sum diagonal_of_lane(const Sum (&c)[kRegisters], int lane) {
 }
 
 /// The diagonal of the sum of products a b of fragments, of which a lane has parts.
-template <class E, SpmvPath kPath>
+template <class E, Path kPath>
 class DiagonalBlock {
  public:
   using Sum = decltype(device::widen(E{}));
@@ -64,7 +64,7 @@ class DiagonalBlock {
 /// products of each fragment start at zero and are added in IEEE arithmetic. Those with a low part
 /// are 2^-11 of them, and stay in the fragment. Of an Inf the low part is NaN.
 template <>
-class DiagonalBlock<float, SpmvPath::tf32x3> {
+class DiagonalBlock<float, Path::tf32x3> {
  public:
   using Sum = float;
 
@@ -103,7 +103,7 @@ class DiagonalBlock<float, SpmvPath::tf32x3> {
 
 /// A slice on tensor cores: cells[r] of piece 32 r + lane. What a lane loads of a step are the
 /// entries of its kPieces pieces, as on CUDA cores, but of steps and pieces that fragments have.
-template <class E, SpmvPath kPath, int kPieces, IndexKind kKind>
+template <class E, Path kPath, int kPieces, IndexKind kKind>
 class SliceMma {
  public:
   __device__ SliceMma(const SliceView<E>& slice, int lane)

@@ -11,7 +11,7 @@
 
 namespace lanky::sparse::cuda {
 
-/// SpmvPath::cuda: fused multiply-adds in the arithmetic of the accumulator type.
+/// Path::cuda: fused multiply-adds in the arithmetic of the accumulator type.
 struct ByCudaCores {
   /// The cell of the lane's piece of a slice that is not wide.
   template <class V, class Gather, class E = typename Gather::Factor>
@@ -58,7 +58,7 @@ struct ByCudaCores {
 };
 
 /// The same by another path, on tensor cores.
-template <SpmvPath kPath>
+template <Path kPath>
 struct ByTensorCores {
   template <class E, class Gather>
   static __device__ Cell<E> sum(const SliceView<E>& slice, IndexKind kind, const Gather& gather,

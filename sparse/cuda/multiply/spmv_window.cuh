@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreadsBound<kWide, kSlices, T>, kBlocks<kWid
   run_window<ByCudaCores, kWide, kSlices>(a, product, workspace);
 }
 
-template <SpmvPath kPath, int kWide, class T, class TOut>
+template <Path kPath, int kWide, class T, class TOut>
 __global__ void __launch_bounds__(kMmaWarps<kWide>* kLanes, 24 / kMmaWarps<kWide>)
     spmv_mma_kernel(const __grid_constant__ DeviceProduct<T, TOut> product,
                     const __grid_constant__ DeviceMatrix<device::DeviceElement<T>> a,

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads)
 std::vector<ColumnSample> column_samples(const Stream& stream, const CsrPattern& a,
                                          int element_bytes) {
   if (a.nnz == 0) return std::vector<ColumnSample>(kAllSamples);
-  const Buffer<ColumnSample> samples(stream, kAllSamples);
+  Buffer<ColumnSample> samples(stream, kAllSamples);
   launch(stream, "sample_columns_kernel", sample_columns_kernel, kAllSamples, a, element_bytes,
          samples.data());
   return samples.to_host();

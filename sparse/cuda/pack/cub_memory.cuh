@@ -14,7 +14,7 @@ void with_cub_memory(const Stream& stream, const char* what, F&& f) {
   const device::LaunchScope scope(stream);  // CUB launches on the current device
   std::size_t bytes = 0;
   check_cuda(f(nullptr, bytes), what);
-  const Buffer<std::byte> memory(stream, static_cast<std::int64_t>(bytes));
+  Buffer<std::byte> memory(stream, static_cast<std::int64_t>(bytes));
   check_cuda(f(memory.data(), bytes), what);
 }
 

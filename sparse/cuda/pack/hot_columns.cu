@@ -124,7 +124,7 @@ HotColumns find_hot_columns(const Stream& stream, const CsrPattern& a, const Sha
   if (shape.hot_least == 0 || a.nnz == 0) return hot;
   Buffer<int> counts = sampled_entries(stream, a);
   const unsigned tiles = blocks_of(a.cols, kTileColumns);
-  const Buffer<int> tile_sums(stream, tiles);
+  Buffer<int> tile_sums(stream, tiles);
   Buffer<HotTotals> totals(stream, 1);
   totals.fill_zero();
   launch(stream, "count_hot_kernel", count_hot_kernel, tiles, counts.data(), a.cols,

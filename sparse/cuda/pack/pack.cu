@@ -595,7 +595,7 @@ __global__ void __launch_bounds__(kThreads)
 /// Lists the windows by bands, and those of a band in their order.
 void order_windows(const Stream& stream, const PackedPattern& packed) {
   const PackedHeader& header = packed.header;
-  const Buffer<std::uint16_t> bands(stream, header.windows);
+  Buffer<std::uint16_t> bands(stream, header.windows);
   launch(stream, "bands_kernel", bands_kernel, blocks_of(header.windows), header,
          packed.windows.data(), packed.split_starts.data(), bands.data());
   launch(stream, "order_kernel", order_kernel, blocks_of(std::int64_t{header.shape.bands} * kLanes),
@@ -620,8 +620,8 @@ template <int kWide>
 SizeTotals lay_out(const Stream& stream, const PackArguments& a, std::int64_t windows,
                    std::int32_t* split_rows, std::int64_t* split_starts) {
   const unsigned tiles = blocks_of(windows);
-  const Buffer<WindowSizes> sizes(stream, windows);
-  const Buffer<std::int64_t> tile_sums(stream, std::int64_t{kSizes} * tiles);
+  Buffer<WindowSizes> sizes(stream, windows);
+  Buffer<std::int64_t> tile_sums(stream, std::int64_t{kSizes} * tiles);
   Buffer<SizeTotals> totals(stream, 1);
   totals.fill_zero();
   launch_windows(stream, "layout_kernel", layout_kernel<kWide>, windows, a, sizes.data(),
@@ -654,7 +654,7 @@ PackedPattern pack_windows(const Stream& stream, const CsrPattern& a, const Shap
   const int slices_most = device::ceil_div(totals.pieces_most, kLanes);  // if none is wide
   const bool row_cells_told = totals.cut_rows_most > 0;
   const bool any_cut = row_cells_told || header.split_rows > 0;
-  const Buffer<Slice> laid_out(stream, header.windows * slices_most);
+  Buffer<Slice> laid_out(stream, header.windows * slices_most);
   const PackArguments arguments{cut.starts.data(),
                                 a.row_offsets,
                                 a.columns,

@@ -263,10 +263,10 @@ Arrangement transpose(const Stream& stream, const CsrPattern& a, Allocator* allo
 Arrangement expand(const Stream& stream, const CsrPattern& a, const TriangleMarks& marks,
                    Allocator* allocator) {
   if (a.nnz == 0) return transpose(stream, a, allocator);
-  const Buffer<std::int32_t> rows = rows_of_entries(stream, a);
-  const Buffer<std::uint32_t> off_diagonal(stream, a.nnz + 1);
+  Buffer<std::int32_t> rows = rows_of_entries(stream, a);
+  Buffer<std::uint32_t> off_diagonal(stream, a.nnz + 1);
   const bool lower = examine_triangle(stream, a, rows.data(), off_diagonal.data());
-  const Buffer<std::int64_t> transposed_offsets(stream, a.rows + 1);
+  Buffer<std::int64_t> transposed_offsets(stream, a.rows + 1);
   const Buffer<std::uint32_t> transposed =
       sort_entries(stream, a, transposed_offsets.data(), nullptr);
   const Expansion expansion{.a = a,

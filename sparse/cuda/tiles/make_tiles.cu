@@ -419,7 +419,7 @@ TileTotals place_blocks(const Stream& stream, const CsrPattern& a, const Shape& 
                         int sector_shift, Buffer<TileStart>& starts) {
   const std::int64_t blocks = starts.size() - 1;
   const unsigned tiles = blocks_of(blocks + 1);
-  const Buffer<std::int64_t> tile_sums(stream, std::int64_t{2} * tiles);
+  Buffer<std::int64_t> tile_sums(stream, std::int64_t{2} * tiles);
   Buffer<TileTotals> totals(stream, 1);
   totals.fill_zero();
   launch(stream, "count_tiles_kernel", count_tiles_kernel<kUnits>, blocks_of(blocks * kBlockRows),
@@ -432,13 +432,13 @@ TileTotals place_blocks(const Stream& stream, const CsrPattern& a, const Shape& 
 }
 
 template <class T>
-TilePattern pattern_of(const Tiles<T>& tiles) {
+TilePattern pattern_of(Tiles<T>& tiles) {
   return {tiles.starts.data(), tiles.entries.data(), tiles.columns.data(), tiles.masks.data()};
 }
 
 /// Fills `parts`, longest blocks first, by the masks.
 template <class T>
-void share_blocks(const Stream& stream, const Tiles<T>& tiles) {
+void share_blocks(const Stream& stream, Tiles<T>& tiles) {
   const TileHeader& header = tiles.header;
   if (header.shared_blocks == 0) return;
   SharedPlaces places{};
@@ -457,7 +457,7 @@ void share_blocks(const Stream& stream, const Tiles<T>& tiles) {
 }  // namespace
 
 template <class T>
-void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values) {
+void update_tiles(const Stream& stream, Tiles<T>& tiles, const T* values) {
   using E = typename device::detail::WordOf<sizeof(T)>::Type;
   launch(stream, "tile_values_kernel", tile_values_kernel<kInUnits<T>, E>,
          blocks_of(tiles.header.blocks * kLanes), pattern_of(tiles), tiles.header.blocks,
@@ -469,7 +469,7 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
                                    const Shape& shape, const SparseOptions& options) {
   Allocator* const allocator = options.allocator;
   constexpr bool kUnits = kInUnits<T>;
-  const bool wanted = options.path == SpmvPath::mma;
+  const bool wanted = options.engine == Engine::tensor_cores;
   if (!wanted && rows.longest > kMergedMost) return std::nullopt;
   const std::int64_t blocks = device::ceil_div<std::int64_t>(a.rows, kBlockRows);
   Buffer<TileStart> starts(stream, blocks + 1, allocator);
@@ -507,8 +507,8 @@ std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const 
 
 #define LANKY_INSTANTIATE(T)                                                                 \
   template std::optional<Tiles<T>> make_tiles(const Stream&, const Csr<T>&, const RowFacts&, \
-                                              const Shape&, const SparseOptions&);             \
-  template void update_tiles(const Stream&, const Tiles<T>&, const T*);
+                                              const Shape&, const SparseOptions&);           \
+  template void update_tiles(const Stream&, Tiles<T>&, const T*);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)

@@ -42,8 +42,7 @@ int strip_warps(TileStrip kind, DType dtype) {
 
 bool may_have_tiles(const SparseOptions& options, DType dtype, std::int64_t nnz) {
   return has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype) && nnz > 0 &&
-         nnz <= kTiledEntriesMost &&
-         (options.path == SpmvPath::mma || options.path == SpmvPath::automatic);
+         nnz <= kTiledEntriesMost && options.engine != Engine::cuda_cores;
 }
 
 double strips_us(const StripTimes& times, std::int64_t strips) {

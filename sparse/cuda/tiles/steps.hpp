@@ -12,15 +12,15 @@
 namespace lanky::sparse::cuda {
 
 /// Of `a`, which may have them, has `rows`, and is packed in `shape`; none where products of the
-/// columns that are expected take longer by tiles than on a RowsCopy, unless SpmvPath::mma asks for
-/// them. Waits for what is counted; tiles may still be on their way in the stream.
+/// columns that are expected take longer by tiles than on a RowsCopy, unless Engine::tensor_cores
+/// asks for them. Waits for what is counted; tiles may still be on their way in the stream.
 template <class T>
 std::optional<Tiles<T>> make_tiles(const Stream& stream, const Csr<T>& a, const RowFacts& rows,
                                    const Shape& shape, const SparseOptions& options);
 
 /// Values in CSR order.
 template <class T>
-void update_tiles(const Stream& stream, const Tiles<T>& tiles, const T* values);
+void update_tiles(const Stream& stream, Tiles<T>& tiles, const T* values);
 
 /// Loads the kernels, so that run_tiles() need not.
 template <class T>

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# deb_test.sh FOLDER: installs the Debian packages of FOLDER in a bare Debian of its own, and builds and runs a user's
+# programs there: C++ by CMake, C by pkg-config. Needs root and mmdebstrap.
+set -euo pipefail
+packages=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+mmdebstrap --quiet --variant=apt --include=ca-certificates bookworm "$root" >"$root.log" 2>&1 || { cat "$root.log"; exit 1; }
+rm -f "$root.log"
+mkdir "$root/packages" "$root/consumer" "$root/c"
+cp "$packages"/*.deb "$root/packages"
+cp "$here"/../tests/consumer/{CMakeLists.txt,main.cpp} "$root/consumer"
+cp "$here"/product.c "$root/c"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+in_bare_debian() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C bash -euo pipefail -c "$1"; }
+
+echo "== the library alone: what it depends on comes with it"
+in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/liblanky1_*.deb >/dev/null; ldconfig -p | grep liblanky.so.1'
+echo "== a C++ program by find_package(lanky), a C program by pkg-config"
+in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/liblanky-dev_*.deb g++ make cmake pkg-config >/dev/null
+  cmake -S /consumer -B /consumer/build -DCMAKE_BUILD_TYPE=Release >/dev/null
+  cmake --build /consumer/build >/dev/null
+  /consumer/build/consumer | tail -n 1
+  cc -std=c99 -Wall -Wextra -Werror /c/product.c $(pkg-config --cflags --libs lanky) -o /c/product
+  /c/product'
+if compgen -G "$packages/lanky_*.deb" >/dev/null; then
+  echo "== the program"
+  in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/lanky_*.deb >/dev/null
+    lanky --version
+    lanky spmv --generate stencil5:50 --quick | tail -n 3'
+fi
+echo "== removed without a trace"
+in_bare_debian 'apt-get purge -y -qq "liblanky*" >/dev/null; ! find / -xdev -name "*lanky*" -not -path "/packages/*" -not -path "/consumer/*" -not -path "/c/*" \
+  -not -path "/var/log/*" -not -path "/proc/*" | grep .'

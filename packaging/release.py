@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Makes the files of a release in build/release: docs/releasing.md has the procedure.
+
+release.py [--dry-run] [--preset PRESET]
+
+Archive of the sources, Debian packages of what PRESET has built, sdist and wheel, a bill of materials (SPDX 2.3) and
+SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is missing and goes on.
+"""
+import argparse
+import datetime
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "release"
+
+# What is compiled or linked into lanky's files: Debian's package of it, its license, where it goes.
+MATERIALS = [
+    ("libarchive", "libarchive-dev", "BSD-2-Clause", "static library, program, wheel"),
+    ("xz", "liblzma-dev", "0BSD", "static library, program, wheel"),
+    ("zstd", "libzstd-dev", "BSD-3-Clause", "static library, program, wheel"),
+    ("bzip2", "libbz2-dev", "bzip2-1.0.6", "static library, program, wheel"),
+    ("zlib", "zlib1g-dev", "Zlib", "static library, program, wheel"),
+    ("xxHash", "libxxhash-dev", "BSD-2-Clause", "headers in every library"),
+    ("CLI11", "libcli11-dev", "BSD-3-Clause", "headers in the program"),
+    ("nlohmann-json", "nlohmann-json3-dev", "MIT", "headers in the program"),
+]
+
+
+def run(*command, **options) -> str:
+    return subprocess.run([str(part) for part in command], check=True, text=True, cwd=ROOT,
+                          stdout=subprocess.PIPE, **options).stdout
+
+
+def version() -> str:
+    header = (ROOT / "include/lanky/version.hpp").read_text()
+    return re.search(r'kVersion\[\] = "([0-9.]+)"', header).group(1)
+
+
+def faults(number: str) -> list[str]:
+    """What keeps the tree from being released."""
+    found = []
+    if run("git", "status", "--porcelain").strip():
+        found.append("the tree has changes that are not committed")
+    heading = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
+    if not re.fullmatch(re.escape(number) + r" \(\d{4}-\d{2}-\d{2}\)", heading):
+        found.append(f'CHANGELOG.md begins with "{heading}", not with "{number} (YYYY-MM-DD)"')
+    if f"v{number}" in run("git", "tag").split():
+        found.append(f"the tag v{number} is there already")
+    if not (ROOT / "abi/lanky.abi").exists():
+        found.append("abi/lanky.abi is missing: tests/abi_test.py LIBRARY --record")
+    return found
+
+
+def debian_version(package: str) -> str:
+    shown = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], text=True, check=False,
+                           capture_output=True)
+    return shown.stdout or "NOASSERTION"
+
+
+def cuda_version() -> str | None:
+    for nvcc in ("nvcc", "/usr/local/cuda/bin/nvcc"):
+        try:
+            return re.search(r"release ([0-9.]+)", run(nvcc, "--version")).group(1)
+        except FileNotFoundError:
+            continue
+    return None
+
+
+def package(name: str, number: str, license_id: str, comment: str) -> dict:
+    return {"SPDXID": f"SPDXRef-{re.sub('[^A-Za-z0-9.-]', '-', name)}", "name": name,
+            "versionInfo": number, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+            "licenseConcluded": license_id, "licenseDeclared": license_id,
+            "copyrightText": "NOASSERTION", "comment": comment}
+
+
+def bill_of_materials(number: str) -> dict:
+    commit = run("git", "rev-parse", "HEAD").strip()
+    packages = [package("lanky", number, "BSD-3-Clause", f"commit {commit}")]
+    for name, debian, license_id, comment in MATERIALS:
+        packages.append(package(name, debian_version(debian), license_id, comment))
+    cuda = cuda_version()
+    if cuda is not None:
+        packages.append(package("CUDA-runtime", cuda, "NOASSERTION",
+                                "libcudart_static, under NVIDIA's EULA, in every file with CUDA code"))
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+            "name": f"lanky-{number}", "documentNamespace": f"https://spdx.org/spdxdocs/lanky-{number}-{commit}",
+            "creationInfo": {"created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                             "creators": [f"Tool: lanky-release-{number}"]},
+            "packages": packages,
+            "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
+                               "relatedSpdxElement": "SPDXRef-lanky"}] +
+                             [{"spdxElementId": "SPDXRef-lanky", "relationshipType": "CONTAINS",
+                               "relatedSpdxElement": each["SPDXID"]} for each in packages[1:]]}
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--dry-run", action="store_true", help="say what is missing, and go on")
+    arguments.add_argument("--preset", default="release", help="the build whose packages are made")
+    arguments.add_argument("--wheel", type=pathlib.Path, help="a wheel that is there already, in the place of a new one")
+    options = arguments.parse_args()
+    number = version()
+    missing = faults(number)
+    for fault in missing:
+        print(f"release: {fault}", file=sys.stderr)
+    if missing and not options.dry_run:
+        return 1
+    subprocess.run(["rm", "-rf", OUT], check=True)
+    OUT.mkdir(parents=True)
+    name = f"lanky-{number}"
+    run("git", "archive", f"--prefix={name}/", "-o", OUT / f"{name}.tar", "HEAD")
+    run("xz", "-T0", OUT / f"{name}.tar")
+    run("cpack", "--config", ROOT / "build" / options.preset / "CPackConfig.cmake", "-B", OUT / "debian")
+    for built in (OUT / "debian").glob("*.deb"):
+        built.rename(OUT / built.name)
+    subprocess.run(["rm", "-rf", OUT / "debian"], check=True)
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", OUT)
+    if options.wheel is not None:
+        run("cp", options.wheel, OUT)
+    else:
+        run(sys.executable, "-m", "build", "--wheel", "--outdir", OUT)
+    (OUT / f"{name}.spdx.json").write_text(json.dumps(bill_of_materials(number), indent=1) + "\n")
+    files = sorted(path for path in OUT.iterdir() if path.is_file())
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (OUT / "SHA256SUMS").write_text("".join(sums))
+    for path in files:
+        print(f"{path.stat().st_size:12d}  {path.relative_to(ROOT)}")
+    print(f"next: git tag -s v{number}, push it, publish these files (docs/releasing.md)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
