@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <lanky/device.hpp>
+#include <lanky/version.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>

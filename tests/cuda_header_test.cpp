@@ -52,8 +52,8 @@ TEST(CudaHeader, ProductsOfCudasOwnArraysOnCudasOwnStream) {
     const std::vector<__half> ones(100, __float2half(1));
     __half* x = nullptr;
     __half* y = nullptr;
-    ASSERT_EQ(cudaMalloc(&x, 200), cudaSuccess);
-    ASSERT_EQ(cudaMalloc(&y, 200), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&x), 200), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&y), 200), cudaSuccess);
     ASSERT_EQ(cudaMemcpy(x, ones.data(), 200, cudaMemcpyHostToDevice), cudaSuccess);
     plan.run(stream, {elements(x), 100}, VectorView<half>(elements(y), 100));
     stream.synchronize();

@@ -593,7 +593,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Lists the windows by bands, and those of a band in their order.
-void order_windows(const Stream& stream, const PackedPattern& packed) {
+void order_windows(const Stream& stream, PackedPattern& packed) {
   const PackedHeader& header = packed.header;
   Buffer<std::uint16_t> bands(stream, header.windows);
   launch(stream, "bands_kernel", bands_kernel, blocks_of(header.windows), header,
