@@ -23,7 +23,7 @@ def main() -> int:
             called = f"CHECK_INIT({name.removesuffix('_init')})" in tests
         if not called:
             problems.append(f"tests/capi: {name}() is not called")
-        if len(re.findall(rf"^[\w ]+[ *]{name}\(", library, re.MULTILINE)) != 1:
+        if len(re.findall(rf"^[\w ]+[ *]+{name}\(", library, re.MULTILINE)) != 1:
             problems.append(f"src/capi: {name}() is not defined once")
     guide = (ROOT / "docs/c_api.md").read_text()
     if (ROOT / "examples/c/spmv.c").read_text() not in guide:

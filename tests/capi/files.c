@@ -10,7 +10,7 @@
 enum { kPathBytes = 512, kMostNames = 32 };
 
 static char folder[kPathBytes / 2];
-static char names[kMostNames][64];
+static const char* names[kMostNames];
 static int name_count = 0;
 
 int make_folder(void) {
@@ -26,8 +26,7 @@ const char* path_of(const char* name) {
   int i = 0;
   while (i < name_count && strcmp(names[i], name) != 0)
     ++i;
-  if (i == name_count && name_count < kMostNames)
-    snprintf(names[name_count++], sizeof(names[0]), "%s", name);
+  if (i == name_count && name_count < kMostNames) names[name_count++] = name;
   snprintf(path, kPathBytes, "%s/%s", folder, name);
   return path;
 }
