@@ -25,7 +25,6 @@ module lanky
     type(c_ptr) :: data = c_null_ptr
     integer(c_int64_t) :: rows = 0, cols = 0, ld = 0
     integer(c_int32_t) :: layout = lanky_layout_col
-    integer(c_int32_t) :: reserved = 0
   end type
 
   type, bind(c) :: lanky_csr_view

@@ -299,7 +299,6 @@ typedef struct lanky_matrix_view {
   int64_t cols;
   int64_t ld;
   lanky_layout layout;
-  int32_t reserved; /* 0 */
 } lanky_matrix_view;
 
 /* A sparse matrix in compressed sparse rows: all arrays in host memory, or all in that of one

@@ -141,7 +141,6 @@ VectorView<T> to_vector(const lanky_vector_view* view, const char* name) {
 template <class T>
 MatrixView<T> to_matrix(const lanky_matrix_view* view, const char* name) {
   const lanky_matrix_view& given = require(view, name);
-  check_reserved(given.reserved, "lanky_matrix_view");
   return {static_cast<T*>(given.data), given.rows, given.cols, given.ld,
           to_layout(given.layout, name)};
 }

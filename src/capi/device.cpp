@@ -86,14 +86,14 @@ lanky_status lanky_device_get_properties(lanky_device device, lanky_device_prope
 
 lanky_status lanky_stream_create(lanky_device device, lanky_stream** stream) {
   return capi::make_handle(stream, "stream", [&] {
-    return std::make_unique<lanky_stream>(lanky::Stream(capi::to_device(device)));
+    return std::make_unique<lanky_stream>(lanky_stream{lanky::Stream(capi::to_device(device))});
   });
 }
 
 lanky_status lanky_stream_wrap(void* cuda_stream, lanky_device device, lanky_stream** stream) {
   return capi::make_handle(stream, "stream", [&] {
-    return std::make_unique<lanky_stream>(
-        lanky::Stream::wrap(static_cast<CUstream_st*>(cuda_stream), capi::to_device(device)));
+    return std::make_unique<lanky_stream>(lanky_stream{
+        lanky::Stream::wrap(static_cast<CUstream_st*>(cuda_stream), capi::to_device(device))});
   });
 }
 
@@ -123,7 +123,7 @@ lanky_status lanky_stream_wait(const lanky_stream* stream, const lanky_event* ev
 
 lanky_status lanky_event_create(lanky_device device, lanky_event** event) {
   return capi::make_handle(event, "event", [&] {
-    return std::make_unique<lanky_event>(lanky::Event(capi::to_device(device)));
+    return std::make_unique<lanky_event>(lanky_event{lanky::Event(capi::to_device(device))});
   });
 }
 

@@ -15,8 +15,7 @@
 
 namespace lanky::capi {
 
-/// Name, and bytes in version 1.0: no caller has less. The bytes never change, which keeps a later
-/// version from moving members.
+/// Name, and bytes in version 1.0, which never change: no caller has less.
 template <class S>
 struct StructTraits;
 

@@ -139,7 +139,6 @@ lanky_matrix_view matrix_of(const Operand* operand, int64_t rows, int64_t cols, 
   view.cols = cols;
   view.ld = ld;
   view.layout = layout;
-  view.reserved = 0;
   return view;
 }
 

@@ -30,7 +30,7 @@ static void* fail_and_multiply(void* argument) {
   lanky_buffer* x = NULL;
   lanky_buffer* y = NULL;
   lanky_buffer* workspace = NULL;
-  lanky_matrix_view x_view = {NULL, kSize, kColumns, kSize, LANKY_LAYOUT_COL, 0};
+  lanky_matrix_view x_view = {NULL, kSize, kColumns, kSize, LANKY_LAYOUT_COL};
   lanky_matrix_view y_view = x_view;
   lanky_run_options run;
   int i = 0;
