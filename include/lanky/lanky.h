@@ -15,7 +15,7 @@
  *
  * Texts go to the caller's memory as by snprintf: `text` gets at most `size` bytes, a zero at the
  * end included, and `length` (which may be NULL) the bytes of the whole text without it. Texts that
- * are returned are of the library and live as long as the program.
+ * functions return are the library's own and constant, except for lanky_last_error().
  *
  * Threads: a handle may be used by several threads at once where the function takes it as const,
  * and a plan's own workspace is of the stream that the plan was made on, as docs/c_api.md says. */
@@ -130,7 +130,7 @@ enum {
  */
 
 /* The calling thread's last failure: one line with the values at fault, "" where nothing failed
- * yet. It stands until the next failure in this thread; success leaves it as it is. */
+ * yet. The text stands until the next failure in this thread, and success leaves it as it is. */
 LANKY_API const char* lanky_last_error(void);
 
 /* Names as they stand in C++ ("size_mismatch", "f64", "tf32x3", "tensor_cores", "gram"); "unknown"

@@ -114,8 +114,8 @@ lanky_device from_device(Device device) noexcept;
 /// What functions return as the device of a null handle.
 inline constexpr lanky_device kNoDevice = {-1, 0};
 
-/// Throws Error(unsupported) for types that a product of `in` cannot write.
-[[noreturn]] void fail_types(DType in, DType out);
+/// Throws Error(unsupported) where products of `in` are not written as `out`.
+void check_types(DType in, DType out);
 
 /// f(std::type_identity<T>{}, std::type_identity<TOut>{}) for operands and results of these types.
 template <class F>
@@ -123,12 +123,12 @@ auto visit_types(lanky_dtype type, lanky_dtype out, F&& f) {
   using Result = std::invoke_result_t<F, std::type_identity<double>, std::type_identity<double>>;
   const DType from = to_dtype(type, "type");
   const DType to = to_dtype(out, "out");
+  check_types(from, to);
   return visit_dtype(from, [&]<class T>(std::type_identity<T> tag) -> Result {
-    if (to == from) return f(tag, tag);
     if constexpr (is_half(kDType<T>)) {
       if (to == DType::f32) return f(tag, std::type_identity<float>{});
     }
-    fail_types(from, to);
+    return f(tag, tag);
   });
 }
 

@@ -24,10 +24,13 @@ namespace {
 GemmQuery to_query(const lanky_gemm_query* query) {
   const lanky_gemm_query given = read_struct(require(query, "query"), lanky_gemm_query{});
   check_reserved(given.reserved, "lanky_gemm_query");
+  const DType in = to_dtype(given.type, "type");
+  const DType out = to_dtype(given.out, "out");
+  check_types(in, out);
   return {.device = to_device(given.device),
           .shape = to_shape(given.shape),
-          .in = to_dtype(given.type, "type"),
-          .out = to_dtype(given.out, "out"),
+          .in = in,
+          .out = out,
           .same_operands = given.same_operands != 0,
           .adds = given.adds != 0,
           .math = to_math(given.math)};

@@ -103,6 +103,8 @@ static void test_store(const lanky_gemm_query* query) {
   wrong = *query;
   wrong.out = 8;
   FAILS(lanky_gemm_class(&wrong, text, sizeof(text), &length), LANKY_INVALID_ARGUMENT, "out is 8");
+  wrong.out = LANKY_DTYPE_C64;
+  FAILS(lanky_gemm_class(&wrong, text, sizeof(text), &length), LANKY_UNSUPPORTED, "c64");
   wrong = *query;
   wrong.math = 8;
   FAILS(lanky_gemm_class(&wrong, text, sizeof(text), &length), LANKY_INVALID_ARGUMENT, "math is 8");
