@@ -14,6 +14,7 @@ BENCH = ["bench/harness", "bench/cases", "bench/rivals", "bench/records"]
 ALLOWED = {
     "include/lanky": [],
     "src/core": ["include/lanky"],
+    "src/capi": ["include/lanky"],
     "src/device": ["include/lanky", "src/core"],
     "io": ["include/lanky", "src/core"],
     "dense": ["include/lanky", "src/core"],
@@ -31,9 +32,9 @@ ALLOWED = {
     "examples": ["include/lanky"],
     "tests": None,  # anything
 }
-SOURCES = (".hpp", ".cpp", ".cuh", ".cu")
+SOURCES = (".h", ".c", ".hpp", ".cpp", ".cuh", ".cu")
 # Folders of the project as they begin in an #include: "core/text.hpp" is src/core/text.hpp.
-SPELLED = {"core": "src/core", "device": "src/device", "cli": "cli", "lanky": "include/lanky"}
+SPELLED = {"core": "src/core", "capi": "src/capi", "device": "src/device", "cli": "cli", "lanky": "include/lanky"}
 OWN = ("cli", "dense", "sparse", "io", "bench", "collection", "examples", "tests", "support")
 CUDA_HEADERS = re.compile(r"^(cuda|cublas|cusparse|cub/|thrust/|nvml|mma\.h|cooperative_groups)")
 
@@ -62,6 +63,8 @@ def faults(path: str, text: str) -> list[str]:
     for included in INCLUDE.findall(text):
         if included.endswith(".cuh") and not path.endswith((".cu", ".cuh")):
             found.append(f"{path}: {included}: device code is for .cu and .cuh alone")
+        if path.startswith("include/") and path.endswith(".h") and included.endswith(".hpp"):
+            found.append(f"{path}: {included}: a header for C includes no C++")
         without_cuda = folder in ("include/lanky", "io", "collection", "cli")
         if CUDA_HEADERS.match(included) and without_cuda and path != "include/lanky/cuda.hpp":
             found.append(f"{path}: {included}: no CUDA header here")
@@ -95,6 +98,11 @@ def self_test() -> None:
         ("include/lanky/view.hpp", '#include "core/text.hpp"'),
         ("include/lanky/view.hpp", "#include <cuda_runtime.h>"),
         ("sparse/spmv.cpp", '#include "device/mma.cuh"'),
+        ("sparse/spmv.cpp", '#include "capi/status.hpp"'),
+        ("src/capi/sparse.cpp", '#include "core/text.hpp"'),
+        ("src/capi/sparse.cpp", '#include "sparse/backend.hpp"'),
+        ("examples/c/spmv.c", '#include "capi/status.hpp"'),
+        ("include/lanky/lanky.h", '#include <lanky/sparse.hpp>'),
         ("cli/main.cpp", '#include "core/text.hpp"'),
         ("collection/fetch.cpp", '#include "bench/cases/grid.hpp"'),
         ("bench/harness/measure.cpp", '#include "dense/policy.hpp"'),

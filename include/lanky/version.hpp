@@ -1,14 +1,8 @@
-// The version of lanky. CMake reads it from here, so it is written once.
+// The version of lanky. CMake reads it from here.
 #pragma once
 
 #include <lanky/export.hpp>
-
-#define LANKY_VERSION_MAJOR 1
-#define LANKY_VERSION_MINOR 0
-#define LANKY_VERSION_PATCH 0
-/// Of these headers, as one number that orders versions: 1.2.3 is 10203.
-#define LANKY_VERSION \
-  (LANKY_VERSION_MAJOR * 10000 + LANKY_VERSION_MINOR * 100 + LANKY_VERSION_PATCH)
+#include <lanky/version.h>
 
 namespace lanky::inline v1 {
 
