@@ -21,49 +21,6 @@ namespace lanky::inline v1 {
 
 namespace {
 
-std::string_view to_string(Layout layout) {
-  return layout == Layout::col ? "column-major" : "row-major";
-}
-
-void check_not_negative(std::int64_t value, const char* what) {
-  if (value >= 0) return;
-  throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
-}
-
-void check_ld(std::int64_t ld, dense::StoredExtents extents, Layout layout, const char* what) {
-  const std::int64_t tight = dense::tight_ld(extents, layout);
-  if (ld < tight) {
-    throw Error(ErrorCode::invalid_argument,
-                concat(what, " is ", ld, ", but a ", to_string(layout), " ", extents.rows, " x ",
-                       extents.cols, " matrix needs ", tight));
-  }
-  const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(ld, vectors, &elements)) {
-    throw Error(ErrorCode::invalid_argument,
-                concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
-                       " elements exceeds 64-bit indices"));
-  }
-}
-
-/// The shape with its leading dimensions filled in; throws where it makes no sense.
-template <class T>
-GemmShape checked(GemmShape shape, Math math) {
-  check_not_negative(shape.m, "m");
-  check_not_negative(shape.n, "n");
-  check_not_negative(shape.k, "k");
-  if (math != Math::ieee && !std::is_same_v<T, float>) {
-    throw Error(ErrorCode::unsupported,
-                concat("Math::", to_string(math), " is for products of f32, not ",
-                       to_string(kDType<T>), "; use Math::ieee"));
-  }
-  shape = dense::with_leading_dimensions(shape);
-  check_ld(shape.lda, dense::stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
-  check_ld(shape.ldb, dense::stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");
-  check_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
-  return shape;
-}
-
 /// A GPU loads whole elements; the C++ type of complex ones promises the alignment of a part only.
 template <class T>
 void check_alignment(const T* data, Device device, const char* what) {
@@ -82,8 +39,9 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
                        extents.rows, " x ", extents.cols));
   }
   if (view.layout != shape.layout) {
-    throw Error(ErrorCode::size_mismatch, concat(what, " is ", to_string(view.layout),
-                                                 ", the plan is for ", to_string(shape.layout)));
+    throw Error(ErrorCode::size_mismatch,
+                concat(what, " is ", dense::name_of(view.layout), ", the plan is for ",
+                       dense::name_of(shape.layout)));
   }
   if (view.ld != ld) {
     throw Error(ErrorCode::size_mismatch,
@@ -117,7 +75,7 @@ template <class T, class TOut>
 struct GemmPlan<T, TOut>::Impl {
   Impl(const Stream& stream, const GemmShape& requested, const GemmOptions& options)
       : device(stream.device()),
-        shape(checked<T>(requested, options.math)),
+        shape(dense::checked(requested, kDType<T>, options.math)),
         problem(dense::canonical(shape, options.math)),
         family(gemm_family(shape.m, shape.n, shape.k)),
         executor(empty() ? nullptr : make(stream, options)),
@@ -308,14 +266,14 @@ std::string GemmPlan<T, TOut>::explain() const {
   const dense::Problem& p = impl_->problem;
   const GemmInfo info = this->info();
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
-  std::string text =
-      concat("gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
-             impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", to_string(s.layout),
-             p.math == Math::ieee ? "" : concat(", ", lanky::to_string(p.math), " asked for"),
-             "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
-             "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
-             p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a), " B ",
-             strides(p.b), " C ", strides(p.c), "\n", info.tuning);
+  std::string text = concat(
+      "gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
+      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", dense::name_of(s.layout),
+      p.math == Math::ieee ? "" : concat(", ", lanky::to_string(p.math), " asked for"),
+      "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[",
+      p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
+      p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a), " B ",
+      strides(p.b), " C ", strides(p.c), "\n", info.tuning);
   if (info.routes.empty()) text += "kernel: none, C is empty\n";
   for (const GemmRoute& route : info.routes)
     text += concat(route.when.empty() ? "kernel" : concat("  ", route.when), ": ",
@@ -333,8 +291,8 @@ std::uint64_t GemmPlan<T, TOut>::fingerprint() const noexcept {
   const GemmInfo info = this->info();
   Fingerprint print(impl_->device);
   print.add("gemm", to_string(kDType<T>), to_string(kDType<TOut>), s.m, s.n, s.k,
-            static_cast<int>(s.op_a), static_cast<int>(s.op_b), to_string(s.layout), s.lda, s.ldb,
-            s.ldc, to_string(impl_->problem.math));
+            static_cast<int>(s.op_a), static_cast<int>(s.op_b), dense::name_of(s.layout), s.lda,
+            s.ldb, s.ldc, to_string(impl_->problem.math));
   for (const GemmRoute& route : info.routes)
     print.add(route.when, route.kernel, route.algorithm, route.configuration);
   for (const auto& routes : info.of_aligned)

@@ -53,6 +53,14 @@ std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept;
 /// The shape with tight leading dimensions where they are 0.
 GemmShape with_leading_dimensions(GemmShape shape) noexcept;
 
+/// "column-major" or "row-major".
+std::string_view name_of(Layout layout) noexcept;
+
+/// The shape with its leading dimensions filled in. Throws Error: invalid_argument (negative sizes,
+/// leading dimensions shorter than a column or row, more elements than 64 bits count), unsupported
+/// (tf32 and tf32x3 of other types than float).
+GemmShape checked(GemmShape shape, DType in, Math math);
+
 /// The canonical form of a shape whose leading dimensions are given (not 0).
 Problem canonical(const GemmShape& shape, Math math = Math::ieee) noexcept;
 

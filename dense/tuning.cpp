@@ -157,14 +157,19 @@ std::string gemm_class_on(std::string_view card, const GemmQuery& query) {
 namespace lanky::inline v1 {
 
 std::string gemm_class(const GemmQuery& query) {
+  dense::checked(query.shape, query.in, query.math);
   return dense::gemm_class_on(query.device.is_cuda() ? query.device.properties().name : "cpu",
                               query);
 }
 
 std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms) {
-  const GemmShape& s = query.shape;
+  if (most_algorithms < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("up to ", most_algorithms, " of the vendor's algorithms; at least 0"));
+  }
+  const GemmShape s = dense::checked(query.shape, query.in, query.math);
   if (s.m == 0 || s.n == 0) return {{}};  // no kernel runs, and none has a cost
-  const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(s), query.math);
+  const dense::Problem problem = dense::canonical(s, query.math);
   const GemmFamily family = gemm_family(s.m, s.n, s.k);
   if (!query.device.is_cuda()) return dense::cpu::choices(problem, family, query.in, query.out);
   return dense::cuda::choices(query, problem, family, most_algorithms);

@@ -12,7 +12,7 @@ rm -f "$root.log"
 mkdir "$root/packages" "$root/consumer" "$root/c"
 cp "$packages"/*.deb "$root/packages"
 cp "$here"/../tests/consumer/{CMakeLists.txt,main.cpp} "$root/consumer"
-cp "$here"/product.c "$root/c"
+cp "$here"/../examples/c/spmv.c "$root/c"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 in_bare_debian() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C bash -euo pipefail -c "$1"; }
 

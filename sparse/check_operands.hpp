@@ -83,6 +83,14 @@ void check_matrix(const MatrixView<E>& view, Device device, std::string_view wha
         concat(what, " has leading dimension ", view.ld, ", but its ",
                view.layout == Layout::col ? "columns have " : "rows have ", line, " elements"));
   }
+  const std::int64_t lines = view.layout == Layout::col ? view.cols : view.rows;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(view.ld, lines, &bytes) ||
+      __builtin_mul_overflow(bytes, std::int64_t{sizeof(E)}, &bytes)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(what, " of ", view.rows, " x ", view.cols,
+                       " elements with leading dimension ", view.ld, " exceeds 64-bit addresses"));
+  }
   check_on_device(view.data, view.rows * view.cols, device, what);
 }
 

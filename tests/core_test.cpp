@@ -253,7 +253,7 @@ EXECUTOR_TEST(OnExecutor, PointersOnTheWrongSideAreNamed) {
     EXPECT_NO_THROW(check_on_device(here.data(), 4, device, "x"));
   EXPECT_NO_THROW(check_on_device(nullptr, 0, device, "x"));
   expect_error([&] { check_on_device(nullptr, 4, device, "x"); }, ErrorCode::invalid_argument,
-               {"x is a null pointer", "4 elements"});
+               {"x: a null pointer", "4 elements"});
   if (device.is_cuda()) {
     expect_error([&] { check_on_device(host.data(), 4, device, "x"); }, ErrorCode::wrong_memory,
                  {"x is in host memory", device.name()});

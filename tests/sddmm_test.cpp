@@ -521,9 +521,9 @@ TEST_F(SddmmError, LeadingDimensions) {
 }
 
 TEST_F(SddmmError, NullOperands) {
-  expect(ErrorCode::invalid_argument, "X is a null pointer, but has 6 elements", {nullptr, 3, 2, 3},
+  expect(ErrorCode::invalid_argument, "X: a null pointer to 6 elements", {nullptr, 3, 2, 3},
          {x_.data(), 4, 2, 4});
-  expect(ErrorCode::invalid_argument, "Y is a null pointer, but has 8 elements",
+  expect(ErrorCode::invalid_argument, "Y: a null pointer to 8 elements",
          {x_.data(), 3, 2, 3}, {nullptr, 4, 2, 4});
   const View x{x_.data(), 3, 2, 3};
   const View y{x_.data(), 4, 2, 4};
@@ -531,7 +531,7 @@ TEST_F(SddmmError, NullOperands) {
       [&] {
         plan_.run(stream_, x, y, {nullptr, 3});
       },
-      ErrorCode::invalid_argument, {"the array of values is a null pointer, but has 3 elements"});
+      ErrorCode::invalid_argument, {"the array of values: a null pointer to 3 elements"});
   plan_.run(stream_, {nullptr, 3, 0, 3}, {nullptr, 4, 0, 4}, {values_.data(), 3});
   EXPECT_EQ(values_[2], 0.0);
 }

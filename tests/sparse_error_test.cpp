@@ -133,15 +133,15 @@ TEST_F(SparseError, NullArrays) {
   CsrView<double> view = a_.view();
   view.row_offsets = {};
   expect_plan_error(ErrorCode::invalid_argument,
-                    "the row offsets of A is a null pointer, but has 4 elements", view);
+                    "the row offsets of A: a null pointer to 4 elements", view);
   view = a_.view();
   view.col_indices = nullptr;
   expect_plan_error(ErrorCode::invalid_argument,
-                    "the column indices of A is a null pointer, but has 3 elements", view);
+                    "the column indices of A: a null pointer to 3 elements", view);
   view = a_.view();
   view.values = nullptr;
   expect_plan_error(ErrorCode::invalid_argument,
-                    "the values of A is a null pointer, but has 3 elements", view);
+                    "the values of A: a null pointer to 3 elements", view);
 }
 
 TEST_F(SparseError, OperandsOfATransposedPlan) {
@@ -197,12 +197,12 @@ TEST_F(SparseError, OperandsOfARun) {
       [&] {
         plan.run(stream_, {nullptr, 4}, VectorView<double>{y.data(), 3});
       },
-      ErrorCode::invalid_argument, {"x is a null pointer, but has 4 elements"});
+      ErrorCode::invalid_argument, {"x: a null pointer to 4 elements"});
   expect_error(
       [&] {
         plan.run(stream_, {x.data(), 4}, VectorView<double>{nullptr, 3});
       },
-      ErrorCode::invalid_argument, {"y is a null pointer, but has 3 elements"});
+      ErrorCode::invalid_argument, {"y: a null pointer to 3 elements"});
   expect_error(
       [&] {
         plan.run(stream_, {x.data(), 4}, VectorView<double>{x.data() + 2, 3});
@@ -252,7 +252,7 @@ TEST_F(SparseError, NumberOfNewValues) {
       [&] {
         plan.update_values({nullptr, 3});
       },
-      ErrorCode::invalid_argument, {"the new values of A is a null pointer, but has 3 elements"});
+      ErrorCode::invalid_argument, {"the new values of A: a null pointer to 3 elements"});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <lanky/export.hpp>
 #include <limits>
 
 namespace lanky::inline v1 {
@@ -61,7 +62,7 @@ inline std::uint16_t float_to_bfloat16_bits(float value) noexcept {
 }  // namespace detail
 
 /// IEEE 754 binary16: 11 significand bits, largest finite value 65504.
-struct half {
+struct LANKY_EXPORT half {
   std::uint16_t bits = 0;
 
   half() = default;
@@ -73,7 +74,7 @@ struct half {
 };
 
 /// bfloat16: float's exponent range with 8 significand bits.
-struct bfloat16 {
+struct LANKY_EXPORT bfloat16 {
   std::uint16_t bits = 0;
 
   bfloat16() = default;

@@ -39,7 +39,7 @@ struct GemmQuery {
   Math math = Math::ieee;
 };
 
-/// Text that is equal for all products of a class.
+/// Text that is equal for all products of a class. Throws Error as a plan does.
 LANKY_EXPORT std::string gemm_class(const GemmQuery& query);
 
 /// All ways to compute a product on its device, first the one that a plan takes where nothing is

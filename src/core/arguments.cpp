@@ -54,7 +54,7 @@ void check_on_device(const void* pointer, std::int64_t count, Device device,
   if (count == 0) return;
   if (pointer == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                concat(what, " is a null pointer, but has ", count, " elements"));
+                concat(what, ": a null pointer to ", count, " elements"));
   }
   if (device.is_cuda() && pointers_seen().holds(pointer, device.index())) return;
   const runtime::PointerSide side = runtime::where(pointer);

@@ -1,0 +1,55 @@
+// Shapes of dense products that make sense.
+#include <cstdint>
+#include <lanky/error.hpp>
+
+#include "core/text.hpp"
+#include "dense/problem.hpp"
+
+namespace lanky::dense {
+
+std::string_view name_of(Layout layout) noexcept {
+  return layout == Layout::col ? "column-major" : "row-major";
+}
+
+namespace {
+
+void check_not_negative(std::int64_t value, const char* what) {
+  if (value >= 0) return;
+  throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
+}
+
+void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, const char* what) {
+  const std::int64_t tight = tight_ld(extents, layout);
+  if (ld < tight) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(what, " is ", ld, ", but a ", name_of(layout), " ", extents.rows, " x ",
+                       extents.cols, " matrix needs ", tight));
+  }
+  const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(ld, vectors, &elements)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
+                       " elements exceeds 64-bit indices"));
+  }
+}
+
+}  // namespace
+
+GemmShape checked(GemmShape shape, DType in, Math math) {
+  check_not_negative(shape.m, "m");
+  check_not_negative(shape.n, "n");
+  check_not_negative(shape.k, "k");
+  if (math != Math::ieee && in != DType::f32) {
+    throw Error(ErrorCode::unsupported,
+                concat("Math::", to_string(math), " is for products of f32, not ", to_string(in),
+                       "; use Math::ieee"));
+  }
+  shape = with_leading_dimensions(shape);
+  check_ld(shape.lda, stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
+  check_ld(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");
+  check_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
+  return shape;
+}
+
+}  // namespace lanky::dense
