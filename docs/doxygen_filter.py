@@ -1,0 +1,49 @@
+"""Doxygen's input filter: a public header, as it stands, with its comments in Doxygen's form, on standard output.
+
+The headers say what a member is in a plain comment behind it or above it; Doxygen reads such comments only
+with its own marks. The inline namespace v1 is a matter of the binary interface, and readers never write it.
+Lines keep their numbers, so that Doxygen's warnings name the right ones.
+"""
+
+import re
+import sys
+
+MEMBER = re.compile(r"^(?P<code>\s+[^/\s].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
+CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")                   # more of such a comment
+ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")                           # a comment on a line of its own
+
+
+def filtered(lines):
+    behind = False  # the line before ended in a member's comment
+    for line in lines:
+        line = re.sub(r"\s*// NOLINT\S*(?::[^;]*(?:; (?P<rest>.*))?)?$", "", line)
+        line = line.replace("namespace lanky::inline v1", "namespace lanky")
+        member, continued, above = MEMBER.match(line), CONTINUED.match(line), ABOVE.match(line)
+        if member:
+            line = f"{member['code']}  ///< {member['text']}"
+        elif behind and continued:
+            line = f"{continued['indent']}///< {continued['text']}"
+        elif above:
+            line = f"{above['indent']}/// {above['text']}"
+        behind = bool(member) or (behind and bool(continued))
+        yield line
+
+
+def filtered_c(text):
+    """Comments of a C header, but for the one at its head, become Doxygen's."""
+    head, mark, rest = text.partition("*/")
+    rest = re.sub(r"(?P<code>[;,])(?P<space>[ \t]*)/\* ", r"\g<code>\g<space>/**< ", rest)
+    return head + mark + re.sub(r"^(?P<indent>\s*)/\* ", r"\g<indent>/** ", rest, flags=re.MULTILINE)
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if path.endswith(".h"):
+        sys.stdout.write(filtered_c(text))
+    else:
+        sys.stdout.write("".join(line + "\n" for line in filtered(text.splitlines())))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
