@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from docutils import nodes
-from docutils.parsers.rst import Directive
+from sphinx.util.docutils import SphinxDirective
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
@@ -33,8 +33,9 @@ myst_linkify_fuzzy_links = False
 
 breathe_projects = {"lanky": str(ROOT / "build/docs/xml")}
 breathe_default_project = "lanky"
-breathe_default_members = ("members",)
+breathe_default_members = ("members", "undoc-members")
 breathe_show_include = False
+breathe_domain_by_extension = {"h": "c"}
 breathe_order_parameters_first = False
 cpp_index_common_prefix = ["lanky::", "lanky::io::"]
 primary_domain = "cpp"
@@ -56,13 +57,32 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 
 
-def importable(module):
-    """Whether the Python package can be documented: it is built, or pure Python."""
+def present(what):
+    """Whether a file of the repository, or module:NAME, is there to be documented."""
+    kind, _, name = what.rpartition(":")
+    if kind != "module":
+        return (ROOT / what).is_file()
     try:
-        __import__(module)
+        __import__(name)
     except ImportError:
         return False
     return True
+
+
+class Where(SphinxDirective):
+    """Its content, where its argument is present(); otherwise a sentence that says what is missing."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        what = self.arguments[0]
+        if not present(what):
+            text = f"This site was built without {what.removeprefix('module:')}."
+            return [nodes.paragraph(text, text)]
+        parent = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, parent)
+        return parent.children
 
 
 def program():
@@ -72,7 +92,7 @@ def program():
     return next((folder / "lanky" for folder in candidates if (folder / "lanky").is_file()), None)
 
 
-class LankyHelp(Directive):
+class LankyHelp(SphinxDirective):
     """What `lanky COMMAND --help` prints, where the program is built."""
 
     optional_arguments = 1
@@ -80,17 +100,16 @@ class LankyHelp(Directive):
     def run(self):
         command = ["lanky", *self.arguments, "--help"]
         found = program()
-        if not found:
-            text = f"{' '.join(command)}    # this site was built without the program, which prints its options"
-        else:
+        if found:
             text = subprocess.run([found, *command[1:]], capture_output=True, text=True, check=True, timeout=30).stdout
             text = text.replace(str(found), "lanky")
+        else:
+            text = f"{' '.join(command)}    # this site was built without the program, which prints its options"
         block = nodes.literal_block(text, text)
         block["language"] = "none"
         return [block]
 
 
 def setup(app):
+    app.add_directive("where", Where)
     app.add_directive("lanky-help", LankyHelp)
-    if importable("lanky"):
-        app.tags.add("python_module")

@@ -9,14 +9,15 @@ import re
 import sys
 
 MEMBER = re.compile(r"^(?P<code>\s+[^/\s].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
-CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")                   # more of such a comment
-ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")                           # a comment on a line of its own
+CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")  # more of such a comment
+ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")  # a comment on a line of its own
+SECTION = re.compile(r"/\* -{20,}\n \* (?P<title>[^.:\n]*)(?P<rest>(?:.|\n)*?)\*/")  # of a C header
 
 
-def filtered(lines):
+def filtered_cpp(text):
     behind = False  # the line before ended in a member's comment
-    for line in lines:
-        line = re.sub(r"\s*// NOLINT\S*(?::[^;]*(?:; (?P<rest>.*))?)?$", "", line)
+    for line in text.splitlines():
+        line = re.sub(r"\s*// NOLINT\S*(?::.*)?$", "", line)
         line = line.replace("namespace lanky::inline v1", "namespace lanky")
         member, continued, above = MEMBER.match(line), CONTINUED.match(line), ABOVE.match(line)
         if member:
@@ -26,23 +27,28 @@ def filtered(lines):
         elif above:
             line = f"{above['indent']}/// {above['text']}"
         behind = bool(member) or (behind and bool(continued))
-        yield line
+        yield line + "\n"
 
 
 def filtered_c(text):
-    """Comments of a C header, but for the one at its head, become Doxygen's."""
+    """Comments of a C header, but for the one at its head, become Doxygen's, and its sections groups."""
     head, mark, rest = text.partition("*/")
     rest = re.sub(r"(?P<code>[;,])(?P<space>[ \t]*)/\* ", r"\g<code>\g<space>/**< ", rest)
-    return head + mark + re.sub(r"^(?P<indent>\s*)/\* ", r"\g<indent>/** ", rest, flags=re.MULTILINE)
+    rest = re.sub(r"(?P<code>= \d+)(?P<space>[ \t]+)/\* ", r"\g<code>\g<space>/**< ", rest)
+    sections = list(SECTION.finditer(rest))
+    rest = re.sub(r"^(?P<indent>\s*)/\* (?!-{20})", r"\g<indent>/** ", rest, flags=re.MULTILINE)
+    rest = SECTION.sub(lambda m: f"/** @}} */ /** @name {m['title']}\n *{m['rest'].lstrip('.:')} @{{ */", rest)
+    if sections:
+        rest = rest.replace("/** @} */ ", "", 1)
+        before, last, behind = rest.rpartition("#ifdef __cplusplus")
+        rest = before.rstrip("\n") + " /** @} */\n" + "\n" * (len(before) - len(before.rstrip("\n")) - 1) + last + behind
+    return head + mark + rest
 
 
 def main(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    if path.endswith(".h"):
-        sys.stdout.write(filtered_c(text))
-    else:
-        sys.stdout.write("".join(line + "\n" for line in filtered(text.splitlines())))
+    sys.stdout.write(filtered_c(text) if path.endswith(".h") else "".join(filtered_cpp(text)))
 
 
 if __name__ == "__main__":
