@@ -11,6 +11,7 @@ import sys
 MEMBER = re.compile(r"^(?P<code>\s+[^/\s].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
 CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")  # more of such a comment
 ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")  # a comment on a line of its own
+CONSTANTS = re.compile(r"typedef int32_t (?P<name>\w+);\nenum \{")  # of a C header: a type, then its values
 SECTION = re.compile(r"/\* -{20,}\n \* (?P<title>[^.:\n]*)(?P<rest>(?:.|\n)*?)\*/")  # of a C header
 
 
@@ -31,8 +32,12 @@ def filtered_cpp(text):
 
 
 def filtered_c(text):
-    """Comments of a C header, but for the one at its head, become Doxygen's, and its sections groups."""
+    """Comments of a C header, but for the one at its head, become Doxygen's, and its sections groups.
+
+    The constants of a type of integers are shown as an enumeration of that name.
+    """
     head, mark, rest = text.partition("*/")
+    rest = CONSTANTS.sub(r"\nenum \g<name> {", rest)
     rest = re.sub(r"(?P<code>[;,])(?P<space>[ \t]*)/\* ", r"\g<code>\g<space>/**< ", rest)
     rest = re.sub(r"(?P<code>= \d+)(?P<space>[ \t]+)/\* ", r"\g<code>\g<space>/**< ", rest)
     sections = list(SECTION.finditer(rest))
