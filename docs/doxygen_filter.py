@@ -8,7 +8,7 @@ Lines keep their numbers, so that Doxygen's warnings name the right ones.
 import re
 import sys
 
-MEMBER = re.compile(r"^(?P<code>\s+[^/\s].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
+MEMBER = re.compile(r"^(?P<code>\s*[^/\s}#].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
 CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")  # more of such a comment
 ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")  # a comment on a line of its own
 CONSTANTS = re.compile(r"typedef int32_t (?P<name>\w+);\nenum \{")  # of a C header: a type, then its values
