@@ -8,7 +8,7 @@ import lanky
 folder = pathlib.Path(tempfile.mkdtemp(prefix="lanky_snippet_"))
 path = folder / "a.mtx.gz"
 # begin files
-S = lanky.generate("rmat:10:8,seed=7")  # a scipy.sparse.csr_matrix
+S = lanky.generate("rmat:10:8,seed=7")  # a scipy.sparse.csr_array
 lanky.write(path, S)
 T = lanky.read(path)
 # end files

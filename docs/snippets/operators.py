@@ -15,13 +15,16 @@ expected = 2 * (S @ x) + y
 A = lanky.sparse(S)
 y = A.matvec(x, out=y, alpha=2, beta=1)  # y = 2 A x + y, in place
 z = A.H @ y  # the conjugate transpose
+A.update_values(S.data)  # new numbers for the same pattern
 # end operator
 assert np.allclose(y, expected) and np.allclose(z, S.T @ y)
 
 # begin plan
-plan = lanky.SparsePlan(S, expected_columns=16, tune=True)
-print(plan.explain())
+with lanky.SparsePlan(S, expected_columns=16, tune=True) as plan:
+    print(plan.explain())
+    Y = plan.execute(np.ones((500, 16)))
 # end plan
+assert np.allclose(Y[:, 15], S @ np.ones(500))
 
 # begin solver
 L = scipy.sparse.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(500, 500), format="csr")
