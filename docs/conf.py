@@ -1,6 +1,8 @@
-"""The documentation site: Sphinx over the Markdown pages of this folder and Doxygen's XML of the public headers.
+"""The documentation site: Sphinx over the Markdown pages of this folder and Doxygen's XML of
+the public headers.
 
-`./dev docs` builds it into build/docs/html. The program's help is there if the program is built; the page says so otherwise.
+`./dev docs` builds it into build/docs/html. The program's help is there if the program is built;
+the page says so otherwise.
 """
 
 import os
@@ -18,10 +20,11 @@ sys.path.insert(0, str(ROOT / "python"))
 project = "lanky"
 author = "the developers of lanky"
 copyright = "the developers of lanky; BSD-3-Clause"  # noqa: A001, Sphinx's name
-release = re.search(r'kVersion\[\] = "([0-9.]+)"', (ROOT / "include/lanky/version.hpp").read_text())[1]
+version_header = (ROOT / "include/lanky/version.hpp").read_text()
+release = re.search(r'kVersion\[\] = "([0-9.]+)"', version_header)[1]
 version = release.rpartition(".")[0]
 
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton",
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton",
               "sphinx_inline_tabs"]
 exclude_patterns = ["plots", "snippets"]
 source_suffix = {".md": "markdown"}
@@ -59,7 +62,7 @@ autodoc_typehints = "none"
 
 
 class Where(SphinxDirective):
-    """Its content, where its argument, a file of the repository, is there; otherwise a sentence that says so."""
+    """Its content, where its argument, a file of the repository, is there; else a note."""
 
     required_arguments = 1
     has_content = True
@@ -89,10 +92,11 @@ class LankyHelp(SphinxDirective):
         command = ["lanky", *self.arguments, "--help"]
         found = program()
         if found:
-            text = subprocess.run([found, *command[1:]], capture_output=True, text=True, check=True, timeout=30).stdout
-            text = text.replace(str(found), "lanky")
+            ran = subprocess.run([found, *command[1:]], capture_output=True, text=True, check=True,
+                                 timeout=30)
+            text = ran.stdout.replace(str(found), "lanky")
         else:
-            text = f"{' '.join(command)}    # this site was built without the program, which prints its options"
+            text = f"{' '.join(command)}    # prints it; this site was built without the program"
         block = nodes.literal_block(text, text)
         block["language"] = "none"
         return [block]

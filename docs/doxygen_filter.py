@@ -1,18 +1,20 @@
-"""Doxygen's input filter: a public header, as it stands, with its comments in Doxygen's form, on standard output.
+"""Doxygen's input filter: a public header on standard output, with its comments in Doxygen's form.
 
-The headers say what a member is in a plain comment behind it or above it; Doxygen reads such comments only
-with its own marks. The inline namespace v1 is a matter of the binary interface, and readers never write it.
-Lines keep their numbers, so that Doxygen's warnings name the right ones.
+The headers say what a member is in a plain comment behind it or above it; Doxygen reads such
+comments only with its own marks. The inline namespace v1 is a matter of the binary interface, and
+readers never write it. Lines keep their numbers, so that Doxygen's warnings name the right ones.
 """
 
 import re
 import sys
 
-MEMBER = re.compile(r"^(?P<code>\s*[^/\s}#].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")  # code, then a comment
-CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")  # more of such a comment
-ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")  # a comment on a line of its own
-CONSTANTS = re.compile(r"typedef int32_t (?P<name>\w+);\nenum \{")  # of a C header: a type, then its values
-SECTION = re.compile(r"/\* -{20,}\n \* (?P<title>[^.:\n]*)(?P<rest>(?:.|\n)*?)\*/")  # of a C header
+# Code with a comment behind it; more of such a comment; a comment on a line of its own.
+MEMBER = re.compile(r"^(?P<code>\s*[^/\s}#].*?[;,{}]|\s+\w+,?)\s+// (?P<text>.*)$")
+CONTINUED = re.compile(r"^(?P<indent>\s{20,})// (?P<text>.*)$")
+ABOVE = re.compile(r"^(?P<indent>\s+)// (?P<text>.*)$")
+# In C headers: a type with its values behind it; the heading of a section.
+CONSTANTS = re.compile(r"typedef int32_t (?P<name>\w+);\nenum \{")
+SECTION = re.compile(r"/\* -{20,}\n \* (?P<title>[^.:\n]*)(?P<rest>(?:.|\n)*?)\*/")
 
 
 def filtered_cpp(text):
@@ -32,7 +34,7 @@ def filtered_cpp(text):
 
 
 def filtered_c(text):
-    """Comments of a C header, but for the one at its head, become Doxygen's, and its sections groups.
+    """Comments of a C header, but for the one at its head, become Doxygen's, its sections groups.
 
     The constants of a type of integers are shown as an enumeration of that name.
     """
@@ -42,11 +44,12 @@ def filtered_c(text):
     rest = re.sub(r"(?P<code>= \d+)(?P<space>[ \t]+)/\* ", r"\g<code>\g<space>/**< ", rest)
     sections = list(SECTION.finditer(rest))
     rest = re.sub(r"^(?P<indent>\s*)/\* (?!-{20})", r"\g<indent>/** ", rest, flags=re.MULTILINE)
-    rest = SECTION.sub(lambda m: f"/** @}} */ /** @name {m['title']}\n *{m['rest'].lstrip('.:')} @{{ */", rest)
+    rest = SECTION.sub(
+        lambda m: f"/** @}} */ /** @name {m['title']}\n *{m['rest'].lstrip('.:')} @{{ */", rest)
     if sections:
         rest = rest.replace("/** @} */ ", "", 1)
-        before, last, behind = rest.rpartition("#ifdef __cplusplus")
-        rest = before.rstrip("\n") + " /** @} */\n" + "\n" * (len(before) - len(before.rstrip("\n")) - 1) + last + behind
+        before, last, behind = rest.rpartition("\n#ifdef __cplusplus")
+        rest = f"{before} /** @}} */{last}{behind}"
     return head + mark + rest
 
 

@@ -1,7 +1,8 @@
 """How many products pay for a sparse plan: table spmv-break-even of readme_tables.py.
 
-A plan costs its setup, and each product saves the best rival's time less lanky's. The rival's own setup counts as nothing, so
-that the number is an upper bound: cuSPARSE's preprocessing and conversions take time, too.
+A plan costs its setup, and each product saves the best rival's time less lanky's. The rival's own
+setup counts as nothing, so that the number is an upper bound: cuSPARSE's preprocessing and
+conversions take time, too.
 """
 
 import math
@@ -11,8 +12,9 @@ from jsonl import DTYPES
 from markdown import heading, row
 
 SIZES = ((0, 1e5), (1e5, 1e6), (1e6, 1e7), (1e7, math.inf))  # entries of the matrix
-MEANING = ("products: setup over what a product saves beside the best rival, whose own setup counts as nothing; median, and 90th percentile; "
-           "setup: median; never: matrices on which the rival is as fast or faster")
+MEANING = ("products: setup over what a product saves beside the best rival, whose own setup counts "
+           "as nothing; median, and 90th percentile; setup: median; never: matrices on which the "
+           "rival is as fast or faster")
 
 
 def products_needed(point):
@@ -33,7 +35,9 @@ def name(low, high):
 
 def digits(value):
     """Three of them, for a time or a number of products."""
-    return "–" if math.isinf(value) else f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):.0f}"
+    if math.isinf(value):
+        return "–"
+    return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):.0f}"
 
 
 def table(points):
@@ -44,7 +48,9 @@ def table(points):
             needed = sorted(n for n in map(products_needed, here) if n is not None)
             if not needed:
                 continue
-            setups = [p.own["setup_us"] for p in here if p.own and p.own.get("setup_us") is not None]
-            text += row([name(low, high), dtype, len(needed), digits(statistics.median(setups)), digits(statistics.median(needed)),
-                         digits(needed[math.ceil(0.9 * len(needed)) - 1]), sum(map(math.isinf, needed))])
+            setups = [p.own["setup_us"] for p in here if products_needed(p) is not None]
+            most = needed[math.ceil(0.9 * len(needed)) - 1]
+            text += row([name(low, high), dtype, len(needed), digits(statistics.median(setups)),
+                         digits(statistics.median(needed)), digits(most),
+                         sum(map(math.isinf, needed))])
     return text

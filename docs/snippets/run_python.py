@@ -1,4 +1,7 @@
-"""Runs the Python programs that the guide shows; ends with status 77 where lanky or SciPy cannot be imported."""
+"""Runs the Python programs that the guide shows.
+
+Ends with status 77, which the test counts as skipped, where lanky or SciPy cannot be imported.
+"""
 
 import importlib
 import pathlib
