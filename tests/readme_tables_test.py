@@ -309,7 +309,7 @@ class ReadmeTables(unittest.TestCase):
                     spmv("d", "lanky", "auto", 1.0, setup_us=30.0, nnz=1000), spmv("d", "cusparse", "alg1", 3.0, nnz=1000)],
                    ["spmv-break-even"])
         self.assertEqual(self.run_script().returncode, 0)
-        self.assertIn("| below 1e5 | f64 | 1 | 30 | 15 | 15 | 0 |\n| 1e6 to 1e7 | f64 | 2 | 100 | – | – | 1 |\n", self.page())
+        self.assertIn("| below 1e5 | f64 | 1 | 30 | 15 | 15 | 0 |\n| 1e6 to 1e7 | f64 | 2 | 200 | – | – | 1 |\n", self.page())
 
     def test_classes_and_plots_of_sparse_products(self):
         folder = self.root / "bench" / "results" / "h200"
