@@ -56,7 +56,7 @@ linkcheck_timeout = 20
 linkcheck_retries = 2
 
 # The package's own sources have all docstrings: nothing need be built or installed to read them.
-autodoc_mock_imports = ["lanky._core", "numpy"]
+autodoc_mock_imports = ["lanky._core", "numpy", "torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 
