@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,7 +103,8 @@ void convert_as(const Conversion& conversion) {
 
 int convert(const Conversion& conversion) {
   check_target(conversion);
-  visit_dtype(type_of(conversion), [&]<class T>(std::type_identity<T>) { convert_as<T>(conversion); });
+  visit_dtype(type_of(conversion),
+              [&]<class T>(std::type_identity<T>) { convert_as<T>(conversion); });
   return kOk;
 }
 

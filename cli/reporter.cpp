@@ -69,8 +69,8 @@ void Reporter::add(const CaseResult& result) {
     if (single_) {
       warn(result.name + " " + result.dtype + ": " + result.reason);
     } else {
-      print(
-          bench::failure_line(result.name, result.dtype, bench::to_string(result.lanky), result.reason));
+      print(bench::failure_line(result.name, result.dtype, bench::to_string(result.lanky),
+                                result.reason));
     }
   }
   for (const std::string& warning : result.warnings)

@@ -71,8 +71,8 @@ void throw_both_sides(const CsrPattern& a, const EntryPlace& below, const EntryP
                   at.column + a.index_base, ")");
   };
   throw Error(ErrorCode::invalid_argument,
-              concat("with SparseOptions::symmetry A must be one triangle, but it has ", place(below),
-                     " below the diagonal and ", place(above),
+              concat("with SparseOptions::symmetry A must be one triangle, but it has ",
+                     place(below), " below the diagonal and ", place(above),
                      " above it, rows and columns counted from ", a.index_base));
 }
 

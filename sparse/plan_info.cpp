@@ -310,9 +310,10 @@ std::string explain(const PlanInfo& info) {
 }
 
 std::uint64_t fingerprint(const PlanInfo& info) {
+  const Extents extents = extents_of(info);
   Fingerprint print(info.device);
   print.add("sparse", to_string(info.dtype), to_string(info.out_dtype), name(info.symmetry),
-            static_cast<int>(info.op));
+            static_cast<int>(info.op), extents.rows, extents.cols, extents.nnz);
   if (info.chunks) {
     print.add(name_of(info.chunks->header.shape), info.chunks->isa);
     return print.value();

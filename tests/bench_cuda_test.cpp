@@ -285,8 +285,8 @@ void expect_sparse_ok(Session& session, const std::string& spec, std::size_t con
     for (const Outcome& outcome : report.outcomes) {
       if (outcome.variant == "sell" || outcome.variant.starts_with("bsr")) {
         EXPECT_TRUE(outcome.status == Status::ok || outcome.status == Status::unsupported)
-            << outcome.variant << " " << to_string(dtype) << ": " << to_string(outcome.status) << ", "
-            << outcome.message;
+            << outcome.variant << " " << to_string(dtype) << ": " << to_string(outcome.status)
+            << ", " << outcome.message;
       } else {
         EXPECT_EQ(to_string(outcome.status), "ok") << outcome.contestant << " " << outcome.message;
       }

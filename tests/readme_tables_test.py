@@ -302,6 +302,15 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("| 1.00, worst 2.00 (1) | - | - | - | missed | b f64 |", self.sparse_target(update, lines))
         self.assertIn("| 0.00, worst 0.25 (1) |", self.sparse_target(memory, lines))
 
+    def test_a_setup_pays_after_so_many_products(self):
+        self.write([ENV, spmv("a", "lanky", "auto", 5.0, setup_us=100.0), spmv("a", "cusparse", "alg1", 7.0),
+                    spmv("a", "cusparse", "sell", 9.0), spmv("b", "lanky", "auto", 5.0, setup_us=300.0),
+                    spmv("b", "cusparse", "alg1", 4.0), spmv("c", "lanky", "auto", 5.0, setup_us=1.0),
+                    spmv("d", "lanky", "auto", 1.0, setup_us=30.0, nnz=1000), spmv("d", "cusparse", "alg1", 3.0, nnz=1000)],
+                   ["spmv-break-even"])
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("| below 1e5 | f64 | 1 | 30 | 15 | 15 | 0 |\n| 1e6 to 1e7 | f64 | 2 | 200 | – | – | 1 |\n", self.page())
+
     def test_classes_and_plots_of_sparse_products(self):
         folder = self.root / "bench" / "results" / "h200"
         folder.mkdir(parents=True)

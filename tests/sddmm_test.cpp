@@ -523,8 +523,8 @@ TEST_F(SddmmError, LeadingDimensions) {
 TEST_F(SddmmError, NullOperands) {
   expect(ErrorCode::invalid_argument, "X: a null pointer to 6 elements", {nullptr, 3, 2, 3},
          {x_.data(), 4, 2, 4});
-  expect(ErrorCode::invalid_argument, "Y: a null pointer to 8 elements",
-         {x_.data(), 3, 2, 3}, {nullptr, 4, 2, 4});
+  expect(ErrorCode::invalid_argument, "Y: a null pointer to 8 elements", {x_.data(), 3, 2, 3},
+         {nullptr, 4, 2, 4});
   const View x{x_.data(), 3, 2, 3};
   const View y{x_.data(), 4, 2, 4};
   expect_error(

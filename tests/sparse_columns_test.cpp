@@ -445,8 +445,8 @@ TEST_F(SparseColumnsError, LeadingDimensions) {
 TEST_F(SparseColumnsError, NullOperands) {
   expect(ErrorCode::invalid_argument, "X: a null pointer to 8 elements", {nullptr, 4, 2, 4},
          {y_.data(), 3, 2, 3});
-  expect(ErrorCode::invalid_argument, "Y: a null pointer to 6 elements",
-         {x_.data(), 4, 2, 4}, {nullptr, 3, 2, 3});
+  expect(ErrorCode::invalid_argument, "Y: a null pointer to 6 elements", {x_.data(), 4, 2, 4},
+         {nullptr, 3, 2, 3});
   plan_.run(stream_, MatrixView<double>{nullptr, 4, 0, 4}, MatrixView<double>{nullptr, 3, 0, 3});
 }
 

@@ -140,8 +140,8 @@ TEST_F(SparseError, NullArrays) {
                     "the column indices of A: a null pointer to 3 elements", view);
   view = a_.view();
   view.values = nullptr;
-  expect_plan_error(ErrorCode::invalid_argument,
-                    "the values of A: a null pointer to 3 elements", view);
+  expect_plan_error(ErrorCode::invalid_argument, "the values of A: a null pointer to 3 elements",
+                    view);
 }
 
 TEST_F(SparseError, OperandsOfATransposedPlan) {

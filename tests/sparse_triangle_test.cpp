@@ -23,8 +23,8 @@ class SparseTriangle : public ::testing::Test {
   }
 
   /// The plan of the triangle, at first and with other values, gives the bits of plans of all of A.
-  static void expect_bits_of_full(const Stream& stream, CsrMatrix<T> a, const SparseOptions& options,
-                                  Random& random) {
+  static void expect_bits_of_full(const Stream& stream, CsrMatrix<T> a,
+                                  const SparseOptions& options, Random& random) {
     SparsePlan<T, TOut> plan(stream, a.view(), options);
     EXPECT_EQ(plan.nnz(), a.nnz());
     for (int round = 0; round < 2; ++round) {
@@ -108,7 +108,7 @@ EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
         a.col_indices[entry] = static_cast<std::int32_t>(entry / length);
       const auto operands = TestFixture::operands_of(a, random, small_integer<T>);
       SparsePlan<T, TOut> plan(stream, a.view(),
-                             {.symmetry = Symmetry::skew_symmetric, .updates = true});
+                               {.symmetry = Symmetry::skew_symmetric, .updates = true});
       expect_exact(a, operands, run_plan(stream, plan, operands));
       a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
       plan.update_values(a.values);
@@ -116,7 +116,7 @@ EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
     }
   }
   const SparsePlan<T, TOut> nothing(stream, {0, 0, 0, nullptr, nullptr, nullptr, 1},
-                                  {.symmetry = Symmetry::symmetric});
+                                    {.symmetry = Symmetry::symmetric});
   EXPECT_EQ(nothing.rows(), 0);
 }
 
@@ -181,19 +181,20 @@ TEST(SparseTriangleErrors, NameTheFirstEntryOnEitherSide) {
   expect_error(
       [&] {
         const SparsePlan<double> plan(stream,
-                                    {4, 4, 6, offsets.data(), columns.data(), values.data(), 0},
-                                    {.symmetry = Symmetry::symmetric});
+                                      {4, 4, 6, offsets.data(), columns.data(), values.data(), 0},
+                                      {.symmetry = Symmetry::symmetric});
       },
       ErrorCode::invalid_argument,
-      {"with SparseOptions::symmetry A must be one triangle, but it has entry 3 at (2, 1) below the "
+      {"with SparseOptions::symmetry A must be one triangle, but it has entry 3 at (2, 1) below "
+       "the "
        "diagonal and entry 1 at (1, 3) above it, rows and columns counted from 0"});
   const std::vector<std::int32_t> narrow = {1, 2, 3, 5, 7};
   const std::vector<std::int32_t> from_one = {1, 4, 3, 2, 1, 4};
   expect_error(
       [&] {
         const SparsePlan<double> plan(stream,
-                                    {4, 4, 6, narrow.data(), from_one.data(), values.data(), 1},
-                                    {.symmetry = Symmetry::hermitian});
+                                      {4, 4, 6, narrow.data(), from_one.data(), values.data(), 1},
+                                      {.symmetry = Symmetry::hermitian});
       },
       ErrorCode::invalid_argument,
       {"entry 3 at (3, 2) below the diagonal and entry 1 at (2, 4) above it, rows and columns "

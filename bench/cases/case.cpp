@@ -194,7 +194,8 @@ std::string_view to_string(Layout layout) noexcept {
 }
 
 std::string family_name(const GemmCase& gemm) {
-  return gemm.symmetric ? "syrk" : std::string(lanky::to_string(gemm_family(gemm.m, gemm.n, gemm.k)));
+  return gemm.symmetric ? "syrk"
+                        : std::string(lanky::to_string(gemm_family(gemm.m, gemm.n, gemm.k)));
 }
 
 std::string_view to_string(const GemmType& type) noexcept {

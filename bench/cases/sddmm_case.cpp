@@ -1,8 +1,8 @@
 #include "bench/cases/sddmm_case.hpp"
 
 #include <lanky/buffer.hpp>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/sddmm.hpp>
+#include <lanky/visit_dtype.hpp>
 
 #include "bench/cases/operand.hpp"
 #include "bench/cases/sparse_contestants.hpp"

@@ -1,8 +1,8 @@
 #include "bench/harness/verify.hpp"
 
 #include <cmath>
-#include <lanky/visit_dtype.hpp>
 #include <lanky/half.hpp>
+#include <lanky/visit_dtype.hpp>
 #include <limits>
 #include <sstream>
 

@@ -502,8 +502,8 @@ bench::BuiltSpmv staged_rung(const Stream& stream, const bench::SpmvOperands& op
   const StagedRows staged = stage_rows(operands.matrix.pattern().view());
   const auto kept =
       std::make_shared<Kept>(Kept{Buffer<std::int32_t>::from(stream, staged.starts),
-                                        Buffer<std::int32_t>::from(stream, staged.rows),
-                                        Buffer<std::uint16_t>::from(stream, staged.places)});
+                                  Buffer<std::int32_t>::from(stream, staged.rows),
+                                  Buffer<std::uint16_t>::from(stream, staged.places)});
   const Strips strips(p, kStripWords);
   const std::size_t shared_bytes =
       static_cast<std::size_t>(staged.most) * strips.lanes * kWordBytes;

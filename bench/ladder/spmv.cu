@@ -448,8 +448,8 @@ std::unique_ptr<SpmvRung> make_csr(const Stream& stream, const DeviceCsr& a, boo
     case DType::f16:
       return csr_rung<__half>(stream, a, warps);
     default:
-      throw Error(ErrorCode::unsupported,
-                  concat("the CSR rungs are of f64, f32 and f16; not of ", lanky::to_string(a.dtype)));
+      throw Error(ErrorCode::unsupported, concat("the CSR rungs are of f64, f32 and f16; not of ",
+                                                 lanky::to_string(a.dtype)));
   }
 }
 

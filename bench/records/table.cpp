@@ -51,7 +51,10 @@ std::string size_of_case(const SpmvCase& spmv) {
 
 std::string size_of_case(const GemmCase& gemm) {
   std::string text = count(gemm.m) + "x" + count(gemm.n) + "x" + count(gemm.k) + " ";
-  return text.append(to_string(gemm.op_a)).append(to_string(gemm.op_b)).append(" ").append(to_string(gemm.layout));
+  return text.append(to_string(gemm.op_a))
+      .append(to_string(gemm.op_b))
+      .append(" ")
+      .append(to_string(gemm.layout));
 }
 
 std::string type_of_case(const SpmvCase& spmv) {
@@ -81,8 +84,8 @@ std::string verdict_text(const CaseReport& report, const Outcome* lanky, const O
   std::string text;
   for (const Outcome& outcome : report.outcomes) {
     if (outcome.status == Status::ok || outcome.expected()) continue;
-    text +=
-        (text.empty() ? "" : ", ") + outcome.contestant + " " + std::string(to_string(outcome.status));
+    text += (text.empty() ? "" : ", ") + outcome.contestant + " " +
+            std::string(to_string(outcome.status));
   }
   if (!text.empty()) return text;
   return any_noisy ? "ok, noisy" : "ok";

@@ -189,7 +189,8 @@ std::unique_ptr<MklSpmv> mkl_spmv(const CsrView<T>& a, const T* x, T* y, SpmvCol
     if (columns.count == 1) return std::make_unique<MklVector<T>>(a, kLetter, x, y);
     return std::make_unique<MklColumns<T>>(a, kLetter, x, y, columns);
   } else {
-    throw Error(ErrorCode::unsupported, concat("MKL has no sparse product of ", to_string(kDType<T>)));
+    throw Error(ErrorCode::unsupported,
+                concat("MKL has no sparse product of ", to_string(kDType<T>)));
   }
 }
 

@@ -6,7 +6,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- table: KIND bench/results/h200/FILE.jsonl -->
     <!-- end table -->
 
-KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-targets, gemm, gemm-overview,
+KIND is read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
 gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import break_even
 import cpu_spmv
 import interleaved
 import ladder_plots
@@ -41,7 +42,7 @@ COLUMNS = {"spmm": ("spmm", spmm_targets.table, spmm_targets.TABLE),
            "sddmm": ("sddmm", spmm_targets.table, spmm_targets.SDDMM_TABLE),
            "spmm-paths": ("spmm", spmm_targets.paths_table, spmm_targets.PATHS_TABLE)}
 GEMM_KINDS = ("gemm", "gemm-overview", "gemm-worst", "gemm-sample", "gemm-targets", "gemm-grid")
-SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-targets")
+SPMV_KINDS = ("spmv", "spmv-summary", "spmv-paths", "spmv-classes", "spmv-break-even", "spmv-targets")
 
 
 def dtypes_of(cases):
@@ -290,6 +291,7 @@ MEANING = {
     "spmv-paths": "time of lanky's tensor-core kernels over that of its CUDA-core kernels",
     "spmv-classes": "geometric mean of the best rival's time over lanky's (of the floor's over lanky's; the worst "
                     "matrix against its rival)",
+    "spmv-break-even": break_even.MEANING,
     "spmv-targets": "by bench/scripts/spmv_targets.py: speed-ups over the best rival, shares of the floor, geometric means",
     "gemm": "the best vendor's time over lanky's (lanky's share of the floor)",
     "gemm-grid": "the best vendor's time over lanky's (lanky's share of the floor)",
@@ -341,6 +343,7 @@ def make_table(kind, name):
     table = {"spmv-paths": lambda: paths_table(lines),
              "spmv-summary": lambda: summary_table(cases),
              "spmv-classes": lambda: classes_table(points),
+             "spmv-break-even": lambda: break_even.table(points),
              "spmv-targets": lambda: spmv_targets.judged(points).table(),
              "gemm-overview": lambda: overview_table(points),
              "gemm-worst": lambda: worst_table(points),

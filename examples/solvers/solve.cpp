@@ -13,8 +13,7 @@ std::unique_ptr<Replay> capture(const Stream& stream, const std::function<void()
   return cuda_capture(stream, work);
 }
 
-Loop::Loop(Iteration& iteration, int check, bool graph)
-    : iteration_(iteration), check_(check) {
+Loop::Loop(Iteration& iteration, int check, bool graph) : iteration_(iteration), check_(check) {
   if (check < 1) {
     throw Error(ErrorCode::invalid_argument, "an iteration is looked at every " +
                                                  std::to_string(check) + ", not every 1 or more");

@@ -29,8 +29,8 @@ struct GemmShape {
   Op op_b = Op::none;
   Layout layout = Layout::col;  // of A, B and C
   std::int64_t lda = 0;         // of A as stored: [m, k], or [k, m] where op_a transposes
-  std::int64_t ldb = 0;
-  std::int64_t ldc = 0;
+  std::int64_t ldb = 0;         // of B as stored: [k, n], or [n, k] where op_b transposes
+  std::int64_t ldc = 0;         // of C
 };
 
 /// Which equation of docs/design.md a shape is computed by.
@@ -116,11 +116,11 @@ class LANKY_EXPORT GemmPlan {
 
   /// The shape with its leading dimensions filled in.
   const GemmShape& shape() const noexcept;
-  GemmFamily family() const noexcept;
-  Device device() const noexcept;
+  GemmFamily family() const noexcept;  // which equation computes the shape
+  Device device() const noexcept;      // of the constructor's stream
   /// Device memory that one run of the plan works in.
   std::int64_t workspace_bytes() const noexcept;
-  GemmInfo info() const;
+  GemmInfo info() const;  // what the plan has decided
   /// info() as text: family, kernel (the vendor's where it computes), tiles, split, bytes and
   /// bound.
   std::string explain() const;

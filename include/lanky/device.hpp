@@ -9,7 +9,7 @@
 
 namespace lanky::inline v1 {
 
-enum class DeviceKind { cpu, cuda };
+enum class DeviceKind { cpu, cuda };  // the CPU, or an NVIDIA GPU
 
 struct DeviceProperties {
   std::string name;                        // "NVIDIA H200", or the processor's name

@@ -12,9 +12,9 @@ namespace lanky::inline v1 {
 enum class Op : std::uint8_t { none, trans, conj_trans };
 
 /// How much products of float may be rounded. ieee never lowers precision. tf32 rounds factors to
-/// 11 significand bits: each product has a relative error of up to 2^-10. tf32x3 adds up the three
-/// largest of four tf32 products of factors split in two: 3 2^-22. Both are permissions, by request
-/// only: kernels that do not have them compute in ieee.
+/// 11 significand bits, a relative error of up to 2^-10 a product. tf32x3 splits factors in two and
+/// adds up the three largest of four tf32 products: up to 3 * 2^-22. Both are permissions, by
+/// request only: kernels that do not have them compute in ieee.
 enum class Math : std::uint8_t { ieee, tf32, tf32x3 };
 /// "ieee", "tf32" or "tf32x3".
 LANKY_EXPORT std::string_view to_string(Math math) noexcept;

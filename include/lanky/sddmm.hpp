@@ -71,10 +71,10 @@ class LANKY_EXPORT SddmmPlan {
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> x, MatrixView<const T> y,
            Scalar beta, VectorView<TOut> values, Workspace workspace) const;
 
-  std::int64_t rows() const noexcept;
-  std::int64_t cols() const noexcept;
-  std::int64_t nnz() const noexcept;
-  Device device() const noexcept;
+  std::int64_t rows() const noexcept;  // of the pattern and X
+  std::int64_t cols() const noexcept;  // columns of the pattern, rows of Y
+  std::int64_t nnz() const noexcept;   // entries of the pattern, repeated ones counted each
+  Device device() const noexcept;      // of the constructor's stream
   /// Device memory that one run of the plan works in; 0 without expected_columns.
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.

@@ -21,17 +21,17 @@
 namespace lanky::inline v1 {
 
 struct SparseOptions {
-  /// Tensor cores multiply double, half and bfloat16, and float where `math` allows tf32 or tf32x3,
-  /// where values within 2^115 of 2^128 count as Inf. A plan that expects 5 vectors or more has
-  /// tensor cores for float in ieee, too: they multiply and add up as double.
+  /// Tensor cores multiply double, half and bfloat16, and float where `math` allows tf32 or tf32x3
+  /// (values within 2^115 of 2^128 count as Inf then). In ieee, they multiply float as double, for
+  /// several vectors by a plan that expects 5 or more.
   Engine engine = Engine::automatic;
-  Math math = Math::ieee;
+  Math math = Math::ieee;  // tf32 and tf32x3: of float only
   /// Other than general: the CSR holds one triangle of A, which the plan expands. Either triangle,
   /// with or without entries on the diagonal; those are taken as they are.
   Symmetry symmetry = Symmetry::general;
   Op op = Op::none;  // y = alpha op(A) x + beta y: the plan holds op(A), and has its extents
-  /// With a symmetry or an op: keep 4 bytes an entry of op(A), without which there are no new
-  /// values.
+  /// With a symmetry or an op, update_values() needs 4 bytes an entry of op(A) more, which the plan
+  /// keeps where this is true.
   bool updates = false;
   /// On a GPU: shapes of the packed matrix near the one that the plan would choose (and where
   /// `engine` is automatic, each engine) are measured by the constructor, and the fastest is kept,
@@ -116,13 +116,13 @@ class LANKY_EXPORT SparsePlan {
   /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
   /// X, whatever c, layouts and the other columns are: a plan by tensor cores multiplies several
-  /// columns on CUDA cores, as Engine::cuda_cores does. Not so products of 5 columns (of
-  /// halves, 9) or more of a plan with a second copy for tensor cores (SparseOptions::
-  /// expected_columns; explain() tells): there column j has bits of its own, the same ones
-  /// whatever c, layouts and the other columns are, and in every run. Engine::cuda_cores has none
-  /// of that. Otherwise as run() of vectors, in the same workspace. Throws Error: as that,
-  /// invalid_argument (a leading dimension shorter than a row or column), and unsupported (on a
-  /// GPU, rows of X that are 4 GiB apart or more).
+  /// columns on CUDA cores, as Engine::cuda_cores does. The one exception: products of 5 columns
+  /// (of halves, 9) or more by a plan whose second copy is for tensor cores, as explain() tells.
+  /// There column j has bits of its own, the same ones whatever c, layouts and the other columns
+  /// are, and in every run. A plan by Engine::cuda_cores has no such copy. Otherwise as run() of
+  /// vectors, in the same workspace. Throws Error: as that, invalid_argument (a leading dimension
+  /// shorter than a row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or
+  /// more).
   void run(const Stream& stream, MatrixView<const T> x, MatrixView<TOut> y) const;
   /// Y = alpha A X + beta Y.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,
@@ -141,8 +141,8 @@ class LANKY_EXPORT SparsePlan {
   /// a symmetry or an op, but without SparseOptions::updates).
   void update_values(VectorView<const T> values);
 
-  std::int64_t rows() const noexcept;
-  std::int64_t cols() const noexcept;
+  std::int64_t rows() const noexcept;  // of op(A) and y
+  std::int64_t cols() const noexcept;  // columns of op(A), rows of x
   /// Entries of the constructor's CSR; explain() tells how many an expanded triangle has.
   std::int64_t nnz() const noexcept;
   Device device() const noexcept;
@@ -150,13 +150,13 @@ class LANKY_EXPORT SparsePlan {
   std::int64_t workspace_bytes() const noexcept;
   /// Device memory that the plan holds, workspace included.
   std::int64_t device_bytes() const noexcept;
-  SparseInfo info() const;
+  SparseInfo info() const;  // what the plan has decided
   /// Rows and entries of each class, how columns are stored, windows and slices or (on the CPU)
   /// chunks, kernels and why, memory.
   std::string explain() const;
-  /// Plans with equal fingerprints give equal bits for equal values of A, x and y: it covers the
-  /// pattern of A, types, device, version, and all that decides the order of sums, but no addresses
-  /// and no values. For comparison within one version of lanky.
+  /// Plans with equal fingerprints give equal bits for equal A, x and y: it covers extents, types,
+  /// device, version, and all that decides the order of sums, but no addresses and no operands. For
+  /// comparison within one version of lanky.
   std::uint64_t fingerprint() const noexcept;
 
  private:

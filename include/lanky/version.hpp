@@ -1,8 +1,8 @@
 // The version of lanky. CMake reads it from here.
 #pragma once
 
-#include <lanky/export.hpp>
 #include <lanky/version.h>
+#include <lanky/export.hpp>
 
 namespace lanky::inline v1 {
 

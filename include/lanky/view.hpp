@@ -13,7 +13,7 @@
 
 namespace lanky::inline v1 {
 
-enum class Layout : std::uint8_t { col, row };
+enum class Layout : std::uint8_t { col, row };  // col: column-major, row: row-major
 
 namespace detail {
 

@@ -6,6 +6,7 @@
 #include <lanky/version.hpp>
 #include <string_view>
 
+#include "core/machine.hpp"
 #include "core/text.hpp"
 
 namespace lanky {
@@ -13,9 +14,12 @@ namespace lanky {
 /// 64-bit FNV-1a over texts and numbers, each with a mark of its end.
 class Fingerprint {
  public:
-  /// Plans of other versions, or on other models of devices, have other fingerprints.
+  /// Plans of other versions, on other models of devices, or by code for other ones, have other
+  /// fingerprints.
   explicit Fingerprint(Device device) {
-    add(kVersion, device.is_cuda() ? "cuda" : "cpu", device.properties().name);
+    const CodeTarget code = machine_of(device).code;
+    add(kVersion, device.is_cuda() ? "cuda" : "cpu", device.properties().name, code.capability,
+        code.warp_groups);
   }
 
   template <class... Parts>

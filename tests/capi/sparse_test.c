@@ -448,7 +448,7 @@ static void test_refused_runs(const lanky_stream* stream) {
   run.workspace = NULL;
   run.workspace_bytes = lanky_sparse_plan_workspace_bytes(plan);
   FAILS(lanky_sparse_plan_run_matrix(plan, stream, NULL, &x_matrix, NULL, &y_matrix, &run),
-        LANKY_INVALID_ARGUMENT, "workspace is a null pointer");
+        LANKY_INVALID_ARGUMENT, "the workspace: a null pointer");
 
   /* Another stream needs a workspace; on the CPU, runs take turns. */
   OK(lanky_stream_create(lanky_stream_device(stream), &other));
