@@ -112,6 +112,12 @@ void* lanky_stream_native(const lanky_stream* stream) {
                         [](const lanky_stream& given) { return given.stream.native(); });
 }
 
+int32_t lanky_stream_equal(const lanky_stream* a, const lanky_stream* b) {
+  return capi::property(a, "stream", std::int32_t{0}, [&](const lanky_stream& first) {
+    return std::int32_t{first.stream == capi::require(b, "stream").stream};
+  });
+}
+
 lanky_status lanky_stream_synchronize(const lanky_stream* stream) {
   return capi::guarded([&] { capi::require(stream, "stream").stream.synchronize(); });
 }

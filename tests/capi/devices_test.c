@@ -84,6 +84,7 @@ static void test_streams(const lanky_stream* given) {
   if (device.kind == LANKY_DEVICE_KIND_CUDA) {
     OK(lanky_stream_wrap(lanky_stream_native(stream), device, &wrapped));
     CHECK(lanky_stream_native(wrapped) == lanky_stream_native(stream));
+    CHECK(lanky_stream_equal(wrapped, stream) == 1);
     OK(lanky_stream_synchronize(wrapped));
     lanky_stream_destroy(wrapped); /* the handle alone: what it wrapped goes on */
     OK(lanky_stream_synchronize(stream));
@@ -112,6 +113,7 @@ static void test_streams(const lanky_stream* given) {
   FAILS(lanky_event_elapsed_ms(start, end, NULL), LANKY_INVALID_ARGUMENT, "ms is NULL");
   CHECK(lanky_stream_device(NULL).kind == -1 && lanky_event_device(NULL).kind == -1);
   CHECK(lanky_stream_native(NULL) == NULL);
+  CHECK(lanky_stream_equal(NULL, NULL) == 0);
   CHECK(strcmp(lanky_last_error(), "stream is NULL") == 0);
 
   lanky_event_destroy(other);
