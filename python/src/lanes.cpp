@@ -101,7 +101,7 @@ Lane::Lane(StreamHandle stream_handle, Device device)
       thread(std::this_thread::get_id()),
       stream(Stream::wrap(handle.pointer, device)) {}
 
-Lane::Lane(Stream own, Device)
+Lane::Lane(Stream own)
     : handle{own.native(), {}, false}, thread(std::this_thread::get_id()), stream(std::move(own)) {}
 
 Lanes::~Lanes() {

@@ -34,7 +34,7 @@ StreamHandle stream_of(nb::handle stream, const Array& like);
 /// A stream of a plan, and what its runs work in.
 struct Lane {
   Lane(StreamHandle stream, Device device);
-  Lane(Stream own, Device device);
+  explicit Lane(Stream own);
 
   StreamHandle handle;
   std::thread::id thread;  // of cudaStreamPerThread, which names another stream in each

@@ -104,11 +104,11 @@ int device_index(nb::handle device) {
 std::shared_ptr<Lane> new_lane(int device, const Array& like, nb::handle stream) {
   if (device < 0) {
     if (!stream.is_none()) throw_value_error("a stream is given, but the plan is for the CPU");
-    return std::make_shared<Lane>(Stream::wrap(nullptr, Device::cpu()), Device::cpu());
+    return std::make_shared<Lane>(Stream(Device::cpu()));
   }
   begin_cuda();
   const Device target = Device::cuda(device);
-  if (like.on_host() && stream.is_none()) return std::make_shared<Lane>(Stream(target), target);
+  if (like.on_host() && stream.is_none()) return std::make_shared<Lane>(Stream(target));
   Array here = like;
   here.device = device;
   return std::make_shared<Lane>(stream_of(stream, here), target);

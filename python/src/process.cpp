@@ -1,6 +1,7 @@
 // What a fork leaves behind: CUDA does not survive one, and OpenMP's threads are not there.
 #include "process.hpp"
 
+#include <nanobind/nanobind.h>
 #include <omp.h>
 #include <pthread.h>
 
@@ -32,7 +33,8 @@ void watch_forks() {
 
 void begin_cuda() {
   require_cuda_alive();
-  cuda_began.store(true);
+  if (cuda_began.exchange(true)) return;
+  nanobind::module_::import_("lanky._vendor").attr("prepare")();
 }
 
 bool forked_after_cuda() noexcept {

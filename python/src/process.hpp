@@ -6,7 +6,8 @@ namespace lanky::python {
 /// Prepares for forks from now on.
 void watch_forks();
 
-/// Says that this process uses CUDA from now on. lanky.Error where it was forked from one that did.
+/// Says that this process uses CUDA from now on, and looks for NVIDIA's libraries at first. With
+/// the GIL held. lanky.Error where it was forked from one that did.
 void begin_cuda();
 
 /// Whether this process was forked from one that had begun to use CUDA.
