@@ -500,7 +500,8 @@ nb::object empty_cupy(int device, DType dtype, int rank, std::int64_t rows, std:
   return result;
 }
 
-/// new_empty() takes the device and, where that serves, the type from `like`: half the time of empty().
+/// new_empty() takes the device and, where that serves, the type from `like`: half the time of
+/// empty().
 nb::object empty_torch(const Array& like, DType dtype, int rank, std::int64_t rows,
                        std::int64_t cols, Layout layout) {
   static const Name kTranspose("t");
@@ -721,7 +722,10 @@ Array read_result(nb::handle result, const Array& like, DType dtype, int rank, s
 
 nb::object to_caller(const Array& like, nb::object result) {
   if (like.kind != Kind::other || !nb::hasattr(like.object, "__array_namespace__")) return result;
-  return like.object.attr("__array_namespace__")().attr("from_dlpack")(result);
+  // NumPy hands no bfloat16 over by DLPack.
+  const bool by_dlpack = !like.on_host() || text_of(result.attr("dtype")) != "bfloat16";
+  return like.object.attr("__array_namespace__")().attr(by_dlpack ? "from_dlpack"
+                                                                  : "asarray")(result);
 }
 
 nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {

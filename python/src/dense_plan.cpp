@@ -330,11 +330,12 @@ void bind_dense(nb::module_& module) {
   nb::class_<GemmPlanOfPython>(module, "GemmPlan", "A dense product of fixed extents.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, const std::string&, bool,
                     nb::handle, nb::handle>(),
-           "a"_a, "b"_a, nb::kw_only(), "out"_a = nb::none(), "out_dtype"_a = nb::none(),
-           "adjoint"_a = false, "math"_a = "ieee", "tune"_a = false, "device"_a = nb::none(),
-           "stream"_a = nb::none())
-      .def("execute", &GemmPlanOfPython::execute, "a"_a, "b"_a, "out"_a = nb::none(),
-           "alpha"_a = 1.0, "beta"_a = 0.0, "stream"_a = nb::none(), "alpha op(A) B + beta out.")
+           "a"_a.none(), "b"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+           "out_dtype"_a = nb::none(), "adjoint"_a = false, "math"_a = "ieee", "tune"_a = false,
+           "device"_a = nb::none(), "stream"_a = nb::none())
+      .def("execute", &GemmPlanOfPython::execute, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(),
+           "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
+           "alpha op(A) B + beta out.")
       .def("release", &GemmPlanOfPython::release, "Frees the memory; the plan is of no use then.")
       .def_prop_ro("released", &GemmPlanOfPython::released)
       .def_prop_ro("shape", &GemmPlanOfPython::shape, "m, n and k.")
@@ -342,9 +343,10 @@ void bind_dense(nb::module_& module) {
       .def_prop_ro("workspace_bytes", &GemmPlanOfPython::workspace_bytes)
       .def_prop_ro("fingerprint", &GemmPlanOfPython::fingerprint)
       .def("explain", &GemmPlanOfPython::explain);
-  module.def("gemm", &gemm, "a"_a, "b"_a, "out"_a = nb::none(), nb::kw_only(), "alpha"_a = 1.0,
-             "beta"_a = 0.0, "out_dtype"_a = nb::none(), "adjoint"_a = false, "math"_a = "ieee",
-             "device"_a = nb::none(), "stream"_a = nb::none(), "alpha op(A) B + beta out.");
+  module.def("gemm", &gemm, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(),
+             "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "out_dtype"_a = nb::none(),
+             "adjoint"_a = false, "math"_a = "ieee", "device"_a = nb::none(),
+             "stream"_a = nb::none(), "alpha op(A) B + beta out.");
 }
 
 }  // namespace lanky::python

@@ -109,9 +109,9 @@ nb::tuple generate(const std::string& spec, nb::handle dtype) {
 void bind_files(nb::module_& module) {
   module.def("read", &read, "path"_a, nb::kw_only(), "dtype"_a = nb::none(), "variable"_a = "",
              "duplicates"_a = "sum", "cache"_a = "");
-  module.def("write", &write, "path"_a, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "cols"_a,
-             nb::kw_only(), "comment"_a = "");
-  module.def("generate", &generate, "spec"_a, "dtype"_a);
+  module.def("write", &write, "path"_a, "indptr"_a.none(), "indices"_a.none(), "data"_a.none(),
+             "rows"_a, "cols"_a, nb::kw_only(), "comment"_a = "");
+  module.def("generate", &generate, "spec"_a, "dtype"_a.none());
   module.def("generator_help", &io::generator_help);
 }
 

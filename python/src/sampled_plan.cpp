@@ -156,11 +156,11 @@ void bind_sampled(nb::module_& module) {
   nb::class_<SddmmPlanOfPython>(module, "SddmmPlan", "A sparse pattern for sampled products.")
       .def(nb::init<nb::handle, nb::handle, std::int64_t, std::int64_t, nb::handle, nb::handle,
                     nb::handle, bool, std::int64_t, nb::handle>(),
-           "indptr"_a, "indices"_a, "rows"_a, "cols"_a, "dtype"_a, nb::kw_only(),
-           "out_dtype"_a = nb::none(), "device"_a = nb::none(), "conjugate_y"_a = false,
-           "expected_columns"_a = 0, "stream"_a = nb::none())
-      .def("execute", &SddmmPlanOfPython::execute, "x"_a, "y"_a, "out"_a = nb::none(),
-           "alpha"_a = 1.0, "beta"_a = 0.0, "stream"_a = nb::none(),
+           "indptr"_a.none(), "indices"_a.none(), "rows"_a, "cols"_a, "dtype"_a.none(),
+           nb::kw_only(), "out_dtype"_a = nb::none(), "device"_a = nb::none(),
+           "conjugate_y"_a = false, "expected_columns"_a = 0, "stream"_a = nb::none())
+      .def("execute", &SddmmPlanOfPython::execute, "x"_a.none(), "y"_a.none(), "out"_a = nb::none(),
+           "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
            "alpha (X Y^T at the entries of the pattern) + beta out.")
       .def("release", &SddmmPlanOfPython::release, "Frees the memory; the plan is of no use then.")
       .def_prop_ro("released", &SddmmPlanOfPython::released)

@@ -220,16 +220,17 @@ void bind_sparse(nb::module_& module) {
             new (self)
                 SparsePlanOfPython(indptr, indices, data, settings, out_dtype, device, stream);
           },
-          "indptr"_a, "indices"_a, "data"_a, "rows"_a, "cols"_a, nb::kw_only(),
+          "indptr"_a.none(), "indices"_a.none(), "data"_a.none(), "rows"_a, "cols"_a, nb::kw_only(),
           "out_dtype"_a = nb::none(), "device"_a = nb::none(), "stream"_a = nb::none(),
           "engine"_a = "auto", "math"_a = "ieee", "symmetry"_a = "general", "op"_a = "none",
           "updates"_a = false, "tune"_a = false, "expected_columns"_a = 1,
           "expected_layout"_a = "row")
-      .def("multiply", &SparsePlanOfPython::multiply, "x"_a, "out"_a = nb::none(), "alpha"_a = 1.0,
-           "beta"_a = 0.0, "stream"_a = nb::none(), "alpha op(A) x + beta out.")
-      .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a)
-      .def("update_values", &SparsePlanOfPython::update_values, "values"_a, "stream"_a = nb::none(),
-           "New numbers for the same pattern, in its order.")
+      .def("multiply", &SparsePlanOfPython::multiply, "x"_a.none(), "out"_a = nb::none(),
+           "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
+           "alpha op(A) x + beta out.")
+      .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
+      .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
+           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.")
       .def("release", &SparsePlanOfPython::release, "Frees the memory; the plan is of no use then.")
       .def_prop_ro("released", &SparsePlanOfPython::released)
       .def_prop_ro("shape",

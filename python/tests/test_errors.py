@@ -19,7 +19,7 @@ BAD_X = [
     (None, TypeError, "x is a NoneType"),
     ("x", TypeError, "x is a str"),
     (2.0, TypeError, "x is a float"),
-    (np.float64(2), TypeError, "x is a numpy.float64"),
+    (np.float64(2), TypeError, "x is a float64"),
     (np.array(2.0), ValueError, "x has 0 dimensions"),
     (np.ones((6, 1, 1)), ValueError, "x has 3 dimensions"),
     (np.ones(5), ValueError, r"x has shape \(5,\), and A is 4 x 6"),
@@ -35,7 +35,7 @@ BAD_X = [
     (np.ones((12, 8))[::2, ::2], ValueError, r"strides of 16 and 2"),
     (np.broadcast_to(np.ones(3), (6, 3)), ValueError, r"strides of 0 and 1"),
     (np.lib.stride_tricks.as_strided(np.ones(9), (6, 4), (8, 8)), ValueError, r"strides of 1 and 1"),
-    (np.ones(6, [("a", "f8"), ("b", "f4")])["a"], ValueError, "stride of 12 bytes"),
+    (np.ones(6, [("a", "f8"), ("b", "f4")])["a"], ValueError, "not aligned"),
     (np.frombuffer(bytes(49), "f8", 6, 1), ValueError, "not aligned"),
     (np.ma.masked_array(np.ones(6)), TypeError, "masked"),
 ]
@@ -45,10 +45,9 @@ BAD_X = [
 def test_bad_x(a, x, error, message):
     with pytest.raises(error, match=message):
         a @ x
-    with pytest.raises((TypeError, ValueError)):
-        a.matvec(x)
-    with pytest.raises((TypeError, ValueError)):
-        lanky.gram(x)
+    if getattr(x, "ndim", 0) != 1 or x.flags.c_contiguous:  # strided vectors are copied by matvec
+        with pytest.raises((TypeError, ValueError)):
+            a.matvec(x)
 
 
 READ_ONLY = np.zeros(4)
@@ -67,6 +66,12 @@ BAD_OUT = [
 def test_bad_out(a, out, error, message):
     with pytest.raises(error, match=message):
         a.matvec(np.ones(6), out)
+
+
+@pytest.mark.parametrize("q", [[[1.0]], None, np.ones(3), np.ones((3, 3), int), np.ones((12, 8))[::2, ::2], np.float32(1)])
+def test_bad_dense(q):
+    with pytest.raises((TypeError, ValueError), match="^a "):
+        lanky.gram(q)
 
 
 def test_overlap():
@@ -109,9 +114,9 @@ BAD_SOURCES = [
     ((INDPTR, INDICES.astype("f8"), DATA), TypeError, "indices are float64"),
     ((INDPTR.reshape(1, -1), INDICES, DATA), ValueError, r"indptr has shape \(1, 5\)"),
     ((INDPTR, np.repeat(INDICES, 2)[::2], DATA), ValueError, "stride of 2"),
-    ((INDPTR[::-1].copy(), INDICES, DATA), ValueError, ""),
-    ((INDPTR, INDICES + 6, DATA), ValueError, ""),
-    ((INDPTR, INDICES - 9, DATA), ValueError, ""),
+    ((INDPTR[::-1].copy(), INDICES, DATA), ValueError, None),
+    ((INDPTR, INDICES + 6, DATA), ValueError, None),
+    ((INDPTR, INDICES - 9, DATA), ValueError, None),
     ((INDPTR, INDICES.astype("int64") + 2**32, DATA), ValueError, "indices lie from 42949"),
     ((INDPTR, INDICES, DATA.astype("int32")), TypeError, "data is int32"),
     ("no_such_file.mtx", FileNotFoundError, "no_such_file"),
@@ -128,10 +133,10 @@ def test_bad_sources(source, error, message):
 
 BAD_OPTIONS = [
     ({"shape": (5, 6)}, ValueError, "indptr has 5 entries, and 6 are needed"),
-    ({"shape": (4, 2)}, ValueError, ""),
+    ({"shape": (4, 2)}, ValueError, None),
     ({"shape": (4, -6)}, ValueError, r"\(4, -6\)"),
     ({"shape": (4, 2**31)}, ValueError, "at most"),
-    ({"shape": 4}, TypeError, ""),
+    ({"shape": 4}, TypeError, None),
     ({"dtype": "int8"}, TypeError, "int8"),
     ({"out_dtype": "float32"}, TypeError, "float32"),
     ({"device": "tpu"}, ValueError, "tpu"),
@@ -139,9 +144,9 @@ BAD_OPTIONS = [
     ({"math": "fp8"}, ValueError, "fp8"),
     ({"math": "tf32"}, lanky.Error, "tf32"),
     ({"symmetry": "odd"}, ValueError, "odd"),
-    ({"symmetry": "symmetric"}, ValueError, ""),
+    ({"symmetry": "symmetric"}, ValueError, None),
     ({"expected_layout": "diagonal"}, ValueError, "diagonal"),
-    ({"expected_columns": -1}, ValueError, ""),
+    ({"expected_columns": -1}, ValueError, None),
     ({"stream": 0}, ValueError, "CPU"),
 ]
 

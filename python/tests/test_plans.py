@@ -43,7 +43,7 @@ def test_op_and_updates():
 def test_fingerprints():
     same = lanky.SparsePlan(CSR, shape=(40, 60))
     assert same.fingerprint == lanky.SparsePlan(CSR, shape=(40, 60)).fingerprint
-    assert same.fingerprint != lanky.SparsePlan(CSR, shape=(40, 61)).fingerprint
+    assert same.fingerprint != lanky.SparsePlan(draw_csr(2, 40, 60, "float32"), shape=(40, 60)).fingerprint
     assert same.fingerprint == lanky.sparse(CSR, shape=(40, 60)).fingerprint
 
 
