@@ -473,7 +473,26 @@ nb::object empty_numpy(DType dtype, int rank, std::int64_t rows, std::int64_t co
                               layout == Layout::row ? library.by_rows : library.by_columns});
 }
 
-/// The device that CuPy allocates on must be that of `like`.
+/// Makes a device CuPy's current one, on which it allocates.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) : device_(cupy().module.attr("cuda").attr("Device")(device)) {
+    device_.attr("__enter__")();
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() {
+    try {
+      device_.attr("__exit__")(nb::none(), nb::none(), nb::none());
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("lanky: the device of CuPy");
+    }
+  }
+
+ private:
+  nb::object device_;
+};
+
 nb::object empty_cupy(int device, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
                       Layout layout) {
   static const Name kData("data");
@@ -487,17 +506,10 @@ nb::object empty_cupy(int device, DType dtype, int rank, std::int64_t rows, std:
                  layout == Layout::row ? types.by_rows : types.by_columns});
   };
   nb::object result = make();
-  if (integer(get(get(result, kData), kDevice)) == device) return result;
-  const nb::object guard = library.module.attr("cuda").attr("Device")(device);
-  guard.attr("__enter__")();
-  try {
-    result = make();
-  } catch (...) {
-    guard.attr("__exit__")(nb::none(), nb::none(), nb::none());
-    throw;
-  }
-  guard.attr("__exit__")(nb::none(), nb::none(), nb::none());
-  return result;
+  // Most often the current device is the right one, and asking would take longer than looking.
+  if (integer(get(get(result, kData), kDevice)) == device || rows * cols == 0) return result;
+  const CurrentDevice current(device);
+  return make();
 }
 
 /// new_empty() takes the device and, where that serves, the type from `like`: half the time of
@@ -733,6 +745,7 @@ nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data)
   static const Name kDataPointer("data_ptr");
   nb::object memory;
   if (kind == Kind::cupy) {
+    const CurrentDevice current(device);
     memory = cupy().module.attr("cuda").attr("alloc")(bytes);
     *data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
   } else if (kind == Kind::torch) {

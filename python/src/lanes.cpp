@@ -37,10 +37,10 @@ StreamHandle given(nb::handle stream) {
                    "; an int, or an object with __cuda_stream__, ptr or cuda_stream is needed");
 }
 
-StreamHandle current_cupy() {
+StreamHandle current_cupy(int device) {
   static const nb::object& current =
       *new nb::object(nb::module_::import_("cupy").attr("cuda").attr("get_current_stream"));
-  nb::object stream = current();
+  nb::object stream = current(device);
   return {pointer_of(stream.attr("ptr")), stream, true};
 }
 
@@ -88,7 +88,7 @@ StreamHandle stream_of(nb::handle stream, const Array& like) {
   if (!stream.is_none()) return given(stream);
   switch (like.kind) {
     case Kind::cupy:
-      return current_cupy();
+      return current_cupy(like.device);
     case Kind::torch:
       return current_torch(like.device);
     default:
