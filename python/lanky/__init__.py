@@ -8,7 +8,7 @@
 from lanky._core import build_description, cuda_absence, devices, version
 from lanky._dense import gram, matmul, sddmm, tall_times_small
 from lanky._errors import Error
-from lanky._files import generate, generators, read, write
+from lanky._files import fetch, generate, generators, read, write
 from lanky._matrix import SparseMatrix, sparse
 from lanky._plans import GemmPlan, SddmmPlan, SparsePlan
 
@@ -24,6 +24,7 @@ __all__ = [
     "build_description",
     "cuda_absence",
     "devices",
+    "fetch",
     "generate",
     "generators",
     "gram",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from typing import Any
 
 from lanky import _core
@@ -52,6 +53,16 @@ def generate(spec: str, *, dtype: Any = "float64") -> Any:
     name = type_name(dtype)
     _require_scipy_type(name, "float32, and lanky.sparse(S, dtype=...)")
     return _scipy_array(*_core.generate(spec, name))
+
+
+def fetch(name: str, *, cache: str | os.PathLike = "", mirror: str = "", verify: bool = False) -> pathlib.Path:
+    """The archive of a matrix of the SuiteSparse Matrix Collection, "HB/1138_bus" or "1138_bus", for `read()` and `sparse()`.
+
+    It is downloaded once into `cache` (default: $LANKY_CACHE, $XDG_CACHE_HOME/lanky or ~/.cache/lanky), where the program
+    `lanky fetch` keeps its own; an interrupted download goes on the next time. `verify` reads what is there, and fetches it
+    again where it is damaged. `mirror`: another server of the collection.
+    """
+    return pathlib.Path(_core.fetch(name, cache=cache, mirror=mirror, verify=verify))
 
 
 def generators() -> str:

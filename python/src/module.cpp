@@ -52,4 +52,5 @@ NB_MODULE(_core, module) {
   bind_dense(module);
   bind_sampled(module);
   bind_files(module);
+  bind_collection(module);
 }
