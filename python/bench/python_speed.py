@@ -34,7 +34,7 @@ import lanky
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SECONDS = 0.02  # that the calls of one contestant take in one round
 NAMES = {"float64": "f64", "float32": "f32"}
-TOLERANCE = {"float64": 1e-13, "float32": 1e-5}  # of the sum of absolute products
+TOLERANCE = {"f64": 1e-10, "f32": 5e-3}  # of the sum of absolute products: loose, as each line tells the error
 COLUMNS = (1, 2, 4, 8, 16, 32)  # of gram
 GRAM_ROWS = 4_000_000
 HOST_CALLS = 500  # fewer than a CUDA stream queues
@@ -154,36 +154,32 @@ def tell(line):
 
 def measure(world, facts, contestants, check, rounds, timer=seconds_of, calls=None):
     """A line for each contestant: wrong, failed, or the median of its rounds."""
-    runs = {}
+    runs, errors = {}, {}
     for name, call in contestants.items():
         try:
-            wrong = check(world.numpy(call()))
+            errors[name] = check(world.numpy(call()))
             call()
             runs[name] = calls or max(1, min(10_000, round(SECONDS / max(1e-6, timer(world, call, 3) / 3))))
         except Exception as error:  # a rival that cannot is a line, not the end
             tell({"kind": "python", **facts, "contestant": name, "status": "failed", "why": str(error).splitlines()[0]})
             continue
-        if wrong:
+        if not errors[name] <= TOLERANCE.get(facts["dtype"], 0):
             del runs[name]
-            tell({"kind": "python", **facts, "contestant": name, "status": "wrong", "why": wrong})
+            tell({"kind": "python", **facts, "contestant": name, "status": "wrong", "error": errors[name]})
     times = {name: [] for name in runs}
     for _ in range(rounds):
         for name, count in runs.items():
             times[name].append(1e6 * timer(world, contestants[name], count) / count)
     for name, each in times.items():
-        tell({"kind": "python", **facts, "contestant": name, "status": "ok", "calls": runs[name],
+        tell({"kind": "python", **facts, "contestant": name, "status": "ok", "error": errors[name], "calls": runs[name],
               "median_us": statistics.median(each), "min_us": min(each), "us": each})
 
 
-def close_to(expected, scale, name):
-    """A check against sums in double, entry by entry, each beside the sum of its absolute products."""
+def error_beside(expected, scale):
+    """The largest error of an entry beside the sum of its absolute products."""
 
     def check(result):
-        error = np.abs(result - expected)
-        limit = TOLERANCE[name] * scale
-        worst = int(np.argmax(error - limit))
-        at = np.unravel_index(worst, error.shape)
-        return "" if error[at] <= limit[at] else f"entry {at} is {result[at]}, and should be {expected[at]}"
+        return float(np.max(np.abs(result - expected) / np.maximum(scale, np.finfo("float64").tiny)))
 
     return check
 
@@ -207,7 +203,7 @@ def spmv(world, options):
             csr = double.astype(name)
             x = np.random.default_rng(1).uniform(-1, 1, csr.shape[1]).astype(name)
             wide = csr.astype("float64")
-            check = close_to(wide @ x.astype("float64"), abs(wide) @ np.abs(x).astype("float64"), name)
+            check = error_beside(wide @ x.astype("float64"), abs(wide) @ np.abs(x).astype("float64"))
             facts = {"case": "spmv", "matrix": spec, "dtype": NAMES[name], "m": csr.shape[0], "n": csr.shape[1],
                      "nnz": int(csr.nnz), "device": options.device}
             measure(world, facts, sparse_contestants(world, csr, x), check, options.rounds)
@@ -220,7 +216,7 @@ def gram(world, options):
             for order in "CF":
                 q = np.asarray(np.random.default_rng(1).uniform(-1, 1, (m, n)).astype(name), order=order)
                 wide = q.astype("float64")
-                check = close_to(wide.T @ wide, np.abs(wide).T @ np.abs(wide), name)
+                check = error_beside(wide.T @ wide, np.abs(wide).T @ np.abs(wide))
                 own = world.array(q)
                 contestants = {f"lanky-{world.own_dense}": lambda q=own: lanky.gram(q),
                                world.own_dense: lambda q=own: q.T @ q}
@@ -240,7 +236,7 @@ def host(world, options):
         a, own_x, out = lanky.sparse(world.matrix(csr)), world.array(x), world.array(np.ones(8, name))
         contestants[f"lanky-{world.own_dense}-out"] = lambda a=a, x=own_x, out=out: a.matvec(x, out)
         facts = {"case": "host", "dtype": NAMES[name], "m": 8, "n": 8, "nnz": 8, "device": options.device}
-        measure(world, facts, contestants, close_to(np.ones(8), np.ones(8), name), options.rounds, enqueue_seconds_of,
+        measure(world, facts, contestants, error_beside(np.ones(8), np.ones(8)), options.rounds, enqueue_seconds_of,
                 HOST_CALLS)
 
 
@@ -257,7 +253,7 @@ def read(world, options):
                            "scipy-tocsr": lambda path=path: scipy.io.mmread(path, spmatrix=False).tocsr()}
 
             def check(result, matrix=matrix):
-                return "" if (result != matrix).nnz == 0 else "other entries"
+                return float((result != matrix).nnz)
 
             facts = {"case": "read", "matrix": spec, "dtype": "f64", "m": matrix.shape[0], "n": matrix.shape[1],
                      "nnz": int(matrix.nnz), "file_bytes": path.stat().st_size, "device": "cpu"}

@@ -86,15 +86,9 @@ class SparseMatrix:
         return self @ x
 
     def matvec(self, x: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, stream: Any = None) -> Any:
-        """alpha A x + beta out of a vector, (n,) or (n, 1). With `out`, the result is written there.
-
-        A strided x of NumPy or CuPy is copied, where `A @ x` refuses it: solvers hand over columns of matrices.
-        """
+        """alpha A x + beta out of a vector, (n,) or (n, 1). With `out`, the result is written there."""
         if len(getattr(x, "shape", (0,))) == 2 and x.shape[1] != 1:
             raise ValueError(f"x has shape {tuple(x.shape)}; matvec multiplies one vector, matmat several")
-        flags = getattr(x, "flags", None)
-        if flags is not None and not flags.c_contiguous and len(x.shape) == 1:
-            x = x.copy()
         return self._plan().multiply(x, out, alpha, beta, stream)
 
     def matmat(self, x: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, stream: Any = None) -> Any:

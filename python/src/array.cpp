@@ -432,19 +432,29 @@ bool read_cuda_interface(Array& array, bool scalars) {
   return true;
 }
 
-void read_other(Array& array, bool scalars) {
-  if (read_cuda_interface(array, scalars)) return;
-  if (nb::hasattr(array.object, "__dlpack__") && nb::hasattr(array.object, "__dlpack_device__")) {
-    nb::ndarray<> writable;
-    if (nb::try_cast(array.object, writable, false)) {
-      array.writable = true;
-      return take_view(array, writable, scalars);
-    }
-    PyErr_Clear();
-    nb::ndarray<nb::ro> readable;
-    if (nb::try_cast(array.object, readable, false)) return take_view(array, readable, scalars);
-    PyErr_Clear();
+bool read_dlpack(Array& array, bool scalars) {
+  if (!nb::hasattr(array.object, "__dlpack__") || !nb::hasattr(array.object, "__dlpack_device__"))
+    return false;
+  // JAX computes in streams that it does not tell.
+  if (nb::hasattr(array.object, "block_until_ready")) array.object.attr("block_until_ready")();
+  nb::ndarray<> writable;
+  if (nb::try_cast(array.object, writable, false)) {
+    array.writable = true;
+    take_view(array, writable, scalars);
+    return true;
   }
+  PyErr_Clear();
+  nb::ndarray<nb::ro> readable;
+  if (!nb::try_cast(array.object, readable, false)) {
+    PyErr_Clear();
+    return false;
+  }
+  take_view(array, readable, scalars);
+  return true;
+}
+
+void read_other(Array& array, bool scalars) {
+  if (read_dlpack(array, scalars) || read_cuda_interface(array, scalars)) return;
   throw_type_error(
       std::string(array.name) + " is a " + nb::type_name(array.object.type()).c_str() +
       "; lanky takes arrays of NumPy, CuPy, PyTorch, JAX and others with __dlpack__ or "
@@ -620,9 +630,12 @@ void require_writable(const Array& array) {
   if (!array.writable) throw_value_error(std::string(array.name) + " is read-only");
 }
 
+bool is_contiguous(const Array& array) {
+  return array.rank == 1 && (array.strides[0] == 1 || array.shape[0] <= 1);
+}
+
 void require_contiguous(const Array& array) {
-  if (array.rank == 1 && (array.strides[0] == 1 || array.shape[0] <= 1)) return;
-  if (array.rank == 0) return;
+  if (is_contiguous(array)) return;
   throw_value_error(std::string(array.name) + " has shape " + shape_text(array) +
                     " and a stride of " + std::to_string(array.strides[0]) +
                     " elements; a contiguous vector is needed");
@@ -639,9 +652,12 @@ Dense dense(const Array& array, Layout preferred) {
   const bool by_columns = empty || ((rows <= 1 || down == 1) &&
                                     (cols <= 1 || across >= std::max<std::int64_t>(1, rows)));
   if (!by_rows && !by_columns) {
+    const std::string what = std::string(array.name) + " has shape " + shape_text(array);
+    if (array.rank == 1)
+      throw_value_error(what + " and a stride of " + std::to_string(down) +
+                        " elements; a stride of 1 or more is needed");
     throw_value_error(
-        std::string(array.name) + " has shape " + shape_text(array) + " and strides of " +
-        std::to_string(down) + (array.rank == 2 ? " and " + std::to_string(across) : "") +
+        what + " and strides of " + std::to_string(down) + " and " + std::to_string(across) +
         " elements; its rows or its columns must be contiguous, and must not overlap");
   }
   const Layout layout = preferred == Layout::row ? (by_rows ? Layout::row : Layout::col)

@@ -58,11 +58,13 @@ DType dtype_of(const Array& array);
 void require_dtype(const Array& array, DType dtype, const char* other);
 /// ValueError where the array may not be written to.
 void require_writable(const Array& array);
-/// ValueError where the elements are not one after the other.
+/// Whether the elements of a vector are one after the other.
+bool is_contiguous(const Array& array);
+/// ValueError where they are not, or it is no vector.
 void require_contiguous(const Array& array);
 
 /// Whether rows (Layout::row) or columns are contiguous, `preferred` where both are. ValueError
-/// where neither are. A vector is a matrix of one column.
+/// where neither are. A vector is a matrix of one column, whatever its stride.
 Dense dense(const Array& array, Layout preferred = Layout::row);
 
 /// NumPy's name of a type: "float64", "bfloat16".

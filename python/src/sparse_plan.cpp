@@ -120,14 +120,13 @@ class SparsePlanOfPython {
       throw_value_error("x has shape " + shape_text(x) + ", and A is " + std::to_string(rows) +
                         " x " + std::to_string(state->product->cols()));
     }
-    const bool vectors = x.rank == 1;
-    if (vectors) require_contiguous(x);
     Dense from = dense(x);
     const Factor a = factor_of(alpha, "alpha", state->in, state->device);
     const Factor b = factor_of(beta, "beta", state->in, state->device);
     Result result = result_of(out, x, state->out, x.rank, rows, from.cols, from.layout, b);
-    if (vectors) require_contiguous(result.array);
     Dense to = dense(result.array, from.layout);
+    // A strided vector is a matrix of one column, whose bits are those of a vector.
+    const bool vectors = x.rank == 1 && is_contiguous(x) && is_contiguous(result.array);
     const bool staged = x.on_host() && state->device >= 0;
     const std::shared_ptr<Lane> lane =
         x.on_host() ? state->lanes.made_on()

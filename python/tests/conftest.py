@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+# Else JAX takes most of a GPU's memory.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 settings.register_profile("lanky", max_examples=40, deadline=None)
 settings.load_profile("lanky")
 
@@ -82,8 +84,7 @@ class Library:
     def kind(self):
         if self.name == "numpy":
             return np.ndarray
-        return {"cupy": "ndarray", "jax": "Array"}.get(self.name, "Tensor") and (
-            self.module.ndarray if self.name == "cupy" else self.module.Array if self.name == "jax" else self.module.Tensor)
+        return getattr(self.module, {"cupy": "ndarray", "jax": "Array"}.get(self.name, "Tensor"))
 
     def sync(self):
         if self.name == "cupy":

@@ -30,12 +30,13 @@ BAD_X = [
     (np.ones(6, ">f8"), TypeError, "x is >f8"),
     (np.ones(6, object), TypeError, "x is object"),
     (np.ones(6, "U3"), TypeError, "x is <U3"),
-    (np.ones(12)[::2], ValueError, r"shape \(6,\) and a stride of 2"),
+    (np.broadcast_to(np.ones(1), 6), ValueError, r"shape \(6,\) and a stride of 0"),
     (np.ones(6)[::-1], ValueError, r"shape \(6,\) and a stride of -1"),
     (np.ones((12, 8))[::2, ::2], ValueError, r"strides of 16 and 2"),
     (np.broadcast_to(np.ones(3), (6, 3)), ValueError, r"strides of 0 and 1"),
     (np.lib.stride_tricks.as_strided(np.ones(9), (6, 4), (8, 8)), ValueError, r"strides of 1 and 1"),
     (np.ones(6, [("a", "f8"), ("b", "f4")])["a"], ValueError, "not aligned"),
+    (np.ones(6, [("a", "f8"), ("b", "f8"), ("c", "f8")])["a"][::-1], ValueError, "stride of -3"),
     (np.frombuffer(bytes(49), "f8", 6, 1), ValueError, "not aligned"),
     (np.ma.masked_array(np.ones(6)), TypeError, "masked"),
 ]
@@ -45,9 +46,8 @@ BAD_X = [
 def test_bad_x(a, x, error, message):
     with pytest.raises(error, match=message):
         a @ x
-    if getattr(x, "ndim", 0) != 1 or x.flags.c_contiguous:  # strided vectors are copied by matvec
-        with pytest.raises((TypeError, ValueError)):
-            a.matvec(x)
+    with pytest.raises((TypeError, ValueError)):
+        a.matvec(x)
 
 
 READ_ONLY = np.zeros(4)
@@ -57,7 +57,7 @@ BAD_OUT = [
     (np.zeros((4, 1)), ValueError, r"out has shape \(4, 1\)"),
     (np.zeros(4, "float32"), TypeError, "out is float32"),
     (READ_ONLY, ValueError, "out is read-only"),
-    (np.zeros(8)[::2], ValueError, "stride of 2"),
+    (np.zeros(4)[::-1], ValueError, "stride of -1"),
     ([0.0] * 4, TypeError, "out is a list"),
 ]
 

@@ -195,6 +195,60 @@ def test_sddmm(library):
             assert_close(library.numpy(values), (wide(x)[rows] * right[csr[1]]).sum(1), name)
 
 
+def test_strided_vectors():
+    """As solvers hand over columns of matrices; the bits are those of a contiguous vector."""
+    csr, x, out = draw_csr(1, 40, 60, "float64"), draw(3, (60, 3), "float64"), np.zeros((40, 2))
+    a = lanky.sparse(csr, shape=(40, 60))
+    y = a @ x[:, 1]
+    assert y.flags.c_contiguous and np.array_equal(y, a @ x[:, 1].copy())
+    a.matvec(x[:, 1], out[:, 0])
+    assert np.array_equal(out[:, 0], y) and not out[:, 1].any()
+
+
+class OnlyDlpack:
+    """An array that tells nothing but DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_arrays_of_unknown_libraries():
+    csr, x = draw_csr(1, 40, 60, "float64"), draw(3, (60, 4), "float64", "F")
+    a, expected = lanky.sparse(csr, shape=(40, 60)), to_dense(csr, (40, 60)) @ x
+    y = a @ OnlyDlpack(x)
+    assert isinstance(y, np.ndarray) and y.flags.f_contiguous
+    assert_close(y, expected, "float64")
+    out = np.zeros((40, 4))
+    a.matmat(OnlyDlpack(x), OnlyDlpack(out))
+    assert_close(out, expected, "float64")
+    x.flags.writeable = False
+    assert_close(a @ OnlyDlpack(x), expected, "float64")
+
+
+class OnlyCudaInterface:
+    """An array that tells nothing but the CUDA array interface, as numba's."""
+
+    def __init__(self, array):
+        self._array = array
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def test_cuda_array_interface(gpu_library):
+    csr, x = draw_csr(1, 40, 60, "float64"), draw(3, (60, 4), "float64")
+    a = make(gpu_library, csr, (40, 60))
+    there = gpu_library.array(x)
+    gpu_library.sync()
+    y = gpu_library.module.from_dlpack(a @ OnlyCudaInterface(there))
+    assert_close(gpu_library.numpy(y), to_dense(csr, (40, 60)) @ x, "float64")
+
+
 def test_streams_of_a_gpu(gpu_library):
     """A matrix works on each current stream, in its order."""
     csr, x = draw_csr(1, 4000, 6000, "float64", 0.01), draw(3, 6000, "float64")
