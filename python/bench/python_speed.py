@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""lanky from Python, end to end, beside what Python users have: CuPy and PyTorch on a GPU, SciPy, NumPy and PyTorch on a CPU.
-JSON lines on standard output, of kind "python", as bench/records writes its own.
+"""lanky from Python, end to end, beside what Python users have: CuPy and PyTorch on a GPU, SciPy,
+NumPy and PyTorch on a CPU. JSON lines on standard output, of kind "python", as bench/records writes
+its own.
 
-    python/bench/python_speed.py [--device cuda|cpu] [--part spmv --part gram ...] [--most-entries N] [--rounds 9] > python.jsonl
+    python/bench/python_speed.py [--device cuda|cpu] [--part spmv --part gram ...]
+        [--most-entries N] [--rounds 9] > python.jsonl
 
-Parts: spmv, S @ x of the twenty generated matrices that `lanky bench` chooses (bench/cases/spmv_set.cpp), in f64 and f32;
-gram, Q^H Q of a tall Q by rows and by columns; host, the time that a call of S @ x takes in the caller, of a matrix so small
-that the device never holds it up; read, a Matrix Market file into CSR. Results are held against SciPy's or NumPy's in double
-first. Then the contestants take turns: a round times each of them once, over as many calls as take about 20 ms, and the
-median of the rounds counts. Times are those of the host's clock from the first call to the end of the last one on the device.
-"""
+Parts: spmv, S @ x of the twenty generated matrices that `lanky bench` chooses
+(bench/cases/spmv_set.cpp), in f64 and f32; gram, Q^H Q of a tall Q by rows and by columns; host,
+the time that a call of S @ x takes in the caller, of a matrix so small that the device never holds
+it up; read, a Matrix Market file into CSR. Results are held against SciPy's or NumPy's in double
+first. Then the contestants take turns: a round times each of them once, over as many calls as take
+about 20 ms, and the median of the rounds counts. Times are those of the host's clock from the first
+call to the end of the last one on the device."""
 
 import argparse
 import datetime
@@ -34,20 +37,27 @@ import lanky
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SECONDS = 0.02  # that the calls of one contestant take in one round
 NAMES = {"float64": "f64", "float32": "f32"}
-TOLERANCE = {"f64": 1e-10, "f32": 5e-3}  # of the sum of absolute products: loose, as each line tells the error
+TOLERANCE = {
+    "f64": 1e-10,
+    "f32": 5e-3,
+}  # of the sum of absolute products: loose, as each line tells the error
 COLUMNS = (1, 2, 4, 8, 16, 32)  # of gram
 GRAM_ROWS = 4_000_000
 HOST_CALLS = 500  # fewer than a CUDA stream queues
 
 
 def git(*arguments):
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 def chosen_matrices():
     """The specs of kChosenMatrices, so that both benchmarks measure the same matrices."""
     text = (ROOT / "bench/cases/spmv_set.cpp").read_text()
-    return re.findall(r'"([^"]+)"', re.search(r"kChosenMatrices = \{(.*?)\};", text, re.DOTALL).group(1))
+    return re.findall(
+        r'"([^"]+)"', re.search(r"kChosenMatrices = \{(.*?)\};", text, re.DOTALL).group(1)
+    )
 
 
 class Cpu:
@@ -118,14 +128,31 @@ class Gpu(Cpu):
 
 
 def environment(world, device):
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
-               platform.machine())
+    cpu = next(
+        (
+            line.split(":")[1].strip()
+            for line in open("/proc/cpuinfo")
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
     dirty = "+dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
-    return {"kind": "env", "schema": 1, "commit": git("rev-parse", "HEAD") + dirty,
-            "utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "argv": " ".join(sys.argv),
-            "cpu": cpu, "cores": os.cpu_count(), "devices": lanky.devices(), "device": device,
-            "lanky": lanky.build_description(), "python": platform.python_version(), "numpy": np.__version__,
-            "scipy": scipy.__version__, **world.versions}
+    return {
+        "kind": "env",
+        "schema": 1,
+        "commit": git("rev-parse", "HEAD") + dirty,
+        "utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "argv": " ".join(sys.argv),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "devices": lanky.devices(),
+        "device": device,
+        "lanky": lanky.build_description(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        **world.versions,
+    }
 
 
 def seconds_of(world, call, calls):
@@ -159,27 +186,58 @@ def measure(world, facts, contestants, check, rounds, timer=seconds_of, calls=No
         try:
             errors[name] = check(world.numpy(call()))
             call()
-            runs[name] = calls or max(1, min(10_000, round(SECONDS / max(1e-6, timer(world, call, 3) / 3))))
+            runs[name] = calls or max(
+                1, min(10_000, round(SECONDS / max(1e-6, timer(world, call, 3) / 3)))
+            )
         except Exception as error:  # a rival that cannot is a line, not the end
-            tell({"kind": "python", **facts, "contestant": name, "status": "failed", "why": str(error).splitlines()[0]})
+            tell(
+                {
+                    "kind": "python",
+                    **facts,
+                    "contestant": name,
+                    "status": "failed",
+                    "why": str(error).splitlines()[0],
+                }
+            )
             continue
         if not errors[name] <= TOLERANCE.get(facts["dtype"], 0):
             del runs[name]
-            tell({"kind": "python", **facts, "contestant": name, "status": "wrong", "error": errors[name]})
+            tell(
+                {
+                    "kind": "python",
+                    **facts,
+                    "contestant": name,
+                    "status": "wrong",
+                    "error": errors[name],
+                }
+            )
     times = {name: [] for name in runs}
     for _ in range(rounds):
         for name, count in runs.items():
             times[name].append(1e6 * timer(world, contestants[name], count) / count)
     for name, each in times.items():
-        tell({"kind": "python", **facts, "contestant": name, "status": "ok", "error": errors[name], "calls": runs[name],
-              "median_us": statistics.median(each), "min_us": min(each), "us": each})
+        tell(
+            {
+                "kind": "python",
+                **facts,
+                "contestant": name,
+                "status": "ok",
+                "error": errors[name],
+                "calls": runs[name],
+                "median_us": statistics.median(each),
+                "min_us": min(each),
+                "us": each,
+            }
+        )
 
 
 def error_beside(expected, scale):
     """The largest error of an entry beside the sum of its absolute products."""
 
     def check(result):
-        return float(np.max(np.abs(result - expected) / np.maximum(scale, np.finfo("float64").tiny)))
+        return float(
+            np.max(np.abs(result - expected) / np.maximum(scale, np.finfo("float64").tiny))
+        )
 
     return check
 
@@ -203,9 +261,18 @@ def spmv(world, options):
             csr = double.astype(name)
             x = np.random.default_rng(1).uniform(-1, 1, csr.shape[1]).astype(name)
             wide = csr.astype("float64")
-            check = error_beside(wide @ x.astype("float64"), abs(wide) @ np.abs(x).astype("float64"))
-            facts = {"case": "spmv", "matrix": spec, "dtype": NAMES[name], "m": csr.shape[0], "n": csr.shape[1],
-                     "nnz": int(csr.nnz), "device": options.device}
+            check = error_beside(
+                wide @ x.astype("float64"), abs(wide) @ np.abs(x).astype("float64")
+            )
+            facts = {
+                "case": "spmv",
+                "matrix": spec,
+                "dtype": NAMES[name],
+                "m": csr.shape[0],
+                "n": csr.shape[1],
+                "nnz": int(csr.nnz),
+                "device": options.device,
+            }
             measure(world, facts, sparse_contestants(world, csr, x), check, options.rounds)
 
 
@@ -214,17 +281,30 @@ def gram(world, options):
         m = min(GRAM_ROWS, options.most_entries // n)
         for name in NAMES:
             for order in "CF":
-                q = np.asarray(np.random.default_rng(1).uniform(-1, 1, (m, n)).astype(name), order=order)
+                q = np.asarray(
+                    np.random.default_rng(1).uniform(-1, 1, (m, n)).astype(name), order=order
+                )
                 wide = q.astype("float64")
                 check = error_beside(wide.T @ wide, np.abs(wide).T @ np.abs(wide))
                 own = world.array(q)
-                contestants = {f"lanky-{world.own_dense}": lambda q=own: lanky.gram(q),
-                               world.own_dense: lambda q=own: q.T @ q}
+                contestants = {
+                    f"lanky-{world.own_dense}": lambda q=own: lanky.gram(q),
+                    world.own_dense: lambda q=own: q.T @ q,
+                }
                 if world.torch is not None:
                     tensor = world.tensor(q)
-                    contestants |= {"lanky-torch": lambda q=tensor: lanky.gram(q), "torch": lambda q=tensor: q.T @ q}
-                facts = {"case": "gram", "dtype": NAMES[name], "m": m, "n": n, "layout": "row" if order == "C" else "col",
-                         "device": options.device}
+                    contestants |= {
+                        "lanky-torch": lambda q=tensor: lanky.gram(q),
+                        "torch": lambda q=tensor: q.T @ q,
+                    }
+                facts = {
+                    "case": "gram",
+                    "dtype": NAMES[name],
+                    "m": m,
+                    "n": n,
+                    "layout": "row" if order == "C" else "col",
+                    "device": options.device,
+                }
                 measure(world, facts, contestants, check, options.rounds)
 
 
@@ -233,11 +313,29 @@ def host(world, options):
         csr = scipy.sparse.eye_array(8, format="csr", dtype=name)
         x = np.ones(8, name)
         contestants = sparse_contestants(world, csr, x)
-        a, own_x, out = lanky.sparse(world.matrix(csr)), world.array(x), world.array(np.ones(8, name))
+        a, own_x, out = (
+            lanky.sparse(world.matrix(csr)),
+            world.array(x),
+            world.array(np.ones(8, name)),
+        )
         contestants[f"lanky-{world.own_dense}-out"] = lambda a=a, x=own_x, out=out: a.matvec(x, out)
-        facts = {"case": "host", "dtype": NAMES[name], "m": 8, "n": 8, "nnz": 8, "device": options.device}
-        measure(world, facts, contestants, error_beside(np.ones(8), np.ones(8)), options.rounds, enqueue_seconds_of,
-                HOST_CALLS)
+        facts = {
+            "case": "host",
+            "dtype": NAMES[name],
+            "m": 8,
+            "n": 8,
+            "nnz": 8,
+            "device": options.device,
+        }
+        measure(
+            world,
+            facts,
+            contestants,
+            error_beside(np.ones(8), np.ones(8)),
+            options.rounds,
+            enqueue_seconds_of,
+            HOST_CALLS,
+        )
 
 
 def read(world, options):
@@ -248,15 +346,25 @@ def read(world, options):
                 continue
             path = pathlib.Path(folder) / "a.mtx"
             lanky.write(path, matrix)
-            contestants = {"lanky": lambda path=path: lanky.read(path),
-                           "scipy": lambda path=path: scipy.io.mmread(path, spmatrix=False),
-                           "scipy-tocsr": lambda path=path: scipy.io.mmread(path, spmatrix=False).tocsr()}
+            contestants = {
+                "lanky": lambda path=path: lanky.read(path),
+                "scipy": lambda path=path: scipy.io.mmread(path, spmatrix=False),
+                "scipy-tocsr": lambda path=path: scipy.io.mmread(path, spmatrix=False).tocsr(),
+            }
 
             def check(result, matrix=matrix):
                 return float((result != matrix).nnz)
 
-            facts = {"case": "read", "matrix": spec, "dtype": "f64", "m": matrix.shape[0], "n": matrix.shape[1],
-                     "nnz": int(matrix.nnz), "file_bytes": path.stat().st_size, "device": "cpu"}
+            facts = {
+                "case": "read",
+                "matrix": spec,
+                "dtype": "f64",
+                "m": matrix.shape[0],
+                "n": matrix.shape[1],
+                "nnz": int(matrix.nnz),
+                "file_bytes": path.stat().st_size,
+                "device": "cpu",
+            }
             measure(Files(), facts, contestants, check, options.rounds, calls=1)
 
 
@@ -273,8 +381,12 @@ PARTS = {"spmv": spmv, "gram": gram, "host": host, "read": read}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--part", choices=PARTS, action="append", help="one or several; all by default")
-    parser.add_argument("--most-entries", type=int, default=10**9, help="pass over larger matrices, and shorten Q")
+    parser.add_argument(
+        "--part", choices=PARTS, action="append", help="one or several; all by default"
+    )
+    parser.add_argument(
+        "--most-entries", type=int, default=10**9, help="pass over larger matrices, and shorten Q"
+    )
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     world = Gpu() if options.device == "cuda" else Cpu()

@@ -1,8 +1,8 @@
 """Products of sparse matrices and of tall-and-skinny dense ones, on GPUs and CPUs.
 
-    A = lanky.sparse(S)          # of SciPy, CuPy, PyTorch, a file, or (indptr, indices, data)
-    y = A @ x                    # arrays in, the same kind out, on the current stream
-    G = lanky.gram(Q)            # Q^H Q
+A = lanky.sparse(S)          # of SciPy, CuPy, PyTorch, a file, or (indptr, indices, data)
+y = A @ x                    # arrays in, the same kind out, on the current stream
+G = lanky.gram(Q)            # Q^H Q
 """
 
 from lanky._core import build_description, cuda_absence, devices, version

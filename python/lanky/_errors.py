@@ -2,7 +2,8 @@
 
 
 class Error(RuntimeError):
-    """A failure that lanky reports; `code` names its kind: "io", "parse", "unsupported", "no_device" or "device"."""
+    """A failure that lanky reports; `code` names its kind: "io", "parse", "unsupported",
+    "no_device" or "device"."""
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)

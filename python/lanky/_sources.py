@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,18 @@ def copy_of(array: Any) -> Any:
     return array if copy is None else copy()
 
 
+def copy_like(array: Any, values: Any) -> Any:
+    """A copy of `values` in the library and the memory of `array`."""
+    if is_torch(array):
+        import torch
+
+        return torch.as_tensor(values).detach().to(device=array.device, copy=True)
+    if type(values) is type(array):
+        return copy_of(values)
+    module = sys.modules[type(array).__module__.partition(".")[0]]
+    return module.array(values) if hasattr(module, "array") else copy_of(values)
+
+
 def to_numpy(array: Any) -> np.ndarray:
     """The elements in host memory."""
     if is_torch(array):
@@ -71,8 +84,11 @@ def to_numpy(array: Any) -> np.ndarray:
     return np.asarray(array if get is None else get())
 
 
-def csr_of(source: Any, shape: tuple[int, int] | None = None, dtype: Any = None) -> tuple[Csr, bool]:
-    """The matrix in compressed sparse rows, and whether its arrays are new, so that nobody else changes them."""
+def csr_of(
+    source: Any, shape: tuple[int, int] | None = None, dtype: Any = None
+) -> tuple[Csr, bool]:
+    """The matrix in compressed sparse rows, and whether its arrays are new, so that nobody else
+    changes them."""
     csr, fresh = _read(source, dtype)
     if shape is not None:
         csr = csr._replace(shape=_extents(shape))
@@ -81,7 +97,9 @@ def csr_of(source: Any, shape: tuple[int, int] | None = None, dtype: Any = None)
         csr = csr._replace(shape=(csr.shape[0], last + 1))
     rows, cols = csr.shape
     if rows > MOST or cols > MOST:
-        raise ValueError(f"shape is ({rows}, {cols}); a sparse matrix has at most 2^31 - 1 rows and columns")
+        raise ValueError(
+            f"shape is ({rows}, {cols}); a sparse matrix has at most 2^31 - 1 rows and columns"
+        )
     data = csr.data if dtype is None else convert(csr.data, type_name(dtype))
     return Csr(_offsets(csr.indptr), _columns(csr.indices, cols), data, csr.shape), fresh
 
@@ -95,7 +113,9 @@ def _read(source: Any, dtype: Any) -> tuple[Csr, bool]:
         return Csr(*arrays, (rows, cols)), True
     if isinstance(source, tuple):
         if len(source) != 3:
-            raise ValueError(f"a tuple of {len(source)} was given; (indptr, indices, data) are three arrays")
+            raise ValueError(
+                f"a tuple of {len(source)} was given; (indptr, indices, data) are three arrays"
+            )
         for name, array in zip(("indptr", "indices", "data"), source):
             if not hasattr(array, "dtype") or not hasattr(array, "shape"):
                 raise TypeError(f"{name} is a {type(array).__name__}; an array is needed")
@@ -107,11 +127,14 @@ def _read(source: Any, dtype: Any) -> tuple[Csr, bool]:
     if hasattr(source, "tocsr"):
         matrix = source.tocsr()
         if len(matrix.shape) != 2:
-            raise ValueError(f"a sparse array of shape {matrix.shape} was given; a matrix of 2 dimensions is needed")
+            raise ValueError(
+                f"a sparse array of shape {matrix.shape} was given; a matrix of 2 dimensions is "
+                "needed"
+            )
         return Csr(matrix.indptr, matrix.indices, matrix.data, matrix.shape), matrix is not source
     raise TypeError(
-        f"a {type(source).__name__} was given; sparse matrices of SciPy, CuPy and PyTorch (CSR), names of files and "
-        "(indptr, indices, data) are taken"
+        f"a {type(source).__name__} was given; sparse matrices of SciPy, CuPy and PyTorch (CSR), "
+        "names of files and (indptr, indices, data) are taken"
     )
 
 
@@ -121,10 +144,14 @@ def _of_torch(tensor: Any) -> Csr:
     if tensor.layout != torch.sparse_csr:
         raise TypeError(f"a tensor of layout {tensor.layout} was given; use .to_sparse_csr()")
     if tensor.ndim != 2 or tensor.values().ndim != 1:
-        raise ValueError(f"a sparse tensor of shape {tuple(tensor.shape)} with values of shape "
-                         f"{tuple(tensor.values().shape)} was given; a matrix of numbers is needed")
+        raise ValueError(
+            f"a sparse tensor of shape {tuple(tensor.shape)} with values of shape "
+            f"{tuple(tensor.values().shape)} was given; a matrix of numbers is needed"
+        )
     values = tensor.values().detach()
-    return Csr(tensor.crow_indices(), tensor.col_indices(), values, (tensor.shape[0], tensor.shape[1]))
+    return Csr(
+        tensor.crow_indices(), tensor.col_indices(), values, (tensor.shape[0], tensor.shape[1])
+    )
 
 
 def _extents(shape: Any) -> tuple[int, int]:
@@ -155,5 +182,7 @@ def _columns(indices: Any, cols: int) -> Any:
     if len(indices) > 0:
         least, most = int(indices.min()), int(indices.max())
         if least < 0 or most >= cols:
-            raise ValueError(f"indices lie from {least} to {most}, and the matrix has {cols} columns")
+            raise ValueError(
+                f"indices lie from {least} to {most}, and the matrix has {cols} columns"
+            )
     return convert(indices, "int32")

@@ -1,12 +1,12 @@
-"""lanky in PyTorch's autograd: sparse matrices as modules, whose products have gradients and compile.
+"""Sparse matrices as modules of PyTorch, whose products have gradients and compile.
 
-    A = lanky.torch.SparseLinear(S, requires_grad=True)   # S: all that lanky.sparse() takes
-    loss = (A @ X).square().sum()                          # or A(X); A.H @ Y
-    loss.backward()                                        # X.grad = A^H G; A.values.grad = G X^H at A's entries
+    A = lanky.torch.SparseLinear(S, requires_grad=True)  # S: all that lanky.sparse() takes
+    loss = (A @ X).square().sum()  # or A(X); A.H @ Y
+    loss.backward()  # X.grad = A^H G, and A.values.grad = G X^H at A's entries
 
-The gradient of the values is a sampled product, so nothing as large as A's dense form is ever made. The operators are
-torch.ops.lanky.apply, multiply and sample; gradients of each are made of the others, so gradients have gradients.
-"""
+The gradient of the values is a sampled product, so nothing as large as A's dense form is ever made.
+The operators are torch.ops.lanky.apply, multiply and sample; gradients of each are made of the
+others, so gradients have gradients."""
 
 from __future__ import annotations
 
@@ -25,12 +25,19 @@ __all__ = ["SparseLinear"]
 
 
 class _Pattern:
-    """The plans of one pattern on one device; operators name it by a number, as they take no objects."""
+    """The plans of one pattern on one device; operators name it by a number, as they take no
+    objects."""
 
     _numbers = itertools.count()
 
-    def __init__(self, indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, int],
-                 options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        indptr: Tensor,
+        indices: Tensor,
+        values: Tensor,
+        shape: tuple[int, int],
+        options: dict[str, Any],
+    ) -> None:
         self.number = next(self._numbers)
         self.csr = indptr, indices
         # Of the matrix that apply() multiplies; multiply() brings its own values.
@@ -44,8 +51,14 @@ class _Pattern:
     def _plan(self, adjoint: bool, given: bool) -> Any:
         key = adjoint, given
         if key not in self._plans:
-            self._plans[key] = _core.SparsePlan(*self.csr, self.values, *self.shape, updates=given,
-                                                op="conj_trans" if adjoint else "none", **self.options)
+            self._plans[key] = _core.SparsePlan(
+                *self.csr,
+                self.values,
+                *self.shape,
+                updates=given,
+                op="conj_trans" if adjoint else "none",
+                **self.options,
+            )
         return self._plans[key]
 
     def rows(self, adjoint: bool) -> int:
@@ -63,16 +76,21 @@ class _Pattern:
     def sample(self, x: Tensor, y: Tensor) -> Tensor:
         with self._lock:
             if "sample" not in self._plans:
-                self._plans["sample"] = _core.SddmmPlan(*self.csr, *self.shape, type_name(x.dtype), conjugate_y=True)
+                self._plans["sample"] = _core.SddmmPlan(
+                    *self.csr, *self.shape, type_name(x.dtype), conjugate_y=True
+                )
         plan = self._plans["sample"]
-        return plan.execute(*(_readable(operand if operand.ndim == 2 else operand[:, None]) for operand in (x, y)))
+        return plan.execute(
+            *(_readable(operand if operand.ndim == 2 else operand[:, None]) for operand in (x, y))
+        )
 
 
 _patterns: weakref.WeakValueDictionary[int, _Pattern] = weakref.WeakValueDictionary()
 
 
 def _readable(x: Tensor) -> Tensor:
-    """x as lanky reads it: gradients come expanded, as conjugates that were not written, and with strides of all kinds."""
+    """x as lanky reads it: gradients come expanded, as conjugates that were not written, and with
+    strides of all kinds."""
     x = x.detach().resolve_conj().resolve_neg()
     if x.is_contiguous() or (x.ndim == 2 and x.t().is_contiguous()):
         return x
@@ -167,15 +185,24 @@ def _tensor(array: Any, device: Any) -> Tensor:
 
 
 class SparseLinear(torch.nn.Module):
-    """x -> A x for a sparse A, of vectors (n,) and matrices (n, c); `A @ x` is the same, `A.H @ y` the adjoint.
-    Inside of torch.compile() call A(x) and A.multiply(y, adjoint=True): it does not trace operators of modules.
+    """x -> A x for a sparse A, of vectors (n,) and matrices (n, c); `A @ x` is the same, `A.H @ y`
+    the adjoint. Inside of torch.compile() call A(x) and A.multiply(y, adjoint=True): it does not
+    trace operators of modules.
 
-    Without `requires_grad` the values are a buffer that nobody changes, and each product is one run of a plan. With it they
-    are a parameter, and each product takes them anew. Other options are those of `lanky.sparse()`.
-    """
+    Without `requires_grad` the values are a buffer that nobody changes, and each product is one run
+    of a plan. With it they are a parameter, and each product takes them anew. Other options are
+    those of `lanky.sparse()`."""
 
-    def __init__(self, source: Any, *, requires_grad: bool = False, shape: tuple[int, int] | None = None,
-                 dtype: Any = None, device: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        source: Any,
+        *,
+        requires_grad: bool = False,
+        shape: tuple[int, int] | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        **options: Any,
+    ) -> None:
         super().__init__()
         csr, _ = csr_of(source, shape, dtype)
         where = device if device is not None else csr.data.device if is_torch(csr.data) else None
@@ -201,7 +228,11 @@ class SparseLinear(torch.nn.Module):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_pattern", "_number")}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_pattern", "_number")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -215,13 +246,17 @@ class SparseLinear(torch.nn.Module):
         """A x, or A^H x; of A with other `values`, of as many entries, where they are given."""
         cols = self.shape[0 if adjoint else 1]
         if x.ndim not in (1, 2) or x.shape[0] != cols:
-            raise ValueError(f"x has shape {tuple(x.shape)}; ({cols},) or ({cols}, columns) is needed")
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; ({cols},) or ({cols}, columns) is needed"
+            )
         if values is None and isinstance(self.values, torch.nn.Parameter):
             values = self.values
         if values is None:
             return _apply(x, self._number, adjoint)
         if values.shape != self.values.shape:
-            raise ValueError(f"values has shape {tuple(values.shape)}, and A has {self.values.shape[0]} entries")
+            raise ValueError(
+                f"values has shape {tuple(values.shape)}, and A has {self.values.shape[0]} entries"
+            )
         return _multiply(values, x, self._number, adjoint)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -238,7 +273,8 @@ class SparseLinear(torch.nn.Module):
 
     def extra_repr(self) -> str:
         """Of Module: what repr() tells."""
-        return f"{self.shape[0]} x {self.shape[1]}, {self.values.shape[0]} entries of {self.values.dtype}"
+        rows, cols = self.shape
+        return f"{rows} x {cols}, {self.values.shape[0]} entries of {self.values.dtype}"
 
 
 class _Adjoint:

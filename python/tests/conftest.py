@@ -1,4 +1,5 @@
-"""The array libraries that tests run with. Those on a GPU are skipped without one; LANKY_REQUIRE_GPU=1 makes that a failure."""
+"""The array libraries that tests run with. Those on a GPU are skipped without one;
+LANKY_REQUIRE_GPU=1 makes that a failure."""
 
 import os
 
@@ -15,7 +16,14 @@ REQUIRE_GPU = os.environ.get("LANKY_REQUIRE_GPU") == "1"
 DTYPES = ["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
 REAL_AND_COMPLEX = ["float64", "float32", "complex64", "complex128"]
 # Half a unit in the last place of sums of some tens of terms.
-TOLERANCE = {"float64": 1e-13, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2, "complex64": 1e-5, "complex128": 1e-13}
+TOLERANCE = {
+    "float64": 1e-13,
+    "float32": 1e-5,
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+    "complex64": 1e-5,
+    "complex128": 1e-13,
+}
 
 
 def numpy_type(name):
@@ -38,7 +46,11 @@ class Library:
         if self.gpu:
             try:
                 self.module = __import__(module)
-                count = self.module.cuda.runtime.getDeviceCount() if module == "cupy" else self.module.cuda.device_count()
+                count = (
+                    self.module.cuda.runtime.getDeviceCount()
+                    if module == "cupy"
+                    else self.module.cuda.device_count()
+                )
             except Exception as error:
                 count, why = 0, str(error)
             else:

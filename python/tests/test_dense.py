@@ -25,14 +25,23 @@ def test_tall_times_small(library, name):
     assert_close(library.numpy(c), wide(q) @ wide(r), name)
 
 
-@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.lists(st.booleans(), min_size=3, max_size=3),
-       st.integers(0, 2), st.sampled_from(REAL_AND_COMPLEX))
+@given(
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.lists(st.booleans(), min_size=3, max_size=3),
+    st.integers(0, 2),
+    st.sampled_from(REAL_AND_COMPLEX),
+)
 def test_any_extents_orders_and_leading_dimensions(m, n, k, by_rows, gap, name):
     def padded(seed, rows, cols, by_rows):
         whole = draw(seed, (rows, cols + gap) if by_rows else (cols, rows + gap), name)
         return whole[:, :cols] if by_rows else whole[:, :rows].T
 
-    a, b, c = (padded(seed, *extents, rows) for seed, extents, rows in zip((1, 2, 3), ((m, k), (k, n), (m, n)), by_rows))
+    a, b, c = (
+        padded(seed, *extents, rows)
+        for seed, extents, rows in zip((1, 2, 3), ((m, k), (k, n), (m, n)), by_rows)
+    )
     expected = 2 * (wide(np.array(a)) @ wide(np.array(b))) - wide(np.array(c))
     assert_close(lanky.matmul(a, b), wide(np.array(a)) @ wide(np.array(b)), name)
     assert lanky.matmul(a, b, c, alpha=2, beta=-1) is c
@@ -55,14 +64,20 @@ def test_halves_into_float(library, name):
 
 
 def test_plan(library):
-    a, b = (library.array(draw(seed, shape, "float32")) for seed, shape in ((1, (4, 90)), (2, (90, 3))))
+    a, b = (
+        library.array(draw(seed, shape, "float32")) for seed, shape in ((1, (4, 90)), (2, (90, 3)))
+    )
     with lanky.GemmPlan(a, b) as plan:
         assert plan.shape == (4, 3, 90)
         first = library.numpy(plan.execute())
         assert_close(first, wide(library.numpy(a)) @ wide(library.numpy(b)), "float32")
         other = library.array(draw(5, (90, 3), "float32"))
         plan.reset_operands(b=other)
-        assert_close(library.numpy(plan.execute()), wide(library.numpy(a)) @ wide(library.numpy(other)), "float32")
+        assert_close(
+            library.numpy(plan.execute()),
+            wide(library.numpy(a)) @ wide(library.numpy(other)),
+            "float32",
+        )
         assert plan.fingerprint == lanky.GemmPlan(a, b).fingerprint
         assert "gram" in plan.explain() or "family" in plan.explain() or plan.explain()
         with pytest.raises(ValueError, match="the plan is for float32"):

@@ -1,4 +1,5 @@
-"""Each door with what does not belong through it: one clear error with the values, and never a crash."""
+"""Each door with what does not belong through it: one clear error with the values, and never a
+crash."""
 
 import numpy as np
 import pytest
@@ -34,7 +35,11 @@ BAD_X = [
     (np.ones(6)[::-1], ValueError, r"shape \(6,\) and a stride of -1"),
     (np.ones((12, 8))[::2, ::2], ValueError, r"strides of 16 and 2"),
     (np.broadcast_to(np.ones(3), (6, 3)), ValueError, r"strides of 0 and 1"),
-    (np.lib.stride_tricks.as_strided(np.ones(9), (6, 4), (8, 8)), ValueError, r"strides of 1 and 1"),
+    (
+        np.lib.stride_tricks.as_strided(np.ones(9), (6, 4), (8, 8)),
+        ValueError,
+        r"strides of 1 and 1",
+    ),
     (np.ones(6, [("a", "f8"), ("b", "f4")])["a"], ValueError, "not aligned"),
     (np.ones(6, [("a", "f8"), ("b", "f8"), ("c", "f8")])["a"][::-1], ValueError, "stride of -3"),
     (np.frombuffer(bytes(49), "f8", 6, 1), ValueError, "not aligned"),
@@ -68,7 +73,10 @@ def test_bad_out(a, out, error, message):
         a.matvec(np.ones(6), out)
 
 
-@pytest.mark.parametrize("q", [[[1.0]], None, np.ones(3), np.ones((3, 3), int), np.ones((12, 8))[::2, ::2], np.float32(1)])
+@pytest.mark.parametrize(
+    "q",
+    [[[1.0]], None, np.ones(3), np.ones((3, 3), int), np.ones((12, 8))[::2, ::2], np.float32(1)],
+)
 def test_bad_dense(q):
     with pytest.raises((TypeError, ValueError), match="^a "):
         lanky.gram(q)
@@ -188,7 +196,12 @@ def test_sampled_products_that_do_not_fit(a):
 def test_what_was_not_kept():
     a = lanky.sparse(CSR, shape=(4, 6), keep=False)
     assert (a @ np.ones(6)).shape == (4,)
-    for call in (lambda: a.T, lambda: a.H, lambda: a.__reduce__(), lambda: lanky.sddmm(a, np.ones((4, 1)), np.ones((6, 1)))):
+    for call in (
+        lambda: a.T,
+        lambda: a.H,
+        lambda: a.__reduce__(),
+        lambda: lanky.sddmm(a, np.ones((4, 1)), np.ones((6, 1))),
+    ):
         with pytest.raises(ValueError, match="keep=False"):
             call()
 
@@ -198,7 +211,12 @@ def test_released_plans():
     plan.release()
     plan.release()
     assert plan.released
-    for call in (lambda: plan.execute(np.ones(6)), plan.explain, lambda: plan.shape, lambda: plan.update_values(DATA)):
+    for call in (
+        lambda: plan.execute(np.ones(6)),
+        plan.explain,
+        lambda: plan.shape,
+        lambda: plan.update_values(DATA),
+    ):
         with pytest.raises(ValueError, match="released"):
             call()
 

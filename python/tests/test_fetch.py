@@ -1,4 +1,5 @@
-"""lanky.fetch() from a mirror that this test makes, as a folder: libcurl reads file:// as it reads a server."""
+"""lanky.fetch() from a mirror that this test makes, as a folder: libcurl reads file:// as it reads
+a server."""
 
 import io
 import pathlib
@@ -15,7 +16,8 @@ INDEX = pathlib.Path(__file__).resolve().parents[2] / "tests/data/collection/sss
 
 @pytest.fixture
 def mirror(tmp_path):
-    """The index of the tests, and of its matrices the archive of HB/1138_bus, as the collection has it."""
+    """The index of the tests, and of its matrices the archive of HB/1138_bus, as the collection has
+    it."""
     folder = tmp_path / "mirror"
     (folder / "files").mkdir(parents=True)
     (folder / "MM" / "HB").mkdir(parents=True)

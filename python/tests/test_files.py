@@ -20,7 +20,9 @@ def test_there_and_back(tmp_path, ending, name):
     back = lanky.read(path, dtype=name)
     assert back.dtype == name and back.shape == (30, 40)
     assert np.array_equal(back.toarray(), matrix.toarray())
-    assert np.array_equal(lanky.sparse(path, dtype=name) @ data[:40].copy(), lanky.sparse(matrix) @ data[:40].copy())
+    assert np.array_equal(
+        lanky.sparse(path, dtype=name) @ data[:40].copy(), lanky.sparse(matrix) @ data[:40].copy()
+    )
 
 
 def test_scipy_reads_what_lanky_writes_and_back(tmp_path):

@@ -19,7 +19,9 @@ linalg = pytest.importorskip("scipy.sparse.linalg")
 @pytest.fixture(scope="module")
 def laplacian():
     n = 400
-    return sp.diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1]).tocsr()
+    return sp.diags_array(
+        [-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1]
+    ).tocsr()
 
 
 @pytest.mark.parametrize("solver", ["cg", "gmres", "bicgstab", "minres", "bicg", "lsqr"])
@@ -43,7 +45,9 @@ def test_eigenvalues(laplacian):
 def test_singular_values(solver):
     s = sp.random_array((120, 80), density=0.1, rng=3).tocsr()
     expected = np.sort(np.linalg.svd(s.toarray(), compute_uv=False))[-3:]
-    found = linalg.svds(lanky.sparse(s), 3, solver=solver, return_singular_vectors=False, maxiter=2000, rng=0)
+    found = linalg.svds(
+        lanky.sparse(s), 3, solver=solver, return_singular_vectors=False, maxiter=2000, rng=0
+    )
     assert np.allclose(np.sort(found), expected, rtol=1e-3)
 
 
@@ -53,7 +57,9 @@ def test_operators_of_scipy(laplacian):
     assert operator.dtype == np.float64 and operator.shape == (400, 400)
     assert np.allclose((2 * operator + operator.T) @ x, 3 * (laplacian @ x))
     assert np.allclose(operator.H @ x, laplacian.T @ x)
-    assert np.allclose(operator.matmat(draw(2, (400, 3), "float64")), laplacian @ draw(2, (400, 3), "float64"))
+    assert np.allclose(
+        operator.matmat(draw(2, (400, 3), "float64")), laplacian @ draw(2, (400, 3), "float64")
+    )
     assert np.allclose(a.adjoint().matvec(x[:, None]), (laplacian @ x)[:, None])
     assert np.allclose(a.transpose().dot(x), laplacian @ x)
 
@@ -72,22 +78,31 @@ def test_cupy_solvers(gpu_library):
     for solver in (clinalg.cg, clinalg.gmres):
         x, _ = solver(operator, b, rtol=1e-10)
         assert cp.linalg.norm(matrix @ x - b) <= 1e-4 * cp.linalg.norm(b)
-    assert cp.allclose(cp.sort(clinalg.eigsh(operator, 3, return_eigenvectors=False)),
-                       cp.sort(clinalg.eigsh(matrix, 3, return_eigenvectors=False)))
+    assert cp.allclose(
+        cp.sort(clinalg.eigsh(operator, 3, return_eigenvectors=False)),
+        cp.sort(clinalg.eigsh(matrix, 3, return_eigenvectors=False)),
+    )
 
 
-@pytest.mark.parametrize("copies", [lambda a: pickle.loads(pickle.dumps(a)), copy.copy, copy.deepcopy],
-                         ids=["pickle", "copy", "deepcopy"])
+@pytest.mark.parametrize(
+    "copies",
+    [lambda a: pickle.loads(pickle.dumps(a)), copy.copy, copy.deepcopy],
+    ids=["pickle", "copy", "deepcopy"],
+)
 def test_copies(library, copies):
     csr, x = draw_csr(1, 40, 60, "float64"), draw(2, 60, "float64")
-    a = lanky.sparse(tuple(library.array(array) for array in csr), shape=(40, 60), expected_columns=3)
+    a = lanky.sparse(
+        tuple(library.array(array) for array in csr), shape=(40, 60), expected_columns=3
+    )
     b = copies(a)
     assert b.fingerprint == a.fingerprint and b.shape == a.shape
     assert np.array_equal(library.numpy(b @ library.array(x)), library.numpy(a @ library.array(x)))
     b.update_values(library.array(np.zeros_like(csr[2])))
     assert_close(library.numpy(a @ library.array(x)), to_dense(csr, (40, 60)) @ x, "float64")
     y = draw(3, 40, "float64")
-    assert_close(library.numpy(copies(a.T) @ library.array(y)), to_dense(csr, (40, 60)).T @ y, "float64")
+    assert_close(
+        library.numpy(copies(a.T) @ library.array(y)), to_dense(csr, (40, 60)).T @ y, "float64"
+    )
 
 
 def test_plans_are_not_copied():

@@ -12,7 +12,9 @@ DENSE = to_dense(CSR, (40, 60))
 
 def test_execute_and_operands():
     x, other = draw(2, 60, "float32"), draw(3, (60, 4), "float32")
-    with lanky.SparsePlan(CSR, shape=(40, 60), expected_columns=16, engine="auto", math="tf32x3", tune=True) as plan:
+    with lanky.SparsePlan(
+        CSR, shape=(40, 60), expected_columns=16, engine="auto", math="tf32x3", tune=True
+    ) as plan:
         with pytest.raises(ValueError, match="no x was given"):
             plan.execute()
         assert_close(plan.execute(x), DENSE @ wide(x), "float32")
@@ -46,10 +48,16 @@ def test_fingerprints():
     assert same.fingerprint == lanky.sparse(CSR, shape=(40, 60)).fingerprint
 
 
-@pytest.mark.xfail(strict=True, reason="lanky/sparse.hpp says that fingerprints cover the pattern; the library does not")
+@pytest.mark.xfail(
+    strict=True,
+    reason="lanky/sparse.hpp says that fingerprints cover the pattern; the library does not",
+)
 def test_fingerprints_of_other_patterns():
     same = lanky.SparsePlan(CSR, shape=(40, 60))
-    assert same.fingerprint != lanky.SparsePlan(draw_csr(2, 40, 60, "float32"), shape=(40, 60)).fingerprint
+    assert (
+        same.fingerprint
+        != lanky.SparsePlan(draw_csr(2, 40, 60, "float32"), shape=(40, 60)).fingerprint
+    )
 
 
 def test_sampled_plan():
@@ -60,7 +68,9 @@ def test_sampled_plan():
         assert_close(plan.execute(x, y), expected, "float32")
         assert_close(plan.execute(np.asfortranarray(x), y), expected, "float32")
         values = draw(5, CSR[2].size, "float32")
-        assert_close(plan.execute(x, y, values.copy(), beta=2), expected + 2 * wide(values), "float32")
+        assert_close(
+            plan.execute(x, y, values.copy(), beta=2), expected + 2 * wide(values), "float32"
+        )
         assert plan.nnz == CSR[2].size
 
 

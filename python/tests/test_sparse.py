@@ -29,7 +29,11 @@ def test_matrix_keeps_the_order(library, name, order):
     csr, x = draw_csr(1, 40, 60, name), draw(3, (60, 5), name, order)
     x = library.array(x)
     y = make(library, csr, (40, 60), expected_columns=5) @ x
-    assert_close(library.numpy(y), to_dense(csr, (40, 60)) @ wide(np.asarray(library.numpy(x), order="C")), name)
+    assert_close(
+        library.numpy(y),
+        to_dense(csr, (40, 60)) @ wide(np.asarray(library.numpy(x), order="C")),
+        name,
+    )
     if library.name != "jax":  # whose arrays are always by rows
         assert library.numpy(y).flags[f"{order}_CONTIGUOUS"]
 
@@ -38,7 +42,9 @@ def test_matrix_keeps_the_order(library, name, order):
 @pytest.mark.parametrize("which", ["T", "H", "conj"])
 def test_transposes(library, name, which):
     csr = draw_csr(5, 30, 20, name)
-    dense = {"T": lambda d: d.T, "H": lambda d: d.T.conj(), "conj": lambda d: d.conj()}[which](to_dense(csr, (30, 20)))
+    dense = {"T": lambda d: d.T, "H": lambda d: d.T.conj(), "conj": lambda d: d.conj()}[which](
+        to_dense(csr, (30, 20))
+    )
     a = make(library, csr, (30, 20))
     view = a.conj() if which == "conj" else getattr(a, which)
     assert view.shape == dense.shape
@@ -56,7 +62,9 @@ def test_right_products(library):
     if library.name in ("numpy", "cupy"):  # others do not ask the right operand
         assert_close(library.numpy(library.array(x) @ a), x @ dense, "float64")
     assert_close(library.numpy(a.__rmatmul__(library.array(x[0]))), x[0] @ dense, "float64")
-    assert_close(library.numpy(a.rmatmat(library.array(np.ascontiguousarray(x.T)))), dense.T @ x.T, "float64")
+    assert_close(
+        library.numpy(a.rmatmat(library.array(np.ascontiguousarray(x.T)))), dense.T @ x.T, "float64"
+    )
     assert_close(library.numpy(a.rmatvec(library.array(x[0]))), dense.T @ x[0], "float64")
 
 
@@ -82,12 +90,24 @@ def test_out_alpha_beta(library, name, columns):
     expected = alpha * (to_dense(csr, (40, 60)) @ wide(x)) + beta * wide(y)
     assert_close(library.numpy(out), expected, name)
     nan = library.array(np.full(y.shape, np.nan, y.dtype))
-    assert_close(library.numpy(multiply(library.array(x), nan)), to_dense(csr, (40, 60)) @ wide(x), name)
+    assert_close(
+        library.numpy(multiply(library.array(x), nan)), to_dense(csr, (40, 60)) @ wide(x), name
+    )
 
 
-@given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 4), st.booleans(), st.booleans(), st.integers(0, 3),
-       st.sampled_from(["float64", "float32", "complex64"]), st.booleans())
-def test_any_extents_and_leading_dimensions(rows, cols, columns, x_by_rows, y_by_rows, gap, name, wide_offsets):
+@given(
+    st.integers(0, 12),
+    st.integers(0, 12),
+    st.integers(0, 4),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+    st.sampled_from(["float64", "float32", "complex64"]),
+    st.booleans(),
+)
+def test_any_extents_and_leading_dimensions(
+    rows, cols, columns, x_by_rows, y_by_rows, gap, name, wide_offsets
+):
     csr = draw_csr(rows + 13 * cols, rows, cols, name, 0.5)
     if wide_offsets:
         csr = (csr[0].astype("int64"), *csr[1:])
@@ -163,6 +183,8 @@ def test_update_values(library):
     assert_close(library.numpy(a @ library.array(x)), dense @ x, "float64")
     y = draw(4, 40, "float64")
     assert_close(library.numpy(a.T @ library.array(y)), dense.T @ y, "float64")
+    a.update_values(2 * new)  # in host memory, wherever the matrix is
+    assert_close(library.numpy(a.T @ library.array(y)), 2 * dense.T @ y, "float64")
 
 
 def test_the_matrix_is_a_copy():
@@ -257,7 +279,11 @@ def test_streams_of_a_gpu(gpu_library):
     device_x = gpu_library.array(x)
     gpu_library.sync()
     for _ in range(12):  # more streams than a plan keeps workspaces
-        stream = module.cuda.Stream(non_blocking=True) if gpu_library.name == "cupy" else module.cuda.Stream()
+        stream = (
+            module.cuda.Stream(non_blocking=True)
+            if gpu_library.name == "cupy"
+            else module.cuda.Stream()
+        )
         with stream if gpu_library.name == "cupy" else module.cuda.stream(stream):
             y = a @ (device_x + 0)
         stream.synchronize()
@@ -265,8 +291,8 @@ def test_streams_of_a_gpu(gpu_library):
     out = gpu_library.array(np.zeros(4000))
     gpu_library.sync()
     number = stream.ptr if gpu_library.name == "cupy" else stream.cuda_stream
-    for given in (stream, number):
-        a.matvec(device_x, out, stream=given)
+    for told in (stream, number):
+        a.matvec(device_x, out, stream=told)
         stream.synchronize()
         assert_close(gpu_library.numpy(out), expected, "float64")
 

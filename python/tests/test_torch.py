@@ -18,7 +18,8 @@ def device(request):
 def make(device, name="float64", shape=(12, 9), **options):
     csr = draw_csr(1, *shape, name, 0.4)
     return lanky.torch.SparseLinear(csr, shape=shape, device=device, **options), torch.as_tensor(
-        to_dense(csr, shape), device=device)
+        to_dense(csr, shape), device=device
+    )
 
 
 def random(device, *shape, dtype=torch.float64):
@@ -77,7 +78,9 @@ def test_opcheck(device):
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compile(device, backend):
     if backend == "inductor" and device == "cpu":
-        pytest.skip("inductor compiles C++ for minutes on a machine of two cores; aot_eager traces the same graph")
+        pytest.skip(
+            "inductor compiles C++ for minutes on two cores; aot_eager traces the same graph"
+        )
     a, dense = make(device, requires_grad=True)
     x = random(device, 9, 3)
     compiled = torch.compile(lambda x: a(x.sin()).cos().sum(), fullgraph=True, backend=backend)
@@ -119,7 +122,9 @@ def test_modules(device):
     single = copy.deepcopy(a).float()
     assert torch.allclose(single(x.float()).double(), dense @ x, atol=1e-4)
     fixed, _ = make(device)
-    fixed.load_state_dict({name: 2 * value if name == "values" else value for name, value in a.state_dict().items()})
+    fixed.load_state_dict(
+        {name: 2 * value if name == "values" else value for name, value in a.state_dict().items()}
+    )
     assert torch.allclose(fixed(x), 2 * dense @ x)
     assert "12 x 9" in repr(a)
 
