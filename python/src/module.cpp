@@ -14,15 +14,24 @@
 
 namespace lanky::python {
 
+namespace {
+
+/// Where there are GPUs, asking for them begins to use CUDA.
+void ask_for_cuda() {
+  require_cuda_alive();
+  if (Device::cuda_count() > 0) begin_cuda();
+}
+
+}  // namespace
+
 void bind_devices(nb::module_& module) {
   using namespace nb::literals;
   module.attr("version") = kVersion;
   module.def("build_description", [] { return std::string(build_description()); });
   module.def("devices", [] {
     nb::list result;
-    require_cuda_alive();
+    ask_for_cuda();
     for (const Device& device : Device::all()) {
-      if (device.is_cuda()) begin_cuda();
       const DeviceProperties properties = device.properties();
       nb::dict entry;
       entry["device"] = device.name();
@@ -35,7 +44,7 @@ void bind_devices(nb::module_& module) {
     return result;
   });
   module.def("cuda_absence", [] {
-    begin_cuda();
+    ask_for_cuda();
     return Device::cuda_absence();
   });
 }

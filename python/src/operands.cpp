@@ -106,8 +106,9 @@ std::shared_ptr<Lane> new_lane(int device, const Array& like, nb::handle stream)
     if (!stream.is_none()) throw_value_error("a stream is given, but the plan is for the CPU");
     return std::make_shared<Lane>(Stream(Device::cpu()));
   }
-  begin_cuda();
+  require_cuda_alive();
   const Device target = Device::cuda(device);
+  begin_cuda();
   if (like.on_host() && stream.is_none()) return std::make_shared<Lane>(Stream(target));
   Array here = like;
   here.device = device;

@@ -297,6 +297,20 @@ def test_streams_of_a_gpu(gpu_library):
         assert_close(gpu_library.numpy(out), expected, "float64")
 
 
+def test_factors_on_a_gpu(gpu_library):
+    """Numbers in device memory are read when the product runs, without a wait."""
+    csr, x = draw_csr(1, 40, 60, "float64"), draw(3, 60, "float64")
+    a, y = make(gpu_library, csr, (40, 60)), draw(4, 40, "float64")
+    alpha, beta = gpu_library.array(np.array([2.0])), gpu_library.array(np.array([-1.0]))
+    out = gpu_library.array(y)
+    a.matvec(gpu_library.array(x), out, alpha=alpha, beta=beta.reshape(()))
+    assert_close(gpu_library.numpy(out), 2 * (to_dense(csr, (40, 60)) @ x) - y, "float64")
+    with pytest.raises(ValueError, match="one element"):
+        a.matvec(gpu_library.array(x), alpha=gpu_library.array(np.ones(2)))
+    with pytest.raises(TypeError, match="alpha is"):
+        a.matvec(gpu_library.array(x), alpha=gpu_library.array(np.ones(1, "float32")))
+
+
 def test_numpy_on_a_gpu_by_request(gpu_library):
     csr = draw_csr(1, 40, 60, "float64")
     a = lanky.sparse(csr, shape=(40, 60), device="cuda")
