@@ -193,7 +193,7 @@ class SparseMatrix:
 
     @property
     def fingerprint(self) -> int:
-        """Equal for matrices whose products have equal bits for equal operands and values."""
+        """Equal for plans that give equal bits for equal matrices and operands."""
         return self._plan().fingerprint
 
     def explain(self) -> str:

@@ -31,8 +31,8 @@ class _Plan:
 
     @property
     def fingerprint(self) -> int:
-        """Equal for plans that give equal bits for equal operands; for comparison within one
-        version of lanky."""
+        """Equal for plans that give equal bits for equal operands, the sparse matrix among them;
+        for comparison within one version of lanky."""
         return self._plan.fingerprint
 
     def explain(self) -> str:

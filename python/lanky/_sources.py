@@ -34,8 +34,12 @@ def type_name(dtype: Any) -> str:
 def numpy_dtype(name: str) -> np.dtype:
     """NumPy's type of that name; bfloat16 is that of ml_dtypes."""
     if name == "bfloat16":
-        import ml_dtypes
-
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            raise ImportError(
+                "NumPy has bfloat16 by way of ml_dtypes: pip install ml_dtypes"
+            ) from error
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(name)
 
